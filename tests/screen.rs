@@ -1,4 +1,4 @@
-//! The full screen as a person has it: the real binary on a real pseudo-terminal, talking to the
+//! The full screen as a user has it: the real binary on a real pseudo-terminal, talking to the
 //! scripted model server.
 
 #![allow(
@@ -54,7 +54,7 @@ fn bash(id: &str, command: &str) -> ServerReply {
     ServerReply::calls("", &[(id, "Bash", json!({"command": command}))])
 }
 
-/// What the model was told of a call.
+/// The content of the result that the model got for a call.
 fn result_of(request: &RecordedRequest, id: &str) -> String {
     let is_result = |message: &&Value| message["tool_call_id"] == id;
     let result = request.messages().iter().find(is_result);
@@ -62,7 +62,7 @@ fn result_of(request: &RecordedRequest, id: &str) -> String {
     result["content"].as_str().unwrap().to_owned()
 }
 
-/// The text of the newest message of the person.
+/// The text of the user's newest message.
 fn last_user_text(request: &RecordedRequest) -> String {
     let is_user = |message: &&Value| message["role"] == "user";
     let message = request.messages().iter().rfind(is_user).unwrap();

@@ -1,8 +1,10 @@
-//! Two branches of a session compared, as a page of a width: where they part, the files that each
-//! changed, and what was said in each. Side by side where there is room for two columns, the
-//! person's messages of one number at one height; else one branch after the other.
+//! Renders the comparison of two branches of a session as a page of a given width: where they
+//! diverge, the files that each branch changed, and the messages of each. Where there is room for
+//! two columns the branches stand side by side, and the user's messages with the same number start
+//! at the same height; otherwise one branch follows the other.
 //!
-//! The page is text with colours, as a pager shows and copies it. Every row fits the width.
+//! The page is text with colours (SGR sequences), which a pager can show and copy. Every row fits
+//! the width.
 
 use crate::domain::MessageRole as Speaker;
 use crate::domain::sanitize::sanitize;
@@ -14,17 +16,17 @@ use super::layout::wrap::{
 };
 use super::layout::{StyleRole, StyledLine, StyledSpan, SyntaxHighlighter, markdown, two_columns};
 
-/// From this width on the branches stand side by side, where each has the room that prose needs.
+/// From this width on the branches stand side by side: each then has the columns that prose needs.
 pub const SIDE_BY_SIDE: u16 = 100;
-/// Rows of the message after which they part; what follows is what the page is for.
+/// Rows of the last shared message that are shown. The page is about what follows it.
 const PARTED: usize = 8;
-/// Columns for what became of a file, and for the mark of one that both changed.
+/// Width of the column for a file's change, and of the mark for a file that both branches changed.
 const DELTA: usize = 12;
 const MARK: usize = 6;
-/// What stands for nothing.
+/// Shown where a branch has nothing to show.
 const NOTHING: &str = "·";
 
-/// How each role looks as a terminal is told.
+/// The SGR parameters of each role.
 const ROLE_SGR: [(StyleRole, &str); 14] = [
     (StyleRole::Strong, "\u{1b}[1m"),
     (StyleRole::StrongEmphasis, "\u{1b}[1m"),
@@ -42,7 +44,7 @@ const ROLE_SGR: [(StyleRole, &str); 14] = [
     (StyleRole::Warning, "\u{1b}[33m"),
 ];
 
-/// The page.
+/// The whole page, one line per row.
 pub fn render_comparison(comparison: &BranchComparison, width: u16) -> String {
     let mut lines = shared_part(comparison, width);
     let branches = &comparison.branches;
@@ -54,7 +56,7 @@ pub fn render_comparison(comparison: &BranchComparison, width: u16) -> String {
     lines.iter().map(to_ansi).collect()
 }
 
-/// What the branches share.
+/// The part that both branches share.
 fn shared_part(comparison: &BranchComparison, width: u16) -> Vec<StyledLine> {
     let mut lines = Vec::new();
     match &comparison.last_shared {
@@ -66,7 +68,7 @@ fn shared_part(comparison: &BranchComparison, width: u16) -> Vec<StyledLine> {
             let from = lines.len();
             push_message(parted, width, &mut lines);
             let hidden = lines.len().saturating_sub(from + PARTED);
-            // The row that says so takes one itself.
+            // The row with the count of hidden rows takes one row itself.
             if hidden > 1 {
                 lines.truncate(from + PARTED);
                 lines.push(row([StyledSpan::new(
@@ -96,7 +98,8 @@ fn side_by_side(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Style
         head.push(row([StyledSpan::new("─".repeat(column.into()), StyleRole::Border)]));
         let is_in =
             |branch: &SessionBranch, name: &str| branch.files.iter().any(|it| it.name == name);
-        // Those that both changed are first, so that they stand at one height.
+        // Files that both branches changed come first, so that they stand at the same
+        // height.
         let (both, own): (Vec<&str>, Vec<&str>) = (names.iter().copied())
             .filter(|name| is_in(branch, name))
             .partition(|name| is_in(other, name));
@@ -115,8 +118,8 @@ fn side_by_side(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Style
     for at in 0..one.len().max(two.len()) {
         let cell = |exchanges: &[&[BranchMessage]]| {
             let mut lines = Vec::new();
-            for said in exchanges.get(at).into_iter().copied().flatten() {
-                push_message(said, column, &mut lines);
+            for message in exchanges.get(at).into_iter().copied().flatten() {
+                push_message(message, column, &mut lines);
                 lines.push(StyledLine::default());
             }
             if at == 0 && exchanges.iter().all(|exchange| exchange.is_empty()) {
@@ -144,8 +147,8 @@ fn after_another(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Styl
             prose(NOTHING_SAID, StyleRole::Muted, ["", ""], width, lines);
             lines.push(StyledLine::default());
         }
-        for said in &branch.said {
-            push_message(said, width, lines);
+        for message in &branch.said {
+            push_message(message, width, lines);
             lines.push(StyledLine::default());
         }
     }
@@ -153,7 +156,7 @@ fn after_another(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Styl
 
 const NOTHING_SAID: &str = "Nothing was said after that.";
 
-/// A branch's letter and title, and how much is in it.
+/// A branch's letter, its title, and its counts.
 fn heading(letter: &str, branch: &SessionBranch, width: u16) -> Vec<StyledLine> {
     let counts = format!(
         "{}, {}",
@@ -166,7 +169,7 @@ fn heading(letter: &str, branch: &SessionBranch, width: u16) -> Vec<StyledLine> 
     vec![first, row([StyledSpan::new(format!("   {counts}"), StyleRole::Muted)])]
 }
 
-/// The files that either changed, by name.
+/// The names of the files that either branch changed, sorted.
 fn names(branches: &[SessionBranch; 2]) -> Vec<&str> {
     let mut names: Vec<&str> =
         branches.iter().flat_map(|branch| &branch.files).map(|file| file.name.as_str()).collect();
@@ -175,7 +178,7 @@ fn names(branches: &[SessionBranch; 2]) -> Vec<&str> {
     names
 }
 
-/// The columns that the longest of the names takes.
+/// Columns that the longest of the names takes.
 fn longest(names: &[&str]) -> usize {
     let widths = names.iter().map(|name| display_width(&shown(name)));
     widths.max().unwrap_or_default().max("Files".len())
@@ -197,7 +200,7 @@ impl BranchFileMark {
     }
 }
 
-/// A file in the column of its branch.
+/// A file's row in the column of its branch.
 fn file(branch: &SessionBranch, name: &str, mark: BranchFileMark, room: usize) -> StyledLine {
     let mut spans = vec![padded(name, room)];
     spans.extend(delta(branch, name));
@@ -205,7 +208,7 @@ fn file(branch: &SessionBranch, name: &str, mark: BranchFileMark, room: usize) -
     row(spans)
 }
 
-/// A row for each file, with what each branch did to it.
+/// One row for each file, with each branch's change to it.
 fn table(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<StyledLine>) {
     let names = names(branches);
     if names.is_empty() {
@@ -226,7 +229,7 @@ fn table(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<StyledLine>)
     lines.push(StyledLine::default());
 }
 
-/// A name as it stands in a row.
+/// A file name made harmless to show.
 fn shown(name: &str) -> String {
     sanitize(name).replace(['\t', '\n'], "�")
 }
@@ -238,10 +241,10 @@ fn padded(name: &str, room: usize) -> StyledSpan {
     StyledSpan::new(format!("{name}{:rest$}", ""), StyleRole::Text)
 }
 
-/// What a branch did to a file, on the right of its columns.
+/// A branch's change to a file, right-aligned in its column.
 fn delta(branch: &SessionBranch, name: &str) -> Vec<StyledSpan> {
     let known = branch.files.iter().find(|file| file.name == name);
-    let told = match known.map(|FileDelta { lines, .. }| lines) {
+    let counts = match known.map(|FileDelta { lines, .. }| lines) {
         None => vec![StyledSpan::new(NOTHING, StyleRole::Muted)],
         Some(None) => vec![StyledSpan::new("changed", StyleRole::Text)],
         Some(Some((added, removed))) => vec![
@@ -249,15 +252,15 @@ fn delta(branch: &SessionBranch, name: &str) -> Vec<StyledSpan> {
             StyledSpan::new(format!("-{removed}"), StyleRole::Removed),
         ],
     };
-    let taken: usize = told.iter().map(|span| display_width(&span.text)).sum();
+    let taken: usize = counts.iter().map(|span| display_width(&span.text)).sum();
     let indent = StyledSpan::new(" ".repeat((DELTA + 2).saturating_sub(taken)), StyleRole::Text);
-    [vec![indent], told].concat()
+    [vec![indent], counts].concat()
 }
 
-/// What was said, cut before each of the person's messages: before the first of them stands what
-/// still answers the last one that is shared.
+/// The branch's messages, cut before each message of the user. The first part holds what still
+/// answers the last shared message.
 fn exchanges(branch: &SessionBranch) -> Vec<&[BranchMessage]> {
-    let is_asked = |said: &BranchMessage| said.role == Speaker::User;
+    let is_asked = |message: &BranchMessage| message.role == Speaker::User;
     let first = branch.said.iter().position(is_asked).unwrap_or(branch.said.len());
     let (answers, rest) = branch.said.split_at(first);
     let mut all = vec![answers];
@@ -265,16 +268,16 @@ fn exchanges(branch: &SessionBranch) -> Vec<&[BranchMessage]> {
     all
 }
 
-fn push_message(said: &BranchMessage, width: u16, lines: &mut Vec<StyledLine>) {
-    match said.role {
-        Speaker::User => prose(said.text.trim(), StyleRole::Strong, ["❯ ", "  "], width, lines),
+fn push_message(message: &BranchMessage, width: u16, lines: &mut Vec<StyledLine>) {
+    match message.role {
+        Speaker::User => prose(message.text.trim(), StyleRole::Strong, ["❯ ", "  "], width, lines),
         Speaker::Assistant => {
-            let laid = markdown::render(
-                said.text.trim(),
+            let layout = markdown::render(
+                message.text.trim(),
                 width.saturating_sub(2),
                 &SyntaxHighlighter::off(),
             );
-            lines.extend(laid.lines.into_iter().map(|mut line| {
+            lines.extend(layout.lines.into_iter().map(|mut line| {
                 line.spans.insert(0, StyledSpan::new("  ", StyleRole::Text));
                 line
             }));
@@ -303,12 +306,12 @@ fn row(spans: impl Into<Vec<StyledSpan>>) -> StyledLine {
     StyledLine { spans: spans.into(), ..StyledLine::default() }
 }
 
-/// A row as text with colours.
+/// A row as text with SGR sequences.
 fn to_ansi(line: &StyledLine) -> String {
     let mut text = String::new();
     for StyledSpan { text: part, role, .. } in &line.spans {
         match ROLE_SGR.iter().find(|(it, _)| it == role) {
-            Some((_, look)) => text.extend([look, part.as_str(), "\u{1b}[0m"]),
+            Some((_, sgr)) => text.extend([sgr, part.as_str(), "\u{1b}[0m"]),
             None => text.push_str(part),
         }
     }

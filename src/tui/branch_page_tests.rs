@@ -1,10 +1,10 @@
-//! Pages of two branches: what stands where, at which width.
+//! Tests of the page that compares two branches, at several widths.
 
 use proptest::prelude::*;
 
 use super::*;
 
-fn said(role: Speaker, text: &str) -> BranchMessage {
+fn message(role: Speaker, text: &str) -> BranchMessage {
     BranchMessage { role, text: text.into() }
 }
 
@@ -19,22 +19,25 @@ fn branch(
 
 fn cart() -> BranchComparison {
     let sum = vec![
-        said(Speaker::User, "try sum()\n  instead"),
-        said(Speaker::Assistant, "Let me look."),
-        said(Speaker::User, "and test it"),
-        said(Speaker::Assistant, "`sum()` of nothing is zero.\nThe test passes."),
+        message(Speaker::User, "try sum()\n  instead"),
+        message(Speaker::Assistant, "Let me look."),
+        message(Speaker::User, "and test it"),
+        message(Speaker::Assistant, "`sum()` of nothing is zero.\nThe test passes."),
     ];
     let flag = vec![
-        said(Speaker::User, "put it behind a flag, please, so that it can be turned off at once"),
-        said(Speaker::Assistant, "Done."),
-        said(Speaker::User, "off by default"),
+        message(
+            Speaker::User,
+            "put it behind a flag, please, so that it can be turned off at once",
+        ),
+        message(Speaker::Assistant, "Done."),
+        message(Speaker::User, "off by default"),
     ];
     let deep = "crates/shop/checkout/src/payment/providers/invoice/rendering/cart_total.rs";
     let sum_files = [("src/cart.rs", Some((1, 1))), ("logo.png", None), (deep, Some((3, 0)))];
     let flag_files = [("src/cart.rs", Some((12, 3))), ("src/flags.rs", Some((8, 0)))];
     BranchComparison {
         shared: 3,
-        last_shared: Some(said(Speaker::User, "why does checkout fail?")),
+        last_shared: Some(message(Speaker::User, "why does checkout fail?")),
         branches: [
             branch("try sum() instead", sum, &sum_files),
             branch("with a feature flag \u{1b}[31m", flag, &flag_files),
@@ -45,8 +48,8 @@ fn cart() -> BranchComparison {
 /// The page without its colours.
 fn plain(comparison: &BranchComparison, width: u16) -> String {
     let page = render_comparison(comparison, width);
-    let looks = ROLE_SGR.iter().map(|(_, look)| *look).chain(["\u{1b}[0m"]);
-    looks.fold(page, |page, look| page.replace(look, ""))
+    let sequences = ROLE_SGR.iter().map(|(_, sgr)| *sgr).chain(["\u{1b}[0m"]);
+    sequences.fold(page, |page, sgr| page.replace(sgr, ""))
 }
 
 #[test]
@@ -60,7 +63,7 @@ fn in_a_wide_one_they_stand_side_by_side() {
 }
 
 #[test]
-fn the_persons_messages_of_one_number_begin_at_one_height() {
+fn the_users_messages_of_one_number_begin_at_one_height() {
     let page = plain(&cart(), 140);
     let second = page.lines().find(|line| line.contains("❯ and test it")).unwrap();
     assert!(second.contains("│ ❯ off by default"), "{second}");
@@ -69,7 +72,7 @@ fn the_persons_messages_of_one_number_begin_at_one_height() {
 #[test]
 fn an_answer_to_the_last_shared_message_stands_above_the_first_question() {
     let mut compared = cart();
-    compared.branches[1].said.insert(0, said(Speaker::Assistant, "Because of reduce."));
+    compared.branches[1].said.insert(0, message(Speaker::Assistant, "Because of reduce."));
     let page = plain(&compared, 140);
     let row = |text: &str| page.lines().position(|line| line.contains(text)).unwrap();
     assert!(row("Because of reduce.") < row("❯ try sum()"));
@@ -77,7 +80,7 @@ fn an_answer_to_the_last_shared_message_stands_above_the_first_question() {
 }
 
 #[test]
-fn what_both_changed_is_marked() {
+fn files_that_both_changed_are_marked() {
     for width in [78, 118] {
         let page = plain(&cart(), width);
         let marked = page.lines().filter(|line| line.contains("both"));
@@ -102,7 +105,7 @@ fn a_branch_without_a_word_says_so() {
 fn of_a_long_shared_message_the_beginning_is_shown() {
     let mut compared = cart();
     let lines: Vec<String> = (0..50).map(|n| format!("line {n}")).collect();
-    compared.last_shared = Some(said(Speaker::Assistant, &lines.join("\n\n")));
+    compared.last_shared = Some(message(Speaker::Assistant, &lines.join("\n\n")));
     let page = plain(&compared, 118);
     assert!(page.contains("line 3\n\n  … 91 more rows\n") && !page.contains("line 4"), "{page}");
 }
@@ -115,7 +118,7 @@ proptest! {
         name in "[a-z/日\t\n]{1,90}",
     ) {
         let mut comparison = cart();
-        comparison.last_shared = Some(said(Speaker::Assistant, &texts[0]));
+        comparison.last_shared = Some(message(Speaker::Assistant, &texts[0]));
         comparison.branches[0].title = Some(texts[1].clone());
         comparison.branches[0].said[1].text.clone_from(&texts[2]);
         comparison.branches[1].said[0].text.clone_from(&texts[3]);

@@ -1,5 +1,5 @@
-//! A branch of a session summed up as text, for the input. No model is asked: what is told is what
-//! was asked, what was answered last, and what became of files.
+//! Sums up a branch of a session as text for the input. No model is asked: the text lists the
+//! user's questions, the last answer, and the changes to files.
 
 use std::fmt::Write;
 
@@ -7,26 +7,26 @@ use crate::domain::MessageRole;
 use crate::domain::sanitize::sanitize;
 use crate::session::{BranchMessage, FileDelta, SessionBranch};
 
-/// Questions of a summary, the last ones, and characters of each.
+/// At most this many questions (the last ones), and characters of each.
 const QUESTIONS: usize = 12;
 const QUESTION: usize = 240;
-/// Characters of its answer.
+/// Characters of the last answer.
 const ANSWER: usize = 4000;
 
-/// A branch in a few paragraphs, as a note of the person's.
+/// Summarises a branch in a few paragraphs, written as a note by the user.
 pub fn summarise(branch: &SessionBranch) -> String {
     let mut note = format!("From another session, \"{}\":\n", title(branch));
-    let asked: Vec<&BranchMessage> =
+    let questions: Vec<&BranchMessage> =
         branch.said.iter().filter(|it| it.role == MessageRole::User).collect();
-    let left_out = asked.len().saturating_sub(QUESTIONS);
-    if !asked.is_empty() {
+    let left_out = questions.len().saturating_sub(QUESTIONS);
+    if !questions.is_empty() {
         note.push_str("\nI asked:\n");
     }
     if left_out > 0 {
         let _ = writeln!(note, "- … ({left_out} earlier)");
     }
-    for said in &asked[left_out..] {
-        let words: Vec<&str> = said.text.split_whitespace().collect();
+    for question in &questions[left_out..] {
+        let words: Vec<&str> = question.text.split_whitespace().collect();
         let _ = writeln!(note, "- {}", cut(&words.join(" "), QUESTION));
     }
     if let Some(answer) = branch.said.iter().rev().find(|it| it.role == MessageRole::Assistant) {
@@ -46,14 +46,14 @@ pub fn summarise(branch: &SessionBranch) -> String {
     note
 }
 
-/// What a branch is called, on one line.
+/// The branch's title on one line.
 pub fn title(branch: &SessionBranch) -> String {
     let title = branch.title.as_deref().unwrap_or("Untitled");
     let words: Vec<&str> = title.split_whitespace().collect();
     sanitize(&words.join(" ")).into_owned()
 }
 
-/// So many of these.
+/// The count with its noun: `1 file`, `2 files`.
 pub fn pluralise(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
@@ -69,7 +69,7 @@ fn cut(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
 
-    fn said(role: MessageRole, text: &str) -> BranchMessage {
+    fn message(role: MessageRole, text: &str) -> BranchMessage {
         BranchMessage { role, text: text.into() }
     }
 
@@ -85,10 +85,10 @@ mod tests {
 
     fn sum() -> SessionBranch {
         let said = vec![
-            said(MessageRole::User, "try sum()\n  instead"),
-            said(MessageRole::Assistant, "Let me look."),
-            said(MessageRole::User, "and test it"),
-            said(MessageRole::Assistant, "`sum()` of nothing is zero.\nThe test passes."),
+            message(MessageRole::User, "try sum()\n  instead"),
+            message(MessageRole::Assistant, "Let me look."),
+            message(MessageRole::User, "and test it"),
+            message(MessageRole::Assistant, "`sum()` of nothing is zero.\nThe test passes."),
         ];
         branch("try sum() instead", said, &[("src/cart.rs", Some((1, 1))), ("logo.png", None)])
     }
@@ -100,9 +100,10 @@ mod tests {
 
     #[test]
     fn a_long_branch_is_summed_up_short() {
-        let ask = |n: usize| said(MessageRole::User, &format!("question {n} {}", "x".repeat(1000)));
+        let ask =
+            |n: usize| message(MessageRole::User, &format!("question {n} {}", "x".repeat(1000)));
         let mut all: Vec<BranchMessage> = (0..40).map(ask).collect();
-        all.push(said(MessageRole::Assistant, &"y".repeat(100_000)));
+        all.push(message(MessageRole::Assistant, &"y".repeat(100_000)));
         let note = summarise(&branch("long", all, &[]));
         assert!(note.contains("- … (28 earlier)\n- question 28 ") && note.len() < 8_000);
     }

@@ -1,8 +1,8 @@
-//! The one place where effects run. What takes time runs in a task that is owned here and ends
-//! with the screen; its answer comes back as a message that carries the request's id.
+//! The one place where effects run. Slow work runs in tasks that the executor owns and that end
+//! with the screen; each answer comes back as a message that carries the request's id.
 //!
-//! Commands for the agent keep their order and are never dropped: while its queue is full they
-//! wait here. Stopping a turn waits for nothing.
+//! Commands for the agent keep their order and are never dropped: while the agent's queue is full
+//! they wait here. Stopping a turn does not wait for that queue.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,64 +33,114 @@ use super::app::{ScreenEffect, ScreenMsg};
 use super::picture_cells::TerminalPicture;
 use super::theme::ThemeLibrary;
 
-/// Sessions that a search hands on at once, and the least time before it does so again.
+/// How many sessions a search reports at once, and the least time between two reports.
 const SEARCH_BATCH: usize = 256;
 const SEARCH_INTERVAL: Duration = Duration::from_millis(30);
 
-/// The agent's side that the screen reaches.
+/// What the screen uses to reach the agent and the rest of slug.
 #[derive(Clone)]
 pub struct ExecutorHandles {
-    /// What is asked of the agent.
+    /// The agent's command queue.
     pub commands: mpsc::Sender<AgentCommand>,
-    /// Stops the running turn, at once.
+    /// Stops the running turn at once, past the command queue.
     pub cancel: Arc<dyn Fn() + Send + Sync>,
     /// Everything else outside of the screen.
     pub services: Arc<dyn FrontEndServices>,
 }
 
-/// What the screen needs from the rest of slug. All of it may take its time.
+/// What the screen needs from the rest of slug. Any of these calls may be slow.
 #[async_trait]
 pub trait FrontEndServices: Send + Sync + 'static {
     /// Reads or changes past sessions, as `session_jobs::run` does on a thread that may block.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the store or a file cannot be read or written.
     async fn sessions(&self, job: SessionStoreRequest) -> Result<SessionStoreResponse, String>;
-    /// Looks for a text in what was said in these sessions, as `session_jobs::search` does on a thread
-    /// that may block, until nobody takes what is found any more.
+    /// Searches the text of these sessions, as `session_jobs::search` does on a thread that may
+    /// block, until the receiver of `found` is dropped.
     async fn search_sessions(
         &self,
         text: String,
         sessions: Arc<[SessionId]>,
         found: mpsc::Sender<SessionSearchResult>,
     );
-    /// Reads for a page, as `page_jobs::run` does on a thread that may block.
+    /// Answers a query of a page, as `page_jobs::run` does on a thread that may block.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the store cannot be read, or no longer has the content.
     async fn pages(&self, job: StoreQuery) -> Result<StoreQueryResult, String>;
-    /// Lists, switches or tries hooks.
+    /// Lists, switches, trusts or tries hooks.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the hook is gone, there is nothing to trust, or a settings file
+    /// cannot be read or written.
     async fn hooks(&self, job: HookAdminRequest) -> Result<HookAdminResponse, String>;
-    /// Keeps how the panes of a session are folded.
+    /// Saves the folds of a session's panes.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the file cannot be written.
     async fn keep_folds(&self, session: SessionId, folds: SessionFolds) -> Result<(), String>;
-    /// Keeps how kinds of panes are folded.
+    /// Saves how each kind of pane is folded in every session.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the file cannot be written.
     async fn keep_kinds(&self, kinds: KindFolds) -> Result<(), String>;
-    /// Marks a model as a favourite, or takes its mark off.
+    /// Adds a model to the favourites, or removes it.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the file cannot be written.
     async fn toggle_favourite(&self, name: ModelName) -> Result<(), String>;
-    /// The models that the server offers.
+    /// The models that the configured providers offer.
+    ///
+    /// # Errors
+    ///
+    /// The providers' failures as sentences, when no provider listed any model.
     async fn models(&self) -> Result<Vec<ModelRow>, String>;
-    /// The workspace's files and folders, relative to it, as git would list them and sorted by
-    /// `paths::sort`; folders have a slash behind them.
+    /// The workspace's files and folders, relative to it, as git would list them, sorted by
+    /// `paths::sort`. Folders end in a slash.
     async fn files(&self) -> Vec<String>;
-    /// How many lines a file has, whose path the person typed; `None` where that cannot be said.
+    /// How many lines the file has whose path the user typed; `None` when it cannot be read.
     async fn count_lines(&self, path: String) -> Option<u64>;
-    /// What is in a folder that the person typed; folders have a slash behind them.
+    /// The entries of a folder that the user typed; folders end in a slash.
     async fn list_folder(&self, folder: String) -> Vec<String>;
-    /// Branch and changed files; `None` outside of git.
+    /// Branch and changed files; `None` outside of a git repository.
     async fn git(&self) -> Option<GitSummary>;
-    /// Keeps what is being typed over a crash; empty text forgets it.
+    /// Saves the input's text so that it survives a crash; empty text removes the draft.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the file cannot be written.
     async fn save_draft(&self, text: UserInput) -> Result<(), String>;
-    /// Adds to the input's history.
+    /// Adds a text to the input's history.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the history cannot be written.
     async fn add_history(&self, text: UserInput) -> Result<(), String>;
-    /// Reads an image, makes it fit for a model, and keeps it.
+    /// Reads an image, scales and encodes it for a model, and stores it.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the image cannot be read or stored, or the clipboard does not
+    /// answer.
     async fn take_image(&self, source: ImageSource) -> Result<ImageLoadResult, String>;
-    /// The part of the input's history that ends at this place in its file.
+    /// The page of the input's history that ends at byte `before` of its file.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the history cannot be read.
     async fn history(&self, before: u64) -> Result<HistoryPage, String>;
-    /// Makes what shows an image on the terminal, by this number and in so many cells.
+    /// Builds the sequence that shows an image on the terminal, with this picture number and size.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the image is no longer stored or cannot be encoded.
     async fn picture(
         &self,
         canvas: GraphicsCanvas,
@@ -98,80 +148,89 @@ pub trait FrontEndServices: Send + Sync + 'static {
         image: MessageImage,
         cells: SizeInCells,
     ) -> Result<TerminalPicture, String>;
-    /// All themes, the person's own read anew.
+    /// All themes; the user's own theme files are read again.
     async fn themes(&self) -> ThemeLibrary;
-    /// Writes the theme into the person's configuration.
+    /// Writes the theme into the user's configuration.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the file cannot be read or written.
     async fn keep_theme(&self, choice: ThemeChoice) -> Result<(), String>;
-    /// Copies. What has to go through the terminal is written before this returns, since it is
-    /// called between two frames; the future ends when the system's clipboard has answered, with
-    /// a sentence that says what is known of it.
+    /// Copies a text to the clipboards. What goes through the terminal is written before this
+    /// returns, since it is called between two frames; the future ends when the system's clipboard
+    /// has answered, with a sentence that says where the text went.
     fn copy(&self, text: String) -> BoxFuture<'static, Result<String, String>>;
-    /// Runs the person's own command for the first line with `state` on its standard input; its
-    /// first line of output, or what went wrong.
+    /// Runs the user's own command for the first line, with `state` on its standard input, and
+    /// returns its first line of output.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the command fails.
     async fn status_line(&self, state: String) -> Result<String, String>;
-    /// Has the person edit a text in their own editor and waits for it; the terminal is theirs.
+    /// Opens a text in the user's editor, waits, and returns the edited text. The caller has given
+    /// the terminal away.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the editor cannot be run or fails.
     fn edit(&self, text: &str) -> Result<String, String>;
-    /// Shows the person a text in their own pager and waits for it; the terminal is theirs.
+    /// Opens a text in the user's pager and waits. The caller has given the terminal away.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the pager cannot be run or fails.
     fn show_in_pager(&self, text: &str) -> Result<(), String>;
 }
 
-/// What the runtime itself has to do, since it owns the terminal.
+/// An effect that only the owner of the terminal can carry out: the runtime.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TerminalAction {
-    /// Leave.
+    /// Leaves the screen.
     Quit,
-    /// Give the terminal to the shell.
+    /// Gives the terminal to the shell.
     Suspend,
-    /// Draw everything anew.
+    /// Draws everything anew.
     Redraw,
     /// Sets the terminal's modes again, and draws everything anew.
     Retake,
-    /// Give the terminal to the editor.
+    /// Gives the terminal to the editor, which opens this text.
     OpenEditor(String),
-    /// Call the person.
+    /// Calls the user with this text, as the terminal can: a bell or a notification.
     Notify(String),
-    /// Give the terminal to the pager.
+    /// Gives the terminal to the pager.
     OpenPager(Arc<PagerDocument>),
 }
 
-/// Runs effects.
+/// Runs effects, and owns the tasks that they start.
 pub struct EffectExecutor {
     handles: ExecutorHandles,
     answers: mpsc::Sender<ScreenMsg>,
     waiting: VecDeque<AgentCommand>,
-    /// Questions; they end with the screen.
+    /// Tasks whose answers the screen waits for; they end with the screen.
     asking: JoinSet<()>,
-    /// The search of sessions that runs.
+    /// The running search of sessions.
     searching: Option<AbortHandle>,
-    /// What has to be kept, one after another: an older draft never overwrites a newer one.
+    /// Writes to disk, run one after another so that an older draft never overwrites a newer one.
     save_queue: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
     save_task: JoinHandle<()>,
 }
 
 impl EffectExecutor {
-    /// An executor whose answers go to `answers`.
+    /// An executor that sends its answers to `answers`.
     pub fn new(handles: ExecutorHandles, answers: mpsc::Sender<ScreenMsg>) -> Self {
-        // Unbounded, since a person does not type faster than a disk writes.
-        let (keep, mut kept) = mpsc::unbounded_channel::<BoxFuture<'static, ()>>();
-        let keeper = tokio::spawn(async move {
-            while let Some(work) = kept.recv().await {
+        // Unbounded, since a user does not type faster than a disk writes.
+        let (save_queue, mut saves) = mpsc::unbounded_channel::<BoxFuture<'static, ()>>();
+        let save_task = tokio::spawn(async move {
+            while let Some(work) = saves.recv().await {
                 work.await;
             }
         });
         let waiting = VecDeque::new();
         let asking = JoinSet::new();
-        Self {
-            handles,
-            answers,
-            waiting,
-            asking,
-            searching: None,
-            save_queue: keep,
-            save_task: keeper,
-        }
+        Self { handles, answers, waiting, asking, searching: None, save_queue, save_task }
     }
 
-    /// Runs an effect. What only the runtime can do comes back.
+    /// Runs an effect. An action that only the runtime can do is returned.
     pub fn run(&mut self, effect: ScreenEffect) -> Option<TerminalAction> {
         // Finished tasks leave here, so that the set does not grow.
         while self.asking.try_join_next().is_some() {}
@@ -255,7 +314,7 @@ impl EffectExecutor {
             }
             ScreenEffect::Backfill { id, older } => {
                 let answers = self.answers.clone();
-                // Not in the set: a thread that folds cannot be stopped, and need not be.
+                // Not in the set: a thread that replays a log cannot be stopped, and need not be.
                 tokio::task::spawn_blocking(move || {
                     let folded = older.replay();
                     // A screen that is closing needs no blocks.
@@ -301,9 +360,8 @@ impl EffectExecutor {
         None
     }
 
-    /// Hands on what a search of sessions finds: the first at once, and then what has gathered since,
-    /// since the list is laid out anew each time. No more once the task is stopped, which ends the
-    /// search, too.
+    /// Reports the results of a search: the first at once, later ones in batches, since the list is
+    /// laid out anew for each report. Aborting the task ends the search too.
     fn search(&mut self, id: RequestId, text: String, sessions: Arc<[SessionId]>) {
         let (services, answers) = (Arc::clone(&self.handles.services), self.answers.clone());
         self.searching = Some(self.asking.spawn(async move {
@@ -319,7 +377,7 @@ impl EffectExecutor {
                 }
             };
             tokio::join!(services.search_sessions(text, sessions, send), hand_on);
-            // Without a receiver the screen is closing, and nobody waits for the end.
+            // A failed send means that the screen is closing, and nobody waits for the end.
             let _ = answers.send(ScreenMsg::SessionsFound { id, found: Vec::new() }).await;
         }));
     }
@@ -330,7 +388,7 @@ impl EffectExecutor {
         }
     }
 
-    /// Copies a text, and says what is known of it.
+    /// Copies a text, and tells the user where it went.
     fn copy(&mut self, text: String, what: &'static str) {
         let copying = self.handles.services.copy(text);
         self.answer(async move {
@@ -343,13 +401,17 @@ impl EffectExecutor {
         });
     }
 
-    /// Has the person edit a text; the terminal is theirs meanwhile.
+    /// Opens a text in the user's editor, which has the terminal meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the editor cannot be run or fails.
     pub fn edit(&self, text: &str) -> Result<String, String> {
         self.handles.services.edit(text)
     }
 
-    /// Hands over what waits for room in the agent's queue. Ends when there is nothing to do, so
-    /// it is only to be awaited while [`Self::has_waiting`]. False when the agent is gone.
+    /// Sends one waiting command once the agent's queue has room. Returns at once when nothing
+    /// waits, so await it only while [`Self::has_waiting`]. Returns false when the agent is gone.
     pub async fn send_pending_command(&mut self) -> bool {
         let Ok(permit) = self.handles.commands.reserve().await else { return false };
         if let Some(command) = self.waiting.pop_front() {
@@ -363,12 +425,16 @@ impl EffectExecutor {
         !self.waiting.is_empty()
     }
 
-    /// Shows the person a long text in their own pager; the terminal is theirs meanwhile.
+    /// Shows a long text in the user's pager, which has the terminal meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the pager cannot be run or fails.
     pub fn show_in_pager(&self, document: &PagerDocument) -> Result<(), String> {
         self.handles.services.show_in_pager(&document.read(0..document.len()))
     }
 
-    /// Waits for what has to be kept: drafts and history.
+    /// Waits until drafts, history and other files are written.
     pub async fn finish(self) {
         drop(self.save_queue);
         if let Err(error) = self.save_task.await {
@@ -395,12 +461,12 @@ impl EffectExecutor {
         let answers = self.answers.clone();
         self.asking.spawn(async move {
             let msg = work.await;
-            // Without a receiver the screen is closing, and nobody waits for the answer.
+            // A failed send means that the screen is closing, and nobody waits for the answer.
             let _ = answers.send(msg).await;
         });
     }
 
-    /// Work that is only spoken of when it fails.
+    /// Queues a write to disk; the user is told only when it fails.
     fn save(
         &mut self,
         doing: &'static str,
@@ -410,7 +476,7 @@ impl EffectExecutor {
         let work = Box::pin(async move {
             if let Err(reason) = work.await {
                 let text = format!("Could not {doing}: {reason}");
-                // A message to a screen that is closing is heard by nobody.
+                // A failed send means that the screen is closing, and nobody reads the notice.
                 let _ = answers.send(ScreenMsg::Notice { level: NoticeLevel::Warning, text }).await;
             }
         });
@@ -557,16 +623,16 @@ mod tests {
 
     #[tokio::test]
     async fn commands_keep_their_order_when_the_queue_is_full() {
-        let mut rig = test_executor();
+        let mut test = test_executor();
         let modes = [PermissionMode::Plan, PermissionMode::Ask, PermissionMode::AllowEdits];
         for mode in modes {
-            assert_eq!(rig.executor.run(ScreenEffect::Agent(AgentCommand::SetMode(mode))), None);
+            assert_eq!(test.executor.run(ScreenEffect::Agent(AgentCommand::SetMode(mode))), None);
         }
         let mut got = Vec::new();
         while got.len() < 3 {
-            got.push(rig.commands.recv().await);
-            if rig.executor.has_waiting() {
-                assert!(rig.executor.send_pending_command().await);
+            got.push(test.commands.recv().await);
+            if test.executor.has_waiting() {
+                assert!(test.executor.send_pending_command().await);
             }
         }
         assert_eq!(got, modes.map(|mode| Some(AgentCommand::SetMode(mode))));
@@ -574,41 +640,41 @@ mod tests {
 
     #[tokio::test]
     async fn stopping_waits_behind_no_queue() {
-        let mut rig = test_executor();
-        rig.executor.run(ScreenEffect::Agent(AgentCommand::Retry));
-        rig.executor.run(ScreenEffect::Agent(AgentCommand::Compact));
-        rig.executor.run(ScreenEffect::CancelTurn);
-        assert!(rig.cancelled.load(Ordering::SeqCst));
+        let mut test = test_executor();
+        test.executor.run(ScreenEffect::Agent(AgentCommand::Retry));
+        test.executor.run(ScreenEffect::Agent(AgentCommand::Compact));
+        test.executor.run(ScreenEffect::CancelTurn);
+        assert!(test.cancelled.load(Ordering::SeqCst));
     }
 
     #[tokio::test]
-    async fn answers_carry_the_id_of_what_was_asked() {
-        let mut rig = test_executor();
-        rig.executor.run(ScreenEffect::IndexFiles(RequestId(7)));
+    async fn answers_carry_the_id_of_the_request() {
+        let mut test = test_executor();
+        test.executor.run(ScreenEffect::IndexFiles(RequestId(7)));
         let files = Arc::new(vec!["a.rs".to_owned()]);
         assert_eq!(
-            rig.answers.recv().await,
+            test.answers.recv().await,
             Some(ScreenMsg::FilesIndexed { id: RequestId(7), files })
         );
     }
 
     #[tokio::test]
-    async fn what_fails_is_said() {
-        let mut rig = test_executor();
-        rig.executor.run(ScreenEffect::AddHistory("x".into()));
+    async fn failures_are_reported() {
+        let mut test = test_executor();
+        test.executor.run(ScreenEffect::AddHistory("x".into()));
         let text = "Could not add to the history: the disk is full".to_owned();
         assert_eq!(
-            rig.answers.recv().await,
+            test.answers.recv().await,
             Some(ScreenMsg::Notice { level: NoticeLevel::Warning, text })
         );
     }
 
     #[tokio::test]
-    async fn drafts_are_kept_before_the_screen_goes() {
-        let mut rig = test_executor();
-        rig.executor.run(ScreenEffect::SaveDraft { text: "half".into() });
-        rig.executor.finish().await;
-        assert_eq!(*rig.fakes.drafts.lock().unwrap(), ["half"]);
+    async fn drafts_are_saved_before_the_screen_closes() {
+        let mut test = test_executor();
+        test.executor.run(ScreenEffect::SaveDraft { text: "half".into() });
+        test.executor.finish().await;
+        assert_eq!(*test.fakes.drafts.lock().unwrap(), ["half"]);
     }
 
     fn search(id: u64, text: &str, count: usize) -> ScreenEffect {
@@ -617,15 +683,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_a_search_finds_arrives_in_order_and_then_its_end() {
-        let mut rig = test_executor();
+    async fn search_results_arrive_in_order_and_then_the_end() {
+        let mut test = test_executor();
         let effect = search(1, "word", 600);
         let ScreenEffect::SearchSessions { sessions, .. } = &effect else { panic!("{effect:?}") };
         let expected = sessions.to_vec();
-        rig.executor.run(effect);
+        test.executor.run(effect);
         let mut arrived = Vec::new();
         loop {
-            match rig.answers.recv().await {
+            match test.answers.recv().await {
                 Some(ScreenMsg::SessionsFound { id: RequestId(1), found }) if found.is_empty() => {
                     break;
                 }
@@ -640,17 +706,17 @@ mod tests {
 
     #[tokio::test]
     async fn a_search_ends_when_the_next_one_begins_or_it_is_stopped() {
-        let mut rig = test_executor();
-        let stopped = |rig: &TestExecutor| rig.fakes.drafts.lock().unwrap().len();
-        rig.executor.run(search(1, "endless", 0));
+        let mut test = test_executor();
+        let stopped = |test: &TestExecutor| test.fakes.drafts.lock().unwrap().len();
+        test.executor.run(search(1, "endless", 0));
         tokio::task::yield_now().await;
-        rig.executor.run(search(2, "endless", 0));
+        test.executor.run(search(2, "endless", 0));
         tokio::task::yield_now().await;
-        rig.executor.run(ScreenEffect::StopSearch);
+        test.executor.run(ScreenEffect::StopSearch);
         // An aborted task is dropped, and with it the search that it ran.
-        rig.executor.asking.join_next().await;
-        rig.executor.asking.join_next().await;
-        assert!(rig.answers.try_recv().is_err(), "neither search tells of its end");
-        assert_eq!(stopped(&rig), 0);
+        test.executor.asking.join_next().await;
+        test.executor.asking.join_next().await;
+        assert!(test.answers.try_recv().is_err(), "neither search tells of its end");
+        assert_eq!(stopped(&test), 0);
     }
 }

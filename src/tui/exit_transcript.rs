@@ -1,5 +1,5 @@
-//! What stays in the terminal when slug leaves it: the end of the transcript, or all of it, as it
-//! was on screen. The terminal's own screen has no place for it while slug draws on the other.
+//! What slug leaves in the terminal when it exits: the end of the transcript, or all of it, as it
+//! looked on screen. While slug runs it draws on the alternate screen, which leaves nothing behind.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -15,13 +15,13 @@ use super::view::transcript::{TranscriptRowContent, row};
 use super::view::window::{BlockRowPosition, TranscriptRowFinder};
 use super::view::{RoleStyles, ViewLayouts, paint};
 
-/// Rows of the end at most; what is above them can be had by resuming.
+/// Most rows of the end. Resuming the session shows what is above them.
 const END: usize = 200;
-/// Rows at most where all is wanted. Most terminals keep no more than this, and laying out a long
-/// session would hold up the way out by seconds.
+/// Most rows when the whole transcript is wanted. Most terminals keep no more than this, and laying
+/// out a long session would delay the exit by seconds.
 const ALL: usize = 10_000;
 
-/// The rows, with the sequences that colour them, each with a line end.
+/// The rows with the sequences that style them, each followed by a line end.
 pub fn render(
     model: &ScreenModel,
     layouts: &mut ViewLayouts,
@@ -33,10 +33,11 @@ pub fn render(
     let (from, most) = match leave {
         ExitTranscript::Nothing => return String::new(),
         ExitTranscript::All => (0, ALL),
-        // What the person said last, and what came of it.
+        // The user's last message, and everything after it.
         ExitTranscript::End => {
-            let said = blocks.iter().rposition(|block| matches!(block.body, BlockBody::User(_)));
-            (said.unwrap_or(0), END)
+            let last_message =
+                blocks.iter().rposition(|block| matches!(block.body, BlockBody::User(_)));
+            (last_message.unwrap_or(0), END)
         }
     };
     let mut out = String::new();
@@ -66,7 +67,7 @@ pub fn render(
     out.trim_start_matches('\n').to_owned()
 }
 
-/// The last rows of the blocks behind `from`. What is above them is not laid out.
+/// The last rows of the blocks from index `from` on. Blocks above these rows are not laid out.
 fn last_rows(
     model: &ScreenModel,
     layouts: &mut ViewLayouts,
@@ -87,7 +88,7 @@ fn last_rows(
     rows
 }
 
-/// One row behind a margin, without blanks at its end.
+/// One row behind a margin, without trailing blanks.
 fn line(spans: &[StyledSpan], styles: &dyn RoleStyles, out: &mut String) {
     let shown = spans.iter().rposition(|span| !span.text.trim().is_empty());
     let mut row = String::from(" ");
@@ -103,7 +104,7 @@ fn line(spans: &[StyledSpan], styles: &dyn RoleStyles, out: &mut String) {
     out.push('\n');
 }
 
-/// The parameters of the sequence that gives text this style (ECMA-48, 8.3.117).
+/// The SGR parameters that give text this style (ECMA-48, 8.3.117).
 fn codes(style: Style) -> String {
     let modifiers = [
         (Modifier::BOLD, "1"),
@@ -120,7 +121,7 @@ fn codes(style: Style) -> String {
     codes.join(";")
 }
 
-/// The parameters of a colour; `base` is 30 for text and 40 for what is behind it.
+/// The SGR parameters of a colour; `base` is 30 for text and 40 for the background.
 fn color_code(color: Color, base: u8) -> Option<String> {
     let own = |number: u8| Some((base + number).to_string());
     let bright = |number: u8| Some((base + 60 + number).to_string());
@@ -164,19 +165,19 @@ mod tests {
     }
 
     #[test]
-    fn the_end_is_what_was_said_last_and_what_came_of_it() {
+    fn the_end_is_the_last_message_and_what_follows() {
         assert_eq!(left(ExitTranscript::End), " ❯ second\n\n two \x1b[1mbold\x1b[0m\n");
         assert_eq!(left(ExitTranscript::Nothing), "");
     }
 
     #[test]
-    fn all_of_it_is_left_where_that_is_wanted() {
+    fn the_whole_transcript_is_left_if_wanted() {
         let wanted = " ❯ first\n\n one\n\n ❯ second\n\n two \x1b[1mbold\x1b[0m\n";
         assert_eq!(left(ExitTranscript::All), wanted);
     }
 
     #[test]
-    fn of_a_session_of_any_length_so_many_rows_are_left_at_most() {
+    fn the_number_of_rows_left_is_bounded() {
         let list = "- item\n".repeat(99);
         let log = vec![assistant(vec![ContentBlock::Text { text: list }]); 150];
         let scene = screen(60, 24).events(log.iter().map(recorded));
@@ -186,7 +187,7 @@ mod tests {
         let lines: Vec<&str> = page.lines().collect();
         assert_eq!(lines.len(), ALL + 1);
         assert!(lines[0].contains("… more above"), "{}", lines[0]);
-        // Each has 100 rows with the one above it. What is further up was never laid out.
+        // Each block has 100 rows including the gap above it. Blocks further up are never laid out.
         assert_eq!(layouts.layout_count(), ALL as u64 / 100 + 1);
     }
 

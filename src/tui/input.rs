@@ -1,4 +1,4 @@
-//! What the terminal says, without its answers to what slug asked it.
+//! The terminal's input events, without the terminal's replies to slug's own queries.
 
 use std::collections::VecDeque;
 use std::io;
@@ -11,7 +11,8 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::platform::terminal_background::{FilteredEvent, ReplyFilter};
 
-/// A stream of events that has the answers taken out of it.
+/// A stream of input events from which replies to queries are filtered; the background that a reply
+/// reports comes out as an event of its own.
 #[derive(Debug)]
 pub struct TerminalEventStream<S> {
     events: S,
@@ -21,12 +22,16 @@ pub struct TerminalEventStream<S> {
 }
 
 impl<S> TerminalEventStream<S> {
-    /// The events of a terminal that has not been asked anything yet.
+    /// The events of a terminal that has not been queried yet.
     pub fn new(events: S) -> Self {
         Self { events, filter: ReplyFilter::default(), ready: VecDeque::new(), timer: None }
     }
 
-    /// Calls `ask`, which puts the question to the terminal, when it is time for that.
+    /// Calls `ask`, which sends the query for the background, if the filter wants one now.
+    ///
+    /// # Errors
+    ///
+    /// The error of `ask`; the query then does not count as sent.
     pub fn ask(&mut self, ask: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
         if self.filter.wants_to_ask() {
             ask()?;
@@ -55,13 +60,13 @@ impl<S: Stream<Item = io::Result<Event>> + Unpin> Stream for TerminalEventStream
             match Pin::new(&mut this.events).poll_next(context) {
                 Poll::Ready(Some(Ok(event))) => {
                     let now = Instant::now().into_std();
-                    this.apply_filter(|sieve, out| sieve.take(event, now, out));
+                    this.apply_filter(|filter, out| filter.take(event, now, out));
                     continue;
                 }
                 Poll::Ready(Some(Err(error))) => return Poll::Ready(Some(Err(error))),
                 Poll::Ready(None) if this.filter.deadline().is_none() => return Poll::Ready(None),
                 Poll::Ready(None) => {
-                    this.apply_filter(|sieve, out| sieve.time_is_up(out));
+                    this.apply_filter(|filter, out| filter.time_is_up(out));
                     continue;
                 }
                 Poll::Pending => {}
@@ -71,7 +76,7 @@ impl<S: Stream<Item = io::Result<Event>> + Unpin> Stream for TerminalEventStream
                 .timer
                 .get_or_insert_with(|| Box::pin(sleep_until(Instant::from_std(deadline))));
             match timer.as_mut().poll(context) {
-                Poll::Ready(()) => this.apply_filter(|sieve, out| sieve.time_is_up(out)),
+                Poll::Ready(()) => this.apply_filter(|filter, out| filter.time_is_up(out)),
                 Poll::Pending => return Poll::Pending,
             }
         }
@@ -86,7 +91,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_held_back_comes_when_nothing_follows() {
+    async fn held_back_input_comes_when_nothing_follows() {
         let escape = Event::Key(KeyEvent::new(KeyCode::Esc, KeyModifiers::NONE));
         let keys = stream::iter([Ok(escape.clone())]).chain(stream::pending());
         let mut inputs = TerminalEventStream::new(keys);
@@ -95,7 +100,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_asks_once() {
+    async fn the_background_is_queried_once() {
         let mut inputs = TerminalEventStream::new(stream::pending::<io::Result<Event>>());
         let mut asked = 0;
         for _ in 0..3 {

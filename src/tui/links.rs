@@ -1,9 +1,10 @@
-//! Which cell of the screen is part of which link.
+//! Records which cells of the screen are part of which link.
 //!
 //! A cell of ratatui has no field for a link. It has one for the colour of its underline, which
-//! slug gives no text; there the number of a link is written. So the cells of a link are compared,
-//! covered and cleared like any others, and one whose link changed is drawn again though its text
-//! did not. The pen that writes to the terminal reads the number and looks up the address here.
+//! slug does not use for text; the number of a link is written there. So the cells of a link are
+//! compared, covered and cleared like any others, and a cell whose link changed is drawn again even
+//! if its text did not change. The terminal backend reads the number from the cell and looks up the
+//! address here.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,12 +13,13 @@ use ratatui::style::Color;
 
 use super::layout::WebLink;
 
-/// Links remembered before the numbers begin anew at a frame: many screens of nothing but links.
+/// Most links remembered. A frame that begins with more forgets them all: this is many screens of
+/// nothing but links.
 const MOST: usize = 8 * 1024;
-/// A number has to fit the 24 bits of a colour. 0 is no link.
+/// A number has to fit the 24 bits of a colour. 0 means no link.
 const NUMBERS: u32 = 1 << 24;
 
-/// The links on screen by their number. A clone is the same table.
+/// The links on screen by number. A clone shares the same table.
 #[derive(Debug, Clone, Default)]
 pub struct LinkTable(Arc<Mutex<LinkTableState>>);
 
@@ -29,8 +31,8 @@ struct LinkTableState {
 }
 
 impl LinkTable {
-    /// To be called before a frame is drawn. Forgets what was on screen long ago; no number is
-    /// used for another link soon, so the cells of the frame before cannot be taken for it.
+    /// Call before a frame is drawn. Forgets all links once there are more than `MOST`. Numbers
+    /// go on counting, so the cells of the previous frame cannot be taken for another link.
     pub fn begin_frame(&self) {
         let mut table = self.lock();
         if table.numbers.len() > MOST {
@@ -39,7 +41,7 @@ impl LinkTable {
         }
     }
 
-    /// What marks a cell as part of `link`.
+    /// The underline colour that marks a cell as part of `link`.
     pub fn mark(&self, link: &WebLink) -> Color {
         let mut table = self.lock();
         let number = match table.numbers.get(link) {
@@ -56,7 +58,7 @@ impl LinkTable {
         Color::Rgb(red, green, blue)
     }
 
-    /// The number and the link of a cell with this mark.
+    /// The number and the link of a cell with this mark; `None` for a cell without a link.
     pub fn read(&self, mark: Color) -> Option<(u32, WebLink)> {
         let Color::Rgb(red, green, blue) = mark else { return None };
         let number = u32::from_be_bytes([0, red, green, blue]);

@@ -1,5 +1,6 @@
-//! Front end: the full screen, and `linear`, which says the same without one. `runtime` feeds messages to `app::update`, `executor` carries out
-//! its effects, `view` draws the model from laid-out lines.
+//! Front end: the full screen, and `linear`, which gives the same conversation as plain lines.
+//! `runtime` feeds messages to `app::update`, `executor` carries out its effects, `view` draws the
+//! model from laid-out lines.
 
 pub mod app;
 mod branch_page;

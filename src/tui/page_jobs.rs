@@ -1,5 +1,5 @@
-//! What the pages over the chat, and the panes in it, ask of the store. These functions read and
-//! write files and return when that is done: they are for a thread that may block.
+//! Answers the store queries of the pages over the chat, and of the panes in it. These functions
+//! read and write files and block until that is done: call them on a thread that may block.
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -16,10 +16,15 @@ use super::app::store_queries::{StoreQuery, StoreQueryResult};
 
 /// Files with more bytes than this are not compared.
 const LARGEST: u64 = 16 * 1024 * 1024;
-/// Of files with more lines than this, only what is near a change is held.
+/// In files with more lines than this, the diff holds only the lines near a change.
 const LONGEST: usize = 50_000;
 
-/// Does a job; what goes wrong is a sentence for the person. `folds` is the file of the kinds.
+/// Answers a query. `folds` is the file with the fold state of each kind of pane.
+///
+/// # Errors
+///
+/// A sentence for the user when the store's files cannot be read or the content is no longer
+/// stored. Files that cannot be compared are no error: the answer says so for each.
 pub fn run(
     store: &SessionStore,
     folds: &Path,
@@ -32,7 +37,7 @@ pub fn run(
         }),
         StoreQuery::FullOutput { document, hash } => {
             let whole = read_blob(store.blobs(), hash)?;
-            // A text can be taken as it is; other bytes become U+FFFD.
+            // Text is taken as it is; bytes that are not UTF-8 become U+FFFD.
             let text = String::from_utf8(whole)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
             Ok(StoreQueryResult::FullOutput(Arc::new(PagerDocument::new(*document, &text))))
@@ -57,12 +62,13 @@ fn read_blob(blobs: &BlobStore, hash: &ContentHash) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The folder that patches name files from: the repository's, or else the working folder.
+/// The folder to which the file names of patches are relative: the repository, or else the working
+/// folder.
 fn root(cwd: &Path) -> &Path {
     cwd.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(cwd)
 }
 
-/// What is at a path now.
+/// The bytes and permissions that a path has now.
 struct CurrentFileContent {
     bytes: Vec<u8>,
     mode: u32,
@@ -151,7 +157,7 @@ fn content(
     }
 }
 
-/// The text that these bytes are, if they are one.
+/// The bytes as text, if they are text.
 fn text(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
@@ -175,7 +181,8 @@ mod tests {
     }
 
     impl TestPageStore {
-        /// What became of a file that had `before`, was left with `after`, and has `now`.
+        /// The net change of a file that had `before`, that slug left with `after`, and that has
+        /// `now`.
         fn net(&self, before: Option<&[u8]>, after: &[u8], now: Option<&[u8]>) -> NetFileChange {
             let path = self.folder.path().join("file.txt");
             match now {
@@ -208,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happened_outside_of_slug_is_said() {
+    fn changes_outside_of_slug_are_reported() {
         let home = test_store();
         let changed = home.net(Some(b"a\n"), b"b\n", Some(b"c\n"));
         assert_eq!(changed.external_change, ExternalChange::Changed);
@@ -241,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept_is_a_sentence() {
+    fn missing_content_is_reported_as_a_sentence() {
         let home = test_store();
         let hash = ContentHash::of(b"gone");
         let answer =

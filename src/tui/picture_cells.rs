@@ -1,10 +1,10 @@
-//! Which cells of the screen show a picture.
+//! Records which cells of the screen show a picture.
 //!
-//! A picture stands in the frame as cells that hold a placeholder: a private character, with two
-//! marks that name the row and the column of the picture, in a colour that is the picture's
-//! number. So its cells are compared, scrolled, covered and cleared like any others. kitty takes
-//! just these cells; for other terminals the pen that writes to them reads here what to paint
-//! over the place.
+//! A picture stands in the frame as cells that hold a placeholder: a private character with two
+//! combining marks that name the row and the column of the picture, in a colour that is the
+//! picture's number (kitty graphics protocol, "Unicode placeholders"). So its cells are compared,
+//! scrolled, covered and cleared like any others. kitty draws the picture from these cells; for
+//! other terminals the terminal backend reads here what to paint over them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,10 +14,10 @@ use ratatui::style::Color;
 
 use crate::platform::graphics::{GraphicsProtocol, SizeInCells};
 
-/// The character that kitty takes for a part of a picture.
+/// The character that kitty draws as a part of a picture.
 const PLACEHOLDER: char = '\u{10eeee}';
 
-/// The marks that stand for 0, 1, 2 and so on in a placeholder, as kitty's protocol has them.
+/// The combining marks for 0, 1, 2 and so on in a placeholder, from kitty's table of diacritics.
 const MARKS: [char; 76] = [
     '\u{305}', '\u{30d}', '\u{30e}', '\u{310}', '\u{312}', '\u{33d}', '\u{33e}', '\u{33f}',
     '\u{346}', '\u{34a}', '\u{34b}', '\u{34c}', '\u{350}', '\u{351}', '\u{352}', '\u{357}',
@@ -31,51 +31,50 @@ const MARKS: [char; 76] = [
     '\u{6d9}', '\u{6da}', '\u{6db}', '\u{6dc}',
 ];
 
-/// The largest picture whose cells can all be named.
+/// The largest picture whose rows and columns can all be named with `MARKS`.
 pub const MOST: SizeInCells = SizeInCells { columns: 76, rows: 76 };
 
-/// A picture that can be shown.
+/// A picture in the form in which the terminal takes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminalPicture {
-    /// Its number, of 24 bits, which no other picture of this run has.
+    /// The picture's number: 24 bits, unique in this run.
     pub id: u32,
-    /// How the terminal is told.
     pub graphics: GraphicsProtocol,
-    /// How large it is.
+    /// The room that the picture takes.
     pub cells: SizeInCells,
-    /// What makes the terminal show it.
+    /// The bytes that make the terminal show the picture, or load it in kitty's case.
     pub sequence: Arc<[u8]>,
 }
 
-/// A part of a picture, as a cell names it.
+/// The part of a picture that one cell shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PicturePart {
-    /// Which picture.
+    /// The picture's number.
     pub id: u32,
-    /// Its row in that.
+    /// Row in the picture, from 0.
     pub row: u16,
-    /// Its column in that.
+    /// Column in the picture, from 0.
     pub column: u16,
 }
 
-/// The pictures of a frame by their number. A clone is the same table.
+/// The pictures of the current frame by number. A clone shares the same table.
 #[derive(Debug, Clone, Default)]
 pub struct PictureTable(Arc<Mutex<PictureTableState>>);
 
 #[derive(Debug, Default)]
 struct PictureTableState {
     frame: BTreeMap<u32, TerminalPicture>,
-    /// What a terminal that keeps pictures by their number holds.
+    /// Numbers of the pictures that a terminal keeps in its memory (kitty).
     held: BTreeSet<u32>,
 }
 
 impl PictureTable {
-    /// To be called before a frame is drawn: nothing is in it yet.
+    /// Call before a frame is drawn: empties the frame's table.
     pub fn begin_frame(&self) {
         self.lock().frame.clear();
     }
 
-    /// Makes a cell of the frame a part of a picture.
+    /// Makes a cell of the frame show a part of a picture.
     pub fn mark_cell(&self, picture: &TerminalPicture, row: u16, column: u16, cell: &mut Cell) {
         let mark = |at: u16| MARKS.get(usize::from(at));
         let (Some(down), Some(across)) = (mark(row), mark(column)) else { return };
@@ -88,29 +87,30 @@ impl PictureTable {
         self.lock().frame.entry(picture.id).or_insert_with(|| picture.clone());
     }
 
-    /// A picture of the frame.
+    /// The picture with this number, if the current frame shows it.
     pub fn get(&self, id: u32) -> Option<TerminalPicture> {
         self.lock().frame.get(&id).cloned()
     }
 
-    /// The pictures of the frame that the terminal is to hold and does not. From here on it does.
+    /// The frame's pictures for kitty that it does not hold yet; they count as held from now on.
     pub fn take_new(&self) -> Vec<TerminalPicture> {
-        let mut walls = self.lock();
-        let PictureTableState { frame, held } = &mut *walls;
+        let mut state = self.lock();
+        let PictureTableState { frame, held } = &mut *state;
         let kept = frame.values().filter(|picture| picture.graphics == GraphicsProtocol::Kitty);
         kept.filter(|picture| held.insert(picture.id)).cloned().collect()
     }
 
-    /// What the terminal holds and the frame does not show. From here on it is forgotten.
+    /// The pictures that the terminal holds and the frame does not show; they no longer count as
+    /// held.
     pub fn take_old(&self) -> Vec<u32> {
-        let mut walls = self.lock();
-        let PictureTableState { frame, held } = &mut *walls;
+        let mut state = self.lock();
+        let PictureTableState { frame, held } = &mut *state;
         let old: Vec<u32> = held.iter().copied().filter(|id| !frame.contains_key(id)).collect();
         held.retain(|id| frame.contains_key(id));
         old
     }
 
-    /// All that the terminal holds. From here on it is forgotten.
+    /// All pictures that the terminal holds; none counts as held from now on.
     pub fn take_held(&self) -> Vec<u32> {
         std::mem::take(&mut self.lock().held).into_iter().collect()
     }
@@ -121,7 +121,7 @@ impl PictureTable {
 }
 
 impl PicturePart {
-    /// What a cell shows of a picture.
+    /// The part of a picture that a cell shows, if it holds a placeholder.
     pub fn of(cell: &Cell) -> Option<Self> {
         let mut chars = cell.symbol().chars();
         if chars.next() != Some(PLACEHOLDER) {
@@ -147,19 +147,19 @@ mod tests {
         let sequence = Arc::from(*b"x");
         let picture =
             TerminalPicture { id: 0x1_0203, graphics: GraphicsProtocol::Kitty, cells, sequence };
-        let gallery = PictureTable::default();
+        let table = PictureTable::default();
         let mut cell = Cell::default();
-        gallery.mark_cell(&picture, 1, 2, &mut cell);
+        table.mark_cell(&picture, 1, 2, &mut cell);
         assert_eq!(PicturePart::of(&cell), Some(PicturePart { id: 0x1_0203, row: 1, column: 2 }));
         assert_eq!(cell.symbol(), "\u{10eeee}\u{30d}\u{30e}");
-        assert_eq!(gallery.get(0x1_0203), Some(picture.clone()));
-        assert_eq!(gallery.take_new(), [picture]);
-        assert_eq!(gallery.take_new(), []);
-        assert_eq!(gallery.take_old(), [0; 0]);
-        gallery.begin_frame();
-        assert_eq!(gallery.get(0x1_0203), None);
-        assert_eq!(gallery.take_old(), [0x1_0203]);
-        assert_eq!(gallery.take_held(), [0; 0]);
+        assert_eq!(table.get(0x1_0203), Some(picture.clone()));
+        assert_eq!(table.take_new(), [picture]);
+        assert_eq!(table.take_new(), []);
+        assert_eq!(table.take_old(), [0; 0]);
+        table.begin_frame();
+        assert_eq!(table.get(0x1_0203), None);
+        assert_eq!(table.take_old(), [0x1_0203]);
+        assert_eq!(table.take_held(), [0; 0]);
         assert_eq!(PicturePart::of(&Cell::new("a")), None);
     }
 }

@@ -1,9 +1,10 @@
 //! The one loop of the screen: it takes in everything that has arrived, then draws at most once.
 //!
-//! A key is drawn at once; what streams is drawn at most sixty times a second. While nothing
-//! happens there is no timer and nothing is drawn. A frame leaves in one write, between the
-//! marks of a synchronized update, so that no terminal shows half of one. While the terminal has
-//! not taken a frame no other is made, and all else goes on: the next one shows what is so then.
+//! A key is drawn at once; streamed text is drawn at most sixty times a second. While nothing
+//! happens there is no timer and nothing is drawn. A frame is written at once, between the marks of
+//! a synchronized update, so that no terminal shows half of one. While the terminal has not taken a
+//! frame, no other frame is made and everything else goes on; the next frame then shows the latest
+//! state.
 
 use std::io;
 use std::sync::Arc;
@@ -49,33 +50,32 @@ mod tty;
 
 use tty::TtySurface;
 
-/// The least time between two frames that no key asked for. Text that streams moves all rows up
-/// again and again, and each frame of that is a whole screen for the terminal.
+/// The least time between two frames that no key asked for. Streamed text scrolls all rows again
+/// and again, and each such frame is a whole screen for the terminal.
 const FRAME: Duration = Duration::from_millis(16);
-/// As many messages are taken in before a frame is due, however many there are.
+/// Most messages that are taken in before a frame is due.
 const BATCH: usize = 1024;
 
-/// What the screen begins with.
+/// Everything that [`run`] needs besides the terminal and the agent.
 pub struct ScreenStart {
-    /// What does not change.
+    /// What stays the same while the screen runs.
     pub settings: ScreenSettings,
-    /// What the first line tells from the beginning.
+    /// What the first line shows from the beginning.
     pub status: ScreenStatus,
-    /// What was sent before, oldest first.
+    /// Texts that were sent before, oldest first.
     pub history: HistoryPage,
-    /// What was being typed when slug last ended.
+    /// The unsent input of the last run.
     pub draft: UserInput,
-    /// How it looks.
+    /// The theme and what it is chosen by.
     pub looks: ThemeState,
-    /// Whether code is coloured.
     pub code: CodeHighlighting,
-    /// What of the transcript stays in the terminal.
+    /// How much of the transcript stays in the terminal.
     pub leave: ExitTranscript,
-    /// How the terminal is told what stands beside the picture.
+    /// Sends what the terminal shows outside of the frame: title, progress, notifications.
     pub announcer: TerminalNotifier,
-    /// What the shell, or who acts for it, does with slug.
+    /// Stop and continue requests of the shell, or of whoever acts for it.
     pub jobs: mpsc::Receiver<JobControl>,
-    /// Ends the screen: a signal, or the terminal is gone.
+    /// Ends the screen when cancelled: a signal, or the terminal is gone.
     pub shutdown: CancellationToken,
 }
 
@@ -84,21 +84,26 @@ pub struct ScreenStart {
 pub enum CodeHighlighting {
     /// By its language.
     Coloured,
-    /// Not at all.
+    /// Not at all, for screens without colours.
     Plain,
 }
 
-/// What the screen ends with.
+/// What the screen or the linear front end ends with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FrontEndExit {
     /// The session that was open last.
     pub session: Option<SessionId>,
-    /// What of the transcript stays in the terminal; nothing where something else ended slug.
+    /// The part of the transcript that stays in the terminal; empty when a signal ended slug.
     pub page: String,
 }
 
-/// Shows the screen until the person leaves, the agent ends or `shutdown` is cancelled. The
-/// terminal is given back before this returns.
+/// Shows the screen until the user leaves, the agent ends or `shutdown` is cancelled. The terminal
+/// is given back before this returns.
+///
+/// # Errors
+///
+/// Fails when SIGCONT cannot be watched, or the terminal cannot be read from or written to. The
+/// error says which.
 pub async fn run(
     screen: TerminalGuard,
     start: ScreenStart,
@@ -111,13 +116,13 @@ pub async fn run(
     run_loop(surface, TerminalEvents::new, start, handles, events).await
 }
 
-/// The terminal as the loop needs it. Tests have one of their own.
+/// The terminal as the loop needs it. Tests implement it without one.
 trait ScreenSurface {
-    /// Where it looks up the links of the cells it draws.
+    /// The table in which it looks up the links of the cells that it draws.
     fn links(&self) -> LinkTable {
         LinkTable::default()
     }
-    /// Where it looks up the pictures of the cells it draws.
+    /// The table in which it looks up the pictures of the cells that it draws.
     fn picture_table(&self) -> PictureTable {
         PictureTable::default()
     }
@@ -127,46 +132,46 @@ trait ScreenSurface {
     fn is_free(&self) -> bool {
         true
     }
-    /// Returns once it has. May be dropped and called again.
+    /// Returns once the terminal has taken the last frame. Cancel-safe.
     fn wait_until_free(&mut self) -> impl Future<Output = io::Result<()>> + Send {
         std::future::ready(Ok(()))
     }
-    /// Whether slug was stopped and continued since this was asked last.
+    /// Whether slug was stopped and continued since the last call.
     fn was_continued(&self) -> bool {
         false
     }
-    /// Whether the terminal has something that was typed and not read.
+    /// Whether the terminal has input that was not read yet.
     fn has_unread_input(&self) -> bool {
         false
     }
-    /// How the cursor looks from the next frame on.
+    /// Sets the cursor's shape from the next frame on.
     fn set_caret_shape(&mut self, shape: CaretShape);
     /// Draws a frame and puts it on screen. Does not wait for the terminal.
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()>;
     /// Forgets what is on screen: the next frame draws everything.
     fn forget(&mut self) -> io::Result<()>;
-    /// Gives the terminal away for a while.
+    /// Gives the terminal away while `visitor` runs.
     fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()>;
     /// Stops slug until the shell continues it.
     fn suspend(&mut self) -> io::Result<()>;
-    /// Asks the terminal what its background is like. The answer comes among the keys.
+    /// Queries the terminal's background. The reply comes among the keys.
     fn ask_background(&mut self) -> io::Result<()>;
-    /// Tells something beside the picture, with the next frame.
+    /// Tells the terminal something outside of the frame; it leaves with the next frame.
     fn announce(&mut self, news: TerminalAnnouncement<'_>) -> io::Result<()>;
 }
 
-/// What is told beside the picture.
+/// What the terminal is told outside of the frame.
 #[derive(Debug, Clone, Copy)]
 enum TerminalAnnouncement<'a> {
-    /// The person is called.
+    /// A call for the user, with its text.
     Call(&'a str),
-    /// The window's name.
+    /// The window's title.
     Title(&'a str),
     /// How far the work is.
     Progress(TerminalProgress),
 }
 
-/// The screen's state with what it is drawn on.
+/// The screen's state together with the surface that it is drawn on.
 struct ScreenLoop<S> {
     jobs: mpsc::Receiver<JobControl>,
     surface: S,
@@ -178,31 +183,30 @@ struct ScreenLoop<S> {
     /// Whether the terminal may still have to take the last frame.
     is_sending: bool,
     due: FrameDue,
-    /// What the terminal was told beside the picture.
+    /// The label that the terminal was told last; `None` when it has to be told again.
     told: Option<TerminalLabel>,
-    /// What the frame that was drawn last asks for.
+    /// Effects that the last frame asked for, such as pictures to be made.
     wanted: Vec<ScreenEffect>,
 }
 
-/// The theme that the last frame was drawn with, and where it is from.
+/// The theme that the last frame was drawn with, and the library that it is from.
 struct AppliedTheme {
     name: String,
     library: Arc<ThemeLibrary>,
     theme: Theme,
 }
 
-/// Whether a frame is due.
+/// When the next frame is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum FrameDue {
     /// Nothing has changed.
     No,
-    /// By the next interval.
+    /// At the end of the current interval (`FRAME`).
     Soon,
     /// At once: a key was pressed.
     Now,
 }
 
-/// Whether the loop goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ScreenLoopControl {
     GoOn,
@@ -226,7 +230,7 @@ where
         CodeHighlighting::Plain => SyntaxHighlighter::off(),
         CodeHighlighting::Coloured => {
             let colours = answers_in.clone();
-            // A full queue has messages in it that draw a frame anyway.
+            // A full queue holds messages that draw a frame anyway.
             SyntaxHighlighter::new(move || drop(colours.try_send(ScreenMsg::CodeColoured)))
         }
     };
@@ -240,7 +244,7 @@ where
     loop {
         ui.ask(&mut input)?;
         for effect in std::mem::take(&mut ui.wanted) {
-            // Nothing that a frame asks for is the runtime's own to do.
+            // None of the effects of a frame is a terminal action.
             executor.run(effect);
         }
         let waiting = executor.has_waiting();
@@ -249,8 +253,8 @@ where
         let first = tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
-            freed = ui.surface.wait_until_free(), if busy => {
-                freed.context("cannot write to the terminal")?;
+            taken = ui.surface.wait_until_free(), if busy => {
+                taken.context("cannot write to the terminal")?;
                 ui.confirm_painted();
                 ui.draw_if_due()?;
                 continue;
@@ -301,22 +305,22 @@ where
         }
         let mut flow = ScreenLoopControl::GoOn;
         for effect in effects {
-            let Some(own) = executor.run(effect) else { continue };
+            let Some(action) = executor.run(effect) else { continue };
             let lends = matches!(
-                own,
+                action,
                 TerminalAction::Suspend
                     | TerminalAction::Retake
                     | TerminalAction::OpenEditor(_)
                     | TerminalAction::OpenPager(_)
             );
             let done = if lends {
-                // Nobody may read keys while the terminal is someone else's.
+                // Nothing may read keys while the terminal is given away.
                 drop(input);
-                let done = ui.perform(own, &mut executor);
+                let done = ui.perform(action, &mut executor);
                 input = TerminalEventStream::new(keys());
                 done
             } else {
-                ui.perform(own, &mut executor)
+                ui.perform(action, &mut executor)
             };
             if done? == ScreenLoopControl::Leave {
                 flow = ScreenLoopControl::Leave;
@@ -334,8 +338,8 @@ where
     Ok(FrontEndExit { session: ui.model.status.session, page })
 }
 
-/// What has arrived already. It is asked with the loop's own waker: crossterm wakes the one that
-/// asked first, and a key would be lost to one that wakes nobody.
+/// The next input that has already arrived. Polls with the loop's own waker: crossterm wakes the
+/// waker that polled first, and with a waker that does nothing a key would be lost.
 async fn arrived<K>(input: &mut K) -> Option<Option<K::Item>>
 where
     K: Stream + Unpin,
@@ -349,9 +353,9 @@ where
     .await
 }
 
-/// What the terminal says, as a message.
-fn message(said: FilteredEvent) -> Option<ScreenMsg> {
-    let input = match said {
+/// An input event as a message; `None` for mouse movement.
+fn message(event: FilteredEvent) -> Option<ScreenMsg> {
+    let input = match event {
         FilteredEvent::Event(input) => input,
         FilteredEvent::Background(background) => return Some(ScreenMsg::Background(background)),
     };
@@ -388,7 +392,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         })
     }
 
-    /// Takes a message in.
+    /// Updates the model with a message, and notes when the next frame is due.
     fn take(&mut self, msg: ScreenMsg) -> Vec<ScreenEffect> {
         let due = match &msg {
             ScreenMsg::Key(_)
@@ -439,7 +443,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         update(&mut self.model, msg)
     }
 
-    /// When the loop has to look again though nothing arrives.
+    /// When the loop has to wake up even if nothing arrives.
     fn wake(&self) -> Option<Instant> {
         let is_next = self.due > FrameDue::No && self.surface.is_free();
         let frame = is_next.then(|| self.drawn.map_or_else(Instant::now, |at| at + FRAME));
@@ -465,9 +469,11 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         if !self.applied_theme.is_of(&self.model) {
             self.applied_theme = AppliedTheme::by(&self.model);
         }
-        let Self { surface, model, layouts, applied_theme: worn, .. } = self;
+        let Self { surface, model, layouts, applied_theme, .. } = self;
         surface.set_caret_shape(model.caret_shape());
-        surface.draw(&mut |frame| geometry = Some(view(model, layouts, &worn.theme, frame)))?;
+        surface.draw(&mut |frame| {
+            geometry = Some(view(model, layouts, &applied_theme.theme, frame))
+        })?;
         self.drawn = Some(Instant::now());
         self.due = FrameDue::No;
         if let Some(geometry) = geometry {
@@ -479,7 +485,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         Ok(())
     }
 
-    /// Says so once the terminal has taken the last frame.
+    /// Tells the model once the terminal has taken the last frame.
     fn confirm_painted(&mut self) {
         if self.is_sending && self.surface.is_free() {
             self.is_sending = false;
@@ -488,14 +494,14 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         }
     }
 
-    /// What is read after a stop was typed at the shell.
+    /// Tells the model when slug was continued: input read after that was typed at the shell.
     fn heed_continue(&mut self) {
         if self.surface.was_continued() {
             self.update_for(ScreenMsg::ScreenLost);
         }
     }
 
-    /// Nothing has arrived: a question that has been quiet for long enough takes answers.
+    /// Nothing has arrived: a question that was quiet for long enough now takes answers.
     fn arm_if_quiet(&mut self) {
         let now = self.began.elapsed();
         if armed_at(&self.model).is_some_and(|due| due <= now) && !self.surface.has_unread_input() {
@@ -509,24 +515,24 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         self.wanted.extend(wanted);
     }
 
-    /// Tells the terminal what has changed beside the picture.
+    /// Tells the terminal which parts of its label have changed: title and progress.
     fn announce_changes(&mut self) -> io::Result<()> {
         let label = label(&self.model);
-        let told = self.told.replace(label.clone());
-        if told.as_ref() == Some(&label) {
+        let before = self.told.replace(label.clone());
+        if before.as_ref() == Some(&label) {
             return Ok(());
         }
-        if told.as_ref().is_none_or(|told| told.title != label.title) {
+        if before.as_ref().is_none_or(|before| before.title != label.title) {
             self.surface.announce(TerminalAnnouncement::Title(&label.title))?;
         }
         let busy = label.progress != TerminalProgress::None;
-        if busy || told.is_some_and(|told| told.progress != label.progress) {
+        if busy || before.is_some_and(|before| before.progress != label.progress) {
             self.surface.announce(TerminalAnnouncement::Progress(label.progress))?;
         }
         Ok(())
     }
 
-    /// Asks for what the theme depends on. The first frame has been drawn before.
+    /// Queries the background if the theme follows it. The first frame is already drawn by then.
     fn ask<K>(&mut self, input: &mut TerminalEventStream<K>) -> io::Result<()> {
         if self.model.theme.follows_background() {
             input.ask(|| self.surface.ask_background())?;
@@ -534,13 +540,13 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         Ok(())
     }
 
-    /// Does what only the owner of the terminal can do.
+    /// Carries out what only the owner of the terminal can do.
     fn perform(
         &mut self,
-        own: TerminalAction,
+        action: TerminalAction,
         executor: &mut EffectExecutor,
     ) -> io::Result<ScreenLoopControl> {
-        match own {
+        match action {
             TerminalAction::Quit => return Ok(ScreenLoopControl::Leave),
             TerminalAction::Suspend => self.surface.suspend()?,
             TerminalAction::Redraw => {}
@@ -564,7 +570,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         self.surface.forget()?;
         self.update_for(ScreenMsg::ScreenLost);
         self.told = None;
-        // Nobody was told of a size that changed while the terminal was someone else's.
+        // A change of size is not reported while the terminal is given away.
         let (width, height) = self.surface.size()?;
         self.take(ScreenMsg::Resized { width, height });
         Ok(ScreenLoopControl::GoOn)

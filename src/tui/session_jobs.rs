@@ -1,7 +1,7 @@
-//! What the list of sessions asks of the store. These functions read and write files and return
-//! when that is done: they are for a thread that may block.
+//! Answers what the list of sessions asks of the store. These functions read and write files and
+//! block until that is done: call them on a thread that may block.
 //!
-//! What they return has been made harmless to show, and has the person's own time.
+//! Texts in their answers are harmless to show, and times are in the user's time zone.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -26,29 +26,34 @@ use super::app::sessions::{
 };
 use super::{branch_page, branch_text};
 
-/// More sessions than a screen has rows, and few enough to be there at once.
+/// Sessions that are listed at once: more than a screen has rows, and few enough to read without a
+/// wait.
 const FIRST_SESSIONS: usize = 200;
-/// Nobody looks through more sessions than this; a longer text finds fewer.
+/// Nobody looks through more results than this; a longer search text finds fewer.
 const MOST_SESSIONS: usize = 500;
 /// Characters of a message in a preview.
 const LONGEST: usize = 600;
 
-/// What there is beside the store.
+/// Where session jobs keep files besides the store.
 #[derive(Debug, Clone)]
 pub struct SessionJobPaths {
-    /// The file in which the grouping is remembered.
+    /// The file that remembers the grouping.
     pub grouping: PathBuf,
-    /// The folder of what is exported.
+    /// The folder for exported sessions.
     pub exports: PathBuf,
 }
 
-/// Does a job; what goes wrong is a sentence for the person.
+/// Answers a request.
+///
+/// # Errors
+///
+/// A sentence for the user when the store, the grouping or an export cannot be read or written.
 pub fn run(
     store: &SessionStore,
-    beside: &SessionJobPaths,
+    paths: &SessionJobPaths,
     job: &SessionStoreRequest,
 ) -> Result<SessionStoreResponse, String> {
-    let grouping = beside.grouping.as_path();
+    let grouping = paths.grouping.as_path();
     let done = match job {
         SessionStoreRequest::Group(chosen) => {
             let kept = chosen.keep(grouping).map(|()| SessionStoreResponse::Changed);
@@ -61,7 +66,7 @@ pub fn run(
             Ok(lay_out_branches(branches.clone(), *page))
         }
         SessionStoreRequest::Export { session } => {
-            let exported = store.export_into(&beside.exports, *session, ExportForm::Html);
+            let exported = store.export_into(&paths.exports, *session, ExportForm::Html);
             return exported.map(SessionStoreResponse::Exported).map_err(|error| error.to_string());
         }
         SessionStoreRequest::SumUp { session, beside } => store
@@ -85,8 +90,8 @@ pub fn run(
     done.map_err(|error| error.to_string())
 }
 
-/// Looks for a text in what was said in these sessions, and hands over those that have it, until
-/// there are enough or nobody takes them any more.
+/// Searches the text of these sessions and sends those that match, until there are
+/// `MOST_SESSIONS` or the receiver is dropped.
 pub fn search(
     store: &SessionStore,
     text: &str,
@@ -98,7 +103,7 @@ pub fn search(
     let stopped = || found.is_closed() || count.load(Ordering::Relaxed) >= MOST_SESSIONS;
     store.search(&text, sessions, &stopped, |one| {
         count.fetch_add(1, Ordering::Relaxed);
-        // Where nobody takes it, the search ends.
+        // A failed send means that nobody waits: `stopped` then ends the search.
         let _ = found.blocking_send(one);
     });
 }
@@ -138,7 +143,7 @@ fn held(store: &SessionStore, session: SessionId) -> SessionLockState {
     }
 }
 
-/// A fork that is called as its parent is gets the first words that are its own for a name.
+/// The rows of the list. A fork with its parent's title is named after the first words of its own.
 fn rows(
     mut metas: Vec<SessionMeta>,
     held: impl Fn(SessionId) -> SessionLockState,
@@ -234,7 +239,7 @@ mod tests {
         LogEntry::Message(MessageEntry::new(Message { role, content }))
     }
 
-    /// A session in which the person and the model each said so many things.
+    /// A session in which the user and the model each wrote `exchanges` messages.
     async fn session(store: &SessionStore, exchanges: usize) -> SessionId {
         let header = header(None);
         let id = header.session_id;
@@ -252,12 +257,12 @@ mod tests {
         id
     }
 
-    fn beside() -> SessionJobPaths {
+    fn paths() -> SessionJobPaths {
         SessionJobPaths { grouping: "/none".into(), exports: "/none".into() }
     }
 
     fn listed(store: &SessionStore) -> Vec<SessionRow> {
-        match run(store, &beside(), &SessionStoreRequest::List) {
+        match run(store, &paths(), &SessionStoreRequest::List) {
             Ok(SessionStoreResponse::Listed(list)) => list.rows,
             other => panic!("{other:?}"),
         }
@@ -282,7 +287,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_fork_is_called_after_what_it_alone_has() {
+    async fn a_fork_is_named_after_its_own_first_words() {
         let home = test_store();
         let parent = session(&home.store, 1).await;
         let fork = header(None);
@@ -301,13 +306,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_we_have_open_is_not_held_elsewhere() {
+    async fn a_session_open_here_is_not_locked_elsewhere() {
         let home = test_store();
         let id = session(&home.store, 1).await;
         let _open = home.store.open(id).unwrap();
         assert_eq!(listed(&home.store)[0].lock, SessionLockState::Unlocked);
         let refused =
-            run(&home.store, &beside(), &SessionStoreRequest::Trash { session: id }).unwrap_err();
+            run(&home.store, &paths(), &SessionStoreRequest::Trash { session: id }).unwrap_err();
         assert!(refused.contains("is open in process"), "{refused}");
     }
 
@@ -316,49 +321,46 @@ mod tests {
         let home = test_store();
         let session = session(&home.store, 1).await;
         let job = SessionStoreRequest::Rename { session, title: "The cart".into() };
-        assert_eq!(run(&home.store, &beside(), &job), Ok(SessionStoreResponse::Changed));
+        assert_eq!(run(&home.store, &paths(), &job), Ok(SessionStoreResponse::Changed));
         assert_eq!(listed(&home.store)[0].title, "The cart");
         assert_eq!(
-            run(&home.store, &beside(), &SessionStoreRequest::Trash { session }),
+            run(&home.store, &paths(), &SessionStoreRequest::Trash { session }),
             Ok(SessionStoreResponse::Changed)
         );
         assert!(listed(&home.store).is_empty());
         assert!(home.folder.path().join("trash").join(format!("{session}.jsonl")).exists());
         assert_eq!(
-            run(&home.store, &beside(), &SessionStoreRequest::Restore { session }),
+            run(&home.store, &paths(), &SessionStoreRequest::Restore { session }),
             Ok(SessionStoreResponse::Changed)
         );
         assert_eq!(listed(&home.store)[0].title, "The cart");
     }
 
     #[tokio::test]
-    async fn a_preview_has_what_was_said() {
+    async fn a_preview_holds_the_messages() {
         let home = test_store();
         let session = session(&home.store, 2).await;
         let job = SessionStoreRequest::Preview { session };
-        let preview = match run(&home.store, &beside(), &job) {
+        let preview = match run(&home.store, &paths(), &job) {
             Ok(SessionStoreResponse::Previewed(preview)) => preview,
             other => panic!("{other:?}"),
         };
-        let said: Vec<_> = preview.messages.iter().map(|it| (it.role, it.text.as_str())).collect();
-        let (person, model) = (MessageRole::User, MessageRole::Assistant);
-        let expected = [
-            (person, "ask␛[31m 0"),
-            (model, "answer 0"),
-            (person, "ask␛[31m 1"),
-            (model, "answer 1"),
-        ];
-        assert_eq!(said, expected);
+        let messages: Vec<_> =
+            preview.messages.iter().map(|it| (it.role, it.text.as_str())).collect();
+        let (user, model) = (MessageRole::User, MessageRole::Assistant);
+        let expected =
+            [(user, "ask␛[31m 0"), (model, "answer 0"), (user, "ask␛[31m 1"), (model, "answer 1")];
+        assert_eq!(messages, expected);
     }
 
     #[tokio::test]
-    async fn a_session_is_exported_to_a_file_or_it_is_said_why_not() {
+    async fn exporting_a_session_writes_a_file_or_says_why_not() {
         let home = test_store();
         let session = session(&home.store, 1).await;
         let exports = home.folder.path().join("exports");
         let export = |exports: &Path| {
-            let beside = SessionJobPaths { exports: exports.to_owned(), ..beside() };
-            run(&home.store, &beside, &SessionStoreRequest::Export { session })
+            let paths = SessionJobPaths { exports: exports.to_owned(), ..paths() };
+            run(&home.store, &paths, &SessionStoreRequest::Export { session })
         };
         match export(&exports) {
             Ok(SessionStoreResponse::Exported(file)) => {
@@ -375,14 +377,14 @@ mod tests {
     #[test]
     fn the_grouping_is_remembered() {
         let home = test_store();
-        let beside =
-            SessionJobPaths { grouping: home.folder.path().join("grouping.json"), ..beside() };
-        let listed = || match run(&home.store, &beside, &SessionStoreRequest::List) {
+        let paths =
+            SessionJobPaths { grouping: home.folder.path().join("grouping.json"), ..paths() };
+        let listed = || match run(&home.store, &paths, &SessionStoreRequest::List) {
             Ok(SessionStoreResponse::Listed(list)) => list.grouping,
             other => panic!("{other:?}"),
         };
         assert_eq!(listed(), SessionGrouping::Project);
-        run(&home.store, &beside, &SessionStoreRequest::Group(SessionGrouping::Forks)).unwrap();
+        run(&home.store, &paths, &SessionStoreRequest::Group(SessionGrouping::Forks)).unwrap();
         assert_eq!(listed(), SessionGrouping::Forks);
     }
 
@@ -394,7 +396,7 @@ mod tests {
         let log = home.store.create(header).unwrap();
         log.append(TurnId(1), message(MessageRole::User, &"ä".repeat(10_000))).await.unwrap();
         log.close().await.unwrap();
-        match run(&home.store, &beside(), &SessionStoreRequest::Preview { session: id }) {
+        match run(&home.store, &paths(), &SessionStoreRequest::Preview { session: id }) {
             Ok(SessionStoreResponse::Previewed(preview)) => match preview.messages.as_slice() {
                 [PreviewMessage { text, .. }] => assert_eq!(text.chars().count(), LONGEST + 1),
                 other => panic!("{other:?}"),

@@ -1,7 +1,7 @@
-//! Scenes for tests: a screen, what happens to it, and what it then shows.
+//! A fake screen for tests: sends it keys and events, and checks what it then shows.
 //!
-//! `screen(80, 24).said("hello").key("enter").shows("…")`. Time passes half a second with each
-//! key, so that no guard against fast typing gets in the way; `quick` keys take none.
+//! `screen(80, 24).event(…).key("enter").shows("…")`. Each key takes half a second, so that no
+//! guard against fast typing gets in the way; [`TestScreen::key_at_once`] takes no time.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,11 +33,10 @@ use super::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use super::layout::{StyleRole, SyntaxHighlighter};
 use super::view::{RoleStyles, ViewLayouts, view};
 
-/// A screen on which things happen.
+/// A screen under test. Methods change it and return it, so that a test reads as one chain.
 pub struct TestScreen {
-    /// The state.
     pub model: ScreenModel,
-    /// What was asked for since the last look.
+    /// Effects since the last check or [`TestScreen::clear_effects`].
     pub effects: VecDeque<ScreenEffect>,
     layouts: ViewLayouts,
     terminal: Terminal<TestBackend>,
@@ -55,7 +54,7 @@ impl RoleStyles for TestScreenStyles {
     }
 }
 
-/// A screen of this size, in a project, with nothing said yet.
+/// An empty screen of this size, in a project with a session open.
 pub fn screen(width: u16, height: u16) -> TestScreen {
     let settings = ScreenSettings {
         cwd: "/home/me/src/webshop".into(),
@@ -86,34 +85,34 @@ pub fn screen(width: u16, height: u16) -> TestScreen {
 }
 
 impl TestScreen {
-    /// The keys of a preset, with these of the person's own.
+    /// Sets the keys: a preset, and the user's own bindings as TOML.
     #[track_caller]
     pub fn keys(mut self, preset: KeyPreset, own: &str) -> Self {
         let own = ConfigText { path: "keys.toml".into(), text: own.to_owned() };
-        let (map, said) = Keymap::resolve(preset, Some(&own));
-        assert_eq!(said, [""; 0]);
+        let (map, warnings) = Keymap::resolve(preset, Some(&own));
+        assert_eq!(warnings, [""; 0]);
         self.model.settings.keys = Arc::new(map);
         self
     }
 
-    /// A message.
+    /// Sends a message to the model.
     pub fn msg(mut self, msg: ScreenMsg) -> Self {
         self.take(msg);
         self.draw();
         self
     }
 
-    /// An event of the agent's.
+    /// Sends an event of the agent.
     pub fn event(self, event: AgentEvent) -> Self {
         self.msg(ScreenMsg::Agent(Box::new(event)))
     }
 
-    /// Events of the agent's, one after another.
+    /// Sends events of the agent, one after another.
     pub fn events(self, events: impl IntoIterator<Item = AgentEvent>) -> Self {
         events.into_iter().fold(self, Self::event)
     }
 
-    /// Time passes.
+    /// Lets time pass.
     pub fn after(mut self, millis: u64) -> Self {
         self.now += Duration::from_millis(millis);
         self.take(ScreenMsg::Tick(self.now));
@@ -121,33 +120,33 @@ impl TestScreen {
         self
     }
 
-    /// A key, half a second after what was before: `y`, `enter`, `ctrl+c`, `shift+tab`.
+    /// Presses a key half a second after what was before: `y`, `enter`, `ctrl+c`, `shift+tab`.
     pub fn key(self, name: &str) -> Self {
         self.after(500).key_at_once(name)
     }
 
-    /// A key at once.
+    /// Presses a key without letting time pass.
     pub fn key_at_once(self, name: &str) -> Self {
         self.msg(ScreenMsg::Key(key_named(name)))
     }
 
-    /// Text is typed.
+    /// Types text, key by key.
     pub fn types(self, text: &str) -> Self {
         text.chars().fold(self.after(500), |scene, c| {
             scene.msg(ScreenMsg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))
         })
     }
 
-    /// A mouse event at a cell.
+    /// Sends a mouse event at a cell.
     pub fn mouse(self, kind: MouseEventKind, column: u16, row: u16) -> Self {
         let modifiers = KeyModifiers::NONE;
         self.msg(ScreenMsg::Mouse(MouseEvent { kind, column, row, modifiers }))
     }
 
-    /// The button goes down and up on the first place that shows `text`, all of which is narrow.
+    /// Clicks the first place that shows `text`, which must hold no wide characters.
     pub fn click(self, text: &str) -> Self {
         let shown = self.text();
-        // The rows are in quotes.
+        // Each row of the text is in quotes.
         let rows = shown.lines().map(|row| row.strip_prefix('"').unwrap_or(row)).enumerate();
         let mut places =
             rows.filter_map(|(at, row)| Some((at, row[..row.find(text)?].chars().count())));
@@ -156,7 +155,7 @@ impl TestScreen {
         self.drag(at, at)
     }
 
-    /// The button goes down at one cell and up at another.
+    /// Presses the button at one cell and releases it at another.
     pub fn drag(self, from: (u16, u16), to: (u16, u16)) -> Self {
         let left = MouseButton::Left;
         self.mouse(MouseEventKind::Down(left), from.0, from.1)
@@ -164,13 +163,13 @@ impl TestScreen {
             .mouse(MouseEventKind::Up(left), to.0, to.1)
     }
 
-    /// The screen gets another size.
+    /// Gives the screen another size.
     pub fn resized(mut self, width: u16, height: u16) -> Self {
         self.terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         self.msg(ScreenMsg::Resized { width, height })
     }
 
-    /// The text on screen.
+    /// The last frame as text, each row in quotes.
     pub fn text(&self) -> String {
         self.terminal.backend().to_string()
     }
@@ -180,28 +179,28 @@ impl TestScreen {
         self.terminal.backend().cursor_position().into()
     }
 
-    /// What stands in the cells before the terminal's cursor and in the one under it.
+    /// The text of the cells before the terminal's cursor, and of the cell under it.
     pub fn around_caret(&self) -> (String, String) {
         let ((x, y), buffer) = (self.caret(), self.terminal.backend().buffer());
         let symbol = |x: u16| buffer.cell((x, y)).map_or(" ", |cell| cell.symbol());
         ((0..x).map(symbol).collect(), symbol(x).to_owned())
     }
 
-    /// The text on screen has this in it.
+    /// Asserts that the screen shows `text`.
     #[track_caller]
     pub fn shows(self, text: &str) -> Self {
         assert!(self.text().contains(text), "no {text:?} in\n{}", self.text());
         self
     }
 
-    /// The text on screen does not have this in it.
+    /// Asserts that the screen does not show `text`.
     #[track_caller]
     pub fn hides(self, text: &str) -> Self {
         assert!(!self.text().contains(text), "{text:?} in\n{}", self.text());
         self
     }
 
-    /// These are the effects since the last look.
+    /// Asserts the effects since the last check.
     #[track_caller]
     pub fn expect_effects(mut self, wanted: &[ScreenEffect]) -> Self {
         let effects: Vec<ScreenEffect> = self.effects.drain(..).collect();
@@ -209,7 +208,7 @@ impl TestScreen {
         self
     }
 
-    /// The workspace has these files and folders.
+    /// Gives the workspace these files and folders.
     pub fn files(mut self, files: &[&str]) -> Self {
         let mut files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
         paths::sort(&mut files);
@@ -222,7 +221,7 @@ impl TestScreen {
         self.msg(ScreenMsg::FilesIndexed { id, files: Arc::new(files) })
     }
 
-    /// What is to be ranked is ranked, until nothing more is.
+    /// Carries out rankings of paths until no more are asked for.
     pub fn rank_paths(mut self) -> Self {
         while let Some(at) =
             self.effects.iter().position(|effect| matches!(effect, ScreenEffect::RankPaths { .. }))
@@ -235,7 +234,7 @@ impl TestScreen {
         self
     }
 
-    /// Forgets the effects so far.
+    /// Drops the effects so far.
     pub fn clear_effects(mut self) -> Self {
         self.effects.clear();
         self
@@ -246,7 +245,7 @@ impl TestScreen {
         self.model.selection.map(|selection| selection.text(&self.model)).unwrap_or_default()
     }
 
-    /// The text of each link on screen, row by row, and where it leads.
+    /// The text and address of each link on screen, row by row.
     pub fn links(&self) -> Vec<(String, String)> {
         let buffer = self.terminal.backend().buffer();
         let mut links: Vec<(String, String)> = Vec::new();
@@ -283,7 +282,7 @@ impl TestScreen {
             .draw(|frame| geometry = Some(view(model, layouts, &TestScreenStyles, frame)))
             .unwrap();
         let effects = update(&mut self.model, ScreenMsg::Drawn(Box::new(geometry.unwrap())));
-        // A frame asks for the pictures that it would show, and for nothing else.
+        // A frame asks only for the pictures that it would show.
         let is_picture = |effect: &ScreenEffect| matches!(effect, ScreenEffect::DrawPicture { .. });
         assert!(effects.iter().all(is_picture), "{effects:?}");
         self.effects.extend(effects);
@@ -296,7 +295,7 @@ impl TestScreen {
     }
 }
 
-/// A key by its name.
+/// Parses a key's name, such as `ctrl+c`.
 pub fn key_named(name: &str) -> KeyEvent {
     let mut modifiers = KeyModifiers::NONE;
     let mut rest = name;
@@ -332,33 +331,33 @@ pub fn key_named(name: &str) -> KeyEvent {
     KeyEvent::new(code, modifiers)
 }
 
-/// The turn that scenes play in.
+/// The turn of all test events.
 pub const TURN: TurnId = TurnId(1);
 
-/// The session that scenes play in.
+/// The session of all test events.
 pub fn session() -> SessionId {
     "0190a0a0-0000-7000-8000-000000000001".parse().unwrap()
 }
 
-/// A line of the log.
+/// A log record with this entry.
 pub fn record(entry: LogEntry) -> LogRecord {
     let timestamp = DateTime::from_timestamp(1_790_000_000, 0).unwrap();
     LogRecord { id: EntryId::generate(), timestamp, turn: TURN, entry }
 }
 
-/// A message of the person's.
+/// A log record with a message of the user.
 pub fn user(text: &str) -> LogRecord {
     record(LogEntry::Message(MessageEntry::new(Message::user(text))))
 }
 
-/// A finished response.
+/// A log record with a complete response of the model.
 pub fn assistant(content: Vec<ContentBlock>) -> LogRecord {
     let message = Message { role: Speaker::Assistant, content };
     let stop_reason = Some(StopReason::EndTurn);
     record(LogEntry::Message(MessageEntry { stop_reason, ..MessageEntry::new(message) }))
 }
 
-/// A result.
+/// A log record with the result of a call.
 pub fn result(call: &str, content: &str, info: ToolResultInfo) -> LogRecord {
     let block = ContentBlock::ToolResult {
         tool_use_id: CallId::new(call),
@@ -369,17 +368,17 @@ pub fn result(call: &str, content: &str, info: ToolResultInfo) -> LogRecord {
     record(LogEntry::Message(MessageEntry { result: Some(info), ..MessageEntry::new(message) }))
 }
 
-/// The end of the turn.
+/// A log record that ends the turn.
 pub fn turn_end(outcome: TurnOutcome) -> LogRecord {
     record(LogEntry::TurnEnd(TurnEnd { outcome, usage: TokenUsage::default(), cost: None }))
 }
 
-/// A call.
+/// A tool call with this input.
 pub fn call(id: &str, name: &str, input: serde_json::Value) -> ToolCall {
     ToolCall { id: CallId::new(id), name: name.into(), input: CallInput::Valid(input) }
 }
 
-/// How a call went well.
+/// The result info of a call that succeeded.
 pub fn done(name: &str, elapsed_ms: u64) -> ToolResultInfo {
     let status = ToolStatus::Done;
     ToolResultInfo {
@@ -392,12 +391,12 @@ pub fn done(name: &str, elapsed_ms: u64) -> ToolResultInfo {
     }
 }
 
-/// The event of a line of the log.
+/// The event that reports a log record.
 pub fn recorded(record: &LogRecord) -> AgentEvent {
     AgentEvent::Recorded(Arc::new(record.clone()))
 }
 
-/// A question about a command of two parts, the first of which a rule allows.
+/// An approval question for a command of two parts, the first of which a rule allows.
 pub fn question(id: u64, command: &str) -> AgentEvent {
     AgentEvent::ApprovalAsked(Box::new(ApprovalRequest {
         id: ApprovalId(id),

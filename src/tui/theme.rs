@@ -1,12 +1,12 @@
-//! Roles to styles. The only room that names colours.
+//! Turns roles into styles. This is the only module that names colours.
 //!
 //! A theme comes from a TOML file: one of those in `assets/themes`, which are compiled in, or the
-//! person's own. `file` reads it, `library` looks up what it inherits, and [`Theme`] is what is
-//! left: a style for each role, made for as many colours as the terminal has.
+//! user's own. `file` reads it, `library` looks up what it inherits, and [`Theme`] is the result: a
+//! style for each role, made for as many colours as the terminal has.
 //!
-//! Nothing is said by colour alone. Where a colour cannot be shown, because there are none
-//! (`NO_COLOR`) or too few for a tint, weight, slant and lines stand in for it. Backgrounds of 24
-//! bits are not forced on a terminal of 16 colours: there its own shows.
+//! Nothing is expressed by colour alone. Where a colour cannot be shown, because there are none
+//! (`NO_COLOR`) or too few for a tint, weight, slant and underlines stand in for it. Backgrounds of
+//! 24 bits are not forced on a terminal of 16 colours: the terminal's own background shows there.
 
 pub mod colour;
 mod depth;
@@ -23,7 +23,7 @@ pub use depth::ColorDepth;
 use file::ThemeColor;
 pub use library::ThemeLibrary;
 
-/// A style for each role.
+/// A style for each role, resolved for one colour depth.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Theme {
     name: String,
@@ -32,17 +32,15 @@ pub struct Theme {
     styles: [Style; roles::COUNT],
 }
 
-/// What background a theme is made for.
+/// The kind of background that a theme is made for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ThemeKind {
-    /// A dark one.
     #[default]
     Dark,
-    /// A light one.
     Light,
 }
 
-/// A theme with all its colours, before some of them are taken away.
+/// A theme with all its colours, before they are reduced to a colour depth.
 #[derive(Debug)]
 struct ThemeDraft {
     name: String,
@@ -51,7 +49,7 @@ struct ThemeDraft {
     looks: [RoleColors; roles::COUNT],
 }
 
-/// A role's look with its colours looked up.
+/// A role's look with its colour references resolved.
 #[derive(Debug, Clone, Copy, Default)]
 struct RoleColors {
     fg: Option<ThemeColor>,
@@ -60,7 +58,7 @@ struct RoleColors {
 }
 
 impl ThemeKind {
-    /// The name as themes and the configuration have it.
+    /// The name in theme files and in the configuration: `dark` or `light`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dark => "dark",
@@ -70,27 +68,27 @@ impl ThemeKind {
 }
 
 impl Theme {
-    /// slug's own for dark backgrounds.
+    /// slug's own theme for dark backgrounds.
     pub fn dark(depth: ColorDepth) -> Self {
         ThemeLibrary::default_for(ThemeKind::Dark, depth)
     }
 
-    /// slug's own for light backgrounds.
+    /// slug's own theme for light backgrounds.
     pub fn light(depth: ColorDepth) -> Self {
         ThemeLibrary::default_for(ThemeKind::Light, depth)
     }
 
-    /// Its name.
+    /// The name that the theme is chosen by.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What background it is made for.
+    /// The kind of background that the theme is made for.
     pub fn kind(&self) -> ThemeKind {
         self.kind
     }
 
-    /// How text in this role looks, over what it stands on.
+    /// The style of text in this role, to be patched over the style of what it stands on.
     pub fn style(&self, role: StyleRole) -> Style {
         match role {
             StyleRole::Ansi(ansi) => self.ansi(ansi),
@@ -104,8 +102,8 @@ impl Theme {
         roles::slot(role).and_then(|slot| self.styles.get(slot)).copied().unwrap_or_default()
     }
 
-    /// Code of a changed line: in its own colours on the background of the line, or, where no
-    /// background can be had, in the colour of the line.
+    /// Code of a changed line: in its own colours on the background of the line, or, where the
+    /// terminal cannot show that background, in the colour of the line.
     fn changed_code(&self, syntax: SyntaxTokenKind, line: StyleRole) -> Style {
         let line = self.role_style(line);
         if line.bg.is_some() {
@@ -152,8 +150,8 @@ impl ThemeColor {
         }
     }
 
-    /// As a background: a tint of which only grey would be left, or one that the 16 do not have,
-    /// is none.
+    /// The colour as a background. A tint that would become plain grey, or that the 16 colours do
+    /// not have, is left out.
     fn as_background(self, depth: ColorDepth) -> Option<Color> {
         let shown = self.at(depth)?;
         let is_there = match (depth, self.ansi.unwrap_or(self.full)) {
@@ -185,15 +183,15 @@ impl ThemeDraft {
     }
 }
 
-/// The screen itself. On 16 colours it is the terminal's own: a foreground that the theme chose
-/// for its background would stand on another.
+/// The style of the screen itself. On 16 colours it is the terminal's own: a foreground that the
+/// theme chose for its own background would stand on another one.
 fn screen(look: RoleColors, background: Option<ThemeColor>, depth: ColorDepth) -> Style {
     let style = Style::new().add_modifier(look.modifiers);
     match depth {
         ColorDepth::None | ColorDepth::Sixteen => style,
         ColorDepth::Palette | ColorDepth::TrueColor => Style {
-            fg: look.fg.and_then(|hue| hue.at(depth)),
-            bg: background.and_then(|hue| hue.at(depth)),
+            fg: look.fg.and_then(|color| color.at(depth)),
+            bg: background.and_then(|color| color.at(depth)),
             ..style
         },
     }
@@ -205,15 +203,15 @@ impl RoleColors {
         if depth == ColorDepth::None {
             return style.add_modifier(plain);
         }
-        let fg = self.fg.and_then(|hue| hue.at(depth));
-        let bg = self.bg.and_then(|hue| hue.as_background(depth));
-        let is_lost = |meant: Option<ThemeColor>, shown: Option<Color>| {
-            shown.is_none() && meant.is_some_and(|hue| hue.full != ColorValue::Unset)
+        let fg = self.fg.and_then(|color| color.at(depth));
+        let bg = self.bg.and_then(|color| color.as_background(depth));
+        let is_lost = |wanted: Option<ThemeColor>, shown: Option<Color>| {
+            shown.is_none() && wanted.is_some_and(|color| color.full != ColorValue::Unset)
         };
         if !is_lost(self.fg, fg) && !is_lost(self.bg, bg) {
             return Style { fg, bg, ..style };
         }
-        // Reversed, the colours of what it lies over serve.
+        // Reversed, it shows the colours of the text that it covers.
         let reversed = plain.contains(Modifier::REVERSED);
         let (fg, bg) = if reversed { (None, None) } else { (fg, bg) };
         Style { fg, bg, ..style }.add_modifier(plain)

@@ -1,4 +1,5 @@
-//! What the terminal is told beside the picture: the window's name, calls, progress.
+//! What the terminal is told outside of the frame: the window's title, calls for the user,
+//! progress.
 
 use crate::bash;
 use crate::support::model_server::{ModelServer, ServerReply};
@@ -10,10 +11,10 @@ const TITLE_KEPT: &str = "\x1b[22;2t";
 const TITLE_BACK: &str = "\x1b]2;\x07\x1b[23;2t";
 const PROGRESS_OFF: &str = "\x1b]9;4;0;\x07";
 
-/// A chat in a terminal that names itself so.
-fn chat_in(desk: &TestEnv, server: &ModelServer, variables: &[(&str, &str)]) -> PtySlug {
+/// A chat in a terminal that these variables identify.
+fn chat_in(env: &TestEnv, server: &ModelServer, variables: &[(&str, &str)]) -> PtySlug {
     let endpoint = server.endpoint();
-    let mut start = PtySlug::at(desk, 100, 30).args(&with_server(&endpoint, &[]));
+    let mut start = PtySlug::at(env, 100, 30).args(&with_server(&endpoint, &[]));
     for (name, value) in variables {
         start = start.env(name, value);
     }
@@ -22,12 +23,12 @@ fn chat_in(desk: &TestEnv, server: &ModelServer, variables: &[(&str, &str)]) -> 
     slug
 }
 
-/// A question asked while nobody looks, and the bytes that call the person.
+/// Asks a question while the window has no focus, and checks the bytes that call the user.
 fn calls(variables: &[(&str, &str)], config: &str, wanted: &str) {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write_home("config.toml", config);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write_home("config.toml", config);
     server.reply(bash("c1", "touch made"));
-    let mut slug = chat_in(&desk, &server, variables);
+    let mut slug = chat_in(&env, &server, variables);
     slug.keys(FOCUS_LOST);
     slug.say("make it");
     slug.wait_for_raw(&format!("{wanted:?}"), |raw| raw.contains(wanted));
@@ -44,15 +45,15 @@ fn each_terminal_is_called_in_its_own_way() {
     let tmux = [("TERM", "xterm-kitty"), ("TMUX", "/tmp/t,1,0")];
     calls(&tmux, "", &format!("{text}\x1b\x1b\\\x1b\\\x07"));
     calls(&[], "[ui]\nnotify = \"osc777\"", &format!("\x1b]777;notify;slug;{text}\x07"));
-    // The name of the window ends in BEL, too: the bell is one by itself.
+    // The sequence for the title ends in BEL, too; without a title the only BEL is the bell.
     calls(&[], "[ui]\ntitle = false", "\x07");
 }
 
 #[test]
 fn the_window_is_named_and_gets_its_old_name_back() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Good morning."));
-    let mut slug = chat_in(&desk, &server, &[]);
+    let mut slug = chat_in(&env, &server, &[]);
     slug.say("hello there");
     slug.wait_for("Good morning.");
     slug.wait_for_raw("the session's title", |raw| raw.contains("\x1b]2;slug · hello there\x07"));
@@ -69,9 +70,9 @@ fn the_window_is_named_and_gets_its_old_name_back() {
 
 #[test]
 fn progress_is_told_where_it_is_safe_and_taken_off_at_the_end() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    let mut slug = chat_in(&desk, &server, &[("WT_SESSION", "1")]);
+    let mut slug = chat_in(&env, &server, &[("WT_SESSION", "1")]);
     slug.say("make it");
     slug.wait_for_dialog("touch made");
     slug.wait_for_raw("busy, then waiting", |raw| {
@@ -85,12 +86,12 @@ fn progress_is_told_where_it_is_safe_and_taken_off_at_the_end() {
 }
 
 #[test]
-fn nothing_is_told_that_is_not_wanted() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+fn unwanted_announcements_are_not_sent() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let config = "[ui]\ntitle = false\nprogress = false\nnotify = \"never\"\n";
-    desk.write_home("config.toml", config);
+    env.write_home("config.toml", config);
     server.reply(bash("c1", "touch made"));
-    let mut slug = chat_in(&desk, &server, &[("WT_SESSION", "1")]);
+    let mut slug = chat_in(&env, &server, &[("WT_SESSION", "1")]);
     slug.keys(FOCUS_LOST);
     slug.say("make it");
     slug.wait_for_dialog("touch made");
@@ -102,10 +103,10 @@ fn nothing_is_told_that_is_not_wanted() {
 
 #[test]
 fn the_first_line_shows_what_a_command_says() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let command = "sed 's/.*\"model\":\"\\([^\"]*\\)\".*/[\\1 says hi]/'";
     let config = format!("[ui]\nstatus_command = '''{command}'''\n");
-    desk.write_home("config.toml", &config);
-    let mut slug = chat_in(&desk, &server, &[]);
+    env.write_home("config.toml", &config);
+    let mut slug = chat_in(&env, &server, &[]);
     slug.wait_for("[test-model says hi]");
 }

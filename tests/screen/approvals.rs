@@ -1,4 +1,4 @@
-//! The permission dialog: each answer, and what comes of it.
+//! The approval dialog: each answer and its effect.
 
 use serde_json::{Value, json};
 
@@ -16,10 +16,10 @@ fn edit(id: &str) -> ServerReply {
 
 #[test]
 fn a_command_runs_after_yes_and_its_output_is_shown() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "env printf 'o%s\\n' ne two"));
     server.reply(ServerReply::text("Done."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.answer("printf", "y");
     slug.wait_until("output and answer", |screen| {
@@ -31,28 +31,28 @@ fn a_command_runs_after_yes_and_its_output_is_shown() {
 
 #[test]
 fn nothing_runs_before_the_answer() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("Done."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.wait_for_dialog("touch made");
-    assert!(!desk.path("made").exists());
+    assert!(!env.path("made").exists());
     slug.keys("y");
     slug.wait_for("Done.");
-    assert!(desk.path("made").exists());
+    assert!(env.path("made").exists());
 }
 
 #[test]
 fn after_no_the_command_does_not_run_and_the_model_is_told() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("As you wish."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.answer("touch made", "n");
     slug.wait_for("As you wish.");
-    assert!(!desk.path("made").exists());
+    assert!(!env.path("made").exists());
     let told = result_of(&server.chat_requests()[1], "c1");
     assert!(told.contains("said no"), "{told}");
     server.assert_clean();
@@ -60,58 +60,58 @@ fn after_no_the_command_does_not_run_and_the_model_is_told() {
 
 #[test]
 fn a_no_can_say_what_to_do_instead() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("Then with make."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.answer("touch made", "t");
     slug.keys("use the Makefile");
     slug.wait_for("use the Makefile");
     slug.keys(key::ENTER);
     slug.wait_for("Then with make.");
-    assert!(!desk.path("made").exists());
+    assert!(!env.path("made").exists());
     let told = result_of(&server.chat_requests()[1], "c1");
     assert!(told.contains("use the Makefile"), "{told}");
 }
 
 #[test]
 fn an_edit_shows_its_diff_and_yes_writes_the_file() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write("a.rs", &format!("fn main() {{\n    {EDIT}\n}}\n"));
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("a.rs", &format!("fn main() {{\n    {EDIT}\n}}\n"));
     server.reply(edit("c1"));
     server.reply(ServerReply::text("Changed."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("make it two");
     slug.wait_for_dialog("a.rs  +1 -1");
     slug.wait_until("both sides of the change", |screen| {
         screen.contains("let total = 1;") && screen.contains("let total = 2;")
     });
-    assert!(desk.read("a.rs").contains("total = 1;"));
+    assert!(env.read("a.rs").contains("total = 1;"));
     slug.keys("y");
     slug.wait_for("Changed.");
-    assert_eq!(desk.read("a.rs"), "fn main() {\n    let total = 2;\n}\n");
+    assert_eq!(env.read("a.rs"), "fn main() {\n    let total = 2;\n}\n");
     server.assert_clean();
 }
 
 #[test]
 fn a_change_that_is_left_out_is_not_written_and_the_model_is_told() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let text = |first: &str, last: &str| format!("{first}\nfn between() {{}}\n{last}\n");
-    desk.write("a.rs", &text("use one;", "fn last() {}"));
+    env.write("a.rs", &text("use one;", "fn last() {}"));
     let content = text("use two;", "fn other() {}");
     let write = json!({"file_path": "a.rs", "content": content});
     server.reply(ServerReply::calls("", &[("r1", "Read", json!({"file_path": "a.rs"}))]));
     server.reply(ServerReply::calls("", &[("c1", "Write", write)]));
     server.reply(ServerReply::text("Half of it."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("write it");
     slug.answer("yes, once, all 2 changes", " ");
     slug.wait_for("yes, 1 of 2 changes");
     slug.keys("y");
     slug.wait_for("Half of it.");
     slug.wait_for("1 of 2 changes  +1 -1");
-    assert_eq!(desk.read("a.rs"), text("use one;", "fn other() {}"));
+    assert_eq!(env.read("a.rs"), text("use one;", "fn other() {}"));
     let told = result_of(&server.chat_requests()[2], "c1");
     assert!(
         told.contains("took 1 of the 2 changes") && told.contains("-use one;\n+use two;"),
@@ -122,11 +122,11 @@ fn a_change_that_is_left_out_is_not_written_and_the_model_is_told() {
 
 #[test]
 fn an_edit_that_cannot_succeed_is_not_asked_about() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write("a.rs", "let sum = 1;");
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("a.rs", "let sum = 1;");
     server.reply(edit("c1"));
     server.reply(ServerReply::text("I will look again."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("make it two");
     slug.wait_for("I will look again.");
     assert!(result_of(&server.chat_requests()[1], "c1").contains("`old_string` is not in a.rs"));
@@ -135,78 +135,78 @@ fn an_edit_that_cannot_succeed_is_not_asked_about() {
 
 #[test]
 fn an_edit_that_was_refused_leaves_the_file_as_it_was() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write("a.rs", EDIT);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("a.rs", EDIT);
     server.reply(edit("c1"));
     server.reply(ServerReply::text("Left alone."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("make it two");
     slug.answer("a.rs  +1 -1", "n");
     slug.wait_for("Left alone.");
-    assert_eq!(desk.read("a.rs"), EDIT);
+    assert_eq!(env.read("a.rs"), EDIT);
 }
 
 #[test]
 fn always_saves_the_rule_that_is_shown_and_asks_no_more() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(bash("c2", "touch made"));
     server.reply(ServerReply::text("Twice."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.wait_for_dialog("yes, always for  Bash(touch made)");
-    // Where it is kept is shown, too.
+    // The dialog also shows the file that keeps the rule.
     slug.wait_for("shop/.slug/settings.local.json");
     slug.keys("a");
     slug.wait_for("Twice.");
-    let settings: Value = serde_json::from_str(&desk.read(".slug/settings.local.json")).unwrap();
+    let settings: Value = serde_json::from_str(&env.read(".slug/settings.local.json")).unwrap();
     assert_eq!(settings["permissions"]["allow"], json!(["Bash(touch made)"]));
 }
 
 #[test]
 fn for_this_session_asks_no_more_and_saves_nothing() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(bash("c2", "touch made"));
     server.reply(ServerReply::text("Twice."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.answer("Bash(touch made)", "s");
     slug.wait_for("Twice.");
-    assert!(!desk.slug_home().join("settings.json").exists());
-    assert!(!desk.path(".slug").exists());
+    assert!(!env.slug_home().join("settings.json").exists());
+    assert!(!env.path(".slug").exists());
 }
 
 #[test]
 fn never_denies_the_next_call_without_asking() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(bash("c2", "touch other"));
     server.reply(ServerReply::text("Neither."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.answer("no, always for Bash(touch *)", "d");
     slug.wait_for("Neither.");
-    assert!(!desk.path("made").exists() && !desk.path("other").exists());
+    assert!(!env.path("made").exists() && !env.path("other").exists());
     let told = result_of(&server.chat_requests()[2], "c2");
     assert!(told.contains("Bash(touch *)"), "{told}");
 }
 
 #[test]
 fn an_edited_command_runs_in_its_place_and_the_model_is_told() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("Yours then."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.answer("touch made", "e");
     slug.keys(&format!("{}touch mine", key::CTRL_U));
     slug.wait_for("touch mine");
     slug.keys(key::ENTER);
-    // What was edited is decided, and so asked, anew.
+    // The edited command is checked, and asked about, again.
     slug.answer("? touch mine", "y");
     slug.wait_for("Yours then.");
-    assert!(desk.path("mine").exists() && !desk.path("made").exists());
+    assert!(env.path("mine").exists() && !env.path("made").exists());
     let told = result_of(&server.chat_requests()[1], "c1");
     assert!(told.contains("touch mine"), "{told}");
     server.assert_clean();
@@ -214,48 +214,48 @@ fn an_edited_command_runs_in_its_place_and_the_model_is_told() {
 
 #[test]
 fn several_questions_are_asked_one_after_another() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let call = |file: &str| json!({"command": format!("touch {file}")});
     server
         .reply(ServerReply::calls("", &[("c1", "Bash", call("one")), ("c2", "Bash", call("two"))]));
     server.reply(ServerReply::text("Half of it."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run both");
     slug.answer("touch one", "n");
     slug.answer("touch two", "y");
     slug.wait_for("Half of it.");
-    assert!(!desk.path("one").exists() && desk.path("two").exists());
+    assert!(!env.path("one").exists() && env.path("two").exists());
     server.assert_clean();
 }
 
 #[test]
 fn a_file_that_changes_while_it_is_asked_about_is_not_overwritten() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write("a.rs", EDIT);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("a.rs", EDIT);
     server.reply(edit("c1"));
     server.reply(ServerReply::text("It has changed."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("make it two");
     slug.wait_for_dialog("a.rs  +1 -1");
     let others = format!("{EDIT} // and a word of somebody else's");
-    desk.write("a.rs", &others);
+    env.write("a.rs", &others);
     slug.keys("y");
     slug.wait_for("It has changed.");
-    assert_eq!(desk.read("a.rs"), others);
+    assert_eq!(env.read("a.rs"), others);
     let told = result_of(&server.chat_requests()[1], "c1");
     assert!(told.contains("changed"), "{told}");
 }
 
 #[test]
 fn what_is_typed_as_the_question_opens_is_no_answer() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(bash("c1", "touch made").gated(&gate));
     server.reply(ServerReply::text("As you wish."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     server.wait_for_requests(1);
     gate.open();
-    // A hand that types on: each key comes within the dialog's 300 ms.
+    // Continuous typing: each key comes within the dialog's 300 ms.
     let mut typed = 0;
     while !slug.screen().contains("yes, once") {
         slug.keys("y");
@@ -264,7 +264,7 @@ fn what_is_typed_as_the_question_opens_is_no_answer() {
     }
     slug.keys("yy");
     slug.wait_until("all keys in the input", |screen| in_input(screen) == typed + 2);
-    assert!(!desk.path("made").exists());
+    assert!(!env.path("made").exists());
     slug.answer("touch made", "n");
     slug.wait_for("As you wish.");
 }
@@ -278,11 +278,11 @@ fn in_input(screen: &str) -> usize {
 
 #[test]
 fn a_rule_can_be_edited_before_it_is_saved() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch one"));
     server.reply(bash("c2", "touch two"));
     server.reply(ServerReply::text("Both."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.answer("touch one", "\t");
     slug.keys(&format!("{}Bash(touch *)", key::CTRL_U));
@@ -291,6 +291,6 @@ fn a_rule_can_be_edited_before_it_is_saved() {
     slug.wait_for("yes, always for  Bash(touch *)");
     slug.keys("a");
     slug.wait_for("Both.");
-    assert!(desk.path("one").exists() && desk.path("two").exists());
-    assert!(desk.read(".slug/settings.local.json").contains("Bash(touch *)"));
+    assert!(env.path("one").exists() && env.path("two").exists());
+    assert!(env.read(".slug/settings.local.json").contains("Bash(touch *)"));
 }

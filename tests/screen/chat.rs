@@ -9,9 +9,9 @@ use crate::{last_user_text, result_of};
 
 #[test]
 fn an_answer_is_shown_as_markdown() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("# Findings\n\nIt is **quite** good:\n\n- `one` thing\n"));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("how is it?");
     slug.wait_until("the answer without its marks", |screen| {
         screen.contains("Findings")
@@ -27,10 +27,10 @@ fn an_answer_is_shown_as_markdown() {
 
 #[test]
 fn a_second_message_continues_the_conversation() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Blue."));
     server.reply(ServerReply::text("Because of the sky."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("which colour?");
     slug.wait_for("Blue.");
     slug.say("why?");
@@ -43,11 +43,11 @@ fn a_second_message_continues_the_conversation() {
 
 #[test]
 fn reading_inside_the_workspace_is_not_asked_about() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write("notes.txt", "the answer is 42\n");
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("notes.txt", "the answer is 42\n");
     server.reply(ServerReply::calls("", &[("c1", "Read", json!({"file_path": "notes.txt"}))]));
     server.reply(ServerReply::text("It says 42."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("what do the notes say?");
     slug.wait_for("It says 42.");
     assert!(result_of(&server.chat_requests()[1], "c1").contains("the answer is 42"));
@@ -55,11 +55,11 @@ fn reading_inside_the_workspace_is_not_asked_about() {
 }
 
 #[test]
-fn what_is_typed_while_it_answers_is_sent_afterwards() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+fn text_typed_during_an_answer_is_sent_afterwards() {
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("First answer.").gated(&gate));
     server.reply(ServerReply::text("Second answer."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("first question");
     server.wait_for_requests(1);
     slug.say("second question");
@@ -73,9 +73,9 @@ fn what_is_typed_while_it_answers_is_sent_afterwards() {
 
 #[test]
 fn a_waiting_message_can_be_taken_back() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("First answer.").gated(&gate));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("first question");
     server.wait_for_requests(1);
     slug.say("second question");
@@ -90,12 +90,12 @@ fn a_waiting_message_can_be_taken_back() {
 
 #[test]
 fn a_message_can_be_sent_into_the_running_turn() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
-    desk.write("a.txt", "alpha\n");
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    env.write("a.txt", "alpha\n");
     let read = ServerReply::calls("", &[("c1", "Read", json!({"file_path": "a.txt"}))]);
     server.reply(read.gated(&gate));
     server.reply(ServerReply::text("In German: Alpha."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("read a.txt");
     server.wait_for_requests(1);
     slug.keys("answer in German");
@@ -111,10 +111,10 @@ fn a_message_can_be_sent_into_the_running_turn() {
 }
 
 #[test]
-fn a_command_of_the_persons_own_runs_and_the_model_sees_it() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+fn a_command_of_the_user_runs_and_the_model_sees_it() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("It greets you."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("!echo he''llo there");
     slug.wait_until("the output, once it has run", |screen| {
         screen.contains("hello there") && !screen.contains("running")
@@ -129,11 +129,11 @@ fn a_command_of_the_persons_own_runs_and_the_model_sees_it() {
 
 #[test]
 fn a_resize_while_it_streams_lays_everything_out_anew() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     let words: Vec<String> = (0..40).map(|number| format!("word{number} ")).collect();
     let reply = ServerReply::words(words.iter().map(String::as_str)).gated(&gate);
     server.reply(reply);
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("count");
     gate.let_through(21);
     slug.wait_for("word19");
@@ -155,13 +155,13 @@ fn a_resize_while_it_streams_lays_everything_out_anew() {
 
 #[test]
 fn a_server_that_is_not_there_is_named_with_what_to_do() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let endpoint = {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         format!("http://{}/v1", listener.local_addr().unwrap())
     };
     let arguments = ["--trust-workspace", "-m", "test-model", "-e", &endpoint];
-    let mut slug = PtySlug::at(&desk, 120, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&env, 120, 30).args(&arguments).open();
     slug.wait_for("test-model");
     slug.say("hello");
     slug.wait_for("No server answers at");
@@ -169,10 +169,10 @@ fn a_server_that_is_not_there_is_named_with_what_to_do() {
 
 #[test]
 fn a_message_into_a_turn_without_another_step_is_sent_after_it() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("First answer.").gated(&gate));
     server.reply(ServerReply::text("In German, then."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("question");
     server.wait_for_requests(1);
     slug.keys("answer in German");
@@ -187,9 +187,9 @@ fn a_message_into_a_turn_without_another_step_is_sent_after_it() {
 
 #[test]
 fn thinking_is_folded_and_opens_on_a_key() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::thinking("Let me ponder deeply.", "Four."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("two and two?");
     slug.wait_for("Four.");
     slug.wait_until("a folded pane", |screen| {
@@ -202,9 +202,9 @@ fn thinking_is_folded_and_opens_on_a_key() {
 
 #[test]
 fn any_size_of_the_screen_is_survived() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("# Title\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nlast words"));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("show me");
     slug.wait_for("last words");
     for (columns, rows) in [(40, 12), (20, 5), (1, 1), (300, 100), (80, 24)] {

@@ -8,8 +8,8 @@ const END: &str = "Prices already charged are not corrected by this.";
 
 #[test]
 fn the_demo_plays_its_task_with_its_questions() {
-    let desk = TestEnv::new();
-    let mut slug = PtySlug::at(&desk, 80, 24).args(&["--demo"]).open();
+    let env = TestEnv::new();
+    let mut slug = PtySlug::at(&env, 80, 24).args(&["--demo"]).open();
     slug.wait_for("enter send");
     slug.say("go");
     slug.answer("lib/rates.sh  +4 -4", "y");
@@ -27,8 +27,8 @@ fn the_demo_plays_its_task_with_its_questions() {
 
 #[test]
 fn the_demo_is_played_with_the_keyboard_alone() {
-    let desk = TestEnv::new();
-    let mut slug = PtySlug::at(&desk, 100, 40).args(&["--demo"]).open();
+    let env = TestEnv::new();
+    let mut slug = PtySlug::at(&env, 100, 40).args(&["--demo"]).open();
     slug.wait_for("enter send");
     slug.say("go");
     slug.wait_for_dialog("lib/rates.sh  +4 -4");
@@ -40,7 +40,7 @@ fn the_demo_is_played_with_the_keyboard_alone() {
     slug.answer("sh test.sh", "y");
     slug.wait_for(END);
     slug.wait_for("Say what you want done");
-    // Through the panes and back.
+    // Through all panes and back to the input.
     slug.keys("\t");
     slug.wait_for("fold");
     slug.keys("\t");
@@ -59,17 +59,17 @@ fn the_demo_is_played_with_the_keyboard_alone() {
     slug.keys("?");
     slug.wait_for("Keys and commands");
     slug.keys(key::ESC);
-    // A letter right behind it would be taken for one with alt.
+    // A letter right after escape would be read as one with alt.
     slug.wait_for_no("Keys and commands");
     slug.quit();
 }
 
 #[test]
 fn the_demo_is_played_with_the_mouse_alone() {
-    let desk = TestEnv::new();
-    let mut slug = PtySlug::at(&desk, 100, 40).args(&["--demo"]).open();
+    let env = TestEnv::new();
+    let mut slug = PtySlug::at(&env, 100, 40).args(&["--demo"]).open();
     slug.wait_for("enter send");
-    // Only what is asked has to be typed.
+    // Only the message itself has to be typed.
     slug.say("go");
     slug.wait_for_dialog("lib/rates.sh  +4 -4");
     slug.click("[x]    7");
@@ -94,8 +94,8 @@ fn the_demo_is_played_with_the_mouse_alone() {
     slug.quit();
 }
 
-/// The screen with what differs from run to run replaced: the scratch folder's name, rates, and
-/// how long things took.
+/// The screen, with what differs from run to run replaced: the temporary folder's name, rates, and
+/// times.
 fn picture(slug: &PtySlug) -> String {
     let rows = slug.screen();
     let rows = rows.lines().map(|row| {
@@ -105,7 +105,7 @@ fn picture(slug: &PtySlug) -> String {
     rows.map(|row| row.trim_end().to_owned()).collect::<Vec<_>>().join("\n")
 }
 
-/// With `…` in the place of the characters behind `start`, in the same width.
+/// The row with `…` in place of the characters after `start`, in the same width.
 fn replaced(row: &str, start: &str, is_part: impl Fn(char) -> bool) -> String {
     let Some((before, rest)) = row.split_once(start) else { return row.to_owned() };
     let after = rest.trim_start_matches(is_part);
@@ -113,7 +113,7 @@ fn replaced(row: &str, start: &str, is_part: impl Fn(char) -> bool) -> String {
     format!("{before}{start}{}{after}", "…".repeat(width))
 }
 
-/// With `…` in the place of the number before a unit, and of the blanks that it is padded with.
+/// The row with `…` in place of the number before a unit and of its padding.
 fn before_unit(row: &str, unit: &str) -> String {
     let Some((before, after)) = row.split_once(unit) else { return row.to_owned() };
     let before = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end();

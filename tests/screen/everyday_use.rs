@@ -1,5 +1,4 @@
-//! The rest of a day's work at the screen: commands, files, the editor, and text that means no
-//! good.
+//! Everyday use of the screen: commands, files, the editor, and hostile text.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -13,10 +12,10 @@ use crate::{bash, last_user_text};
 
 #[test]
 fn a_failed_message_can_be_sent_again() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::error(400, "the model is being swapped"));
     server.reply(ServerReply::text("Here I am."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("hello");
     slug.wait_for("the model is being swapped");
     slug.say("/retry");
@@ -27,10 +26,10 @@ fn a_failed_message_can_be_sent_again() {
 
 #[test]
 fn where_nothing_can_be_sent_again_the_chat_goes_on() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Here I am."));
     server.reply(ServerReply::text("Still here."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("hello");
     slug.wait_for("Here I am.");
     slug.say("/retry");
@@ -42,10 +41,10 @@ fn where_nothing_can_be_sent_again_the_chat_goes_on() {
 
 #[test]
 fn a_server_that_is_busy_is_asked_again() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::error(503, "loading model"));
     server.reply(ServerReply::text("Here I am."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("hello");
     slug.wait_for("Here I am.");
     server.assert_clean();
@@ -53,11 +52,11 @@ fn a_server_that_is_busy_is_asked_again() {
 
 #[test]
 fn an_answer_that_breaks_off_is_not_kept_twice() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("one two three").resetting_after(3));
     server.reply(ServerReply::text("one two three"));
     server.reply(ServerReply::text("Bye."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("count");
     slug.wait_for("one two three");
     slug.say("thanks");
@@ -68,12 +67,12 @@ fn an_answer_that_breaks_off_is_not_kept_twice() {
 }
 
 #[test]
-fn r37_what_had_come_before_the_link_went_down_is_struck_out() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write_home("config.toml", "[timeouts]\nidle = 1\n");
+fn r37_text_received_before_a_disconnect_is_struck_out() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write_home("config.toml", "[timeouts]\nidle = 1\n");
     server.reply(ServerReply::text("one two three four").hanging_after(3));
     server.reply(ServerReply::text("All of it."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("count");
     slug.wait_for("has sent nothing for 1 s");
     slug.wait_for("All of it.");
@@ -84,10 +83,10 @@ fn r37_what_had_come_before_the_link_went_down_is_struck_out() {
 
 #[test]
 fn clear_begins_a_conversation_without_what_was_said() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Blue."));
     server.reply(ServerReply::text("No idea."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("which colour?");
     slug.wait_for("Blue.");
     slug.say("/clear");
@@ -95,50 +94,50 @@ fn clear_begins_a_conversation_without_what_was_said() {
     slug.say("which one?");
     slug.wait_for("No idea.");
     assert!(!server.chat_requests()[1].body.to_string().contains("Blue."));
-    assert_eq!(desk.sessions().len(), 2);
+    assert_eq!(env.sessions().len(), 2);
 }
 
 #[test]
 fn plan_mode_runs_nothing_that_changes_something() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let write = json!({"file_path": "made", "content": "x"});
     server.reply(ServerReply::calls("", &[("c1", "Write", write)]));
     server.reply(ServerReply::text("Here is the plan."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("/mode plan");
     slug.wait_for("test-model  plan");
     slug.say("make it");
     slug.wait_for("Here is the plan.");
-    assert!(!desk.path("made").exists());
+    assert!(!env.path("made").exists());
     assert!(!slug.raw().contains("yes, once"));
 }
 
-/// Plan mode takes away, and gives nothing that the sandbox does not.
+/// Plan mode takes rights away, and gives none that the sandbox does not.
 #[test]
 fn s115_in_plan_mode_a_hook_stays_inside_the_sandbox_that_is_in_force() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    if sandbox_or_skip(&desk.workspace()).is_none() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    if sandbox_or_skip(&env.workspace()).is_none() {
         return;
     }
     for (file, text) in [("a.txt", "alpha"), (".env", "CANARY"), ("b.txt", "beta")] {
-        desk.write(file, text);
+        env.write(file, text);
     }
-    std::fs::create_dir(desk.home().join(".ssh")).unwrap();
-    std::fs::write(desk.home().join(".ssh/id"), "CANARY").unwrap();
+    std::fs::create_dir(env.home().join(".ssh")).unwrap();
+    std::fs::write(env.home().join(".ssh/id"), "CANARY").unwrap();
     let command = "touch made; cat ~/.ssh/id .env; ls ~/.slug; \
                    echo kept > $TMPDIR/o; cat $TMPDIR/o; cat a.txt; true";
     let hooks = json!({"PreToolUse": [{"hooks": [{"type": "command", "command": command}]}]});
     let settings = json!({"permissions": {"deny": ["Read(.env)"]}, "hooks": hooks});
-    desk.write_home("settings.json", &settings.to_string());
+    env.write_home("settings.json", &settings.to_string());
     server.reply(ServerReply::calls("", &[("c1", "Read", json!({"file_path": "b.txt"}))]));
     server.reply(ServerReply::text("Here is the plan."));
-    let mut slug = PtySlug::chat_with(&desk, &server, &["--sandbox", "."]);
+    let mut slug = PtySlug::chat_with(&env, &server, &["--sandbox", "."]);
     slug.say("/mode plan");
     slug.wait_for("test-model  plan");
     slug.say("look");
     slug.wait_for("Here is the plan.");
     let told = server.chat_requests()[1].body["messages"].to_string();
-    assert!(!desk.path("made").exists());
+    assert!(!env.path("made").exists());
     for there in ["alpha", "beta", "kept"] {
         assert!(told.contains(there), "{there}: {told}");
     }
@@ -147,17 +146,17 @@ fn s115_in_plan_mode_a_hook_stays_inside_the_sandbox_that_is_in_force() {
 
 #[test]
 fn hooks_that_changed_hold_once_they_are_trusted_without_a_restart() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let write = |line: &str| {
         let action = json!({"type": "command", "command": line});
         let hooks = json!({"hooks": [{"event": "UserPromptSubmit", "action": action}]});
-        desk.write(".slug/hooks.json", &hooks.to_string());
+        env.write(".slug/hooks.json", &hooks.to_string());
     };
     write("echo as it was");
     for _ in 0..3 {
         server.reply(ServerReply::text("Well."));
     }
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("one");
     slug.wait_for("Well.");
     write("echo with news");
@@ -184,10 +183,10 @@ fn hooks_that_changed_hold_once_they_are_trusted_without_a_restart() {
 
 #[test]
 fn the_mode_alters_neither_prompt_nor_tools() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("First."));
     server.reply(ServerReply::text("Second."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("one");
     slug.wait_for("First.");
     slug.say("/mode plan");
@@ -200,11 +199,11 @@ fn the_mode_alters_neither_prompt_nor_tools() {
 
 #[test]
 fn diff_shows_what_the_session_changed() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let write = json!({"file_path": "poem.txt", "content": "roses are red\n"});
     server.reply(ServerReply::calls("", &[("c1", "Write", write)]));
     server.reply(ServerReply::text("Written."));
-    let mut slug = PtySlug::chat_with(&desk, &server, &["--allow-edits"]);
+    let mut slug = PtySlug::chat_with(&env, &server, &["--allow-edits"]);
     slug.say("write");
     slug.wait_for("Written.");
     slug.keys("/diff\r");
@@ -216,11 +215,11 @@ fn diff_shows_what_the_session_changed() {
 
 #[test]
 fn a_file_is_named_with_at() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write("src/invoice.rs", "");
-    desk.write("src/other.rs", "");
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("src/invoice.rs", "");
+    env.write("src/other.rs", "");
     server.reply(ServerReply::text("Seen."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys("look at @invo");
     slug.wait_for("src/invoice.rs");
     slug.keys("\t");
@@ -232,9 +231,9 @@ fn a_file_is_named_with_at() {
 
 #[test]
 fn several_pasted_lines_are_one_message() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Two lines."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys("\x1b[200~first line\rsecond line\x1b[201~");
     slug.wait_for("second line");
     assert_eq!(server.chat_requests().len(), 0);
@@ -244,27 +243,27 @@ fn several_pasted_lines_are_one_message() {
 }
 
 #[test]
-fn what_was_sent_before_comes_back_with_up() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+fn earlier_messages_come_back_with_up() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Blue."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("which colour?");
     slug.wait_for("Blue.");
     slug.quit();
-    let mut slug = PtySlug::chat(&desk, &server);
-    // The command to leave came later, but commands are not kept.
+    let mut slug = PtySlug::chat(&env, &server);
+    // The command to leave is the newer one, but the history holds no commands.
     slug.keys(key::UP);
     slug.wait_for("❯ which colour?");
 }
 
 #[test]
-fn a_message_can_be_written_in_the_persons_editor() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write("editor", "#!/bin/sh\nprintf ' in the editor\\n' >> \"$1\"\n");
-    let editor = desk.path("editor");
+fn a_message_can_be_written_in_the_users_editor() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("editor", "#!/bin/sh\nprintf ' in the editor\\n' >> \"$1\"\n");
+    let editor = env.path("editor");
     std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
     let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&desk, 100, 30)
+    let mut slug = PtySlug::at(&env, 100, 30)
         .args(&with_server(&endpoint, &[]))
         .env("EDITOR", editor.to_str().unwrap())
         .open();
@@ -278,10 +277,10 @@ fn a_message_can_be_written_in_the_persons_editor() {
 
 #[test]
 fn the_wheel_scrolls_and_the_tail_is_found_again() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let lines: Vec<String> = (0..60).map(|number| format!("- item {number}\n")).collect();
     server.reply(ServerReply::words(lines.iter().map(String::as_str)));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("list");
     slug.wait_for("item 59");
     slug.keys(&"\x1b[<64;10;10M".repeat(6));
@@ -294,39 +293,39 @@ fn the_wheel_scrolls_and_the_tail_is_found_again() {
 
 #[test]
 fn a_small_screen_is_enough() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("Done."));
     let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&desk, 40, 12).args(&with_server(&endpoint, &[])).open();
+    let mut slug = PtySlug::at(&env, 40, 12).args(&with_server(&endpoint, &[])).open();
     slug.wait_for("ask");
     slug.say("run it");
     slug.wait_for_dialog("touch made");
-    // Nothing is approved before its end has been seen.
+    // Nothing can be approved before its end was shown.
     slug.keys(key::DOWN);
     slug.wait_for_no("1 more below");
     slug.keys("y");
     slug.wait_for("Done.");
-    assert!(desk.path("made").exists());
+    assert!(env.path("made").exists());
 }
 
 #[test]
 fn a_models_escape_sequences_do_not_reach_the_terminal() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::words(["\x1b]0;EVIL", "TITLE\x07\x1b[2J\u{9b}31m", "harmless"]));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("hello");
     slug.wait_for("harmless");
     let raw = slug.raw();
     assert!(!raw.contains("\x1b]0;EVIL") && !raw.contains("\u{9b}"), "{raw:?}");
-    // The screen was not cleared either: what was said is still there.
+    // The screen was not cleared either: the earlier message is still there.
     slug.wait_for("❯ hello");
 }
 
 #[test]
 fn a_commands_escape_sequences_do_not_reach_the_terminal() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let mut slug = PtySlug::chat(&desk, &server);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say(r"!printf '\033]52;c;RVZJTA==\007\033[31mred\033[0m\033[2Jend\n'");
     slug.wait_until("the output, its sequences made visible", |screen| {
         let is_output = |row: &str| row.contains("␛]52;c;RVZJTA==") && row.contains("end");

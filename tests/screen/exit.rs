@@ -1,4 +1,4 @@
-//! Each way out gives the terminal back.
+//! Every way to exit gives the terminal back.
 
 use rustix::process::{Signal, test_kill_process};
 
@@ -7,8 +7,8 @@ use crate::support::terminal::{PtySlug, key};
 use crate::support::test_env::TestEnv;
 use crate::{bash, pid};
 
-/// What is turned on, and what turns it off: the other screen, pasting, the mouse, focus reports,
-/// kitty's keys, the cursor that is not shown and the one that is a bar or a block.
+/// Each mode that slug turns on, and the sequence that turns it off: the alternate screen,
+/// bracketed paste, the mouse, focus reports, kitty's keys, the hidden cursor, and its shapes.
 const MODES: [(&str, &str); 10] = [
     ("\x1b[?1049h", "\x1b[?1049l"),
     ("\x1b[?2004h", "\x1b[?2004l"),
@@ -22,7 +22,7 @@ const MODES: [(&str, &str); 10] = [
     ("\x1b[2 q", "\x1b[0 q"),
 ];
 
-/// Fails unless everything that was turned on was turned off last.
+/// Fails unless the last change of each mode turned it off.
 pub(crate) fn is_given_back(slug: &PtySlug) {
     for (on, off) in MODES {
         slug.wait_for_raw(&format!("{off:?} at the end"), |raw| raw.rfind(off) > raw.rfind(on));
@@ -32,15 +32,15 @@ pub(crate) fn is_given_back(slug: &PtySlug) {
 
 #[test]
 fn quit_gives_the_terminal_back_and_says_how_to_go_on() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Good morning."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("hello");
     slug.wait_for("Good morning.");
     slug.keys("/quit\r");
     assert!(slug.wait().success());
     is_given_back(&slug);
-    let session = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
+    let session = env.sessions()[0]["session_id"].as_str().unwrap().to_owned();
     slug.wait_for_raw("the way to go on", |raw| {
         raw.rfind(&format!("slug --resume {session}")) > raw.rfind("\x1b[?1049l")
     });
@@ -48,8 +48,8 @@ fn quit_gives_the_terminal_back_and_says_how_to_go_on() {
 
 #[test]
 fn vi_shapes_the_cursor_and_gives_it_back() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let mut slug = PtySlug::chat(&desk, &server);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys("/vi on\r");
     slug.wait_for("INSERT");
     slug.keys("one two\x1b");
@@ -66,8 +66,8 @@ fn vi_shapes_the_cursor_and_gives_it_back() {
 
 #[test]
 fn ctrl_c_twice_leaves() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let mut slug = PtySlug::chat(&desk, &server);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys(key::CTRL_C);
     slug.wait_for("ctrl+c again");
     slug.keys(key::CTRL_C);
@@ -77,9 +77,9 @@ fn ctrl_c_twice_leaves() {
 
 #[test]
 fn a_terminate_signal_gives_the_terminal_back_and_is_died_of() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("one two three").gated(&gate));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("count");
     gate.let_through(3);
     slug.wait_for("one two");
@@ -91,8 +91,8 @@ fn a_terminate_signal_gives_the_terminal_back_and_is_died_of() {
 
 #[test]
 fn leaving_at_the_trust_question_gives_the_terminal_back() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let mut slug = PtySlug::at(&desk, 80, 24).args(&["-e", &server.endpoint()]).open();
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = PtySlug::at(&env, 80, 24).args(&["-e", &server.endpoint()]).open();
     slug.wait_for_question("Do you trust this folder?");
     slug.keys("q");
     assert!(slug.wait().success());
@@ -101,11 +101,11 @@ fn leaving_at_the_trust_question_gives_the_terminal_back() {
 
 #[test]
 fn a_hang_up_ends_slug_and_what_it_runs() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "echo $$ > pid; sleep 300"));
-    let mut slug = PtySlug::chat_with(&desk, &server, &["--yolo"]);
+    let mut slug = PtySlug::chat_with(&env, &server, &["--yolo"]);
     slug.say("wait");
-    let sleeper = pid(&desk.path("pid"));
+    let sleeper = pid(&env.path("pid"));
     slug.signal(Signal::HUP);
     assert_eq!(slug.wait().signal(), Some("Hangup"));
     assert!(wait_until(|| test_kill_process(sleeper).is_err()), "{sleeper:?} still runs");
@@ -113,19 +113,19 @@ fn a_hang_up_ends_slug_and_what_it_runs() {
 
 #[test]
 fn a_kill_leaves_nothing_running() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "sleep 300 & echo $! > pid; wait"));
-    let mut slug = PtySlug::chat_with(&desk, &server, &["--yolo"]);
+    let mut slug = PtySlug::chat_with(&env, &server, &["--yolo"]);
     slug.say("wait");
-    let sleeper = pid(&desk.path("pid"));
+    let sleeper = pid(&env.path("pid"));
     slug.kill();
     assert!(wait_until(|| test_kill_process(sleeper).is_err()), "{sleeper:?} still runs");
 }
 
 #[test]
 fn a_terminate_signal_at_the_first_question_gives_the_terminal_back() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let mut slug = PtySlug::at(&desk, 80, 24).args(&["-e", &server.endpoint()]).open();
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = PtySlug::at(&env, 80, 24).args(&["-e", &server.endpoint()]).open();
     slug.wait_for("Do you trust this folder?");
     slug.signal(Signal::TERM);
     assert_eq!(slug.wait().signal(), Some("Terminated"));

@@ -8,10 +8,10 @@ use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::PtySlug;
 use crate::support::test_env::{TestEnv, with_server};
 
-/// A picture of 4×4 red pixels.
-fn put_picture(desk: &TestEnv, name: &str) -> String {
+/// Writes a picture of 4×4 red pixels, and returns its path.
+fn put_picture(env: &TestEnv, name: &str) -> String {
     let picture = image::RgbaImage::from_pixel(4, 4, image::Rgba([255, 0, 0, 255]));
-    let path = desk.path(name);
+    let path = env.path(name);
     picture.save(&path).unwrap();
     path.display().to_string()
 }
@@ -22,11 +22,11 @@ fn drop_on(slug: &mut PtySlug, path: &str) {
 
 #[test]
 fn a_dropped_image_reaches_the_model_and_is_kept() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let path = put_picture(&desk, "my shot.png");
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let path = put_picture(&env, "my shot.png");
     server.reply(ServerReply::text("It is red."));
     let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).open();
+    let mut slug = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[])).open();
     slug.wait_for("test-model");
     drop_on(&mut slug, &path.replace(' ', "\\ "));
     slug.wait_for("[Image 1 my shot.png 4×4]");
@@ -38,29 +38,29 @@ fn a_dropped_image_reaches_the_model_and_is_kept() {
     assert!(content[0]["text"].as_str().unwrap().ends_with("which colour?"), "{content}");
     let url = content[1]["image_url"]["url"].as_str().unwrap();
     assert!(url.starts_with("data:image/png;base64,iVBOR"), "{url}");
-    let kept = logged(&desk);
+    let kept = logged(&env);
     assert_eq!((&kept["name"], &kept["width"]), (&"my shot.png".into(), &4.into()));
     let hash = kept["hash"].as_str().unwrap();
-    let blob = desk.slug_home().join("blobs").join(&hash[..2]).join(&hash[2..]);
+    let blob = env.slug_home().join("blobs").join(&hash[..2]).join(&hash[2..]);
     assert_eq!(fs::read(blob).unwrap(), fs::read(path).unwrap());
     server.assert_clean();
 }
 
-/// Whether a terminal shows pictures.
+/// Whether the terminal under test can show pictures.
 #[derive(Clone, Copy)]
 enum PictureSupport {
     Shown,
     None,
 }
 
-/// What is told to a terminal that is started so, from before a picture is shown to the end.
+/// All bytes that a terminal with these variables gets while a picture is shown and hidden.
 fn told(variables: &[(&str, &str)], config: &str, pictures: PictureSupport) -> String {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write_home("config.toml", config);
-    let path = put_picture(&desk, "a.png");
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write_home("config.toml", config);
+    let path = put_picture(&env, "a.png");
     server.reply(ServerReply::text("It is red."));
     let endpoint = server.endpoint();
-    let mut start = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[]));
+    let mut start = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[]));
     for (name, value) in variables {
         start = start.env(name, value);
     }
@@ -74,7 +74,7 @@ fn told(variables: &[(&str, &str)], config: &str, pictures: PictureSupport) -> S
         PictureSupport::Shown => slug.wait_for_raw("a picture", |raw| raw.contains("iVBOR")),
         PictureSupport::None => slug.wait_for("PNG 4×4"),
     }
-    // Folded, it goes; unfolded, it comes back.
+    // Folding removes the picture, unfolding brings it back.
     slug.keys("/fold images closed\r");
     slug.wait_for("▸ Image");
     slug.keys("/quit\r");
@@ -118,9 +118,9 @@ fn a_terminal_that_is_not_known_for_it_gets_no_picture() {
 }
 
 /// The image in the one session's log.
-fn logged(desk: &TestEnv) -> Value {
-    let id = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
-    let log = desk.slug_home().join("sessions").join(format!("{id}.jsonl"));
+fn logged(env: &TestEnv) -> Value {
+    let id = env.sessions()[0]["session_id"].as_str().unwrap().to_owned();
+    let log = env.slug_home().join("sessions").join(format!("{id}.jsonl"));
     let log = fs::read_to_string(log).unwrap();
     let lines = log.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let mut blocks = lines.flat_map(|line| line["content"].as_array().cloned().unwrap_or_default());

@@ -12,7 +12,7 @@ use crate::{bash, pid, result_of};
 
 const STOPPED: &str = "stopped by you";
 
-/// Waits for a stopped turn to be over: what is typed before is sent with the next one only.
+/// Waits until a stopped turn is over: text typed before that is only sent with the next message.
 fn wait_for_the_end(slug: &mut PtySlug) {
     slug.wait_until("the end of the turn", |screen| {
         screen.contains(STOPPED) && screen.contains("Say what you want done")
@@ -21,9 +21,9 @@ fn wait_for_the_end(slug: &mut PtySlug) {
 
 #[test]
 fn escape_stops_an_answer_at_once() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("one two three four five").gated(&gate));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("count");
     gate.let_through(4);
     slug.wait_for("one two three");
@@ -36,9 +36,9 @@ fn escape_stops_an_answer_at_once() {
 
 #[test]
 fn a_pause_counts_down_until_escape_ends_it() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::error(429, "slow down").with_header("retry-after", "50"));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("hello");
     slug.wait_for("s (1 of 5) · esc stops");
     let left = |screen: &str| {
@@ -48,7 +48,7 @@ fn a_pause_counts_down_until_escape_ends_it() {
     slug.wait_until("a second less", |screen| left(screen).is_some_and(|left| left < 50));
     slug.keys(key::ESC);
     wait_for_the_end(&mut slug);
-    // Another message is held back, for the server still wants to be left alone.
+    // The next message is held back, since the server asked to be left alone.
     slug.say("and now?");
     slug.wait_for("s for the server · esc stops");
     assert_eq!(server.chat_requests().len(), 1);
@@ -58,12 +58,12 @@ fn a_pause_counts_down_until_escape_ends_it() {
 
 #[test]
 fn a_server_that_still_loads_its_model_is_waited_for_until_escape() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let loading = json!({"error":
         {"code": 503, "message": "Loading model", "type": "unavailable_error"}});
     server.answer("GET /v1/models", ServerReply::json(503, &loading));
     let arguments = ["--trust-workspace", "-e", &server.endpoint()];
-    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
     slug.wait_for("is still loading the model");
     slug.say("hello");
     slug.wait_until("the countdown", |screen| {
@@ -81,9 +81,9 @@ fn a_server_that_still_loads_its_model_is_waited_for_until_escape() {
 
 #[test]
 fn the_server_sees_the_connection_closed() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("one two three four five").gated(&gate));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("count");
     gate.let_through(4);
     slug.wait_for("one two three");
@@ -92,11 +92,11 @@ fn the_server_sees_the_connection_closed() {
 }
 
 #[test]
-fn what_had_come_is_kept_and_the_next_message_works() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+fn a_partial_answer_is_kept_and_the_next_message_works() {
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("one two three four five").gated(&gate));
     server.reply(ServerReply::text("Four and five."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("count");
     gate.let_through(4);
     slug.wait_for("one two three");
@@ -112,12 +112,12 @@ fn what_had_come_is_kept_and_the_next_message_works() {
 
 #[test]
 fn escape_ends_a_running_command_with_its_children() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "sleep 300 & echo $! > pid; wait"));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("wait");
     slug.answer("sleep 300", "y");
-    let sleeper = pid(&desk.path("pid"));
+    let sleeper = pid(&env.path("pid"));
     slug.keys(key::ESC);
     slug.wait_for(STOPPED);
     assert!(wait_until(|| test_kill_process(sleeper).is_err()), "{sleeper:?} still runs");
@@ -125,13 +125,13 @@ fn escape_ends_a_running_command_with_its_children() {
 
 #[test]
 fn the_history_stays_valid_after_a_stopped_command() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "echo begun; echo $$ > pid; sleep 300"));
     server.reply(ServerReply::text("Onwards."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("wait");
     slug.answer("sleep 300", "y");
-    pid(&desk.path("pid"));
+    pid(&env.path("pid"));
     slug.keys(key::ESC);
     slug.wait_for(STOPPED);
     slug.say("never mind");
@@ -143,21 +143,21 @@ fn the_history_stays_valid_after_a_stopped_command() {
 
 #[test]
 fn escape_in_a_question_is_a_no() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("As you wish."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.answer("touch made", key::ESC);
     slug.wait_for("As you wish.");
-    assert!(!desk.path("made").exists());
+    assert!(!env.path("made").exists());
 }
 
 #[test]
 fn ctrl_c_clears_the_input_first_and_then_stops_the_turn() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("one two three four five").gated(&gate));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("count");
     gate.let_through(4);
     slug.wait_for("one two three");

@@ -1,4 +1,4 @@
-//! The conversation without a screen: on a terminal, and out of a pipe.
+//! The linear front end on a terminal and in a pipe.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use crate::support::test_env::{HeadlessOutput, TestEnv, with_server};
 use crate::{bash, last_user_text, result_of};
 
 /// A conversation on a terminal, at its first prompt.
-fn talk(desk: &TestEnv, server: &ModelServer, arguments: &[&str]) -> PtySlug {
+fn talk(env: &TestEnv, server: &ModelServer, arguments: &[&str]) -> PtySlug {
     let endpoint = server.endpoint();
-    let slug = PtySlug::at(desk, 80, 24)
+    let slug = PtySlug::at(env, 80, 24)
         .args(&with_server(&endpoint, &["--linear"]))
         .args(arguments)
         .open();
@@ -24,23 +24,23 @@ fn says(slug: &PtySlug, text: &str) {
 
 fn asks(slug: &PtySlug, prompt: &str) {
     slug.wait_for_raw(&format!("{prompt:?} last"), |raw| raw.ends_with(prompt));
-    // The one wait for a time: an answer must not come before the question could be read.
+    // A fixed wait: an answer must not come before the question could be read.
     std::thread::sleep(Duration::from_millis(400));
 }
 
-/// What a pipe says to slug, and what slug says to it.
-fn piped(desk: &TestEnv, server: &ModelServer, arguments: &[&str], input: &str) -> HeadlessOutput {
+/// Runs slug with `input` on its standard input, and returns its output.
+fn piped(env: &TestEnv, server: &ModelServer, arguments: &[&str], input: &str) -> HeadlessOutput {
     let endpoint = server.endpoint();
     let arguments = [&["--linear"], arguments].concat();
-    desk.run_with_input(&with_server(&endpoint, &arguments), input)
+    env.run_with_input(&with_server(&endpoint, &arguments), input)
 }
 
 #[test]
 fn a_conversation_moves_no_cursor_and_leaves_the_terminal_as_it_was() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "echo made > made"));
     server.reply(ServerReply::text("It is **made**.\n\nBye."));
-    let mut slug = talk(&desk, &server, &[]);
+    let mut slug = talk(&env, &server, &[]);
     assert!(slug.edits_lines());
     slug.keys("make it\r");
     asks(&slug, "Answer: ");
@@ -48,7 +48,7 @@ fn a_conversation_moves_no_cursor_and_leaves_the_terminal_as_it_was() {
     slug.keys("y\r");
     asks(&slug, "You: ");
     says(&slug, "slug:\x1b[0m It is **made**.\r\n\r\nBye.\r\n");
-    assert_eq!(desk.read("made"), "made\n");
+    assert_eq!(env.read("made"), "made\n");
     slug.keys("/quit\r");
     assert!(slug.wait().success());
     says(&slug, "slug --resume ");
@@ -63,10 +63,10 @@ fn a_conversation_moves_no_cursor_and_leaves_the_terminal_as_it_was() {
 
 #[test]
 fn a_dumb_terminal_gets_words_alone() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Good morning."));
     let endpoint = server.endpoint();
-    let start = PtySlug::at(&desk, 80, 24).args(&with_server(&endpoint, &[])).env("TERM", "dumb");
+    let start = PtySlug::at(&env, 80, 24).args(&with_server(&endpoint, &[])).env("TERM", "dumb");
     let mut slug = start.open();
     asks(&slug, "You: ");
     slug.keys("hello\r");
@@ -80,9 +80,9 @@ fn a_dumb_terminal_gets_words_alone() {
 
 #[test]
 fn ctrl_c_stops_the_turn_and_twice_leaves() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::words(["one\n", "two\n", "three\n"]).gated(&gate));
-    let mut slug = talk(&desk, &server, &[]);
+    let mut slug = talk(&env, &server, &[]);
     slug.keys("count\r");
     gate.let_through(2);
     says(&slug, " one\r\n");
@@ -97,14 +97,14 @@ fn ctrl_c_stops_the_turn_and_twice_leaves() {
 
 #[test]
 fn a_pipe_holds_messages_and_answers() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "echo made > made"));
     server.reply(bash("c2", "echo more > more"));
     server.reply(ServerReply::text("Done, in part."));
     server.reply(ServerReply::text("You are welcome."));
     let input = "make \\\nboth\ny\nt use one file\nthanks\n";
-    let ran = piped(&desk, &server, &[], input).assert_exit_code(0);
-    assert!(desk.path("made").exists() && !desk.path("more").exists());
+    let ran = piped(&env, &server, &[], input).assert_exit_code(0);
+    assert!(env.path("made").exists() && !env.path("more").exists());
     let chats = server.chat_requests();
     assert!(last_user_text(&chats[3]).ends_with("thanks"));
     assert!(result_of(&chats[2], "c2").contains("use one file"));
@@ -118,11 +118,11 @@ fn a_pipe_holds_messages_and_answers() {
 
 #[test]
 fn a_session_goes_on_with_its_end_read_out() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Good morning."));
     server.reply(ServerReply::text("Good night."));
-    piped(&desk, &server, &[], "hello\n").assert_exit_code(0);
-    let ran = piped(&desk, &server, &["--continue"], "bye\n").assert_exit_code(0);
+    piped(&env, &server, &[], "hello\n").assert_exit_code(0);
+    let ran = piped(&env, &server, &["--continue"], "bye\n").assert_exit_code(0);
     let end = "This is its end.\nYou: hello\nslug: Good morning.\n";
     assert!(ran.out.contains(end), "{}", ran.describe());
     assert!(ran.out.contains("You: bye\nslug: Good night.\n"), "{}", ran.describe());
@@ -130,9 +130,9 @@ fn a_session_goes_on_with_its_end_read_out() {
 
 #[test]
 fn the_demo_can_be_played_through() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let input = "fix it\ny\ny\n/diff\n/todos\n";
-    let ran = desk.run_with_input(&["--linear", "--demo"], input).assert_exit_code(0);
+    let ran = env.run_with_input(&["--linear", "--demo"], input).assert_exit_code(0);
     for text in [
         "Question: may Edit change",
         "-    if [ \"$1\" -lt 500 ]; then\n",
@@ -147,18 +147,18 @@ fn the_demo_can_be_played_through() {
 
 #[test]
 fn a_new_folder_is_asked_about_and_not_trusted_without_an_answer() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write("SLUG.md", "Say moo.");
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("SLUG.md", "Say moo.");
     server.reply(ServerReply::text("Hello."));
     server.reply(ServerReply::text("Moo."));
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
-    let ran = desk.run_with_input(&arguments, "n\nhello\n").assert_exit_code(0);
+    let ran = env.run_with_input(&arguments, "n\nhello\n").assert_exit_code(0);
     assert!(ran.out.contains("Do you trust this folder?"), "{}", ran.describe());
     let item = "SLUG.md, instructions for the model:\n    1 line of instructions\n";
     assert!(ran.out.contains(item), "{}", ran.describe());
     assert!(!server.chat_requests()[0].body.to_string().contains("Say moo."));
-    desk.run_with_input(&arguments, "y\nhello\n").assert_exit_code(0);
+    env.run_with_input(&arguments, "y\nhello\n").assert_exit_code(0);
     assert!(server.chat_requests()[1].body.to_string().contains("Say moo."));
 }
 
@@ -172,11 +172,11 @@ fn settings(command: &str) -> String {
 
 #[test]
 fn the_question_about_a_folder_says_every_rule_and_every_program() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write(".slug/settings.json", &settings("true"));
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write(".slug/settings.json", &settings("true"));
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
-    let ran = desk.run_with_input(&arguments, "n\n").assert_exit_code(0);
+    let ran = env.run_with_input(&arguments, "n\n").assert_exit_code(0);
     let item = ".slug/settings.json, programs that slug would run, permission rules:\n    \
                 on Stop runs true\n    deny Bash(make *)\n";
     assert!(ran.out.contains(item), "{}", ran.describe());
@@ -184,13 +184,13 @@ fn the_question_about_a_folder_says_every_rule_and_every_program() {
 
 #[test]
 fn what_changes_while_the_question_is_open_is_asked_about_before_it_holds() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write(".slug/settings.json", &settings("true"));
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write(".slug/settings.json", &settings("true"));
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
-    let mut slug = PtySlug::at(&desk, 80, 24).args(&arguments).open();
+    let mut slug = PtySlug::at(&env, 80, 24).args(&arguments).open();
     asks(&slug, "> ");
-    desk.write(".slug/settings.json", &settings("touch marker"));
+    env.write(".slug/settings.json", &settings("touch marker"));
     slug.keys("y\r");
     says(&slug, "has changed since you trusted it");
     says(&slug, "New: on Stop runs touch marker");
@@ -203,15 +203,15 @@ fn what_changes_while_the_question_is_open_is_asked_about_before_it_holds() {
 
 #[test]
 fn hooks_are_listed_tried_switched_and_trusted_with_their_commands_said() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write(".slug/settings.json", &settings("echo tried"));
-    desk.write("new.json", &settings("echo new"));
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write(".slug/settings.json", &settings("echo tried"));
+    env.write("new.json", &settings("echo new"));
     server.reply(ServerReply::text("Hello."));
     let endpoint = server.endpoint();
     let arguments = ["--model", "test-model", "--endpoint", &endpoint, "--linear"];
     let input = "y\n/hooks\n1\n2\n/hooks\n1\n1\n\n!cp new.json .slug/settings.json\nhi\n\
                  /hooks\n1\n2\ny\n\n";
-    let ran = desk.run_with_input(&arguments, input).assert_exit_code(0);
+    let ran = env.run_with_input(&arguments, input).assert_exit_code(0);
     let news = ".slug/settings.json, programs that slug would run, permission rules\n  \
                 + on Stop runs echo new\n    deny Bash(make *)\n  - on Stop runs echo tried\n";
     let answers = "Type y to trust it, n to leave it as it is.\n";
@@ -230,15 +230,15 @@ fn hooks_are_listed_tried_switched_and_trusted_with_their_commands_said() {
 
 #[test]
 fn a_signal_ends_it() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let mut slug = talk(&desk, &server, &[]);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = talk(&env, &server, &[]);
     slug.signal(rustix::process::Signal::TERM);
     assert_eq!(slug.wait().signal(), Some("Terminated"));
 }
 
 #[test]
 fn without_a_terminal_to_show_it_the_screen_is_refused_with_a_way_out() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let ran = desk.run(&with_server(&server.endpoint(), &[])).assert_exit_code(1);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let ran = env.run(&with_server(&server.endpoint(), &[])).assert_exit_code(1);
     assert!(ran.err.contains("slug --linear"), "{}", ran.describe());
 }

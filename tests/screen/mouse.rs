@@ -1,4 +1,4 @@
-//! The mouse, the clipboard, and what stays in the terminal, as the terminal sees them.
+//! The mouse, the clipboard, and the text that stays in the terminal, as the terminal sees them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -7,12 +7,12 @@ use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::PtySlug;
 use crate::support::test_env::{TestEnv, with_server};
 
-/// A mouse event in SGR form: its code, and the cell from 0.
+/// A mouse event in SGR form: its code, and its cell, counted from 0.
 fn mouse(code: u8, cell: (usize, usize), last: char) -> String {
     format!("\x1b[<{code};{};{}{last}", cell.0 + 1, cell.1 + 1)
 }
 
-/// Where a text is on screen.
+/// The cell where a text begins on screen.
 fn find(slug: &PtySlug, text: &str) -> (usize, usize) {
     let screen = slug.screen();
     let place = screen.lines().enumerate().find_map(|(row, line)| {
@@ -22,17 +22,17 @@ fn find(slug: &PtySlug, text: &str) -> (usize, usize) {
     place.unwrap_or_else(|| panic!("no {text:?} in\n{screen}"))
 }
 
-/// slug with an answer on screen.
-fn answered(desk: &TestEnv, server: &ModelServer, text: &str, until: &str) -> PtySlug {
+/// slug with this answer on screen.
+fn answered(env: &TestEnv, server: &ModelServer, text: &str, until: &str) -> PtySlug {
     server.reply(ServerReply::text(text));
-    let mut slug = PtySlug::chat(desk, server);
+    let mut slug = PtySlug::chat(env, server);
     slug.say("go on");
     slug.wait_for(until);
     slug.wait_until("the end of the turn", |screen| !screen.contains("esc stop"));
     slug
 }
 
-/// The text of the last OSC 52 sequence.
+/// The decoded text of the last OSC 52 sequence.
 fn copied(slug: &PtySlug) -> Option<String> {
     let raw = slug.raw();
     let (_, last) = raw.rsplit_once("\x1b]52;c;")?;
@@ -42,9 +42,9 @@ fn copied(slug: &PtySlug) -> Option<String> {
 
 #[test]
 fn the_wheel_scrolls_and_the_line_below_brings_back() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let text: String = (0..80).map(|n| format!("line {n}\n\n")).collect();
-    let mut slug = answered(&desk, &server, &text, "line 79");
+    let mut slug = answered(&env, &server, &text, "line 79");
     for _ in 0..5 {
         slug.keys(&mouse(64, (10, 10), 'M'));
     }
@@ -58,10 +58,10 @@ fn the_wheel_scrolls_and_the_line_below_brings_back() {
 
 #[test]
 fn a_drag_hands_the_source_to_the_terminal_and_says_so() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let words = "words enough to be wrapped on a screen of a hundred columns ".repeat(3);
     let text = format!("Some **bold** text, {words}and the end.");
-    let mut slug = answered(&desk, &server, &text, "the end.");
+    let mut slug = answered(&env, &server, &text, "the end.");
     let (from, to) = (find(&slug, "bold"), find(&slug, "end."));
     let to = (to.0 + 3, to.1);
     slug.keys(&mouse(0, from, 'M'));
@@ -69,25 +69,25 @@ fn a_drag_hands_the_source_to_the_terminal_and_says_so() {
     slug.keys(&mouse(0, to, 'm'));
     let wanted = text.strip_prefix("Some ").unwrap();
     slug.wait_for_raw("the source by OSC 52", |_| copied(&slug).as_deref() == Some(wanted));
-    // What took it depends on the machine; what is known of it is said.
+    // Which clipboard took it depends on the machine.
     slug.wait_for(": the selection");
     let screen = slug.screen();
     let told = ["Handed to the terminal", "On the system clipboard"];
     assert!(told.iter().any(|told| screen.contains(told)), "{screen}");
     if screen.contains("clipboard.txt") {
-        let kept = std::fs::read_to_string(desk.slug_home().join("clipboard.txt")).unwrap();
+        let kept = std::fs::read_to_string(env.slug_home().join("clipboard.txt")).unwrap();
         assert_eq!(kept, wanted);
     }
 }
 
 #[test]
-fn what_is_too_long_for_the_terminal_is_kept_in_a_file() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+fn a_text_too_long_for_the_terminal_is_kept_in_a_file() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let text = "0123456789 ".repeat(8_000);
     server.reply(ServerReply::text(&text));
     let endpoint = server.endpoint();
-    let start = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[]));
-    // Over ssh the system's clipboard is another machine's.
+    let start = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[]));
+    // Over ssh the system's clipboard belongs to the other machine.
     let mut slug = start.env("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22").open();
     slug.wait_for("test-model");
     slug.say("go on");
@@ -97,15 +97,15 @@ fn what_is_too_long_for_the_terminal_is_kept_in_a_file() {
     slug.keys("/copy\r");
     slug.wait_for("Too long for the terminal: in");
     assert!(copied(&slug).is_none());
-    let kept = std::fs::read_to_string(desk.slug_home().join("clipboard.txt")).unwrap();
+    let kept = std::fs::read_to_string(env.slug_home().join("clipboard.txt")).unwrap();
     assert_eq!(kept.trim(), text.trim());
 }
 
 #[test]
 fn a_search_finds_what_is_above_and_goes_back() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let text: String = (0..80).map(|n| format!("line {n}\n\n")).collect();
-    let mut slug = answered(&desk, &server, &text, "line 79");
+    let mut slug = answered(&env, &server, &text, "line 79");
     slug.keys("\x06line 7\x1b[A");
     slug.wait_for("10 of 11");
     slug.keys("\x1b[B\x1b[B");
@@ -118,8 +118,8 @@ fn a_search_finds_what_is_above_and_goes_back() {
 
 #[test]
 fn the_end_of_the_transcript_stays_in_the_terminal() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let mut slug = answered(&desk, &server, "An answer with **weight**.", "weight");
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = answered(&env, &server, "An answer with **weight**.", "weight");
     slug.keys("/quit\r");
     assert!(slug.wait().success());
     slug.wait_for_raw("the end behind the other screen", |raw| {
@@ -131,10 +131,10 @@ fn the_end_of_the_transcript_stays_in_the_terminal() {
 }
 
 #[test]
-fn nothing_stays_where_nothing_is_wanted() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write_home("config.toml", "[ui]\nleave = \"nothing\"\n");
-    let mut slug = answered(&desk, &server, "An answer.", "An answer.");
+fn nothing_stays_if_nothing_is_wanted() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write_home("config.toml", "[ui]\nleave = \"nothing\"\n");
+    let mut slug = answered(&env, &server, "An answer.", "An answer.");
     slug.keys("/quit\r");
     assert!(slug.wait().success());
     slug.wait_for_raw("how to go on", |raw| raw.contains("slug --resume"));

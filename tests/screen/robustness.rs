@@ -1,5 +1,5 @@
-//! A terminal that stops reading, changes its size all the time, stops slug and lets it go on, or
-//! goes away at the worst moment.
+//! A terminal that stops reading, is resized all the time, stops and continues slug, or goes away
+//! at the worst moment.
 
 use rustix::process::Signal;
 
@@ -9,15 +9,15 @@ use crate::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_unt
 use crate::support::terminal::{PtySlug, key};
 use crate::support::test_env::{TestEnv, with_server};
 
-/// More than a pseudo-terminal and slug's own frames hold.
+/// A reply with more text than a pseudo-terminal and slug's own frames can buffer.
 fn long_answer() -> ServerReply {
     let words: Vec<String> = (0..4000).map(|n| format!("line {n} of a long answer\n\n")).collect();
     ServerReply::words(words.iter().map(String::as_str).chain(["the very end"]))
 }
 
-/// Whether the only session's log has this in it.
-fn log_has(desk: &TestEnv, text: &str) -> bool {
-    let Ok(files) = std::fs::read_dir(desk.slug_home().join("sessions")) else { return false };
+/// Whether the log of the only session contains this text.
+fn log_has(env: &TestEnv, text: &str) -> bool {
+    let Ok(files) = std::fs::read_dir(env.slug_home().join("sessions")) else { return false };
     let logs = files.map(|file| file.unwrap().path());
     logs.filter(|path| path.extension().is_some_and(|it| it == "jsonl"))
         .any(|path| std::fs::read_to_string(path).is_ok_and(|log| log.contains(text)))
@@ -25,14 +25,14 @@ fn log_has(desk: &TestEnv, text: &str) -> bool {
 
 #[test]
 fn a_terminal_that_stops_reading_does_not_stop_the_agent() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(long_answer());
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys("talk");
     slug.wait_for("talk");
     slug.stop_reading();
     slug.keys(key::ENTER);
-    assert!(wait_until(|| log_has(&desk, "the very end")), "the agent waits for the terminal");
+    assert!(wait_until(|| log_has(&env, "the very end")), "the agent waits for the terminal");
     slug.resume_reading();
     slug.wait_for("the very end");
     slug.quit();
@@ -40,9 +40,9 @@ fn a_terminal_that_stops_reading_does_not_stop_the_agent() {
 
 #[test]
 fn escape_works_while_the_terminal_reads_nothing() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(long_answer().gated(&gate));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("talk");
     gate.let_through(100);
     slug.wait_for("line 9");
@@ -56,14 +56,14 @@ fn escape_works_while_the_terminal_reads_nothing() {
 
 #[test]
 fn slug_ends_though_the_terminal_reads_nothing() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(long_answer());
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys("talk");
     slug.wait_for("talk");
     slug.stop_reading();
     slug.keys(key::ENTER);
-    assert!(wait_until(|| log_has(&desk, "the very end")));
+    assert!(wait_until(|| log_has(&env, "the very end")));
     slug.signal(Signal::TERM);
     assert_eq!(slug.wait().signal(), Some("Terminated"));
     assert!(slug.edits_lines(), "the terminal is still raw");
@@ -77,34 +77,36 @@ fn a_signal_at_any_moment_gives_the_terminal_back_and_keeps_what_was_said() {
         (Signal::QUIT, "Quit"),
         (Signal::INT, "Interrupt"),
     ];
-    // Bytes written to the terminal by then: in the first frame, while it is typed, in the answer.
+    // Positions in the output, in bytes: in the first frame, while the message is typed, in the
+    // answer.
     for (round, bytes) in [1, 300, 900, 1_400, 1_800, 2_200, 2_600, 3_000].into_iter().enumerate() {
-        let (desk, server) = (TestEnv::new(), ModelServer::start());
+        let (env, server) = (TestEnv::new(), ModelServer::start());
         server.reply(long_answer());
         let (signal, name) = signals[round % signals.len()];
         let endpoint = server.endpoint();
-        let mut slug = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).open();
+        let mut slug = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[])).open();
         if round > 2 {
             slug.wait_for("test-model");
             slug.say("talk");
-            assert!(wait_until(|| log_has(&desk, "talk")), "it is not taken in");
+            assert!(wait_until(|| log_has(&env, "talk")), "it is not taken in");
         }
         slug.wait_for_raw(&format!("{bytes} bytes"), |raw| raw.len() >= bytes);
         slug.signal(signal);
         let status = slug.wait();
         assert!(status.signal().is_some_and(|it| it.starts_with(name)), "{bytes}: {status:?}");
         is_given_back(&slug);
-        assert!(round <= 2 || log_has(&desk, "talk"), "it is no longer on the disk");
+        assert!(round <= 2 || log_has(&env, "talk"), "it is no longer on the disk");
     }
 }
 
 #[test]
 fn ctrl_z_stops_slug_under_a_shell_and_fg_goes_on() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("one two three four five").gated(&gate));
     let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).in_shell().open();
-    // The model's name is in the command, too, which the terminal shows before slug is there.
+    let mut slug = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[])).in_shell().open();
+    // The model's name is no sign of a started slug: the command holds it, and the shell shows that
+    // first.
     slug.wait_for("Say what you want done");
     slug.say("count");
     gate.let_through(3);
@@ -128,9 +130,9 @@ fn ctrl_z_stops_slug_under_a_shell_and_fg_goes_on() {
 
 #[test]
 fn a_stop_from_outside_gives_the_terminal_back_and_one_that_cannot_is_made_good() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).in_shell().open();
+    let mut slug = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[])).in_shell().open();
     slug.wait_for("Say what you want done");
     slug.keys("half a thought");
     slug.wait_for("half a thought");
@@ -152,9 +154,9 @@ fn a_stop_from_outside_gives_the_terminal_back_and_one_that_cannot_is_made_good(
 
 #[test]
 fn the_editor_and_back_keep_the_screen() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&desk, 100, 30)
+    let mut slug = PtySlug::at(&env, 100, 30)
         .args(&with_server(&endpoint, &[]))
         .env(
             "EDITOR",
@@ -175,9 +177,9 @@ fn the_editor_and_back_keep_the_screen() {
 
 #[test]
 fn a_storm_of_sizes_ends_with_a_whole_screen() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(long_answer().gated(&gate));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("talk");
     let sizes = [(1, 1), (20, 5), (500, 200), (3, 2), (80, 24), (0, 0), (200, 60), (41, 9)];
     for _ in 0..25 {
@@ -194,26 +196,26 @@ fn a_storm_of_sizes_ends_with_a_whole_screen() {
 
 #[test]
 fn a_key_at_the_instant_of_a_resize_is_not_left_behind() {
-    let desk = TestEnv::new();
+    let env = TestEnv::new();
     let server = ModelServer::start();
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     let mut typed = String::from("❯ ");
     for round in 0..40_u16 {
         typed.push('x');
         slug.resize(100 + round % 2, 30);
         slug.keys("x");
         slug.resize(100 + round % 2, 31);
-        // No other key comes to its help.
+        // No other key follows that could make slug read this one.
         slug.wait_for(&typed);
     }
 }
 
 #[test]
 fn a_question_outlives_a_storm_of_sizes() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("It is there."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("make it");
     slug.wait_for_dialog("touch made");
     for round in 0..100_u16 {
@@ -222,6 +224,6 @@ fn a_question_outlives_a_storm_of_sizes() {
     slug.resize(100, 30);
     slug.answer("touch made", "y");
     slug.wait_for("It is there.");
-    assert!(desk.path("made").exists());
+    assert!(env.path("made").exists());
     slug.quit();
 }

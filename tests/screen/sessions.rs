@@ -1,4 +1,4 @@
-//! Coming back: continued, resumed, forked, and after a crash.
+//! Coming back to sessions: continued, resumed, forked, and after a crash.
 
 use serde_json::json;
 
@@ -7,10 +7,10 @@ use crate::support::terminal::{PtySlug, key};
 use crate::support::test_env::TestEnv;
 use crate::{bash, result_of};
 
-/// A session with one question and its answer, left behind.
-fn past(desk: &TestEnv, server: &ModelServer, question: &str, answer: &str) {
+/// Leaves a session with one question and its answer behind.
+fn past(env: &TestEnv, server: &ModelServer, question: &str, answer: &str) {
     server.reply(ServerReply::text(answer));
-    let mut slug = PtySlug::chat(desk, server);
+    let mut slug = PtySlug::chat(env, server);
     slug.say(question);
     slug.wait_for(answer);
     slug.quit();
@@ -18,10 +18,10 @@ fn past(desk: &TestEnv, server: &ModelServer, question: &str, answer: &str) {
 
 #[test]
 fn continue_shows_the_messages_of_the_newest_session() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    past(&desk, &server, "which colour?", "Blue.");
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    past(&env, &server, "which colour?", "Blue.");
     server.reply(ServerReply::text("Because of the sky."));
-    let mut slug = PtySlug::chat_with(&desk, &server, &["--continue"]);
+    let mut slug = PtySlug::chat_with(&env, &server, &["--continue"]);
     slug.wait_until("the old messages", |screen| {
         screen.contains("which colour?") && screen.contains("Blue.")
     });
@@ -30,15 +30,15 @@ fn continue_shows_the_messages_of_the_newest_session() {
     let answer = json!({"role": "assistant", "content": "Blue."});
     assert!(server.chat_requests()[1].messages().contains(&answer));
     server.assert_clean();
-    assert_eq!(desk.sessions().len(), 1);
+    assert_eq!(env.sessions().len(), 1);
 }
 
 #[test]
 fn a_session_is_resumed_from_the_sidebar() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    past(&desk, &server, "which colour?", "Blue.");
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    past(&env, &server, "which colour?", "Blue.");
     server.reply(ServerReply::text("Because of the sky."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys(key::CTRL_B);
     slug.wait_until("the list with the session", |screen| {
         screen.contains("Sessions") && screen.contains("which colour?")
@@ -54,10 +54,10 @@ fn a_session_is_resumed_from_the_sidebar() {
 
 #[test]
 fn a_session_is_forked_from_the_sidebar() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    past(&desk, &server, "which colour?", "Blue.");
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    past(&env, &server, "which colour?", "Blue.");
     server.reply(ServerReply::text("Because of the sky."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys(key::CTRL_B);
     slug.wait_for("which colour?");
     slug.keys("f");
@@ -66,7 +66,7 @@ fn a_session_is_forked_from_the_sidebar() {
     slug.wait_for("Because of the sky.");
     slug.quit();
     server.assert_clean();
-    let sessions = desk.sessions();
+    let sessions = env.sessions();
     assert_eq!(sessions.len(), 2, "{sessions:?}");
     let original = sessions.iter().find(|it| it["forked_from"].is_null()).unwrap();
     let fork = sessions.iter().find(|it| !it["forked_from"].is_null()).unwrap();
@@ -75,11 +75,11 @@ fn a_session_is_forked_from_the_sidebar() {
 }
 
 #[test]
-fn what_was_said_in_a_past_session_is_found_and_gone_to() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    past(&desk, &server, "which colour?", "Blue, of course.");
-    past(&desk, &server, "and grass?", "Green.");
-    let mut slug = PtySlug::chat(&desk, &server);
+fn a_text_in_a_past_session_is_found_and_opened() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    past(&env, &server, "which colour?", "Blue, of course.");
+    past(&env, &server, "and grass?", "Green.");
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys(key::CTRL_B);
     slug.wait_for("which colour?");
     slug.keys("/of course");
@@ -94,22 +94,22 @@ fn what_was_said_in_a_past_session_is_found_and_gone_to() {
     slug.wait_until("the list again", |screen| {
         screen.contains("/ of course") && !screen.contains("1 of 1")
     });
-    // Back to the input, where the word to leave is typed.
+    // Back to the input, to type the command to leave.
     slug.keys("\t");
     slug.quit();
 }
 
 #[test]
 fn after_a_kill_in_mid_answer_the_message_is_still_there() {
-    let (desk, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("one two three four five").gated(&gate));
     server.reply(ServerReply::text("Counted."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("count to five");
     gate.let_through(4);
     slug.wait_for("one two three");
     slug.kill();
-    let mut slug = PtySlug::chat_with(&desk, &server, &["--continue"]);
+    let mut slug = PtySlug::chat_with(&env, &server, &["--continue"]);
     slug.wait_for("count to five");
     slug.say("again");
     slug.wait_for("Counted.");
@@ -118,15 +118,15 @@ fn after_a_kill_in_mid_answer_the_message_is_still_there() {
 
 #[test]
 fn after_a_kill_in_mid_command_the_call_is_answered() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "echo begun > begun; sleep 300"));
     server.reply(ServerReply::text("It was cut short."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("wait");
     slug.answer("sleep 300", "y");
-    assert!(wait_until(|| desk.path("begun").exists()));
+    assert!(wait_until(|| env.path("begun").exists()));
     slug.kill();
-    let mut slug = PtySlug::chat_with(&desk, &server, &["--continue"]);
+    let mut slug = PtySlug::chat_with(&env, &server, &["--continue"]);
     slug.wait_for("sleep 300");
     slug.say("what happened?");
     slug.wait_for("It was cut short.");
@@ -137,11 +137,11 @@ fn after_a_kill_in_mid_command_the_call_is_answered() {
 
 #[test]
 fn after_a_kill_the_draft_is_still_there() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let mut slug = PtySlug::chat(&desk, &server);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys("half a thought");
     slug.wait_for("half a thought");
-    let drafts = desk.slug_home().join("drafts");
+    let drafts = env.slug_home().join("drafts");
     let is_saved = || {
         let entries = std::fs::read_dir(&drafts).into_iter().flatten().flatten();
         let mut saved = entries.filter(|it| it.path().extension().is_some_and(|it| it == "json"));
@@ -149,22 +149,22 @@ fn after_a_kill_the_draft_is_still_there() {
     };
     assert!(wait_until(is_saved), "no draft in {}", drafts.display());
     slug.kill();
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.wait_for("❯ half a thought");
 }
 
 #[test]
 fn a_session_is_forked_from_any_message() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Blue."));
     server.reply(ServerReply::text("Because of the sky."));
     server.reply(ServerReply::text("Then green."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("which colour?");
     slug.wait_for("Blue.");
     slug.say("why?");
     slug.wait_for("Because of the sky.");
-    // To the panes, the newest first, and back to the first answer.
+    // To the panes, first the newest, and back to the first answer.
     slug.keys("\t");
     slug.wait_for("f fork");
     slug.keys("kk");
@@ -176,14 +176,14 @@ fn a_session_is_forked_from_any_message() {
     let body = server.chat_requests()[2].body["messages"].to_string();
     assert!(body.contains("Blue.") && !body.contains("Because of the sky."), "{body}");
     server.assert_clean();
-    assert_eq!(desk.sessions().len(), 2);
+    assert_eq!(env.sessions().len(), 2);
 }
 
 #[test]
 fn a_session_is_renamed_in_the_sidebar() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    past(&desk, &server, "which colour?", "Blue.");
-    let mut slug = PtySlug::chat(&desk, &server);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    past(&env, &server, "which colour?", "Blue.");
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys(key::CTRL_B);
     slug.wait_for("which colour?");
     slug.keys("r");
@@ -191,52 +191,52 @@ fn a_session_is_renamed_in_the_sidebar() {
     slug.keys("About the sky");
     slug.wait_for("About the sky");
     slug.keys(key::ENTER);
-    assert!(wait_until(|| desk.sessions()[0]["title"] == "About the sky"), "{:?}", desk.sessions());
+    assert!(wait_until(|| env.sessions()[0]["title"] == "About the sky"), "{:?}", env.sessions());
 }
 
 #[test]
 fn a_deleted_session_can_be_brought_back() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    past(&desk, &server, "which colour?", "Blue.");
-    let mut slug = PtySlug::chat(&desk, &server);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    past(&env, &server, "which colour?", "Blue.");
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys(key::CTRL_B);
     slug.wait_for("which colour?");
     slug.keys("d");
-    assert!(wait_until(|| desk.sessions().is_empty()), "{:?}", desk.sessions());
-    assert!(std::fs::read_dir(desk.slug_home().join("trash")).unwrap().next().is_some());
+    assert!(wait_until(|| env.sessions().is_empty()), "{:?}", env.sessions());
+    assert!(std::fs::read_dir(env.slug_home().join("trash")).unwrap().next().is_some());
     slug.keys("u");
-    assert!(wait_until(|| desk.sessions().len() == 1));
+    assert!(wait_until(|| env.sessions().len() == 1));
     slug.wait_for("which colour?");
 }
 
 #[test]
 fn a_session_that_is_open_elsewhere_is_not_written_to() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Blue."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("which colour?");
     slug.wait_for("Blue.");
-    let id = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
-    let mut second = PtySlug::chat_with(&desk, &server, &["--resume", &id]);
+    let id = env.sessions()[0]["session_id"].as_str().unwrap().to_owned();
+    let mut second = PtySlug::chat_with(&env, &server, &["--resume", &id]);
     second.wait_for("is open in process");
-    // Its own message goes into a session of its own.
+    // The new message goes into a new session.
     server.reply(ServerReply::text("Why what?"));
     second.say("why?");
     second.wait_for("Why what?");
     assert!(!server.chat_requests()[1].body.to_string().contains("Blue."));
-    assert_eq!(desk.sessions().len(), 2);
+    assert_eq!(env.sessions().len(), 2);
 }
 
 #[test]
 fn a_torn_record_at_the_end_costs_nothing_but_itself() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    past(&desk, &server, "which colour?", "Blue.");
-    let id = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
-    let log = desk.slug_home().join(format!("sessions/{id}.jsonl"));
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    past(&env, &server, "which colour?", "Blue.");
+    let id = env.sessions()[0]["session_id"].as_str().unwrap().to_owned();
+    let log = env.slug_home().join(format!("sessions/{id}.jsonl"));
     let whole = std::fs::read_to_string(&log).unwrap();
     std::fs::write(&log, format!("{whole}{{\"id\":\"0190")).unwrap();
     server.reply(ServerReply::text("Because of the sky."));
-    let mut slug = PtySlug::chat_with(&desk, &server, &["--continue"]);
+    let mut slug = PtySlug::chat_with(&env, &server, &["--continue"]);
     slug.wait_for("Blue.");
     slug.say("why?");
     slug.wait_for("Because of the sky.");
@@ -248,12 +248,12 @@ fn a_torn_record_at_the_end_costs_nothing_but_itself() {
 
 #[test]
 fn a_session_of_another_folder_can_be_read_and_says_how_to_go_on() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    past(&desk, &server, "which colour?", "Blue.");
-    let id = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
-    std::fs::create_dir(desk.path("elsewhere")).unwrap();
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    past(&env, &server, "which colour?", "Blue.");
+    let id = env.sessions()[0]["session_id"].as_str().unwrap().to_owned();
+    std::fs::create_dir(env.path("elsewhere")).unwrap();
     let arguments = ["--directory", "elsewhere", "--resume", &id];
-    let mut slug = PtySlug::chat_with(&desk, &server, &arguments);
+    let mut slug = PtySlug::chat_with(&env, &server, &arguments);
     slug.wait_for("Blue.");
     slug.wait_for("This session belongs to");
     slug.say("why?");

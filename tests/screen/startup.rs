@@ -1,4 +1,4 @@
-//! The questions before the chat, and what it starts with.
+//! The questions before the chat, and the first start.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -12,23 +12,23 @@ use crate::support::test_env::TestEnv;
 
 const QUESTION: &str = "Do you trust this folder?";
 
-/// A workspace that brings instructions and a rule along.
+/// A workspace that brings its own instructions and a rule.
 fn with_its_own_ways() -> TestEnv {
-    let desk = TestEnv::new();
-    desk.write("SLUG.md", "Speak like a PIRATE.\n");
-    desk.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash(touch made)"]}}"#);
-    desk
+    let env = TestEnv::new();
+    env.write("SLUG.md", "Speak like a PIRATE.\n");
+    env.write(".slug/settings.json", r#"{"permissions":{"allow":["Bash(touch made)"]}}"#);
+    env
 }
 
-fn untrusted(desk: &TestEnv, server: &ModelServer) -> PtySlug {
+fn untrusted(env: &TestEnv, server: &ModelServer) -> PtySlug {
     let arguments = ["-m", "test-model", "-e", &server.endpoint()];
-    PtySlug::at(desk, 100, 30).args(&arguments).open()
+    PtySlug::at(env, 100, 30).args(&arguments).open()
 }
 
 #[test]
 fn a_new_folder_is_asked_about_before_anything_is_sent() {
-    let (desk, server) = (with_its_own_ways(), ModelServer::start());
-    let mut slug = untrusted(&desk, &server);
+    let (env, server) = (with_its_own_ways(), ModelServer::start());
+    let mut slug = untrusted(&env, &server);
     slug.wait_until("the question with what the folder brings", |screen| {
         screen.contains(QUESTION)
             && screen.contains("SLUG.md")
@@ -39,26 +39,26 @@ fn a_new_folder_is_asked_about_before_anything_is_sent() {
 
 #[test]
 fn a_trusted_folder_brings_its_rules_and_instructions() {
-    let (desk, server) = (with_its_own_ways(), ModelServer::start());
+    let (env, server) = (with_its_own_ways(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("Arr."));
-    let mut slug = untrusted(&desk, &server);
+    let mut slug = untrusted(&env, &server);
     slug.wait_for_question(QUESTION);
     slug.keys("y");
     slug.wait_for("test-model");
     slug.say("run it");
     slug.wait_for("Arr.");
-    assert!(desk.path("made").exists());
+    assert!(env.path("made").exists());
     assert!(server.chat_requests()[0].body.to_string().contains("PIRATE"));
     server.assert_clean();
 }
 
 #[test]
 fn without_trust_nothing_of_the_folder_is_active() {
-    let (desk, server) = (with_its_own_ways(), ModelServer::start());
+    let (env, server) = (with_its_own_ways(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("As you wish."));
-    let mut slug = untrusted(&desk, &server);
+    let mut slug = untrusted(&env, &server);
     slug.wait_for_question(QUESTION);
     slug.keys("n");
     slug.wait_for("test-model");
@@ -72,25 +72,25 @@ fn without_trust_nothing_of_the_folder_is_active() {
 
 #[test]
 fn trust_is_asked_for_once() {
-    let (desk, server) = (with_its_own_ways(), ModelServer::start());
-    let mut slug = untrusted(&desk, &server);
+    let (env, server) = (with_its_own_ways(), ModelServer::start());
+    let mut slug = untrusted(&env, &server);
     slug.wait_for_question(QUESTION);
     slug.keys("y");
     slug.wait_for("test-model");
     slug.quit();
-    let mut slug = untrusted(&desk, &server);
+    let mut slug = untrusted(&env, &server);
     slug.wait_for("test-model");
     assert!(!slug.raw().contains(QUESTION));
 }
 
 #[test]
 fn the_home_folder_is_not_asked_about_and_not_trusted() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    std::fs::write(desk.home().join("SLUG.md"), "Speak like a PIRATE.\n").unwrap();
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    std::fs::write(env.home().join("SLUG.md"), "Speak like a PIRATE.\n").unwrap();
     server.reply(ServerReply::text("Good morning."));
-    let home = desk.home().display().to_string();
+    let home = env.home().display().to_string();
     let arguments = ["-m", "test-model", "-e", &server.endpoint(), "--directory", &home];
-    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
     slug.wait_for("cannot be trusted: too much lies below it.");
     slug.say("hello");
     slug.wait_for("Good morning.");
@@ -101,8 +101,8 @@ fn the_home_folder_is_not_asked_about_and_not_trusted() {
 
 #[test]
 fn with_nothing_configured_it_helps_to_begin() {
-    let desk = TestEnv::new();
-    let mut slug = PtySlug::at(&desk, 100, 30).args(&["--trust-workspace"]).open();
+    let env = TestEnv::new();
+    let mut slug = PtySlug::at(&env, 100, 30).args(&["--trust-workspace"]).open();
     slug.wait_until("the first-run screen", |screen| {
         screen.contains("Which model shall it use?")
             && screen.contains("Servers on this machine")
@@ -112,12 +112,12 @@ fn with_nothing_configured_it_helps_to_begin() {
 
 #[test]
 fn a_server_typed_at_the_first_run_is_kept_and_used() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    // It waits for the server that is chosen.
-    desk.write_home("config.toml", "headers = { X-Team = \"blue\" }\n");
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    // The setting applies to the server that is chosen later.
+    env.write_home("config.toml", "headers = { X-Team = \"blue\" }\n");
     server.reply(ServerReply::text("Good morning."));
-    let mut slug = PtySlug::at(&desk, 100, 30).args(&["--trust-workspace"]).open();
-    // What else answers on this machine is found first, and must not be what enter takes.
+    let mut slug = PtySlug::at(&env, 100, 30).args(&["--trust-workspace"]).open();
+    // Other servers on this machine are found first, and must not be what enter takes.
     slug.wait_for_no("looking");
     slug.wait_for("Another server");
     let is_marked = |screen: &str| screen.contains("❯ Another server");
@@ -141,7 +141,7 @@ fn a_server_typed_at_the_first_run_is_kept_and_used() {
     slug.wait_for("test-model");
     slug.say("hello");
     slug.wait_for("Good morning.");
-    let file = desk.slug_home().join("config.toml");
+    let file = env.slug_home().join("config.toml");
     assert!(std::fs::read_to_string(&file).unwrap().contains(&server.endpoint()));
     let asked = server.requests();
     assert!(asked.iter().all(|it| it.headers["x-team"] == "blue"), "{asked:?}");
@@ -150,13 +150,13 @@ fn a_server_typed_at_the_first_run_is_kept_and_used() {
 
 #[test]
 fn a_key_of_the_environment_is_tried_on_the_way_that_is_configured() {
-    let (desk, tunnel) = (TestEnv::new(), ConnectProxy::start());
+    let (env, tunnel) = (TestEnv::new(), ConnectProxy::start());
     let proxy = format!("proxy = \"{}\"\n", tunnel.address());
-    desk.write_home("config.toml", &format!("{}{proxy}", tunnel.ca_file()));
-    let start = PtySlug::at(&desk, 100, 30).args(&["--linear", "--trust-workspace"]);
+    env.write_home("config.toml", &format!("{}{proxy}", tunnel.ca_file()));
+    let start = PtySlug::at(&env, 100, 30).args(&["--linear", "--trust-workspace"]);
     let mut slug = start.env("OPENAI_API_KEY", "CANARY-key").open();
     slug.wait_for_raw("the question", |raw| raw.contains("Type a number, or an address"));
-    // How many servers come before it is this machine's business.
+    // Depends on how many other servers this machine has.
     let raw = slug.raw();
     let row = raw.lines().find(|line| line.contains("OPENAI_API_KEY")).unwrap();
     let (number, _) = row.split_once('.').unwrap();
@@ -172,14 +172,14 @@ fn a_key_of_the_environment_is_tried_on_the_way_that_is_configured() {
 }
 
 #[test]
-fn of_several_models_the_person_chooses() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+fn the_user_chooses_among_several_models() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let models = json!({"object": "list", "data": [
         {"id": "small-model", "object": "model"}, {"id": "large-model", "object": "model"}]});
     server.answer("GET /v1/models", ServerReply::json(200, &models));
     server.reply(ServerReply::text("Large it is."));
     let arguments = ["--trust-workspace", "-e", &server.endpoint()];
-    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
     slug.wait_until("both models", |screen| {
         screen.contains("small-model") && screen.contains("large-model")
     });
@@ -193,10 +193,10 @@ fn of_several_models_the_person_chooses() {
 
 #[test]
 fn the_only_model_of_a_server_is_taken() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Good morning."));
     let arguments = ["--trust-workspace", "-e", &server.endpoint()];
-    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
     slug.wait_for("test-model");
     slug.say("hello");
     slug.wait_for("Good morning.");
@@ -205,11 +205,11 @@ fn the_only_model_of_a_server_is_taken() {
 
 #[test]
 fn no_color_writes_no_colour() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("# Title\n\n```rust\nfn main() {}\n```\n\n> quoted\n"));
     let endpoint = server.endpoint();
     let arguments = ["--trust-workspace", "-m", "test-model", "-e", &endpoint];
-    let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).env("NO_COLOR", "1").open();
+    let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).env("NO_COLOR", "1").open();
     slug.wait_for("test-model");
     slug.say("show me");
     slug.wait_for("quoted");
@@ -218,7 +218,7 @@ fn no_color_writes_no_colour() {
     assert!(coloured.is_empty(), "{coloured:?}");
 }
 
-/// The parameters of a sequence that sets a colour other than the terminal's own.
+/// The parameters of a sequence that sets a colour other than the terminal's default.
 fn colour(sequence: &str) -> Option<&str> {
     let end = sequence.find(|c: char| c != ';' && c != ':' && !c.is_ascii_digit())?;
     let parameters = sequence[end..].starts_with('m').then_some(&sequence[..end])?;

@@ -1,4 +1,4 @@
-//! Themes on a real terminal: what it says of its background among the keys, and `/theme`.
+//! Themes on a real terminal: its reply about the background arrives among the keys; and `/theme`.
 
 use std::fs;
 
@@ -9,16 +9,16 @@ use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::{PtySlug, key};
 use crate::support::test_env::{TestEnv, with_server};
 
-/// What a light terminal answers.
+/// The reply of a light terminal.
 const LIGHT: &str = "\x1b]11;rgb:fdfd/f6f6/e3e3\x1b\\";
 /// The prompt's colour, in slug's dark theme and in its light one.
 const DARK_CYAN: &str = "38;2;111;208;220";
 const LIGHT_CYAN: &str = "38;2;0;100;118";
 
-fn start(desk: &TestEnv, server: &ModelServer) -> PtySlug {
+fn start(env: &TestEnv, server: &ModelServer) -> PtySlug {
     let endpoint = server.endpoint();
     let arguments = with_server(&endpoint, &[]);
-    let mut slug = PtySlug::at(desk, 100, 30).args(&arguments).env("COLORTERM", "truecolor").open();
+    let mut slug = PtySlug::at(env, 100, 30).args(&arguments).env("COLORTERM", "truecolor").open();
     slug.wait_for("test-model");
     slug.wait_for_raw("question", |raw| raw.contains(QUESTION));
     slug
@@ -30,8 +30,8 @@ fn is_light(slug: &PtySlug) {
 
 #[test]
 fn the_first_frame_waits_for_no_answer() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let slug = start(&desk, &server);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let slug = start(&env, &server);
     let raw = slug.raw();
     let frame = raw.find(END_UPDATE).unwrap();
     assert!(raw[..frame].contains(DARK_CYAN) && !raw[..frame].contains(QUESTION));
@@ -39,9 +39,9 @@ fn the_first_frame_waits_for_no_answer() {
 
 #[test]
 fn a_light_terminal_gets_the_light_theme_and_no_key_is_lost_or_made_up() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Good morning."));
-    let mut slug = start(&desk, &server);
+    let mut slug = start(&env, &server);
     slug.keys(&format!("hel{LIGHT}lo"));
     is_light(&slug);
     slug.wait_for("hello");
@@ -52,9 +52,9 @@ fn a_light_terminal_gets_the_light_theme_and_no_key_is_lost_or_made_up() {
 
 #[test]
 fn an_answer_may_come_late_and_in_pieces() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Good morning."));
-    let mut slug = start(&desk, &server);
+    let mut slug = start(&env, &server);
     slug.say("hello");
     slug.wait_for("Good morning.");
     slug.keys("draft");
@@ -70,8 +70,8 @@ fn an_answer_may_come_late_and_in_pieces() {
 
 #[test]
 fn escape_is_escape_on_a_terminal_that_never_answers() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    let mut slug = start(&desk, &server);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = start(&env, &server);
     slug.keys("/the");
     slug.wait_for("change the colours");
     slug.keys(key::ESC);
@@ -82,9 +82,9 @@ fn escape_is_escape_on_a_terminal_that_never_answers() {
 
 #[test]
 fn a_question_before_the_chat_follows_the_background_too() {
-    let desk = TestEnv::new();
-    desk.write("SLUG.md", "Be brief.\n");
-    let mut slug = PtySlug::at(&desk, 100, 30).env("COLORTERM", "truecolor").open();
+    let env = TestEnv::new();
+    env.write("SLUG.md", "Be brief.\n");
+    let mut slug = PtySlug::at(&env, 100, 30).env("COLORTERM", "truecolor").open();
     slug.wait_for("Do you trust this folder?");
     slug.wait_for_raw("question", |raw| raw.contains(QUESTION));
     slug.keys(LIGHT);
@@ -93,25 +93,22 @@ fn a_question_before_the_chat_follows_the_background_too() {
 
 #[test]
 fn a_theme_is_chosen_from_the_list_and_kept() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write_home("config.toml", "# mine\n[ui]\nmouse = false # no\n");
-    desk.write_home(
-        "themes/plum.toml",
-        "background = \"#2a1a2e\"\n[palette]\ncyan = \"#abcdef\"\n",
-    );
-    let mut slug = start(&desk, &server);
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write_home("config.toml", "# mine\n[ui]\nmouse = false # no\n");
+    env.write_home("themes/plum.toml", "background = \"#2a1a2e\"\n[palette]\ncyan = \"#abcdef\"\n");
+    let mut slug = start(&env, &server);
     slug.keys("/theme");
     slug.wait_for("change the colours");
     slug.keys(key::ENTER);
     slug.wait_for("Themes");
     slug.keys("plum");
-    // Tried on before it is chosen: the screen's background, and the prompt.
+    // The list shows the theme before it is chosen: the screen's background, and the prompt.
     slug.wait_for_raw("plum", |raw| {
         raw.contains("48;2;42;26;46") && raw.contains("38;2;171;205;239")
     });
     slug.keys(key::ENTER);
     slug.wait_for("From now on the theme is plum");
-    let file = desk.slug_home().join("config.toml");
+    let file = env.slug_home().join("config.toml");
     slug.wait_until("the theme in the file", |_| {
         fs::read_to_string(&file).unwrap() == "# mine\n[ui]\nmouse = false # no\ntheme = \"plum\"\n"
     });
@@ -119,7 +116,7 @@ fn a_theme_is_chosen_from_the_list_and_kept() {
     let endpoint = server.endpoint();
     let arguments = with_server(&endpoint, &[]);
     let mut again =
-        PtySlug::at(&desk, 100, 30).args(&arguments).env("COLORTERM", "truecolor").open();
+        PtySlug::at(&env, 100, 30).args(&arguments).env("COLORTERM", "truecolor").open();
     again.wait_for("test-model");
     let raw = again.raw();
     assert!(raw.contains("48;2;42;26;46") && !raw.contains(QUESTION), "{raw:?}");

@@ -1,4 +1,4 @@
-//! Text of others never reaches the terminal as anything but text, wherever it comes from.
+//! Foreign text reaches the terminal only as text, wherever it comes from.
 
 use std::fs;
 use std::path::Path;
@@ -11,12 +11,13 @@ use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::{PtySlug, key};
 use crate::support::test_env::{TestEnv, with_server};
 
-/// Clears, titles, writes to the clipboard, links, asks for answers, in both forms of controls.
+/// Clears the screen, sets titles, writes to the clipboard, opens links, and sends queries, with
+/// both forms of control characters.
 const EVIL: &str = "\u{1b}]0;PWN\u{7}\u{1b}]52;c;UFdO\u{7}\u{1b}]8;;http://pwn\u{1b}\\x\
                     \u{1b}]9;PWN\u{7}\u{1b}]777;notify;PWN;PWN\u{7}\u{1b}[21t\u{1b}[>0q\
                     \u{1b}P+q544e\u{1b}\\\u{9b}2J\u{9d}0;PWN\u{9c}\u{7f}\u{202e}\u{e0041}";
 
-/// What of it may never be in the terminal's input.
+/// Parts of it that must never reach the terminal as sequences.
 const NEVER: [&str; 14] = [
     "]0;PWN\u{7}",
     "]52;c;UFdO",
@@ -38,7 +39,7 @@ const NEVER: [&str; 14] = [
 fn assert_harmless(slug: &PtySlug) {
     let raw = slug.raw();
     for never in NEVER {
-        // A sequence without its escape is text that is told to be one.
+        // Without its escape character the sequence is only text.
         let is_sequence = raw.match_indices(never).any(|(at, _)| {
             !never.starts_with(']')
                 || raw[..at].ends_with('\u{1b}')
@@ -49,14 +50,14 @@ fn assert_harmless(slug: &PtySlug) {
 }
 
 #[test]
-fn s73_what_models_tools_files_and_servers_send_is_shown_and_not_obeyed() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
-    desk.write(".git/HEAD", &format!("ref: refs/heads/{EVIL}\n"));
-    desk.write(&format!("file{}", EVIL.replace('/', "_")), "needle\n");
-    desk.write_home("settings.json", r#"{"permissions":{"allow":["Bash(printf *)"]}}"#);
+fn s73_text_of_models_tools_files_and_servers_is_shown_and_not_obeyed() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write(".git/HEAD", &format!("ref: refs/heads/{EVIL}\n"));
+    env.write(&format!("file{}", EVIL.replace('/', "_")), "needle\n");
+    env.write_home("settings.json", r#"{"permissions":{"allow":["Bash(printf *)"]}}"#);
     let printf = format!("printf '%s\\n' '{EVIL}out'");
     server.reply(ServerReply::thinking(&format!("thought {EVIL}"), &format!("said {EVIL}")));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("speak");
     slug.wait_for("said");
 
@@ -79,11 +80,11 @@ fn s73_what_models_tools_files_and_servers_send_is_shown_and_not_obeyed() {
     slug.wait_for("refused");
     assert_harmless(&slug);
 
-    // Its session has the evil text for a title.
+    // The session's title is the hostile text.
     server.reply(ServerReply::text("Titled."));
     slug.keys("/new\r");
     slug.wait_for_no("refused");
-    // What can be typed of it: a terminal sends no controls as text.
+    // The part of it that can be typed: a terminal sends no control characters as text.
     slug.keys(&format!("title {}", EVIL.replace(['\u{1b}', '\u{7}', '\u{7f}'], "")));
     slug.wait_for("‹U+E0041›");
     slug.keys(key::ENTER);
@@ -98,32 +99,32 @@ fn s73_what_models_tools_files_and_servers_send_is_shown_and_not_obeyed() {
 
 #[test]
 fn s73_headless_answers_are_harmless_on_a_terminal() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let endpoint = server.endpoint();
     server.reply(ServerReply::text(&format!("said {EVIL}")));
     let run = |arguments: &[&str], shown: &str| {
         let arguments = with_server(&endpoint, arguments);
-        let mut slug = PtySlug::at(&desk, 100, 30).args(&arguments).open();
+        let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
         slug.wait();
         slug.wait_for_raw(shown, |raw| raw.contains(shown));
         assert_harmless(&slug);
     };
     run(&["-p", "speak"], "said ␛]0;PWN␇");
     run(&["sessions", "list"], "speak");
-    let session = desk.sessions()[0]["session_id"].as_str().unwrap().to_owned();
+    let session = env.sessions()[0]["session_id"].as_str().unwrap().to_owned();
     run(&["sessions", "show", &session], "said ␛]0;PWN␇");
     run(&["sessions", "show", &session, "--json"], "said \\u001b]0;PWN");
-    // A program gets what the model said.
+    // A program that reads the output gets the model's bytes.
     server.reply(ServerReply::text(&format!("said {EVIL}")));
-    assert!(desk.ask(&server, &["-p", "speak"]).out.contains(EVIL));
+    assert!(env.ask(&server, &["-p", "speak"]).out.contains(EVIL));
 }
 
 #[test]
 fn s79_a_question_shows_letters_that_only_look_latin() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "curl https://pаypal.example \u{202e}\u{2066}\u{200b}"));
     server.reply(ServerReply::text("Done."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("go");
     slug.wait_for_dialog("curl");
     slug.wait_for("Look twice: the а in pаypal is U+0430");
@@ -135,10 +136,10 @@ fn s79_a_question_shows_letters_that_only_look_latin() {
 
 #[test]
 fn s81_a_paste_runs_nothing_and_answers_nothing() {
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("Done."));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.keys("\u{1b}[200~one\r/mode yolo\ry\r\u{1b}[201~");
     slug.wait_for("/mode yolo");
     assert!(server.chat_requests().is_empty(), "a paste sends nothing");
@@ -147,18 +148,18 @@ fn s81_a_paste_runs_nothing_and_answers_nothing() {
     slug.keys("\u{1b}[200~y\ra\r\u{1b}[201~");
     slug.keys("n");
     slug.wait_for("Done.");
-    assert!(!desk.path("made").exists());
-    assert!(fs::read_dir(desk.workspace()).unwrap().all(|it| it.unwrap().file_name() != "made"));
+    assert!(!env.path("made").exists());
+    assert!(fs::read_dir(env.workspace()).unwrap().all(|it| it.unwrap().file_name() != "made"));
 }
 
 #[test]
 fn s82_nothing_is_fetched_for_what_an_answer_names() {
-    let (desk, server, evil) = (TestEnv::new(), ModelServer::start(), ModelServer::start());
+    let (env, server, evil) = (TestEnv::new(), ModelServer::start(), ModelServer::start());
     let address = format!("{}/?q=SECRET", evil.endpoint());
     server.reply(ServerReply::text(&format!(
         "![x]({address}) [docs]({address}) [https://example.org]({address}) told"
     )));
-    let mut slug = PtySlug::chat(&desk, &server);
+    let mut slug = PtySlug::chat(&env, &server);
     slug.say("go");
     slug.wait_for("told");
     slug.wait_for("?q=SECRET");
@@ -167,17 +168,17 @@ fn s82_nothing_is_fetched_for_what_an_answer_names() {
 }
 
 #[test]
-fn s103_a_conversation_is_kept_for_the_person_alone_whatever_the_umask() {
+fn s103_a_conversation_is_kept_for_the_user_alone_whatever_the_umask() {
     use std::os::unix::fs::PermissionsExt;
-    let (desk, server) = (TestEnv::new(), ModelServer::start());
+    let (env, server) = (TestEnv::new(), ModelServer::start());
     let picture = image::RgbaImage::from_pixel(4, 4, image::Rgba([255, 0, 0, 255]));
-    picture.save(desk.path("a.png")).unwrap();
+    picture.save(env.path("a.png")).unwrap();
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("Done."));
     let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&desk, 100, 30).args(&with_server(&endpoint, &[])).umask(0).open();
+    let mut slug = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[])).umask(0).open();
     slug.wait_for("test-model");
-    slug.keys(&format!("\u{1b}[200~{}\u{1b}[201~", desk.path("a.png").display()));
+    slug.keys(&format!("\u{1b}[200~{}\u{1b}[201~", env.path("a.png").display()));
     slug.wait_for("[Image 1 a.png 4×4]");
     slug.say(" hello");
     slug.answer("touch made", "a");
@@ -192,7 +193,7 @@ fn s103_a_conversation_is_kept_for_the_person_alone_whatever_the_umask() {
     slug.wait_for("a draft that is not sent");
     slug.signal(Signal::TERM);
     slug.wait();
-    let mut folders = vec![desk.slug_home()];
+    let mut folders = vec![env.slug_home()];
     let mut files = 0;
     while let Some(folder) = folders.pop() {
         let mode = |path: &Path| path.symlink_metadata().unwrap().permissions().mode() & 0o777;

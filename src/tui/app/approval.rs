@@ -1,9 +1,9 @@
-//! The permission dialog.
+//! The permission dialog: the question whether a tool call may run, and the user's answer.
 //!
-//! It never opens under a typing hand: until its guard is armed ([`QuestionGuard`]) keys go where
-//! they went before, so that nothing typed is taken for an answer. Escape is always a "no", and
-//! Enter never a yes, whatever it is bound to. What is longer than the screen, command, diff or
-//! arguments, can be approved only once its end has been seen.
+//! Keys that come before the question can be read are not answers: until the guard is armed
+//! ([`QuestionGuard`]), keys go where they went before. Escape always means "no", and Enter never
+//! means "yes", whatever keys the user binds. A command, diff or arguments longer than the screen
+//! can be approved only once the end has been on screen.
 
 mod hunk_selection;
 mod line;
@@ -24,64 +24,63 @@ use super::overlay::{OverlayOutcome, scrolled};
 pub use hunk_selection::{HunkDirection, HunkSelection};
 pub use line::LineAnswerError;
 
-/// A question on screen.
+/// The state of the permission dialog for one request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ApprovalDialog {
-    /// What is asked.
     pub request: ApprovalRequest,
     /// The rules an "always" saves, as offered or edited.
     pub allow_rules: Vec<String>,
     /// The rule a "never" saves, as offered or edited.
     pub deny_rule: Option<String>,
-    /// What in it looks like something else, a sentence each.
+    /// The parts of the request that look like something else (lookalike characters), a sentence
+    /// each.
     pub lookalikes: Vec<String>,
-    /// What the keys mean now.
+    /// What keys do now: answer, or edit a text.
     pub stage: ApprovalStage,
-    /// The changes of an edit, where they can be taken one by one.
+    /// The separate changes of an edit, if there is more than one to choose from.
     pub hunks: Option<HunkSelection>,
-    /// Rows of the command or diff above the dialog.
+    /// Rows scrolled past at the top of the command or diff.
     pub scroll: usize,
-    /// Whether the end of what would run or change has been on screen.
+    /// Whether the end of the command, diff or arguments has been on screen.
     pub review: QuestionReview,
-    /// Whether it takes answers.
+    /// Decides whether the dialog takes answers yet.
     pub guard: QuestionGuard,
-    /// Where keys go that come too early.
+    /// What happens to keys that come before the guard is armed.
     pub early_key: EarlyKey,
 }
 
-/// What the keys mean.
+/// What keys do in the dialog.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ApprovalStage {
-    /// Each is an answer.
+    /// Each key is an answer.
     Choosing,
-    /// They edit a rule.
+    /// Keys edit the rule in this slot.
     Rule(ApprovalRuleSlot, TextEditor),
-    /// They edit the command.
+    /// Keys edit the command.
     Command(TextEditor),
-    /// They say what to do instead.
+    /// Keys type what the model should do instead.
     Instruction(TextEditor),
 }
 
-/// Which rule is edited.
+/// The rule that is being edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ApprovalRuleSlot {
-    /// This one of those that allow.
+    /// An index into [`ApprovalDialog::allow_rules`].
     Allow(usize),
-    /// The one that denies.
+    /// [`ApprovalDialog::deny_rule`].
     Deny,
 }
 
-/// Whether the end of what is asked about has been on screen.
+/// Whether the end of the command, diff or arguments has been on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum QuestionReview {
-    /// It has.
     Seen,
-    /// It has not.
     Unseen,
 }
 
 impl QuestionReview {
-    /// What of it was drawn, with so many rows above.
+    /// Records a drawn frame: `scroll` rows are above the first one shown. Once the last row has
+    /// been shown, the review stays [`Seen`](Self::Seen).
     pub fn drawn(&mut self, scroll: usize, extent: ScrollExtent) {
         if scroll + extent.shown >= extent.rows {
             *self = Self::Seen;
@@ -89,18 +88,18 @@ impl QuestionReview {
     }
 }
 
-/// Where keys go that come too early.
+/// What happens to a key that comes before the guard is armed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EarlyKey {
-    /// To what is under the dialog: the person was typing there.
+    /// It goes to what is under the dialog: the user was typing there.
     PassThrough,
-    /// Nowhere: the person was answering the question before.
+    /// It is dropped: the user was answering the previous question.
     Discard,
 }
 
 impl ApprovalDialog {
-    /// A question that nobody has seen yet.
-    pub fn new(request: ApprovalRequest, stray: EarlyKey) -> Self {
+    /// The dialog of a request that has not been drawn yet.
+    pub fn new(request: ApprovalRequest, early_key: EarlyKey) -> Self {
         Self {
             allow_rules: request.allow_rules.clone(),
             deny_rule: request.deny_rule.clone(),
@@ -111,47 +110,47 @@ impl ApprovalDialog {
             scroll: 0,
             review: QuestionReview::Unseen,
             guard: QuestionGuard::default(),
-            early_key: stray,
+            early_key,
         }
     }
 
-    /// Whether what would run can be approved: its end has been seen.
+    /// Whether a yes is accepted: the end of what would run has been on screen.
     pub fn can_approve(&self) -> bool {
         self.review == QuestionReview::Seen
     }
 
-    /// Whether rules can be saved for it.
+    /// Whether the request comes with rules that can be saved.
     pub fn offers_rules(&self) -> bool {
         !self.allow_rules.is_empty()
     }
 
-    /// Whether a rule can be saved with the yes: only with one to all that was asked for.
+    /// Whether a yes can also save rules. A partial approval of an edit saves none.
     pub fn can_save_rules(&self) -> bool {
         let is_whole =
-            self.hunks.as_ref().is_none_or(|picks| picks.included_count() == picks.count);
+            self.hunks.as_ref().is_none_or(|hunks| hunks.included_count() == hunks.count);
         self.can_approve() && self.offers_rules() && is_whole
     }
 
-    /// What was drawn of it.
+    /// Records a drawn frame: clamps the scroll position and updates the review.
     pub fn drawn(&mut self, extent: ScrollExtent) {
         self.scroll = self.scroll.min(extent.rows.saturating_sub(extent.shown));
         self.review.drawn(self.scroll, extent);
     }
 
-    /// Moves through what would run; `places` are the rows of each change of an edit.
-    pub fn scroll_to(&mut self, row: usize, extent: ScrollExtent, places: &[Range<usize>]) {
+    /// Scrolls to a row. `hunk_rows` are the rows of each change of an edit; the focus follows.
+    pub fn scroll_to(&mut self, row: usize, extent: ScrollExtent, hunk_rows: &[Range<usize>]) {
         self.scroll = row;
-        if let Some(picks) = &mut self.hunks {
-            picks.follow(row, places, extent);
+        if let Some(hunks) = &mut self.hunks {
+            hunks.follow(row, hunk_rows, extent);
         }
     }
 
-    /// A key.
+    /// Handles a key. Enter never approves, even where the user binds it to an approval.
     pub fn key(
         &mut self,
         key: &KeyPress<'_>,
         extent: ScrollExtent,
-        places: &[Range<usize>],
+        hunk_rows: &[Range<usize>],
     ) -> OverlayOutcome {
         match self.stage {
             ApprovalStage::Choosing => match keymap::find(keymap::APPROVAL, key) {
@@ -160,7 +159,7 @@ impl ApprovalDialog {
                 {
                     OverlayOutcome::Stay
                 }
-                Some(key) => self.choose(key, extent, places),
+                Some(key) => self.choose(key, extent, hunk_rows),
                 None => OverlayOutcome::Stay,
             },
             ApprovalStage::Rule(..) | ApprovalStage::Command(_) | ApprovalStage::Instruction(_) => {
@@ -169,30 +168,30 @@ impl ApprovalDialog {
         }
     }
 
-    /// A click on what a key stands for.
+    /// Handles a click on an answer, given as the key that the answer stands for.
     pub fn press(
         &mut self,
         key: ApprovalKey,
         extent: ScrollExtent,
-        places: &[Range<usize>],
+        hunk_rows: &[Range<usize>],
     ) -> OverlayOutcome {
         match self.stage {
-            ApprovalStage::Choosing => self.choose(key, extent, places),
+            ApprovalStage::Choosing => self.choose(key, extent, hunk_rows),
             ApprovalStage::Rule(..) | ApprovalStage::Command(_) | ApprovalStage::Instruction(_) => {
                 OverlayOutcome::Stay
             }
         }
     }
 
-    /// A click on the box of a change.
+    /// Handles a click on the checkbox of a change: moves the focus there and toggles the change.
     pub fn pick(&mut self, change: usize) {
-        if let (ApprovalStage::Choosing, Some(picks)) = (&self.stage, &mut self.hunks) {
-            picks.focus = change;
-            picks.toggle();
+        if let (ApprovalStage::Choosing, Some(hunks)) = (&self.stage, &mut self.hunks) {
+            hunks.focus = change;
+            hunks.toggle();
         }
     }
 
-    /// Text in one piece; only a field takes it.
+    /// Inserts pasted text; ignored unless a text field is open.
     pub fn paste(&mut self, text: &str) {
         if let Some(editor) = self.field() {
             editor.paste(text);
@@ -212,7 +211,7 @@ impl ApprovalDialog {
         &mut self,
         key: ApprovalKey,
         extent: ScrollExtent,
-        places: &[Range<usize>],
+        hunk_rows: &[Range<usize>],
     ) -> OverlayOutcome {
         let rules = || self.allow_rules.clone();
         match key {
@@ -241,7 +240,7 @@ impl ApprovalDialog {
                 }
                 OverlayOutcome::Stay
             }
-            // No call waits that could be done otherwise.
+            // A budget question has no tool call that could be done differently.
             ApprovalKey::Instruct if self.request.kind == ApprovalKind::Budget => {
                 OverlayOutcome::Stay
             }
@@ -255,18 +254,20 @@ impl ApprovalDialog {
             }
             ApprovalKey::Pick => {
                 match &mut self.hunks {
-                    Some(picks) if picks.is_in_sight(self.scroll, places, extent) => picks.toggle(),
-                    Some(picks) => self.scroll = picks.reveal(self.scroll, places, extent),
+                    Some(hunks) if hunks.is_in_sight(self.scroll, hunk_rows, extent) => {
+                        hunks.toggle()
+                    }
+                    Some(hunks) => self.scroll = hunks.reveal(self.scroll, hunk_rows, extent),
                     None => self.scroll = scrolled(self.scroll, ScrollAction::PageDown, extent),
                 }
                 OverlayOutcome::Stay
             }
-            ApprovalKey::NextChange => self.step_change(HunkDirection::Next, extent, places),
+            ApprovalKey::NextChange => self.step_change(HunkDirection::Next, extent, hunk_rows),
             ApprovalKey::PreviousChange => {
-                self.step_change(HunkDirection::Previous, extent, places)
+                self.step_change(HunkDirection::Previous, extent, hunk_rows)
             }
             ApprovalKey::Scroll(how) => {
-                self.scroll_to(scrolled(self.scroll, how, extent), extent, places);
+                self.scroll_to(scrolled(self.scroll, how, extent), extent, hunk_rows);
                 OverlayOutcome::Stay
             }
         }
@@ -274,13 +275,13 @@ impl ApprovalDialog {
 
     fn step_change(
         &mut self,
-        way: HunkDirection,
+        direction: HunkDirection,
         extent: ScrollExtent,
-        places: &[Range<usize>],
+        hunk_rows: &[Range<usize>],
     ) -> OverlayOutcome {
-        if let Some(picks) = &mut self.hunks {
-            picks.step(way);
-            self.scroll = picks.reveal(self.scroll, places, extent);
+        if let Some(hunks) = &mut self.hunks {
+            hunks.step(direction);
+            self.scroll = hunks.reveal(self.scroll, hunk_rows, extent);
         }
         OverlayOutcome::Stay
     }
@@ -325,7 +326,7 @@ impl ApprovalDialog {
         }
     }
 
-    /// Takes over the rule that is being edited. An empty one leaves what was there.
+    /// Takes over the edited rule. An empty text leaves the rule as it was.
     fn keep_rule(&mut self) {
         let ApprovalStage::Rule(slot, editor) = &self.stage else { return };
         let text = editor.text().trim().to_owned();
@@ -384,9 +385,9 @@ impl ApprovalDialog {
     }
 }
 
-/// What the dialog reads from a request.
+/// What the dialog reads from a request's arguments.
 pub trait ApprovalRequestExt {
-    /// The shell command that would run, if it is one.
+    /// The shell command that would run; `None` for tools without a `command` argument.
     fn command(&self) -> Option<&str>;
 }
 

@@ -1,9 +1,10 @@
-//! Whether the person has to be called: slug needs an answer, or is done, and they look elsewhere.
+//! Whether slug notifies the user: it needs an answer or has finished, and the user looks
+//! elsewhere.
 //!
-//! Terminals that report the focus settle it. Where none has been reported (many never do, tmux
-//! only with `focus-events`), only questions call, and only once no key has come for a while:
-//! nobody wants a bell for what they are looking at. The texts name the folder and the tool, and
-//! hold nothing of what was said or of any file, since they may show on a locked screen.
+//! Terminals that report focus settle the question. Where no focus event has come (many terminals
+//! never send one, tmux only with `focus-events`), only questions notify, and only after a while
+//! without a key: nobody wants a bell for what is in front of them. A notification names the folder
+//! and the tool. It contains nothing from messages or files, since it may show on a locked screen.
 
 use std::time::Duration;
 
@@ -11,29 +12,26 @@ use super::effect::ScreenEffect;
 use super::model::ScreenModel;
 use super::status::clock;
 
-/// How long no key may have come, where the focus is not known, before a question calls.
+/// How long no key may have come before a question notifies, where the focus is unknown.
 const QUIET: Duration = Duration::from_secs(10);
 
-/// Where the person looks.
+/// Where the user looks, as far as the terminal reports it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TerminalFocus {
-    /// The terminal has never said.
+    /// The terminal has sent no focus event.
     #[default]
     Unknown,
-    /// At this terminal.
     Focused,
-    /// Elsewhere.
     Unfocused,
 }
 
-/// What is known of the person's attention.
+/// What is known of the user's attention, and the question that may have to notify.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct UserAttention {
-    /// Where they look.
     pub focus: TerminalFocus,
-    /// When the last key, click or text came.
+    /// The time of the last key, click or paste.
     last_activity: Duration,
-    /// A question that will call when they stay quiet.
+    /// The question to notify of if no key comes.
     question: Option<UnansweredQuestion>,
 }
 
@@ -44,25 +42,26 @@ struct UnansweredQuestion {
 }
 
 impl UserAttention {
-    /// The person did something.
+    /// Records a key, click or paste.
     pub fn record_activity(&mut self, now: Duration) {
         self.last_activity = now;
     }
 
-    /// When a question will call, if nothing happens before.
+    /// When a question notifies, if nothing happens before; `None` if no question waits for that.
     pub fn wake_at(&self) -> Option<Duration> {
         let question = self.question.as_ref()?;
         Some(question.asked.max(self.last_activity) + QUIET)
     }
 }
 
-/// The terminal says where the person looks.
-pub fn set_focus(model: &mut ScreenModel, presence: TerminalFocus) {
-    model.attention.focus = presence;
+/// Takes a focus event from the terminal.
+pub fn set_focus(model: &mut ScreenModel, focus: TerminalFocus) {
+    model.attention.focus = focus;
     model.attention.question = None;
 }
 
-/// A question is asked.
+/// Notifies of a new question: at once if the terminal is unfocused, not at all if it is focused,
+/// and after `QUIET` if the focus is unknown.
 pub fn notify_question(model: &mut ScreenModel, tool: &str) -> Vec<ScreenEffect> {
     let text = format!("{}: {tool} needs your answer", model.status.project);
     match model.attention.focus {
@@ -76,33 +75,32 @@ pub fn notify_question(model: &mut ScreenModel, tool: &str) -> Vec<ScreenEffect>
     }
 }
 
-/// A turn is over, and nothing follows it.
+/// Notifies that a turn is over and nothing follows it. Only for an unfocused terminal, and only
+/// for turns of at least `notify_after`.
 pub fn notify_turn_end(
     model: &ScreenModel,
     took: Duration,
-    how: TurnEndKind,
+    end: TurnEndKind,
 ) -> Option<ScreenEffect> {
     let long = took >= model.settings.notify_after;
     if model.attention.focus != TerminalFocus::Unfocused || !long {
         return None;
     }
-    let word = match how {
+    let word = match end {
         TurnEndKind::Answered => "done after",
         TurnEndKind::Failed => "stopped with an error after",
     };
     Some(ScreenEffect::Notify(format!("{}: {word} {}", model.status.project, clock(took))))
 }
 
-/// How a turn ended by itself.
+/// How a turn ended by itself, without the user stopping it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnEndKind {
-    /// With an answer.
     Answered,
-    /// It could not go on.
     Failed,
 }
 
-/// Time has passed.
+/// Notifies of a question that has waited long enough, and forgets one that has been answered.
 pub fn tick(model: &mut ScreenModel) -> Option<ScreenEffect> {
     if model.attention.question.is_some() && !model.has_question() {
         model.attention.question = None;

@@ -1,7 +1,8 @@
-//! The older part of a long session. The newest part is folded as a session opens, so that it is
-//! on screen at once; the rest is folded on another thread, and goes before it when it is there.
+//! The older part of a long session. When a session opens, only its newest records are replayed, so
+//! that they are on screen at once. The rest is replayed on another thread and put before them once
+//! it is ready.
 //!
-//! The law: the blocks of both parts are those of the whole.
+//! Invariant: the blocks of both parts together equal the blocks of a replay of the whole log.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,31 +18,31 @@ use super::model::ScreenModel;
 use super::store_queries;
 use super::transcript::Transcript;
 
-/// As many ids are kept for older blocks: more than a log has records, or a record has blocks.
+/// Block ids reserved for the older part: far more than a log has records or a record has blocks.
 pub(super) const IDS: u64 = 1 << 40;
 
-/// Room for blocks that come later, so that the first of them does not move all others.
+/// Capacity left for blocks that come later, so that adding the first one does not reallocate.
 const ROOM: usize = 4 * NEWEST_RECORDS;
 
-/// Records to be folded.
+/// The records to replay for the older part of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BackfillRequest {
     records: Arc<Vec<LogRecord>>,
-    /// As many of them.
+    /// Replay only the first `upto` records.
     upto: usize,
-    /// What in those behind them matters to them.
+    /// Rewinds among the later records that affect the ones replayed here.
     later: Vec<RewindMark>,
-    /// The id of their first block.
+    /// The id of the first block.
     from: u64,
     cwd: PathBuf,
 }
 
-/// The older part of a session.
+/// The replayed older part of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BackfillResult {
-    /// What goes before the blocks that are shown.
+    /// The blocks that go before those on screen.
     blocks: Vec<TranscriptBlock>,
-    /// The session that it was forked from.
+    /// The session that this one was forked from.
     parent: Option<SessionId>,
 }
 
@@ -56,7 +57,7 @@ impl BackfillRequest {
         Self { records, upto, later, from, cwd }
     }
 
-    /// Folds them. Takes a while: not for the thread that draws.
+    /// Replays the records. Takes a while: do not call on the thread that draws.
     pub fn replay(self) -> BackfillResult {
         let records = &self.records[..self.upto];
         let rewinds = RewindHistory::of_parts(records, &self.later);
@@ -67,33 +68,33 @@ impl BackfillRequest {
     }
 }
 
-/// Takes the older part in. How its panes were folded is asked for once more, since the answer
-/// for the newest part has come before it.
+/// Puts the older part before the blocks on screen. Asks again for the folds of its panes: the
+/// first answer came before these panes existed.
 pub fn on_backfilled(
     model: &mut ScreenModel,
     id: RequestId,
-    folded: BackfillResult,
+    result: BackfillResult,
 ) -> Vec<ScreenEffect> {
-    if model.requests.backfill.take_if(|asked| *asked == id).is_none() {
+    if model.requests.backfill.take_if(|pending| *pending == id).is_none() {
         return Vec::new();
     }
-    model.transcript.prepend(folded.blocks);
+    model.transcript.prepend(result.blocks);
     jump::arrive(model, BackfillState::Complete);
     let session = model.status.session;
     session
-        .map(|session| store_queries::ask_for_folds(model, session, folded.parent))
+        .map(|session| store_queries::ask_for_folds(model, session, result.parent))
         .into_iter()
         .collect()
 }
 
-/// How many of a session's records are older than what is folded at once.
+/// How many of a session's records are left for the older part.
 pub(super) fn upto(records: &[LogRecord]) -> usize {
     let earliest = records.len().saturating_sub(NEWEST_RECORDS);
     if earliest == 0 {
         return 0;
     }
     let begin = records[earliest..].iter().position(LogRecord::can_start_conversation);
-    // One turn of a thousand records without an answer: all of it then.
+    // A single turn of a thousand records without an answer is replayed as a whole.
     begin.map_or(0, |begin| earliest + begin)
 }
 
@@ -102,7 +103,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::{ContentBlock as Said, TurnId};
+    use crate::domain::{ContentBlock, TurnId};
     use crate::session::{LogEntry, RewindEntry, RewindScope, TurnOutcome};
     use crate::tui::app::block::BlockBody;
     use crate::tui::test_screen::{assistant, call, done, result, turn_end, user};
@@ -113,13 +114,13 @@ mod tests {
             vec![
                 user(&format!("question {n}")),
                 assistant(vec![
-                    Said::Text { text: format!("I look, {n}.") },
-                    Said::ToolUse(call(&one, "Read", json!({"file_path": "a.rs"}))),
-                    Said::ToolUse(call(&two, "Read", json!({"file_path": "b.rs"}))),
+                    ContentBlock::Text { text: format!("I look, {n}.") },
+                    ContentBlock::ToolUse(call(&one, "Read", json!({"file_path": "a.rs"}))),
+                    ContentBlock::ToolUse(call(&two, "Read", json!({"file_path": "b.rs"}))),
                 ]),
                 result(&one, "1 a", done("Read", 3)),
                 result(&two, "1 b", done("Read", 3)),
-                assistant(vec![Said::Text { text: format!("answer {n}") }]),
+                assistant(vec![ContentBlock::Text { text: format!("answer {n}") }]),
                 turn_end(if n % 7 == 3 { TurnOutcome::Interrupted } else { TurnOutcome::Answered }),
             ]
         };
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn both_parts_are_the_whole_wherever_it_is_cut() {
+    fn both_parts_equal_the_whole_at_every_cut() {
         let mut records = turns(NEWEST_RECORDS / 6 + 20);
         while records.len() > NEWEST_RECORDS {
             let whole = Transcript::from_records("/".into(), &records);
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_end_takes_back_is_gone_from_the_older_part() {
+    fn later_rewinds_remove_blocks_of_the_older_part() {
         let mut records = turns(NEWEST_RECORDS / 6 + 40);
         let rewind = |before: usize, redoes: Option<&LogRecord>| {
             crate::tui::test_screen::record(LogEntry::Rewind(RewindEntry {
@@ -166,7 +167,7 @@ mod tests {
                 summary: None,
             }))
         };
-        // Before the newest part, forth again, and a little further back.
+        // Back to before the newest part, forward again, and back a little further.
         let back = rewind(60, None);
         let end = [rewind(60, Some(&back)), rewind(12, None)];
         records.push(back);
@@ -178,7 +179,7 @@ mod tests {
                 parts.prepend(older.replay().blocks);
             }
             assert!(bodies(parts.blocks()) == bodies(whole.blocks()), "of {}", records.len());
-            // As an agent tells it that has read the end alone.
+            // As an agent reports it that has read only the end of the log.
             let (earlier, newest) = records.split_at(records.len() - NEWEST_RECORDS);
             let mut parts = Transcript::new("/".into());
             parts.open(&Arc::new(newest.to_vec()));

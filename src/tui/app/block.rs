@@ -1,4 +1,4 @@
-//! What the transcript is made of: one block for each thing said or done.
+//! What the transcript is made of: one block for each message, tool call or notice.
 
 use std::time::Duration;
 
@@ -10,72 +10,63 @@ pub use crate::tui::layout::PaneFold;
 
 pub use super::folds::PaneKind;
 
-/// Names a block for as long as the transcript is open. Later blocks have greater ids.
+/// Identifies a block while the transcript is open. Later blocks have greater ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u64);
 
-/// One thing said or done.
+/// One message, tool call or notice in the transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TranscriptBlock {
-    /// Its name.
     pub id: BlockId,
-    /// Changes whenever the body does, so that laid-out lines can be kept.
+    /// Changes whenever the body does, so that laid-out lines can be cached.
     pub revision: u32,
-    /// The log's line that it comes from, once there is one.
+    /// The log record that the block comes from; `None` until it is written.
     pub entry: Option<EntryId>,
-    /// What it is.
     pub body: BlockBody,
-    /// How the person folded it, if they did.
+    /// How the user folded the pane; `None` if they have not.
     pub fold: Option<PaneFold>,
 }
 
-/// What a block is.
+/// What a block shows; one variant for each kind of row group in the transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub enum BlockBody {
-    /// The person said this.
+    /// A message of the user.
     User(String),
-    /// The model said this, in Markdown.
+    /// Text of the model, in Markdown.
     Assistant(AssistantText),
-    /// The model's reasoning.
     Thinking(ThinkingText),
-    /// A call.
     Tool(Box<ToolCallBlock>),
-    /// An image that the person shows.
+    /// An image that the user attached.
     Image(MessageImage),
-    /// slug says this.
+    /// A sentence of slug's own.
     Notice(TranscriptNotice),
-    /// The person stopped the turn here.
+    /// The user stopped the turn here.
     Interrupted,
-    /// What is above is no longer sent in full.
+    /// The blocks above are no longer sent to the model in full.
     Compacted,
 }
 
-/// Text of the model's.
+/// Text that the model wrote, in Markdown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AssistantText {
-    /// The text.
     pub text: String,
-    /// How far it is.
     pub state: TextState,
 }
 
-/// How far a text is.
+/// How far a text of the model has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextState {
     /// More may come.
     Streaming,
-    /// It is complete.
     Done,
-    /// Its response failed, and was asked for again.
+    /// The response failed and was requested again.
     Dropped,
 }
 
-/// The model's reasoning.
+/// The model's reasoning, and how long it took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThinkingText {
-    /// The text.
     pub text: String,
-    /// How far it is.
     pub state: TextState,
     /// When it began; not known of a past session.
     pub since: Option<Duration>,
@@ -83,20 +74,16 @@ pub struct ThinkingText {
     pub elapsed: Option<Duration>,
 }
 
-/// A call and what came of it.
+/// A tool call, its arguments and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolCallBlock {
-    /// The call.
     pub call: CallId,
-    /// The tool's name.
     pub name: String,
-    /// What it is about: a path, a command.
+    /// The argument that matters most, such as a path or a command.
     pub title: String,
     /// The arguments, once they are complete and valid.
     pub input: Option<Value>,
-    /// Who asked for it.
     pub origin: ToolCallOrigin,
-    /// How far it is.
     pub state: ToolCallState,
     /// When it began to run.
     pub since: Option<Duration>,
@@ -104,46 +91,42 @@ pub struct ToolCallBlock {
     pub elapsed: Option<Duration>,
     /// A few words for the right edge.
     pub summary: Option<String>,
-    /// What it shows.
+    /// What the pane shows below its head.
     pub content: ToolCallContent,
-    /// Its whole output among the blobs, where the result has only a part of it.
+    /// The blob with the whole output, if the result holds only a part of it.
     pub full_output: Option<ContentHash>,
 }
 
-/// Who asked for a call.
+/// Who asked for a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolCallOrigin {
-    /// The model.
     Model,
-    /// The person, with `!`.
+    /// A shell command typed with `!`.
     User,
 }
 
-/// How far a call is.
+/// How far a tool call has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ToolCallState {
-    /// The model writes its arguments; so many bytes are there.
+    /// The model is writing the arguments; the number of bytes so far.
     Writing(usize),
-    /// It waits for its turn, or for an answer.
+    /// The call waits for other calls, or for an approval.
     Waiting,
-    /// It runs.
     Running,
-    /// It did what was asked.
     Done,
-    /// It failed.
     Failed,
-    /// It was refused.
+    /// The user, a rule or a hook refused the call.
     Denied,
-    /// It was stopped, or never came to run.
+    /// The call was stopped, or never started.
     Cancelled,
 }
 
-/// What a call shows.
+/// What the pane of a tool call shows.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ToolCallContent {
     /// Nothing yet.
     Nothing,
-    /// Output as it comes.
+    /// Output while the call runs.
     Live(LiveOutput),
     /// The result's text.
     Text(String),
@@ -153,30 +136,30 @@ pub enum ToolCallContent {
     Diff(FileDiff),
 }
 
-/// Output as it comes: the last part of it. The whole is kept by the tool.
+/// The last part of the output while a call runs. The tool keeps the whole.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LiveOutput {
-    /// The last lines.
+    /// The last lines, at most `LIVE_LIMIT` bytes.
     pub text: String,
-    /// How many lines before them were let go.
+    /// The number of lines dropped before them.
     pub hidden: usize,
 }
 
-/// Something slug says.
+/// A sentence of slug's own in the transcript.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TranscriptNotice {
-    /// How bad it is.
     pub level: NoticeLevel,
-    /// A sentence.
+    /// One sentence.
     pub text: String,
 }
 
+/// Bytes of live output kept for the screen.
 const LIVE_LIMIT: usize = 128 * 1024;
-/// A message of the person's with more lines than this, or more bytes, is folded.
+/// A user message with more lines than this, or more bytes, is folded to a preview.
 const LONG_MESSAGE: (usize, usize) = (20, 4096);
 
 impl LiveOutput {
-    /// Adds output, and lets the oldest go beyond 128 KiB.
+    /// Appends output. Beyond `LIVE_LIMIT`, drops the oldest lines down to half of it.
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
         if self.text.len() <= LIVE_LIMIT {
@@ -193,7 +176,7 @@ impl LiveOutput {
 }
 
 impl TranscriptBlock {
-    /// Whether it has a head that folds it.
+    /// Whether the block has a head that folds it.
     pub fn is_pane(&self) -> bool {
         match &self.body {
             BlockBody::Thinking(_) | BlockBody::Image(_) => true,
@@ -208,7 +191,7 @@ impl TranscriptBlock {
         }
     }
 
-    /// What kind of pane it is, if it is one.
+    /// The kind that fold rules apply to; `None` if the block is not a pane.
     pub fn kind(&self) -> Option<PaneKind> {
         if !self.is_pane() {
             return None;
@@ -225,7 +208,7 @@ impl TranscriptBlock {
         }
     }
 
-    /// How much of it is shown when nobody has folded it.
+    /// How much of the block is shown unless the user or a rule folds it.
     pub fn natural_fold(&self) -> PaneFold {
         match &self.body {
             BlockBody::User(text) if is_long(text) => PaneFold::Preview,
@@ -246,12 +229,12 @@ impl TranscriptBlock {
 
 impl ToolCallBlock {
     fn natural_fold(&self) -> PaneFold {
-        let looks = matches!(self.name.as_str(), "Read" | "Glob" | "Grep");
-        let plan = self.name == "TodoWrite";
+        let is_lookup = matches!(self.name.as_str(), "Read" | "Glob" | "Grep");
+        let is_plan = self.name == "TodoWrite";
         match (&self.content, self.state) {
-            (ToolCallContent::Nothing, _) if plan => PaneFold::Open,
-            (ToolCallContent::Text(_), ToolCallState::Done) if plan => PaneFold::Open,
-            (ToolCallContent::Text(_), ToolCallState::Done) if looks => PaneFold::Closed,
+            (ToolCallContent::Nothing, _) if is_plan => PaneFold::Open,
+            (ToolCallContent::Text(_), ToolCallState::Done) if is_plan => PaneFold::Open,
+            (ToolCallContent::Text(_), ToolCallState::Done) if is_lookup => PaneFold::Closed,
             (ToolCallContent::Text(_), ToolCallState::Denied | ToolCallState::Cancelled) => {
                 PaneFold::Closed
             }
@@ -264,7 +247,7 @@ impl ToolCallBlock {
         }
     }
 
-    /// Whether it is over.
+    /// Whether the call has ended, in whatever way.
     pub fn is_over(&self) -> bool {
         match self.state {
             ToolCallState::Writing(_) | ToolCallState::Waiting | ToolCallState::Running => false,
@@ -285,7 +268,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn live_output_is_bounded_and_counts_what_it_lets_go() {
+    fn live_output_is_bounded_and_counts_dropped_lines() {
         let mut live = LiveOutput::default();
         for number in 0..40_000 {
             live.push(&format!("line {number}\n"));

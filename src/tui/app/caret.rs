@@ -1,7 +1,7 @@
-//! Selecting with the keyboard: a caret that goes over the text of the transcript.
+//! Selecting with the keyboard: a caret that moves over the text of the transcript.
 //!
-//! It moves from cell to cell of the rows that were drawn last. Where it would leave them the view
-//! goes on, and the caret is put where it belongs when the next frame has shown what is there.
+//! The caret moves from cell to cell of the rows drawn last. Where a move leaves these rows, the
+//! view scrolls, and the caret takes its new place once the next frame has been drawn.
 
 use super::commands;
 use super::effect::ScreenEffect;
@@ -16,52 +16,52 @@ use super::select::{
 use super::source::{self, TranscriptPosition};
 use super::transcript::BlockId;
 
-/// The caret in the transcript.
+/// A caret in the transcript, which selects text with the keyboard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TranscriptCaret {
-    /// Where it stands.
     pub position: TranscriptPosition,
-    /// What was selected first, while something is.
+    /// The start of the selection; `None` while nothing is selected.
     pub mark: Option<CaretMark>,
-    /// The column that moving up and down keeps to.
+    /// The column that vertical moves aim for.
     column: u16,
-    /// The cell that it goes to once the next frame is drawn.
+    /// The cell to move to once the next frame is drawn.
     pending: Option<PendingCaretMove>,
 }
 
-/// Where a selection began.
+/// Where a selection began, and in which steps it grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CaretMark {
     range: TranscriptRange,
     unit: SelectionUnit,
 }
 
-/// A cell to go to, and what to do where it has no text.
+/// A move to a cell that is not drawn yet, and what to do if that cell has no text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct PendingCaretMove {
     row: usize,
     column: u16,
-    /// Rows to scroll on in search of text; 0 takes the nearest on screen.
+    /// Rows to scroll by to search for text, negative for upwards; 0 takes the nearest row on
+    /// screen.
     search: i32,
 }
 
-/// A cell: row and column of the transcript on screen.
+/// A cell of the transcript on screen: row and column.
 type TranscriptCell = (usize, u16);
 
-/// Puts the caret on a pane, or else where there is text.
+/// Puts the caret on a pane, or on the first row with text if the pane shows none.
 pub fn enter(model: &mut ScreenModel, block: BlockId) {
     let rows = &model.geometry.rows;
     let has_text = |row: &&VisibleRow| !row.runs.is_empty();
     let row = rows.iter().filter(has_text).find(|row| row.block == block);
     let Some(row) = row.or_else(|| rows.iter().find(has_text)) else { return };
-    let spot = spot_at(row, row.runs.first().map_or(0, |run| run.column));
+    let position = position_at(row, row.runs.first().map_or(0, |run| run.column));
     let column = row.runs.first().map_or(0, |run| run.column);
     model.selection = None;
     model.focus =
-        KeyboardFocus::Caret(TranscriptCaret { position: spot, mark: None, column, pending: None });
+        KeyboardFocus::Caret(TranscriptCaret { position, mark: None, column, pending: None });
 }
 
-/// A key while the caret is in the transcript; `None` where it means nothing here.
+/// Handles a key while the caret is in the transcript; `None` if the key does nothing here.
 pub fn key(
     model: &mut ScreenModel,
     caret: TranscriptCaret,
@@ -88,7 +88,7 @@ pub fn key(
     Some(Vec::new())
 }
 
-/// A frame was drawn: the caret goes where it could not be put before.
+/// Finishes a pending move after a frame was drawn.
 pub fn drawn(model: &mut ScreenModel) {
     let KeyboardFocus::Caret(caret) = model.focus else { return };
     let Some(pending) = caret.pending else { return };
@@ -112,19 +112,20 @@ pub fn drawn(model: &mut ScreenModel) {
     }
 }
 
-/// Where the caret is on screen.
-pub fn place(geometry: &ScreenGeometry, spot: TranscriptPosition) -> Option<TranscriptCell> {
+/// The cell of a position on screen; `None` if it is not on screen.
+pub fn place(geometry: &ScreenGeometry, position: TranscriptPosition) -> Option<TranscriptCell> {
     let rows = geometry.rows.iter().enumerate();
-    let mut here = rows.filter(|(_, row)| (row.block, row.kind.part()) == (spot.block, spot.part));
+    let mut here =
+        rows.filter(|(_, row)| (row.block, row.kind.part()) == (position.block, position.part));
     here.find_map(|(at, row)| {
-        let columns = row.columns(&(spot.at..spot.at + 1));
+        let columns = row.columns(&(position.at..position.at + 1));
         columns.first().map(|(column, _)| (at, *column))
     })
 }
 
 fn go(model: &mut ScreenModel, caret: TranscriptCaret, motion: CaretMotion) {
     let Some((row, column)) = place(&model.geometry, caret.position) else {
-        // It is not on screen any more: it comes to where the person looks.
+        // The caret is no longer on screen: bring it to the rows that the user sees.
         let pending = Some(PendingCaretMove { row: 0, column: caret.column, search: 0 });
         model.focus = KeyboardFocus::Caret(TranscriptCaret { pending, ..caret });
         drawn(model);
@@ -160,7 +161,7 @@ fn go(model: &mut ScreenModel, caret: TranscriptCaret, motion: CaretMotion) {
     }
 }
 
-/// Up or down to the next row with text.
+/// Moves up or down to the next row with text.
 fn vertical(model: &mut ScreenModel, caret: TranscriptCaret, from: usize, by: i32) {
     let rows = &model.geometry.rows;
     let has_text = |at: &usize| rows.get(*at).is_some_and(|row| !row.runs.is_empty());
@@ -200,7 +201,7 @@ fn horizontal(
             None => return scroll_past_edge_sideways(model, caret, by),
         }
     } else if by > 0 {
-        // To the beginning of the next word.
+        // To the start of the next word.
         while let Some(next) = step(at) {
             let begins = breaks(at, next) && kind(next) != SelectionCharKind::Blank;
             at = next;
@@ -209,7 +210,7 @@ fn horizontal(
             }
         }
     } else {
-        // To the beginning of this word, or of the one before.
+        // To the start of this word, or of the previous one.
         while let Some(next) = step(at) {
             at = next;
             let begins = step(at).is_none_or(|before| breaks(before, at));
@@ -231,7 +232,7 @@ fn scroll_past_edge_sideways(model: &mut ScreenModel, caret: TranscriptCaret, by
     scroll_past_edge(model, caret, PendingCaretMove { row, column, search: by });
 }
 
-/// Goes on beyond what is on screen.
+/// Scrolls on and leaves the move pending, unless the transcript ends here.
 fn scroll_past_edge(model: &mut ScreenModel, caret: TranscriptCaret, pending: PendingCaretMove) {
     if is_at_end(model, pending.search) {
         return;
@@ -240,7 +241,7 @@ fn scroll_past_edge(model: &mut ScreenModel, caret: TranscriptCaret, pending: Pe
     model.focus = KeyboardFocus::Caret(TranscriptCaret { pending: Some(pending), ..caret });
 }
 
-/// Scrolls; at the end of the transcript the caret goes to `edge` instead.
+/// Scrolls; at the end of the transcript, moves the caret to row `edge` instead.
 fn page(
     model: &mut ScreenModel,
     caret: TranscriptCaret,
@@ -263,11 +264,11 @@ fn page(
     model.focus = KeyboardFocus::Caret(TranscriptCaret { pending, ..caret });
 }
 
-/// Puts the caret on a cell; what is selected follows.
+/// Puts the caret on a cell and updates the selection.
 fn stand(model: &mut ScreenModel, caret: TranscriptCaret, (row, column): TranscriptCell) {
     let Some(row) = model.geometry.rows.get(row) else { return };
-    let spot = spot_at(row, column);
-    put(model, TranscriptCaret { position: spot, ..caret });
+    let position = position_at(row, column);
+    put(model, TranscriptCaret { position, ..caret });
 }
 
 fn put(model: &mut ScreenModel, caret: TranscriptCaret) {
@@ -287,11 +288,11 @@ fn toggle(model: &mut ScreenModel, caret: TranscriptCaret, unit: SelectionUnit) 
 }
 
 fn marked(model: &ScreenModel, caret: TranscriptCaret, unit: SelectionUnit) -> TranscriptCaret {
-    let mark = at_caret(model, caret, unit).map(|reach| CaretMark { range: reach, unit });
+    let mark = at_caret(model, caret, unit).map(|range| CaretMark { range, unit });
     TranscriptCaret { mark, ..caret }
 }
 
-/// Copies what is selected, or else the line, and leaves.
+/// Copies the selection, or the caret's line if nothing is selected, and leaves the transcript.
 fn copy(model: &mut ScreenModel, caret: TranscriptCaret) -> Vec<ScreenEffect> {
     if model.selection.is_none() {
         let line = at_caret(model, caret, SelectionUnit::Line);
@@ -307,7 +308,7 @@ fn leave(model: &mut ScreenModel, caret: TranscriptCaret) {
     model.focus = KeyboardFocus::Pane(caret.position.block);
 }
 
-/// What is taken at the caret.
+/// The character, word or line at the caret.
 fn at_caret(
     model: &ScreenModel,
     caret: TranscriptCaret,
@@ -324,15 +325,15 @@ fn at_caret(
         }
         SelectionUnit::Line => source::line_around(&text, caret.position.at),
     };
-    let spot = |at: usize| TranscriptPosition { at: at.min(text.len()), ..caret.position };
-    Some(TranscriptRange { from: spot(range.start), to: spot(range.end) })
+    let position = |at: usize| TranscriptPosition { at: at.min(text.len()), ..caret.position };
+    Some(TranscriptRange { from: position(range.start), to: position(range.end) })
 }
 
-fn spot_at(row: &VisibleRow, column: u16) -> TranscriptPosition {
+fn position_at(row: &VisibleRow, column: u16) -> TranscriptPosition {
     TranscriptPosition { block: row.block, part: row.kind.part(), at: row.at(column).start }
 }
 
-/// The columns of a row at which the caret can stand.
+/// The columns of a row where the caret can stand.
 fn stops(row: &VisibleRow) -> impl Iterator<Item = u16> + '_ {
     row.runs.iter().flat_map(|run| {
         let each = if usize::from(run.width) == run.bytes { run.width } else { 1 };
@@ -340,7 +341,7 @@ fn stops(row: &VisibleRow) -> impl Iterator<Item = u16> + '_ {
     })
 }
 
-/// The stop at or before a column, else the first.
+/// The last stop at or before a column, or the first stop if there is none.
 fn nearest_stop(row: &VisibleRow, column: u16) -> u16 {
     let before = stops(row).take_while(|stop| *stop <= column).last();
     before.or_else(|| stops(row).next()).unwrap_or(0)

@@ -1,8 +1,8 @@
-//! What the session changed, file by file: the content before the session's first change against
-//! what is there now, over the whole screen.
+//! The page of the files that the session changed: for each file, the content before the session's
+//! first change against the content on disk now.
 //!
-//! The files are a fold over the log's records of changes. Their contents are read off the UI
-//! task; here is which file is shown, how, and where its page stands.
+//! The list of files comes from the change records of the log. The contents are read off the UI
+//! task. This file holds which file is shown, in which style, and the scroll position.
 
 pub mod patch;
 
@@ -23,98 +23,94 @@ use super::overlay::Overlay;
 use super::page_position::{PagePosition, PageRow};
 use super::store_queries::StoreQuery;
 
-/// From this width on the files stand beside the diff, else above it.
+/// From this width on, the list of files is beside the diff, otherwise above it.
 const WIDE: u16 = 110;
-/// Columns of the list of files beside the diff.
+/// Columns of the list of files beside the diff, at most a third of the screen.
 const LIST: u16 = 36;
 
-/// Every file that the session changed, in the order of its first change.
+/// The files that the session changed, in the order of their first change.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionChanges {
     files: Vec<ChangedFile>,
 }
 
-/// A file that the session changed.
+/// A file that the session changed, with its content before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
-    /// The file, absolute.
+    /// An absolute path.
     pub path: PathBuf,
-    /// Its content before the first change; `None` where there was no file.
+    /// The content before the first change; `None` if the file did not exist.
     pub before: Option<ContentHash>,
-    /// Its content after the last one; `None` where that removed it.
+    /// The content after the last change; `None` if that change removed the file.
     pub after: Option<ContentHash>,
-    /// Its permissions then, where the log says.
+    /// The permission bits after the first change; `None` if the log does not say.
     pub mode: Option<u32>,
 }
 
-/// What became of a file over the session.
+/// The net change of a file over the session, ready to show.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetFileChange {
-    /// The file, absolute.
+    /// An absolute path.
     pub path: PathBuf,
-    /// Its name from the root of its repository, or else from the working folder.
+    /// The path from the repository root, or from the working folder outside a repository.
     pub name: String,
-    /// What there is to show.
     pub content: NetChangeContent,
-    /// What happened to it beside the session.
     pub external_change: ExternalChange,
-    /// Its permissions, where there is a file.
+    /// The permission bits; `None` if there is no file.
     pub mode: Option<u32>,
 }
 
-/// What there is to show of a file.
+/// What the page shows of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NetChangeContent {
-    /// It was changed.
     Changed(Arc<FileDiff>),
-    /// The session made it.
+    /// The file did not exist before the session.
     New(Arc<FileDiff>),
-    /// It is gone.
+    /// The file existed before the session and is gone.
     Deleted(Arc<FileDiff>),
-    /// It is as it was before the session.
+    /// The content is the same as before the session.
     Same,
-    /// It cannot be shown, and why.
+    /// The change cannot be shown; holds the reason.
     Unknown(String),
 }
 
-/// What happened to a file since the session changed it last.
+/// What other programs did to a file since the session last changed it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExternalChange {
-    /// Nothing.
     Nothing,
-    /// Something other than slug changed it.
+    /// The content on disk is not what the session left.
     Changed,
-    /// Something other than slug removed it.
+    /// The file is no longer there.
     Deleted,
 }
 
-/// The page.
+/// The state of the changes page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChangesPage {
-    /// The files, once they are read.
+    /// `None` until the files have been read.
     pub files: Option<Arc<Vec<NetFileChange>>>,
-    /// The reading that is under way.
+    /// The read that is under way.
     pub asked: Option<RequestId>,
-    /// The file that is shown.
+    /// The index of the file that is shown.
     pub selected: usize,
-    /// Where its diff stands.
+    /// The scroll position in the diff.
     pub position: PagePosition,
-    /// Unified or side by side, where the person said so.
+    /// The style that the user chose; `None` takes the default for the width.
     pub sides: Option<DiffStyle>,
-    /// How much of what did not change is shown.
+    /// Which unchanged parts are unfolded.
     pub context: DiffFolds,
-    /// The rows of the shown diff.
+    /// The rows of the diff that is shown.
     pub rows: Arc<DiffRows>,
-    /// Names these rows: they have another name whenever they change.
+    /// Identifies `rows`: a new value whenever the rows change.
     pub version: u64,
-    /// The width that they are for.
+    /// The screen width that `rows` were made for.
     width: u16,
-    /// The file to go to once the files are there.
+    /// The file to select once the files are read: a path, or the end of one.
     wanted: Option<String>,
 }
 
 impl SessionChanges {
-    /// Takes a record of the log in.
+    /// Adds a change record of the log.
     pub fn note(&mut self, change: &FileChangeEntry) {
         match self.files.iter_mut().find(|file| file.path == change.path) {
             Some(file) => file.after.clone_from(&change.after),
@@ -129,14 +125,14 @@ impl SessionChanges {
 }
 
 impl SessionChanges {
-    /// Whether the session changed this file.
+    /// Whether the session changed the file with this absolute path.
     pub fn has(&self, path: &str) -> bool {
         self.files.iter().any(|file| file.path == Path::new(path))
     }
 }
 
 impl NetFileChange {
-    /// The difference, where there is one to show.
+    /// The diff, if there is one to show.
     pub fn diff(&self) -> Option<&Arc<FileDiff>> {
         match &self.content {
             NetChangeContent::Changed(diff)
@@ -163,22 +159,22 @@ impl ChangesPage {
         }
     }
 
-    /// The file that is shown.
+    /// The file that is shown; `None` until the files are read.
     pub fn file(&self) -> Option<&NetFileChange> {
         self.files.as_ref()?.get(self.selected)
     }
 
-    /// How the diff stands on a screen of this width.
+    /// The diff style on a screen of this width.
     pub fn sides_at(&self, width: u16) -> DiffStyle {
         self.sides.unwrap_or_else(|| default_diff_style(columns(width).1))
     }
 
-    /// What the view found.
+    /// Takes over the scroll position as the view clamped it.
     pub fn drawn(&mut self, page: &PageGeometry) {
         self.position = PagePosition { top: page.top, delta: 0 };
     }
 
-    /// Fits the rows to a screen of this width. `version` is a name that no rows had before.
+    /// Makes the rows for a screen of this width. `version` must never have been used before.
     fn lay(&mut self, width: u16, version: u64) {
         let sides = self.sides_at(width);
         self.width = width;
@@ -205,11 +201,11 @@ impl ChangesPage {
         }
     }
 
-    /// Goes to the next or previous change, counted from the row that changes come to stand at.
-    fn step_hunk(&mut self, way: ChangesDirection, page: &PageGeometry) {
+    /// Goes to the next or previous change, counted from the row that a change is scrolled to.
+    fn step_hunk(&mut self, direction: ChangesDirection, page: &PageGeometry) {
         let here = page.top.line + ABOVE;
         let changes = &self.rows.changes;
-        let to = match way {
+        let to = match direction {
             ChangesDirection::Next => changes.get(changes.partition_point(|at| *at <= here)),
             ChangesDirection::Previous => {
                 changes[..changes.partition_point(|at| *at < here)].last()
@@ -229,8 +225,8 @@ impl ChangesPage {
         }
     }
 
-    /// The first fold that is in sight.
-    fn fold_in_sight(&self, page: &PageGeometry) -> Option<usize> {
+    /// The first fold that is in view.
+    fn first_visible_fold(&self, page: &PageGeometry) -> Option<usize> {
         page.rows.iter().find_map(|row| self.fold_at(*row))
     }
 
@@ -241,7 +237,7 @@ impl ChangesPage {
         }
     }
 
-    /// Takes over files that were read, and stays with the one that was shown.
+    /// Takes over the files that were read, and stays on the file that was shown.
     fn take(&mut self, files: Arc<Vec<NetFileChange>>) {
         let shown = self.file().map(|file| file.path.clone());
         let find = |is: &dyn Fn(&NetFileChange) -> bool| files.iter().position(is);
@@ -259,10 +255,10 @@ impl ChangesPage {
     }
 }
 
-/// Rows that stay above a change that was gone to: what is around it, and the fold above that.
+/// Rows kept above a change that is scrolled to: its context lines and the fold above them.
 const ABOVE: usize = 4;
 
-/// Which way to the next change.
+/// The direction in which to look for a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChangesDirection {
     Next,
@@ -274,15 +270,15 @@ fn named(file: &NetFileChange, name: &str) -> bool {
     file.name == name || file.path == Path::new(name) || file.path.ends_with(name)
 }
 
-/// Columns of the list of files, none where it stands above, and of the diff.
+/// The columns of the list of files (0 if it is above the diff) and of the diff.
 pub fn columns(width: u16) -> (u16, u16) {
     let list = if width >= WIDE { LIST.min(width / 3) } else { 0 };
-    // Between them a line, and a margin on either side of the diff.
+    // A separator line, and a margin on either side of the diff.
     let around = if list > 0 { list + 3 } else { 2 };
     (list, width.saturating_sub(around).max(1))
 }
 
-/// Opens the page, at this file if one is named.
+/// Opens the page, on the file `wanted` if there is one.
 pub fn open(model: &mut ScreenModel, wanted: Option<String>) -> Vec<ScreenEffect> {
     if model.changes.files.is_empty() {
         model.toast(NoticeLevel::Info, "This session has changed nothing so far.");
@@ -292,7 +288,7 @@ pub fn open(model: &mut ScreenModel, wanted: Option<String>) -> Vec<ScreenEffect
     read(model).into_iter().collect()
 }
 
-/// Reads the files anew where the page is open.
+/// Reads the files again if the page is open.
 pub fn read(model: &mut ScreenModel) -> Option<ScreenEffect> {
     let files = model.changes.files.clone();
     let cwd = model.settings.cwd.clone();
@@ -302,7 +298,7 @@ pub fn read(model: &mut ScreenModel) -> Option<ScreenEffect> {
     Some(ScreenEffect::QueryStore { id, job: StoreQuery::Changes { files, cwd } })
 }
 
-/// The files were read, or could not be.
+/// Takes the result of a read; `files` is `None` if it failed.
 pub fn answered(model: &mut ScreenModel, id: RequestId, files: Option<Arc<Vec<NetFileChange>>>) {
     let width = model.geometry.width;
     let Some(page) = page_of(model).filter(|page| page.asked == Some(id)) else { return };
@@ -313,7 +309,7 @@ pub fn answered(model: &mut ScreenModel, id: RequestId, files: Option<Arc<Vec<Ne
     }
 }
 
-/// The screen has another width.
+/// Makes the rows again if the new width changes the diff style.
 pub fn resized(model: &mut ScreenModel) {
     let (width, id) = (model.geometry.width, model.requests.issue());
     if let Some(page) = page_of(model)
@@ -323,7 +319,7 @@ pub fn resized(model: &mut ScreenModel) {
     }
 }
 
-/// A key for the page at this place in the stack.
+/// Handles a key for the page at index `at` of the overlays.
 pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     let Some(key) = keymap::find(keymap::CHANGES, key) else { return Vec::new() };
     let shown = model.geometry.page.clone().unwrap_or_default();
@@ -358,7 +354,7 @@ pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<Screen
             };
             page.position = PagePosition::default();
         }
-        ChangesKey::Unfold => match page.fold_in_sight(&shown) {
+        ChangesKey::Unfold => match page.first_visible_fold(&shown) {
             Some(fold) => page.unfold(fold),
             None => return Vec::new(),
         },
@@ -381,7 +377,7 @@ pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<Screen
     Vec::new()
 }
 
-/// A click: on a file, or on a fold.
+/// Handles a click on a file or on a fold.
 pub fn click(model: &mut ScreenModel, column: u16, row: u16) {
     let Some(shown) = model.geometry.page.clone() else { return };
     let (width, id) = (model.geometry.width, model.requests.issue());

@@ -1,4 +1,4 @@
-//! What sending, slash commands and choosing a row mean.
+//! What sending a text, running a slash command and choosing a row of a list do.
 
 use std::sync::Arc;
 
@@ -32,17 +32,18 @@ use super::theme_state;
 use super::transcript::{BlockId, ToolCallOrigin};
 use super::turn::TurnActivity;
 
-/// Whether there is something that Escape would stop.
+/// Whether Escape would stop something: a turn, or a shell command of the user.
 pub fn is_busy(model: &ScreenModel) -> bool {
-    // A command of the person's own is the newest call, so a look at the end is enough.
-    let own_command = model.transcript.blocks().iter().rev().take(8).any(|block| {
+    // A `!` command of the user is among the newest calls, so a look at the end is enough.
+    let user_command = model.transcript.blocks().iter().rev().take(8).any(|block| {
         matches!(&block.body, BlockBody::Tool(tool) if tool.origin == ToolCallOrigin::User && !tool.is_over())
     });
-    own_command || !model.turn.is_idle()
+    user_command || !model.turn.is_idle()
 }
 
-/// Takes what is typed out of the input and does what it asks for.
-pub fn submit(model: &mut ScreenModel, goes: Delivery) -> Vec<ScreenEffect> {
+/// Takes the text out of the input and sends it or runs it as a slash command. An invalid slash
+/// command stays in the input.
+pub fn submit(model: &mut ScreenModel, delivery: Delivery) -> Vec<ScreenEffect> {
     let text = model.composer.expanded();
     if model.composer.editor.is_reading() {
         model.toast(NoticeLevel::Info, "An image is still being read: send it in a moment.");
@@ -67,12 +68,12 @@ pub fn submit(model: &mut ScreenModel, goes: Delivery) -> Vec<ScreenEffect> {
     let mut effects = remember(model, &text);
     effects.extend(match command {
         Some(command) => run(model, command),
-        None => say(model, text, goes),
+        None => say(model, text, delivery),
     });
     effects
 }
 
-/// Takes a text that leaves the input into the history.
+/// Adds a text that leaves the input to the history.
 pub fn remember(model: &mut ScreenModel, text: &UserInput) -> Vec<ScreenEffect> {
     match model.composer.history.add(text) {
         HistoryRetention::Keep => vec![ScreenEffect::AddHistory(text.clone())],
@@ -80,15 +81,15 @@ pub fn remember(model: &mut ScreenModel, text: &UserInput) -> Vec<ScreenEffect> 
     }
 }
 
-/// Sends the first message that waits.
+/// Sends the first queued message.
 pub fn send_next(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     model.queue.take_next().map_or_else(Vec::new, |text| say(model, text, Delivery::Queue))
 }
 
-/// Takes the last waiting message back into the input.
+/// Moves the last queued message back into the input.
 pub fn take_back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     match model.queue.items().last().map(|item| (item.id, item.delivery)) {
-        // It may be on its way already: the agent says whether it came back.
+        // The message may already be on its way: the agent reports whether it came back.
         Some((id, Delivery::Steer)) => {
             vec![ScreenEffect::Agent(agent::AgentCommand::WithdrawSteer { id })]
         }
@@ -102,7 +103,7 @@ pub fn take_back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     }
 }
 
-/// Does what a chosen row means.
+/// Does what a row of a picker stands for.
 pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect> {
     match choice {
         PickerChoice::Key(action) => keys::perform(model, action),
@@ -129,14 +130,14 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
     }
 }
 
-/// Puts the next permission question on screen, if none is there.
-pub fn next_question(model: &mut ScreenModel, stray: EarlyKey) {
+/// Shows the next permission question, unless one is on screen already.
+pub fn next_question(model: &mut ScreenModel, early_key: EarlyKey) {
     let open = model.overlays.iter().any(|overlay| matches!(overlay, Overlay::Approval(_)));
     if open {
         return;
     }
     if let Some(request) = model.questions.pop_front() {
-        let approval = ApprovalDialog::new(request, stray);
+        let approval = ApprovalDialog::new(request, early_key);
         model.overlays.push(Overlay::Approval(Box::new(approval)));
     }
 }
@@ -160,20 +161,21 @@ pub fn open_palette(model: &mut ScreenModel) {
 /// The slash commands that do the same as a key of the chat.
 const SAME: &[(&str, ChatKey)] = &[("help", ChatKey::Help), ("sessions", ChatKey::Sessions)];
 
-/// The key of a slash command that has one.
+/// The key that does the same as a slash command; empty if there is none.
 fn key_of(command: &PickerItem, keys: &Keymap) -> String {
     let same = SAME.iter().find(|(name, _)| command.choice == PickerChoice::Command(name));
     same.and_then(|(_, key)| keys.row(*key)).map(KeymapRow::shown).unwrap_or_default()
 }
 
-/// Whether the palette has a row for an action: not for itself, nor for what stands there as a
-/// slash command.
+/// Whether the palette has a row for an action: not for the palette itself, nor for an action that
+/// is listed as a slash command.
 fn is_offered(row: &KeymapRow, keys: &Keymap) -> bool {
-    let mut twice = SAME.iter().map(|(_, key)| *key).chain([ChatKey::Palette]);
-    !twice.any(|key| keys.row(key).is_some_and(|other| other.id == row.id))
+    let mut listed_elsewhere = SAME.iter().map(|(_, key)| *key).chain([ChatKey::Palette]);
+    !listed_elsewhere.any(|key| keys.row(key).is_some_and(|other| other.id == row.id))
 }
 
-/// Goes on to the next mode. The one that asks nothing is never reached by accident.
+/// Switches to the next mode. Never switches to the mode that asks nothing, so that nobody gets
+/// there by accident.
 pub fn next_mode(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let next = match model.status.mode {
         PermissionMode::Plan => PermissionMode::Ask,
@@ -186,13 +188,13 @@ pub fn next_mode(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     vec![ScreenEffect::Agent(agent::AgentCommand::SetMode(next))]
 }
 
-/// Copies what a block says.
+/// Copies the text of a block.
 pub fn copy_block(model: &ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     let text = model.transcript.get(block).map(source::of_block).unwrap_or_default();
     if text.is_empty() { Vec::new() } else { vec![ScreenEffect::Copy { text, what: "the pane" }] }
 }
 
-/// Copies the last code block of a block.
+/// Copies the last code block within a transcript block.
 pub fn copy_code_of(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     match model.transcript.get(block).and_then(source::last_code) {
         Some(text) => vec![ScreenEffect::Copy { text, what: "the code block" }],
@@ -200,7 +202,7 @@ pub fn copy_code_of(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect
     }
 }
 
-/// Copies what is selected.
+/// Copies the selected text.
 pub fn copy_selection(model: &ScreenModel) -> Vec<ScreenEffect> {
     let text = model.selection.map(|selection| selection.text(model)).unwrap_or_default();
     if text.is_empty() {
@@ -210,7 +212,7 @@ pub fn copy_selection(model: &ScreenModel) -> Vec<ScreenEffect> {
     }
 }
 
-/// Copies a part of the session.
+/// Copies the last answer, the last code block or the whole session.
 pub fn copy(model: &mut ScreenModel, what: CopyArgument) -> Vec<ScreenEffect> {
     let blocks = model.transcript.blocks();
     let (text, what, none) = match what {
@@ -234,7 +236,7 @@ pub fn copy(model: &mut ScreenModel, what: CopyArgument) -> Vec<ScreenEffect> {
     }
 }
 
-/// Shows the whole of a block: a changed file among the changes, anything else in the pager.
+/// Shows a block in full: a changed file on the changes page, anything else in the pager.
 pub fn view_block(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     let changed = model.transcript.get(block).and_then(|block| match &block.body {
         BlockBody::Tool(tool) => match &tool.content {
@@ -395,7 +397,7 @@ fn toast_info(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     Vec::new()
 }
 
-/// Tells the agent what it can do only between turns.
+/// Sends the agent a command that is allowed only between turns; warns while a turn runs.
 pub fn when_idle(model: &mut ScreenModel, command: agent::AgentCommand) -> Vec<ScreenEffect> {
     if model.turn.is_idle() {
         return vec![ScreenEffect::Agent(command)];
@@ -404,15 +406,15 @@ pub fn when_idle(model: &mut ScreenModel, command: agent::AgentCommand) -> Vec<S
     toast_info(model, &format!("A turn is running. Stop it with {stop} first."))
 }
 
-/// Says something to the model, or queues it while a turn runs.
-fn say(model: &mut ScreenModel, text: UserInput, goes: Delivery) -> Vec<ScreenEffect> {
+/// Sends a message or a `!` command to the agent, or queues it while a turn runs.
+fn say(model: &mut ScreenModel, text: UserInput, delivery: Delivery) -> Vec<ScreenEffect> {
     model.scroll.to_tail();
     let command = text.text.strip_prefix('!').map(|command| command.trim().to_owned());
     if !model.turn.is_idle() {
-        // A shell command cannot go into a turn: it waits for its end.
-        let goes = if command.is_some() { Delivery::Queue } else { goes };
-        let id = model.queue.push(text.clone(), goes);
-        return match goes {
+        // A shell command cannot join a running turn: it waits for the end of the turn.
+        let delivery = if command.is_some() { Delivery::Queue } else { delivery };
+        let id = model.queue.push(text.clone(), delivery);
+        return match delivery {
             Delivery::Queue => Vec::new(),
             Delivery::Steer => vec![ScreenEffect::Agent(agent::AgentCommand::Steer { id, text })],
         };
@@ -426,7 +428,7 @@ fn say(model: &mut ScreenModel, text: UserInput, goes: Delivery) -> Vec<ScreenEf
     effects
 }
 
-/// From here on a turn is on its way, so that the next message waits for it.
+/// Marks a turn as starting if the effects start one, so that the next message waits for it.
 fn start(model: &mut ScreenModel, effects: &[ScreenEffect]) {
     let begins = effects.iter().any(|effect| {
         matches!(

@@ -1,6 +1,6 @@
-//! The list that opens under the caret while typing: its rows, and the line that says what is
-//! expected. It holds no text of its own: what it filters by is the word at the caret. Opening
-//! and choosing is `completing`'s.
+//! The rows of the completion list that opens under the caret, and the hint line below it. The list
+//! has no text field: its filter is the word at the caret. `completion_state` opens the list and
+//! puts the chosen row in.
 
 use std::ops::Range;
 
@@ -20,27 +20,25 @@ use super::sidebar::age;
 use super::theme_state;
 use super::trigger::CompletionTrigger;
 
-/// An open list.
+/// An open completion list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompletionList {
-    /// What is being typed.
     pub trigger: CompletionTrigger,
-    /// The bytes that choosing replaces, the sign before them left out.
+    /// The bytes of the input that a choice replaces, without the sign before them.
     pub word: Range<usize>,
-    /// What there is.
     pub list: PickerList,
 }
 
-/// A line under the list that says what is expected.
+/// The line under the list, which says what is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompletionHint {
-    /// It is all right so far.
+    /// Help for what is being typed.
     Says(String),
-    /// It is not.
+    /// A problem with what is typed.
     Warns(String),
 }
 
-/// The rows for a trigger, as far as they are there.
+/// The rows for a trigger, as far as they have been read.
 pub fn source(trigger: &CompletionTrigger, model: &ScreenModel) -> PickerSource {
     match trigger {
         CompletionTrigger::Path => workspace(model),
@@ -69,7 +67,7 @@ pub fn source(trigger: &CompletionTrigger, model: &ScreenModel) -> PickerSource 
     }
 }
 
-/// What the line under the list says.
+/// The line under the list; `None` if there is nothing to say.
 pub fn hint(open: &CompletionList, model: &ScreenModel) -> Option<CompletionHint> {
     let text = model.composer.editor.text();
     let typed = text.get(open.word.clone()).unwrap_or_default();
@@ -113,7 +111,7 @@ pub fn hint(open: &CompletionList, model: &ScreenModel) -> Option<CompletionHint
     }
 }
 
-/// All slash commands.
+/// A row for each slash command.
 pub fn commands() -> impl Iterator<Item = PickerItem> {
     commands::TABLE.iter().map(|spec| PickerItem {
         label: format!("/{}", spec.name),
@@ -123,7 +121,7 @@ pub fn commands() -> impl Iterator<Item = PickerItem> {
     })
 }
 
-/// All modes; that of the sandbox where one is in force.
+/// A row for each mode; the sandbox mode only if a sandbox is in force.
 pub fn modes(model: &ScreenModel) -> impl Iterator<Item = PickerItem> + use<> {
     let has_sandbox = model.settings.boundary.is_some();
     let modes = PermissionMode::ALL
@@ -137,7 +135,7 @@ pub fn modes(model: &ScreenModel) -> impl Iterator<Item = PickerItem> + use<> {
     })
 }
 
-/// How hard the model can think.
+/// A row for each thinking effort.
 pub fn thinking() -> Vec<PickerItem> {
     let item = |&(word, meaning): &(&str, &str)| PickerItem {
         label: word.to_owned(),
@@ -150,8 +148,8 @@ pub fn thinking() -> Vec<PickerItem> {
     EFFORT_WORDS.iter().map(item).collect()
 }
 
-/// The models, favourites first. Whose one is stands before it where there is more than one
-/// provider.
+/// A row for each model, favourites first. Labels begin with the provider if there is more than
+/// one.
 pub fn models(model: &ScreenModel) -> Vec<PickerItem> {
     let (rows, status) = (&model.models, &model.status);
     let first = rows.first().map(|row| &row.name.provider);
@@ -194,7 +192,7 @@ fn workspace(model: &ScreenModel) -> PickerSource {
     })
 }
 
-/// What can be copied.
+/// A row for each part of the session that `/copy` takes.
 fn copied() -> impl Iterator<Item = PickerItem> {
     CopyArgument::ALL.into_iter().map(|it| PickerItem {
         label: it.name().to_owned(),
@@ -238,7 +236,7 @@ fn sessions(model: &ScreenModel) -> Vec<PickerItem> {
         .collect()
 }
 
-/// The person's messages, the newest first, by their numbers.
+/// The user's messages with their numbers, the newest first.
 fn earlier(model: &ScreenModel) -> Vec<PickerItem> {
     let item = |(at, message): (usize, RewindMessage<'_>)| PickerItem {
         detail: message.files_changed(),
@@ -271,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_range_is_held_against_the_length_of_the_file() {
+    fn a_line_range_is_checked_against_the_file_length() {
         let says = |text: &str| CompletionHint::Says(text.to_owned());
         let warns = |text: &str| CompletionHint::Warns(text.to_owned());
         let rows = [

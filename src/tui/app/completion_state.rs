@@ -1,8 +1,9 @@
-//! The list under the caret: when it opens, what it asks for, and what choosing puts in.
+//! The completion list under the caret: when it opens, which data it asks for, and what a choice
+//! inserts.
 //!
-//! Ranking many paths takes longer than a key may, so it happens outside; the rows that are there
-//! stay until the answer comes, and choosing meanwhile ranks at once. One ranking is under way at
-//! a time: what was typed since is asked for with its answer.
+//! Ranking many paths takes longer than a key press may, so the executor does it. The rows stay as
+//! they are until the answer comes; a choice made before that ranks at once. Only one ranking runs
+//! at a time: its answer starts the next one if the text has changed meanwhile.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -23,7 +24,7 @@ use super::queue::Delivery;
 use super::sessions::{SessionStoreRequest, SessionStoreResponse};
 use super::trigger::{self, CompletionTrigger, escaped, trigger};
 
-/// What stands before the name of a past session.
+/// What comes before the id of a past session.
 const SESSION: &str = "@session:";
 
 /// Opens, filters or closes the list after the text changed.
@@ -55,13 +56,13 @@ pub fn refresh(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     effects
 }
 
-/// Lists the paths for the last word of a shell command.
+/// Opens the list of paths for the last word of a shell command.
 pub fn open_shell(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let (text, caret) = (model.composer.editor.text(), model.composer.editor.caret());
     let Some((trigger, word)) = trigger(&text, caret, |_| false) else { return Vec::new() };
     let query = trigger::query(&trigger, &text[word.clone()]);
     model.dismissed = None;
-    // What is in a folder may have changed since it was listed.
+    // The folder may have changed since it was listed.
     model.folder = None;
     let effects = open(model, trigger, word);
     if let Some(open) = &mut model.completion {
@@ -70,8 +71,8 @@ pub fn open_shell(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     effects
 }
 
-/// Types a colon. Right behind a file that was put in it asks for lines, so it goes before the
-/// space there.
+/// Types a colon. Directly after a completed file name the colon starts a line range, so it goes
+/// before the space that the completion put there.
 pub fn colon(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let editor = &mut model.composer.editor;
     if model.mentioned == Some(editor.revision()) {
@@ -83,7 +84,7 @@ pub fn colon(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     refresh(model)
 }
 
-/// The paths of the workspace.
+/// Takes the paths of the workspace.
 pub fn on_files_indexed(
     model: &mut ScreenModel,
     id: RequestId,
@@ -95,14 +96,14 @@ pub fn on_files_indexed(
     model.requests.files = None;
     model.files = files;
     let mut effects = refill(model);
-    // What was typed meanwhile may go on behind the name of a file.
+    // The text typed meanwhile may continue the name of a file.
     if model.completion.is_some() {
         effects.extend(refresh(model));
     }
     effects
 }
 
-/// How many lines a file has.
+/// Takes the number of lines of a file; `lines` is `None` if they cannot be counted.
 pub fn on_lines_counted(model: &mut ScreenModel, id: RequestId, path: String, lines: Option<u64>) {
     if model.requests.lines == Some(id) {
         model.requests.lines = None;
@@ -110,7 +111,7 @@ pub fn on_lines_counted(model: &mut ScreenModel, id: RequestId, path: String, li
     }
 }
 
-/// What is in a folder. The one name that goes on with a shell command is put in at once.
+/// Takes the names in a folder. If a single name completes a shell command, it is inserted at once.
 pub fn on_folder_listed(
     model: &mut ScreenModel,
     id: RequestId,
@@ -135,7 +136,11 @@ pub fn on_folder_listed(
     effects
 }
 
-/// The past sessions, if they were asked for here.
+/// Takes the list of past sessions, if the completion list asked for it.
+///
+/// # Errors
+///
+/// Returns the answer unchanged if it belongs to another request.
 pub fn on_sessions_listed(
     model: &mut ScreenModel,
     id: RequestId,
@@ -159,11 +164,11 @@ pub fn on_sessions_listed(
     Ok(refill(model))
 }
 
-/// Puts rows in that have arrived since the list was opened.
+/// Puts rows into the open list that have arrived since it was opened.
 pub fn refill(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some(open) = &model.completion else { return Vec::new() };
     let source = completion_items::source(&open.trigger, model);
-    // What is being ranked is not what there is any more.
+    // A ranking under way is for rows that are about to be replaced.
     model.requests.rank = None;
     if let Some(open) = &mut model.completion {
         open.list.set_source(source);
@@ -171,7 +176,7 @@ pub fn refill(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     rank(model)
 }
 
-/// The answer to a ranking.
+/// Takes the result of a ranking, and starts the next one if the text has changed meanwhile.
 pub fn on_paths_ranked(
     model: &mut ScreenModel,
     id: RequestId,
@@ -188,7 +193,7 @@ pub fn on_paths_ranked(
     rank(model)
 }
 
-/// A key for the list. `None` where it has no row to take.
+/// Handles a key of the list. `None` if the list is closed or has no row.
 pub fn key(model: &mut ScreenModel, key: CompletionKey) -> Option<Vec<ScreenEffect>> {
     let open = model.completion.as_mut()?;
     if matches!(key, CompletionKey::Complete | CompletionKey::Accept) {
@@ -222,20 +227,20 @@ fn open(
     effects
 }
 
-/// A list of paths for a shell command opens by hand alone, for the word that is typed then: enter
-/// runs the command.
+/// Whether a list may open. A list of paths for a shell command opens only by hand, and only for
+/// the word at the caret at that time: Enter has to run the command.
 fn can_open(model: &ScreenModel, trigger: &CompletionTrigger, word: &Range<usize>) -> bool {
     let goes_on = |open: &CompletionList| open.trigger.is_shell() && open.word.start == word.start;
     !trigger.is_shell() || model.completion.as_ref().is_some_and(goes_on)
 }
 
-/// Whether lines can be named of it. Of files outside of the index that is seen when they are
-/// counted.
+/// Whether a line range can follow this path. For files outside the index, only counting their
+/// lines shows that.
 fn is_known(files: &[String], path: &str) -> bool {
     path.starts_with(['/', '~', '.']) || paths::find(files, path).is_some()
 }
 
-/// Asks for what a list needs.
+/// Requests the data that a list needs.
 fn ask(model: &mut ScreenModel, trigger: &CompletionTrigger) -> Vec<ScreenEffect> {
     match trigger {
         CompletionTrigger::Path
@@ -279,7 +284,7 @@ fn ask(model: &mut ScreenModel, trigger: &CompletionTrigger) -> Vec<ScreenEffect
     }
 }
 
-/// Has the paths ranked for what is typed now, unless that is under way.
+/// Starts a ranking of the paths for the current text, unless one is under way.
 fn rank(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let unranked = model.completion.as_ref().and_then(|open| open.list.unranked());
     let Some((paths, query)) = unranked.filter(|_| model.requests.rank.is_none()) else {
@@ -291,29 +296,29 @@ fn rank(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     vec![ScreenEffect::RankPaths { id, query, paths }]
 }
 
-/// What follows once a word is put in.
+/// What follows once a choice is inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CompletionFollowUp {
-    /// More is typed.
+    /// The user types on.
     GoOn,
-    /// A command that is complete is run.
+    /// A complete command runs.
     Send,
 }
 
-/// What is put in for a choice.
+/// The text that a choice inserts.
 struct CompletionText {
     text: String,
     end: CompletionSuffix,
 }
 
-/// What stands behind a word that was put in.
+/// What follows the inserted text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum CompletionSuffix {
-    /// A space: something else follows.
+    /// A space: an argument follows.
     Space,
-    /// A space, which gives way to a colon and lines.
+    /// A space; a colon typed next replaces it and starts a line range.
     File,
-    /// Nothing: it goes on below the folder.
+    /// Nothing: a name within the folder follows.
     Below,
     /// Nothing: the command is complete.
     Complete,
@@ -345,7 +350,7 @@ fn put_in(model: &mut ScreenModel, then: CompletionFollowUp) -> Vec<ScreenEffect
     refresh(model)
 }
 
-/// Puts a past session in: its title stands for it, where there is room for one more chip.
+/// Inserts a past session as a chip with its title, or as its id if there is no room for a chip.
 fn put_session(model: &mut ScreenModel, id: SessionId, open: &CompletionList) {
     let editor = &mut model.composer.editor;
     let title = open.list.row(open.list.selected()).map_or("", |(label, _, _)| label).to_owned();
@@ -365,7 +370,8 @@ fn word(
 ) -> Option<CompletionText> {
     let complete = |text: String| Some(CompletionText { text, end: CompletionSuffix::Complete });
     match (choice, trigger) {
-        // Each does something useful with nothing behind it; what takes a word lists them.
+        // Every command is useful without an argument; the ones that take a word then list the
+        // choices.
         (PickerChoice::Command(name), CompletionTrigger::Command) => complete(name.to_owned()),
         (PickerChoice::Mode(mode), _) => complete(mode.name().to_owned()),
         (PickerChoice::Copied(what), _) => complete(what.name().to_owned()),
@@ -394,7 +400,7 @@ fn word(
     }
 }
 
-/// A path as it is written where it goes. Tab goes on below a folder.
+/// A path in the spelling that its place needs. Tab continues within a folder.
 fn path_word(path: &str, trigger: &CompletionTrigger, then: CompletionFollowUp) -> CompletionText {
     let is_folder = path.ends_with('/');
     let end = match then {
@@ -406,7 +412,7 @@ fn path_word(path: &str, trigger: &CompletionTrigger, then: CompletionFollowUp) 
     };
     let text = match end {
         _ if trigger.is_shell() => escaped(path),
-        // Its quote is closed when all of it is there.
+        // The quote is closed once the path is complete.
         CompletionSuffix::Below => quote_path(path).trim_end_matches('"').to_owned(),
         CompletionSuffix::Space | CompletionSuffix::File | CompletionSuffix::Complete => {
             quote_path(path)

@@ -1,8 +1,9 @@
-//! The input: what the person is typing, with its history, its pasted chips and its draft.
+//! The input: the text that the user is typing, its history, its chips for long pastes, and its
+//! draft.
 //!
-//! Nothing typed is lost: what is cleared goes to the history, and the draft is saved half a
-//! second after the last change. What is popped up under `@` and `/` is `complete`'s; what a sent
-//! line means is decided in `commands`. What stands in the text as a chip is the editor's.
+//! Invariant: no typed text is lost. Cleared text goes to the history, and the draft is saved half
+//! a second after the last change. Not here: the completion list (`completion_state`), the meaning
+//! of a sent line (`commands`), and how chips are stored in the text (`editor`).
 
 use std::ops::Range;
 use std::time::Duration;
@@ -16,52 +17,50 @@ use super::effect::{RequestId, ScreenEffect};
 use super::history::{InputHistory, InputHistoryEntry, RecalledInput};
 use super::vi::{self, ViState};
 
-/// How long after the last change the draft is saved.
+/// How long the text must be unchanged before the draft is saved.
 pub const DRAFT_PAUSE: Duration = Duration::from_millis(500);
 
-/// The input.
+/// The input with its history, Vi state and draft.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChatComposer {
-    /// The text and the caret.
     pub editor: TextEditor,
-    /// What was sent before.
+    /// The texts sent before.
     pub history: InputHistory,
-    /// Vi's keys, where they are wanted.
+    /// The state of Vi keys; `None` while they are off.
     pub vi: Option<ViState>,
     draft: ComposerDraft,
 }
 
-/// How texts are typed in the input.
+/// How keys edit the input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum EditingMode {
-    /// Each key types.
+    /// Each key types, without modes.
     #[default]
     Plain,
-    /// With Vi's modes.
+    /// Vi's modes and commands.
     Vi,
 }
 
-/// How the cursor looks.
+/// The shape of the cursor in the input.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CaretShape {
-    /// Between two characters.
+    /// A bar between two characters.
     #[default]
     Bar,
-    /// On one.
     Block,
-    /// Waiting for the rest of a command.
+    /// An underline: Vi waits for the rest of a command.
     Underline,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct ComposerDraft {
     saved: u64,
-    /// When the text was last seen to change, and in which revision.
+    /// The newest revision of the text that has been seen, and when.
     changed: Option<(u64, Duration)>,
 }
 
 impl ChatComposer {
-    /// An input with a history, oldest entry first, and the draft that was left.
+    /// An input with a history, oldest entry first, and the saved draft.
     pub fn new(history: Vec<InputHistoryEntry>, draft: impl Into<UserInput>) -> Self {
         let mut composer = Self {
             editor: TextEditor::new(EditorLines::Many),
@@ -74,22 +73,22 @@ impl ChatComposer {
         composer
     }
 
-    /// The text with its chips put back.
+    /// The text with chips replaced by the text they stand for.
     pub fn expanded(&self) -> String {
         self.editor.expanded()
     }
 
-    /// The same, with the images that go with it.
+    /// The expanded text together with its images.
     pub fn typed(&self) -> UserInput {
         self.editor.typed()
     }
 
-    /// Whether nothing is typed.
+    /// Whether the input has no text; a chip counts as text.
     pub fn is_empty(&self) -> bool {
         self.editor.is_empty()
     }
 
-    /// Takes the text out, chips put back.
+    /// Takes the expanded text and its images out, and empties the input.
     pub fn take(&mut self) -> UserInput {
         let text = self.typed();
         self.history.leave();
@@ -100,7 +99,7 @@ impl ChatComposer {
         text
     }
 
-    /// Turns Vi's keys on or off.
+    /// Switches Vi keys on or off.
     pub fn set_typing(&mut self, typing: EditingMode) {
         match (typing, &self.vi) {
             (EditingMode::Plain, _) => self.vi = None,
@@ -109,8 +108,8 @@ impl ChatComposer {
         }
     }
 
-    /// A key for Vi, which comes first where it is on. An empty input leaves normal mode for the
-    /// signs that mean something at its beginning.
+    /// Handles a key for Vi, which comes first while it is on; `None` while it is off. In an empty
+    /// input, the signs that mean something at the start of a message leave normal mode.
     pub fn vi_key(&mut self, key: KeyEvent, width: u16) -> Option<vi::ViOutcome> {
         let vi = self.vi.as_mut()?;
         if self.editor.is_empty() && vi.mode() == vi::ViMode::Normal && !vi.is_pending() {
@@ -128,18 +127,18 @@ impl ChatComposer {
         Some(step)
     }
 
-    /// Whether what is typed stands in the text, and is not a command of Vi's.
+    /// Whether typed characters go into the text instead of being Vi commands.
     pub fn is_inserting(&self) -> bool {
         self.vi.as_ref().is_none_or(|vi| vi.mode() == vi::ViMode::Insert)
     }
 
-    /// What is selected.
+    /// The bytes that are selected, by Vi or in the editor.
     pub fn selection(&self) -> Option<Range<usize>> {
         let by_vi = self.vi.as_ref().and_then(|vi| vi.selection(&self.editor));
         by_vi.or_else(|| self.editor.selection())
     }
 
-    /// How the cursor looks in it.
+    /// The shape of the cursor for the current mode.
     pub fn caret_shape(&self) -> CaretShape {
         match &self.vi {
             Some(vi) if vi.is_pending() => CaretShape::Underline,
@@ -148,13 +147,13 @@ impl ChatComposer {
         }
     }
 
-    /// Puts a text in the place of what is there.
+    /// Replaces the text.
     pub fn load(&mut self, text: impl Into<UserInput>) {
         self.editor.load(&text.into());
         self.settle();
     }
 
-    /// Puts a text behind what is there.
+    /// Appends a text to the typed one, or loads it if nothing is typed.
     pub fn append(&mut self, text: UserInput) {
         let whole = match self.typed() {
             typed if typed.is_blank() => text,
@@ -163,42 +162,44 @@ impl ChatComposer {
         self.load(whole);
     }
 
-    /// Takes a text back that was changed elsewhere: images whose labels are still in it stay.
+    /// Takes a text back that was edited in another program. Images whose labels are still in it
+    /// stay.
     pub fn edited(&mut self, text: &str) {
         let images = self.typed().images;
         self.load(UserInput { text: text.to_owned(), images });
     }
 
-    /// Puts something in as a chip. `None` where there are as many as there can be.
+    /// Inserts a chip. `None` if the input has as many chips as it can hold.
     pub fn insert_chip(&mut self, content: ChipContent) -> Option<()> {
         self.history.leave();
         self.editor.insert_chip(content)
     }
 
-    /// Puts an image in the place of the chip that waits for it.
+    /// Replaces the chip that waits for this request by an image.
     pub fn settle_image(&mut self, id: RequestId, image: MessageImage) {
         self.editor.settle_image(id, image);
     }
 
-    /// Puts text in the place of the chip that waits for something: this one, or what was pasted.
+    /// Replaces the chip that waits for this request by `found`, or by what was pasted if that is
+    /// `None`.
     pub fn settle_text(&mut self, id: RequestId, found: Option<&str>) {
         self.editor.settle_text(id, found);
         self.settle();
     }
 
-    /// Types one character.
+    /// Types one character; a newline is allowed.
     pub fn type_char(&mut self, c: char) {
         self.history.leave();
         self.editor.insert_char(c);
     }
 
-    /// Takes in pasted text.
+    /// Inserts pasted text; a long paste becomes a chip.
     pub fn paste(&mut self, text: &str) {
         self.history.leave();
         self.editor.paste(text);
     }
 
-    /// Does what an editing key stands for, in an input of this width.
+    /// Applies an editing key in an input that is `width` columns wide.
     pub fn edit(&mut self, edit: EditAction, width: u16) {
         let before = self.editor.revision();
         self.editor.apply(edit, width);
@@ -208,13 +209,13 @@ impl ChatComposer {
         self.settle();
     }
 
-    /// What enter does behind a backslash: the line ends there instead of being sent. Says
-    /// whether it was so.
+    /// Handles Enter after a backslash: replaces the backslash by a line end instead of sending.
+    /// Returns whether it did.
     pub fn continue_line(&mut self) -> bool {
         let caret = self.editor.caret();
         let text = self.editor.text();
         let backslashes = text[..caret].bytes().rev().take_while(|byte| *byte == b'\\').count();
-        // An escaped backslash is meant as one.
+        // An escaped backslash is meant literally.
         if backslashes % 2 == 0 {
             return false;
         }
@@ -223,32 +224,32 @@ impl ChatComposer {
         true
     }
 
-    /// A row up, and at the top the older text.
+    /// Moves a row up; at the top, loads an older text of the history.
     pub fn up(&mut self, width: u16) {
         if !self.editor.up(width) {
             self.older();
         }
     }
 
-    /// A row down, and at the bottom the newer text.
+    /// Moves a row down; at the bottom, loads a newer text of the history.
     pub fn down(&mut self, width: u16) {
         if !self.editor.down(width) {
             self.newer();
         }
     }
 
-    /// The text sent before that begins as what is typed does.
+    /// Loads the previous text of the history that starts like the typed text.
     pub fn older(&mut self) {
         if let Some(text) = self.history.older(&self.editor.text()) {
             self.load(text);
         }
     }
 
-    /// The text sent after it; behind the newest, what was typed.
+    /// Loads the next text of the history; after the newest, the text that was typed.
     pub fn newer(&mut self) {
         match self.history.newer() {
             Some(RecalledInput::Sent(text)) => self.load(text),
-            // With its chips, which are still there.
+            // Its chips are still known.
             Some(RecalledInput::Typed(text)) => {
                 let end = self.editor.text().len();
                 self.editor.replace(0, end, &text);
@@ -258,14 +259,14 @@ impl ChatComposer {
         }
     }
 
-    /// Puts the caret where Vi has it.
+    /// Moves the caret to where Vi allows it.
     fn settle(&mut self) {
         if let Some(vi) = &self.vi {
             vi.settle(&mut self.editor);
         }
     }
 
-    /// Notes the time; saves the draft when the text has rested long enough.
+    /// Tracks changes of the text; saves the draft after [`DRAFT_PAUSE`] without a change.
     pub fn tick(&mut self, now: Duration) -> Option<ScreenEffect> {
         let revision = self.editor.revision();
         if revision == self.draft.saved {
@@ -287,7 +288,7 @@ impl ChatComposer {
         }
     }
 
-    /// When `tick` next has something to do.
+    /// When `tick` next has something to do; `None` if the draft is saved.
     pub fn wake_at(&self, now: Duration) -> Option<Duration> {
         let revision = self.editor.revision();
         match self.draft.changed {
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn after_an_edit_up_looks_for_what_is_there_now() {
+    fn up_after_an_edit_searches_with_the_new_text() {
         let mut composer = ChatComposer::new(vec!["one".into(), "two".into()], "");
         composer.up(40);
         assert_eq!(composer.editor.text(), "two");
@@ -350,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn up_at_the_top_calls_the_history() {
+    fn up_at_the_top_loads_the_history() {
         let mut composer = composer();
         composer.up(40);
         assert_eq!(composer.editor.text(), "old");

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::domain::{DiffLineTag, FileDiff};
 
-/// The unified form, as `git diff` prints it.
+/// The diff in unified form, with the `---` and `+++` lines of `git diff`.
 pub fn unified(diff: &FileDiff) -> String {
     let path = diff.path.display();
     let mut text = format!("--- {path}\n+++ {path}\n");

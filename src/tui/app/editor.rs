@@ -1,9 +1,10 @@
-//! A text being typed, of one line or many: the input, a rule, a filter, an instruction.
+//! A text being edited, of one line or many: the input, a rule, a filter, an instruction.
 //!
-//! The text, the caret and the undo history are ratatui-textarea's. This shim adds what the
-//! crate lacks: whole graphemes as the unit of motion and deletion, undo by the word instead of
-//! the character, rows that follow the screen's width, a kill ring, and long pastes that stand
-//! in the text as one character. Positions are bytes of the whole text. Drawing is the view's.
+//! The text, the caret and the undo history are `tui-textarea`'s. This wrapper adds what the crate
+//! lacks: motion and deletion by whole graphemes, undo by word instead of by character, rows
+//! wrapped to the screen's width, a kill ring, and chips, which stand in the text as one character
+//! for a long paste or an image. Positions are byte offsets into the whole text. Drawing is the
+//! view's.
 
 mod chips;
 mod edits;
@@ -28,25 +29,25 @@ pub use edits::EditAction;
 
 use kills::KillRing;
 
-/// A paste of more lines than this is a chip.
+/// A paste with more lines than this becomes a chip.
 const CHIP_LINES: usize = 20;
-/// A paste of more characters than this is a chip.
+/// A paste with more characters than this becomes a chip.
 const CHIP_CHARS: usize = 2000;
-/// What can be typed into, and unfolded, at most: a key in a longer text would be felt.
+/// The longest text that can be loaded or expanded for editing: in a longer one, keys lag.
 const EDITABLE_CHARS: usize = 20_000;
 
-/// A text with a caret.
+/// A text with a caret, a selection and an undo history.
 #[derive(Clone)]
 pub struct TextEditor {
     area: TextArea<'static>,
     lines: EditorLines,
     chips: ChipSet,
     kills: KillRing,
-    /// Where the selection began; it goes up to the caret.
+    /// Where the selection began; it extends to the caret.
     anchor: Option<usize>,
-    /// The column that moves by rows aim at, until something else is done.
+    /// The column that vertical moves aim for; cleared by any other action.
     goal: Option<u16>,
-    /// How many of the crate's steps make up each step of ours.
+    /// For each undo step of this editor, the number of steps of `tui-textarea`.
     undo: Vec<usize>,
     redo: Vec<usize>,
     group: UndoGroup,
@@ -56,38 +57,37 @@ pub struct TextEditor {
 /// Whether a text may have more than one line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EditorLines {
-    /// Line ends become spaces, and there are no chips.
+    /// Line ends become spaces, and pastes do not become chips.
     One,
-    /// As many as there are.
     Many,
 }
 
-/// What the newest step of the undo history is made of, so that more can join it.
+/// What the newest undo step consists of, which decides what can join it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum UndoGroup {
-    /// Nothing joins it.
+    /// Nothing can join.
     Closed,
-    /// The characters of a word.
+    /// Typed characters of one word.
     Typing,
-    /// Characters removed one by one.
+    /// Characters erased one by one.
     Erasing,
-    /// All that is done until it is closed.
+    /// Everything until [`TextEditor::close_group`].
     Open,
 }
 
-/// What became of the wish to unfold a chip.
+/// What came of expanding a chip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChipExpansion {
-    /// Its text stands in its place.
+    /// The chip's text has replaced it.
     Done,
-    /// Its text is too long to be edited here.
+    /// The chip's text is too long to be edited here.
     TooLong,
-    /// No chip is at the caret.
+    /// No chip with text is at the caret.
     NoChip,
 }
 
 impl TextEditor {
-    /// An empty text.
+    /// An editor without text, kills or undo history.
     pub fn new(lines: EditorLines) -> Self {
         Self {
             area: area(),
@@ -103,7 +103,7 @@ impl TextEditor {
         }
     }
 
-    /// A text that slug has, as it is; the caret stands at its end.
+    /// An editor with a text that slug provides, as it is; the caret is at the end.
     pub fn with_text(lines: EditorLines, text: &str) -> Self {
         let mut editor = Self::new(lines);
         editor.insert(&ChipSet::foreign(text));
@@ -115,32 +115,32 @@ impl TextEditor {
         self.area.lines().join("\n")
     }
 
-    /// The text with its chips put back.
+    /// The text with chips replaced by the text they stand for.
     pub fn expanded(&self) -> String {
         self.chips.expand(&self.text())
     }
 
-    /// The same, with the images.
+    /// The expanded text together with its images.
     pub fn typed(&self) -> UserInput {
         self.chips.typed(&self.text())
     }
 
-    /// What the text's chips stand for.
+    /// What the chip characters of the text stand for.
     pub fn chips(&self) -> &ChipSet {
         &self.chips
     }
 
-    /// Whether there is no text.
+    /// Whether there is no text; a chip counts as text.
     pub fn is_empty(&self) -> bool {
         self.area.is_empty()
     }
 
-    /// Changes with every change of the text.
+    /// A number that changes with every change of the text.
     pub fn revision(&self) -> u64 {
         self.revision
     }
 
-    /// The caret's place, in bytes of the whole text.
+    /// The byte offset of the caret.
     pub fn caret(&self) -> usize {
         let cursor = self.area.cursor();
         let lines = self.area.lines();
@@ -148,18 +148,19 @@ impl TextEditor {
         above + lines.get(cursor.0).map_or(0, |line| byte_of(line, cursor.1))
     }
 
-    /// What is selected.
+    /// The bytes that are selected; `None` if nothing is.
     pub fn selection(&self) -> Option<Range<usize>> {
         let (anchor, caret) = (self.anchor?, self.caret());
         (anchor != caret).then(|| anchor.min(caret)..anchor.max(caret))
     }
 
-    /// The rows on a screen of `width` columns.
+    /// The text wrapped to `width` columns.
     pub fn rows(&self, width: u16) -> Vec<SoftWrapRow> {
         softwrap::rows_with(&self.text(), width, &self.chips)
     }
 
-    /// Puts the caret before byte `at`, or before the grapheme that holds it.
+    /// Puts the caret before byte `at`, or before the grapheme that contains it. Ends the
+    /// selection.
     pub fn set_caret(&mut self, at: usize) {
         self.anchor = None;
         self.goal = None;
@@ -167,19 +168,19 @@ impl TextEditor {
         self.jump(words::boundary(&self.text(), at));
     }
 
-    /// The same, without forgetting the column that moves by rows aim at.
+    /// Like [`Self::set_caret`], but keeps the column that vertical moves aim for.
     pub fn set_caret_keeping_column(&mut self, at: usize) {
         let goal = self.goal;
         self.set_caret(at);
         self.goal = goal;
     }
 
-    /// Empties the text and forgets how it came to be. Kills stay, and `held`, which may speak of
-    /// chips, does, too.
-    pub fn start_over(&mut self, held: &str) {
+    /// Empties the text and its undo history. Keeps the kills, and the chips that the kills or
+    /// `retained` contain.
+    pub fn start_over(&mut self, retained: &str) {
         let Self { chips, kills, .. } = self;
         chips.keep_only(|place| {
-            held.contains(place) || kills.texts().any(|text| text.contains(place))
+            retained.contains(place) || kills.texts().any(|text| text.contains(place))
         });
         *self = Self {
             area: area(),
@@ -190,8 +191,8 @@ impl TextEditor {
         };
     }
 
-    /// Puts a text in the place of what is there: a draft, an older text. Can be undone. Its
-    /// images become chips, and so does what is too long to be typed in.
+    /// Replaces the text by a draft or an older text; can be undone. Its images become chips, and
+    /// so does text that is too long to be edited.
     pub fn load(&mut self, typed: &UserInput) {
         let whole = self.sanitized(&typed.text);
         let is_too_long = self.lines == EditorLines::Many && is_longer(&whole, EDITABLE_CHARS);
@@ -210,21 +211,21 @@ impl TextEditor {
         self.replace(0, self.text().len(), &pieces);
     }
 
-    /// Puts an image in the place of the chip that waits for it.
+    /// Replaces the chip that waits for this request by an image.
     pub fn settle_image(&mut self, id: RequestId, image: MessageImage) {
         if self.chips.settle(id, image) {
             self.revision += 1;
         }
     }
 
-    /// Puts text in the place of the chip that waits for something: this one, or what was pasted.
-    /// The caret stays where it is in what was typed since.
+    /// Replaces the chip that waits for this request by `found`, or by what was pasted if that is
+    /// `None`. The caret keeps its place in the text typed since.
     pub fn settle_text(&mut self, id: RequestId, found: Option<&str>) {
         let Some(chip) = self.chips.reading(id) else { return };
         let (place, content) = (chip.place, chip.content.clone());
-        let instead = match (&content, found) {
+        let replacement = match (&content, found) {
             (_, Some(text)) => text,
-            (ChipContent::Reading { fallback: instead, .. }, None) => instead,
+            (ChipContent::Reading { fallback, .. }, None) => fallback,
             (ChipContent::Text(_) | ChipContent::Image(_) | ChipContent::Session { .. }, None) => {
                 return;
             }
@@ -235,7 +236,7 @@ impl TextEditor {
         let whole = self.text().len();
         self.set_caret(start);
         self.replace(start, end, "");
-        self.paste(instead);
+        self.paste(replacement);
         let behind = whole.saturating_sub(caret);
         if caret < end {
             self.set_caret(caret.min(start));
@@ -244,15 +245,15 @@ impl TextEditor {
         }
     }
 
-    /// Whether something in the text is still being read.
+    /// Whether the text has a chip whose content is still being read.
     pub fn is_reading(&self) -> bool {
         let text = self.text();
         let mut chips = text.chars().filter(|c| is_chip(*c)).filter_map(|c| self.chips.get(c));
         chips.any(|chip| matches!(chip.content, ChipContent::Reading { .. }))
     }
 
-    /// Takes in text in one piece, in the place of what is selected. What is long becomes a chip;
-    /// a text of one line takes no more than its first 2,000 characters.
+    /// Inserts text in one piece in place of the selection. A long text becomes a chip; an editor
+    /// of one line takes only the first 2,000 characters.
     pub fn paste(&mut self, text: &str) {
         let text = self.sanitized(text);
         let text = match self.lines {
@@ -264,22 +265,20 @@ impl TextEditor {
         self.replace(at.start, at.end, &text);
     }
 
-    /// Puts something in as a chip, in the place of what is selected.
-    /// `None` where there are as many as there can be.
+    /// Inserts a chip in place of the selection. `None` if there are as many chips as there can be.
     pub fn insert_chip(&mut self, content: ChipContent) -> Option<()> {
         let at = self.selection().unwrap_or(self.caret()..self.caret());
         self.replace_by_chip(at, content)
     }
 
-    /// Puts something in as a chip, in the place of these bytes.
-    /// `None` where there are as many as there can be.
+    /// Replaces these bytes by a chip. `None` if there are as many chips as there can be.
     pub fn replace_by_chip(&mut self, at: Range<usize>, content: ChipContent) -> Option<()> {
         let place = self.chips.add(content)?;
         self.replace(at.start, at.end, place.encode_utf8(&mut [0; 4]));
         Some(())
     }
 
-    /// The bytes of the chip that the caret touches, and the chip.
+    /// The chip directly after or before the caret, and its bytes.
     pub fn chip_at_caret(&self) -> Option<(Range<usize>, &InputChip)> {
         let (text, caret) = (self.text(), self.caret());
         let behind = caret..words::behind(&text, caret);
@@ -290,7 +289,7 @@ impl TextEditor {
         })
     }
 
-    /// Puts the text of the chip at the caret in its place, so that it can be edited.
+    /// Replaces the chip at the caret by its text, so that it can be edited.
     pub fn expand_chip(&mut self) -> ChipExpansion {
         let Some((at, chip)) = self.chip_at_caret() else { return ChipExpansion::NoChip };
         let content = match &chip.content {
@@ -305,7 +304,7 @@ impl TextEditor {
         ChipExpansion::Done
     }
 
-    /// Types one character, in the place of what is selected.
+    /// Types one character in place of the selection.
     pub fn insert_char(&mut self, c: char) {
         if let Some(selected) = self.selection() {
             self.replace(selected.start, selected.end, "");
@@ -321,13 +320,13 @@ impl TextEditor {
         }
     }
 
-    /// Puts text in at the caret. Every kind of line end becomes a line feed.
+    /// Inserts text at the caret. Every kind of line end becomes a line feed.
     pub fn insert(&mut self, text: &str) {
         let caret = self.caret();
         self.replace(caret, caret, text);
     }
 
-    /// Replaces the bytes from `start` to `end`; the caret stands behind the new text.
+    /// Replaces the bytes from `start` to `end`; the caret moves behind the new text.
     pub fn replace(&mut self, start: usize, end: usize, with: &str) {
         let steps = self.splice(start, end, with);
         if steps > 0 {
@@ -335,13 +334,13 @@ impl TextEditor {
         }
     }
 
-    /// From here on all changes are one step of the undo history, until [`Self::close_group`].
+    /// Starts an undo step that takes all changes until [`Self::close_group`].
     pub fn open_group(&mut self) {
         self.undo.push(0);
         self.group = UndoGroup::Open;
     }
 
-    /// Ends what [`Self::open_group`] began.
+    /// Ends the undo step that [`Self::open_group`] started; drops it if nothing changed.
     pub fn close_group(&mut self) {
         self.group = UndoGroup::Closed;
         if self.undo.last() == Some(&0) {
@@ -349,7 +348,7 @@ impl TextEditor {
         }
     }
 
-    /// Takes the last step back. Says whether there was one.
+    /// Undoes the last step. Returns whether there was one.
     pub fn undo(&mut self) -> bool {
         let Some(steps) = self.undo.pop() else { return false };
         for _ in 0..steps {
@@ -360,7 +359,7 @@ impl TextEditor {
         true
     }
 
-    /// Makes the step again that was taken back last. Says whether there was one.
+    /// Redoes the step that was undone last. Returns whether there was one.
     pub fn redo(&mut self) -> bool {
         let Some(steps) = self.redo.pop() else { return false };
         for _ in 0..steps {
@@ -371,12 +370,12 @@ impl TextEditor {
         true
     }
 
-    /// Moves the caret a row up on a screen of `width` columns. Says whether there was one.
+    /// Moves the caret a row up in a text wrapped to `width` columns. Returns whether it could.
     pub fn up(&mut self, width: u16) -> bool {
         self.vertical(width, |row| row.checked_sub(1))
     }
 
-    /// Moves the caret a row down on a screen of `width` columns. Says whether there was one.
+    /// Moves the caret a row down in a text wrapped to `width` columns. Returns whether it could.
     pub fn down(&mut self, width: u16) -> bool {
         self.vertical(width, |row| Some(row + 1))
     }
@@ -388,14 +387,14 @@ impl TextEditor {
         let column = self.goal.unwrap_or(column);
         let Some(target) = to(row).and_then(|row| rows.get(row)) else { return false };
         let at = softwrap::at(&text, target, column, &self.chips);
-        // The end of a wrapped row is the beginning of the next one, where it would not be seen.
+        // The end of a wrapped row is the start of the next one: the caret would be drawn there.
         let wraps = rows.iter().any(|row| row.start == at && row.start != target.start);
         self.set_caret(if wraps { words::before(&text, at) } else { at });
         self.goal = Some(column);
         true
     }
 
-    /// Does the replacing, and says how many steps of the crate's that were.
+    /// Replaces bytes, and returns how many `tui-textarea` steps that took.
     fn splice(&mut self, start: usize, end: usize, with: &str) -> usize {
         let with = self.one_kind_of_line_end(with);
         let count = self.text().get(start..end).unwrap_or_default().chars().count();
@@ -415,7 +414,7 @@ impl TextEditor {
         steps
     }
 
-    /// Notes a change of so many of the crate's steps. It joins the newest step of ours where
+    /// Records a change of `steps` `tui-textarea` steps. The change joins the newest undo step if
     /// both are of the same kind.
     fn changed(&mut self, steps: usize, kind: UndoGroup) {
         self.revision += 1;
@@ -434,7 +433,7 @@ impl TextEditor {
         self.leave_grapheme();
     }
 
-    /// What a change has joined to one grapheme has the caret behind it, not in it.
+    /// Moves the caret behind a grapheme that a change has formed around it.
     fn leave_grapheme(&mut self) {
         let (text, caret) = (self.text(), self.caret());
         let start = words::boundary(&text, caret);
@@ -443,7 +442,7 @@ impl TextEditor {
         }
     }
 
-    /// Nothing joins what was done before.
+    /// Closes the newest undo step, so that nothing joins it.
     fn settle(&mut self) {
         if self.group != UndoGroup::Open {
             self.group = UndoGroup::Closed;
@@ -474,7 +473,7 @@ impl TextEditor {
         self.area.move_cursor(CursorMove::Jump(clamp(row), clamp(column)));
     }
 
-    /// A piece of a text as it is edited: where that is too long, all pieces are chips.
+    /// A piece of a text to load: a chip if the whole text is too long to be edited.
     fn editable<'a>(&mut self, piece: &'a str, is_too_long: bool) -> Cow<'a, str> {
         match is_too_long && !piece.is_empty() {
             true => self.chip_for(piece),
@@ -482,14 +481,14 @@ impl TextEditor {
         }
     }
 
-    /// The character that stands for a text from now on.
+    /// A new chip's character for a text, or the text itself if there is no room for a chip.
     fn chip_for<'a>(&mut self, text: &str) -> Cow<'a, str> {
         let place = self.chips.add(ChipContent::Text(text.into()));
         place.map(String::from).unwrap_or_else(|| text.to_owned()).into()
     }
 
-    /// Text from outside as it can stand here: line feeds for all kinds of line ends (terminals
-    /// send lone carriage returns), no escape sequences, no control characters.
+    /// Text from outside, made safe to edit: line feeds for all kinds of line ends (terminals send
+    /// lone carriage returns), no escape sequences, no control characters, no chip characters.
     fn sanitized<'a>(&self, text: &'a str) -> Cow<'a, str> {
         let text = match self.one_kind_of_line_end(text) {
             Cow::Borrowed(text) => strip_ansi(text),

@@ -1,5 +1,5 @@
-//! What is to happen outside. Plain data, so that a test can compare it; `executor` carries it
-//! out.
+//! What the screen wants done outside of its model. Plain data, so that a test can compare it;
+//! `executor` carries it out.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -19,181 +19,152 @@ use super::sessions::SessionStoreRequest;
 use super::store_queries::StoreQuery;
 use super::text_query::TextQuery;
 
-/// Something wanted.
+/// An action that the update function asks `executor` for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScreenEffect {
-    /// Tells the agent.
     Agent(AgentCommand),
-    /// Looks for a text in what was said in these sessions; the search before it ends.
+    /// Searches the messages of these sessions for a text; ends the search before it.
     SearchSessions {
-        /// Which request.
         id: RequestId,
-        /// The text.
         text: String,
-        /// The sessions, those to be searched first before others.
+        /// The sessions, in the order in which to search them.
         sessions: Arc<[SessionId]>,
     },
-    /// Ends the search of sessions.
+    /// Ends the running search of sessions.
     StopSearch,
-    /// Stops the running turn, behind no queue.
+    /// Stops the running turn at once, past any queue of commands.
     CancelTurn,
-    /// Leaves slug.
     Quit,
     /// Gives the terminal back to the shell until slug is continued.
     Suspend,
-    /// Draws everything anew.
+    /// Draws the whole screen again.
     Redraw,
-    /// Sets the terminal's modes again, and draws everything anew: a shell may have had it.
+    /// Sets the terminal's modes and draws the whole screen again, since a shell may have changed
+    /// them.
     ReclaimTerminal,
     /// Puts text on the clipboard.
     Copy {
-        /// The text.
         text: String,
         /// What it is, for the notice: "the answer".
         what: &'static str,
     },
-    /// Keeps what is being typed, over a crash too.
+    /// Saves the typed text, so that it survives a crash.
     SaveDraft {
-        /// All of it; empty when there is nothing to keep.
+        /// All of the text; empty to remove the draft.
         text: UserInput,
     },
-    /// Adds to the input's history.
     AddHistory(UserInput),
-    /// Reads an image for the input and keeps it among the session's contents.
+    /// Reads an image for the input and stores it among the session's blobs.
     LoadImage {
-        /// Which request.
         id: RequestId,
-        /// Where it is.
         source: ImageSource,
     },
-    /// Makes what shows an image on the terminal.
+    /// Prepares an image for the terminal's graphics protocol.
     DrawPicture {
-        /// Which request.
         id: RequestId,
-        /// What it is painted on.
+        /// What the image is drawn on.
         canvas: GraphicsCanvas,
-        /// The picture's number.
+        /// The number of the picture, which the terminal knows it by.
         number: u32,
-        /// The image.
         image: MessageImage,
-        /// How large.
         cells: SizeInCells,
     },
     /// Reads or changes past sessions.
     Sessions {
-        /// Which request.
         id: RequestId,
-        /// What is wanted.
         job: SessionStoreRequest,
     },
-    /// Reads what a page or the panes need of the store.
+    /// Reads what a page or the panes need from the session store.
     QueryStore {
-        /// Which request.
         id: RequestId,
-        /// What is wanted.
         job: StoreQuery,
     },
-    /// Lists, switches or tries hooks.
+    /// Lists, switches or tests hooks.
     Hooks {
-        /// Which request.
         id: RequestId,
-        /// What is wanted.
         job: HookAdminRequest,
     },
     /// Searches a long text, off the UI task.
     Find {
-        /// Which request.
         id: RequestId,
-        /// The text.
         document: Arc<PagerDocument>,
-        /// What is looked for.
         query: TextQuery,
     },
-    /// Puts lines of a long text on the clipboard.
+    /// Copies lines of a long text to the clipboard.
     CopyLines {
-        /// The text.
         document: Arc<PagerDocument>,
-        /// Which lines.
+        /// Line indexes from 0.
         lines: Range<usize>,
         /// What they are, for the notice.
         what: &'static str,
     },
-    /// Opens a long text in the person's own pager.
+    /// Opens a long text in the pager that the user has set (`$PAGER`, else `less`).
     OpenPager(Arc<PagerDocument>),
-    /// Keeps how the panes of a session are folded.
+    /// Saves how the panes of a session are folded.
     KeepFolds {
-        /// The session.
         session: SessionId,
-        /// All of them.
+        /// The folds of all panes, not only of those that changed.
         folds: SessionFolds,
     },
-    /// Marks a model as a favourite, or takes its mark off.
+    /// Marks a model as a favourite, or removes the mark.
     ToggleFavourite(ModelName),
-    /// Keeps how kinds of panes are folded, in every session.
+    /// Saves how kinds of panes are folded in every session.
     KeepKinds(KindFolds),
-    /// Makes blocks of the older part of a session.
+    /// Replays the older part of a session into blocks, off the UI task.
     Backfill {
-        /// Which request.
         id: RequestId,
-        /// What is to be folded.
         older: BackfillRequest,
     },
-    /// Calls the person, who looks elsewhere.
+    /// Notifies the user, who looks elsewhere, with this text.
     Notify(String),
-    /// Has the person's own command say what the first line shows of it.
+    /// Runs the user's status command, whose output goes into the first line of the screen.
     RunStatusCommand {
-        /// Which request.
         id: RequestId,
-        /// The state, as JSON.
+        /// The state of the screen as JSON, for the command's standard input.
         state: String,
     },
-    /// Lists the server's models.
+    /// Lists the models that the user can choose from.
     ListModels(RequestId),
-    /// Reads more of the input's history.
+    /// Reads older entries of the input history.
     ReadHistory {
-        /// Which request.
         id: RequestId,
-        /// Where the part that is wanted ends.
+        /// The offset in the history file where the wanted part ends.
         before: u64,
     },
     /// Lists the workspace's files and folders.
     IndexFiles(RequestId),
-    /// Finds the paths that match best, off the UI task.
+    /// Ranks paths by how well they match, off the UI task.
     RankPaths {
-        /// Which request.
         id: RequestId,
-        /// What is typed.
+        /// The text that is typed.
         query: String,
-        /// The paths.
         paths: PickerPaths,
     },
     /// Counts the lines of a file.
     CountLines {
-        /// Which request.
         id: RequestId,
-        /// The file as it was typed.
+        /// The path as it was typed.
         path: String,
     },
-    /// Lists a folder that is typed in.
+    /// Lists the folder of a path that is being typed.
     ListFolder {
-        /// Which request.
         id: RequestId,
-        /// The folder as it was typed, with the slash behind it; empty for the working folder.
+        /// The folder as it was typed, with its final slash; empty for the working folder.
         folder: String,
     },
-    /// Reads branch and changed files.
+    /// Reads the branch and the changed files.
     ReadGit(RequestId),
-    /// Reads the person's themes.
+    /// Reads the user's theme files.
     ReadThemes(RequestId),
-    /// Writes the theme into the configuration.
+    /// Writes the choice of a theme into the configuration.
     KeepTheme(ThemeChoice),
-    /// Opens the text in the person's editor.
+    /// Opens the text in the user's editor.
     OpenEditor {
-        /// What is typed so far.
+        /// The text typed so far.
         text: String,
     },
 }
 
-/// Ties an answer to what was asked for; an answer to an older request is stale.
+/// Ties an answer to its request. An answer to an older request is stale and ignored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestId(pub u64);

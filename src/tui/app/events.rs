@@ -1,4 +1,4 @@
-//! What the agent's events change. What belongs to a turn that is no longer running is stale.
+//! How agent events change the model. Events of a turn that no longer runs are stale and ignored.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ use super::store_queries;
 use super::transcript::TranscriptToolOutcome;
 use super::turn::{RunningTurn, RunningTurnPhase, StreamedBytes, TurnActivity};
 
-/// Takes an event in.
+/// Applies an event to the model.
 pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
     let now = model.now;
     match event {
@@ -43,7 +43,7 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
                 if older.is_none() {
                     jump::arrive(model, BackfillState::Complete);
                 }
-                return older.map(|older| fold_older(model, older)).into_iter().collect();
+                return older.map(|older| request_backfill(model, older)).into_iter().collect();
             }
         }
         AgentEvent::ModelChanged { model: name, effort, window, local } => {
@@ -156,10 +156,10 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             return pager::ended(model, &call);
         }
         AgentEvent::ApprovalAsked(request) => {
-            let call = attention::notify_question(model, &request.tool);
+            let effects = attention::notify_question(model, &request.tool);
             model.questions.push_back(*request);
             commands::next_question(model, EarlyKey::PassThrough);
-            return call;
+            return effects;
         }
         AgentEvent::ApprovalWithdrawn(id) => withdraw(model, id),
         AgentEvent::TodosChanged(todos) => model.todos = todos,
@@ -175,11 +175,11 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         AgentEvent::RewindPlanned(plan) => rewind::on_plan(model, plan),
         AgentEvent::Rewound { message, told } => return rewind::on_rewound(model, message, told),
         AgentEvent::Forked { message, .. } => {
-            let told = match &message {
+            let text = match &message {
                 None => "This is a fork; the session it came from is kept.",
                 Some(_) => "This is a fork from before that message. Files stay as they are.",
             };
-            return rewind::on_rewound(model, message, told);
+            return rewind::on_rewound(model, message, text);
         }
     }
     Vec::new()
@@ -197,7 +197,7 @@ fn open(
     model.search = None;
     model.visited = None;
     model.focus = KeyboardFocus::Input;
-    // Going back opens the same session anew: what waits is still to be sent.
+    // A rewind opens the same session again: queued messages are still to be sent.
     if model.status.session != Some(session) {
         model.queue = MessageQueue::default();
     }
@@ -221,7 +221,7 @@ fn open(
     model.status.rate = None;
     let rewinds = RewindHistory::of(records);
     for (at, record) in records.iter().enumerate() {
-        // What was changed is a fact, whatever was gone back before.
+        // A file change happened even if the conversation was rewound before it.
         if rewinds.is_live(at) || matches!(record.entry, LogEntry::FileChange(_)) {
             note(model, record);
         }
@@ -233,13 +233,13 @@ fn open(
     let begins = matches!(records.first().map(|it| &it.entry), Some(LogEntry::Session(_)) | None);
     let part =
         if older.is_none() && begins { BackfillState::Complete } else { BackfillState::Pending };
-    effects.extend(older.map(|older| fold_older(model, older)));
+    effects.extend(older.map(|older| request_backfill(model, older)));
     effects.extend(sidebar::session_opened(model));
     jump::arrive(model, part);
     effects
 }
 
-/// What a line of the log says beside the transcript.
+/// Takes what a log record says about things other than the transcript.
 fn note(model: &mut ScreenModel, record: &LogRecord) {
     rules::note(model, record);
     match &record.entry {
@@ -251,7 +251,7 @@ fn note(model: &mut ScreenModel, record: &LogRecord) {
         LogEntry::FileChange(change) => model.changes.note(change),
         LogEntry::Title { title } => model.status.title = Some(title.clone()),
         LogEntry::Todo { todos } => model.todos.clone_from(todos),
-        // How much of the window is used is known again with the next response.
+        // The next response reports how much of the context window is used.
         LogEntry::Compaction(_) => model.status.usage = None,
         LogEntry::Session(_)
         | LogEntry::ToolStarted { .. }
@@ -271,7 +271,7 @@ fn enter(model: &mut ScreenModel, turn: TurnId, phase: RunningTurnPhase) {
     }
 }
 
-/// Counts a piece of the response. Says whether it belongs to the running turn.
+/// Counts a piece of the response. Returns whether it belongs to the running turn.
 fn stream(model: &mut ScreenModel, turn: TurnId, bytes: usize, phase: RunningTurnPhase) -> bool {
     let now = model.now;
     let Some(running) = model.turn.of(turn) else { return false };
@@ -287,7 +287,7 @@ fn response_ended(model: &mut ScreenModel, turn: TurnId, usage: Option<TokenUsag
     running.streamed = StreamedBytes::default();
     if let Some(usage) = usage {
         model.status.usage = Some(usage);
-        // Of what came at once nothing can be told.
+        // A response that came all at once has no meaningful rate.
         model.status.rate = (seconds >= 0.5).then(|| usage.output as f64 / seconds);
     }
 }
@@ -311,7 +311,7 @@ fn end_turn(model: &mut ScreenModel, turn: TurnId, outcome: &TurnOutcome) -> Vec
     let mut effects = vec![read_git(model)];
     match outcome {
         TurnOutcome::Answered => effects.extend(commands::send_next(model)),
-        // What was typed for a turn that went well waits until the person says so.
+        // After a turn that did not end well, queued messages wait for the user to send them.
         TurnOutcome::Interrupted
         | TurnOutcome::RoundLimit
         | TurnOutcome::Budget(_)
@@ -327,18 +327,18 @@ fn end_turn(model: &mut ScreenModel, turn: TurnId, outcome: &TurnOutcome) -> Vec
     let how = match outcome {
         TurnOutcome::Answered => Some(TurnEndKind::Answered),
         TurnOutcome::RoundLimit | TurnOutcome::Failed(_) => Some(TurnEndKind::Failed),
-        // The person was asked, and is here.
+        // The user has just answered the budget question, so they are here.
         TurnOutcome::Budget(_) => None,
         TurnOutcome::Interrupted => None,
     };
-    // Where the next message follows at once, nothing is done yet.
+    // If a queued message follows at once, slug is not done yet.
     if model.turn.is_idle() {
         effects.extend(how.and_then(|how| attention::notify_turn_end(model, took, how)));
     }
     effects
 }
 
-fn fold_older(model: &mut ScreenModel, older: BackfillRequest) -> ScreenEffect {
+fn request_backfill(model: &mut ScreenModel, older: BackfillRequest) -> ScreenEffect {
     let id = model.requests.issue();
     model.requests.backfill = Some(id);
     ScreenEffect::Backfill { id, older }

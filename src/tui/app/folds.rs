@@ -1,8 +1,9 @@
-//! How panes are folded: one by one, all of a kind, all at once.
+//! How panes are folded: one pane, all panes of a kind, or all panes at once.
 //!
-//! What was asked of one pane goes before what was asked of all, that before what was asked of
-//! its kind, and without any of it a pane is folded as suits what it shows. Kinds hold in every
-//! session, the rest in the session that it was asked in.
+//! The user's setting for one pane overrides the setting for all panes, which overrides the setting
+//! for its kind. A pane without any setting is folded by its default
+//! ([`TranscriptBlock::natural_fold`]). Settings for kinds hold in every session, the others only
+//! in their session.
 
 use std::fmt;
 
@@ -14,41 +15,37 @@ use super::effect::ScreenEffect;
 use super::model::ScreenModel;
 use super::transcript::BlockId;
 
-/// Panes that are folded together.
+/// A group of panes that can be folded together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PaneKind {
-    /// The model's reasoning.
     Thinking,
-    /// Long messages of the person's.
+    /// Long messages of the user.
     Messages,
-    /// Images.
     Images,
-    /// Every call.
+    /// The calls of all tools.
     Tools,
     /// The calls of the tool with this name.
     Tool(String),
 }
 
-/// What is asked of panes beyond single ones.
+/// The fold settings for more than one pane.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PaneFolds {
-    /// Of all panes at once.
+    /// The setting for all panes at once.
     pub all: Option<PaneFold>,
-    /// Of those of a kind.
+    /// The settings for kinds, by name.
     pub kinds: KindFolds,
 }
 
-/// How far a kind reaches.
+/// Whether a fold applies to the kind of one pane, or to the calls of all tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoldScope {
-    /// The calls of one tool.
     Kind,
-    /// All calls.
     AllCalls,
 }
 
 impl PaneKind {
-    /// The kind with this name, as it is typed: a tool's name stands for its calls.
+    /// The kind with this name, as the user types it; any other name is that of a tool.
     pub fn named(name: &str) -> Self {
         match name {
             "thinking" => Self::Thinking,
@@ -59,7 +56,7 @@ impl PaneKind {
         }
     }
 
-    /// The wider kind that it is one of.
+    /// The kind that contains this one.
     fn wider(&self) -> Option<Self> {
         match self {
             Self::Tool(_) => Some(Self::Tools),
@@ -67,7 +64,7 @@ impl PaneKind {
         }
     }
 
-    /// Whether panes of the other kind belong to it.
+    /// Whether panes of the other kind belong to this kind.
     pub fn covers(&self, other: &Self) -> bool {
         self == other || other.wider().as_ref() == Some(self)
     }
@@ -86,7 +83,7 @@ impl fmt::Display for PaneKind {
 }
 
 impl PaneFolds {
-    /// What is asked of a block beyond what is asked of it alone.
+    /// The setting for a block that comes from all panes or from its kind.
     pub fn of(&self, block: &TranscriptBlock) -> Option<PaneFold> {
         if self.all.is_none() && self.kinds.0.is_empty() {
             return None;
@@ -95,17 +92,17 @@ impl PaneFolds {
         self.all.or_else(|| self.of_kind(&kind))
     }
 
-    /// Goes on with all panes at once: open, closed, each as suits it.
+    /// Switches all panes at once to the next setting: open, closed, each by its default.
     pub fn cycle_all(&mut self) {
         self.all = after(self.all, None);
     }
 
-    /// What is asked of a kind.
+    /// The setting for a kind, or for the kind that contains it.
     fn of_kind(&self, kind: &PaneKind) -> Option<PaneFold> {
         self.asked(kind).or_else(|| self.asked(&kind.wider()?))
     }
 
-    /// Asks this of a kind, or nothing, whatever was asked of all and of the narrower kinds.
+    /// Sets or removes the setting for a kind. Removes those for all panes and for narrower kinds.
     pub(super) fn ask(&mut self, kind: &PaneKind, fold: Option<PaneFold>) {
         self.all = None;
         self.kinds.0.retain(|name, _| !kind.covers(&PaneKind::named(name)));
@@ -114,14 +111,14 @@ impl PaneFolds {
         }
     }
 
-    /// What is asked of exactly this kind.
+    /// The setting for exactly this kind.
     fn asked(&self, kind: &PaneKind) -> Option<PaneFold> {
         self.kinds.0.get(&kind.to_string()).copied()
     }
 }
 
-/// What comes after `now` when folds go around: open, closed, as suits each. What `natural` is
-/// anyway is left out.
+/// The setting that comes after `now`: open, closed, default (`None`). Skips the one that equals
+/// the default of the pane, `natural`.
 fn after(now: Option<PaneFold>, natural: Option<PaneFold>) -> Option<PaneFold> {
     let around = [None, Some(PaneFold::Open), Some(PaneFold::Closed)];
     let at = around.iter().position(|fold| *fold == now).unwrap_or(0);
@@ -141,12 +138,12 @@ pub fn toggle_all(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     keep_session(model).into_iter().collect()
 }
 
-/// Folds or unfolds all panes of the kind of this one, or of the wider kind that it is of.
-pub fn toggle_like(model: &mut ScreenModel, block: BlockId, reach: FoldScope) -> Vec<ScreenEffect> {
+/// Switches all panes of this one's kind, or of the kind that contains it, to the next setting.
+pub fn toggle_like(model: &mut ScreenModel, block: BlockId, scope: FoldScope) -> Vec<ScreenEffect> {
     let Some(block) = model.transcript.get(block) else { return Vec::new() };
     let Some(kind) = block.kind() else { return Vec::new() };
     let natural = block.natural_fold();
-    let kind = match reach {
+    let kind = match scope {
         FoldScope::Kind => kind,
         FoldScope::AllCalls => kind.wider().unwrap_or(kind),
     };
@@ -154,7 +151,7 @@ pub fn toggle_like(model: &mut ScreenModel, block: BlockId, reach: FoldScope) ->
     set_kind(model, &kind, after(now, Some(natural)))
 }
 
-/// Folds all panes of a kind so, or as suits each.
+/// Sets how all panes of a kind are folded; `None` for the default of each.
 pub fn set_kind(
     model: &mut ScreenModel,
     kind: &PaneKind,
@@ -172,20 +169,21 @@ pub fn set_kind(
     [Some(ScreenEffect::KeepKinds(kinds)), keep_session(model)].into_iter().flatten().collect()
 }
 
-/// Folds all panes of a kind as comes next.
+/// Switches all panes of a kind to the next setting.
 pub fn cycle_kind(model: &mut ScreenModel, kind: &PaneKind) -> Vec<ScreenEffect> {
     let now = model.transcript.folds().asked(kind);
     set_kind(model, kind, after(now, None))
 }
 
-/// Nothing is kept before what was kept is known: it would be lost. It follows with the answer.
+/// Saves the folds of the session. Before the saved folds are read it saves nothing, since that
+/// would overwrite them; the answer of the read then saves.
 pub(super) fn keep_session(model: &ScreenModel) -> Option<ScreenEffect> {
     let session = model.status.session.filter(|_| model.requests.folds.is_none())?;
     Some(ScreenEffect::KeepFolds { session, folds: model.transcript.session_folds() })
 }
 
-/// The name of each pane of some blocks, in their order: its entry, and which of the blocks of
-/// that entry it is.
+/// The name of each pane of these blocks, in their order: its log entry, and its index among the
+/// blocks of that entry. `None` for blocks without an entry.
 pub fn names(blocks: &[TranscriptBlock]) -> impl Iterator<Item = Option<PaneName>> + '_ {
     let mut last = None;
     let mut part = 0;
@@ -202,21 +200,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folds_go_around_without_what_is_so_anyway() {
-        let around = |natural| {
+    fn folds_cycle_without_the_default() {
+        let cycle = |natural| {
             let mut now = None;
-            let mut seen = Vec::new();
+            let mut settings = Vec::new();
             for _ in 0..3 {
                 now = after(now, natural);
-                seen.push(now);
+                settings.push(now);
             }
-            seen
+            settings
         };
         let (open, closed) = (Some(PaneFold::Open), Some(PaneFold::Closed));
-        assert_eq!(around(None), [open, closed, None]);
-        assert_eq!(around(Some(PaneFold::Preview)), [open, closed, None]);
-        assert_eq!(around(open), [closed, None, closed]);
-        assert_eq!(around(closed), [open, None, open]);
+        assert_eq!(cycle(None), [open, closed, None]);
+        assert_eq!(cycle(Some(PaneFold::Preview)), [open, closed, None]);
+        assert_eq!(cycle(open), [closed, None, closed]);
+        assert_eq!(cycle(closed), [open, None, open]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What `update` needs to know of the screen. The view measures it while it draws.
+//! What `update` needs to know about the screen. The view measures it while it draws.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -11,120 +11,112 @@ use super::pictures::PictureRequest;
 use super::scroll::ScrollAnchor;
 use super::transcript::BlockId;
 
-/// The screen as it was drawn last.
+/// The screen as it was last drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScreenGeometry {
-    /// Columns of the screen.
     pub width: u16,
-    /// Rows of the screen.
     pub height: u16,
-    /// Where the transcript is.
     pub transcript: CellRect,
     /// What each row of the transcript shows, from the top.
     pub rows: Vec<VisibleRow>,
-    /// What the top row shows, also while the view follows the tail.
+    /// The position of the top row, also while the view follows the tail.
     pub top: ScrollAnchor,
-    /// Where the position was found to be.
+    /// The scroll position as the view resolved it; `Tail` while it follows the end.
     pub anchor: ScrollAnchor,
-    /// The pictures on screen, there or not.
+    /// The pictures on screen, including those that are not ready yet.
     pub pictures: Vec<PictureRequest>,
-    /// The bar that says where in the session the rows are.
+    /// The scroll bar of the transcript; `None` if everything fits.
     pub bar: Option<ScrollBar>,
-    /// The line that says how much is new below.
+    /// The line that says how many rows are new below.
     pub below: Option<CellRect>,
-    /// Where the input's text is.
+    /// The area of the input's text.
     pub input: CellRect,
-    /// Rows of the input above what is shown.
+    /// Rows of the input scrolled past above its area.
     pub input_above: usize,
-    /// What is on screen of a page over the whole of it.
+    /// The page that covers the whole screen.
     pub page: Option<PageGeometry>,
-    /// The open dialog's scrolling part.
+    /// The scrolling part of the open dialog.
     pub dialog: Option<ScrollExtent>,
-    /// Which of that part's rows each change of an edit takes.
+    /// The rows of that part that each change of an edit takes.
     pub changes: Arc<[Range<usize>]>,
-    /// The boxes of these changes that are on screen.
+    /// The checkboxes of these changes on screen, with the index of each change.
     pub boxes: Vec<(CellRect, usize)>,
-    /// The dialog's answers, and what else of it can be clicked.
+    /// The answers of the dialog and other clickable parts, with the key that each stands for.
     pub answers: Vec<(CellRect, ApprovalKey)>,
-    /// The open list's rows.
+    /// The rows of the open list.
     pub list: Option<CellRect>,
-    /// The rows of the list of sessions.
+    /// The rows of the session list.
     pub sidebar: Option<CellRect>,
 }
 
-/// A rectangle of cells.
+/// A rectangle of cells, counted from the top left of the screen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct CellRect {
-    /// Its left column.
+    /// The left column.
     pub x: u16,
-    /// Its top row.
+    /// The top row.
     pub y: u16,
-    /// Its columns.
     pub width: u16,
-    /// Its rows.
     pub height: u16,
 }
 
-/// A row of the transcript on screen.
+/// A row of the transcript on screen, and the text that it shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct VisibleRow {
-    /// The block that it is of.
     pub block: BlockId,
-    /// Which row of the block.
+    /// The index of the row within its block.
     pub row: usize,
-    /// What kind of row.
     pub kind: TranscriptRowKind,
-    /// Where it begins in the source.
+    /// The byte of the source where the row begins.
     pub source: usize,
-    /// Which of its columns show which bytes of the source.
+    /// Which columns show which bytes of the source.
     pub runs: Vec<SourceRun>,
 }
 
-/// The scroll bar.
+/// The transcript's scroll bar and its thumb.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ScrollBar {
-    /// All of it.
     pub area: CellRect,
-    /// Rows above the thumb.
+    /// Rows above the thumb, from the top of `area`.
     pub start: u16,
     /// Rows of the thumb.
     pub size: u16,
-    /// Which share of the transcript is on screen.
+    /// The share of the transcript that is on screen, from 0 to 1.
     pub span: f64,
 }
 
-/// What kind of row it is.
+/// Which part of a block a row shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TranscriptRowKind {
     /// The empty row above a block.
     Gap,
-    /// The line that names a pane; a click folds it.
+    /// The line that names a pane; a click on it folds the pane.
     Head,
-    /// What it shows.
+    /// The content of the block.
     Body,
 }
 
-/// What is on screen of a page over the whole of it.
+/// The visible part of a page that covers the whole screen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageGeometry {
-    /// Where its rows are.
+    /// The area of the page's rows.
     pub area: CellRect,
-    /// Which of its lines each row is of, from the top.
+    /// For each row from the top, the index of its line.
     pub rows: Vec<usize>,
-    /// What the top row is.
+    /// The position of the top row.
     pub top: PageRow,
-    /// Whether its end is on screen.
+    /// Whether the end of the page is on screen.
     pub end: PageEnd,
-    /// Where its list is, and which item the first row of that shows.
+    /// The area of the page's list, and the index of the item in its first row.
     pub list: Option<(CellRect, usize)>,
 }
 
-/// How much there is of something that scrolls.
+/// The size of something that scrolls.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScrollExtent {
-    /// Rows in all.
+    /// All rows, on screen or not.
     pub rows: usize,
-    /// Rows on screen.
+    /// The rows on screen.
     pub shown: usize,
 }
 
@@ -160,7 +152,8 @@ impl ScreenGeometry {
 }
 
 impl VisibleRow {
-    /// The bytes that a column shows; an empty range at the nearest text where it shows none.
+    /// The bytes that a column shows. For a column without text, an empty range at the nearest
+    /// text.
     pub fn at(&self, column: u16) -> Range<usize> {
         let next = self.runs.partition_point(|run| run.end() <= column);
         match (self.runs.get(next), next.checked_sub(1).and_then(|last| self.runs.get(last))) {
@@ -176,20 +169,20 @@ impl VisibleRow {
         self.runs.first().is_some_and(|run| column < run.column)
     }
 
-    /// The columns that show any of these bytes; what lies between two runs of them is one.
+    /// The column ranges that show any of these bytes; adjacent runs join into one range.
     pub fn columns(&self, bytes: &Range<usize>) -> Vec<(u16, u16)> {
         let mut columns: Vec<(u16, u16)> = Vec::new();
-        let mut goes_on = false;
+        let mut continues = false;
         for run in &self.runs {
             let Some((from, to)) = run.columns(bytes) else {
-                goes_on = false;
+                continues = false;
                 continue;
             };
             match columns.last_mut() {
-                Some(last) if goes_on && from == run.column => last.1 = to,
+                Some(last) if continues && from == run.column => last.1 = to,
                 Some(_) | None => columns.push((from, to)),
             }
-            goes_on = to == run.end();
+            continues = to == run.end();
         }
         columns
     }
@@ -203,7 +196,8 @@ impl Default for PageGeometry {
 }
 
 impl CellRect {
-    /// The row and column of a cell inside, counted from the top left.
+    /// The position of a screen cell inside the rectangle, as column and row from its top left;
+    /// `None` if it is outside.
     pub fn inside(&self, column: u16, row: u16) -> Option<(u16, u16)> {
         let column = column.checked_sub(self.x).filter(|column| *column < self.width)?;
         let row = row.checked_sub(self.y).filter(|row| *row < self.height)?;

@@ -1,20 +1,20 @@
-//! The guard of every question: no key that was typed before the question could be read answers it.
+//! The guard of every question: a key typed before the question could be read never answers it.
 //!
 //! A question takes answers once a frame with it has reached the terminal, and 300 ms have passed
-//! in which nothing was typed and nothing waited to be read. The guard starts over when the screen
-//! was lost (a stop, an editor, a pager, another overlay on top) and when the window gets the focus.
-//! Escape is always a "no", and needs no guard.
+//! without a typed key and without input waiting to be read. The guard starts over when the screen
+//! was lost (a stop, an editor, a pager, another overlay on top) and when the window gets the
+//! focus. Escape always means "no", and needs no guard.
 //!
-//! Whether it is armed is a state, not a sum of times: [`QuestionGuard::input_idle`] arms it, which
-//! the loop calls only after it has found no input. A key that waited while the loop was busy is
-//! therefore too early, however late it is read.
+//! Being armed is a state, not a comparison of times: [`QuestionGuard::input_idle`] arms the guard,
+//! and the loop calls it only after it has found no input. So a key that waited while the loop was
+//! busy comes too early, however late the loop reads it.
 
 use std::time::Duration;
 
-/// How long nothing may have been typed before a question takes an answer.
+/// How long nothing may have been typed before a question takes answers.
 pub const QUIET_TIME: Duration = Duration::from_millis(300);
 
-/// Whether a question takes answers.
+/// Decides whether a question takes answers yet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct QuestionGuard {
     state: GuardState,
@@ -25,16 +25,16 @@ enum GuardState {
     /// The question is not on screen.
     #[default]
     Hidden,
-    /// It is in a frame that the terminal has not taken yet.
+    /// The question is in a frame that the terminal has not taken yet.
     Sent,
-    /// It is on screen, and this is when something was typed last, or when it was painted.
+    /// The question is on screen. `quiet_since` is the time of the last key, or of the frame.
     Painted { quiet_since: Duration },
-    /// It takes answers.
+    /// The question takes answers.
     Armed,
 }
 
 impl QuestionGuard {
-    /// Whether the question takes answers.
+    /// Whether the question takes answers now.
     pub fn is_armed(self) -> bool {
         self.state == GuardState::Armed
     }
@@ -44,7 +44,8 @@ impl QuestionGuard {
         self.state == GuardState::Hidden
     }
 
-    /// When the question takes answers, if nothing is typed before.
+    /// When the question takes answers if nothing is typed before; `None` if it is armed or not
+    /// painted.
     pub fn due_at(self) -> Option<Duration> {
         match self.state {
             GuardState::Painted { quiet_since } => Some(quiet_since + QUIET_TIME),
@@ -52,35 +53,37 @@ impl QuestionGuard {
         }
     }
 
-    /// A frame with the question was made.
+    /// Records a frame with the question, which is on its way to the terminal.
     pub fn drawn(&mut self) {
         if self.state == GuardState::Hidden {
             self.state = GuardState::Sent;
         }
     }
 
-    /// The terminal has taken all frames.
+    /// Records that the terminal has taken all frames.
     pub fn painted(&mut self, now: Duration) {
         if self.state == GuardState::Sent {
             self.state = GuardState::Painted { quiet_since: now };
         }
     }
 
-    /// Something was typed. An armed guard stays so: that was an answer, or meant for the question.
+    /// Records a typed key. An armed guard stays armed: the key was an answer, or meant for the
+    /// question.
     pub fn typed(&mut self, now: Duration) {
         if let GuardState::Painted { quiet_since } = &mut self.state {
             *quiet_since = now;
         }
     }
 
-    /// The loop has found no input.
+    /// Records that the loop has found no input; arms the guard if the quiet time is over.
     pub fn input_idle(&mut self, now: Duration) {
         if self.due_at().is_some_and(|due| due <= now) {
             self.state = GuardState::Armed;
         }
     }
 
-    /// The person comes back to the window: what waits there was not typed at the question.
+    /// Starts over when the user comes back to the window: waiting keys were not meant for the
+    /// question.
     pub fn start_over(&mut self, now: Duration) {
         match self.state {
             GuardState::Hidden | GuardState::Sent => {}
@@ -90,7 +93,7 @@ impl QuestionGuard {
         }
     }
 
-    /// The question is no longer on screen, or no longer the one that keys are for.
+    /// Records that the question is no longer on screen, or no longer gets the keys.
     pub fn hidden(&mut self) {
         self.state = GuardState::Hidden;
     }
@@ -114,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_armed_by_a_frame_on_screen_and_then_silence() {
+    fn a_painted_frame_and_then_silence_arm_the_guard() {
         let mut guard = QuestionGuard::default();
         for step in [QuestionGuard::drawn, QuestionGuard::hidden, QuestionGuard::drawn] {
             step(&mut guard);
@@ -130,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_that_was_taken_before_the_question_was_drawn_counts_for_nothing() {
+    fn a_frame_painted_before_the_question_was_drawn_does_not_count() {
         let mut guard = QuestionGuard::default();
         guard.painted(at(0));
         guard.input_idle(at(10_000));
@@ -150,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn it_starts_over_where_the_person_was_elsewhere() {
+    fn the_guard_starts_over_when_the_user_was_elsewhere() {
         for lost in [QuestionGuard::hidden, |guard: &mut QuestionGuard| guard.start_over(at(900))] {
             let mut guard = painted_at(0);
             guard.input_idle(at(800));
@@ -174,7 +177,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_order_of_things_arms_it_without_a_painted_question_and_silence(
+        fn no_order_of_events_arms_the_guard_without_a_painted_question_and_silence(
             steps in prop::collection::vec(
                 (prop_oneof![
                     Just(GuardTestStep::Drawn), Just(GuardTestStep::Painted), Just(GuardTestStep::Typed), Just(GuardTestStep::Idle),

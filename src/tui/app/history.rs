@@ -1,4 +1,4 @@
-//! What the person sent before, to be called back with up and down.
+//! The texts that the user sent before, which up and down bring back.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -6,43 +6,41 @@ use std::path::Path;
 use crate::domain::UserInput;
 use crate::session::{HistoryPage, SentPrompt};
 
-/// The sent texts and where among them the input stands.
+/// The sent texts, and the position that the input has reached among them.
 ///
-/// What was sent from elsewhere comes before what was sent from this folder, so that the way back
-/// leads through this folder's first.
+/// Texts sent from other folders come before those from this folder, so that going back shows this
+/// folder's texts first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct InputHistory {
     entries: Vec<InputHistoryEntry>,
-    /// Where the file goes on towards its beginning, in it; `None` where all of it is here.
+    /// The offset in the history file up to which older texts remain to be read; `None` if none do.
     pub earlier: Option<u64>,
-    /// Where up has led, and what was typed before.
-    visit: Option<HistoryCursor>,
+    /// Where up has led, and the text typed before that; `None` while the user types.
+    cursor: Option<HistoryCursor>,
 }
 
-/// Something that was sent.
+/// A text that was sent, and the folder it was sent from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputHistoryEntry {
-    /// What it says.
+    /// The text with its images.
     pub typed: UserInput,
-    /// The folder it was sent from, where that is not this one.
+    /// The folder it was sent from; `None` for this folder.
     pub other_folder: Option<String>,
 }
 
-/// Whether something is worth keeping.
+/// Whether a text is saved across sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HistoryRetention {
-    /// It is.
     Keep,
-    /// It is not.
     Skip,
 }
 
-/// What comes back on the way down.
+/// What moving down brings back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecalledInput {
-    /// A text that was sent.
+    /// A text of the history.
     Sent(UserInput),
-    /// What was being typed.
+    /// The text that was typed before moving up.
     Typed(String),
 }
 
@@ -54,8 +52,8 @@ struct HistoryCursor {
 
 impl InputHistoryEntry {
     fn of(prompt: SentPrompt, folder: &Path) -> Self {
-        let elsewhere = prompt.folder.filter(|from| Path::new(from) != folder);
-        Self { typed: prompt.typed, other_folder: elsewhere }
+        let other_folder = prompt.folder.filter(|from| Path::new(from) != folder);
+        Self { typed: prompt.typed, other_folder }
     }
 }
 
@@ -68,19 +66,20 @@ impl<T: Into<UserInput>> From<T> for InputHistoryEntry {
 impl InputHistory {
     /// A history of `entries`, oldest first.
     pub fn new(entries: Vec<InputHistoryEntry>) -> Self {
-        let mut history = Self { entries, earlier: None, visit: None };
+        let mut history = Self { entries, earlier: None, cursor: None };
         history.sort();
         history
     }
 
-    /// All entries, the one that the way back leads to first last.
+    /// All entries; moving up starts at the last one.
     pub fn entries(&self) -> &[InputHistoryEntry] {
         &self.entries
     }
 
-    /// Takes in a page of the file, whose newest prompt is older than all that are here.
+    /// Adds a page of the file. Its texts are all older than the ones that are here; known ones are
+    /// skipped.
     pub fn prepend(&mut self, page: HistoryPage, folder: &Path) {
-        self.visit = None;
+        self.cursor = None;
         self.earlier = page.earlier;
         let mut known: HashSet<String> =
             self.entries.iter().map(|sent| sent.typed.text.clone()).collect();
@@ -97,10 +96,10 @@ impl InputHistory {
         self.entries.sort_by_key(|sent| sent.other_folder.is_none());
     }
 
-    /// Adds what was sent, as the newest. Says whether it is worth keeping over sessions, too: a
-    /// slash command is not, since `/` lists them all, and neither is what is there already.
+    /// Adds a sent text as the newest. Returns whether to save it across sessions: not if it is a
+    /// slash command, since `/` lists them all, nor if it repeats the newest one.
     pub fn add(&mut self, text: &UserInput) -> HistoryRetention {
-        self.visit = None;
+        self.cursor = None;
         let is_command = matches!(crate::commands::parse(&text.text), Some(Ok(_)));
         if is_command || text.is_blank() || self.entries.last().is_some_and(|it| it.typed == *text)
         {
@@ -111,34 +110,35 @@ impl InputHistory {
         HistoryRetention::Keep
     }
 
-    /// The newest entry before the present one that begins as what was typed does.
+    /// Moves to the previous entry that starts like the typed text.
     pub fn older(&mut self, text: &str) -> Option<UserInput> {
-        let (from, typed) = match &self.visit {
-            Some(visit) => (visit.at, visit.typed.clone()),
+        let (from, typed) = match &self.cursor {
+            Some(cursor) => (cursor.at, cursor.typed.clone()),
             None => (self.entries.len(), text.to_owned()),
         };
         let at =
             self.entries[..from].iter().rposition(|entry| entry.typed.text.starts_with(&typed))?;
-        self.visit = Some(HistoryCursor { at, typed });
+        self.cursor = Some(HistoryCursor { at, typed });
         self.entries.get(at).map(|sent| sent.typed.clone())
     }
 
-    /// The entry after the present one; after the newest, what was typed.
+    /// Moves to the next entry that starts like the typed text; after the newest, returns the typed
+    /// text.
     pub fn newer(&mut self) -> Option<RecalledInput> {
-        let visit = self.visit.as_mut()?;
-        let later = self.entries.iter().enumerate().skip(visit.at + 1);
-        match later.into_iter().find(|(_, entry)| entry.typed.text.starts_with(&visit.typed)) {
+        let cursor = self.cursor.as_mut()?;
+        let later = self.entries.iter().enumerate().skip(cursor.at + 1);
+        match later.into_iter().find(|(_, entry)| entry.typed.text.starts_with(&cursor.typed)) {
             Some((at, entry)) => {
-                visit.at = at;
+                cursor.at = at;
                 Some(RecalledInput::Sent(entry.typed.clone()))
             }
-            None => self.visit.take().map(|visit| RecalledInput::Typed(visit.typed)),
+            None => self.cursor.take().map(|cursor| RecalledInput::Typed(cursor.typed)),
         }
     }
 
-    /// Forgets where up has led: the text was changed by hand.
+    /// Forgets where up has led, since the text was edited.
     pub fn leave(&mut self) {
-        self.visit = None;
+        self.cursor = None;
     }
 }
 
@@ -147,9 +147,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_and_repetitions_do_not_clutter_it() {
+    fn slash_commands_and_repetitions_are_not_kept() {
         let mut history = InputHistory::new(vec!["run".into(), "fix".into()]);
-        for (text, worth) in [
+        for (text, retention) in [
             ("/quit", HistoryRetention::Skip),
             ("/mode plan", HistoryRetention::Skip),
             (" ", HistoryRetention::Skip),
@@ -158,7 +158,7 @@ mod tests {
             ("/usr/bin is full", HistoryRetention::Keep),
             ("!ls", HistoryRetention::Keep),
         ] {
-            assert_eq!(history.add(&text.into()), worth, "{text}");
+            assert_eq!(history.add(&text.into()), retention, "{text}");
         }
         assert_eq!(
             history.entries(),
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_back_leads_through_this_folder_first() {
+    fn texts_of_this_folder_come_back_first() {
         let mut history = InputHistory::new(vec!["newest".into()]);
         let prompts = vec![
             prompt("there", "/other"),

@@ -1,5 +1,6 @@
-//! The list of what was sent before: what holds each word of the filter, this folder's first, with
-//! the whole of the selected text below. While it is open, more of the file is read, part by part.
+//! The list of texts sent before. It shows the texts that contain every word of the filter, this
+//! folder's first, with the selected text in full below. While it is open, it reads more of the
+//! history file, page by page.
 
 use super::effect::{RequestId, ScreenEffect};
 use super::history::InputHistoryEntry;
@@ -9,12 +10,12 @@ use super::picker::{Picker, PickerChoice, PickerItem, PickerList, PickerPreview,
 use crate::domain::NoticeLevel;
 use crate::session::HistoryPage;
 
-/// Texts that are kept at most; nobody looks further back.
+/// The most texts that are loaded; nobody looks further back.
 const MOST: usize = 20_000;
-/// Characters of a text that are looked through.
+/// The number of characters at the start of a text that the filter searches.
 const SEARCHED: usize = 2_000;
 
-/// Opens the list.
+/// Opens the list and reads the next page of the history file.
 pub fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let picker = Picker {
         list: PickerList::new(items(model)),
@@ -25,7 +26,7 @@ pub fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     more(model)
 }
 
-/// Another part of the file.
+/// Adds a page of the history file, and requests the next one while the list is open.
 pub fn on_history_read(
     model: &mut ScreenModel,
     id: RequestId,
@@ -51,7 +52,7 @@ pub fn on_history_read(
     more(model)
 }
 
-/// Asks for what is older, where there is something.
+/// Requests the next older page, if there is one and the limit is not reached.
 fn more(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let history = &model.composer.history;
     let Some(before) = history.earlier.filter(|_| history.entries().len() < MOST) else {

@@ -1,6 +1,6 @@
-//! `/hooks`: a list of the hooks there are, and what can be done with one of them: switching it off
-//! or on, and trying it out, which is chosen with its whole command in sight. Where a project's hooks
-//! have changed since they were trusted, what is new stands there, too, to be trusted.
+//! `/hooks`: a list of all hooks and what can be done with one of them: switch it off or on, or try
+//! it with its whole command in view. If a project's hooks have changed since they were trusted,
+//! the list also offers to trust what is new.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,39 +20,40 @@ use super::pager::{Pager, document::PagerDocument};
 use super::picker::{Picker, PickerChoice, PickerItem, PickerPreview};
 use super::title::home_path;
 
-/// The question whether what is new in a project's hooks is trusted. Only `y` says yes, and only
-/// once all of it was shown.
+/// The question whether to trust what is new in a project's hooks. Only `y` means yes, and only
+/// once all of the text has been on screen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct HookTrustQuestion {
-    /// What a yes would mean, in lines.
+    /// What a yes would allow, in lines.
     pub news: Arc<str>,
-    /// Whether it takes answers.
+    /// Decides whether the question takes answers yet.
     pub guard: QuestionGuard,
-    /// Whether its end has been on screen.
+    /// Whether the end of the text has been on screen.
     pub end: QuestionReview,
 }
 
 impl HookTrustQuestion {
-    /// What is asked.
+    /// The heading of the question.
     pub const TITLE: &'static str = "Trust what is new?";
 
     fn new(news: Arc<str>) -> Self {
         Self { news, guard: QuestionGuard::default(), end: QuestionReview::Unseen }
     }
 
-    /// A key that answers, or would if it did not come too early.
+    /// Handles a key. `None` for a key that is not an answer, once the guard is armed.
     pub(super) fn key(&self, key: &KeyPress<'_>) -> Option<OverlayOutcome> {
-        let (yes, step) = match keymap::typed(key)? {
+        let (yes, outcome) = match keymap::typed(key)? {
             'y' => (true, self.yes()),
             'n' => (false, OverlayOutcome::Close),
             _ if self.guard.is_armed() => return None,
             _ => return Some(OverlayOutcome::Stay),
         };
-        let is_taken = self.guard.is_armed() && (!yes || self.end == QuestionReview::Seen);
-        Some(if is_taken { step } else { OverlayOutcome::Stay })
+        let is_accepted = self.guard.is_armed() && (!yes || self.end == QuestionReview::Seen);
+        Some(if is_accepted { outcome } else { OverlayOutcome::Stay })
     }
 
-    /// A line, from a front end without keys, which has said all of it.
+    /// Handles a line from a front end without keys, which has printed the whole text. `None` if it
+    /// is no answer.
     pub(super) fn line(&self, line: &str) -> Option<OverlayOutcome> {
         match line.trim().to_lowercase().as_str() {
             "y" | "yes" => Some(self.yes()),
@@ -69,60 +70,54 @@ impl HookTrustQuestion {
     }
 }
 
-/// What is asked of the hooks.
+/// A request to the hooks service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookAdminRequest {
-    /// Which there are.
     List,
-    /// That one be switched off, or on again; then which there are.
+    /// Switch a hook off, or on again, and list all hooks.
     Switch(HookId),
-    /// That one be run with a made-up moment.
+    /// Run a hook with a made-up payload.
     Try(HookId),
-    /// That what was listed as new be trusted; then which there are.
+    /// Trust the hooks that were listed as new, and list all hooks.
     Trust,
 }
 
-/// What came of it.
+/// The answer to a [`HookAdminRequest`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookAdminResponse {
-    /// The hooks.
     Listed(Vec<HookRow>),
-    /// The same, where some of a project have changed since they were trusted.
+    /// All hooks, where those of a project have changed since they were trusted.
     Changed {
-        /// Those that hold.
+        /// The hooks in force.
         rows: Vec<HookRow>,
-        /// What a yes to what is there now would mean, in lines.
+        /// What trusting the changed hooks would allow, in lines.
         news: Arc<str>,
     },
-    /// What the hook did.
+    /// The result of a trial.
     Tried(Box<HookTrial>),
 }
 
-/// A row of these lists.
+/// A row of the lists of `/hooks`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum HookChoice {
-    /// A hook.
     One {
-        /// What choosing it does.
         action: HookChoiceAction,
-        /// The hook.
         hook: Arc<HookRow>,
     },
-    /// What is new, in lines.
+    /// The hooks that have changed; the text says what is new, in lines.
     News(HookNewsAction, Arc<str>),
 }
 
-/// What choosing what is new does.
+/// What choosing the row of changed hooks does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookNewsAction {
-    /// Asks about it.
+    /// Shows the question whether to trust them.
     Ask,
-    /// Trusts it.
     Trust,
 }
 
 impl HookChoice {
-    /// All there is to know of it.
+    /// A full description of the row, shown below the list.
     pub fn about(&self) -> String {
         match self {
             Self::One { hook, .. } => about(hook),
@@ -130,7 +125,7 @@ impl HookChoice {
         }
     }
 
-    /// What all rows of its list are about, where that is one thing.
+    /// A description that fits all rows of the list; `None` if its rows are different hooks.
     pub fn subject(&self) -> Option<String> {
         match self {
             Self::One { action: HookChoiceAction::Open, .. } | Self::News(..) => None,
@@ -141,23 +136,23 @@ impl HookChoice {
     }
 }
 
-/// What choosing a row does.
+/// What choosing the row of a hook does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HookChoiceAction {
-    /// Shows what can be done with the hook.
+    /// Lists the actions for the hook.
     Open,
-    /// Switches it off, or on again.
+    /// Switches the hook off, or on again.
     Switch,
-    /// Tries it out.
+    /// Runs the hook with a made-up payload.
     Try,
 }
 
-/// Opens the list.
+/// Opens the list; its rows arrive with the answer.
 pub fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     ask(model, "Hooks", HookAdminRequest::List)
 }
 
-/// Does what a row says.
+/// Does what a row of the lists stands for.
 pub fn choose(model: &mut ScreenModel, choice: HookChoice) -> Vec<ScreenEffect> {
     match choice {
         HookChoice::One { action: HookChoiceAction::Open, hook } => {
@@ -181,19 +176,19 @@ pub fn choose(model: &mut ScreenModel, choice: HookChoice) -> Vec<ScreenEffect> 
 fn show(model: &mut ScreenModel, title: &'static str, items: Vec<PickerItem>) -> Vec<ScreenEffect> {
     let mut picker = Picker::ready(title, items);
     picker.beneath = PickerPreview::Whole;
-    // Its rows run something, or change what runs.
+    // The rows run something, or change what runs.
     picker.guard = Some(QuestionGuard::default());
     model.overlays.push(Overlay::Picker(Box::new(picker)));
     Vec::new()
 }
 
-/// Takes an answer in. Nobody waits for it where its list was closed.
+/// Takes an answer. Ignored if the list that waited for it has been closed.
 pub fn answered(
     model: &mut ScreenModel,
     id: RequestId,
     answer: Result<HookAdminResponse, String>,
 ) -> Vec<ScreenEffect> {
-    let waits = |overlay: &Overlay| match overlay {
+    let is_waiting = |overlay: &Overlay| match overlay {
         Overlay::Picker(picker) => picker.waits_for(id),
         Overlay::Approval(_)
         | Overlay::Reading(_)
@@ -202,9 +197,9 @@ pub fn answered(
         | Overlay::Rules(_)
         | Overlay::Rewind(_) => false,
     };
-    let Some(at) = model.overlays.iter().position(waits) else { return Vec::new() };
+    let Some(at) = model.overlays.iter().position(is_waiting) else { return Vec::new() };
     let (cwd, home) = (model.settings.cwd.clone(), model.settings.home.clone());
-    let near = |row| with_short_path(row, &cwd, home.as_deref());
+    let shorten = |row| with_short_path(row, &cwd, home.as_deref());
     match answer {
         Ok(HookAdminResponse::Listed(rows)) if rows.is_empty() => {
             model.overlays.remove(at);
@@ -213,15 +208,15 @@ pub fn answered(
             model.toast(NoticeLevel::Info, text);
         }
         Ok(HookAdminResponse::Listed(rows)) => {
-            fill(model, at, id, rows.into_iter().map(near).map(listed).collect());
+            fill(model, at, id, rows.into_iter().map(shorten).map(listed).collect());
         }
         Ok(HookAdminResponse::Changed { rows, news }) => {
-            let rows = rows.into_iter().map(near).map(listed);
+            let rows = rows.into_iter().map(shorten).map(listed);
             let items = std::iter::once(changed(news)).chain(rows).collect();
             fill(model, at, id, items);
         }
         Ok(HookAdminResponse::Tried(trial)) => {
-            let trial = HookTrial { hook: near(trial.hook), ..*trial };
+            let trial = HookTrial { hook: shorten(trial.hook), ..*trial };
             let document = PagerDocument::new(model.requests.issue().0, &trial_report(&trial));
             let title = format!("{} tried out", name(&trial.hook));
             if let Some(overlay) = model.overlays.get_mut(at) {
@@ -243,7 +238,7 @@ fn fill(model: &mut ScreenModel, at: usize, id: RequestId, items: Vec<PickerItem
     }
 }
 
-/// With its file as people read it: relative in the working folder, or below `~`.
+/// Shortens the file's path for the screen: relative to the working folder, or below `~`.
 fn with_short_path(row: HookRow, cwd: &Path, home: Option<&Path>) -> HookRow {
     let file = &row.origin.file;
     let file = file.strip_prefix(cwd).map_or_else(|_| home_path(file, home).into(), Path::to_owned);
@@ -285,13 +280,13 @@ fn changed(news: Arc<str>) -> PickerItem {
 }
 
 fn actions(hook: &Arc<HookRow>) -> Vec<PickerItem> {
-    let item = |label: &str, detail: &str, does| PickerItem {
+    let item = |label: &str, detail: &str, action| PickerItem {
         label: label.to_owned(),
         detail: detail.to_owned(),
         aside: String::new(),
-        choice: PickerChoice::Hook(HookChoice::One { action: does, hook: hook.clone() }),
+        choice: PickerChoice::Hook(HookChoice::One { action, hook: hook.clone() }),
     };
-    let switch = match hook.is_on {
+    let switch_item = match hook.is_on {
         true => item(
             "Switch off",
             "until it changes, or is switched on again",
@@ -299,7 +294,7 @@ fn actions(hook: &Arc<HookRow>) -> Vec<PickerItem> {
         ),
         false => item("Switch on", "", HookChoiceAction::Switch),
     };
-    let tries = match &hook.action {
+    let try_item = match &hook.action {
         HookAction::Command { .. } => Some(item(
             "Try it",
             "runs the command below, with a made-up input",
@@ -307,7 +302,7 @@ fn actions(hook: &Arc<HookRow>) -> Vec<PickerItem> {
         )),
         HookAction::Prompt(_) | HookAction::Unreadable(_) => None,
     };
-    std::iter::once(switch).chain(tries).collect()
+    std::iter::once(switch_item).chain(try_item).collect()
 }
 
 fn name(row: &HookRow) -> String {
@@ -318,7 +313,7 @@ fn one_line(text: &str) -> String {
     text.lines().collect::<Vec<_>>().join(" ")
 }
 
-/// All there is to know of a hook.
+/// A full description of a hook.
 fn about(row: &HookRow) -> String {
     let mut text = match &row.action {
         HookAction::Command { line, limit } => {
@@ -337,7 +332,7 @@ fn about(row: &HookRow) -> String {
     text
 }
 
-/// What a trial came to.
+/// The report of a trial, for the pager.
 fn trial_report(trial: &HookTrial) -> String {
     let verdict = &trial.verdict;
     let mut text = format!("{}\n\nIt {}", about_command(&trial.hook), verdict_words(trial));
@@ -351,19 +346,19 @@ fn trial_report(trial: &HookTrial) -> String {
             HookExit::Cancelled => "It was stopped.".to_owned(),
         };
         text.push_str(&format!("\n{ended}\n"));
-        for (what, said) in [("output", &ran.stdout), ("error", &ran.stderr)] {
-            if !said.trim().is_empty() {
-                text.push_str(&format!("\nStandard {what}:\n{}\n", said.trim_end()));
+        for (what, output) in [("output", &ran.stdout), ("error", &ran.stderr)] {
+            if !output.trim().is_empty() {
+                text.push_str(&format!("\nStandard {what}:\n{}\n", output.trim_end()));
             }
         }
     }
-    for (what, said) in [
+    for (what, effect) in [
         ("The model would be told", &verdict.context),
         ("You would be told", &verdict.message),
         ("The turn would end", &verdict.stop),
     ] {
-        if let Some(said) = said {
-            text.push_str(&format!("\n{what}:\n{said}\n"));
+        if let Some(effect) = effect {
+            text.push_str(&format!("\n{what}:\n{effect}\n"));
         }
     }
     if let Some(input) = &verdict.input {

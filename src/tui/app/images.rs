@@ -1,8 +1,8 @@
 //! Images on their way into the input: dropped as paths, or pasted from the clipboard.
 //!
-//! What a paste stands for is decided here without looking at the disk: text that is nothing but
-//! paths of image files is taken for them. A chip holds each one's place while it is read
-//! elsewhere; where there is no such file after all, the text comes back in its place.
+//! This file decides what a paste stands for without reading the disk: text that consists only of
+//! paths of image files is taken as such. A chip holds the place of each image while `executor`
+//! reads it. If there is no such file, the chip turns back into the pasted text.
 
 use std::path::{Path, PathBuf};
 
@@ -12,43 +12,42 @@ use super::editor::ChipContent;
 use super::effect::{RequestId, ScreenEffect};
 use super::model::ScreenModel;
 
-/// Images that one paste brings at most; what names more files is text.
+/// The most images that one paste can bring; a paste that names more files is text.
 const MOST: usize = 16;
-/// A longer text is no list of paths.
+/// The longest paste that can be a list of paths, in bytes.
 const LONGEST: usize = 16 * 1024;
-/// How the names of images end.
+/// The file extensions of images.
 const ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
-/// Where an image is.
+/// Where to read an image from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImageSource {
-    /// In this file.
     File(PathBuf),
-    /// On the clipboard, unless there is text on it.
+    /// The clipboard, unless there is text on it.
     Clipboard,
 }
 
-/// What was found there.
+/// What was found at an [`ImageSource`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImageLoadResult {
-    /// An image, kept among the session's contents.
+    /// An image, stored among the session's blobs.
     Image(MessageImage),
-    /// The clipboard holds text.
+    /// Text: the clipboard holds no image.
     Text(String),
-    /// There is no such file.
+    /// Nothing: there is no such file.
     Nothing,
 }
 
-/// A path in a pasted text.
+/// A path of an image file in a pasted text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DroppedFile {
-    /// How it was written.
+    /// The path as it was pasted.
     pub text: String,
-    /// The file it names.
+    /// The absolute path of the file.
     pub path: PathBuf,
 }
 
-/// The image files that a pasted text names, if it is nothing but that.
+/// The image files that a pasted text names; `None` if the text contains anything else.
 pub fn dropped(text: &str, cwd: &Path, home: Option<&Path>) -> Option<Vec<DroppedFile>> {
     let text = text.trim();
     if text.is_empty() || text.len() > LONGEST {
@@ -58,7 +57,7 @@ pub fn dropped(text: &str, cwd: &Path, home: Option<&Path>) -> Option<Vec<Droppe
         let files = words.into_iter().map(|word| file(word, cwd, home));
         files.collect::<Option<Vec<_>>>()
     });
-    // Some terminals drop a path with spaces as it is.
+    // Some terminals do not quote a dropped path with spaces.
     let files = files.or_else(|| {
         let begins = ["/", "~/", "file://"].iter().any(|start| text.starts_with(start));
         let word = PastedWord { text: text.to_owned(), value: text.to_owned() };
@@ -67,7 +66,7 @@ pub fn dropped(text: &str, cwd: &Path, home: Option<&Path>) -> Option<Vec<Droppe
     (files.len() <= MOST).then_some(files)
 }
 
-/// Puts a chip in for each of these files, and has them read.
+/// Inserts a chip for each of these files, and reads them.
 pub fn take_files(model: &mut ScreenModel, files: Vec<DroppedFile>) -> Vec<ScreenEffect> {
     let mut effects = Vec::new();
     for (number, DroppedFile { text, path }) in files.into_iter().enumerate() {
@@ -79,23 +78,23 @@ pub fn take_files(model: &mut ScreenModel, files: Vec<DroppedFile>) -> Vec<Scree
     effects
 }
 
-/// Puts a chip in for what is on the clipboard, and has that read.
+/// Inserts a chip for the content of the clipboard, and reads it.
 pub fn take_clipboard(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     take(model, ImageSource::Clipboard, String::new()).into_iter().collect()
 }
 
-/// Something was read, or cannot be.
+/// Takes the result of a read: the chip becomes an image or text.
 pub fn on_image_loaded(
     model: &mut ScreenModel,
     id: RequestId,
-    taken: Result<ImageLoadResult, String>,
+    result: Result<ImageLoadResult, String>,
 ) -> Vec<ScreenEffect> {
-    match taken {
+    match result {
         Ok(ImageLoadResult::Image(image)) => model.composer.settle_image(id, image),
         Ok(ImageLoadResult::Text(text)) => {
             let home = model.settings.home.as_deref();
             if let Some(files) = dropped(&text, &model.settings.cwd, home) {
-                // Files that were copied in a file manager.
+                // Files were copied in a file manager.
                 model.composer.settle_text(id, None);
                 return take_files(model, files);
             }
@@ -110,20 +109,20 @@ pub fn on_image_loaded(
     Vec::new()
 }
 
-fn take(model: &mut ScreenModel, source: ImageSource, instead: String) -> Option<ScreenEffect> {
+fn take(model: &mut ScreenModel, source: ImageSource, fallback: String) -> Option<ScreenEffect> {
     let id = model.requests.issue();
-    model.composer.insert_chip(ChipContent::Reading { id, fallback: instead })?;
+    model.composer.insert_chip(ChipContent::Reading { id, fallback })?;
     Some(ScreenEffect::LoadImage { id, source })
 }
 
-/// A word as a shell would read it, and as it was written.
+/// A word as it was pasted, and the value that a shell would read.
 struct PastedWord {
     text: String,
     value: String,
 }
 
-/// The words of a text: quotes and backslashes hold spaces, as in a shell. `None` where a quote
-/// is left open.
+/// The words of a text. As in a shell, quotes and backslashes keep spaces within a word. `None` if
+/// a quote is left open.
 fn words(text: &str) -> Option<Vec<PastedWord>> {
     let mut words: Vec<PastedWord> = Vec::new();
     let mut open: Option<PastedWord> = None;
@@ -166,7 +165,8 @@ fn file(word: PastedWord, cwd: &Path, home: Option<&Path>) -> Option<DroppedFile
     ENDINGS.contains(&ending.as_str()).then_some(DroppedFile { text: word.text, path })
 }
 
-/// The path in an address: `%20` and the like put back. `None` where it is another machine's.
+/// The path of a `file://` address, with escapes such as `%20` decoded. `None` if it names another
+/// machine.
 fn decoded(text: &str) -> Option<String> {
     if !text.starts_with('/') {
         return None;
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_text() {
+    fn other_text_stays_text() {
         for text in [
             "",
             "look at /tmp/a.png",

@@ -1,8 +1,8 @@
-//! From a place that was found in all sessions to that place in the transcript.
+//! Jumps from a hit of the search over all sessions to its place in the transcript.
 //!
-//! The session is opened where it is not; the newest part of a long one is there first, so the
-//! place may have to be waited for. What is gone to is marked as a match of a search of the
-//! transcript, with its keys: the next one, and back to the list.
+//! A jump opens the session if it is not open. The newest part of a long session is loaded first,
+//! so the jump may have to wait for the older part. The place is then shown like a match of a
+//! transcript search, with the same keys for the next match and for going back to the list.
 
 use crate::agent::AgentCommand;
 use crate::domain::{CallId, EntryId, NoticeLevel, SessionId};
@@ -15,65 +15,65 @@ use super::model::ScreenModel;
 use super::search;
 use super::transcript::BlockId;
 
-/// A place to be gone to.
+/// A place to go to once it is loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingJump {
     session: SessionId,
     entry: EntryId,
     call: Option<CallId>,
-    /// What was looked for.
+    /// The text that was searched for.
     text: String,
 }
 
-/// Whether the older part of the session may still come.
+/// Whether the older part of the session may still arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackfillState {
-    /// It may.
     Pending,
-    /// All is there.
+    /// The whole session is loaded.
     Complete,
 }
 
 impl PendingJump {
-    /// A place in a session, and the text that was found there.
-    pub fn new(session: SessionId, place: &SessionSearchHit, text: String) -> Self {
-        Self { session, entry: place.entry, call: place.call.clone(), text }
+    /// A jump to a hit in a session, and the text that was searched for.
+    pub fn new(session: SessionId, hit: &SessionSearchHit, text: String) -> Self {
+        Self { session, entry: hit.entry, call: hit.call.clone(), text }
     }
 
-    /// Whether the place is in a block: of its line, or of the call that its line answers.
+    /// Whether the hit is in a block: one of its log entry, or of the tool call whose result it is.
     fn is_in(&self, block: &TranscriptBlock) -> bool {
         block.entry == Some(self.entry)
             || matches!((&block.body, &self.call), (BlockBody::Tool(tool), Some(call)) if tool.call == *call)
     }
 }
 
-/// Goes to a place, and opens its session first.
-pub fn go(model: &mut ScreenModel, goal: PendingJump) -> Vec<ScreenEffect> {
-    let session = goal.session;
+/// Goes to a place; opens its session first if another one is open.
+pub fn go(model: &mut ScreenModel, jump: PendingJump) -> Vec<ScreenEffect> {
+    let session = jump.session;
     if model.status.session == Some(session) {
-        model.pending_jump = Some(goal);
+        model.pending_jump = Some(jump);
         arrive(model, BackfillState::Complete);
         return Vec::new();
     }
     let effects = commands::when_idle(model, AgentCommand::Resume { session });
-    model.pending_jump = Some(goal).filter(|_| !effects.is_empty());
+    model.pending_jump = Some(jump).filter(|_| !effects.is_empty());
     effects
 }
 
-/// Goes to the place that is wanted, if what is there of its session has it by now.
-pub fn arrive(model: &mut ScreenModel, part: BackfillState) {
-    let Some(goal) = &model.pending_jump else { return };
-    if model.status.session != Some(goal.session) {
+/// Finishes the pending jump if its place is loaded by now; warns if it is not in the whole
+/// session.
+pub fn arrive(model: &mut ScreenModel, backfill: BackfillState) {
+    let Some(jump) = &model.pending_jump else { return };
+    if model.status.session != Some(jump.session) {
         model.pending_jump = None;
         return;
     }
-    let blocks = model.transcript.blocks().iter().filter(|block| goal.is_in(block));
+    let blocks = model.transcript.blocks().iter().filter(|block| jump.is_in(block));
     let blocks: Vec<BlockId> = blocks.map(|block| block.id).collect();
-    if blocks.is_empty() && part == BackfillState::Pending {
+    if blocks.is_empty() && backfill == BackfillState::Pending {
         return;
     }
-    if let Some(goal) = model.pending_jump.take()
-        && !search::open_at_match(model, &blocks, &goal.text)
+    if let Some(jump) = model.pending_jump.take()
+        && !search::open_at_match(model, &blocks, &jump.text)
     {
         model.toast(NoticeLevel::Info, "That place is no longer part of what is shown.");
     }

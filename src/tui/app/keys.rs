@@ -1,7 +1,8 @@
-//! What a key does: the topmost overlay gets it, else the part of the chat that has the focus.
+//! What a key does: the topmost overlay gets it, otherwise the part of the chat with the focus.
 //!
-//! Sequences are followed here: a key that begins one waits for the next, and one that does not go
-//! on with it ends it and does nothing else, but for the keys that work everywhere.
+//! Key sequences are followed here. A key that starts a sequence waits for the next key. A key that
+//! does not continue the sequence ends it and does nothing else, except for the keys that work
+//! everywhere.
 
 use std::sync::Arc;
 
@@ -42,7 +43,7 @@ use super::transcript::BlockId;
 use super::turn::{RunningTurnPhase, TurnActivity};
 use super::vi;
 
-/// A key.
+/// Handles a key event. Starts, continues or ends a key sequence.
 pub fn key(model: &mut ScreenModel, key: KeyEvent) -> Vec<ScreenEffect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
@@ -64,13 +65,13 @@ pub fn key(model: &mut ScreenModel, key: KeyEvent) -> Vec<ScreenEffect> {
     effects
 }
 
-/// Does what the key of an action would do, had it one.
+/// Does an action as if its key had been pressed, whether or not it has one.
 pub fn perform(model: &mut ScreenModel, action: KeyActionId) -> Vec<ScreenEffect> {
     let keys = Arc::clone(&model.settings.keys);
     pressed(model, &KeyPress::action(&keys, action))
 }
 
-/// The contexts that a key is asked for where the focus is now, in the order they are asked.
+/// The contexts that a key is looked up in for the current focus, in order.
 pub fn contexts(model: &ScreenModel) -> &'static [KeyContext] {
     match model.overlays.last() {
         Some(Overlay::Approval(approval)) => match approval.stage {
@@ -120,7 +121,7 @@ pub fn contexts(model: &ScreenModel) -> &'static [KeyContext] {
     }
 }
 
-/// Text in one piece, for whatever is being typed.
+/// Inserts text in one piece into whatever is being typed.
 pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     let searches = search::is_typed(model);
     match model.overlays.last_mut() {
@@ -156,7 +157,7 @@ pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     Vec::new()
 }
 
-/// Does what a key of the chat does.
+/// Does an action of the chat.
 pub fn chat_action(model: &mut ScreenModel, key: ChatKey) -> Vec<ScreenEffect> {
     match key {
         ChatKey::Help => {
@@ -180,13 +181,13 @@ pub fn chat_action(model: &mut ScreenModel, key: ChatKey) -> Vec<ScreenEffect> {
     Vec::new()
 }
 
-/// Folds or unfolds a pane; the rows above it stay where they are.
+/// Folds or unfolds a pane; the rows above it keep their place.
 pub fn toggle(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     hold(model);
     folds::toggle(model, block)
 }
 
-/// Moves through the transcript.
+/// Scrolls the transcript.
 pub fn scroll(model: &mut ScreenModel, how: ScrollAction) {
     let page = i32::from(model.geometry.transcript.height).max(2) - 1;
     let lines = model.transcript.lines();
@@ -217,7 +218,7 @@ fn pressed(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     }
 }
 
-/// The last of these keys does not go on with the sequence.
+/// Handles a key that does not continue a started sequence; `chords` includes it.
 fn on_broken_sequence(
     model: &mut ScreenModel,
     key: KeyEvent,
@@ -260,12 +261,12 @@ fn always_key(model: &mut ScreenModel, key: AlwaysKey) -> Vec<ScreenEffect> {
     }
 }
 
-/// What ctrl+c does where there are no keys.
+/// What ctrl+c does in a front end without keys.
 pub fn cancel_all(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     always_key(model, AlwaysKey::Cancel)
 }
 
-/// Clears the input, then stops the turn, then asks once, then leaves.
+/// Clears the input, else stops the turn, else asks once, then leaves.
 fn cancel(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     if !model.composer.is_empty() {
         let text = model.composer.take();
@@ -303,14 +304,14 @@ fn stop_turn(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     vec![ScreenEffect::CancelTurn]
 }
 
-/// A key for the topmost overlay. `None` where it goes to the chat.
+/// Handles a key for the topmost overlay; `None` if the key goes to the chat.
 fn overlay_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<ScreenEffect>> {
     let extent = model.geometry.dialog.unwrap_or_default();
-    let places = Arc::clone(&model.geometry.changes);
+    let hunk_rows = Arc::clone(&model.geometry.changes);
     let page = model.geometry.list.map_or(1, |list| usize::from(list.height));
-    // A dialog that does not take keys yet leaves them to what is below it.
+    // A dialog that does not take keys yet leaves them to what is under it.
     let below = match model.overlays.last_mut()? {
-        // What is typed into one of its fields is no answer.
+        // Text typed into a field of the dialog is no answer.
         Overlay::Approval(approval)
             if approval.stage == ApprovalStage::Choosing
                 && !approval.guard.is_armed()
@@ -332,8 +333,8 @@ fn overlay_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<Screen
         Some(EarlyKey::Discard) => return Some(Vec::new()),
     };
     let at = model.overlays.len().checked_sub(depth)?;
-    let step = match model.overlays.get_mut(at)? {
-        Overlay::Approval(approval) => approval.key(key, extent, &places),
+    let outcome = match model.overlays.get_mut(at)? {
+        Overlay::Approval(approval) => approval.key(key, extent, &hunk_rows),
         Overlay::Picker(picker) => picker.key(key, page),
         Overlay::Reading(reading) => reading.key(key, extent),
         Overlay::Pager(_) => return Some(pager::key(model, at, key)),
@@ -341,17 +342,17 @@ fn overlay_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<Screen
         Overlay::Rules(_) => return Some(rules::key(model, at, key)),
         Overlay::Rewind(dialog) => dialog.key(key, extent),
     };
-    Some(take(model, at, step))
+    Some(take(model, at, outcome))
 }
 
-/// Escape is a "no" that nobody types by accident.
+/// Whether the key is Escape: a "no" that needs no guard, since nobody types it by accident.
 fn is_no(key: &KeyPress<'_>) -> bool {
     key.event().is_some_and(|key| key.code == KeyCode::Esc)
 }
 
-/// Does what an overlay's step asks for.
-pub fn take(model: &mut ScreenModel, at: usize, step: OverlayOutcome) -> Vec<ScreenEffect> {
-    match step {
+/// Does what an overlay's key handler asks for; `at` is the overlay's index.
+pub fn take(model: &mut ScreenModel, at: usize, outcome: OverlayOutcome) -> Vec<ScreenEffect> {
+    match outcome {
         OverlayOutcome::Stay => Vec::new(),
         OverlayOutcome::Close => {
             model.overlays.remove(at);
@@ -373,7 +374,7 @@ pub fn take(model: &mut ScreenModel, at: usize, step: OverlayOutcome) -> Vec<Scr
     }
 }
 
-/// Marks a model in the list that is open at `at`, or takes its mark off.
+/// Marks a model as a favourite in the list at overlay `at`, or removes the mark.
 fn mark(model: &mut ScreenModel, at: usize, name: ModelName) -> Vec<ScreenEffect> {
     for row in model.models.iter_mut().filter(|row| row.name == name) {
         row.mark = match row.mark {
@@ -457,7 +458,7 @@ fn input_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     }
 }
 
-/// The message that waits, else the text sent before.
+/// Brings back the last queued message, or else an older text of the history.
 fn older(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     if model.composer.is_empty() && !model.queue.items().is_empty() {
         return commands::take_back(model);
@@ -545,7 +546,7 @@ fn pane_key(model: &mut ScreenModel, block: BlockId, key: PaneKey) -> Vec<Screen
     Vec::new()
 }
 
-/// To the lowest block on screen, or back to the input.
+/// Moves the focus to the lowest pane on screen, or back to the input.
 fn swap_focus(model: &mut ScreenModel) {
     model.focus = match model.focus {
         KeyboardFocus::Pane(_) | KeyboardFocus::Caret(_) | KeyboardFocus::Sidebar => {
@@ -574,7 +575,7 @@ fn step_pane(model: &mut ScreenModel, from: BlockId, by: isize) {
     }
 }
 
-/// Keeps the top row where it is while something below it changes its height.
+/// Keeps the top row in place while something below it changes its height.
 pub fn hold(model: &mut ScreenModel) {
     let top = model.geometry.top;
     if top != ScrollAnchor::Tail {

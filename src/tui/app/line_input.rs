@@ -1,7 +1,7 @@
-//! What a whole line means, from a front end without keys: an answer to what is asked, a row of
-//! the list that is open, or something to say.
+//! Handles whole lines of input, for the front end without keys (`tui::linear`). A line answers the
+//! open question, names a row of the open list, or is a message or command.
 //!
-//! What a line does is what the keys of the full screen do; only the way in is another.
+//! A line has the same effects as the keys of the full screen: only the entry point differs.
 
 use crate::domain::NoticeLevel;
 
@@ -16,24 +16,24 @@ use super::queue::Delivery;
 use super::rewind;
 use super::sidebar::{self, SidebarVisibility};
 
-/// What a line will be taken for.
+/// How the next line will be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExpectedLine {
     /// A message or a command.
     Message,
     /// An answer to a permission question.
     Answer,
-    /// The command to run instead.
+    /// The shell command to run in place of the one that the model proposed.
     Command,
-    /// What the model should do instead.
+    /// Text that tells the model what to do instead.
     Instruction,
     /// A row of a list, by its number or name.
     Row,
-    /// A list that is not there yet.
+    /// Nothing: what is open has not been loaded yet.
     Nothing,
 }
 
-/// What the next line will be taken for.
+/// How the next line will be understood, by what is open.
 pub fn expected_line(model: &ScreenModel) -> ExpectedLine {
     match model.overlays.last() {
         Some(Overlay::Approval(approval)) => approval.expected_line(),
@@ -60,10 +60,11 @@ pub fn expected_line(model: &ScreenModel) -> ExpectedLine {
     }
 }
 
-/// A line.
+/// Handles one line of input. A line that does not fit the open question or list shows a warning
+/// and changes nothing.
 pub fn line(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     model.leaving = None;
-    // What is read is read once it was read out.
+    // A page to read is finished once it has been printed.
     model.overlays.retain(|overlay| match overlay {
         Overlay::Reading(reading) => matches!(reading.page, ReadingPage::HookTrust(_)),
         Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => false,
@@ -74,12 +75,12 @@ pub fn line(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
         if has_session_list(model) {
             return open_session(model, text);
         }
-        // A list of sessions that could not be had is done with, too.
+        // This also closes a list of sessions that could not be loaded.
         let mut effects = sidebar::leave(model);
         effects.extend(say(model, text));
         return effects;
     };
-    let heard = match &mut model.overlays[at] {
+    let outcome = match &mut model.overlays[at] {
         overlay if !overlay.takes_answers() => Err(LineAnswerError::TooSoon),
         Overlay::Approval(approval) => approval.line(text),
         Overlay::Picker(picker) => row(picker, text).ok_or(LineAnswerError::NoRow),
@@ -92,16 +93,16 @@ pub fn line(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
         },
         Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => Ok(OverlayOutcome::Close),
     };
-    match heard {
+    match outcome {
         Ok(step) => keys::take(model, at, step),
-        Err(misheard) => {
-            model.toast(NoticeLevel::Warning, misheard.to_string());
+        Err(error) => {
+            model.toast(NoticeLevel::Warning, error.to_string());
             Vec::new()
         }
     }
 }
 
-/// ctrl+c: stops what runs, else leaves at the second time.
+/// Handles ctrl+c: stops what runs; when nothing runs, the second ctrl+c leaves.
 pub fn interrupt(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     keys::cancel_all(model)
 }
@@ -109,18 +110,18 @@ pub fn interrupt(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 fn say(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     model.composer.load(text);
     let effects = commands::submit(model, Delivery::Queue);
-    // What could not be sent is not left lying: the next line is typed anew.
+    // A text that could not be sent is dropped: the next line starts with an empty input.
     model.composer.load("");
     effects
 }
 
-/// Whether the list of sessions is on its way.
+/// Whether the list of sessions is still loading.
 fn is_listing(model: &ScreenModel) -> bool {
     let sidebar = &model.sidebar;
     model.focus == KeyboardFocus::Sidebar && sidebar.tree.is_none() && sidebar.note.is_none()
 }
 
-/// Whether the list of sessions is there to choose from.
+/// Whether the list of sessions is loaded and shown.
 fn has_session_list(model: &ScreenModel) -> bool {
     model.focus == KeyboardFocus::Sidebar
         && model.sidebar.visibility == SidebarVisibility::Shown
@@ -144,7 +145,8 @@ fn open_session(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     }
 }
 
-/// The row that a line names. An empty one closes the list.
+/// Chooses the row that a line names, by number from 1 or by label. An empty line closes the list;
+/// `None` if there is no such row.
 fn row(picker: &mut Picker, text: &str) -> Option<OverlayOutcome> {
     let text = text.trim();
     if text.is_empty() {

@@ -1,6 +1,6 @@
-//! The screen's state and how it changes. Pure: no clock, no I/O, no task. Time arrives as
-//! [`ScreenMsg::Tick`], what is to happen leaves as [`ScreenEffect`]s, and one component a file has its
-//! state and its update in one place; [`update`] only routes between them.
+//! The screen's state and how it changes. Pure: no clock, no I/O, no tasks. Time arrives as
+//! [`ScreenMsg::Tick`], and requests to the outside leave as [`ScreenEffect`]s. Each component has
+//! its state and its update in one file; [`update`] only routes between them.
 
 pub mod approval;
 pub mod attention;

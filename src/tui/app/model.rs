@@ -1,4 +1,4 @@
-//! All the state of the screen: one component each, and what they share.
+//! All the state of the screen: one field for each component, and the state that components share.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -36,94 +36,87 @@ use super::transcript::{BlockId, Transcript};
 use super::turn::TurnActivity;
 use super::wheel::{WheelRemainder, WheelSettings};
 
-/// The state of the screen.
+/// The state of the screen. `update` changes it; the view only reads it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScreenModel {
-    /// How long slug runs, as of the last message.
+    /// Time since slug started, as of the last message.
     pub now: Duration,
-    /// What does not change.
     pub settings: ScreenSettings,
-    /// How it looks.
     pub theme: ThemeState,
-    /// What the first line tells.
+    /// Facts for the first line of the screen.
     pub status: ScreenStatus,
-    /// What was said and done.
     pub transcript: Transcript,
-    /// Where in it the view stands.
+    /// The scroll position of the transcript.
     pub scroll: TranscriptScroll,
-    /// What is selected in it.
+    /// The selected text of the transcript.
     pub selection: Option<TranscriptSelection>,
-    /// What is looked for in it.
+    /// The search in the transcript, while it is open.
     pub search: Option<Box<TranscriptSearch>>,
-    /// The mouse button.
+    /// Counts clicks, to tell double and triple clicks.
     pub clicks: ClickCounter,
-    /// What the held button moves.
+    /// What the held mouse button drags.
     pub drag: Option<MouseDrag>,
-    /// The pane whose head the button went down on.
+    /// The pane whose head the mouse button went down on; a click there folds it.
     pub pressed: Option<BlockId>,
-    /// The cell at which the selection ends once the next frame has shown what is there.
+    /// The screen cell (column, row) at which a selection ends. It is resolved after the next
+    /// frame, when the rows under it are known.
     pub pending_drag_end: Option<(u16, u16)>,
-    /// What changed after the last frame was drawn, and needs another one.
+    /// Whether something changed after the last frame, so that another one is needed.
     pub needs_redraw: bool,
-    /// How far the wheel has turned.
+    /// Wheel movement that has not yet made a whole row.
     pub wheel_remainder: WheelRemainder,
-    /// The message or error that was gone to last.
+    /// The target of the last jump to a message or error.
     pub visited: Option<BlockId>,
-    /// What is being typed.
     pub composer: ChatComposer,
-    /// The list under the caret.
+    /// The completion list at the caret.
     pub completion: Option<CompletionList>,
-    /// Where a list begins that was closed by hand, so that it stays closed.
+    /// Byte offset of the typed word whose completion list the user closed, so that it stays
+    /// closed.
     pub dismissed: Option<usize>,
-    /// What the keys go to.
     pub focus: KeyboardFocus,
-    /// The keys of a sequence that was begun.
+    /// The keys so far of an unfinished key sequence.
     pub pending: Option<PendingKeys>,
-    /// What was typed while a turn runs.
+    /// Messages typed while a turn runs.
     pub queue: MessageQueue,
-    /// What runs.
     pub turn: TurnActivity,
-    /// The list of sessions.
     pub sidebar: Sidebar,
-    /// A place in a session that is gone to once it is there.
+    /// A jump to a place in a session that is not loaded yet.
     pub pending_jump: Option<PendingJump>,
-    /// Which files the session changed.
+    /// The files that the session changed.
     pub changes: SessionChanges,
-    /// The calls that were refused in the session.
+    /// The tool calls that were denied in this session.
     pub denied_calls: Vec<DeniedCall>,
-    /// The plan.
+    /// The model's plan.
     pub todos: Vec<TodoItem>,
-    /// What lies over the chat, the topmost last.
+    /// Overlays over the chat, the topmost last.
     pub overlays: Vec<Overlay>,
-    /// Permission questions behind the one on screen.
+    /// Permission questions that wait behind the one on screen.
     pub questions: VecDeque<ApprovalRequest>,
-    /// A short word in the last line.
+    /// A short notice in the last line.
     pub toast: Option<Toast>,
-    /// Until when another ctrl+c leaves.
+    /// Until then another ctrl+c leaves.
     pub leaving: Option<Duration>,
-    /// Until when another Escape lists the messages to go back before.
+    /// Until then another Escape opens the list of messages to rewind to.
     pub rewinding: Option<Duration>,
-    /// The screen as it was drawn last.
+    /// The layout of the last frame.
     pub geometry: ScreenGeometry,
-    /// The workspace's files, for `@`.
+    /// The workspace's files and folders, for `@`.
     pub files: Arc<Vec<String>>,
-    /// The folder that is typed in and what is in it.
+    /// The folder in the path that is being typed, and the names in it.
     pub folder: Option<(String, Vec<String>)>,
-    /// The file whose lines are named, and how many it has.
+    /// A file whose line range was being typed, and its number of lines; `None` if that is unknown.
     pub line_count: Option<(String, Option<u64>)>,
     /// Past sessions, for `@session:`.
     pub sessions: Option<SessionList>,
-    /// The input's revision in which a file was put in, with a space behind it.
+    /// The input's revision after a completion inserted a file and a space.
     pub mentioned: Option<u64>,
     /// The server's models, for `/model`.
     pub models: Vec<ModelRow>,
-    /// Requests that are under way.
+    /// Requests without an answer yet.
     pub requests: PendingRequests,
-    /// What is known of the person's attention.
     pub attention: UserAttention,
-    /// What the person's own command says.
+    /// Output of the user's status command.
     pub status_line: StatusLine,
-    /// Pictures of the images in the transcript.
     pub pictures: PictureCache,
 }
 
@@ -132,109 +125,102 @@ pub struct ScreenModel {
 pub struct ScreenSettings {
     /// The working folder.
     pub cwd: PathBuf,
-    /// The person's home, shown as `~`.
+    /// The user's home folder, shown as `~`.
     pub home: Option<PathBuf>,
-    /// Whether things may move.
     pub motion: MotionPreference,
-    /// How far the wheel goes.
     pub wheel: WheelSettings,
-    /// What the keys do.
     pub keys: Arc<Keymap>,
-    /// How long a turn has to take for its end to be told.
+    /// The end of a turn that took at least this long makes a notification.
     pub notify_after: Duration,
-    /// What the first line shows.
+    /// The items of the first line.
     pub status_items: StatusItems,
-    /// Whether the person has a command for it.
+    /// Whether the user configured a command for the first line.
     pub status_command: StatusCommandState,
-    /// How texts are typed.
     pub typing: EditingMode,
-    /// Seconds by which the person's clock is ahead of UTC.
+    /// Seconds by which the user's local time is ahead of UTC.
     pub clock: i32,
-    /// What pictures are painted on, and the number of the first; `None` where there are none.
+    /// How pictures are drawn, and the id of the first one; `None` if the terminal shows no
+    /// pictures.
     pub canvas: Option<(GraphicsCanvas, u32)>,
-    /// The sandbox that is in force.
+    /// The active sandbox.
     pub boundary: Option<SandboxSummary>,
 }
 
-/// Whether there is a command whose output the first line shows.
+/// Whether the user configured a command whose output the first line shows.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum StatusCommandState {
-    /// There is none.
     #[default]
     None,
-    /// There is one, and it has not run yet or has run well.
     Given,
 }
 
-/// Whether things may move.
+/// Whether the screen may animate.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum MotionPreference {
-    /// A little.
+    /// The normal, small animations.
     #[default]
     Full,
-    /// Not at all, but for what counts seconds.
+    /// No animation; counters of seconds change every [`REDUCED_MOTION_SECONDS`].
     Reduced,
 }
 
-/// What the keys go to.
+/// The part of the screen that gets the keys, below any overlay.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum KeyboardFocus {
-    /// The input.
     #[default]
     Input,
     /// A block of the transcript.
     Pane(BlockId),
-    /// The text of the transcript, to select from.
+    /// The caret in the transcript, to select text.
     Caret(TranscriptCaret),
     /// The list of sessions.
     Sidebar,
 }
 
-/// A short word in the last line.
+/// A short notice in the last line, shown for `TOAST_TIME`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toast {
-    /// What it says.
     pub text: String,
-    /// How bad it is.
     pub level: NoticeLevel,
-    /// When it goes.
+    /// When it disappears.
     pub until: Duration,
 }
 
-/// Requests that are under way: only their answers are taken.
+/// The last request of each kind that has no answer yet. Answers to other requests are dropped as
+/// stale.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PendingRequests {
     last: RequestId,
-    /// For `@`.
+    /// Index of the workspace's files, for `@`.
     pub files: Option<RequestId>,
-    /// For what is typed behind it.
+    /// Ranking of the paths for the text behind `@`.
     pub rank: Option<RequestId>,
-    /// For more of the history.
+    /// More of the input history.
     pub history: Option<RequestId>,
-    /// For the lines of a file.
+    /// The number of lines of a file.
     pub lines: Option<RequestId>,
-    /// For a folder that is typed in.
+    /// The content of the folder that is being typed.
     pub folder: Option<RequestId>,
-    /// For `@session:` and `/sessions`.
+    /// The list of sessions, for `@session:` and `/sessions`.
     pub sessions: Option<RequestId>,
-    /// For the first line.
+    /// The state of git, for the first line.
     pub git: Option<RequestId>,
-    /// For `/model`.
+    /// The list of models, for `/model`.
     pub models: Option<RequestId>,
-    /// For how the open session's panes are folded.
+    /// The saved folds of the open session's panes.
     pub folds: Option<RequestId>,
-    /// For the older part of a long session.
+    /// The older part of a long session.
     pub backfill: Option<RequestId>,
-    /// For `/theme`, and what is to be done then.
+    /// The themes, for `/theme`, and what to do with them.
     pub themes: Option<(RequestId, theme_state::ThemeReadPurpose)>,
 }
 
-/// Seconds between two changes of what counts seconds, where nothing is to move.
+/// Seconds between two changes of a counter of seconds under [`MotionPreference::Reduced`].
 pub const REDUCED_MOTION_SECONDS: u64 = 5;
 const TOAST_TIME: Duration = Duration::from_secs(4);
 
 impl PendingRequests {
-    /// A new request's name.
+    /// A new id, unique while slug runs.
     pub fn issue(&mut self) -> RequestId {
         self.last = RequestId(self.last.0 + 1);
         self.last
@@ -242,7 +228,7 @@ impl PendingRequests {
 }
 
 impl ScreenModel {
-    /// A screen of this size with nothing on it yet.
+    /// An empty screen of this size (columns, rows).
     pub fn new(
         settings: ScreenSettings,
         status: ScreenStatus,
@@ -297,7 +283,8 @@ impl ScreenModel {
         }
     }
 
-    /// What counts seconds counts from here: where nothing is to move, in steps.
+    /// The time that counters of seconds use: [`Self::now`], in steps of [`REDUCED_MOTION_SECONDS`]
+    /// under [`MotionPreference::Reduced`].
     pub fn shown_now(&self) -> Duration {
         match self.settings.motion {
             MotionPreference::Full => self.now,
@@ -307,7 +294,7 @@ impl ScreenModel {
         }
     }
 
-    /// The question that is on screen.
+    /// The permission question on screen; more may wait in [`Self::questions`].
     pub fn question(&self) -> Option<&ApprovalRequest> {
         self.overlays.iter().find_map(|overlay| match overlay {
             Overlay::Approval(approval) => Some(&approval.request),
@@ -320,12 +307,12 @@ impl ScreenModel {
         })
     }
 
-    /// Whether slug waits for an answer.
+    /// Whether slug waits for an answer to a permission question.
     pub fn has_question(&self) -> bool {
         self.question().is_some()
     }
 
-    /// How the cursor looks.
+    /// The shape of the terminal's cursor.
     pub fn caret_shape(&self) -> CaretShape {
         match self.focus {
             KeyboardFocus::Input if self.overlays.is_empty() => self.composer.caret_shape(),
@@ -336,7 +323,7 @@ impl ScreenModel {
         }
     }
 
-    /// Says a short word in the last line.
+    /// Shows a short notice in the last line, in place of the one before.
     pub fn toast(&mut self, level: NoticeLevel, text: impl Into<String>) {
         self.toast = Some(Toast { text: text.into(), level, until: self.now + TOAST_TIME });
     }

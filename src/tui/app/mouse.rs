@@ -1,8 +1,8 @@
-//! What the mouse does: the wheel scrolls what is under it, a click folds, puts the caret or goes
-//! somewhere, a drag selects or moves the scroll bar.
+//! What the mouse does: the wheel scrolls what is under it; a click folds a pane, sets the caret or
+//! jumps; a drag selects text or moves the scroll bar.
 //!
-//! While a selection is dragged past the edge the view goes on by itself, as long as the button
-//! is held; that is the one time at which the mouse needs a timer.
+//! While a selection is dragged past the edge, the view scrolls by itself as long as the button is
+//! held. This is the only time at which the mouse needs a timer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,31 +26,29 @@ use super::select::{SelectionUnit, TranscriptRange, TranscriptSelection, range_a
 use super::sidebar;
 use super::softwrap;
 
-/// Between two steps of a view that goes on by itself.
+/// Time between two steps while the view scrolls by itself.
 const STEP: Duration = Duration::from_millis(50);
-/// Rows of such a step at most, however far beyond the edge the mouse is.
+/// Most rows in one such step, however far beyond the edge the mouse is.
 const FASTEST: u16 = 6;
 
-/// What the held button moves.
+/// What the held mouse button drags.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MouseDrag {
     /// The end of the selection.
     Selection {
-        /// Where the mouse is.
         column: u16,
-        /// Where the mouse is.
         row: u16,
-        /// When the view goes on, if the mouse is past its edge.
+        /// When the view scrolls next; `None` unless the mouse is past its edge.
         next: Option<Duration>,
     },
     /// The thumb of the scroll bar.
     Bar {
-        /// Rows from the thumb's top to where it is held.
+        /// Rows from the thumb's top to the mouse.
         grip: u16,
     },
 }
 
-/// A mouse event.
+/// Handles a mouse event. One over the sidebar is for the sidebar, unless a drag is under way.
 pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
     let turned = match event.kind {
         MouseEventKind::ScrollUp => Some(model.wheel_remainder.by(-1, model.settings.wheel)),
@@ -78,7 +76,7 @@ pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
     Vec::new()
 }
 
-/// When the view goes on by itself.
+/// When the view next scrolls by itself; `None` if it does not.
 pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
     match model.drag {
         Some(MouseDrag::Selection { next, .. }) => next,
@@ -86,7 +84,7 @@ pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
     }
 }
 
-/// Time has passed: the view goes on while the mouse is held past its edge.
+/// Scrolls the view while the mouse is held past its edge.
 pub fn tick(model: &mut ScreenModel) {
     let Some(MouseDrag::Selection { column, row, next: Some(next) }) = model.drag else { return };
     if next > model.now {
@@ -102,7 +100,8 @@ pub fn tick(model: &mut ScreenModel) {
     model.drag = Some(MouseDrag::Selection { column, row, next: Some(model.now + STEP) });
 }
 
-/// The rows have changed under a mouse that is held: the selection ends where it points now.
+/// After a frame: the rows under the held mouse may be other ones, so the selection is extended to
+/// what is under the mouse now.
 pub fn drawn(model: &mut ScreenModel) {
     if let Some((column, row)) = model.pending_drag_end.take() {
         extend(model, column, row);
@@ -126,7 +125,7 @@ fn wheel(model: &mut ScreenModel, rows: i32) {
         Some(Overlay::Rewind(dialog)) => dialog.scroll = scroll(dialog.scroll),
         None => {
             model.scroll.by(rows, model.transcript.lines());
-            // Text that is being selected goes on under the mouse.
+            // A selection in progress is extended to the row now under the mouse.
             if let Some(MouseDrag::Selection { column, row, .. }) = model.drag {
                 model.pending_drag_end = Some((column, row));
             }
@@ -177,8 +176,8 @@ fn down(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
     Vec::new()
 }
 
-/// A click on an answer of the permission dialog, or on the box of a change. It is held up as keys
-/// are: the hand may have been on its way to something else.
+/// Handles a click on an answer of the permission dialog, or on the box of a change. The guard
+/// delays clicks as it delays keys: the user may have aimed at something else.
 fn answer(model: &mut ScreenModel, column: u16, row: u16) -> Vec<ScreenEffect> {
     let geometry = &model.geometry;
     let is_under = |area: &CellRect| area.inside(column, row).is_some();
@@ -206,7 +205,8 @@ fn answer(model: &mut ScreenModel, column: u16, row: u16) -> Vec<ScreenEffect> {
     keys::take(model, model.overlays.len().saturating_sub(1), step)
 }
 
-/// Takes hold of the scroll bar's thumb; elsewhere on the bar the thumb goes there first.
+/// Grabs the scroll bar's thumb; on another part of the bar, moves the thumb there first. Returns
+/// false if the cell is not on the bar.
 fn grab_bar(model: &mut ScreenModel, column: u16, row: u16) -> bool {
     let Some(bar) = model.geometry.bar else { return false };
     let Some((_, row)) = bar.area.inside(column, row) else { return false };
@@ -222,7 +222,7 @@ fn grab_bar(model: &mut ScreenModel, column: u16, row: u16) -> bool {
     true
 }
 
-/// Begins a selection, or goes on with it where shift is held.
+/// Begins a selection, or extends the present one if shift is held.
 fn begin(model: &mut ScreenModel, event: MouseEvent) {
     let (column, row) = (event.column, event.row);
     let extends = event.modifiers.contains(KeyModifiers::SHIFT) && model.selection.is_some();
@@ -238,7 +238,7 @@ fn begin(model: &mut ScreenModel, event: MouseEvent) {
             }
         };
         let (id, kind) = (row_at.block, row_at.kind);
-        // A long message has no head: its first row stands for one.
+        // A long user message has no head row: its first row takes that part.
         let first = kind == TranscriptRowKind::Body
             && row_at.source == 0
             && model.transcript.get(id).is_some_and(|it| matches!(it.body, BlockBody::User(_)));
@@ -300,7 +300,7 @@ fn up(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     Vec::new()
 }
 
-/// Ends the selection at a cell, or at the nearest one of the transcript.
+/// Extends the selection to a cell, or to the nearest cell of the transcript.
 fn extend(model: &mut ScreenModel, column: u16, row: u16) {
     let Some(TranscriptSelection { unit, .. }) = model.selection else { return };
     let Some((row, x)) = nearest_row(&model.geometry, column, row) else { return };
@@ -324,7 +324,8 @@ fn nearest_row(geometry: &ScreenGeometry, column: u16, row: u16) -> Option<(&Vis
     Some((geometry.rows.get(row)?, column))
 }
 
-/// How far a row is past the edge of the transcript, as rows to go; negative is up.
+/// How many rows to scroll because the mouse is past the edge of the transcript; negative is up, 0
+/// is inside.
 fn past_edge(geometry: &ScreenGeometry, row: u16) -> i32 {
     let area = geometry.transcript;
     let bottom = area.y + area.height;
@@ -337,7 +338,7 @@ fn past_edge(geometry: &ScreenGeometry, row: u16) -> i32 {
     }
 }
 
-/// Whether the transcript cannot be scrolled on; negative is up.
+/// Whether the transcript cannot be scrolled further in a direction; negative is up.
 pub fn is_at_end(model: &ScreenModel, direction: i32) -> bool {
     let first = model.transcript.blocks().first().map(|block| block.id);
     match model.geometry.top {

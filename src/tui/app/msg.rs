@@ -23,223 +23,195 @@ use super::sessions::SessionStoreResponse;
 use super::status::GitSummary;
 use super::store_queries::StoreQueryResult;
 
-/// What the shell, or who acts for it, does with slug.
+/// Job control signals from the shell, or from a program that acts for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum JobControl {
-    /// It is asked to stop, as by ctrl+z (SIGTSTP).
+    /// slug is asked to stop, as by ctrl+z (SIGTSTP).
     StopRequested,
-    /// It goes on after a stop (SIGCONT), perhaps one that gave nothing back (SIGSTOP).
+    /// slug continues after a stop (SIGCONT). After SIGSTOP, which cannot be caught, the terminal
+    /// was not restored before the stop.
     Continued,
 }
 
-/// Something that happened.
+/// Something that happened, for `update`.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScreenMsg {
-    /// It is this long since slug started. Comes before every other message.
+    /// Time since slug started. Comes before every other message.
     Tick(Duration),
-    /// A key.
     Key(KeyEvent),
     /// A whole line, from a front end without keys.
     Line(String),
-    /// ctrl+c, from there.
+    /// ctrl+c, from a front end without keys.
     Interrupt,
-    /// Text in one piece.
+    /// Pasted text.
     Paste(String),
-    /// The mouse.
     Mouse(MouseEvent),
-    /// The shell, or who acts for it, does something with slug.
     JobControl(JobControl),
-    /// The terminal says where the person looks.
+    /// The terminal reports that it gained or lost the focus.
     FocusChanged(TerminalFocus),
-    /// The screen has another size.
     Resized {
-        /// Columns.
+        /// In columns.
         width: u16,
-        /// Rows.
+        /// In rows.
         height: u16,
     },
-    /// A frame was made; this is what is where.
+    /// A frame was composed, with this layout.
     Drawn(Box<ScreenGeometry>),
-    /// The terminal has taken every frame that was made.
+    /// The terminal has accepted every frame so far, at this time since the start.
     Painted(Duration),
-    /// All there is to say has been printed, by a front end without frames.
+    /// A front end without frames has printed everything, at this time since the start.
     Printed(Duration),
-    /// Nothing that was typed waits to be read.
+    /// No typed input waits to be read, at this time since the start.
     InputIdle(Duration),
-    /// Somebody else had the terminal: what was on screen is gone, and what waits to be read was
-    /// not typed at slug.
+    /// Another program used the terminal: the screen has lost its content, and unread input was not
+    /// meant for slug.
     ScreenLost,
-    /// The agent says.
     Agent(Box<agent::AgentEvent>),
     /// Answer to `IndexFiles`.
     FilesIndexed {
-        /// Which request.
         id: RequestId,
-        /// Paths relative to the workspace, folders with a slash behind them, sorted by
+        /// Paths relative to the workspace, folders with a slash at the end, sorted by
         /// `paths::sort`.
         files: Arc<Vec<String>>,
     },
     /// Answer to `ReadHistory`.
     HistoryRead {
-        /// Which request.
         id: RequestId,
-        /// What it came to, or why not.
+        /// `Err` says why it failed.
         page: Result<HistoryPage, String>,
     },
     /// Answer to `RankPaths`.
     PathsRanked {
-        /// Which request.
         id: RequestId,
-        /// What was typed.
+        /// The text that the paths were ranked for.
         query: String,
-        /// The best ones, by their place.
+        /// Indices of the best paths, the best first.
         matches: Vec<usize>,
     },
     /// Answer to `CountLines`.
     LinesCounted {
-        /// Which request.
         id: RequestId,
-        /// The file as it was typed.
+        /// The file, as the user typed it.
         path: String,
-        /// How many lines it has; `None` where that cannot be said.
+        /// The number of lines; `None` if it is not known.
         lines: Option<u64>,
     },
     /// Answer to `ListFolder`.
     FolderListed {
-        /// Which request.
         id: RequestId,
-        /// The folder as it was typed.
+        /// The folder, as the user typed it.
         folder: String,
-        /// What is in it, folders with a slash behind them.
+        /// The names in it, folders with a slash at the end.
         names: Vec<String>,
     },
     /// Answer to `Sessions`.
     Sessions {
-        /// Which request.
         id: RequestId,
-        /// What it came to, or why not.
+        /// `Err` says why it failed.
         answer: Result<SessionStoreResponse, String>,
     },
-    /// Answer to `StoreAnswered`.
+    /// Answer to `QueryStore`.
     StoreAnswered {
-        /// Which request.
         id: RequestId,
-        /// What it came to, or why not.
+        /// `Err` says why it failed.
         answer: Result<StoreQueryResult, String>,
     },
     /// Answer to `Hooks`.
     Hooks {
-        /// Which request.
         id: RequestId,
-        /// What it came to, or why not.
+        /// `Err` says why it failed.
         answer: Result<HookAdminResponse, String>,
     },
     /// Answer to `Backfill`.
     Backfilled {
-        /// Which request.
         id: RequestId,
-        /// What goes before what is shown.
+        /// The blocks that go before those in the transcript.
         folded: BackfillResult,
     },
-    /// Answer to `ViCharSearch`.
+    /// Answer to `Find`.
     Found {
-        /// Which request.
         id: RequestId,
         /// The lines with matches.
         hits: Vec<PagerMatch>,
-        /// How many lines were searched.
+        /// The number of lines that were searched.
         searched: usize,
     },
     /// Answer to `CopyLines`: the text to copy.
     LinesRead {
-        /// The text.
         text: String,
-        /// What it is, for the notice.
+        /// Names the text in the notice, as "the lines".
         what: &'static str,
     },
-    /// The person's pager was closed, or could not be opened.
+    /// The user's pager was closed, or could not be opened.
     PagerClosed(Result<(), String>),
     /// Answer to `ListModels`.
     ModelsListed {
-        /// Which request.
         id: RequestId,
-        /// The models, or why there are none.
+        /// `Err` says why there are none.
         models: Result<Vec<ModelRow>, String>,
     },
     /// Answer to `ReadGit`.
     GitRead {
-        /// Which request.
         id: RequestId,
-        /// The state; `None` outside of git.
+        /// `None` outside a git repository.
         git: Option<GitSummary>,
     },
-    /// Answer to `LoadImage`: what was found, or why it cannot be taken.
+    /// Answer to `LoadImage`.
     ImageLoaded {
-        /// Which request.
         id: RequestId,
-        /// What it came to.
+        /// `Err` says why the image cannot be used.
         taken: Result<ImageLoadResult, String>,
     },
     /// Answer to `DrawPicture`.
     PictureMade {
-        /// Which request.
         id: RequestId,
-        /// The picture, or why there is none.
+        /// `Err` says why there is none.
         picture: Result<TerminalPicture, String>,
     },
-    /// Answer to `RunStatusCommand`: the first line of its output, or what went wrong.
+    /// Answer to `RunStatusCommand`.
     StatusLine {
-        /// Which request.
         id: RequestId,
-        /// What it came to.
+        /// The first line of the command's output, or what went wrong.
         line: Result<String, String>,
     },
     /// A part of the answer to `SearchSessions`.
     SessionsFound {
-        /// Which request.
         id: RequestId,
-        /// The next sessions that have the text; none where no more come.
+        /// The next sessions that contain the text; empty when the search is over.
         found: Vec<SessionSearchResult>,
     },
     /// Answer to `ReadThemes`.
     ThemesRead {
-        /// Which request.
         id: RequestId,
-        /// All themes.
         library: Arc<ThemeLibrary>,
     },
-    /// The terminal says what its background is like.
+    /// The terminal reports its background colour.
     Background(TerminalBackground),
-    /// Code that was shown plain has its colours now.
+    /// Syntax colours are ready for code that was shown plain.
     CodeColoured,
-    /// The person's editor was closed; its text, or why there is none.
+    /// The user's editor was closed: the text, or why there is none.
     EditorClosed(Result<String, String>),
-    /// An effect has come to something that the person should know.
+    /// An effect reports something to the user.
     Notice {
-        /// How bad it is.
         level: NoticeLevel,
-        /// A sentence.
+        /// A whole sentence.
         text: String,
     },
 }
 
-/// Whether the person wants a model at hand.
+/// Whether the user marked a model as a favourite, so that it is listed first.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FavouriteMark {
-    /// They marked it.
     Favourite,
-    /// They did not.
     #[default]
     None,
 }
 
-/// A model in a list.
+/// A model in the list of `/model`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelRow {
-    /// Which, and whose.
     pub name: ModelName,
-    /// The served window in tokens.
+    /// The context window that the server offers, in tokens; `None` if unknown.
     pub window: Option<u64>,
-    /// Whether the person marked it.
     pub mark: FavouriteMark,
 }

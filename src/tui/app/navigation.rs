@@ -1,4 +1,5 @@
-//! Going to places in the transcript: messages, errors, a share of the whole.
+//! Jumps in the transcript: to the next or previous message or error, and to where the scroll bar
+//! was dragged.
 
 use crate::domain::NoticeLevel;
 
@@ -8,20 +9,21 @@ use super::model::{KeyboardFocus, ScreenModel};
 use super::scroll::{BlockPosition, SHARES, ScrollAnchor};
 use super::transcript::BlockId;
 
-/// Where to go.
+/// A jump to the nearest message or error above or below.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum TranscriptJump {
-    /// The message of the person's above.
+    /// To the nearest user message above.
     PreviousMessage,
-    /// The message of the person's below.
+    /// To the nearest user message below.
     NextMessage,
-    /// The error above.
+    /// To the nearest error above.
     PreviousError,
-    /// The error below.
+    /// To the nearest error below.
     NextError,
 }
 
-/// Goes there from the focused pane, or else from the top of the screen.
+/// Jumps from the focused pane, or else from the top of the screen. Shows a notice if there is no
+/// such block.
 pub fn jump(model: &mut ScreenModel, jump: TranscriptJump) {
     let (wanted, what): (fn(&TranscriptBlock) -> bool, _) = match jump {
         TranscriptJump::PreviousMessage | TranscriptJump::NextMessage => (is_message, "message"),
@@ -41,16 +43,16 @@ pub fn jump(model: &mut ScreenModel, jump: TranscriptJump) {
     match found.map(|block| block.id) {
         Some(id) => go_to(model, id),
         None => {
-            let way = match jump {
+            let direction = match jump {
                 TranscriptJump::PreviousMessage | TranscriptJump::PreviousError => "above",
                 TranscriptJump::NextMessage | TranscriptJump::NextError => "below",
             };
-            model.toast(NoticeLevel::Info, format!("No {what} {way}"));
+            model.toast(NoticeLevel::Info, format!("No {what} {direction}"));
         }
     }
 }
 
-/// Puts a block at the top of the screen, and the focus on it when that is on the panes.
+/// Puts a block at the top of the screen. If a pane has the focus, this block gets it.
 pub fn go_to(model: &mut ScreenModel, block: BlockId) {
     model.scroll.to(block, 0, model.transcript.lines());
     model.visited = Some(block);
@@ -59,7 +61,8 @@ pub fn go_to(model: &mut ScreenModel, block: BlockId) {
     }
 }
 
-/// Puts the thumb of the scroll bar at this row of the bar.
+/// Scrolls so that the thumb's top is at row `start` of the scroll bar; the last possible row
+/// follows the tail.
 pub fn drag_bar(model: &mut ScreenModel, bar: &ScrollBar, start: u16) {
     let room = bar.area.height.saturating_sub(bar.size);
     let lines = model.transcript.lines();
@@ -74,8 +77,8 @@ pub fn drag_bar(model: &mut ScreenModel, bar: &ScrollBar, start: u16) {
     model.scroll.hold(ScrollAnchor::At { block: block.id, place }, lines);
 }
 
-/// Which blocks are above and below where the person is: indices behind the last one above, and
-/// of the first one below.
+/// The blocks around the user's place in the transcript: `above` is one past the index of the last
+/// block above it, `below` is the index of the first block below it.
 struct NearbyBlocks {
     above: usize,
     below: usize,
@@ -89,13 +92,13 @@ fn here(model: &ScreenModel) -> NearbyBlocks {
     if let KeyboardFocus::Pane(id) = model.focus {
         return on(id);
     }
-    // Near the end the top row stays where it is: from there the last goal counts.
+    // Near the end a jump cannot move the top row, so the last target counts as the place.
     if let Some(id) = model.visited.filter(|id| model.geometry.rows.iter().any(|r| r.block == *id))
     {
         return on(id);
     }
     match model.geometry.top {
-        // At the tail all that is on screen is above.
+        // At the tail, everything on screen counts as above.
         ScrollAnchor::Tail => on(BlockId(u64::MAX)),
         ScrollAnchor::At { .. } if model.geometry.anchor == ScrollAnchor::Tail => {
             on(BlockId(u64::MAX))

@@ -1,7 +1,7 @@
-//! What lies over the chat: a stack, of which the topmost gets the keys.
+//! Overlays over the chat: a stack, of which the topmost gets the keys.
 //!
-//! A component here is a state with `fn key(..) -> OverlayOutcome` and a file in `view`; what a [`OverlayOutcome`]
-//! asks for is done by `keys`.
+//! Each overlay is a state with `fn key(..) -> OverlayOutcome` and a file in `view`; `keys` carries
+//! out the [`OverlayOutcome`].
 
 use std::sync::Arc;
 
@@ -20,66 +20,64 @@ use super::picker::{Picker, PickerChoice};
 use super::rewind::RewindDialog;
 use super::rules::RulesPage;
 
-/// Something over the chat.
+/// A dialog, list or page over the chat.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Overlay {
     /// A permission question.
     Approval(Box<ApprovalDialog>),
     /// A list to choose from.
     Picker(Box<Picker>),
-    /// Something to read.
+    /// A short page to read.
     Reading(ReadingOverlay),
-    /// The whole of something long.
+    /// A long text in full.
     Pager(Box<Pager>),
-    /// What the session changed.
+    /// The files that the session changed.
     Changes(Box<ChangesPage>),
     /// The permission rules.
     Rules(Box<RulesPage>),
-    /// Going back in the session.
+    /// The rewind dialog.
     Rewind(Box<RewindDialog>),
 }
 
-/// What a key in an overlay comes to.
+/// What `keys` has to do after a key in an overlay.
 #[derive(Debug, Clone, PartialEq)]
 pub enum OverlayOutcome {
-    /// The overlay goes on.
+    /// Keep the overlay open.
     Stay,
-    /// It closes.
     Close,
-    /// The question is answered.
+    /// Answer the permission question.
     Answer(ApprovalId, ApprovalAnswer),
-    /// A row was chosen.
+    /// Carry out the chosen row.
     Choose(PickerChoice),
-    /// What was shown of going back is to be done.
+    /// Carry out the rewind that the dialog shows.
     Rewind(Arc<RewindPlan>, RewindScope),
-    /// The mark of a model is set, or taken off.
+    /// Toggle the favourite mark of a model.
     Mark(ModelName),
 }
 
-/// Something to read.
+/// A short page to read, and how far it is scrolled.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReadingOverlay {
-    /// What.
     pub page: ReadingPage,
-    /// Rows above the screen.
+    /// Rows above the visible part.
     pub scroll: usize,
 }
 
-/// What there is to read.
+/// The pages that a [`ReadingOverlay`] can show.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReadingPage {
     /// Keys and commands.
     Help,
-    /// The plan as it stands.
+    /// The model's plan.
     Todos,
-    /// The session, its model, and what was taken.
+    /// The session, its model, and the tokens it used.
     Status,
     /// The question whether the changed hooks of a project are trusted.
     HookTrust(Box<HookTrustQuestion>),
 }
 
 impl Overlay {
-    /// The guard of its question, where it asks one.
+    /// The guard that delays answers; `None` if this overlay asks no question.
     pub fn guard_mut(&mut self) -> Option<&mut QuestionGuard> {
         match self {
             Self::Approval(approval) => Some(&mut approval.guard),
@@ -94,7 +92,7 @@ impl Overlay {
         }
     }
 
-    /// The same, to look at.
+    /// A copy of what [`Self::guard_mut`] borrows.
     pub fn guard(&self) -> Option<QuestionGuard> {
         match self {
             Self::Approval(approval) => Some(approval.guard),
@@ -109,19 +107,19 @@ impl Overlay {
         }
     }
 
-    /// Whether an answer would be taken: its question is armed, or it asks none.
+    /// Whether an answer counts now: the question's guard is armed, or there is no question.
     pub fn takes_answers(&self) -> bool {
         self.guard().is_none_or(QuestionGuard::is_armed)
     }
 }
 
 impl ReadingOverlay {
-    /// A page from its beginning.
+    /// Opens a page at its beginning.
     pub fn new(page: ReadingPage) -> Self {
         Self { page, scroll: 0 }
     }
 
-    /// A key.
+    /// Handles a key: the trust question sees it first, then scrolling and closing.
     pub fn key(&mut self, key: &KeyPress<'_>, extent: ScrollExtent) -> OverlayOutcome {
         if let ReadingPage::HookTrust(question) = &self.page
             && let Some(step) = question.key(key)
@@ -136,7 +134,8 @@ impl ReadingOverlay {
         OverlayOutcome::Stay
     }
 
-    /// What was drawn of it.
+    /// Takes over the extent of the last frame, so that the trust question knows how much of it was
+    /// shown.
     pub fn drawn(&mut self, extent: ScrollExtent) {
         if let ReadingPage::HookTrust(question) = &mut self.page {
             question.end.drawn(self.scroll, extent);
@@ -144,7 +143,7 @@ impl ReadingOverlay {
     }
 }
 
-/// Where a scrolling part stands after a key.
+/// The new scroll offset in rows after a scroll key, at most the one that shows the last row.
 pub fn scrolled(at: usize, how: ScrollAction, extent: ScrollExtent) -> usize {
     let last = extent.rows.saturating_sub(extent.shown);
     let page = extent.shown.saturating_sub(1).max(1);

@@ -1,52 +1,53 @@
-//! Where a long page stands, counted in its lines, so that only those on screen are laid out.
+//! The scroll position of a long page, counted in its lines, so that only the lines on screen are
+//! laid out.
 //!
-//! A line takes as many rows as it wraps to. `update` says how many rows to go; the view, which
+//! A line takes as many rows as it wraps to. `update` says how many rows to scroll; the view, which
 //! lays out, finds the row and hands it back. Nothing sums the heights of all lines.
 
 use super::keymap::ScrollAction;
 
-/// A row of a page.
+/// A row of a wrapped page. Ordered from the top to the end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PageRow {
-    /// The line.
+    /// Counted from 0, before wrapping.
     pub line: usize,
-    /// Which of its rows.
+    /// Counted from 0, within the wrapped line.
     pub row: usize,
 }
 
-/// The position of a page.
+/// The scroll position of a page: a known row and the rows still to scroll from there, which
+/// [`Self::settle`] resolves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PagePosition {
-    /// The row at the top.
+    /// The row at the top before `delta` is applied.
     pub top: PageRow,
-    /// Rows still to go from there; negative is up.
+    /// Rows still to scroll; negative is up.
     pub delta: isize,
 }
 
 /// Whether the end of a page is on screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PageEnd {
-    /// It is.
     Visible,
     /// There is more below.
     Below,
 }
 
 impl PagePosition {
-    /// A place behind every line: the page's end.
+    /// The page's end: a line number beyond every line.
     pub const END: Self = Self { top: PageRow { line: usize::MAX, row: 0 }, delta: 0 };
 
-    /// With a place in sight, and so many rows above it.
+    /// Shows `place` with `above` rows above it.
     pub fn at(place: PageRow, above: usize) -> Self {
         Self { top: place, delta: isize::try_from(above).map_or(isize::MIN, |above| -above) }
     }
 
-    /// Goes so many rows; negative is up.
+    /// Scrolls by a number of rows; negative is up.
     pub fn by(&mut self, rows: isize) {
         self.delta = self.delta.saturating_add(rows);
     }
 
-    /// Scrolls a page that shows so many rows.
+    /// Scrolls a page that shows `shown` rows.
     pub fn scroll(&mut self, how: ScrollAction, shown: usize) {
         let page = isize::try_from(shown).unwrap_or(isize::MAX).max(2) - 1;
         match how {
@@ -62,7 +63,7 @@ impl PagePosition {
     }
 
     /// The row at the top of a screen of `height` rows, given how many rows each of `count` lines
-    /// takes. Asks for the lines that it passes and those of the last screen.
+    /// takes. Calls `rows_of` only for the lines that it passes and those of the last screen.
     pub fn settle(
         self,
         height: usize,
@@ -97,7 +98,7 @@ impl PagePosition {
     }
 }
 
-/// The top row when the last row is at the bottom.
+/// The top row when the last row of the page is at the bottom of the screen.
 fn last_top(height: usize, count: usize, rows_of: &mut dyn FnMut(usize) -> usize) -> PageRow {
     let mut left = height;
     for line in (0..count).rev() {
@@ -134,15 +135,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn rows_are_gone_as_if_all_were_laid_out(
+        fn settling_matches_a_full_layout(
             rows in proptest::collection::vec(1_usize..4, 1..30),
             line in 0_usize..40,
             row in 0_usize..5,
             delta in -60_isize..60,
             height in 1_usize..12,
         ) {
-            let reach = PagePosition { top: PageRow { line, row }, delta };
-            let (place, end) = reach.settle(height, rows.len(), &mut |line| rows[line]);
+            let position = PagePosition { top: PageRow { line, row }, delta };
+            let (place, end) = position.settle(height, rows.len(), &mut |line| rows[line]);
             let total: usize = rows.iter().sum();
             let last = total.saturating_sub(height);
             let start = match rows.get(line) {

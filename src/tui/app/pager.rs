@@ -1,8 +1,8 @@
-//! The whole of something long, over the whole screen: to scroll, search, follow and copy.
+//! The pager: a long text over the whole screen, to scroll, search, follow and copy.
 //!
-//! It opens with what the transcript has and, where the output was kept whole, shows that as soon
-//! as it is read. Only what is on screen is laid out; lines are found once. While a command runs
-//! its output is added as it comes, and followed until the person scrolls up.
+//! It opens with the text of the transcript. If the store has the full output, the pager shows that
+//! as soon as it is read. Only what is on screen is laid out; lines are found once. While a command
+//! runs, its output is added as it comes, and followed until the user scrolls up.
 
 pub mod document;
 mod input;
@@ -34,65 +34,55 @@ use search::{PagerSearch, PagerSearchDirection};
 
 pub use input::{PagerDrag, drag, key, on_button_up, paste, wheel};
 
-/// A long text on the screen.
+/// A long text over the whole screen.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pager {
-    /// What it is.
     pub title: String,
     /// The text so far.
     pub document: Arc<PagerDocument>,
-    /// Where it stands.
     pub position: PagePosition,
-    /// Whether long lines go on in the next row.
     pub wrap: PagerWrap,
-    /// Whether lines have their numbers.
     pub numbers: PagerLineNumbers,
-    /// Whether more comes, and is followed.
     pub source: PagerSource,
-    /// The whole, which is being read, and whether its end is to be in sight then.
+    /// The request for the full output, and whether to show its end once it is there.
     pub waiting: Option<(RequestId, PagerFollow)>,
-    /// What is looked for.
     pub search: Option<PagerSearch>,
-    /// The field for what to look for.
+    /// The search field, while it is open.
     pub prompt: Option<PagerPrompt>,
-    /// Lines that are marked, from where it began to where it is.
+    /// The marked lines: where the mark began, and its moving end. The second may be the smaller.
     pub marked: Option<(usize, usize)>,
-    /// The line that the mouse's button went down on.
+    /// The line that the mouse button went down on.
     pressed: Option<usize>,
 }
 
-/// Whether long lines go on in the next row.
+/// Whether long lines wrap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PagerWrap {
-    /// They do.
     On,
-    /// They are cut; what is shown begins at this column.
+    /// Lines are cut; the visible part begins at this column.
     Off(usize),
 }
 
-/// Whether lines have their numbers.
+/// Whether line numbers are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PagerLineNumbers {
-    /// They have.
     Shown,
-    /// They have not.
     Hidden,
 }
 
-/// Where the text comes from.
+/// Where the text comes from, and whether it may still change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PagerSource {
-    /// It is all there.
+    /// The text is complete.
     Whole,
-    /// The output of a call that runs.
+    /// The output of a running tool call.
     Running(CallId, PagerFollow),
-    /// Two branches, laid out for a width; anew where there is another one now.
+    /// A comparison of two branches, laid out for one width and again after a resize.
     Branches {
-        /// What is in them.
         branches: Arc<BranchComparison>,
-        /// The width.
+        /// In columns, of the present layout.
         width: u16,
-        /// The page of the other width, which is being made.
+        /// The request for a layout of another width.
         asked: Option<RequestId>,
     },
 }
@@ -100,27 +90,24 @@ pub enum PagerSource {
 /// Whether the end stays in sight while more comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PagerFollow {
-    /// It does.
     Tail,
-    /// The person has scrolled up.
+    /// The user has scrolled up.
     Paused,
 }
 
-/// The field for what to look for.
+/// The search field of the pager.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PagerPrompt {
-    /// What is typed.
     pub editor: TextEditor,
-    /// How it is read.
     pub kind: TextQueryKind,
-    /// What is wrong with it.
+    /// What is wrong with the query.
     pub error: Option<String>,
-    /// Where the page stood before.
+    /// The position before the search, which Escape restores.
     before: PagePosition,
 }
 
 impl Pager {
-    /// A text from its beginning.
+    /// Shows a complete text from its beginning, wrapped and without line numbers.
     pub fn new(title: String, document: Arc<PagerDocument>) -> Self {
         Self {
             title,
@@ -137,18 +124,18 @@ impl Pager {
         }
     }
 
-    /// Two branches, compared.
+    /// Shows the comparison of two branches.
     pub fn of_branches(BranchPage { branches, width, document }: BranchPage) -> Self {
         let source = PagerSource::Branches { branches, width, asked: None };
         Self { source, ..Self::new("Two branches".to_owned(), document) }
     }
 
-    /// The marked lines.
+    /// The marked lines in order, as indices.
     pub fn marked_lines(&self) -> Option<Range<usize>> {
         self.marked.map(|(from, to)| from.min(to)..from.max(to) + 1)
     }
 
-    /// What the view found.
+    /// Takes over the row that the view found to be at the top.
     pub fn drawn(&mut self, page: &PageGeometry) {
         self.position = match &self.source {
             PagerSource::Running(_, PagerFollow::Tail) => PagePosition::END,
@@ -158,7 +145,8 @@ impl Pager {
         };
     }
 
-    /// The job that lays it out for the width that it has now.
+    /// The effect that lays the branches out for another width; `None` if the width is right or a
+    /// layout is under way.
     fn request_layout(&mut self, width: u16, id: RequestId) -> Option<ScreenEffect> {
         let PagerSource::Branches { branches, width: laid, asked } = &mut self.source else {
             return None;
@@ -207,7 +195,7 @@ impl Pager {
         }
     }
 
-    /// Stops following where the page stands.
+    /// Stops following, with `top` at the top.
     fn hold_at(&mut self, top: PageRow) {
         if matches!(self.source, PagerSource::Running(_, PagerFollow::Tail)) {
             self.hold();
@@ -215,7 +203,7 @@ impl Pager {
         }
     }
 
-    /// Brings the current match into sight.
+    /// Scrolls the current match into sight.
     fn show_match(&mut self, page: &PageGeometry) {
         let Some((line, nth)) = self.search.as_ref().and_then(PagerSearch::current_place) else {
             return;
@@ -228,7 +216,7 @@ impl Pager {
         }
     }
 
-    /// The row of a line that a match is in.
+    /// The wrapped row of a line that holds the line's `nth` match.
     fn row_of(&self, line: usize, nth: usize, width: u16) -> usize {
         let (PagerWrap::On, Some(search)) = (self.wrap, &self.search) else { return 0 };
         let (text, starts) =
@@ -238,7 +226,7 @@ impl Pager {
         starts.partition_point(|start| *start <= at).saturating_sub(1)
     }
 
-    /// Looks for what is typed, from where the page stood before.
+    /// Searches for the typed text, from where the page was before the search.
     fn look(&mut self, id: RequestId, page: &PageGeometry) -> Option<ScreenEffect> {
         let prompt = self.prompt.as_mut()?;
         let query = TextQuery::new(&prompt.editor.text(), prompt.kind);
@@ -261,7 +249,7 @@ impl Pager {
         effect
     }
 
-    /// Looks for all matches: in a short text at once, else off the UI task.
+    /// Finds all matches: in a short text at once, else off the UI task by the returned effect.
     fn begin(&mut self, mut search: PagerSearch, id: RequestId) -> Option<ScreenEffect> {
         let (document, query) = (Arc::clone(&self.document), search.query.clone());
         if document.bytes() > search::AT_ONCE {
@@ -275,7 +263,7 @@ impl Pager {
         None
     }
 
-    /// Looks for all matches, and stands at the one in this line, so many rows below the top.
+    /// Finds all matches, and scrolls to the search's origin line, `above` rows below the top.
     fn stand_at(
         &mut self,
         search: PagerSearch,
@@ -287,21 +275,21 @@ impl Pager {
         self.begin(search, id)
     }
 
-    fn step(&mut self, way: PagerSearchDirection, page: &PageGeometry) {
+    fn step(&mut self, direction: PagerSearchDirection, page: &PageGeometry) {
         if let Some(search) = &mut self.search {
-            search.step(way);
+            search.step(direction);
             self.show_match(page);
         }
     }
 
-    /// More of the output that is followed.
+    /// Adds output of the running call.
     fn push(&mut self, text: &str) {
         let before = self.document.dropped_lines();
         let document = Arc::make_mut(&mut self.document);
         document.push(text);
         let gone = document.dropped_lines() - before;
         if gone > 0 {
-            // Lines have other numbers now.
+            // The beginning was dropped, so all lines have new numbers.
             (self.search, self.marked) = (None, None);
             self.position.top.line = self.position.top.line.saturating_sub(gone);
         } else if let Some(search) = &mut self.search {
@@ -309,8 +297,8 @@ impl Pager {
         }
     }
 
-    /// Puts the whole in the place of what was shown so far. What was looked for is looked for in
-    /// it, too: what stood in the second half stands as far from the end as it did.
+    /// Shows the full text in place of the part shown so far, and repeats the search in it. A match
+    /// in the second half keeps its distance from the end.
     fn replace(
         &mut self,
         document: Arc<PagerDocument>,
@@ -329,7 +317,7 @@ impl Pager {
     }
 }
 
-/// Where the moving end of the marked lines goes.
+/// The new line of the mark's moving end after a scroll key.
 fn moved(line: usize, how: ScrollAction, shown: usize, count: usize) -> usize {
     let page = shown.saturating_sub(1).max(1);
     let to = match how {
@@ -345,7 +333,7 @@ fn moved(line: usize, how: ScrollAction, shown: usize, count: usize) -> usize {
     to.min(count.saturating_sub(1))
 }
 
-/// Opens the whole of a block.
+/// Opens the full text of a block, or shows a notice if there is none.
 pub fn open(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     let Some(block) = model.transcript.get(block) else { return Vec::new() };
     let text = whole(block);
@@ -365,7 +353,7 @@ pub fn open(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     }
     let id = model.requests.issue();
     let mut effects = Vec::new();
-    let let_go = match tool.as_ref().map(|tool| &tool.content) {
+    let hidden_lines = match tool.as_ref().map(|tool| &tool.content) {
         Some(ToolCallContent::Live(live)) => live.hidden,
         Some(
             ToolCallContent::Nothing
@@ -375,7 +363,7 @@ pub fn open(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
         )
         | None => 0,
     };
-    let mut pager = Pager::new(title, Arc::new(PagerDocument::with(id.0, &text, let_go)));
+    let mut pager = Pager::new(title, Arc::new(PagerDocument::with(id.0, &text, hidden_lines)));
     if let Some(tool) = tool {
         if !tool.is_over() {
             pager.source = PagerSource::Running(tool.call.clone(), PagerFollow::Tail);
@@ -393,7 +381,7 @@ pub fn open(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     effects
 }
 
-/// Opens the whole of a block at a match of a search in the transcript.
+/// Opens the full text of a block at a match of the transcript search.
 pub fn open_at(model: &mut ScreenModel, hit: Match, query: TextQuery) -> Vec<ScreenEffect> {
     let place = model.transcript.get(hit.block).and_then(|block| place_of(block, hit, &query));
     let mut effects = open(model, hit.block);
@@ -426,7 +414,8 @@ fn place_of(block: &TranscriptBlock, hit: Match, query: &TextQuery) -> Option<(u
     Some((in_patch(block, line), query.matches(in_line).len()))
 }
 
-/// A patch has lines of its own beside those of the files.
+/// The line of the patch text for a line of the files: a patch adds two lines of names, and a
+/// heading for each hunk.
 fn in_patch(block: &TranscriptBlock, line: usize) -> usize {
     let BlockBody::Tool(tool) = &block.body else { return line };
     let ToolCallContent::Diff(diff) = &tool.content else { return line };
@@ -458,12 +447,13 @@ fn whole(block: &TranscriptBlock) -> String {
     }
 }
 
-/// The columns that the text of a pager has on this screen, its line numbers left out.
+/// The columns for the text of a pager on this screen, without line numbers.
 pub fn text_width(geometry: &ScreenGeometry) -> u16 {
     geometry.width.saturating_sub(2).max(1)
 }
 
-/// The page on top was drawn: where it has another width than it was laid out for, it is made anew.
+/// After a frame: requests a new layout if the topmost pager has another width than it was laid out
+/// for.
 pub fn update_layout(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let width = model.geometry.page.as_ref().map(|page| page.area.width);
     let (Some(width), Some(Overlay::Pager(pager))) = (width, model.overlays.last_mut()) else {
@@ -472,7 +462,7 @@ pub fn update_layout(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     pager.request_layout(width, model.requests.issue()).into_iter().collect()
 }
 
-/// A page was made anew. `None` where no pager waits for it.
+/// Shows a new layout of two branches. `None` if no pager waits for it.
 pub fn on_layout(
     model: &mut ScreenModel,
     id: RequestId,
@@ -483,7 +473,7 @@ pub fn on_layout(
     let pager = pagers(model).find(|pager| pager.waits_for(id))?;
     let branches = page.branches.clone();
     pager.source = PagerSource::Branches { branches, width: page.width, asked: None };
-    // About the same place of what is longer or shorter now.
+    // Keeps about the same place, though the text is longer or shorter now.
     let (before, now) = (pager.document.len().max(1), page.document.len());
     let line = pager.position.top.line * now / before;
     let effect = pager.replace(page.document.clone(), &shown, next);
@@ -491,7 +481,7 @@ pub fn on_layout(
     Some(effect.into_iter().collect())
 }
 
-/// What a search elsewhere has found.
+/// Takes over the matches of a search off the UI task.
 pub fn found(model: &mut ScreenModel, id: RequestId, hits: &[search::PagerMatch], searched: usize) {
     let page = model.geometry.page.clone().unwrap_or_default();
     for pager in pagers(model) {
@@ -503,14 +493,15 @@ pub fn found(model: &mut ScreenModel, id: RequestId, hits: &[search::PagerMatch]
     }
 }
 
-/// More output of a call.
+/// Adds output of a running call to the pagers that show it.
 pub fn progress(model: &mut ScreenModel, call: &CallId, text: &str) {
     for pager in pagers(model).filter(|pager| pager.reads(call)) {
         pager.push(text);
     }
 }
 
-/// A call is over: where its output was kept whole, that is shown from now on.
+/// Handles the end of a call: if the store has its full output, the pagers that show the call
+/// request it.
 pub fn ended(model: &mut ScreenModel, call: &CallId) -> Vec<ScreenEffect> {
     if !pagers(model).any(|pager| pager.reads(call)) {
         return Vec::new();
@@ -535,7 +526,7 @@ pub fn ended(model: &mut ScreenModel, call: &CallId) -> Vec<ScreenEffect> {
     hash.map(job).into_iter().collect()
 }
 
-/// The whole of an output was read, or could not be.
+/// Shows the full output that was read; `None` if it could not be read.
 pub fn on_full_output(
     model: &mut ScreenModel,
     id: RequestId,

@@ -1,6 +1,6 @@
-//! The workspace's paths, ranked for what was typed behind `@`.
+//! Ranks the workspace's paths for the text behind `@`.
 //!
-//! Folders end in a slash. What the person and the model have been at comes first.
+//! Folders end in a slash. Paths that the user or the model used lately come first.
 
 use std::cmp::Reverse;
 
@@ -12,26 +12,28 @@ use crate::domain::mention::{MentionTarget, mentions};
 use super::ScreenModel;
 use super::block::BlockBody;
 
-/// Rows that are offered at most; nobody goes through more.
+/// Most paths that are offered: nobody reads through more.
 pub const MOST: usize = 200;
-/// What a match among recent paths counts more.
+/// Added to the score of a match that is among the recent paths.
 const RECENT: u32 = 24;
-/// Recent paths that count.
+/// How many recent paths count.
 const REMEMBERED: usize = 50;
-/// Blocks of the transcript, from its end, that are looked at for them.
+/// How many blocks at the transcript's end, and entries of the input history, are searched for
+/// recent paths.
 const BLOCKS: usize = 300;
 
-/// Sorts paths as [`best`] needs them: what lies near the top comes first.
+/// Sorts paths as [`best`] and [`find`] need them: by depth, then by name.
 pub fn sort(paths: &mut [String]) {
     paths.sort_by_cached_key(|path| (depth(path), path.clone()));
 }
 
-/// Where a path is among sorted ones.
+/// The index of a path among paths sorted by [`sort`].
 pub fn find(paths: &[String], path: &str) -> Option<usize> {
     paths.binary_search_by(|other| (depth(other), other.as_str()).cmp(&(depth(path), path))).ok()
 }
 
-/// The indices of the sorted `paths` that match best, the best first.
+/// The indices of the sorted `paths` that match best, the best first, at most [`MOST`]. An empty
+/// query takes all, the recent ones first.
 pub fn best(paths: &[String], recent: &[String], query: &str) -> Vec<usize> {
     let recent: Vec<usize> = recent.iter().filter_map(|path| find(paths, path)).collect();
     if query.is_empty() {
@@ -58,7 +60,7 @@ pub fn best(paths: &[String], recent: &[String], query: &str) -> Vec<usize> {
     scored.into_iter().map(|(_, index)| index).collect()
 }
 
-/// What the person has named and the tools have been at, the newest first.
+/// Paths that the user mentioned or that tools worked on, the newest first.
 pub fn recent(model: &ScreenModel) -> Vec<String> {
     let mut recent: Vec<String> = Vec::new();
     let mut add = |path: String| {
@@ -94,7 +96,8 @@ pub fn recent(model: &ScreenModel) -> Vec<String> {
     recent
 }
 
-/// A message of megabytes is not searched for what it names.
+/// The paths mentioned in a text. A text over 20,000 bytes is skipped, so that a huge message costs
+/// nothing.
 fn named_in(text: &str) -> impl Iterator<Item = String> {
     let text = if text.len() > 20_000 { "" } else { text };
     mentions(text).into_iter().filter_map(|mention| match mention.target {
@@ -126,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_near_the_top_comes_first() {
+    fn paths_near_the_top_come_first() {
         let all = ["README.md", "src/", "src/cart.rs", "src/domain/", "src/domain/cart.rs"];
         assert_eq!(shown(&[], ""), all);
         assert_eq!(shown(&[], "cart"), ["src/cart.rs", "src/domain/cart.rs"]);
     }
 
     #[test]
-    fn what_was_used_comes_before_it() {
+    fn recent_paths_come_before_others() {
         let used = ["src/domain/cart.rs", "gone.rs"];
         assert_eq!(shown(&used, "")[0], "src/domain/cart.rs");
         assert_eq!(shown(&used, "cart"), ["src/domain/cart.rs", "src/cart.rs"]);
@@ -149,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_are_offered_than_anybody_reads() {
+    fn at_most_200_paths_are_offered() {
         let mut paths: Vec<String> = (0..1000).map(|number| format!("file{number}.rs")).collect();
         sort(&mut paths);
         assert_eq!(best(&paths, &[], "file").len(), MOST);

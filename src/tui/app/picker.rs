@@ -1,8 +1,8 @@
-//! A list to choose from with a filter: palette, models, modes, history, and the list under `@`
-//! and `/`.
+//! A list with a filter, to choose from: the palette, models, modes, the history, and the
+//! completion list under `@` and `/`.
 //!
-//! Rows made by hand are ranked at once. The paths of the workspace are so many that they are
-//! ranked elsewhere: [`PickerList::unranked`] says what is to be ranked, and what is shown stays until
+//! Lists of items are ranked at once. The workspace may have very many paths, so these are ranked
+//! off the UI task: [`PickerList::unranked`] says what to rank, and the list stays as it is until
 //! [`PickerList::ranked`] brings the answer.
 
 use std::cmp::Reverse;
@@ -23,7 +23,7 @@ use super::keymap::{self, KeyActionId, KeyPress, ListKey, ModelListKey};
 use super::overlay::OverlayOutcome;
 use super::paths;
 
-/// What choosing a row means.
+/// What to do when a row is chosen.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PickerChoice {
     /// Does what a key would do.
@@ -32,36 +32,35 @@ pub enum PickerChoice {
     Command(&'static str),
     /// Changes the model.
     Model(ModelName),
-    /// Has the model think so hard.
+    /// Sets the thinking effort.
     Thinking(EffortArgument),
     /// Changes the mode.
     Mode(PermissionMode),
     /// Copies a part of the session.
     Copied(CopyArgument),
-    /// Changes the theme; while it is selected, it is tried on.
+    /// Changes the theme; while its row is selected, the screen previews it.
     Theme(ThemeChoice),
-    /// A past session.
+    /// Opens a past session, or mentions it.
     Session(SessionId),
     /// Puts a text into the input.
     Text(String),
-    /// Puts what was sent before into the input.
+    /// Puts an earlier message into the input.
     Sent(UserInput),
     /// Does something with a hook.
     Hook(HookChoice),
-    /// A message to go back before.
+    /// Opens the dialog for going back before this message.
     Rewind(EntryId),
 }
 
-/// A row.
+/// A row of a list.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PickerItem {
-    /// What is matched.
+    /// The text that the filter matches.
     pub label: String,
-    /// What explains it.
+    /// An explanation beside the label.
     pub detail: String,
-    /// What stands at the right edge: a key, an age.
+    /// Text at the right edge: a key, an age.
     pub aside: String,
-    /// What choosing it means.
     pub choice: PickerChoice,
 }
 
@@ -71,21 +70,21 @@ pub struct PickerList {
     source: PickerSource,
     query: String,
     matches: Vec<usize>,
-    /// What the matches are places in, where they are paths.
+    /// For paths: what `matches` are indices into.
     shown: Arc<Vec<String>>,
-    /// What the matches were ranked for; `None` where the rows are other ones by now.
+    /// The query that `matches` was ranked for; `None` after the rows have changed.
     ranked_for: Option<String>,
     selected: usize,
 }
 
-/// Where rows come from.
+/// The rows of a list, and how the filter matches them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PickerSource {
-    /// Each row made by hand. The filter knows `^`, `$`, `'` and `!`.
+    /// Items; in the filter `^`, `$`, `'` and `!` have the meaning that nucleo gives them.
     Items(Vec<PickerItem>),
-    /// The same, of names that may have such signs in them.
+    /// Items whose names may contain these signs, so the filter takes them literally.
     Names(Vec<PickerItem>),
-    /// The same, in the order that they have: what holds each word of the filter is shown.
+    /// Items in their given order: those that contain the filter's text in one piece are shown.
     Texts(Vec<PickerItem>),
     /// The paths of the workspace, of which there may be very many.
     Paths(PickerPaths),
@@ -94,69 +93,60 @@ pub enum PickerSource {
 /// Paths to choose from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PickerPaths {
-    /// All of them, sorted by [`paths::sort`].
+    /// All paths, sorted by [`paths::sort`].
     pub all: Arc<Vec<String>>,
-    /// What was used lately, the newest first.
+    /// Paths used lately, the newest first.
     pub recent: Arc<[String]>,
 }
 
 /// A list over the chat, with its filter.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Picker {
-    /// What is chosen here.
     pub title: &'static str,
-    /// What is typed to filter.
     pub filter: TextEditor,
-    /// The rows.
     pub list: PickerList,
-    /// Whether the rows are there.
     pub state: PickerLoading,
-    /// Where it opens.
     pub room: PickerPlacement,
-    /// What is shown of the selected row beneath the rows.
     pub beneath: PickerPreview,
-    /// Of a list whose rows run or change something: whether one can be chosen.
+    /// Delays choosing in a list whose rows run or change something; `None` for other lists.
     pub guard: Option<QuestionGuard>,
 }
 
-/// What is shown of the selected row beneath the rows.
+/// Whether a preview of the selected row is shown beneath the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PickerPreview {
-    /// Nothing.
     Nothing,
-    /// The text that it puts in, or all there is to know of it.
+    /// The whole text or details of the row.
     Whole,
 }
 
 /// Where a list opens over the chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PickerPlacement {
-    /// In the middle.
     Middle,
-    /// At the right edge, where it leaves something of the chat in sight.
+    /// At the right edge, so that a part of the chat stays in sight.
     Side,
 }
 
-/// Whether rows are there.
+/// Whether the rows have been loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PickerLoading {
-    /// They were asked for.
+    /// The request for the rows has no answer yet.
     Waiting(RequestId),
-    /// They are.
     Ready,
-    /// They could not be had, and why.
+    /// The rows could not be loaded, with the reason.
     Failed(String),
 }
 
 impl PickerChoice {
-    /// The theme that it would change to.
+    /// The theme, if this choice changes the theme.
     pub fn theme(&self) -> Option<&ThemeChoice> {
         if let Self::Theme(choice) = self { Some(choice) } else { None }
     }
 }
 
 impl PickerList {
-    /// A list of all rows, the first selected. Paths show once the filter is set.
+    /// A list of all rows, the first one selected. Paths show only once the filter is set.
     pub fn new(source: PickerSource) -> Self {
         let mut list = Self {
             source,
@@ -172,7 +162,7 @@ impl PickerList {
         list
     }
 
-    /// Filters; the best match is selected. Paths stay as they are until they are ranked.
+    /// Filters the rows and selects the best match. Paths stay as they are until they are ranked.
     pub fn set_query(&mut self, query: &str) {
         if self.query != query {
             query.clone_into(&mut self.query);
@@ -183,7 +173,7 @@ impl PickerList {
         }
     }
 
-    /// Puts other rows in; the filter stays, and so does what was selected by hand.
+    /// Replaces the rows. The filter stays, and so does a selection that the user has moved.
     pub fn set_source(&mut self, source: PickerSource) {
         let chosen = self.chosen().filter(|_| self.selected > 0).cloned();
         self.source = source;
@@ -196,7 +186,8 @@ impl PickerList {
         }
     }
 
-    /// Puts the same rows in another order or with other words; what was selected stays so.
+    /// Replaces the rows by the same ones in another order or with other texts; the selection
+    /// stays.
     pub fn replace(&mut self, items: Vec<PickerItem>) {
         let chosen = self.chosen().cloned();
         self.source = PickerSource::Items(items);
@@ -208,7 +199,7 @@ impl PickerList {
         self.selected = self.matches.iter().position(same).unwrap_or(0);
     }
 
-    /// What is to be ranked, and for what.
+    /// The paths that still have to be ranked, and the query; `None` if the ranking is current.
     pub fn unranked(&self) -> Option<(&PickerPaths, &str)> {
         match &self.source {
             PickerSource::Paths(paths) if self.ranked_for.as_ref() != Some(&self.query) => {
@@ -221,8 +212,8 @@ impl PickerList {
         }
     }
 
-    /// The paths that match `query` best, which may be an older one. What was selected by hand
-    /// stays so.
+    /// Takes over the paths that match `query` best; the query may be an older one. A selection
+    /// that the user has moved stays.
     pub fn ranked(&mut self, query: &str, matches: Vec<usize>) {
         let PickerSource::Paths(paths) = &self.source else { return };
         let all = paths.all.clone();
@@ -235,7 +226,7 @@ impl PickerList {
         self.ranked_for = Some(query.to_owned());
     }
 
-    /// Ranks what has not been ranked: somebody chooses.
+    /// Ranks at once if the ranking is not current, because the user is about to choose.
     pub fn rank_now(&mut self) {
         if self.unranked().is_some() {
             self.rank();
@@ -262,13 +253,13 @@ impl PickerList {
         self.selected
     }
 
-    /// Selects a row so many further, stopping at the ends.
+    /// Moves the selection by a number of rows; stops at the ends.
     pub fn step(&mut self, by: isize) {
         let last = self.matches.len().saturating_sub(1);
         self.selected = self.selected.saturating_add_signed(by).min(last);
     }
 
-    /// Selects a row by its place among the matches.
+    /// Selects a row by its index among the matches; at most the last one.
     pub fn select(&mut self, at: usize) {
         self.selected = at.min(self.matches.len().saturating_sub(1));
     }
@@ -285,7 +276,7 @@ impl PickerList {
         }
     }
 
-    /// What choosing the selected row means.
+    /// The choice of the selected row; a path puts itself into the input.
     pub fn choice(&self) -> Option<PickerChoice> {
         let index = *self.matches.get(self.selected)?;
         match self.source.items() {
@@ -294,13 +285,13 @@ impl PickerList {
         }
     }
 
-    /// What choosing the selected row would mean, where rows are made by hand.
+    /// The choice of the selected row; `None` for paths.
     pub fn chosen(&self) -> Option<&PickerChoice> {
         let index = *self.matches.get(self.selected)?;
         self.source.items()?.get(index).map(|item| &item.choice)
     }
 
-    /// Which characters of a row's label match the filter.
+    /// Indices of the characters of a label that match the filter, in order.
     pub fn hits(&self, label: &str) -> Vec<u32> {
         let mut hits = Vec::new();
         if self.query.is_empty() {
@@ -325,7 +316,7 @@ impl PickerList {
         }
     }
 
-    /// Ranks, unless it is paths by a filter.
+    /// Ranks at once, except paths under a filter.
     fn rank_what_is_quick(&mut self) {
         if self.query.is_empty() || !matches!(self.source, PickerSource::Paths(_)) {
             self.rank();
@@ -368,7 +359,7 @@ impl PickerSource {
         }
     }
 
-    /// The rows that were made by hand.
+    /// The items; `None` for paths.
     fn items(&self) -> Option<&[PickerItem]> {
         match self {
             Self::Items(items) | Self::Names(items) | Self::Texts(items) => Some(items),
@@ -378,7 +369,7 @@ impl PickerSource {
 }
 
 impl Picker {
-    /// A list that is there.
+    /// A list whose rows are loaded.
     pub fn ready(title: &'static str, items: Vec<PickerItem>) -> Self {
         let list = PickerList::new(PickerSource::Items(items));
         Self {
@@ -392,17 +383,18 @@ impl Picker {
         }
     }
 
-    /// A list that was asked for.
+    /// A list whose rows were requested with this id.
     pub fn waiting(title: &'static str, id: RequestId) -> Self {
         Self { state: PickerLoading::Waiting(id), ..Self::ready(title, Vec::new()) }
     }
 
-    /// Whether its rows were asked for by this.
+    /// Whether this request will bring the rows.
     pub fn waits_for(&self, id: RequestId) -> bool {
         self.state == PickerLoading::Waiting(id)
     }
 
-    /// The answer to a request, and the row that holds now. An answer to another one is stale.
+    /// Takes over the rows of a request, and selects row `now`, the one in use. An answer to
+    /// another request is stale and ignored.
     pub fn fill(&mut self, id: RequestId, items: Result<Vec<PickerItem>, String>, now: usize) {
         if self.state != PickerLoading::Waiting(id) {
             return;
@@ -410,7 +402,7 @@ impl Picker {
         match items {
             Ok(items) => {
                 self.list.set_source(PickerSource::Items(items));
-                // A filter that was typed meanwhile has its own best match.
+                // If a filter was typed meanwhile, its best match is selected.
                 if self.list.query.is_empty() {
                     self.list.select(now);
                 }
@@ -420,7 +412,8 @@ impl Picker {
         }
     }
 
-    /// A key.
+    /// Handles a key; what is no key of the list is typed into the filter. `page` is the number of
+    /// visible rows.
     pub fn key(&mut self, key: &KeyPress<'_>, page: usize) -> OverlayOutcome {
         if let (Some(PickerChoice::Model(name)), Some(ModelListKey::Mark)) =
             (self.list.chosen(), keymap::find(keymap::MODELS, key))
@@ -441,7 +434,7 @@ impl Picker {
         OverlayOutcome::Stay
     }
 
-    /// Chooses the selected row.
+    /// Chooses the selected row, unless the guard still delays it.
     pub fn choose(&self) -> OverlayOutcome {
         if self.guard.is_some_and(|guard| !guard.is_armed()) {
             return OverlayOutcome::Stay;
@@ -505,7 +498,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_for_what_was_typed_before_is_shown_and_not_the_last_one() {
+    fn a_ranking_for_an_older_query_is_shown_and_the_newer_one_still_awaited() {
         let mut list = PickerList::new(paths(&["a.rs", "ab.rs"], &[]));
         list.set_query("ab");
         list.ranked("a", vec![0, 1]);
@@ -514,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_selected_by_hand_stays_so_when_other_paths_come() {
+    fn a_moved_selection_stays_when_other_paths_come() {
         let mut list = PickerList::new(paths(&["b.rs", "c.rs"], &[]));
         list.set_query("");
         list.step(1);

@@ -1,8 +1,8 @@
-//! Pictures of the images in the transcript: what is on screen is asked for, and kept as long as
-//! it is among the last that were.
+//! Pictures of the images in the transcript. Those on screen are requested, and the last few are
+//! kept.
 //!
-//! A frame only places what is ready. Where nothing can be shown (another terminal, a setting),
-//! nothing is ever asked for.
+//! A frame only places pictures that are ready. If pictures cannot be shown (by this terminal, or
+//! because of a setting), none is ever requested.
 
 use std::sync::Arc;
 
@@ -13,32 +13,28 @@ use crate::tui::picture_cells::TerminalPicture;
 use super::effect::{RequestId, ScreenEffect};
 use super::model::ScreenModel;
 
-/// Pictures that are kept, at most.
+/// Most pictures that are kept.
 const KEPT: usize = 16;
 
-/// The pictures there are, those on screen last.
+/// The pictures that are kept, the last ones seen at the end.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PictureCache {
     known: Vec<(PictureRequest, PictureState)>,
     made: u32,
 }
 
-/// A picture that is on screen, or would be.
+/// An image on screen and the size of its picture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PictureRequest {
-    /// Of which image.
     pub image: MessageImage,
-    /// How large.
     pub cells: SizeInCells,
 }
 
 #[derive(Debug, Clone, PartialEq)]
 enum PictureState {
-    /// It is being made.
     Asked(RequestId),
-    /// It can be shown.
     Ready(TerminalPicture),
-    /// It cannot: its bytes are gone, or damaged.
+    /// It cannot be shown: the image's bytes are gone or damaged.
     Never,
 }
 
@@ -49,7 +45,7 @@ impl PictureRequest {
 }
 
 impl PictureCache {
-    /// The picture of an image at this size, once it is there.
+    /// The picture of an image at this size; `None` until it is ready.
     pub fn ready(&self, hash: &ContentHash, cells: SizeInCells) -> Option<&TerminalPicture> {
         self.known.iter().find(|(wanted, _)| wanted.is(hash, cells)).and_then(|(_, state)| {
             match state {
@@ -60,7 +56,7 @@ impl PictureCache {
     }
 }
 
-/// These are on screen: what is not there yet is asked for.
+/// Requests the pictures on screen that are not known yet.
 pub fn seen(model: &mut ScreenModel, wanted: &[PictureRequest]) -> Vec<ScreenEffect> {
     let Some((canvas, first)) = model.settings.canvas else { return Vec::new() };
     let mut effects = Vec::new();
@@ -84,20 +80,20 @@ pub fn seen(model: &mut ScreenModel, wanted: &[PictureRequest]) -> Vec<ScreenEff
     effects
 }
 
-/// A picture was made, or cannot be.
+/// Takes over a picture. If it could not be made, it is not requested again.
 pub fn made(model: &mut ScreenModel, id: RequestId, picture: Result<TerminalPicture, String>) {
     let asked =
         model.pictures.known.iter_mut().find(|(_, state)| *state == PictureState::Asked(id));
-    // Scrolled away and forgotten meanwhile.
+    // It was scrolled away and dropped meanwhile.
     let Some((_, state)) = asked else { return };
     *state = match picture {
         Ok(picture) => PictureState::Ready(picture),
-        // The labelled box stays, and says what the image is.
+        // The labelled box in its place says what the image is.
         Err(_) => PictureState::Never,
     };
 }
 
-/// A picture of this sequence.
+/// A picture that the terminal draws for an escape sequence.
 pub fn picture(
     canvas: GraphicsCanvas,
     number: u32,

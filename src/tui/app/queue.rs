@@ -1,27 +1,25 @@
-//! Messages typed while a turn runs: shown above the input until they go in.
+//! Messages typed while a turn runs. They are shown above the input until they are sent.
 
 use crate::agent::SteerId;
 use crate::domain::UserInput;
 
-/// The waiting messages, in order.
+/// The waiting messages, in the order in which they were typed.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MessageQueue {
     items: Vec<QueuedMessage>,
     next: u64,
 }
 
-/// A message that waits.
+/// A waiting message.
 #[derive(Debug, Clone, PartialEq)]
 pub struct QueuedMessage {
-    /// Names it, for the agent too.
+    /// Identifies the message, also for the agent.
     pub id: SteerId,
-    /// What was typed.
     pub text: UserInput,
-    /// When it goes in.
     pub delivery: Delivery,
 }
 
-/// When a message goes in.
+/// When a message is sent to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Delivery {
     /// As a turn of its own, after the running one.
@@ -31,36 +29,36 @@ pub enum Delivery {
 }
 
 impl MessageQueue {
-    /// What waits, in order.
+    /// The waiting messages, in order.
     pub fn items(&self) -> &[QueuedMessage] {
         &self.items
     }
 
-    /// Adds a message and names it.
-    pub fn push(&mut self, text: UserInput, goes: Delivery) -> SteerId {
+    /// Adds a message and returns its new id.
+    pub fn push(&mut self, text: UserInput, delivery: Delivery) -> SteerId {
         let id = SteerId(self.next);
         self.next += 1;
-        self.items.push(QueuedMessage { id, text, delivery: goes });
+        self.items.push(QueuedMessage { id, text, delivery });
         id
     }
 
-    /// Takes the last message back.
+    /// Removes the last message, so that the user can edit it.
     pub fn take_last(&mut self) -> Option<QueuedMessage> {
         self.items.pop()
     }
 
-    /// Takes out the first message that waits for the end of the turn.
+    /// Removes the first message that waits for the end of the turn.
     pub fn take_next(&mut self) -> Option<UserInput> {
         let at = self.items.iter().position(|item| item.delivery == Delivery::Queue)?;
         Some(self.items.remove(at).text)
     }
 
-    /// Forgets a message that has gone in or came back.
+    /// Removes a message that was sent or came back.
     pub fn settle(&mut self, id: SteerId) {
         self.items.retain(|item| item.id != id);
     }
 
-    /// Keeps messages that missed their step for after the turn.
+    /// Queues steering messages that missed their step for after the turn.
     pub fn requeue_steered(&mut self) {
         for item in &mut self.items {
             item.delivery = Delivery::Queue;

@@ -1,7 +1,7 @@
-//! Going back in the session, and forth again: the list of messages to go back before, and what
-//! comes of the dialog that shows what would happen before anything does.
+//! Going back in the session, and forward again: the list of messages to go back before, and the
+//! results of the dialog that shows what would happen.
 //!
-//! The agent plans and does it. Nothing here is done by a key but what the dialog shows.
+//! The agent plans and carries out the rewind. A key does only what the dialog shows.
 
 mod dialog;
 
@@ -26,10 +26,10 @@ use super::transcript::BlockId;
 pub use dialog::{RewindDialog, RewindFileOutcome, RewindFileQuestion, RewindRow, RewindStage};
 
 const NOTHING_SAID: &str = "Nothing has been said in this session yet.";
-/// How long a second Escape may take.
+/// The second Escape must come within this time.
 const DOUBLE_ESCAPE_TIME: Duration = Duration::from_millis(1500);
 
-/// Asks what going there would do, and shows it.
+/// Opens the dialog and asks the agent what going there would do.
 pub fn open(model: &mut ScreenModel, to: RewindDestination) -> Vec<ScreenEffect> {
     if commands::is_busy(model) {
         let stop = model.settings.keys.key(ChatKey::Back);
@@ -45,32 +45,31 @@ pub fn open(model: &mut ScreenModel, to: RewindDestination) -> Vec<ScreenEffect>
     vec![ScreenEffect::Agent(agent::AgentCommand::PlanRewind(to))]
 }
 
-/// A message of the person's that is in the log.
+/// A user message that is in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RewindMessage<'a> {
-    /// Its line there.
+    /// The message's line of the log.
     pub entry: EntryId,
-    /// What it says.
     pub text: &'a str,
-    /// How many files were changed behind it, up to the next one.
+    /// Files changed after this message and before the next one.
     pub files: usize,
 }
 
 impl RewindMessage<'_> {
-    /// Its first line.
+    /// The first line of the message.
     pub fn title(&self) -> String {
         first_line(self.text)
     }
 
-    /// How many files were changed, where any were.
+    /// The number of changed files as a phrase; empty if there are none.
     pub fn files_changed(&self) -> String {
         if self.files == 0 { String::new() } else { counted(self.files as u64, "file") }
     }
 }
 
-/// The person's messages, the newest first.
+/// The user's messages, the newest first.
 pub fn user_messages(model: &ScreenModel) -> Vec<RewindMessage<'_>> {
-    let mut own = Vec::new();
+    let mut messages = Vec::new();
     let mut changed = BTreeSet::new();
     for block in model.transcript.blocks().iter().rev() {
         match &block.body {
@@ -81,7 +80,7 @@ pub fn user_messages(model: &ScreenModel) -> Vec<RewindMessage<'_>> {
             }
             BlockBody::User(text) => {
                 if let Some(entry) = block.entry {
-                    own.push(RewindMessage {
+                    messages.push(RewindMessage {
                         entry,
                         text,
                         files: std::mem::take(&mut changed).len(),
@@ -96,19 +95,23 @@ pub fn user_messages(model: &ScreenModel) -> Vec<RewindMessage<'_>> {
             | BlockBody::Compacted => {}
         }
     }
-    own
+    messages
 }
 
-/// The message that is meant, or why there is none.
+/// The message that the argument of `/rewind` or `/fork` names.
+///
+/// # Errors
+///
+/// A sentence for the user, if the session has no user messages or none fits the argument.
 pub fn find(model: &ScreenModel, which: &MessageArgument) -> Result<EntryId, String> {
-    let own = user_messages(model);
-    if own.is_empty() {
+    let messages = user_messages(model);
+    if messages.is_empty() {
         return Err(NOTHING_SAID.to_owned());
     }
     match which {
         MessageArgument::Nth(number) => {
-            let found = own.get(number.saturating_sub(1)).map(|message| message.entry);
-            let all = counted(own.len() as u64, "message");
+            let found = messages.get(number.saturating_sub(1)).map(|message| message.entry);
+            let all = counted(messages.len() as u64, "message");
             found.ok_or_else(|| format!("There is no such message: {all} of yours can be chosen."))
         }
         MessageArgument::Containing(words) => {
@@ -117,14 +120,14 @@ pub fn find(model: &ScreenModel, which: &MessageArgument) -> Result<EntryId, Str
                 words.join(" ").to_lowercase()
             };
             let wanted = plain(words);
-            let found = own.iter().find(|message| plain(message.text).contains(&wanted));
+            let found = messages.iter().find(|message| plain(message.text).contains(&wanted));
             let found = found.map(|message| message.entry);
             found.ok_or_else(|| format!("No message of yours has \"{words}\" in it."))
         }
     }
 }
 
-/// The list of the person's messages, the newest first.
+/// Opens the list of the user's messages, the newest first.
 pub fn list(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let item = |message: &RewindMessage<'_>| PickerItem {
         label: message.title(),
@@ -141,7 +144,7 @@ pub fn list(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     Vec::new()
 }
 
-/// Escape, with nothing to close or stop: the second one in a row opens the list.
+/// Handles Escape when there is nothing to close or stop: the second one in a row opens the list.
 pub fn escape(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let has_messages = model.transcript.blocks().iter().any(|block| block.entry.is_some());
     if model.focus != KeyboardFocus::Input || !has_messages {
@@ -162,8 +165,8 @@ pub fn escape(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 pub fn at(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     let upto = model.transcript.index(block);
     let blocks = model.transcript.blocks().iter().take(upto + 1).rev();
-    let mut own = blocks.filter(|block| matches!(block.body, BlockBody::User(_)));
-    match own.find_map(|block| block.entry) {
+    let mut messages = blocks.filter(|block| matches!(block.body, BlockBody::User(_)));
+    match messages.find_map(|block| block.entry) {
         Some(entry) => open(model, RewindDestination::Before(entry)),
         None => {
             model.toast(NoticeLevel::Info, "There is no message of yours to go back before.");
@@ -172,7 +175,7 @@ pub fn at(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
     }
 }
 
-/// The agent says what would happen, or why it cannot.
+/// Shows the agent's plan in the dialog, or closes the dialog and shows why there is none.
 pub fn on_plan(model: &mut ScreenModel, plan: Result<Arc<RewindPlan>, String>) {
     let dialog = |overlay: &Overlay| matches!(overlay, Overlay::Rewind(_));
     let Some(at) = model.overlays.iter().position(dialog) else { return };
@@ -189,13 +192,14 @@ pub fn on_plan(model: &mut ScreenModel, plan: Result<Arc<RewindPlan>, String>) {
     }
 }
 
-/// It was done, here or in a fork: what the person had said is theirs again.
+/// The rewind is done, here or in a fork: the message that was taken back returns to the input. A
+/// draft there goes to the history.
 pub fn on_rewound(
     model: &mut ScreenModel,
     message: Option<UserInput>,
-    told: impl Into<String>,
+    notice: impl Into<String>,
 ) -> Vec<ScreenEffect> {
-    model.toast(NoticeLevel::Info, told);
+    model.toast(NoticeLevel::Info, notice);
     let Some(message) = message else { return Vec::new() };
     let mut effects = Vec::new();
     if !model.composer.is_empty() {

@@ -1,8 +1,8 @@
-//! The permission rules over the whole screen: what holds, from which file, and what was refused in
-//! this session. Rules are added, edited, removed and tried on a call here.
+//! The page of the permission rules: which rules apply, from which file, and which calls were
+//! denied in this session. Here the user adds, edits and removes rules, and tests them on a call.
 //!
-//! The agent has the rules: a change is asked of it, and the page shows what it says holds then.
-//! A refusal is a line of the log.
+//! The agent owns the rules: a change is a request to it, and the page shows the rules of its
+//! reply. Denied calls come from the log.
 
 use std::path::{Path, PathBuf};
 
@@ -22,92 +22,86 @@ use super::model::{ScreenModel, ScreenSettings};
 use super::overlay::Overlay;
 use super::title::home_path;
 
-/// A call that was refused.
+/// A tool call that was denied in this session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeniedCall {
-    /// When.
     pub at: DateTime<Utc>,
-    /// What, and by whom or what.
     pub entry: PermissionEntry,
 }
 
-/// The page.
+/// The state of the rules page.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct RulesPage {
-    /// The rules and what is wrong in their files; `None` until they come.
+    /// The rules and the warnings about their files; `None` until the agent replies.
     pub list: Option<RuleListReport>,
-    /// The files that rules can be kept in, the person's own first.
+    /// The files that can hold rules, the user's own first, the narrowest last.
     pub files: Vec<PathBuf>,
-    /// The selected row, counted among those that are no headings.
+    /// The selected row, counted without headings.
     pub selected: usize,
-    /// What the keys mean.
     pub stage: RulesStage,
-    /// Whether the key that removes a rule does so.
+    /// Delays the confirmation that removes a rule.
     guard: QuestionGuard,
-    /// What came of the last call that was tried.
+    /// The result of the last test.
     pub tried: Option<RulesTestResult>,
-    /// Why what was typed does not hold.
+    /// Why the typed rule was not accepted.
     pub failed: Option<String>,
 }
 
-/// What the keys mean.
+/// What the keys do on the page.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum RulesStage {
-    /// They move, and begin something.
+    /// Keys move the selection and begin an action.
     #[default]
     Choosing,
-    /// The selected rule goes with the same key again.
+    /// The same key again removes the selected rule.
     Removing,
-    /// They are typed.
+    /// Keys are typed into the text field.
     Typing(Box<RulesTextEntry>),
 }
 
-/// What is typed.
+/// The text field of the page.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RulesTextEntry {
-    /// What it will be.
     pub what: RulesEntryPurpose,
-    /// The text so far.
     pub editor: TextEditor,
 }
 
-/// What is to come of a text.
+/// What a typed text will be used for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RulesEntryPurpose {
-    /// A rule for this one of the files, or behind them for this session.
+    /// A new rule for the file of this index; the index after the last file means this session
+    /// only.
     Add(usize),
-    /// A rule in the place of this one.
+    /// A rule that replaces this one.
     Edit(RuleSource),
-    /// A call to try.
+    /// A call to test the rules on.
     Try,
 }
 
-/// A call that was tried.
+/// The result of testing the rules on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RulesTestResult {
-    /// As it was typed.
+    /// The call, as the user typed it.
     pub typed: String,
-    /// The mode in which.
+    /// The permission mode of the test.
     pub mode: PermissionMode,
-    /// What would be decided, or why that cannot be said.
+    /// The decision, or why there is none.
     pub report: Result<PermissionTestReport, String>,
 }
 
 /// A row of the page.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RulesRow<'a> {
-    /// What the rows below are.
+    /// A heading for the rows below; it cannot be selected.
     Heading(&'static str),
-    /// A rule.
     Rule(&'a RuleSource),
-    /// Something wrong in a file.
+    /// A problem in a file of rules.
     Warning(&'a RuleWarning),
-    /// A call that was refused.
     Refused(&'a DeniedCall),
 }
 
 impl RulesPage {
-    /// All rows, with the newest refusals first.
+    /// All rows: rules by kind, warnings, then denied calls with the newest first.
     pub fn rows<'a>(&'a self, refused: &'a [DeniedCall]) -> Vec<RulesRow<'a>> {
         let mut rows = Vec::new();
         let list = self.list.as_ref();
@@ -131,23 +125,23 @@ impl RulesPage {
         rows
     }
 
-    /// The selected row.
+    /// The selected row, which is never a heading.
     pub fn chosen<'a>(&'a self, refused: &'a [DeniedCall]) -> Option<RulesRow<'a>> {
         let mut rows = self.rows(refused).into_iter().filter(|row| !row.is_heading());
         rows.nth(self.selected)
     }
 
-    /// The guard of the question whether a rule goes, while that is asked.
+    /// The guard of the question whether to remove a rule; `None` while it is not asked.
     pub fn guard_mut(&mut self) -> Option<&mut QuestionGuard> {
         (self.stage == RulesStage::Removing).then_some(&mut self.guard)
     }
 
-    /// The same, to look at.
+    /// A copy of what [`Self::guard_mut`] borrows.
     pub fn guard(&self) -> Option<QuestionGuard> {
         (self.stage == RulesStage::Removing).then_some(self.guard)
     }
 
-    /// What is typed, if anything.
+    /// The text field, while it is open.
     pub fn field(&mut self) -> Option<&mut TextEditor> {
         match &mut self.stage {
             RulesStage::Typing(typing) => Some(&mut typing.editor),
@@ -155,7 +149,8 @@ impl RulesPage {
         }
     }
 
-    /// Selects a row so many further, stopping at the ends.
+    /// Moves the selection by a number of rows; stops at the ends. Ends the question whether to
+    /// remove a rule.
     pub fn step(&mut self, by: isize, refused: &[DeniedCall]) {
         let count = self.rows(refused).iter().filter(|row| !row.is_heading()).count();
         let last = count.saturating_sub(1);
@@ -184,7 +179,7 @@ impl RulesPage {
             (RulesKey::PageDown, _) => self.step(page, refused),
             (RulesKey::First, _) => self.step(isize::MIN, refused),
             (RulesKey::Last, _) => self.step(isize::MAX, refused),
-            // The narrowest file is the one that an "always" goes to.
+            // A new rule goes to the narrowest file, as an "always" answer does.
             (RulesKey::Add, _) => {
                 self.type_in(RulesEntryPurpose::Add(self.files.len().saturating_sub(1)), "allow ");
             }
@@ -263,7 +258,7 @@ impl RulesPage {
 }
 
 impl RulesRow<'_> {
-    /// Whether it only says what is below it.
+    /// Whether the row is a heading.
     pub fn is_heading(self) -> bool {
         matches!(self, Self::Heading(_))
     }
@@ -275,14 +270,15 @@ enum RulesOutcome {
     Ask(RuleRequest),
 }
 
-/// The rule in a text that begins with its list.
+/// Parses a rule as typed, `deny`, `ask` or `allow` and the rule; `None` if the text begins
+/// otherwise.
 pub fn listed(text: &str) -> Option<RuleEntry> {
     let (word, rule) = text.trim().split_once(' ')?;
     let kind = RuleKind::ALL.into_iter().find(|kind| kind.word() == word)?;
     Some((kind, rule.trim().to_owned()))
 }
 
-/// Where a rule stands: its file, short, and its line.
+/// Where a rule is written: its shortened file name and line, or "this session".
 pub fn rule_location(rule: &RuleSource, settings: &ScreenSettings) -> String {
     match (&rule.file, rule.line) {
         (None, _) => "this session".to_owned(),
@@ -291,7 +287,7 @@ pub fn rule_location(rule: &RuleSource, settings: &ScreenSettings) -> String {
     }
 }
 
-/// A settings file: inside the working folder from there on.
+/// A shortened path of a settings file: relative to the working folder if inside, else with `~`.
 pub fn short(file: &Path, settings: &ScreenSettings) -> String {
     match file.strip_prefix(&settings.cwd) {
         Ok(inside) => inside.display().to_string(),
@@ -299,26 +295,26 @@ pub fn short(file: &Path, settings: &ScreenSettings) -> String {
     }
 }
 
-/// Opens the page.
+/// Opens the page and requests the rules.
 pub fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     model.overlays.push(Overlay::Rules(Box::default()));
     vec![ask(RuleRequest::List)]
 }
 
-/// A key for the page at this place in the stack.
+/// Handles a key for the page at index `at` of the overlays.
 pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     let rows = model.geometry.list.map_or(1, |list| isize::try_from(list.height).unwrap_or(1));
     let Some(Overlay::Rules(page)) = model.overlays.get_mut(at) else { return Vec::new() };
-    let then = match page.stage {
+    let outcome = match page.stage {
         RulesStage::Typing(_) => page.typed(key),
         RulesStage::Choosing | RulesStage::Removing => match keymap::find(keymap::RULES, key) {
             Some(key) => page.choose(key, rows.max(1), &model.denied_calls),
             None => RulesOutcome::Stay,
         },
     };
-    match then {
+    match outcome {
         RulesOutcome::Stay => Vec::new(),
-        RulesOutcome::Ask(order) => vec![ask(order)],
+        RulesOutcome::Ask(request) => vec![ask(request)],
         RulesOutcome::Close => {
             model.overlays.remove(at);
             Vec::new()
@@ -326,8 +322,8 @@ pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<Screen
     }
 }
 
-/// What came of something that was asked of the rules.
-pub fn on_rule_news(model: &mut ScreenModel, news: RuleReply) {
+/// Shows the agent's reply to a request about the rules in the topmost rules page.
+pub fn on_rule_news(model: &mut ScreenModel, reply: RuleReply) {
     let ScreenModel { overlays, denied_calls: refused, .. } = model;
     let pages = overlays.iter_mut().filter_map(|overlay| match overlay {
         Overlay::Rules(page) => Some(&mut **page),
@@ -339,7 +335,7 @@ pub fn on_rule_news(model: &mut ScreenModel, news: RuleReply) {
         | Overlay::Rewind(_) => None,
     });
     let Some(page) = pages.last() else { return };
-    match news {
+    match reply {
         RuleReply::Listed { list, files, failed } => {
             page.list = Some(list);
             page.files = files;
@@ -355,12 +351,12 @@ pub fn on_rule_news(model: &mut ScreenModel, news: RuleReply) {
     }
 }
 
-/// Takes note of a refusal.
+/// Adds a record of the log to the denied calls, if it is one.
 pub fn note(model: &mut ScreenModel, record: &LogRecord) {
     model.denied_calls.extend(refusal(record));
 }
 
-/// Takes note of the refusals in the part of the log before what was shown at first.
+/// Adds the denied calls of an older part of the log, which is loaded later, before the others.
 pub fn note_earlier(model: &mut ScreenModel, earlier: &[LogRecord]) {
     model.denied_calls.splice(0..0, earlier.iter().filter_map(refusal));
 }
@@ -387,6 +383,6 @@ fn refusal(record: &LogRecord) -> Option<DeniedCall> {
     }
 }
 
-fn ask(order: RuleRequest) -> ScreenEffect {
-    ScreenEffect::Agent(agent::AgentCommand::Rules(order))
+fn ask(request: RuleRequest) -> ScreenEffect {
+    ScreenEffect::Agent(agent::AgentCommand::Rules(request))
 }

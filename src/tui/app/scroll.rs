@@ -1,59 +1,53 @@
-//! Where in the transcript the view stands.
+//! The scroll position of the transcript.
 //!
-//! The position is an anchor, the tail or a place in a block's source, so that it survives a
-//! change of width; never a count of rows from the top. `update` only says how many rows to go;
-//! the view, which knows the rows, finds the place and hands it back as the new anchor. Nothing
-//! here sums heights.
+//! The position is an anchor: the tail, or a place in a block's source. So it survives a change of
+//! width; it is never a count of rows from the top. `update` only says how many rows to scroll; the
+//! view, which knows the rows, finds the place and hands it back as the new anchor. Nothing here
+//! sums heights.
 
 use super::transcript::BlockId;
 
-/// What a block has of [`BlockPosition::Share`]s.
+/// How many shares [`BlockPosition::Share`] divides a block into.
 pub const SHARES: u16 = 10_000;
 
-/// The position of the view.
+/// The scroll position, and rows that the view still has to apply.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct TranscriptScroll {
-    /// What the top row shows, or that the view follows the tail.
     pub anchor: ScrollAnchor,
-    /// Rows still to go from there; negative is up.
+    /// Rows still to scroll from the anchor; negative is up.
     pub delta: i32,
     /// The transcript's count of lines when the view left the tail.
     left_at: u64,
 }
 
-/// What the view is held to.
+/// What the view is fixed to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ScrollAnchor {
-    /// The newest row is at the bottom.
+    /// The view follows the newest row, at the bottom.
     #[default]
     Tail,
     /// This place is at the top.
-    At {
-        /// The block.
-        block: BlockId,
-        /// The place in it.
-        place: BlockPosition,
-    },
+    At { block: BlockId, place: BlockPosition },
 }
 
 /// A place in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockPosition {
-    /// This row of the gap above and the head.
+    /// A row of the gap above the block or of its head, counted from 0.
     Head(usize),
     /// A row of the body.
     Body {
-        /// Where the row begins in the source, in bytes.
+        /// Byte offset in the source at which the row begins.
         source: usize,
-        /// Which of the rows that begin there.
+        /// Which of the rows that begin at this offset, from 0.
         row: usize,
     },
-    /// So many of the [`SHARES`] of its rows are above.
+    /// This share of the block's rows, in [`SHARES`], is above the view.
     Share(u16),
 }
 
 impl TranscriptScroll {
-    /// Goes so many rows; negative is up.
+    /// Scrolls by a number of rows; negative is up. `lines` is the transcript's count of lines now.
     pub fn by(&mut self, rows: i32, lines: u64) {
         if self.anchor == ScrollAnchor::Tail && self.delta == 0 {
             if rows >= 0 {
@@ -64,7 +58,7 @@ impl TranscriptScroll {
         self.delta = self.delta.saturating_add(rows);
     }
 
-    /// Goes to the top of `block`, with `above` rows of what is before it.
+    /// Goes to the top of `block`, with `above` rows before it in sight.
     pub fn to(&mut self, block: BlockId, above: i32, lines: u64) {
         if self.anchor == ScrollAnchor::Tail {
             self.left_at = lines;
@@ -79,7 +73,7 @@ impl TranscriptScroll {
         self.delta = 0;
     }
 
-    /// Holds the top row where it is, whatever happens below.
+    /// Fixes the top row, whatever happens below it.
     pub fn hold(&mut self, top: ScrollAnchor, lines: u64) {
         if self.anchor == ScrollAnchor::Tail {
             self.left_at = lines;
@@ -88,13 +82,13 @@ impl TranscriptScroll {
         self.delta = 0;
     }
 
-    /// Takes over the place that the view found.
+    /// Takes over the place that the view found for the top row.
     pub fn found(&mut self, anchor: ScrollAnchor) {
         self.anchor = anchor;
         self.delta = 0;
     }
 
-    /// Lines that have come since the view left the tail; `lines` is the count now.
+    /// Lines added since the view left the tail; `lines` is the count now.
     pub fn new_below(&self, lines: u64) -> u64 {
         match self.anchor {
             ScrollAnchor::Tail => 0,

@@ -1,9 +1,9 @@
-//! Searching the transcript.
+//! The search in the transcript.
 //!
-//! The source of every block is searched, whatever is folded or was never laid out, a bounded
-//! part with each tick, from what is on screen upwards and then below it: the nearest match is
-//! there at once, and no length of a session holds up a key. While the search stands on a match
-//! in a folded pane, the pane is open. Which cells are matches is the view's to find.
+//! It searches the source of every block, whether or not the block is folded or was laid out. Each
+//! tick searches a bounded part, from the screen upwards and then below it: so the nearest match is
+//! found at once, and a long session never delays a key. While the current match is in a folded
+//! pane, the pane is shown open. The view finds which cells to highlight.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -23,93 +23,89 @@ use super::source::{self, BlockPart};
 use super::text_query::{TextQuery, TextQueryKind};
 use super::transcript::{BlockId, PaneFold, Transcript, TranscriptBlock};
 
-/// Bytes that are looked at with one tick.
+/// Bytes searched in one tick.
 pub const STEP: usize = 512 * 1024;
-/// What looking at a block costs on top of its bytes.
+/// Cost of a block beside its bytes, counted as bytes.
 const BLOCK_COST: usize = 64;
-/// A text is not cut smaller than this: a match across a cut would not be seen.
+/// The smallest piece of a long text in bytes: a match across two pieces would be missed.
 const PIECE: usize = 64 * 1024;
-/// More matches than this are not counted: nobody goes through them.
+/// The search stops at this many matches: nobody steps through more.
 pub const MOST: usize = 10_000;
-/// Blocks at the end that are looked at again when they change: what streams and runs.
+/// How many of the newest blocks are searched again when they change, as they do while they stream
+/// or run.
 const NEWEST: usize = 64;
 
 /// An open search.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TranscriptSearch {
-    /// What is typed.
     pub field: TextEditor,
-    /// How it is read.
     pub kind: TextQueryKind,
-    /// What keys do.
     pub stage: TranscriptSearchStage,
     query: Option<TextQuery>,
     error: Option<String>,
     hits: VecDeque<TranscriptMatch>,
     current: Option<TranscriptMatch>,
-    /// Where the person was when it was opened.
+    /// Where the user was when the search was opened.
     origin: (ScrollAnchor, KeyboardFocus),
     scan: TranscriptScan,
-    /// How far the newest blocks were when they were looked at.
-    looked: VecDeque<(BlockId, u32)>,
+    /// The newest blocks, with their revision when they were searched.
+    scanned: VecDeque<(BlockId, u32)>,
 }
 
 /// What keys do while a search is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TranscriptSearchStage {
-    /// They are typed into the query.
+    /// Keys are typed into the query.
     Typing,
-    /// They go from match to match, or do what they do on the panes.
+    /// Keys step from match to match, or do what they do on panes.
     Navigating,
 }
 
-/// A match.
+/// A match; ordered by its place in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TranscriptMatch {
-    /// The block.
     pub block: BlockId,
-    /// The text of the block that it is in.
+    /// Which text of the block has the match.
     pub part: BlockPart,
-    /// Where it begins.
+    /// Byte offset at which the match begins.
     pub from: usize,
-    /// Where it ends.
+    /// Byte offset behind the match.
     pub to: usize,
 }
 
-/// What has come of a search so far.
+/// The result of a search so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TranscriptSearchStatus {
-    /// Nothing is looked for.
+    /// The query is empty.
     Idle,
-    /// The query makes no sense, and why.
+    /// The query is invalid, with the reason.
     Wrong(String),
-    /// So many so far; not all was looked at.
+    /// This many matches so far; the search goes on.
     SoFar(usize),
-    /// There is none.
+    /// The search is complete, without a match.
     None,
-    /// The search stands on one of them: which, from 1, and how many there are.
+    /// The search is complete: number of the current match, from 1, and of all matches.
     One(usize, usize),
-    /// There are too many to count.
+    /// At least [`MOST`] matches; the search stopped.
     TooMany,
 }
 
-/// Which match to go to.
+/// Which match to go to from the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TranscriptSearchDirection {
-    /// The one before, else the last.
+    /// The match before, else the last one.
     Previous,
-    /// The one behind, else the first.
+    /// The match behind, else the first one.
     Next,
 }
 
-/// How much was looked at: the blocks from `above` up to before `below`.
+/// The part that was searched: the blocks from `above` up to before `below`.
 #[derive(Debug, Clone, PartialEq)]
 struct TranscriptScan {
-    /// Where it began.
     start: BlockId,
     above: BlockId,
     below: BlockId,
-    /// A long block that was looked at in part.
+    /// A long block that was searched in part.
     inside: Option<PartialBlockScan>,
 }
 
@@ -126,7 +122,7 @@ pub fn is_typed(model: &ScreenModel) -> bool {
     model.search.as_ref().is_some_and(|search| search.stage == TranscriptSearchStage::Typing)
 }
 
-/// Opens the search, or goes back to typing in it.
+/// Opens the search, or returns to typing in the open one.
 pub fn open(model: &mut ScreenModel) {
     match &mut model.search {
         Some(search) => search.stage = TranscriptSearchStage::Typing,
@@ -137,7 +133,7 @@ pub fn open(model: &mut ScreenModel) {
     }
 }
 
-/// A key while the query is typed.
+/// Handles a key while the query is typed.
 pub fn typing_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     match keymap::find(keymap::SEARCH, key) {
         Some(SearchKey::Stay) => return stay(model),
@@ -165,7 +161,7 @@ pub fn typing_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffe
     Vec::new()
 }
 
-/// A key while the search stands on a match; `None` where it means nothing to the search.
+/// Handles a key while matches are stepped through; `None` if the search does not use it.
 pub fn found_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<ScreenEffect>> {
     model.search.as_ref()?;
     match keymap::find(keymap::FOUND, key)? {
@@ -177,7 +173,7 @@ pub fn found_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<Scre
     Some(Vec::new())
 }
 
-/// Text in one piece for the query.
+/// Pastes text into the query.
 pub fn paste(model: &mut ScreenModel, text: &str) {
     if let Some(search) = &mut model.search {
         search.field.insert(text);
@@ -185,7 +181,8 @@ pub fn paste(model: &mut ScreenModel, text: &str) {
     }
 }
 
-/// Ends the search where it stands; one that began in the list of sessions goes back there.
+/// Ends the search and stays at the match. A search opened from the list of sessions gives the
+/// focus back to the list.
 pub fn close(model: &mut ScreenModel) {
     let origin = model.search.take().map(|search| search.origin.1);
     model.transcript.peek(None);
@@ -196,7 +193,7 @@ pub fn close(model: &mut ScreenModel) {
     }
 }
 
-/// Begins a search that stands on the first match in these blocks. False where there is no block.
+/// Opens a search at the first match in these blocks. False if `blocks` is empty.
 pub fn open_at_match(model: &mut ScreenModel, blocks: &[BlockId], text: &str) -> bool {
     let Some(first) = blocks.first().copied() else { return false };
     let mut search = TranscriptSearch::new((model.scroll.anchor, KeyboardFocus::Sidebar));
@@ -221,7 +218,7 @@ pub fn open_at_match(model: &mut ScreenModel, blocks: &[BlockId], text: &str) ->
     if found {
         show_match(model);
     } else {
-        // The text goes over lines, or over what the block leaves out.
+        // The text was found across lines, or in a part that the block does not show.
         let lines = model.transcript.lines();
         model.scroll.hold(ScrollAnchor::At { block: first, place: BlockPosition::Head(0) }, lines);
         model.focus = KeyboardFocus::Pane(first);
@@ -242,8 +239,8 @@ pub fn back(model: &mut ScreenModel) {
     }
 }
 
-/// Stays on the match: from here on letters are keys of the panes. One that is left out of what
-/// its pane shows is gone to in the pager.
+/// Ends typing and stays on the match: from now on letters are keys of the panes. If the pane
+/// leaves the match out, opens it in the pager.
 pub fn stay(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let Some(search) = &mut model.search else { return Vec::new() };
     if let Some(current) = search.current {
@@ -253,8 +250,8 @@ pub fn stay(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     open_hidden(model).unwrap_or_default()
 }
 
-/// Opens the pager at the match that the search stands on, where the pane that has the focus is
-/// unfolded and leaves it out.
+/// Opens the pager at the current match, if its pane has the focus, is unfolded and leaves the
+/// match out. `None` otherwise.
 pub fn open_hidden(model: &mut ScreenModel) -> Option<Vec<ScreenEffect>> {
     let search = model.search.as_ref()?;
     let (hit, query) = (search.current?, search.query.clone()?);
@@ -267,34 +264,34 @@ pub fn open_hidden(model: &mut ScreenModel) -> Option<Vec<ScreenEffect>> {
     is_hidden.then(|| pager::open_at(model, hit, query))
 }
 
-/// Whether any of a match is on screen: long output has a middle that is left out.
+/// Whether a part of a match is on screen: the middle of long output is left out.
 pub fn is_shown(geometry: &ScreenGeometry, hit: TranscriptMatch) -> bool {
     let rows = geometry.rows.iter();
     let mut rows = rows.filter(|row| (row.block, row.kind.part()) == (hit.block, hit.part));
     rows.any(|row| !row.columns(&(hit.from..hit.to)).is_empty())
 }
 
-/// Whether what was drawn last is what is on screen: nobody has gone elsewhere since.
+/// Whether the last frame shows the present position: nothing has scrolled since.
 fn is_drawn(model: &ScreenModel) -> bool {
     model.scroll.delta == 0 && model.scroll.anchor == model.geometry.anchor
 }
 
-/// The query is typed no longer; what was found stays marked.
+/// Ends typing the query; matches stay marked.
 pub fn stop_typing(model: &mut ScreenModel) {
     if let Some(search) = &mut model.search {
         search.stage = TranscriptSearchStage::Navigating;
     }
 }
 
-/// Goes to another match.
-pub fn go(model: &mut ScreenModel, towards: TranscriptSearchDirection) {
+/// Goes to the next or previous match; wraps around at the ends.
+pub fn go(model: &mut ScreenModel, direction: TranscriptSearchDirection) {
     let Some(search) = &mut model.search else { return };
-    let Some(next) = search.other(towards) else { return };
+    let Some(next) = search.other(direction) else { return };
     search.current = Some(next);
     show_match(model);
 }
 
-/// Looks at more of the transcript, a bounded part of it.
+/// Searches the next bounded part of the transcript.
 pub fn tick(model: &mut ScreenModel) {
     let Some(search) = &mut model.search else { return };
     if !search.is_looking(&model.transcript) {
@@ -304,12 +301,12 @@ pub fn tick(model: &mut ScreenModel) {
     settle(model);
 }
 
-/// Whether not all was looked at.
+/// Whether a part of the transcript still has to be searched.
 pub fn is_looking(model: &ScreenModel) -> bool {
     model.search.as_ref().is_some_and(|search| search.is_looking(&model.transcript))
 }
 
-/// The transcript has changed: what is newest is looked at again.
+/// The transcript has changed: searches the changed blocks among the newest again.
 pub fn changed(model: &mut ScreenModel) {
     if let Some(search) = &mut model.search {
         search.look_again(&model.transcript);
@@ -317,8 +314,8 @@ pub fn changed(model: &mut ScreenModel) {
     }
 }
 
-/// Stands on the nearest match, if it stands on none: the last one above the end of the screen,
-/// else the first below.
+/// Goes to the nearest match, if there is no current one: the last match above the end of the
+/// screen, else the first one below.
 fn settle(model: &mut ScreenModel) {
     let Some(search) = model.search.as_mut().filter(|search| search.current.is_none()) else {
         return;
@@ -335,7 +332,7 @@ fn settle(model: &mut ScreenModel) {
     }
 }
 
-/// Begins to look for what is typed now.
+/// Starts over with the query as it is typed now.
 fn restart(model: &mut ScreenModel) {
     let bottom = model.geometry.rows.last().map(|row| row.block);
     let last = model.transcript.blocks().last().map(|block| block.id);
@@ -347,11 +344,11 @@ fn restart(model: &mut ScreenModel) {
         Err(error) => (None, Some(error.to_string())),
     };
     search.hits.clear();
-    search.looked.clear();
+    search.scanned.clear();
     search.current = None;
     let from = bottom.or(last).unwrap_or(BlockId(0));
     search.scan = TranscriptScan::from(BlockId(from.0.saturating_add(1)));
-    // The match of a shorter query may have been far away.
+    // A match of the shorter query before may have scrolled far away.
     let (anchor, _) = search.origin;
     model.transcript.peek(None);
     match anchor {
@@ -361,7 +358,7 @@ fn restart(model: &mut ScreenModel) {
     tick(model);
 }
 
-/// Shows the match that the search stands on.
+/// Scrolls the current match into sight, and unfolds its pane.
 fn show_match(model: &mut ScreenModel) {
     let Some(hit) = model.search.as_ref().and_then(|search| search.current) else { return };
     if model.search.as_ref().is_some_and(|search| search.stage == TranscriptSearchStage::Navigating)
@@ -408,16 +405,16 @@ impl TranscriptSearch {
             current: None,
             origin,
             scan: TranscriptScan::from(BlockId(0)),
-            looked: VecDeque::new(),
+            scanned: VecDeque::new(),
         }
     }
 
-    /// The match that it stands on.
+    /// The current match.
     pub fn current(&self) -> Option<TranscriptMatch> {
         self.current
     }
 
-    /// The matches in some bytes of a part of a block, in order.
+    /// The matches that overlap a range of bytes in a text of a block, in order.
     pub fn hits_in(
         &self,
         block: BlockId,
@@ -430,7 +427,7 @@ impl TranscriptSearch {
         hits.take_while(move |hit| (hit.block, hit.part) == (block, part) && hit.from < bytes.end)
     }
 
-    /// What has come of it so far.
+    /// The result of the search so far.
     pub fn found(&self, transcript: &Transcript) -> TranscriptSearchStatus {
         let count = self.hits.len();
         match (&self.query, &self.error, self.current) {
@@ -448,16 +445,16 @@ impl TranscriptSearch {
         }
     }
 
-    fn other(&self, towards: TranscriptSearchDirection) -> Option<TranscriptMatch> {
+    fn other(&self, direction: TranscriptSearchDirection) -> Option<TranscriptMatch> {
         let current = self.current?;
         let at = self.hits.partition_point(|hit| *hit < current);
-        let found = match towards {
+        let found = match direction {
             TranscriptSearchDirection::Previous => {
                 at.checked_sub(1).and_then(|at| self.hits.get(at))
             }
             TranscriptSearchDirection::Next => self.hits.get(at + 1),
         };
-        let around = match towards {
+        let around = match direction {
             TranscriptSearchDirection::Previous => self.hits.back(),
             TranscriptSearchDirection::Next => self.hits.front(),
         };
@@ -470,12 +467,12 @@ impl TranscriptSearch {
         self.query.is_some() && self.hits.len() < MOST && more
     }
 
-    /// Whether there are blocks above that were not looked at, those that came in later too.
+    /// Whether blocks above have not been searched, including those loaded later.
     fn has_more_above(&self, transcript: &Transcript) -> bool {
         transcript.index(self.scan.above) > 0
     }
 
-    /// Looks at about so many bytes more.
+    /// Searches about `budget` bytes more, and returns the cost.
     fn step(&mut self, transcript: &Transcript, budget: usize) -> usize {
         let mut left = budget;
         while left > 0 && self.is_looking(transcript) {
@@ -496,7 +493,7 @@ impl TranscriptSearch {
         budget - left
     }
 
-    /// Looks at a block, or at as much of it as is left for; `None` where there is more of it.
+    /// Searches a block, or as much of it as `left` allows; `None` if a part of it remains.
     fn look_at(
         &mut self,
         block: &TranscriptBlock,
@@ -534,14 +531,14 @@ impl TranscriptSearch {
         }
     }
 
-    /// Remembers how far a block was.
+    /// Remembers the revision of a block that was searched.
     fn note(&mut self, block: &TranscriptBlock) {
-        self.looked.retain(|(id, _)| *id != block.id);
-        self.looked.push_back((block.id, block.revision));
-        if self.looked.len() > NEWEST {
-            // The oldest blocks are those that no longer change.
-            if let Some(oldest) = (0..self.looked.len()).min_by_key(|at| self.looked[*at].0) {
-                self.looked.remove(oldest);
+        self.scanned.retain(|(id, _)| *id != block.id);
+        self.scanned.push_back((block.id, block.revision));
+        if self.scanned.len() > NEWEST {
+            // The oldest blocks no longer change.
+            if let Some(oldest) = (0..self.scanned.len()).min_by_key(|at| self.scanned[*at].0) {
+                self.scanned.remove(oldest);
             }
         }
     }
@@ -551,7 +548,7 @@ impl TranscriptSearch {
             return;
         }
         let stale: Vec<BlockId> = self
-            .looked
+            .scanned
             .iter()
             .filter(|(id, revision)| {
                 transcript.get(*id).is_none_or(|block| block.revision != *revision)
@@ -561,7 +558,7 @@ impl TranscriptSearch {
         for id in stale {
             self.hits.retain(|hit| hit.block != id);
             let Some(block) = transcript.get(id) else {
-                self.looked.retain(|(looked, _)| *looked != id);
+                self.scanned.retain(|(scanned, _)| *scanned != id);
                 continue;
             };
             let inside = self.scan.inside.take();
@@ -587,7 +584,8 @@ impl TranscriptScan {
     }
 }
 
-/// The beginning of a text, about so long, that ends with a line where there is one.
+/// The beginning of a text, at most about `most` bytes long; it ends at the end of a line if there
+/// is one.
 fn piece(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
@@ -597,7 +595,7 @@ fn piece(text: &str, most: usize) -> &str {
     &text[..text.ceil_char_boundary(end)]
 }
 
-/// The matches in a text, line by line. Colours do not come between the letters of a word.
+/// The matches in a text, line by line. Escape sequences inside a word do not prevent a match.
 fn matches(query: &TextQuery, text: &str) -> Vec<Range<usize>> {
     if query.kind() == TextQueryKind::Plain && !text.contains('\u{1b}') {
         return query.matches(text);
@@ -618,7 +616,8 @@ fn matches(query: &TextQuery, text: &str) -> Vec<Range<usize>> {
     found
 }
 
-/// A line without escape sequences, and which of its bytes are which of the line's.
+/// A line without escape sequences, and the map back: pairs of an offset in the plain text and the
+/// offset in the line for the text from there on.
 fn without_escapes(line: &str) -> (Cow<'_, str>, Vec<(usize, usize)>) {
     if !line.contains('\u{1b}') {
         return (line.into(), Vec::new());

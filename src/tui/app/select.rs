@@ -1,7 +1,7 @@
 //! Selecting text of the transcript.
 //!
-//! A selection is held by places in the text, not by cells: it survives a resize, folding and
-//! what streams in. Where the mouse points is looked up in the rows that were drawn last.
+//! A selection consists of places in the text, not of cells: it survives a resize, folding and
+//! streaming text. The text under the mouse is looked up in the rows of the last frame.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -10,38 +10,34 @@ use super::geometry::{TranscriptRowKind, VisibleRow};
 use super::model::ScreenModel;
 use super::source::{self, BlockPart, TranscriptPosition};
 
-/// What is selected: all between the two reaches, whichever comes first.
+/// The selected text: everything from the first to the last of two ranges, in either order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TranscriptSelection {
-    /// What was taken first.
+    /// The range at which the selection began.
     pub anchor: TranscriptRange,
-    /// What was taken last.
+    /// The range at the moving end.
     pub head: TranscriptRange,
-    /// What is taken at once.
     pub unit: SelectionUnit,
 }
 
-/// A part of the text that is taken at once: a character, a word, a line.
+/// A character, word or line of the transcript's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TranscriptRange {
-    /// Its beginning.
     pub from: TranscriptPosition,
-    /// Its end.
+    /// Behind the last character.
     pub to: TranscriptPosition,
 }
 
-/// What is taken at once.
+/// The unit by which a selection grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectionUnit {
-    /// Single characters.
     Char,
-    /// Whole words.
     Word,
     /// Whole lines of the source, however they are wrapped.
     Line,
 }
 
-/// The mouse button, for telling single, double and triple clicks.
+/// Tells single, double and triple clicks.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct ClickCounter {
     last: Option<(u16, u16, Duration)>,
@@ -51,22 +47,22 @@ pub struct ClickCounter {
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
 impl TranscriptSelection {
-    /// One that begins and ends with `range`.
+    /// A selection of one range.
     pub fn new(range: TranscriptRange, unit: SelectionUnit) -> Self {
         Self { anchor: range, head: range, unit }
     }
 
-    /// Its first place and the one behind its last.
+    /// The first place of the selection, and the one behind its last.
     pub fn ends(&self) -> (TranscriptPosition, TranscriptPosition) {
         (self.anchor.from.min(self.head.from), self.anchor.to.max(self.head.to))
     }
 
-    /// Whether it is more than a click.
+    /// Whether anything is selected: more than the one character under a single click.
     pub fn covers(&self) -> bool {
         self.anchor != self.head || self.unit != SelectionUnit::Char
     }
 
-    /// Its text.
+    /// The selected source text.
     pub fn text(&self, model: &ScreenModel) -> String {
         let (from, to) = self.ends();
         source::between(&model.transcript, from, to)
@@ -74,7 +70,8 @@ impl TranscriptSelection {
 }
 
 impl ClickCounter {
-    /// Notes that the button went down, and says what it selects.
+    /// Counts a press of the button at a cell, and returns the unit that it selects: a double click
+    /// takes words, a triple click lines.
     pub fn down(&mut self, column: u16, row: u16, now: Duration) -> SelectionUnit {
         let again = self.last.is_some_and(|(c, r, at)| {
             (c, r) == (column, row) && now.saturating_sub(at) < DOUBLE_CLICK
@@ -89,7 +86,7 @@ impl ClickCounter {
     }
 }
 
-/// What is taken at a column of a row of the transcript on screen.
+/// The character, word or line at a column of a row of the transcript on screen.
 pub fn range_at(
     model: &ScreenModel,
     row: &VisibleRow,
@@ -101,7 +98,7 @@ pub fn range_at(
     let text = source::text(block, part);
     let cell = row.at(column);
     let range = match unit {
-        // In the margin the marks of the line are taken along.
+        // In the margin, the marks before the line's text are selected too.
         SelectionUnit::Char if row.is_before_text(column) && part == BlockPart::Body => {
             source::before_marks(&text, cell.start)..cell.start
         }
@@ -109,12 +106,13 @@ pub fn range_at(
         SelectionUnit::Word => word(&text, &segment(model, row, &cell), cell.start),
         SelectionUnit::Line => source::line_around(&text, cell.start),
     };
-    let spot = |at: usize| TranscriptPosition { block: row.block, part, at: at.min(text.len()) };
-    Some(TranscriptRange { from: spot(range.start), to: spot(range.end) })
+    let position =
+        |at: usize| TranscriptPosition { block: row.block, part, at: at.min(text.len()) };
+    Some(TranscriptRange { from: position(range.start), to: position(range.end) })
 }
 
-/// The bytes around `cell` that stand side by side in the source and on screen: wrapped rows of
-/// it, but nothing beyond a mark that is not shown.
+/// The bytes around `cell` that are contiguous both in the source and on screen: across wrapped
+/// rows, but not beyond a mark that is not shown.
 fn segment(model: &ScreenModel, row: &VisibleRow, cell: &Range<usize>) -> Range<usize> {
     let rows = model.geometry.rows.iter();
     let rows = rows.filter(|it| it.block == row.block && it.kind.part() == row.kind.part());
@@ -135,8 +133,8 @@ fn segment(model: &ScreenModel, row: &VisibleRow, cell: &Range<usize>) -> Range<
     segment
 }
 
-/// The word at `at`: letters and what joins them in names, paths and flags; else all the blanks,
-/// or the one character.
+/// The word at `at`: letters, and the signs that join them in names, paths and flags; else the run
+/// of blanks, or the one other character.
 fn word(text: &str, within: &Range<usize>, at: usize) -> Range<usize> {
     let start = text.floor_char_boundary(within.start);
     let end = text.ceil_char_boundary(within.end);
@@ -151,26 +149,24 @@ fn word(text: &str, within: &Range<usize>, at: usize) -> Range<usize> {
     let before: usize = text[start..at].chars().rev().take_while(same).map(char::len_utf8).sum();
     let behind: usize = text[at..end].chars().take_while(same).map(char::len_utf8).sum();
     let mut word = at - before..at + behind;
-    // The stop behind a word ends its sentence.
+    // A full stop or dash behind a word belongs to the sentence.
     while text[word.clone()].ends_with(['.', '-']) && word.end > at + 1 {
         word.end -= 1;
     }
     word
 }
 
-/// Kinds of characters, for taking words.
+/// Kinds of characters, for selecting words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SelectionCharKind {
-    /// White space.
     Blank,
-    /// Of a word, a name or a path.
+    /// Letters, digits, and the signs within names, paths and flags.
     Word,
-    /// Anything else.
     Other,
 }
 
 impl SelectionCharKind {
-    /// The kind of a character.
+    /// Sorts a character into a kind; `_-./~` count as parts of words.
     pub fn of(c: char) -> Self {
         if c.is_whitespace() {
             Self::Blank
@@ -183,7 +179,7 @@ impl SelectionCharKind {
 }
 
 impl TranscriptRowKind {
-    /// Which text of its block a row shows.
+    /// Which text of its block a row belongs to; a gap belongs to the head.
     pub fn part(self) -> BlockPart {
         match self {
             Self::Gap | Self::Head => BlockPart::Head,
@@ -197,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quick_clicks_at_one_place_take_more() {
+    fn double_and_triple_clicks_select_words_and_lines() {
         let mut clicks = ClickCounter::default();
         let at = Duration::from_millis;
         assert_eq!(clicks.down(3, 3, at(0)), SelectionUnit::Char);

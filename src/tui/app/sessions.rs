@@ -1,5 +1,5 @@
-//! Past sessions as the screen knows them: plain data, made from the store by whoever carries
-//! out a [`SessionStoreRequest`]. Nothing here reads a file or a clock.
+//! Past sessions as the screen knows them: plain data, which `tui::session_jobs` makes from the
+//! store for a [`SessionStoreRequest`]. Nothing here reads a file or a clock.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -11,165 +11,131 @@ use crate::session::{BranchComparison, ExportedFile, SessionGrouping};
 
 use super::pager::document::PagerDocument;
 
-/// What is wanted of the sessions on disk.
+/// A request to the sessions on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionStoreRequest {
-    /// Those used last, as far as that is known at once.
+    /// Lists the sessions used last, as far as the store knows them at once.
     Newest,
-    /// All of them, of every folder.
+    /// Lists all sessions, of every folder.
     List,
-    /// Gives one a title that is not open here.
-    Rename {
-        /// Which.
-        session: SessionId,
-        /// Its title from now on.
-        title: String,
-    },
-    /// Moves one to the trash.
-    Trash {
-        /// Which.
-        session: SessionId,
-    },
-    /// Brings one back from the trash.
-    Restore {
-        /// Which.
-        session: SessionId,
-    },
-    /// What was said in one.
-    Preview {
-        /// Which.
-        session: SessionId,
-    },
-    /// Remembers how they are grouped.
+    /// Changes the title of a session that is not open here.
+    Rename { session: SessionId, title: String },
+    /// Moves a session to the trash.
+    Trash { session: SessionId },
+    /// Brings a session back from the trash.
+    Restore { session: SessionId },
+    /// Reads the messages of a session.
+    Preview { session: SessionId },
+    /// Saves how the list groups sessions.
     Group(SessionGrouping),
-    /// Compares two of them.
-    Compare {
-        /// Which.
-        sessions: [SessionId; 2],
-        /// How the page is to be.
-        page: BranchPageRequest,
-    },
-    /// Lays two that were compared out anew.
-    Lay {
-        /// What is in them.
-        branches: Arc<BranchComparison>,
-        /// How the page is to be.
-        page: BranchPageRequest,
-    },
-    /// Writes one into a file that can be passed on, without its secrets.
-    Export {
-        /// Which.
-        session: SessionId,
-    },
-    /// Sums one up.
+    /// Compares two sessions and lays the comparison out.
+    Compare { sessions: [SessionId; 2], page: BranchPageRequest },
+    /// Lays a comparison out again, for another width.
+    Lay { branches: Arc<BranchComparison>, page: BranchPageRequest },
+    /// Exports a session to a file that can be shared, without secrets.
+    Export { session: SessionId },
+    /// Summarizes a session as a note for the input.
     SumUp {
-        /// Which.
         session: SessionId,
-        /// What this one has, too, is left out.
+        /// Parts that this session shares are left out.
         beside: Option<SessionId>,
     },
 }
 
-/// What a [`SessionStoreRequest`] came to.
+/// The answer to a [`SessionStoreRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SessionStoreResponse {
-    /// To `Pending` and `PickerList`.
+    /// To `Newest` and `List`.
     Listed(SessionList),
-    /// To `Rename`, `Trash`, `Restore` and `UndoGroup`: it is done.
+    /// To `Rename`, `Trash`, `Restore` and `Group`: done.
     Changed,
-    /// To `SessionPreview`.
+    /// To `Preview`.
     Previewed(SessionPreview),
-    /// To `Compare` and `Lay`: a page.
+    /// To `Compare` and `Lay`.
     Compared(BranchPage),
-    /// To `Export`: where it is.
+    /// To `Export`.
     Exported(ExportedFile),
-    /// To `SumUp`: a note for the input.
+    /// To `SumUp`: the note for the input.
     SummedUp(String),
 }
 
-/// How a page of two branches is to be.
+/// How to lay out the comparison of two branches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BranchPageRequest {
-    /// The id that its document gets.
+    /// The id for the page's [`PagerDocument`].
     pub document: u64,
-    /// The columns that it may take.
+    /// In columns.
     pub width: u16,
 }
 
-/// Two branches as a page that fits a width.
+/// A comparison of two branches, laid out for a width.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BranchPage {
-    /// What is in them.
     pub branches: Arc<BranchComparison>,
-    /// The columns that it may take.
+    /// In columns.
     pub width: u16,
-    /// The page.
     pub document: Arc<PagerDocument>,
 }
 
-/// All sessions at one moment.
+/// All sessions, as of one point in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionList {
-    /// The sessions, in any order.
+    /// In any order.
     pub rows: Vec<SessionRow>,
-    /// The moment, in the person's time.
+    /// When the list was read, in the user's time zone.
     pub now: DateTime<FixedOffset>,
-    /// How the person grouped them last.
+    /// The grouping that the user chose last.
     pub grouping: SessionGrouping,
 }
 
-/// A session in a list. Its texts have been made harmless.
+/// A session in a list. Its texts are sanitized: without control characters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRow {
-    /// Which.
     pub id: SessionId,
-    /// Its title, on one line; empty where nothing was said yet.
+    /// On one line; empty before the first message.
     pub title: String,
-    /// When its last line was written, in the person's time.
+    /// When the log's last line was written, in the user's time zone.
     pub last_used_at: DateTime<FixedOffset>,
-    /// The folder it works in; empty where its log does not say.
+    /// Empty if the log does not name it.
     pub working_directory: PathBuf,
-    /// The model it uses; empty where its log does not say.
+    /// Name of the session's model; empty if the log does not name it.
     pub model: String,
-    /// Where its first part comes from.
+    /// Of a fork: its parent, which may be gone.
     pub forked_from: Option<SessionId>,
-    /// Of a fork: how the last message begins that its parent has, too.
+    /// Of a fork: the beginning of the last message that its parent has too.
     pub last_shared_message: Option<String>,
-    /// What was said by person and model; none where the log is too long to count.
+    /// Messages of the user and the model; `None` if the log is too long to count.
     pub message_count: Option<u64>,
-    /// Whether another slug works with it.
     pub lock: SessionLockState,
 }
 
-/// Whether another slug works with a session.
+/// Whether another slug process has a session open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionLockState {
-    /// None does.
     Unlocked,
-    /// One does, so it can be read and forked but not gone on with.
+    /// Another one has it open: it can be read and forked here, but not continued.
     Locked,
 }
 
-/// What was said in a session.
+/// The messages of a session, for the preview.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SessionPreview {
-    /// What was said, oldest first.
+    /// The oldest first.
     pub messages: Vec<PreviewMessage>,
 }
 
-/// A message of a preview.
+/// A message in the preview of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PreviewMessage {
-    /// The log's line, from which a fork can begin.
+    /// The log's line; a fork can begin after it.
     pub entry: EntryId,
-    /// Who said it.
     pub role: MessageRole,
-    /// The text, made harmless and cut to a few lines.
+    /// Sanitized and cut to a few lines.
     pub text: String,
 }
 
 impl SessionRow {
-    /// What to call it.
+    /// The title, or "Untitled" if it is empty.
     pub fn name(&self) -> &str {
         if self.title.is_empty() { "Untitled" } else { &self.title }
     }

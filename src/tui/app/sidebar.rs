@@ -1,9 +1,10 @@
-//! The list of past sessions beside the chat: what is in it, what its keys do, and what they
-//! change on disk. What is typed in it narrows it at once, and is looked for in all that was said.
+//! The sidebar: the list of past sessions beside the chat, its keys, and the changes they make on
+//! disk. Typed text filters the titles at once, and is searched for in the messages of all
+//! sessions.
 //!
-//! A change shows at once and is carried out by a [`SessionStoreRequest`]; jobs that change something run
-//! one after another, each begun when the one before is answered, and one that fails is taken
-//! back on screen.
+//! A change shows at once and is carried out by a [`SessionStoreRequest`]. Requests that change
+//! something run one after another: each is sent when the one before has its answer. One that fails
+//! is reverted on screen.
 
 mod changes;
 mod order;
@@ -41,122 +42,108 @@ pub use routing::{
 pub use session_search::SidebarSearchState;
 pub use tree::{SessionTitleMatcher, SessionTree, SessionTreeLine, SidebarScope, age};
 
-/// The list of sessions. It keeps what was deleted also while it is closed.
+/// The list of sessions. It remembers deleted sessions, for undo, also while it is closed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sidebar {
-    /// Whether it is on screen.
     pub visibility: SidebarVisibility,
-    /// The sessions; `None` until they are there.
+    /// The sessions; `None` until they are loaded.
     pub tree: Option<SessionTree>,
-    /// What the keys do in it.
     pub mode: SidebarMode,
-    /// Which folders are shown.
     pub scope: SidebarScope,
-    /// The session shown below the list.
+    /// The preview below the list.
     pub pane: SidebarPreview,
-    /// The last thing to say about it.
+    /// The last notice below the list.
     pub note: Option<SidebarNote>,
-    /// How far the search of what was said is.
+    /// The state of the search in messages.
     search_state: SidebarSearchState,
     folder: PathBuf,
     listed_at: Duration,
     reading: SidebarReadState,
-    /// Those that are there at once, while nothing is.
+    /// The request for the newest sessions, which shows some before all are loaded.
     at_once: Option<RequestId>,
     selected: usize,
-    /// Whether the person pressed a key for it since the query changed.
+    /// Whether the user has moved the selection since the query changed.
     is_chosen: bool,
-    /// Whether all sessions are there, and not only those that are at once.
+    /// Whether all sessions are loaded, and not only the newest.
     is_complete: bool,
     top: usize,
     trashed: Vec<SessionRow>,
     changes: VecDeque<SidebarChange>,
     under_way: Option<RequestId>,
-    /// A grouping that is not remembered yet.
+    /// A grouping that has not been saved yet.
     grouped: Option<SessionGrouping>,
-    /// The session that another one is to be compared with.
+    /// The session to compare another one with.
     marked: Option<SessionId>,
-    /// What a page or the input waits for.
+    /// The pending request for a comparison or a summary.
     branches: Option<RequestId>,
-    /// Sessions that are being exported.
+    /// Pending requests for exports.
     exports: Vec<RequestId>,
 }
 
-/// Whether the list is on screen.
+/// Whether the list is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SidebarVisibility {
-    /// It is.
     Shown,
-    /// It is not.
     Hidden,
 }
 
-/// What the keys do.
+/// What the keys do in the list.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SidebarMode {
     /// Letters are commands.
     Browsing,
-    /// What is typed filters.
+    /// Typed text filters the list.
     Filtering(TextEditor),
-    /// What is typed is a new title.
-    Renaming {
-        /// Of which session.
-        session: SessionId,
-        /// The title.
-        editor: TextEditor,
-    },
+    /// Typed text is a new title.
+    Renaming { session: SessionId, editor: TextEditor },
 }
 
-/// Something to say below the list.
+/// A notice below the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SidebarNote {
-    /// How bad it is.
     pub level: NoticeLevel,
-    /// A sentence.
     pub text: String,
 }
 
-/// What a key comes to, beside what it changes here.
+/// What the rest of the screen has to do after a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SidebarOutcome {
-    /// Nothing more.
     Stay,
-    /// The key means nothing here.
+    /// The list does not use the key.
     Pass,
-    /// The keys go back to the input.
+    /// Give the focus back to the input.
     Leave,
-    /// The list closes.
+    /// Close the list.
     Close,
-    /// The keys are to be shown.
+    /// Show the help with the keys.
     Help,
-    /// A session is to be opened.
+    /// Open a session.
     Open(SessionId),
-    /// A place in a session is to be gone to.
+    /// Go to a place in a session.
     GoTo(PendingJump),
-    /// A session is to be forked, after an entry where one is named, and the fork opened.
+    /// Fork a session, after this entry or at its end, and open the fork.
     Fork(SessionId, Option<EntryId>),
-    /// Two sessions are to be compared.
+    /// Compare two sessions.
     Compare([SessionId; 2]),
-    /// A session is to be exported.
+    /// Export a session.
     Export(SessionId),
-    /// A session is to be summed up in the input.
+    /// Put a summary of a session into the input.
     SumUp(SessionId),
-    /// The open session is to have this title.
+    /// Change the title of the open session.
     Retitle(String),
 }
 
-/// What a key needs to know of the rest.
+/// What a key needs to know about the rest of the screen.
 #[derive(Debug, Clone, Copy)]
 pub struct SidebarContext<'a> {
     /// Rows of the list on screen.
     pub page: usize,
-    /// The session that is open.
+    /// The session in the chat.
     pub open: Option<SessionId>,
-    /// What the keys do.
     pub keys: &'a Keymap,
 }
 
-/// Whether the list is being read.
+/// Whether the list is being read from the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SidebarReadState {
     No,
@@ -164,11 +151,12 @@ enum SidebarReadState {
     Asked(RequestId),
 }
 
-/// What is selected, over a change of the lines: the session, and the place in it.
+/// The selection, to restore it after the lines change: the session, and the number of the search
+/// hit in it.
 type SidebarSelection = Option<(SessionId, Option<usize>)>;
 
 impl Sidebar {
-    /// A list that has never been opened; the sessions of `folder` are to come first.
+    /// A closed list; the sessions of `folder` will come first.
     pub fn new(folder: PathBuf) -> Self {
         Self {
             visibility: SidebarVisibility::Hidden,
@@ -196,13 +184,13 @@ impl Sidebar {
         }
     }
 
-    /// Puts it on screen, if it is not there, and has the sessions read anew.
+    /// Opens the list, and reads the sessions again.
     pub fn open(&mut self) {
         self.visibility = SidebarVisibility::Shown;
         self.refresh();
     }
 
-    /// Takes it off the screen, and lets go of all but what can be undone.
+    /// Closes the list, and drops everything except the deletions that can be undone.
     pub fn close(&mut self) {
         self.visibility = SidebarVisibility::Hidden;
         self.mode = SidebarMode::Browsing;
@@ -218,31 +206,31 @@ impl Sidebar {
         self.top = 0;
     }
 
-    /// Has the sessions read anew.
+    /// Reads the sessions again with the next [`Self::jobs`], if the list is open.
     pub fn refresh(&mut self) {
         if self.visibility == SidebarVisibility::Shown {
             self.reading = SidebarReadState::Wanted;
         }
     }
 
-    /// The line that is selected.
+    /// Index of the selected line.
     pub fn selected(&self) -> usize {
         self.selected
     }
 
-    /// The session that is selected.
+    /// The session of the selected line.
     pub fn session(&self) -> Option<&SessionRow> {
         self.tree.as_ref()?.session_at(self.selected)
     }
 
-    /// The sessions that are shown, each with its line.
+    /// The sessions that are shown, each with the index of its line.
     pub fn sessions(&self) -> Vec<(usize, &SessionRow)> {
         self.tree.iter().flat_map(SessionTree::session_lines).collect()
     }
 
-    /// The first line on a screen of so many rows.
+    /// Index of the first visible line, if `rows` lines fit.
     pub fn first_shown(&self, rows: usize) -> usize {
-        // A heading right above the selected session is shown with it.
+        // A heading right above the selected session stays visible with it.
         let heading = self.selected.checked_sub(1).filter(|above| {
             let lines = self.tree.as_ref().map_or(&[][..], SessionTree::lines);
             rows > 1 && matches!(lines.get(*above), Some(SessionTreeLine::Heading(_)))
@@ -251,7 +239,8 @@ impl Sidebar {
         self.top.clamp((self.selected + 1).saturating_sub(rows.max(1)), lowest)
     }
 
-    /// What time it is for the list, `now` after slug's start.
+    /// The time of day for ages in the list, `now` after slug's start; `None` before the list is
+    /// loaded.
     pub fn clock(&self, now: Duration) -> Option<DateTime<FixedOffset>> {
         let passed = TimeDelta::from_std(now.saturating_sub(self.listed_at)).ok()?;
         self.tree.as_ref()?.now().checked_add_signed(passed)
@@ -262,7 +251,7 @@ impl Sidebar {
         !self.trashed.is_empty()
     }
 
-    /// The text that is typed in, if one is.
+    /// The text field that is open, if any.
     pub fn editor(&mut self) -> Option<&mut TextEditor> {
         match &mut self.mode {
             SidebarMode::Browsing => None,
@@ -270,10 +259,10 @@ impl Sidebar {
         }
     }
 
-    /// A key.
-    pub fn key(&mut self, key: &KeyPress<'_>, around: SidebarContext<'_>) -> SidebarOutcome {
-        self.top = self.first_shown(around.page);
-        // Both ways out work while something is typed, too.
+    /// Handles a key while the list has the focus.
+    pub fn key(&mut self, key: &KeyPress<'_>, context: SidebarContext<'_>) -> SidebarOutcome {
+        self.top = self.first_shown(context.page);
+        // The keys that leave and close work while text is typed, too.
         if keymap::is(SidebarKey::Leave, key) {
             return SidebarOutcome::Leave;
         }
@@ -283,17 +272,17 @@ impl Sidebar {
         self.is_chosen = true;
         let step = match &self.mode {
             SidebarMode::Browsing => match keymap::find(keymap::SIDEBAR, key) {
-                Some(command) => self.command(command, around),
+                Some(command) => self.command(command, context),
                 None => return SidebarOutcome::Pass,
             },
-            SidebarMode::Filtering(_) => self.filter_key(key, around),
-            SidebarMode::Renaming { .. } => self.title_key(key, around),
+            SidebarMode::Filtering(_) => self.filter_key(key, context),
+            SidebarMode::Renaming { .. } => self.title_key(key, context),
         };
-        self.top = self.first_shown(around.page);
+        self.top = self.first_shown(context.page);
         step
     }
 
-    /// After a text that is typed in here has changed.
+    /// Applies the filter after its text has changed.
     pub fn edited(&mut self) {
         if let SidebarMode::Filtering(editor) = &self.mode {
             let query = editor.text();
@@ -301,7 +290,7 @@ impl Sidebar {
         }
     }
 
-    /// Selects the session on a line; a heading is none.
+    /// Selects a line; nothing happens if the line has no session, as a heading.
     pub fn select(&mut self, line: usize) {
         if self.tree.as_ref().is_some_and(|tree| tree.session_at(line).is_some()) {
             self.is_chosen = true;
@@ -309,13 +298,13 @@ impl Sidebar {
         }
     }
 
-    /// Selects a session so many lines further, stopping at the ends.
+    /// Moves the selection by a number of lines, over headings; stops at the ends.
     pub fn step(&mut self, by: isize) {
         let Some(tree) = &self.tree else { return };
         let last = tree.lines().len().saturating_sub(1);
         let to = self.selected.saturating_add_signed(by).min(last);
         let is_session = |line: &usize| tree.session_at(*line).is_some();
-        // Over a heading in the same direction; at the very top back down from it.
+        // Skip a heading in the same direction; from the heading at the very top go back down.
         let found = if by < 0 {
             (0..=to).rev().find(is_session).or_else(|| (to..=last).find(is_session))
         } else {
@@ -324,7 +313,8 @@ impl Sidebar {
         self.selected = found.unwrap_or(0);
     }
 
-    /// What has to be done outside now.
+    /// The effects that are due now: changes, reading the list and the preview, saving the
+    /// grouping, and the search.
     pub fn jobs(&mut self, requests: &mut PendingRequests) -> Vec<ScreenEffect> {
         let mut effects = Vec::new();
         let mut ask = |job: SessionStoreRequest| {
@@ -335,7 +325,7 @@ impl Sidebar {
         if let (None, Some(change)) = (self.under_way, self.changes.front()) {
             self.under_way = Some(ask(change.job()));
         }
-        // A list that is read while something changes would show neither one state nor the other.
+        // A list read during a change could show a mix of the states before and after.
         if self.reading == SidebarReadState::Wanted && self.changes.is_empty() {
             if self.tree.is_none() {
                 self.at_once = Some(ask(SessionStoreRequest::Newest));
@@ -354,7 +344,7 @@ impl Sidebar {
         effects
     }
 
-    /// The answer to a job. One to a request that nobody waits for is stale.
+    /// Takes over the answer to a request. An answer that nothing waits for is stale and ignored.
     pub fn answer(
         &mut self,
         id: RequestId,
@@ -362,7 +352,7 @@ impl Sidebar {
         now: Duration,
     ) {
         if self.at_once.take_if(|asked| *asked == id).is_some() {
-            // All of them may have been faster, and a small store knows none at once.
+            // The whole list may have come first, and a small store knows no newest ones at once.
             if let Ok(SessionStoreResponse::Listed(list)) = answer
                 && self.tree.is_none()
                 && !list.rows.is_empty()
@@ -395,7 +385,7 @@ impl Sidebar {
     }
 
     fn fill(&mut self, list: SessionList, now: Duration) {
-        // What was there at once stood in for all of them.
+        // Unless the user moved it, a selection among only the newest sessions does not count.
         let before = self.selection().filter(|_| self.is_chosen || self.is_complete);
         let were_all_there = self.is_complete;
         self.is_complete = self.reading == SidebarReadState::No;
@@ -407,7 +397,7 @@ impl Sidebar {
         }
         self.tree = Some(tree);
         self.restore_selection(before);
-        // What was typed meanwhile is to be looked for in all of them.
+        // A filter typed meanwhile has to be searched for in all sessions.
         if self.is_complete && !were_all_there {
             self.start_search();
         }
@@ -424,7 +414,7 @@ impl Sidebar {
         Some((self.session()?.id, place))
     }
 
-    /// Selects what was selected before the lines changed, else the first session.
+    /// Restores the selection after the lines changed, else selects the first session.
     fn restore_selection(&mut self, before: SidebarSelection) {
         let line = self.tree.as_ref().zip(before).and_then(|(tree, (session, place))| {
             let line = tree.line_of(session)?;
@@ -443,7 +433,7 @@ impl Sidebar {
         }
     }
 
-    /// Selects a session if it is shown.
+    /// Selects a session, if it is shown.
     fn find(&mut self, session: SessionId) {
         if let Some(line) = self.tree.as_ref().and_then(|tree| tree.line_of(session)) {
             self.selected = line;
@@ -457,7 +447,7 @@ impl Sidebar {
         }
     }
 
-    /// Shows what the scope and `query` leave; what is selected stays so while it is shown.
+    /// Filters the list by the scope and `query`. The selection stays if its line is still shown.
     fn show(&mut self, query: &str) {
         let before = self.selection();
         let Some(tree) = &mut self.tree else { return };
@@ -470,9 +460,9 @@ impl Sidebar {
         }
     }
 
-    fn command(&mut self, command: SidebarKey, around: SidebarContext<'_>) -> SidebarOutcome {
+    fn command(&mut self, command: SidebarKey, context: SidebarContext<'_>) -> SidebarOutcome {
         self.note = None;
-        let page = isize::try_from(around.page.max(2) - 1).unwrap_or(1);
+        let page = isize::try_from(context.page.max(2) - 1).unwrap_or(1);
         match command {
             SidebarKey::Previous => self.step(-1),
             SidebarKey::Next => self.step(1),
@@ -480,7 +470,7 @@ impl Sidebar {
             SidebarKey::PageDown => self.step(page),
             SidebarKey::First => self.step(isize::MIN),
             SidebarKey::Last => self.step(isize::MAX),
-            SidebarKey::Open => return self.open_selected(around),
+            SidebarKey::Open => return self.open_selected(context),
             SidebarKey::Fork => {
                 let upto = self.session().and_then(|row| self.pane.chosen(row.id));
                 return self
@@ -488,7 +478,7 @@ impl Sidebar {
                     .map_or(SidebarOutcome::Stay, |row| SidebarOutcome::Fork(row.id, upto));
             }
             SidebarKey::Rename => self.begin_rename(),
-            SidebarKey::Delete => self.delete(around),
+            SidebarKey::Delete => self.delete(context),
             SidebarKey::Undo => self.undo(),
             SidebarKey::Filter => {
                 self.mode = SidebarMode::Filtering(TextEditor::new(EditorLines::One))
@@ -497,7 +487,7 @@ impl Sidebar {
             SidebarKey::PreviousMessage => self.choose(-1),
             SidebarKey::NextMessage => self.choose(1),
             SidebarKey::Group => self.group(),
-            SidebarKey::Compare => return self.compare(around),
+            SidebarKey::Compare => return self.compare(context),
             SidebarKey::Export => return self.export(),
             SidebarKey::SumUp => {
                 return self
@@ -518,7 +508,7 @@ impl Sidebar {
         SidebarOutcome::Stay
     }
 
-    /// Groups the sessions in the next way, and has that remembered.
+    /// Switches to the next grouping, and has it saved.
     fn group(&mut self) {
         let before = self.selection();
         let Some(tree) = &mut self.tree else { return };
@@ -544,8 +534,8 @@ impl Sidebar {
         SidebarOutcome::Export(id)
     }
 
-    /// The first time marks a session, the second time compares another one with it.
-    fn compare(&mut self, around: SidebarContext<'_>) -> SidebarOutcome {
+    /// Marks the selected session, or compares it with the one that is marked.
+    fn compare(&mut self, context: SidebarContext<'_>) -> SidebarOutcome {
         let Some((id, name)) = self.session().map(|row| (row.id, row.name().to_owned())) else {
             return SidebarOutcome::Stay;
         };
@@ -554,7 +544,7 @@ impl Sidebar {
             Some(_) => self.say(NoticeLevel::Info, "Compared with nothing."),
             None => {
                 self.marked = Some(id);
-                let key = around.keys.key(SidebarKey::Compare);
+                let key = context.keys.key(SidebarKey::Compare);
                 let text = format!("“{name}” is compared with the one you press {key} on next.");
                 self.say(NoticeLevel::Info, text);
             }
@@ -562,26 +552,26 @@ impl Sidebar {
         SidebarOutcome::Stay
     }
 
-    /// The session that another one is to be compared with.
+    /// The session marked for a comparison.
     pub fn marked(&self) -> Option<SessionId> {
         self.marked
     }
 
-    /// Goes to another message of the preview.
+    /// Moves to another message of the preview.
     fn choose(&mut self, by: isize) {
         if let Some(session) = self.session().map(|row| row.id) {
             self.pane.choose(session, by);
         }
     }
 
-    fn filter_key(&mut self, key: &KeyPress<'_>, around: SidebarContext<'_>) -> SidebarOutcome {
-        let page = isize::try_from(around.page.max(2) - 1).unwrap_or(1);
+    fn filter_key(&mut self, key: &KeyPress<'_>, context: SidebarContext<'_>) -> SidebarOutcome {
+        let page = isize::try_from(context.page.max(2) - 1).unwrap_or(1);
         match keymap::find(keymap::LIST, key) {
             Some(ListKey::Previous) => self.step(-1),
             Some(ListKey::Next) => self.step(1),
             Some(ListKey::PageUp) => self.step(-page),
             Some(ListKey::PageDown) => self.step(page),
-            Some(ListKey::Accept) => return self.open_selected(around),
+            Some(ListKey::Accept) => return self.open_selected(context),
             Some(ListKey::Back) => {
                 self.mode = SidebarMode::Browsing;
                 self.show("");
@@ -596,27 +586,27 @@ impl Sidebar {
         SidebarOutcome::Stay
     }
 
-    fn open_selected(&mut self, around: SidebarContext<'_>) -> SidebarOutcome {
+    fn open_selected(&mut self, context: SidebarContext<'_>) -> SidebarOutcome {
         let Some(row) = self.session() else { return SidebarOutcome::Stay };
-        let goal = self.goal();
-        if let Some(goal) = goal.filter(|_| around.open == Some(row.id)) {
-            return SidebarOutcome::GoTo(goal);
+        let jump = self.selected_jump();
+        if let Some(jump) = jump.filter(|_| context.open == Some(row.id)) {
+            return SidebarOutcome::GoTo(jump);
         }
-        if around.open == Some(row.id) {
+        if context.open == Some(row.id) {
             return SidebarOutcome::Leave;
         }
         if row.lock == SessionLockState::Locked {
-            let fork = around.keys.key(SidebarKey::Fork);
+            let fork = context.keys.key(SidebarKey::Fork);
             let text =
                 format!("It is open in another slug. Fork it with {fork}, or close it there.");
             self.say(NoticeLevel::Warning, text);
             return SidebarOutcome::Stay;
         }
-        self.goal().map_or(SidebarOutcome::Open(row.id), SidebarOutcome::GoTo)
+        self.selected_jump().map_or(SidebarOutcome::Open(row.id), SidebarOutcome::GoTo)
     }
 
-    /// The place that the selected line leads to.
-    fn goal(&self) -> Option<PendingJump> {
+    /// The place in a session that the selected line leads to.
+    fn selected_jump(&self) -> Option<PendingJump> {
         let tree = self.tree.as_ref()?;
         let (row, place) = (self.session()?, tree.place_at(self.selected)?);
         Some(PendingJump::new(row.id, place, tree.filter().text.clone()))

@@ -1,9 +1,8 @@
-//! Soft wrap of the text being typed: which part of it stands on which row of the screen.
+//! Soft wrap of the input's text: which part of it is on which row of the screen.
 //!
-//! Unlike the transcript's wrap nothing is dropped here, not even the space at a wrap, because
-//! the caret has to be able to stand on every grapheme. What is shown for a grapheme is not
-//! always the grapheme (a tab, a control character, a chip's label), so places are counted by
-//! what [`shown`] says.
+//! Unlike the transcript's wrap, this one drops nothing, not even the space at a wrap, because the
+//! caret can be on every grapheme. A grapheme may be shown as something else (a tab, a control
+//! character, a chip's label), so columns are counted by [`shown`].
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,7 +15,7 @@ use crate::domain::sanitize::sanitize;
 use super::editor::ChipSet;
 use super::editor::words::before;
 
-/// One row: the bytes of the text that stand on it, without the line end.
+/// The bytes of the text on one row, without the line end.
 pub type SoftWrapRow = Range<usize>;
 
 /// The rows of `text` at `width` columns. Never empty; every grapheme is on exactly one row.
@@ -24,7 +23,7 @@ pub fn rows(text: &str, width: u16) -> Vec<SoftWrapRow> {
     rows_with(text, width, &ChipSet::default())
 }
 
-/// The same of a text with chips.
+/// Like [`rows`], for a text with chips.
 pub fn rows_with(text: &str, width: u16, chips: &ChipSet) -> Vec<SoftWrapRow> {
     let width = usize::from(width.max(1));
     let mut rows = Vec::new();
@@ -36,20 +35,20 @@ pub fn rows_with(text: &str, width: u16, chips: &ChipSet) -> Vec<SoftWrapRow> {
     rows
 }
 
-/// The row and column where the caret stands when it is before byte `at`. At a wrap it stands
-/// at the beginning of the lower row.
+/// The row and column of the caret before byte `at`, from 0. At a wrap the caret is at the
+/// beginning of the lower row.
 pub fn place(text: &str, rows: &[SoftWrapRow], at: usize) -> (usize, u16) {
     place_with(text, rows, at, &ChipSet::default())
 }
 
-/// The same of a text with chips.
+/// Like [`place`], for a text with chips.
 pub fn place_with(text: &str, rows: &[SoftWrapRow], at: usize, chips: &ChipSet) -> (usize, u16) {
     let row = rows.partition_point(|row| row.start <= at).saturating_sub(1);
     let start = rows.get(row).map_or(0, |row| row.start);
     (row, columns_with(text.get(start..at).unwrap_or_default(), chips))
 }
 
-/// The byte on `row` that is nearest to `column`.
+/// The byte offset of the grapheme at `column` of `row`; the row's end behind its last grapheme.
 pub fn at(text: &str, row: &SoftWrapRow, column: u16, chips: &ChipSet) -> usize {
     let mut left = 0;
     for (offset, grapheme) in shown(&text[row.clone()], chips) {
@@ -62,8 +61,8 @@ pub fn at(text: &str, row: &SoftWrapRow, column: u16, chips: &ChipSet) -> usize 
     row.end
 }
 
-/// The last place on a row where the caret is shown on it: before its last grapheme where the
-/// text goes on in the next row.
+/// The last caret position that is shown on a row: its end, or before its last grapheme if the line
+/// continues in the next row.
 pub fn last_place(text: &str, row: &SoftWrapRow) -> usize {
     match text.as_bytes().get(row.end) {
         None | Some(b'\n') => row.end,
@@ -71,24 +70,24 @@ pub fn last_place(text: &str, row: &SoftWrapRow) -> usize {
     }
 }
 
-/// How many columns a text takes.
+/// The width of a text in columns, as [`shown`] shows it.
 pub fn columns(text: &str) -> u16 {
     columns_with(text, &ChipSet::default())
 }
 
-/// The same of a text with chips.
+/// Like [`columns`], for a text with chips.
 pub fn columns_with(text: &str, chips: &ChipSet) -> u16 {
     let columns: usize = shown(text, chips).map(|(_, grapheme)| grapheme.width()).sum();
     u16::try_from(columns).unwrap_or(u16::MAX)
 }
 
-/// What stands on the screen for each grapheme of a line, with its byte: a tab is four spaces, a
-/// chip its label, and what a terminal would obey is made visible.
+/// The text shown for each grapheme of a line, with its byte offset: four spaces for a tab, the
+/// label for a chip, and a visible form for characters that would control a terminal.
 pub fn shown<'a>(
     line: &'a str,
     chips: &'a ChipSet,
 ) -> impl Iterator<Item = (usize, Cow<'a, str>)> + Clone {
-    // What joins letters is harmless between them, which only the whole line tells.
+    // Joiners are harmless between letters, which only the whole line shows.
     let harmless = matches!(sanitize(line), Cow::Borrowed(_));
     line.grapheme_indices(true).map(move |(at, grapheme)| {
         let text = match grapheme {
@@ -103,7 +102,7 @@ pub fn shown<'a>(
     })
 }
 
-/// Breaks after spaces; a word longer than a row is broken anywhere.
+/// Wraps after spaces; a word longer than a row is broken anywhere.
 fn wrap_line(
     line: &str,
     offset: usize,
@@ -115,7 +114,7 @@ fn wrap_line(
     for (at, grapheme) in shown(line, chips) {
         let wide = grapheme.width();
         let is_space = matches!(line.as_bytes().get(at), Some(b' ' | b'\t'));
-        // One space may hang over the edge, where the margin is.
+        // One space may extend into the margin.
         let room = if grapheme == " " { width + 1 } else { width };
         if used + wide > room && at > start {
             let (cut, kept) = if word > start { (word, word_used) } else { (at, 0) };
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn the_caret_is_where_the_text_is() {
+    fn caret_places_and_byte_offsets_match() {
         let text = "日本語 abc";
         let rows = rows(text, 6);
         assert_eq!(place(text, &rows, 3), (0, 2));

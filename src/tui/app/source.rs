@@ -1,8 +1,9 @@
-//! The text of the transcript as it was written: what the lines of a block are the lines of.
+//! The source text of the transcript's blocks, before wrapping and styling.
 //!
-//! Selecting, searching and copying speak of places in it, so that they mean the same text at any
-//! width, folded or not, and while more streams in. What is copied is a part of it: no wrap
-//! breaks, no borders, no padding. The view's lines say which of their columns show which bytes.
+//! Selecting, searching and copying use places in this text, so that they mean the same text at any
+//! width, folded or not, and while more text streams in. Copied text is a part of it: without line
+//! breaks from wrapping, borders or padding. The view's lines say which of their columns show which
+//! bytes.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,14 +20,12 @@ use super::transcript::{
     TranscriptBlock,
 };
 
-/// A place in the text of the transcript. Later ones are greater.
+/// A place in the text of the transcript. Later places are greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TranscriptPosition {
-    /// The block.
     pub block: BlockId,
-    /// Its head or its body.
     pub part: BlockPart,
-    /// The place in that, in bytes.
+    /// Byte offset in the text of the part.
     pub at: usize,
 }
 
@@ -35,11 +34,11 @@ pub struct TranscriptPosition {
 pub enum BlockPart {
     /// The line that names a pane.
     Head,
-    /// What stands below it.
+    /// The text below the head.
     Body,
 }
 
-/// The text of a part of a block; empty where it has none.
+/// The text of a part of a block; empty if it has none.
 pub fn text(block: &TranscriptBlock, part: BlockPart) -> Cow<'_, str> {
     match (part, &block.body) {
         (BlockPart::Head, BlockBody::Image(image)) => format!("Image {image}").into(),
@@ -64,18 +63,19 @@ pub fn text(block: &TranscriptBlock, part: BlockPart) -> Cow<'_, str> {
     }
 }
 
-/// The command of a call, where it has several lines and is shown above the output.
+/// The command of a call, if it has several lines: then the body shows it above the output.
 pub fn long_command(tool: &ToolCallBlock) -> Option<&str> {
     let command = tool.input.as_ref()?.get("command")?.as_str()?;
     command.contains('\n').then_some(command)
 }
 
-/// Where the output of a call begins in its text.
+/// Byte offset of the output in the body of a call.
 pub fn output_start(tool: &ToolCallBlock) -> usize {
     long_command(tool).map_or(0, |command| command.len() + 1)
 }
 
-/// The steps of a plan that a call shows: each with its state, as TodoWrite got them.
+/// The steps of a plan, for a call of TodoWrite: each with its status, as in the call's input.
+/// `None` for other calls, and for a call that shows something else.
 pub fn plan(tool: &ToolCallBlock) -> Option<Vec<(&str, &str)>> {
     let shown = match tool.content {
         ToolCallContent::Nothing => true,
@@ -91,13 +91,13 @@ pub fn plan(tool: &ToolCallBlock) -> Option<Vec<(&str, &str)>> {
     Some(steps.collect())
 }
 
-/// What stands before a step of a plan in its text.
+/// The Markdown check box before a step of a plan.
 pub fn plan_mark(status: &str) -> &'static str {
     if status == "completed" { "- [x] " } else { "- [ ] " }
 }
 
-/// The text between two places: each part on lines of its own, blocks one blank line apart,
-/// folded panes by their names alone.
+/// The text between two places: each part on lines of its own, a blank line between blocks, and
+/// only the heads of folded panes.
 pub fn between(
     transcript: &Transcript,
     from: TranscriptPosition,
@@ -132,7 +132,8 @@ pub fn between(
     out
 }
 
-/// All that was said and done: messages under who said them, calls by their names.
+/// The whole conversation as Markdown: the user's messages under a heading, answers, notices,
+/// images, and the heads of calls; no reasoning.
 pub fn whole(transcript: &Transcript) -> String {
     let mut out = String::new();
     for block in transcript.blocks() {
@@ -152,7 +153,7 @@ pub fn whole(transcript: &Transcript) -> String {
     out
 }
 
-/// What copying a whole block takes.
+/// The text for copying a whole block: a diff as a patch, output without escape sequences.
 pub fn of_block(block: &TranscriptBlock) -> String {
     match &block.body {
         BlockBody::Tool(tool) => match &tool.content {
@@ -176,14 +177,14 @@ pub fn of_block(block: &TranscriptBlock) -> String {
     }
 }
 
-/// The code of the last code block in the text of a block.
+/// The code of the last code block in an answer; `None` if there is none.
 pub fn last_code(block: &TranscriptBlock) -> Option<String> {
     let BlockBody::Assistant(prose) = &block.body else { return None };
     let code = code_blocks(&prose.text).pop()?.code(&prose.text, &(0..prose.text.len()));
     Some(code.trim_end_matches('\n').to_owned())
 }
 
-/// The bytes around `at` that its line has in the source, its line feed left out.
+/// The bytes of the line around `at`, without the line feed.
 pub fn line_around(text: &str, at: usize) -> Range<usize> {
     let at = text.floor_char_boundary(at);
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -191,7 +192,8 @@ pub fn line_around(text: &str, at: usize) -> Range<usize> {
     start..end
 }
 
-/// Where the line of `at` begins, if only marks stand before it there: `- `, `## `, `> `.
+/// The beginning of the line of `at`, if only Markdown marks like `- `, `## `, `> ` are before
+/// `at`; else `at`.
 pub fn before_marks(text: &str, at: usize) -> usize {
     let start = line_around(text, at).start;
     let marks = |c: char| c.is_whitespace() || c.is_ascii_digit() || "-*+#>.)[]x|".contains(c);
@@ -257,8 +259,8 @@ fn cut(
     piece.trim_matches('\n').to_owned()
 }
 
-/// A part of Markdown. Code alone is taken as code; else marks that cannot be seen come along
-/// where their other half is in it, and those before the first line where there are more lines.
+/// A part of Markdown. A part of one code block is copied as code. Else a hidden mark is included
+/// if its other half is in the part, and for several lines also the marks before the first one.
 fn markdown(text: &str, range: Range<usize>) -> String {
     if let Some(block) = code_blocks(text).into_iter().find(|block| block.contains(&range)) {
         return block.code(text, &range);
@@ -286,8 +288,8 @@ fn markdown(text: &str, range: Range<usize>) -> String {
     text[range].to_owned()
 }
 
-/// A part of a diff: plain code, unless it has removed lines among others. Then a sign says which
-/// is which.
+/// A part of a diff: plain code, unless it mixes removed lines with others; then each line has a
+/// sign.
 fn of_diff(diff: &FileDiff, range: &Range<usize>) -> String {
     let mut at = 0;
     let mut parts: Vec<(DiffLineTag, &str)> = Vec::new();

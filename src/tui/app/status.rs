@@ -1,51 +1,48 @@
-//! What the first line tells: the project, the model, the mode and how full the window is.
+//! The facts for the first line of the screen: the project, the model, the mode and how full the
+//! context window is.
 
 use std::time::Duration;
 
 use crate::domain::{ContextWindow, PermissionMode, ReasoningEffort, SessionId, TokenUsage};
 use crate::session::{SessionSpending, StoreSize};
 
-/// What is known of the session's surroundings. What is not known is not shown.
+/// What is known about the session and its model. Unknown facts are not shown.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScreenStatus {
-    /// The folder's name.
+    /// Name of the working folder.
     pub project: String,
-    /// The git state, where the folder has one and it has been read.
+    /// `None` outside a git repository, and until it has been read.
     pub git: Option<GitSummary>,
-    /// The model that answers.
+    /// Name of the model that answers.
     pub model: String,
-    /// Whose it is, by the name in the configuration.
+    /// The model's provider, by its name in the configuration.
     pub provider: String,
-    /// How hard it is to think, where that was said.
+    /// The thinking effort, if the user set one.
     pub effort: Option<ReasoningEffort>,
-    /// How much the model can read at once, once it is known.
+    /// The model's context window; `None` until it is known.
     pub window: Option<ContextWindow>,
-    /// Whether the model runs on this machine.
     pub host: ModelHost,
-    /// How much is asked.
     pub mode: PermissionMode,
-    /// What the last response took: together what stands in the window.
+    /// Tokens of the last response; their sum is what fills the context window.
     pub usage: Option<TokenUsage>,
-    /// What the session has taken so far.
+    /// Tokens and cost of the session so far.
     pub spending: SessionSpending,
-    /// Why the server last read anew what its cache should have had.
+    /// Why the server's cache last missed a prompt that it should have had.
     pub cache_miss: Option<String>,
-    /// Tokens a second of the last response, measured.
+    /// Tokens a second of the last response, as measured.
     pub rate: Option<f64>,
-    /// The open session.
     pub session: Option<SessionId>,
-    /// Its title.
     pub title: Option<String>,
-    /// How large the store is, once it was asked for.
+    /// Size of the store on disk; `None` until it was queried.
     pub store: Option<StoreSize>,
 }
 
-/// Where the model runs.
+/// Whether the model runs on this machine.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ModelHost {
     /// On this machine: rates and cache hits are worth showing.
     Local,
-    /// Somewhere else.
+    /// On another machine.
     #[default]
     Remote,
 }
@@ -53,17 +50,14 @@ pub enum ModelHost {
 /// The state of the working tree, in files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitSummary {
-    /// The branch, or the commit's short name.
+    /// The branch, or the short hash of a detached commit.
     pub branch: String,
-    /// New files.
     pub added: usize,
-    /// Changed files.
     pub changed: usize,
-    /// Removed files.
     pub removed: usize,
 }
 
-/// A count of tokens as people like to read it: `940`, `12.4k`, `128k`, `1.0M`.
+/// A count of tokens in short: `940`, `12.4k`, `128k`, `1.0M`.
 pub fn tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
@@ -94,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_read_well() {
+    fn token_counts_are_shortened() {
         let rows = [(0, "0"), (999, "999"), (12_431, "12.4k"), (32_000, "32k"), (131_072, "131k")];
         for (count, want) in rows {
             assert_eq!(tokens(count), want);

@@ -1,9 +1,9 @@
-//! The person's own command whose first line of output the first line shows: when it runs, what
-//! it is told, and what it said.
+//! The user's status command, whose first line of output is shown in the first line of the screen:
+//! when it runs, its input and its output.
 //!
-//! It runs only when something it is told has changed, at most once a second, and one at a time.
-//! What it is told holds no time, which always changes. A command that fails is told of once;
-//! what it said last stays on screen.
+//! It runs only when its input has changed, at most once a second, and one at a time. The input has
+//! no time of day, because that always changes. A failure is reported once; the last output stays
+//! on screen.
 
 use std::time::Duration;
 
@@ -17,16 +17,16 @@ use super::model::{ScreenModel, StatusCommandState};
 /// The least time between two runs.
 const REST: Duration = Duration::from_secs(1);
 
-/// What is known of the command.
+/// The state of the status command.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct StatusLine {
-    /// The first line that it printed last, colours and all.
+    /// The first line of its last output, with colours.
     pub text: Option<String>,
-    /// What it was told last.
+    /// The input of the last run.
     last_input: Option<String>,
-    /// Whether what it would be told has changed since.
+    /// Whether the input has changed since the last run.
     fresh: StatusLineFreshness,
-    /// When it may run again.
+    /// The earliest time of the next run.
     next: Duration,
     under_way: Option<RequestId>,
     health: StatusLineHealth,
@@ -34,10 +34,10 @@ pub struct StatusLine {
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum StatusLineFreshness {
-    /// It knows the state as it is.
+    /// The last run had the present input.
     #[default]
     Current,
-    /// It has to run again.
+    /// The command has to run again.
     Stale,
 }
 
@@ -48,7 +48,7 @@ enum StatusLineHealth {
     Failed,
 }
 
-/// What the command reads, one JSON object. What is not known is null.
+/// The input of the command, one JSON object. Unknown values are null.
 #[derive(Debug, Serialize)]
 struct StatusLineInput<'a> {
     version: &'a str,
@@ -79,11 +79,11 @@ struct StatusLineContext {
     used: Option<u64>,
     cached: Option<u64>,
     window: Option<u64>,
-    /// Whether the server said how large the window is.
+    /// Whether the server reported the size of the window.
     measured: bool,
 }
 
-/// Time has passed, or something has changed.
+/// Runs the command if its input has changed and the pause is over.
 pub fn tick(model: &mut ScreenModel) -> Option<ScreenEffect> {
     if model.settings.status_command == StatusCommandState::None {
         return None;
@@ -106,13 +106,13 @@ pub fn tick(model: &mut ScreenModel) -> Option<ScreenEffect> {
     Some(ScreenEffect::RunStatusCommand { id, state })
 }
 
-/// When the command is due, if it is.
+/// When the command is due; `None` if its input has not changed or it runs.
 pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
     let line = &model.status_line;
     (line.fresh == StatusLineFreshness::Stale && line.under_way.is_none()).then_some(line.next)
 }
 
-/// The command has answered.
+/// Takes over the command's output. The first failure becomes a notice.
 pub fn answered(model: &mut ScreenModel, id: RequestId, answer: Result<String, String>) {
     let line = &mut model.status_line;
     if line.under_way != Some(id) {
@@ -166,6 +166,6 @@ fn state(model: &ScreenModel) -> String {
         tokens_per_second: status.rate,
         cost: status.spending.total().known_cost(),
     };
-    // Nothing in it can fail to be written as JSON: its keys are fixed, its numbers finite.
+    // This cannot fail to serialize: its keys are fixed, its numbers finite.
     serde_json::to_string(&state).unwrap_or_default()
 }

@@ -1,5 +1,5 @@
-//! What `/status` tells: the session, the model, and what was taken by which model. The page on
-//! the screen and the one in lines are made from the same rows.
+//! The rows of `/status`: the session, the model, and the tokens and cost of each model. The full
+//! screen and the line mode show the same rows.
 
 use crate::domain::{ContextWindow, Money, SandboxSummary, SessionId, format_bytes};
 use crate::session::{SpendingSum, StoreSize};
@@ -7,39 +7,38 @@ use crate::session::{SpendingSum, StoreSize};
 use super::model::ScreenModel;
 use super::status::tokens;
 
-/// A row of the page.
+/// A row of the status page, before it is laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StatusPageRow {
-    /// Space before what follows.
+    /// An empty row.
     Gap,
-    /// What follows, in a word or two.
+    /// The title of the rows that follow.
     Heading(&'static str),
-    /// A name and what it stands for.
+    /// A name and its value.
     Pair(&'static str, String),
-    /// The sums of a model, or of all.
+    /// The totals of one model, of one source, or of all.
     Sums(Box<StatusPageTotals>),
     /// A sentence.
     Note(String),
 }
 
-/// What was taken, as text. What is not known is empty.
+/// Tokens and cost as text. Unknown values are empty.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StatusPageTotals {
-    /// Whose.
     pub name: String,
-    /// Tokens that were read.
+    /// Input tokens.
     pub read: String,
-    /// Those of them that came from the cache.
+    /// Input tokens that came from the provider's cache.
     pub cached: String,
-    /// Those of them that were written to it.
+    /// Input tokens that were written to the cache.
     pub stored: String,
-    /// Tokens that were written.
+    /// Output tokens.
     pub written: String,
-    /// What they cost.
+    /// With a `+` if the price of some responses is unknown.
     pub cost: String,
 }
 
-/// What stands over the sums.
+/// The column titles over the totals, in the order of [`StatusPageTotals::cells`].
 pub const HEADS: [&str; 6] = ["", "read", "cached", "stored", "written", "cost"];
 
 impl StatusPageTotals {
@@ -56,23 +55,23 @@ impl StatusPageTotals {
         }
     }
 
-    /// As the cells of a table.
+    /// The cells of a table row.
     pub fn cells(&self) -> [&str; 6] {
         [&self.name, &self.read, &self.cached, &self.stored, &self.written, &self.cost]
     }
 }
 
-/// What was spent, where any of it is known; with a `+` where some is not.
+/// The known cost, with a `+` if the price of some responses is unknown; `None` if all are unknown.
 pub fn cost(spent: &SpendingSum) -> Option<String> {
     let known: Money = spent.known_cost()?;
     Some(format!("{known}{}", if spent.unpriced > 0 { "+" } else { "" }))
 }
 
-/// The page as it is now.
+/// The rows of the page for the present state.
 pub fn rows(model: &ScreenModel) -> Vec<StatusPageRow> {
     let mut rows = about(model);
     rows.extend([StatusPageRow::Gap, StatusPageRow::Heading("Tokens and cost")]);
-    rows.extend(taken(model));
+    rows.extend(spending_rows(model));
     rows
 }
 
@@ -116,8 +115,8 @@ fn window(window: ContextWindow) -> String {
     }
 }
 
-/// What was asked for beside the conversation, and the conversation's own part; nothing where that
-/// is all there is.
+/// The totals by source: the conversation, and requests beside it. Empty if there is only the
+/// conversation.
 fn parts<'a>(parts: impl Iterator<Item = (&'static str, &'a SpendingSum)>) -> Vec<StatusPageRow> {
     let rows: Vec<StatusPageRow> =
         parts.map(|(of, spent)| sums(&format!("of it {of}"), spent)).collect();
@@ -128,7 +127,7 @@ fn sums(name: &str, spent: &SpendingSum) -> StatusPageRow {
     StatusPageRow::Sums(Box::new(StatusPageTotals::of(name, spent)))
 }
 
-fn taken(model: &ScreenModel) -> Vec<StatusPageRow> {
+fn spending_rows(model: &ScreenModel) -> Vec<StatusPageRow> {
     let spending = &model.status.spending;
     let (total, before) = (spending.total(), spending.taken_over());
     let mut rows = Vec::new();
@@ -163,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_the_conversation_is_told_apart_where_there_is_any() {
+    fn totals_by_source_are_shown_only_if_there_are_several() {
         let spent = SpendingSum { responses: 1, ..SpendingSum::default() };
         assert_eq!(parts([("main", &spent)].into_iter()), []);
         let rows = parts([("main", &spent), ("title", &spent)].into_iter());

@@ -1,5 +1,5 @@
-//! What the screen asks of the store beside the list of sessions. `tui::page_jobs` does it, off
-//! the UI task.
+//! Queries of the screen to the store, other than those for the list of sessions. `tui::page_jobs`
+//! carries them out off the UI task.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,53 +14,46 @@ use super::model::ScreenModel;
 use super::pager;
 use super::pager::document::PagerDocument;
 
-/// Something to read.
+/// A query that is answered with a [`StoreQueryResult`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoreQuery {
-    /// How panes were folded when the session was open last.
+    /// The folds of a session's panes, as they were saved.
     Folds {
-        /// The session.
         session: SessionId,
-        /// The one it was forked from.
+        /// The session that this one was forked from, if any.
         parent: Option<SessionId>,
     },
-    /// The whole of an output.
+    /// The full output of a call.
     FullOutput {
-        /// The id that the document gets.
+        /// The id for the [`PagerDocument`].
         document: u64,
-        /// Which.
         hash: ContentHash,
     },
-    /// What became of files over the session.
-    Changes {
-        /// The files.
-        files: Vec<ChangedFile>,
-        /// The working folder.
-        cwd: PathBuf,
-    },
-    /// How large the store is.
+    /// The net changes of files over the session.
+    Changes { files: Vec<ChangedFile>, cwd: PathBuf },
+    /// The size of the store on disk.
     StoreSize,
 }
 
-/// What was read.
+/// The answer to a [`StoreQuery`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum StoreQueryResult {
-    /// How panes are folded.
+    /// The saved folds.
     Folds {
-        /// Those of the session.
+        /// The fold of all its panes, and those of single ones.
         session: SessionFolds,
-        /// All of a kind.
+        /// The folds of whole kinds of panes.
         kinds: KindFolds,
     },
-    /// The whole of an output.
+    /// The full output of a call.
     FullOutput(Arc<PagerDocument>),
-    /// What became of files.
+    /// The net changes of files.
     Changes(Arc<Vec<NetFileChange>>),
-    /// How large the store is.
+    /// The size of the store on disk.
     StoreSize(StoreSize),
 }
 
-/// Takes an answer in.
+/// Routes an answer to the component that waits for it; a failure ends the waiting and is shown.
 pub fn answered(
     model: &mut ScreenModel,
     id: RequestId,
@@ -89,12 +82,12 @@ pub fn answered(
     Vec::new()
 }
 
-/// Asks how large the store is.
+/// Queries the size of the store.
 pub fn ask_for_size(model: &mut ScreenModel) -> ScreenEffect {
     ScreenEffect::QueryStore { id: model.requests.issue(), job: StoreQuery::StoreSize }
 }
 
-/// Asks how the panes of the session that was just opened were folded.
+/// Queries the saved folds of the session that was just opened.
 pub fn ask_for_folds(
     model: &mut ScreenModel,
     session: SessionId,
@@ -105,7 +98,7 @@ pub fn ask_for_folds(
     ScreenEffect::QueryStore { id, job: StoreQuery::Folds { session, parent } }
 }
 
-/// The session that the one with these records was forked from.
+/// The session that the one with these records was forked from; `None` if it is no fork.
 pub fn parent(records: &[LogRecord]) -> Option<SessionId> {
     let LogEntry::Session(header) = &records.first()?.entry else { return None };
     header.forked_from

@@ -1,6 +1,5 @@
-//! A search query and where it matches a line: plain words or a regular expression, with smart
-//! case. Whatever is searched (the transcript, a pager) is cut into lines and handed in line by
-//! line; what to do with the matches is the caller's.
+//! A search query: plain text or a regular expression, with smart case. The searches of the
+//! transcript and the pager pass in their text and use the matches as they need.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,7 +7,7 @@ use std::ops::Range;
 use grep_matcher::Matcher;
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 
-/// Something to look for. An empty text finds nothing and cannot be made a query.
+/// A compiled query, which is never empty.
 #[derive(Clone)]
 pub struct TextQuery {
     text: String,
@@ -19,26 +18,30 @@ pub struct TextQuery {
 /// How the text of a query is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum TextQueryKind {
-    /// Letter by letter.
+    /// Literally.
     #[default]
     Plain,
     /// As a regular expression.
     Regex,
 }
 
-/// Why a text is no query.
+/// Why a text cannot be made a query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextQueryError {
-    /// There is nothing to look for.
     #[error("Type what to look for.")]
     Empty,
-    /// The regular expression makes no sense, or is too large.
+    /// The regular expression is invalid or too large; with the reason.
     #[error("This is no regular expression: {0}")]
     Regex(String),
 }
 
 impl TextQuery {
-    /// A query that takes small letters for both cases, unless the text has a capital.
+    /// Compiles a query with smart case: it ignores case, unless the text has a capital letter.
+    ///
+    /// # Errors
+    ///
+    /// [`TextQueryError::Empty`] for an empty text, and [`TextQueryError::Regex`] with the parser's
+    /// reason for an invalid or too large regular expression.
     pub fn new(text: &str, kind: TextQueryKind) -> Result<Self, TextQueryError> {
         if text.is_empty() {
             return Err(TextQueryError::Empty);
@@ -52,7 +55,8 @@ impl TextQuery {
             TextQueryKind::Regex => builder.case_smart(true),
         };
         let matcher = builder.build(text).map_err(|error| {
-            // The parser draws the pattern over several lines; the last of them says what is wrong.
+            // The parser's message shows the pattern over several lines; the last line has the
+            // reason.
             let whole = error.to_string();
             let last = whole.lines().last().unwrap_or_default();
             TextQueryError::Regex(last.trim_start_matches("error: ").to_owned())
@@ -65,12 +69,12 @@ impl TextQuery {
         &self.text
     }
 
-    /// How it is read.
+    /// How the text is read.
     pub fn kind(&self) -> TextQueryKind {
         self.kind
     }
 
-    /// Where it matches `line`, in bytes, from left to right; no match is empty, none overlap.
+    /// The byte ranges of the matches in `line`, from left to right; none is empty, none overlap.
     pub fn matches(&self, line: &str) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
         // The matcher's error type has no values.
@@ -128,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_looked_for_says_why() {
+    fn invalid_queries_say_why() {
         assert_eq!(TextQuery::new("", TextQueryKind::Plain), Err(TextQueryError::Empty));
         let error = TextQuery::new("a(", TextQueryKind::Regex).unwrap_err().to_string();
         assert!(error.contains("unclosed group"), "{error}");

@@ -1,7 +1,7 @@
-//! How the screen looks: which theme was chosen, which is tried on in the list, and what there is.
+//! The theme of the screen: the chosen one, the one previewed in the list, and the list itself.
 //!
-//! The theme on screen follows from the state: what is selected in an open list of themes, else
-//! what was chosen. So leaving the list, however it is left, gives back what was there before.
+//! The theme on screen follows from the state: the selected theme of an open list, else the chosen
+//! one. So leaving the list in any way restores the theme from before.
 
 use std::sync::Arc;
 
@@ -16,25 +16,22 @@ use super::model::ScreenModel;
 use super::overlay::Overlay;
 use super::picker::{Picker, PickerChoice, PickerItem, PickerPlacement};
 
-/// How the screen looks, and could look.
+/// The chosen theme, the available themes, and what the terminal can show.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThemeState {
-    /// What was chosen.
     pub choice: ThemeChoice,
-    /// The terminal's background, as far as it is known.
+    /// The terminal's background; dark until the terminal reports it.
     pub background: TerminalBackground,
-    /// How many colours there are.
+    /// How many colours the terminal shows.
     pub depth: ColorDepth,
-    /// All themes.
     pub library: Arc<ThemeLibrary>,
 }
 
-/// What the themes are read for.
+/// What to do once the themes have been read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ThemeReadPurpose {
-    /// To choose from.
+    /// Open the list of themes.
     List,
-    /// To change to this one.
     Change(ThemeChoice),
 }
 
@@ -50,7 +47,7 @@ impl Default for ThemeState {
 }
 
 impl ThemeState {
-    /// The name of the theme that a choice comes to on this terminal.
+    /// The name of the theme that a choice means on this terminal's background.
     pub fn name<'a>(&self, choice: &'a ThemeChoice) -> &'a str {
         match (choice, self.background) {
             (ThemeChoice::Named(name), _) => name,
@@ -61,7 +58,7 @@ impl ThemeState {
         }
     }
 
-    /// The theme of this name; slug's own where there is none.
+    /// The theme of this name; slug's own for the background if there is none.
     pub fn theme(&self, name: &str) -> Theme {
         let own = || match self.background {
             TerminalBackground::Dark => Theme::dark(self.depth),
@@ -70,7 +67,7 @@ impl ThemeState {
         self.library.find(name, self.depth).map_or_else(|_| own(), |found| found.theme)
     }
 
-    /// Whether it matters what the terminal's background is like.
+    /// Whether the theme depends on the terminal's background.
     pub fn follows_background(&self) -> bool {
         match (&self.choice, self.depth) {
             (_, ColorDepth::None) | (ThemeChoice::Named(_), _) => false,
@@ -81,8 +78,8 @@ impl ThemeState {
         }
     }
 
-    /// What is wrong with the files of the chosen theme, or with its name, and which files could
-    /// not be read.
+    /// Problems in the files of the chosen theme or with its name, and theme files that could not
+    /// be read.
     pub fn remarks(&self) -> Vec<String> {
         let mut remarks = match self.library.find(self.name(&self.choice), self.depth) {
             Ok(found) => found.remarks,
@@ -105,7 +102,7 @@ impl ThemeState {
 
 /// The name of the theme on screen.
 pub fn shown(model: &ScreenModel) -> &str {
-    let tried_on = model.overlays.iter().rev().find_map(|overlay| match overlay {
+    let previewed = model.overlays.iter().rev().find_map(|overlay| match overlay {
         Overlay::Picker(picker) => picker.list.chosen().and_then(PickerChoice::theme),
         Overlay::Approval(_)
         | Overlay::Reading(_)
@@ -114,17 +111,18 @@ pub fn shown(model: &ScreenModel) -> &str {
         | Overlay::Rules(_)
         | Overlay::Rewind(_) => None,
     });
-    model.theme.name(tried_on.unwrap_or(&model.theme.choice))
+    model.theme.name(previewed.unwrap_or(&model.theme.choice))
 }
 
-/// Has the themes read, since the person may have changed a file.
+/// Requests the themes from disk, since the user may have changed a file.
 pub fn read(model: &mut ScreenModel, what_for: ThemeReadPurpose) -> Vec<ScreenEffect> {
     let id = model.requests.issue();
     model.requests.themes = Some((id, what_for));
     vec![ScreenEffect::ReadThemes(id)]
 }
 
-/// The themes have been read.
+/// Takes over the themes, and opens the list or changes the theme. An answer to an older request is
+/// ignored.
 pub fn on_themes_read(
     model: &mut ScreenModel,
     id: RequestId,
@@ -148,7 +146,8 @@ pub fn on_themes_read(
     }
 }
 
-/// Changes the theme, and keeps that.
+/// Changes the theme and has the choice saved. Shows a notice, which names a problem of the theme
+/// if there is one.
 pub fn change(model: &mut ScreenModel, choice: ThemeChoice) -> Vec<ScreenEffect> {
     if let Err(unknown) = model.theme.check(&choice) {
         model.toast(NoticeLevel::Error, unknown.to_string());
@@ -162,15 +161,15 @@ pub fn change(model: &mut ScreenModel, choice: ThemeChoice) -> Vec<ScreenEffect>
     vec![ScreenEffect::KeepTheme(choice)]
 }
 
-/// The rows of all themes; the first follows the terminal.
-pub fn items(looks: &ThemeState) -> Vec<PickerItem> {
+/// The rows of the list of themes; the first one follows the terminal.
+pub fn items(theme: &ThemeState) -> Vec<PickerItem> {
     let auto = PickerItem {
         label: ThemeChoice::Auto.to_string(),
         detail: "like your terminal".to_owned(),
         aside: String::new(),
         choice: PickerChoice::Theme(ThemeChoice::Auto),
     };
-    let themes = looks.library.list();
+    let themes = theme.library.list();
     std::iter::once(auto).chain(themes.iter().map(item)).collect()
 }
 
@@ -189,7 +188,7 @@ fn item(theme: &ThemeListEntry) -> PickerItem {
     }
 }
 
-/// Opens the list, with the theme on screen selected.
+/// Opens the list with the chosen theme selected.
 fn open_list(model: &mut ScreenModel) {
     let items = items(&model.theme);
     let is_chosen =

@@ -1,4 +1,4 @@
-//! The few words that name a call: the path it reads, the command it runs.
+//! Short titles: the few words that name a tool call, and paths and texts in short.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use serde_json::Value;
 use crate::domain::CallInput;
 use crate::domain::sanitize::sanitize;
 
-/// What a call is about, on one line. Paths are relative inside `cwd`.
+/// The title of a call on one line: the path it reads, the command it runs. Paths inside `cwd` are
+/// relative.
 pub fn title(name: &str, input: &CallInput, cwd: &Path) -> String {
     match input {
         CallInput::Valid(input) => of_tool(name, input, cwd),
@@ -33,13 +34,13 @@ fn of_tool(name: &str, input: &Value, cwd: &Path) -> String {
     }
 }
 
-/// A path as people like to read it: relative inside the working folder.
+/// A path for display: relative if it is inside the working folder.
 pub fn shown_path(path: &str, cwd: &Path) -> String {
     let inside = Path::new(path).strip_prefix(cwd).ok();
     inside.map_or_else(|| path.to_owned(), |inside| inside.display().to_string())
 }
 
-/// A path with the home folder as `~`.
+/// A path for display, with the home folder as `~`.
 pub fn home_path(path: &Path, home: Option<&Path>) -> String {
     match home.and_then(|home| path.strip_prefix(home).ok()) {
         Some(inside) if inside.as_os_str().is_empty() => "~".to_owned(),
@@ -48,8 +49,8 @@ pub fn home_path(path: &Path, home: Option<&Path>) -> String {
     }
 }
 
-/// A path whole, with all of it to be seen: spaces that stand beside others or at the end of a name
-/// as `␠`, other blanks by their numbers, and what a terminal would obey as everywhere.
+/// A whole path with every character visible: a space beside another one or at an end of a name as
+/// `␠`, other blanks by their numbers, and control characters sanitized as everywhere.
 pub fn visible_path(path: &str) -> String {
     let path = sanitize(path);
     let mut shown = String::with_capacity(path.len());
@@ -72,7 +73,7 @@ pub fn visible_path(path: &str) -> String {
     shown
 }
 
-/// The first line of a text, with a sign that there are more.
+/// The first line of a text, with ` …` if there are more.
 pub fn first_line(text: &str) -> String {
     let text = text.trim();
     match text.split_once('\n') {
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_are_named_by_what_they_are_about() {
+    fn calls_have_titles_by_their_input() {
         let rows = [
             ("Read", json!({"file_path": "/w/src/cart.rs", "limit": 120}), "src/cart.rs 1-120"),
             ("Read", json!({"file_path": "/etc/hosts", "offset": 5, "limit": 2}), "/etc/hosts 5-6"),

@@ -1,7 +1,8 @@
-//! The transcript: a fold of the agent's events, or of a session's log, into blocks.
+//! The transcript: the blocks made from the agent's events while a turn runs, or replayed from a
+//! session's log.
 //!
-//! Both folds lead to the same blocks: what streams in is replaced by the log's line once that
-//! arrives, in place, so that ids, folds and the scroll position stay. Nothing is laid out here.
+//! Both ways lead to the same blocks: when the log's record arrives, it replaces the streamed text
+//! in place, so that ids, folds and the scroll position stay. Nothing is laid out here.
 
 mod folding;
 mod live;
@@ -25,50 +26,48 @@ pub use super::block::{
 use super::folds::PaneFolds;
 use folding::PendingFolds;
 
-/// All blocks of the open session.
+/// The blocks of the open session, ordered by id.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Transcript {
     blocks: Vec<TranscriptBlock>,
     next: u64,
-    /// Where the ids begin that are kept for older blocks.
+    /// The first of the ids reserved for older blocks.
     older_from: u64,
     cwd: PathBuf,
-    /// Blocks of the response that streams.
+    /// Blocks of the response that is streaming.
     open: Vec<BlockId>,
     calls: HashMap<CallId, BlockId>,
-    /// The pane that is open for as long as something in it is looked at.
+    /// The pane that is open only while a search match in it is shown.
     peeked: Option<BlockId>,
-    /// What is asked of more than one pane.
+    /// Folds of all panes or of a kind.
     folds: PaneFolds,
-    /// What was asked of panes that have not come yet.
+    /// Folds of panes that are not loaded yet.
     pending_folds: PendingFolds,
-    /// The answer that the output limit cut, which goes on in the same block.
+    /// The answer that the output limit cut off, which will continue in the same block.
     cut: Option<TruncatedAnswer>,
-    /// The last turn whose end is marked, so that an event and a log's line mark it once.
+    /// The last turn whose end is marked, so that the event and the log's record mark it only once.
     ended: Option<TurnId>,
     lines: u64,
-    /// What in the records that are shown matters to those before them.
+    /// The rewinds among the shown records, which also affect older records.
     marks: Vec<RewindMark>,
 }
 
-/// An answer that was cut off.
+/// An answer that the output limit cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct TruncatedAnswer {
     block: BlockId,
-    /// The bytes that the log has of it.
+    /// The number of its bytes that are in the log.
     upto: usize,
 }
 
-/// What a call has come to.
+/// How a tool call ended, from an event or from the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TranscriptToolOutcome {
-    /// How it went.
     pub status: ToolStatus,
-    /// What the person sees, where that is not the result's text.
+    /// What the user sees, if that is not the result's text.
     pub display: Option<ToolDisplay>,
-    /// A few words for the head.
+    /// A few words for the pane's head.
     pub summary: Option<String>,
-    /// How long it ran.
     pub elapsed: Duration,
 }
 
@@ -83,12 +82,12 @@ impl Transcript {
         Self::counted_from(0, cwd, records)
     }
 
-    /// The same, with the first id.
+    /// Like [`Self::from_records`], with the ids from `first` on.
     pub(super) fn counted_from(first: u64, cwd: PathBuf, records: &[LogRecord]) -> Self {
         Self::part(first, cwd, records, &RewindHistory::of(records))
     }
 
-    /// Of these records, what is in force.
+    /// Replays these records, except those that were rewound.
     pub(super) fn part(
         first: u64,
         cwd: PathBuf,
@@ -100,9 +99,9 @@ impl Transcript {
         transcript
     }
 
-    /// Shows another session: its newest part at once, and what comes back is the rest, to be
-    /// folded elsewhere and brought to [`Self::prepend`]. No id is used twice, so that nothing
-    /// laid out for the session before is taken for this one.
+    /// Shows another session: its newest part at once. Returns the request for the rest, which is
+    /// replayed off the UI task and passed to [`Self::prepend`]. No id is used twice, so that
+    /// nothing laid out for the session before is taken for this one.
     pub fn open(&mut self, records: &Arc<Vec<LogRecord>>) -> Option<BackfillRequest> {
         let older_from = self.next;
         let next = older_from + backfill::IDS;
@@ -116,7 +115,8 @@ impl Transcript {
         self.older(records, upto)
     }
 
-    /// What is to be folded of the records before those that are shown.
+    /// The request to replay the records before `upto`, which are not shown yet; `None` if there
+    /// are none.
     pub fn older(&self, records: &Arc<Vec<LogRecord>>, upto: usize) -> Option<BackfillRequest> {
         let later = self.marks.clone();
         (upto > 0).then(|| {
@@ -130,18 +130,18 @@ impl Transcript {
         })
     }
 
-    /// Puts what was folded elsewhere before everything else.
+    /// Puts older blocks before all others.
     pub fn prepend(&mut self, mut blocks: Vec<TranscriptBlock>) {
         blocks.append(&mut self.blocks);
         self.blocks = blocks;
     }
 
-    /// The blocks, without what is around them.
+    /// The blocks alone.
     pub(super) fn into_blocks(self) -> Vec<TranscriptBlock> {
         self.blocks
     }
 
-    /// The records from one on, as far as they are in force.
+    /// Replays the records from index `from` on, except those that were rewound.
     fn take(&mut self, records: &[LogRecord], from: usize, rewinds: &RewindHistory) {
         for (at, record) in records.iter().enumerate().skip(from) {
             if rewinds.is_live(at) {
@@ -156,17 +156,17 @@ impl Transcript {
         &self.blocks
     }
 
-    /// Where a block is, or would be: blocks are ordered by id.
+    /// The index of a block, or where it would be: blocks are ordered by id.
     pub fn index(&self, id: BlockId) -> usize {
         self.blocks.partition_point(|block| block.id < id)
     }
 
-    /// The block with this id.
+    /// Finds a block by its id.
     pub fn get(&self, id: BlockId) -> Option<&TranscriptBlock> {
         self.blocks.get(self.index(id)).filter(|block| block.id == id)
     }
 
-    /// The call with this id, as long as the turn runs that it is of.
+    /// Finds a call by its id, as long as its turn runs.
     pub fn of_call(&self, call: &CallId) -> Option<&ToolCallBlock> {
         match &self.get(*self.calls.get(call)?)?.body {
             BlockBody::Tool(tool) => Some(tool),
@@ -180,12 +180,12 @@ impl Transcript {
         }
     }
 
-    /// A count that grows with every line that comes in.
+    /// A count that grows with every line added; it is not the number of lines shown.
     pub fn lines(&self) -> u64 {
         self.lines
     }
 
-    /// What the model said last.
+    /// The model's last text that is not blank.
     pub fn last_answer(&self) -> Option<&str> {
         self.blocks.iter().rev().find_map(|block| match &block.body {
             BlockBody::Assistant(prose) if !prose.text.trim().is_empty() => {
@@ -202,7 +202,7 @@ impl Transcript {
         })
     }
 
-    /// Every change of a file that a call made, in order.
+    /// The changes of files that calls show as diffs, in order.
     pub fn diffs(&self) -> impl Iterator<Item = &FileDiff> {
         self.blocks.iter().filter_map(|block| match &block.body {
             BlockBody::Tool(tool) => match &tool.content {
@@ -249,7 +249,7 @@ impl Transcript {
         }
     }
 
-    /// What streams is complete, though no line of the log said so.
+    /// Ends the streaming response, for a turn that ends without a record of it.
     fn close_response(&mut self) {
         for id in std::mem::take(&mut self.open) {
             let at = self.index(id);
@@ -261,7 +261,7 @@ impl Transcript {
         }
     }
 
-    /// Calls that did not come to an end never will.
+    /// Marks calls without a result as cancelled, as they will not get one.
     fn stop_calls(&mut self) {
         for id in std::mem::take(&mut self.calls).into_values() {
             let at = self.index(id);
@@ -318,17 +318,17 @@ impl ToolCallBlock {
         }
     }
 
-    fn end(&mut self, ended: TranscriptToolOutcome) {
-        self.state = match ended.status {
+    fn end(&mut self, outcome: TranscriptToolOutcome) {
+        self.state = match outcome.status {
             ToolStatus::Done => ToolCallState::Done,
             ToolStatus::Failed => ToolCallState::Failed,
             ToolStatus::Denied => ToolCallState::Denied,
             ToolStatus::Cancelled => ToolCallState::Cancelled,
         };
         self.since = None;
-        self.elapsed = Some(ended.elapsed);
-        self.summary = ended.summary;
-        match ended.display {
+        self.elapsed = Some(outcome.elapsed);
+        self.summary = outcome.summary;
+        match outcome.display {
             Some(ToolDisplay::Diff(diff)) => self.content = ToolCallContent::Diff(diff),
             Some(ToolDisplay::Terminal { text }) => self.content = ToolCallContent::Terminal(text),
             None => {}

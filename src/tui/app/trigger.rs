@@ -1,56 +1,51 @@
-//! What is being typed at the caret that a list can help with: a mention, a command, what follows
-//! a command, a path in a shell command. Pure text: which rows there are is `complete`'s.
+//! Finds what is being typed at the caret that a completion list can help with: a mention, a
+//! command, its argument, or a path in a shell command. This is only about text: the rows come from
+//! `completion_items`.
 
 use std::ops::Range;
 
 use crate::commands::{self, SlashArgumentKind, SlashCommandSpec};
 use crate::domain::mention::can_begin;
 
-/// What is being typed at the caret.
+/// The kind of completion at the caret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CompletionTrigger {
     /// A path of the workspace, after `@`.
     Path,
     /// Lines of a file, after its path and a colon.
-    Lines {
-        /// The file.
-        path: String,
-    },
-    /// A path that the index does not hold: by folder.
+    Lines { path: String },
+    /// A path that the index does not have: it is completed folder by folder.
     Folder {
-        /// What it is for.
         sign: TriggerPathUse,
-        /// The folder as it was typed, with the slash behind it; empty for the working folder.
+        /// The folder, as typed, with its slash; empty for the working folder.
         folder: String,
     },
     /// A past session, after `@session:`.
     Session,
     /// A command's name, after `/`.
     Command,
-    /// What follows this command's name.
+    /// The argument of a command.
     Argument(&'static SlashCommandSpec),
-    /// How panes are to be folded, behind their kind.
+    /// How to fold panes: the second argument of `/fold`.
     FoldHow,
 }
 
-/// What a path is for.
+/// What a typed path is used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TriggerPathUse {
-    /// A mention.
     Mention,
-    /// A shell command.
     Shell,
 }
 
 impl CompletionTrigger {
-    /// Whether it is a path in a shell command.
+    /// Whether this is a path in a shell command.
     pub fn is_shell(&self) -> bool {
         matches!(self, Self::Folder { sign: TriggerPathUse::Shell, .. })
     }
 }
 
-/// What is being typed before byte `caret` of `text`, and which bytes it is, the sign before them
-/// left out. `known` says which files there are.
+/// The kind of completion for the text before byte `caret`, and the bytes of the typed word,
+/// without the sign before it. `known` says whether a file exists.
 pub fn trigger(
     text: &str,
     caret: usize,
@@ -74,7 +69,7 @@ pub fn trigger(
     quoted(typed, &known).or_else(|| mention(typed, &known))
 }
 
-/// What the list filters by.
+/// The filter for the list, from the typed word.
 pub fn query(trigger: &CompletionTrigger, word: &str) -> String {
     match trigger {
         CompletionTrigger::Path
@@ -90,7 +85,7 @@ pub fn query(trigger: &CompletionTrigger, word: &str) -> String {
     }
 }
 
-/// A path as a shell reads it as one word.
+/// A path with backslashes, so that a shell reads it as one word.
 pub fn escaped(path: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-./+,:@%".contains(c);
     let home = path.starts_with("~/");
@@ -105,13 +100,14 @@ pub fn escaped(path: &str) -> String {
     text
 }
 
-/// What follows a command. Titles and paths have spaces in them; nothing else has.
+/// The completion for a command's argument. Only titles, paths and messages may contain spaces.
 fn after_command<'a>(
     spec: &'static SlashCommandSpec,
     argument: &'a str,
 ) -> Option<(CompletionTrigger, &'a str)> {
     match (spec.argument, argument.split_once(' ')) {
-        // A number says which message it is: enter is not to take one that has it in its words.
+        // A number selects a message by its place: no list, or Enter would choose a message with
+        // this number in its text.
         (SlashArgumentKind::Message, None) if is_number(argument) => None,
         (_, None)
         | (
@@ -173,7 +169,7 @@ fn mention(
     Some((by_place(word), sign + 1..end))
 }
 
-/// Paths of the workspace are in the index; others are looked for where they begin.
+/// Paths of the workspace are in the index; others are completed folder by folder.
 fn by_place(path: &str) -> CompletionTrigger {
     if ["/", "~/", "./", "../"].iter().any(|beginning| path.starts_with(beginning)) {
         CompletionTrigger::Folder { sign: TriggerPathUse::Mention, folder: folder_of(path) }
@@ -182,7 +178,7 @@ fn by_place(path: &str) -> CompletionTrigger {
     }
 }
 
-/// The last word of a shell command, its quotes included.
+/// The last word of a shell command, including its quotes.
 fn shell(typed: &str) -> (CompletionTrigger, Range<usize>) {
     let mut start = 1;
     let mut quote = None;
@@ -284,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shell_reads_back_what_is_put_in() {
+    fn escaped_paths_unquote_to_themselves() {
         for (path, want) in [
             ("src/a.rs", "src/a.rs"),
             ("my notes.md", "my\\ notes.md"),

@@ -1,4 +1,4 @@
-//! What the running turn is doing, for the one line that says so.
+//! The activity of the running turn, for the line that shows it.
 
 use std::time::Duration;
 
@@ -6,46 +6,39 @@ use crate::domain::TurnId;
 use crate::providers::PrefillProgress;
 use crate::providers::retry::RetryAttempt;
 
-/// Whether a turn runs.
+/// Whether a turn runs, and what it does. Times are since slug's start.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub enum TurnActivity {
-    /// None does.
     #[default]
     Idle,
-    /// A message is on its way to the agent.
+    /// A message was sent to the agent, which has not started the turn yet.
     Starting {
-        /// Since when.
         since: Duration,
     },
-    /// One does.
     Running(RunningTurn),
 }
 
-/// A running turn.
+/// The state of a running turn. Times are since slug's start.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningTurn {
-    /// Its number.
     pub id: TurnId,
-    /// Since when.
     pub since: Duration,
-    /// What it is doing.
     pub phase: RunningTurnPhase,
-    /// Tokens of its finished responses.
+    /// Output tokens of the turn's finished responses.
     pub tokens: u64,
-    /// What the running response has streamed.
     pub streamed: StreamedBytes,
 }
 
-/// What a response has streamed so far.
+/// The amount of text that a response has streamed so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct StreamedBytes {
-    /// In bytes; four make about a token.
+    /// About four bytes make a token.
     pub bytes: u64,
-    /// When the first ones came.
+    /// When the first bytes came.
     pub since: Option<Duration>,
 }
 
-/// What a turn is doing.
+/// The present step of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RunningTurnPhase {
     /// The model has not begun to answer.
@@ -60,28 +53,26 @@ pub enum RunningTurnPhase {
     Calling(String),
     /// This tool runs.
     Tool(String),
-    /// The response failed; it is asked for again at this time.
+    /// The response failed and will be requested again.
     Retrying {
-        /// When.
+        /// When the next try begins.
         at: Duration,
-        /// Which try that is, of how many.
+        /// The number of this try, and of all tries.
         again: RetryAttempt,
-        /// What went wrong.
         reason: String,
     },
-    /// The request waits until this time: the server asked to be left alone.
+    /// The request waits because the server limits the rate.
     RateLimited {
-        /// When.
+        /// When the wait ends.
         at: Duration,
-        /// What the server said.
         reason: String,
     },
-    /// The person has stopped it.
+    /// The user has stopped the turn.
     Stopping,
 }
 
 impl TurnActivity {
-    /// The running turn.
+    /// The running turn; `None` while idle or starting.
     pub fn running(&self) -> Option<&RunningTurn> {
         match self {
             Self::Running(running) => Some(running),
@@ -89,7 +80,7 @@ impl TurnActivity {
         }
     }
 
-    /// The running turn if it is this one: what belongs to another is stale.
+    /// The running turn, if it has this id: events of another turn are stale.
     pub fn of(&mut self, id: TurnId) -> Option<&mut RunningTurn> {
         match self {
             Self::Running(running) if running.id == id => Some(running),
@@ -97,12 +88,12 @@ impl TurnActivity {
         }
     }
 
-    /// Whether nothing runs.
+    /// Whether no turn runs or starts.
     pub fn is_idle(&self) -> bool {
         *self == Self::Idle
     }
 
-    /// Since when something runs.
+    /// When the turn was started, also before the agent began it.
     pub fn since(&self) -> Option<Duration> {
         match self {
             Self::Idle => None,
@@ -113,26 +104,26 @@ impl TurnActivity {
 }
 
 impl RunningTurn {
-    /// A turn that has just begun.
+    /// A turn that begins now and waits for the model.
     pub fn new(id: TurnId, now: Duration) -> Self {
         let streamed = StreamedBytes::default();
         Self { id, since: now, phase: RunningTurnPhase::Waiting, tokens: 0, streamed }
     }
 
-    /// Goes on to `phase`; what the person has stopped stays stopped.
+    /// Enters a phase; a turn that the user has stopped stays [`RunningTurnPhase::Stopping`].
     pub fn enter(&mut self, phase: RunningTurnPhase) {
         if self.phase != RunningTurnPhase::Stopping {
             self.phase = phase;
         }
     }
 
-    /// Counts a piece of the response.
+    /// Counts a streamed piece of the response.
     pub fn stream(&mut self, bytes: usize, now: Duration) {
         self.streamed.bytes += bytes as u64;
         self.streamed.since.get_or_insert(now);
     }
 
-    /// Tokens so far, and whether some of them are an estimate.
+    /// Output tokens so far, and whether a part of them is an estimate.
     pub fn tokens(&self) -> (u64, TokenCountCertainty) {
         match self.streamed.bytes {
             0 => (self.tokens, TokenCountCertainty::Measured),
@@ -140,7 +131,8 @@ impl RunningTurn {
         }
     }
 
-    /// Tokens a second of the response that streams, estimated, once there is enough to tell.
+    /// Estimated tokens a second of the streaming response; `None` in its first half second, and
+    /// while none streams.
     pub fn rate(&self, now: Duration) -> Option<f64> {
         match self.phase {
             RunningTurnPhase::Thinking
@@ -162,11 +154,11 @@ impl RunningTurn {
     }
 }
 
-/// Whether a figure was counted or guessed. Guesses are shown with `~`.
+/// Whether a figure was counted or estimated. Estimates are shown with `~`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenCountCertainty {
     /// The provider counted it.
     Measured,
-    /// slug guessed it.
+    /// slug estimated it from the streamed bytes.
     Estimated,
 }

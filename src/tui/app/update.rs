@@ -1,4 +1,4 @@
-//! Routes each message to the component that it is for, and says when time matters next.
+//! Routes each message to its component, and says when the screen has to wake up next.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use super::{
     status_line, store_queries, theme_state,
 };
 
-/// Takes a message in; what it returns is to happen.
+/// Handles a message, and returns the effects to carry out.
 pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
     if matches!(
         msg,
@@ -42,9 +42,9 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
         ScreenMsg::Interrupt => line_input::interrupt(model),
         ScreenMsg::Paste(text) => keys::paste(model, &text),
         ScreenMsg::Mouse(event) => mouse::mouse(model, event),
-        ScreenMsg::FocusChanged(presence) => {
-            attention::set_focus(model, presence);
-            if presence == TerminalFocus::Focused {
+        ScreenMsg::FocusChanged(focus) => {
+            attention::set_focus(model, focus);
+            if focus == TerminalFocus::Focused {
                 on_guard(model, |guard| guard.start_over(now));
             }
             Vec::new()
@@ -172,7 +172,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
     }
 }
 
-/// When something on the screen next changes by itself. Nothing moves: no timer.
+/// When the screen next changes by itself; `None` if nothing moves, so that no timer runs.
 pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
     let beat = match (&model.turn, model.settings.motion) {
         (TurnActivity::Idle, _) if !commands::is_busy(model) => None,
@@ -192,7 +192,7 @@ pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
     [beat, due_at(model), next_minute(model)].into_iter().flatten().min()
 }
 
-/// When something is next to be done, be there a screen or not.
+/// When something is due next that also matters without a screen.
 pub fn due_at(model: &ScreenModel) -> Option<Duration> {
     let again = (model.needs_redraw || search::is_looking(model)).then_some(model.now);
     let pending = model.pending.as_ref().map(|pending| pending.until);
@@ -211,12 +211,13 @@ pub fn due_at(model: &ScreenModel) -> Option<Duration> {
     .min()
 }
 
-/// When the question on top takes answers, if nothing is typed before.
+/// When the question on top will accept answers, if nothing is typed before; `None` if there is
+/// none.
 pub fn armed_at(model: &ScreenModel) -> Option<Duration> {
     model.overlays.last()?.guard()?.due_at()
 }
 
-/// The one item of the first line that moves by itself.
+/// The next full minute, if the first line shows the time: its only item that changes by itself.
 fn next_minute(model: &ScreenModel) -> Option<Duration> {
     let counts = model.settings.status_items.has(StatusItem::Time);
     counts.then(|| Duration::from_secs((model.now.as_secs() / 60 + 1) * 60))
@@ -242,7 +243,7 @@ fn tick(model: &mut ScreenModel, now: Duration) -> Vec<ScreenEffect> {
     effects
 }
 
-/// Whether it says that a hand is at the keys or the mouse.
+/// Whether a message shows that the user is typing or clicking.
 fn is_typed(msg: &ScreenMsg) -> bool {
     let is_button = |event: &MouseEvent| matches!(event.kind, MouseEventKind::Down(_));
     matches!(msg, ScreenMsg::Key(key) if key.kind != KeyEventKind::Release)
@@ -250,21 +251,23 @@ fn is_typed(msg: &ScreenMsg) -> bool {
         || matches!(msg, ScreenMsg::Paste(_) | ScreenMsg::Line(_))
 }
 
-/// Tells the question that keys are for, if one is asked.
+/// Tells the guard of the topmost overlay, if it asks a question.
 fn on_guard(model: &mut ScreenModel, tell: impl FnOnce(&mut QuestionGuard)) {
     if let Some(guard) = model.overlays.last_mut().and_then(Overlay::guard_mut) {
         tell(guard);
     }
 }
 
-/// The topmost question is in the frame; one below another overlay takes nothing.
+/// Tells the guards which questions are visible: only the topmost one, as questions below another
+/// overlay accept no answer.
 fn shown_on_top(model: &mut ScreenModel) {
     let Some((top, below)) = model.overlays.split_last_mut() else { return };
     below.iter_mut().filter_map(Overlay::guard_mut).for_each(QuestionGuard::hidden);
     top.guard_mut().into_iter().for_each(QuestionGuard::drawn);
 }
 
-/// What waits in the terminal was typed at somebody else: it is dropped until a question is armed.
+/// Another program had the terminal, so unread input may not be meant for slug: keys are dropped
+/// until the question is armed again.
 fn screen_lost(model: &mut ScreenModel) {
     for overlay in &mut model.overlays {
         overlay.guard_mut().into_iter().for_each(QuestionGuard::hidden);
@@ -310,7 +313,7 @@ fn drawn(model: &mut ScreenModel, geometry: ScreenGeometry) -> Vec<ScreenEffect>
     effects
 }
 
-/// Puts the models into the list that waits for them, with the one that answers now selected.
+/// Fills the list that waits for the models, with the present model selected.
 fn fill_picker(model: &mut ScreenModel, id: super::effect::RequestId, models: Result<(), String>) {
     let answers = PickerChoice::Model(ModelName::new(&model.status.provider, &model.status.model));
     let items = models.map(|()| completion_items::models(model));

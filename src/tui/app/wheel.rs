@@ -1,18 +1,18 @@
-//! The wheel: how many rows a turn of it goes.
+//! The mouse wheel: how many rows to scroll for its events.
 //!
-//! Terminals send a different number of events for one notch. Each event goes its share of the
-//! rows of a notch, and what is less than a row is kept for the next one.
+//! Terminals send different numbers of events for one notch. Each event scrolls its share of a
+//! notch's rows; less than a row is kept for the next event.
 
-/// How the wheel is set up.
+/// The settings of the wheel; 0 counts as 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WheelSettings {
-    /// Rows that a notch goes.
+    /// Rows to scroll for a notch.
     pub rows: u16,
-    /// Events that the terminal sends for a notch.
+    /// Events that the terminal sends for one notch.
     pub events: u16,
 }
 
-/// How far the wheel has turned since the last whole row.
+/// The wheel's movement since the last whole row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct WheelRemainder {
     rest: i32,
@@ -25,10 +25,10 @@ impl Default for WheelSettings {
 }
 
 impl WheelRemainder {
-    /// One event up (negative) or down; returns the rows to go.
+    /// Counts one event up (negative) or down; returns the rows to scroll.
     pub fn by(&mut self, direction: i32, wheel: WheelSettings) -> i32 {
         let turn = direction.signum() * i32::from(wheel.rows.max(1));
-        // Turned back: what was left of the other direction is not waited for.
+        // The direction has changed: drop the remainder of the other direction.
         if self.rest.signum() == -turn.signum() {
             self.rest = 0;
         }
@@ -45,21 +45,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_notch_goes_the_same_way_in_every_terminal() {
+    fn a_notch_scrolls_the_same_rows_in_every_terminal() {
         for events in [1, 3, 9] {
-            let (mut turned, wheel) =
+            let (mut remainder, wheel) =
                 (WheelRemainder::default(), WheelSettings { rows: 3, events });
-            let rows: i32 = (0..events).map(|_| turned.by(1, wheel)).sum();
+            let rows: i32 = (0..events).map(|_| remainder.by(1, wheel)).sum();
             assert_eq!(rows, 3, "{events} events");
         }
     }
 
     #[test]
-    fn turning_back_takes_effect_at_once() {
-        let (mut turned, wheel) = (WheelRemainder::default(), WheelSettings { rows: 1, events: 3 });
-        turned.by(1, wheel);
-        turned.by(1, wheel);
-        let rows: Vec<i32> = (0..3).map(|_| turned.by(-1, wheel)).collect();
+    fn changing_direction_takes_effect_at_once() {
+        let (mut remainder, wheel) =
+            (WheelRemainder::default(), WheelSettings { rows: 1, events: 3 });
+        remainder.by(1, wheel);
+        remainder.by(1, wheel);
+        let rows: Vec<i32> = (0..3).map(|_| remainder.by(-1, wheel)).collect();
         assert_eq!(rows, [0, 0, -1]);
     }
 }

@@ -1,9 +1,10 @@
-//! The output of commands: colours are kept, everything else a terminal would obey is not.
+//! Renders the output of commands: colours are kept, every other sequence that a terminal would
+//! obey is not.
 //!
 //! A line ends up as a terminal would show it after carriage returns, backspaces and the few
-//! sequences that move or erase within a line, so that a progress bar is its last state. Other
-//! sequences are shown as visible escapes. Lines are cut after [`MAX_COLUMNS`], and a huge line
-//! is read only where it shows.
+//! sequences that move or erase within a line, so that only the last state of a progress bar is
+//! shown. Other sequences are shown as visible escapes. Lines are cut after [`MAX_COLUMNS`], and of
+//! a huge line only the part that shows is read.
 
 use std::ops::Range;
 
@@ -26,7 +27,7 @@ const TAB: usize = 8;
 pub enum AnsiExcerpt {
     /// Every line.
     All,
-    /// So many lines at the start and at the end, with the number of lines between them.
+    /// The first and the last lines, with a count of the hidden lines between them.
     Ends {
         /// Lines at the start.
         head: usize,
@@ -35,11 +36,11 @@ pub enum AnsiExcerpt {
     },
 }
 
-/// Lays out an output.
-pub fn render(output: &str, keep: AnsiExcerpt, width: u16) -> Vec<StyledLine> {
+/// Lays out an output, one or more rows for each of its lines.
+pub fn render(output: &str, excerpt: AnsiExcerpt, width: u16) -> Vec<StyledLine> {
     let body = output.strip_suffix('\n').unwrap_or(output);
     let mut painter = AnsiRenderer { width, style: AnsiStyle::default(), out: Vec::new() };
-    let (head, tail) = match keep {
+    let (head, tail) = match excerpt {
         AnsiExcerpt::All => (usize::MAX, 0),
         AnsiExcerpt::Ends { head, tail } => (head, tail),
     };
@@ -89,15 +90,15 @@ fn hidden_line(count: usize, source: usize) -> StyledLine {
 
 struct AnsiRenderer {
     width: u16,
-    /// What the last SGR sequence asked for; it goes on in the next line.
+    /// The style that the last SGR sequence set; it carries over to the next line.
     style: AnsiStyle,
     out: Vec<StyledLine>,
 }
 
-/// What stands in one column.
+/// The content of one column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum AnsiGlyph {
-    /// A part of the line.
+    /// A byte range of the line.
     Text { start: usize, end: usize },
     /// The second half of a wide character.
     Tail,
@@ -146,7 +147,7 @@ impl AnsiRenderer {
         wrap(&pieces, &frame, &mut self.out);
     }
 
-    /// Takes one character or sequence; returns where the next begins.
+    /// Processes one character or sequence; returns where the next begins.
     fn step(
         &mut self,
         row: &mut AnsiRow<'_>,
@@ -193,7 +194,7 @@ impl AnsiRenderer {
                 row.cursor = row.cursor.saturating_sub(count(columns))
             }
             EscapeSequence::Csi(column, 'G') => row.cursor = count(column) - 1,
-            // Whether the cursor shows is no matter here.
+            // The visibility of the cursor has no effect on text.
             EscapeSequence::Csi("?25", 'h' | 'l') => {}
             EscapeSequence::Csi(..) | EscapeSequence::Other => {
                 let end = at + length;
@@ -212,12 +213,12 @@ struct AnsiRow<'t> {
     text: &'t str,
     cells: Vec<AnsiCell>,
     cursor: usize,
-    /// Bytes that are not shown.
+    /// Number of bytes that are not shown.
     hidden: usize,
 }
 
 impl<'t> AnsiRow<'t> {
-    /// Writes at the cursor.
+    /// Writes text at the cursor.
     fn put(&mut self, range: Range<usize>, width: usize, role: StyleRole) {
         if width == 0 && self.extend_last(&range) {
             return;
@@ -254,7 +255,7 @@ impl<'t> AnsiRow<'t> {
         self.cells[..end].fill(AnsiCell { glyph: AnsiGlyph::Blank, role: StyleRole::Text });
     }
 
-    /// The line's text, runs of one role together. Blanks at its end are left out.
+    /// The line's text as runs of one role each, without trailing blanks.
     fn pieces(&self, source: usize) -> Vec<StyledPiece<'t>> {
         let text = self.text;
         let shown = self.cells.iter().rposition(|cell| cell.glyph != AnsiGlyph::Blank);
@@ -292,12 +293,12 @@ impl<'t> AnsiRow<'t> {
     }
 }
 
-/// Where the last piece ends, behind the start of its line.
+/// The end of the last piece, relative to the start of its line.
 fn text_len(pieces: &[StyledPiece<'_>], from: usize) -> usize {
     pieces.last().map_or(0, |piece| piece.source.end.saturating_sub(from))
 }
 
-/// The part of a huge line that is read: the start of what the last carriage return left.
+/// The part of a huge line that is read: the beginning of what the last carriage return left.
 fn shown_part(line: &str) -> Range<usize> {
     if line.len() <= MAX_BYTES {
         return 0..line.len();
@@ -414,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_made_visible() {
+    fn control_sequences_are_made_visible() {
         let table = [
             ("\u{1b}[2J\u{1b}[H", "␛[2J␛[H"),
             ("\u{1b}]0;T\u{7}x", "␛]0;T␇x"),

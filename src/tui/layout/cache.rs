@@ -1,8 +1,8 @@
-//! Laid-out lines by block, so that a frame costs what is visible.
+//! Caches laid-out lines by block, so that a frame costs only what is visible.
 //!
-//! Bounded in bytes. Holds nothing that could not be made again: dropping it all changes no
-//! pixel. A block keeps one layout for each width and fold state; a new revision takes the place
-//! of the old one, and code whose colours have come is laid out once more.
+//! The cache is bounded in bytes, and everything in it can be computed again: dropping it all
+//! changes no pixel. A block keeps one layout for each width and fold state. A new revision
+//! replaces the old one, and code is laid out once more when its colours have arrived.
 
 use std::sync::Arc;
 
@@ -13,19 +13,18 @@ use super::{
     BlockLayout, HighlightState, SourceRun, StyledLine, StyledSpan, SyntaxHighlighter, markdown,
 };
 
-/// Bytes of lines that are kept unless told otherwise: some three hundred screens of dense text.
+/// Default limit in bytes: some three hundred screens of dense text.
 const LIMIT: usize = 4 * 1024 * 1024;
 
-/// What lines are the lines of.
+/// Identifies one layout of one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LayoutKey {
-    /// The block.
+    /// The block's id, unique in the cache.
     pub block: u64,
-    /// Which version of its content.
+    /// Version of the block's content.
     pub revision: u64,
-    /// The width they fit, in columns.
+    /// Columns that the lines fit.
     pub width: u16,
-    /// How much of it is shown.
     pub fold: PaneFold,
 }
 
@@ -40,7 +39,7 @@ pub struct LayoutCache {
 #[derive(Debug)]
 struct CachedLayout {
     revision: u64,
-    /// The generation of the highlighter, where more colours may come.
+    /// The highlighter's generation when the lines were made, if more colours may come.
     pending: Option<u64>,
     lines: Arc<[StyledLine]>,
 }
@@ -58,12 +57,12 @@ impl Default for LayoutCache {
 }
 
 impl LayoutCache {
-    /// Keeps at most this many bytes of lines.
+    /// A cache that keeps at most `limit` bytes of lines.
     pub fn new(limit: usize) -> Self {
         Self { done: ClockCache::new(limit), open: None, misses: 0 }
     }
 
-    /// The lines of a block; `lay` makes them where they are not there.
+    /// The lines of a block; calls `lay` if they are not cached or out of date.
     pub fn get(
         &mut self,
         key: LayoutKey,
@@ -90,8 +89,8 @@ impl LayoutCache {
         lines
     }
 
-    /// The lines of the Markdown block that is streaming, of which `text` is all so far. Costs
-    /// what is new; a block whose text did not grow at its end begins anew.
+    /// The lines of the Markdown block that is streaming; `text` is all of it so far. Costs only
+    /// what is new. A block whose text changed other than by growing is laid out from the start.
     pub fn streaming(
         &mut self,
         block: u64,
@@ -113,19 +112,19 @@ impl LayoutCache {
         stream.lines(width, highlighter)
     }
 
-    /// How often lines had to be made.
+    /// How often [`Self::get`] had to lay out lines.
     pub fn misses(&self) -> u64 {
         self.misses
     }
 
-    /// Bytes of the lines that are kept, about.
+    /// Approximate bytes of the cached lines.
     pub fn bytes(&self) -> usize {
         self.done.bytes()
     }
 }
 
-/// Whether `text` begins with what is known of it. Only the end of that is compared: the text of
-/// a block does not change but by growing, and this is asked in every frame.
+/// Whether `text` begins with `known`. Only the end of `known` is compared: the text of a block
+/// changes only by growing, and this runs in every frame.
 fn continues(known: &str, text: &str) -> bool {
     let from = known.len().saturating_sub(64);
     text.as_bytes().get(from..known.len()) == Some(&known.as_bytes()[from..])
@@ -185,8 +184,8 @@ mod tests {
 
     #[test]
     fn colours_that_come_later_lay_it_out_once_more() {
-        let (told, news) = channel();
-        let highlighter = SyntaxHighlighter::new(move || told.send(()).unwrap_or_default());
+        let (sender, receiver) = channel();
+        let highlighter = SyntaxHighlighter::new(move || sender.send(()).unwrap_or_default());
         let mut layouts = LayoutCache::default();
         let source = "```rust\nfn main() {}\n```";
         let mut lines = |highlighter: &SyntaxHighlighter| {
@@ -196,7 +195,7 @@ mod tests {
         };
         let (plain, _) = lines(&highlighter);
         while lines(&highlighter).0 == plain {
-            news.recv_timeout(Duration::from_secs(60)).unwrap();
+            receiver.recv_timeout(Duration::from_secs(60)).unwrap();
         }
         let (coloured, misses) = lines(&highlighter);
         assert!(
@@ -206,7 +205,7 @@ mod tests {
                 .any(|span| matches!(span.role, StyleRole::Syntax(_)))
         );
         highlighter.highlight("python", "x = 1");
-        news.recv_timeout(Duration::from_secs(60)).unwrap();
+        receiver.recv_timeout(Duration::from_secs(60)).unwrap();
         assert_eq!(lines(&highlighter).1, misses);
     }
 

@@ -1,10 +1,10 @@
-//! A cache that is bounded in bytes. What was not asked for since the hand last came by goes
-//! first (the clock algorithm), so that a hit costs one look into a hash map.
+//! A cache that is bounded in bytes. It evicts by the clock algorithm (entries that were not used
+//! since the last sweep go first), so that a hit costs one look into a hash map.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::Hash;
 
-/// Values by key, none of them needed: each can be made again.
+/// Values by key. Each can be computed again, so any may be evicted.
 #[derive(Debug)]
 pub(super) struct ClockCache<K, V> {
     entries: HashMap<K, ClockCacheEntry<V>>,
@@ -32,7 +32,8 @@ impl<K: Copy + Eq + Hash, V> ClockCache<K, V> {
         Some(&entry.value)
     }
 
-    /// Keeps a value of this many bytes; the newest is kept even when it is above the limit.
+    /// Stores a value of this many bytes. The newest value stays even if it alone exceeds the
+    /// limit.
     pub(super) fn insert(&mut self, key: K, value: V, bytes: usize) {
         self.bytes += bytes;
         match self.entries.insert(key, ClockCacheEntry { value, bytes, used: true }) {
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_used_stays_and_the_rest_goes() {
+    fn used_values_stay_and_others_are_evicted() {
         let mut cache = ClockCache::new(30);
         for key in 0..3 {
             cache.insert(key, key, 10);

@@ -6,13 +6,13 @@ use super::wrap::{StyledPiece, WrapFrame, display_width, escape, wrap};
 use super::{StyleRole, StyledLine, StyledSpan, language_detection};
 use crate::domain::sanitize::sanitize;
 
-/// Before the rows on which a long line of code goes on.
+/// Marks the rows on which a long line of code continues.
 const CONTINUATION_MARK: &str = "↳ ";
-/// Fewer columns for code than this are not given up for the indentation of such rows.
+/// The indentation of continuation rows leaves at least this many columns for code.
 const MIN_CODE: usize = 24;
 
-/// The frame for a line of code that may not fit: the rows on which it goes on are indented as it
-/// is itself, behind a mark. Neither is part of the code.
+/// The frame for a line of code that may not fit. Continuation rows are indented like the line
+/// itself, behind a mark; neither is part of the code.
 pub(super) fn hanging(text: &str, frame: &WrapFrame) -> WrapFrame {
     let indented = text.bytes().take_while(|byte| matches!(byte, b' ' | b'\t'));
     let indent = indented.fold(0, |column, byte| match byte {
@@ -32,8 +32,8 @@ pub(super) fn hanging(text: &str, frame: &WrapFrame) -> WrapFrame {
     frame
 }
 
-/// Lays out one line of code, which begins at `source`. `runs` tells where in the line each role
-/// ends; behind the last of them the role is `plain`.
+/// Lays out one line of code, which begins at `source`. `runs` says where in the line each role
+/// ends; after the last of them the role is `plain`.
 pub(super) fn line(
     text: &str,
     runs: impl IntoIterator<Item = (usize, StyleRole)>,
@@ -54,13 +54,13 @@ pub(super) fn line(
     wrap(&pieces, &WrapFrame { source, ..frame.clone() }, out);
 }
 
-/// The lines of a code block, without their line ends. The last line feed begins no line.
+/// The lines of a code block, without their line ends. The last line feed starts no further line.
 pub(super) fn split(code: &str) -> impl Iterator<Item = &str> {
     code.split_inclusive('\n').map(|line| line.strip_suffix('\n').unwrap_or(line))
 }
 
-/// The name of a language from the words after a fence: `rust,ignore`, `{.python}`,
-/// `src/main.rs`, `ts title="…"`.
+/// The language in the words after a fence: `rust,ignore`, `{.python}`, `src/main.rs`, `ts
+/// title="…"`.
 pub(super) fn language(info: &str) -> Cow<'_, str> {
     let info = info.trim_start_matches(['{', '.', ' ', '\t']);
     let word = info.split([' ', ',', '{', '}', ';', '\t']).next().unwrap_or_default();
@@ -68,9 +68,9 @@ pub(super) fn language(info: &str) -> Cow<'_, str> {
     sanitize(word)
 }
 
-/// The language of a block of code: what is said, else what its first line tells.
-pub(super) fn known_or_guessed<'l>(said: &'l str, code: &str) -> Cow<'l, str> {
-    Cow::Borrowed(if said.is_empty() { language_detection::language(code) } else { said })
+/// The language of a code block: the named one, else the one that its first line reveals.
+pub(super) fn known_or_guessed<'l>(named: &'l str, code: &str) -> Cow<'l, str> {
+    Cow::Borrowed(if named.is_empty() { language_detection::language(code) } else { named })
 }
 
 #[cfg(test)]

@@ -2,8 +2,8 @@
 //!
 //! Unified, or side by side where the screen is wide. Line numbers and signs are decoration, so
 //! that what is copied is code. Added and removed lines differ by their sign, never by colour
-//! alone; their background fills the column. [`rows`] says what there is to lay out, a [`DiffRenderer`]
-//! lays out one row of it, so that a long diff costs what is visible.
+//! alone; their background fills the column. [`rows`] says what there is to lay out, a
+//! [`DiffRenderer`] lays out one row of it, so that a long diff costs what is visible.
 
 pub mod rows;
 mod words;
@@ -19,17 +19,17 @@ use super::{
 use crate::domain::{DiffLine, DiffLineTag, FileDiff, LineEnding};
 use rows::{DiffFolds, DiffLineEntry, DiffRow, DiffStyle};
 
-/// From this width on, old and new stand side by side.
+/// From this width on, old and new stand side by side by default.
 pub const SIDE_BY_SIDE: u16 = 140;
-/// Below this many columns for the text, line numbers are left out.
+/// Line numbers are left out where they would leave fewer columns than this for text.
 const MIN_TEXT: usize = 20;
 
-/// How a diff stands in a column of this width unless told otherwise.
+/// The default style of a diff in a column of this width.
 pub fn default_diff_style(width: u16) -> DiffStyle {
     if width >= SIDE_BY_SIDE { DiffStyle::SideBySide } else { DiffStyle::Unified }
 }
 
-/// Lays out the beginning of a diff: at most about `most` lines of the screen, with a note of how
+/// Lays out the beginning of a diff: at most about `most` rows of the screen, with a note of how
 /// many lines of the diff are missing.
 pub fn render(
     diff: &FileDiff,
@@ -38,7 +38,7 @@ pub fn render(
     highlighter: &SyntaxHighlighter,
 ) -> BlockLayout {
     let sides = default_diff_style(width);
-    let sheet = DiffRenderer::new(diff, width, most, highlighter);
+    let renderer = DiffRenderer::new(diff, width, most, highlighter);
     let mut lines = Vec::new();
     let rows = rows::rows(diff, sides, &DiffFolds::All, most);
     let mut shown = 0;
@@ -46,7 +46,7 @@ pub fn render(
         if lines.len() >= most {
             break;
         }
-        sheet.lay(row, &mut lines);
+        renderer.lay(row, &mut lines);
         shown += match row {
             DiffRow::Line(_) | DiffRow::Pair(Some(_), None) | DiffRow::Pair(None, Some(_)) => 1,
             DiffRow::Pair(Some(old), Some(new)) if old == new => 1,
@@ -56,42 +56,42 @@ pub fn render(
     }
     let hidden = diff.lines().count().saturating_sub(shown);
     if hidden > 0 {
-        lines.push(sheet.note(&format!("… {hidden} more lines, /diff shows them"), 0));
+        lines.push(renderer.note(&format!("… {hidden} more lines, /diff shows them"), 0));
     }
-    BlockLayout { lines, colours: sheet.colours() }
+    BlockLayout { lines, colours: renderer.colours() }
 }
 
-/// Lays out all of a diff, and says which of the lines each of its changes takes.
+/// Lays out the whole diff, and returns which of the lines each of its changes takes.
 pub fn render_whole(
     diff: &FileDiff,
     width: u16,
     highlighter: &SyntaxHighlighter,
 ) -> (BlockLayout, Vec<Range<usize>>) {
-    let sheet = DiffRenderer::new(diff, width, usize::MAX, highlighter);
+    let renderer = DiffRenderer::new(diff, width, usize::MAX, highlighter);
     let rows = rows::rows(diff, default_diff_style(width), &DiffFolds::All, usize::MAX);
     let mut lines = Vec::new();
     let mut places: Vec<Range<usize>> = Vec::with_capacity(rows.changes.len());
     for (at, row) in rows.rows.iter().enumerate() {
         let start = lines.len();
-        sheet.lay(row, &mut lines);
+        renderer.lay(row, &mut lines);
         if rows.changes.get(places.len()) == Some(&at) {
             places.push(start..start);
         }
-        if let Some(place) = places.last_mut().filter(|_| sheet.is_change(row)) {
+        if let Some(place) = places.last_mut().filter(|_| renderer.is_change(row)) {
             place.end = lines.len();
         }
     }
-    (BlockLayout { lines, colours: sheet.colours() }, places)
+    (BlockLayout { lines, colours: renderer.colours() }, places)
 }
 
-/// A diff at a width: lays out its rows one by one.
+/// A diff at one width; lays out its rows one by one.
 #[derive(Debug)]
 pub struct DiffRenderer<D> {
     diff: D,
     entries: Vec<DiffLineEntry>,
     old: HighlightResult,
     new: HighlightResult,
-    /// Width of a line number.
+    /// Columns of a line number.
     digits: usize,
     width: u16,
 }
@@ -105,7 +105,7 @@ enum DiffNumberColumns {
 }
 
 impl<D: Deref<Target = FileDiff>> DiffRenderer<D> {
-    /// The first `most` lines of a diff in a column of this width.
+    /// A renderer for the first `most` lines of a diff in a column of this width.
     pub fn new(diff: D, width: u16, most: usize, highlighter: &SyntaxHighlighter) -> Self {
         let entries = rows::entries(&diff, most);
         let language = diff
@@ -120,12 +120,12 @@ impl<D: Deref<Target = FileDiff>> DiffRenderer<D> {
         };
         let (old, new) = (side(DiffLineTag::Added), side(DiffLineTag::Removed));
         let last = entries.iter().rev().find_map(|entry| entry.old.max(entry.new));
-        // Room around the usual numbers, so that diffs stand alike.
+        // At least four digits, so that the text of most diffs starts at the same column.
         let digits = last.unwrap_or(0).to_string().len().max(4);
         Self { diff, entries, old, new, digits, width }
     }
 
-    /// Whether its code has its colours.
+    /// Whether the code has its final colours.
     pub fn colours(&self) -> HighlightState {
         self.old.colours.and(self.new.colours)
     }
@@ -145,7 +145,7 @@ impl<D: Deref<Target = FileDiff>> DiffRenderer<D> {
         }
     }
 
-    /// Lays out a row below what is there.
+    /// Lays out a row and appends its lines to `out`.
     pub fn lay(&self, row: &DiffRow, out: &mut Vec<StyledLine>) {
         let entry = |at: Option<usize>| at.and_then(|at| self.entries.get(at));
         match row {
@@ -182,12 +182,12 @@ impl<D: Deref<Target = FileDiff>> DiffRenderer<D> {
             self.line(entry, DiffNumberColumns::New, width, &mut right);
         }
         let source = old.or(new).map_or(0, |entry| entry.source);
-        // A side that has come to its end keeps its background beside the rest of the other.
+        // A side that has ended keeps its background beside the rest of the other side.
         let fills = (old.and_then(fill), new.and_then(fill));
         out.extend(two_columns::rows(left, right, fills, width, source));
     }
 
-    /// Lays out one line behind its numbers and its sign.
+    /// Lays out one line after its numbers and its sign.
     fn line(
         &self,
         entry: &DiffLineEntry,
@@ -233,7 +233,7 @@ impl<D: Deref<Target = FileDiff>> DiffRenderer<D> {
         }
     }
 
-    /// The words of a line that changed.
+    /// The byte ranges of the words that changed in a line.
     fn changed(&self, entry: &DiffLineEntry, line: &DiffLine) -> Vec<Range<usize>> {
         match (entry.tag, self.counterpart(entry)) {
             (DiffLineTag::Context, _) | (_, None) => Vec::new(),
@@ -242,7 +242,7 @@ impl<D: Deref<Target = FileDiff>> DiffRenderer<D> {
         }
     }
 
-    /// What shows that only the end of the line changed.
+    /// A mark for a line of which only the line end changed.
     fn end_mark(&self, entry: &DiffLineEntry, line: &DiffLine) -> Option<&'static str> {
         let partner = self.counterpart(entry)?;
         let same = partner.text == line.text && partner.end != line.end;
@@ -253,7 +253,7 @@ impl<D: Deref<Target = FileDiff>> DiffRenderer<D> {
         }
     }
 
-    /// The line that this one took the place of, or that took its place.
+    /// The line that replaced this one, or that this one replaced.
     fn counterpart(&self, entry: &DiffLineEntry) -> Option<&DiffLine> {
         self.entries.get(entry.counterpart?)?.line(&self.diff)
     }
@@ -284,7 +284,7 @@ impl<D: Deref<Target = FileDiff>> DiffRenderer<D> {
         vec![StyledSpan::new(numbers, StyleRole::LineNumber), StyledSpan::new(sign, role)]
     }
 
-    /// Something said between the lines, behind where the numbers stand.
+    /// A note between the lines of the diff, aligned with their text.
     fn note(&self, text: &str, source: usize) -> StyledLine {
         let indent = self.digits.saturating_sub(1).min(usize::from(self.width) / 4);
         let text = truncate(text, usize::from(self.width).saturating_sub(indent)).into_owned();
@@ -292,7 +292,7 @@ impl<D: Deref<Target = FileDiff>> DiffRenderer<D> {
     }
 }
 
-/// So many lines that did not change.
+/// The text for `count` unchanged lines.
 fn unchanged(count: usize) -> String {
     match count {
         1 => "1 unchanged line".to_owned(),
@@ -310,7 +310,7 @@ fn note(text: String, source: usize) -> StyledLine {
     }
 }
 
-/// What the rest of a row is filled with.
+/// The role that fills the rest of a row.
 fn fill(entry: &DiffLineEntry) -> Option<StyleRole> {
     match entry.tag {
         DiffLineTag::Context => None,
@@ -330,7 +330,7 @@ fn roles(tag: DiffLineTag) -> (StyleRole, StyleRole, fn(SyntaxTokenKind) -> Styl
     }
 }
 
-/// The runs of a line: its tokens, and over them the words that changed.
+/// The runs of a line: its tokens, with the changed words marked over them.
 fn overlay(
     tokens: impl Iterator<Item = (usize, StyleRole)>,
     changed: &[Range<usize>],

@@ -1,10 +1,11 @@
-//! The language of code that nobody named, from its first line.
+//! Detects the language of code that has no label, from its first line.
 //!
-//! Only what can hardly be anything else is taken for a language: colours that are wrong are
-//! worse than none. The first line alone is looked at, and only once it is complete, so that code
-//! that streams keeps the language it has got.
+//! A language is assumed only if the line can hardly be anything else: wrong colours are worse than
+//! none. Only the first line is read, and only once it is complete, so that code that streams keeps
+//! the language it has got.
 
-/// What the first line of `code` tells: a name for the highlighter, or nothing.
+/// The language that the first line of `code` reveals, as a name for the highlighter; empty if
+/// none.
 pub(super) fn language(code: &str) -> &'static str {
     let Some((first, _)) = code.split_once('\n') else { return "" };
     let first = first.trim_end();
@@ -31,7 +32,7 @@ pub(super) fn language(code: &str) -> &'static str {
     ""
 }
 
-/// Beginnings that tell the language by themselves.
+/// Beginnings of a line that identify a language on their own.
 const STARTS: &[(&str, &str)] = &[
     ("diff --git ", "diff"),
     ("--- a/", "diff"),
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_can_hardly_be_anything_else_is_known() {
+    fn unmistakable_first_lines_are_detected() {
         for (first, expected) in [
             ("#!/bin/sh", "bash"),
             ("#!/usr/bin/env -S python3.12", "python"),
@@ -112,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_anything_stays_plain() {
+    fn ambiguous_first_lines_stay_plain() {
         for code in [
             "",
             "fn main() {",

@@ -1,21 +1,22 @@
 //! Addresses that a terminal may open when a link is clicked (OSC 8).
 //!
 //! Only http and https, in a form that no terminal can read as anything but an address: printable
-//! ASCII, everything else percent-encoded. An address that hides where it leads (a user name
-//! before the host, letters outside ASCII in the host) or that is longer than terminals take is no
-//! link. It is still shown in full, as text; it just cannot be clicked.
+//! ASCII, everything else percent-encoded. An address that hides where it leads (a user name before
+//! the host, letters outside ASCII in the host) or that is longer than terminals take does not
+//! become a link. It is still shown in full, as text; it just cannot be clicked.
 
 use std::sync::Arc;
 
-/// More bytes than this VTE does not take; other terminals take less than the standards say, too.
+/// Longest address in bytes: VTE takes no more, and other terminals, too, take less than the
+/// standards allow.
 const MOST: usize = 2083;
 
-/// Where a click leads.
+/// A web address that is safe to put into an OSC 8 sequence.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct WebLink(Arc<str>);
 
 impl WebLink {
-    /// The link to `address`, if that is harmless.
+    /// The link to `address`; `None` if the address could do harm or mislead.
     pub fn to(address: &str) -> Option<Self> {
         let host = host(address)?;
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
@@ -39,7 +40,7 @@ impl WebLink {
     }
 }
 
-/// The part of an http or https address that names the server, with user name and port; none for
+/// The part of an http or https address that names the server, with user name and port; `None` for
 /// any other address.
 pub(super) fn host(address: &str) -> Option<&str> {
     let rest = ["https://", "http://"].iter().find_map(|scheme| {
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_do_harm_or_mislead_is_none() {
+    fn harmful_or_misleading_addresses_are_no_links() {
         for address in [
             "",
             "https://",
@@ -90,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_ascii_is_encoded() {
+    fn non_ascii_is_encoded() {
         assert_eq!(
             to("https://a.example/K\u{e4}se \u{202e}").as_deref(),
             Some("https://a.example/K%C3%A4se%20%E2%80%AE")

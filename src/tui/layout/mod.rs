@@ -1,8 +1,9 @@
-//! From text to lines that fit a width: wrapping, Markdown, highlighting, diffs, terminal output.
+//! Lays text out as lines that fit a width: wrapping, Markdown, highlighting, diffs, terminal
+//! output.
 //!
 //! Lines hold roles, not colours: they get their colours when painted, so that a change of theme
 //! lays nothing out again. Every function here makes its text harmless with `domain::sanitize` as
-//! it cuts it into spans, whatever its caller did before.
+//! it cuts it into spans, even if its caller did so before.
 
 pub mod ansi;
 pub mod cache;
@@ -27,42 +28,41 @@ pub use runs::SourceRun;
 /// One row of the screen, laid out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StyledLine {
-    /// What it shows, from the left.
+    /// From the left, decoration included.
     pub spans: Vec<StyledSpan>,
     /// Where its text begins in the source of its block, in bytes: the anchor of the scroll
     /// position, which survives a change of width.
     pub source: usize,
-    /// Columns on the left that are decoration (indent, quote bar, line numbers) and not copied.
+    /// Columns on the left that are decoration (indent, quote bar, line numbers) and are not
+    /// copied.
     pub gutter: u16,
-    /// How the line follows from the one above, for copying without wrap breaks.
+    /// How the line follows from the one above, so that copied text has no wrap breaks.
     pub join: LineJoin,
     /// Which columns show which bytes of the source, from the left.
     pub runs: Vec<SourceRun>,
-    /// What the row is filled with behind its text, up to the edge of the column.
+    /// The role that fills the row after its text, up to the edge of the column.
     pub fill: Option<StyleRole>,
 }
 
-/// A block laid out, and whether colours may still change it.
+/// A laid-out block, and whether colours may still change it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BlockLayout {
-    /// Its lines.
     pub lines: Vec<StyledLine>,
-    /// Whether its code has its colours.
     pub colours: HighlightState,
 }
 
 /// Whether code has been highlighted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum HighlightState {
-    /// As far as it ever will be.
+    /// All of it that ever will be.
     #[default]
     Final,
-    /// Not all of it: lay it out again when the highlighter's generation has changed.
+    /// Not all of it: lay the block out again when the highlighter's generation has changed.
     Pending,
 }
 
 impl StyledSpan {
-    /// A run of text that holds no control character.
+    /// A span of `text`, made harmless, without a link.
     pub fn new(text: impl Into<String>, role: StyleRole) -> Self {
         Self { text: text.into(), role, link: None }
     }
@@ -81,7 +81,7 @@ impl HighlightState {
 /// How a line follows from the one above.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum LineJoin {
-    /// On a line of its own.
+    /// A line of the source begins here.
     #[default]
     Newline,
     /// Wrapped at a space that is not shown.
@@ -95,18 +95,17 @@ pub enum LineJoin {
 pub struct StyledSpan {
     /// The text; holds no control character.
     pub text: String,
-    /// What it is.
     pub role: StyleRole,
-    /// Where a click on it leads.
+    /// The link that a click on it opens.
     pub link: Option<WebLink>,
 }
 
 /// What a piece of text is. The theme gives each role its style.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StyleRole {
-    /// The screen itself: what is painted before anything stands on it.
+    /// The screen itself: painted before anything stands on it.
     Screen,
-    /// Body text: has the look of what it stands on.
+    /// Body text: looks like what it stands on.
     Text,
     /// Less important: hints, counts, paths.
     Muted,
@@ -114,13 +113,13 @@ pub enum StyleRole {
     Border,
     /// Titles of dialogs and lists.
     Title,
-    /// A key's name, where it is said what it does.
+    /// A key's name in a hint.
     Key,
-    /// The chosen row of a list, below what stands in it.
+    /// The selected row of a list, beneath its text.
     Selected,
-    /// Selected text, over what it is.
+    /// Selected text, over its own role.
     Selection,
-    /// The person.
+    /// The user's messages and the input's prompt.
     User,
     /// The model.
     Assistant,
@@ -130,11 +129,8 @@ pub enum StyleRole {
     Tool,
     /// slug itself.
     System,
-    /// Went well.
     Success,
-    /// Worth a look.
     Warning,
-    /// Went wrong.
     Error,
     /// A heading of this level, 1 to 6.
     Heading(u8),
@@ -148,7 +144,7 @@ pub enum StyleRole {
     Strong,
     /// Emphasised text.
     Emphasis,
-    /// Both at once.
+    /// Text both strong and emphasised.
     StrongEmphasis,
     /// Struck text.
     Strikethrough,
@@ -170,15 +166,14 @@ pub enum StyleRole {
     AddedSyntax(SyntaxTokenKind),
     /// Highlighted code of a removed line.
     RemovedSyntax(SyntaxTokenKind),
-    /// Line numbers.
     LineNumber,
     /// Characters that were made visible: escapes, controls, bidi marks.
     Escaped,
-    /// Output of a command in one of the terminal's own colours.
+    /// Output of a command, in the style that it asked for.
     Ansi(AnsiStyle),
     /// A match of a search or filter.
     Match,
-    /// The match that a search stands on.
+    /// The current match of a search.
     CurrentMatch,
 }
 
@@ -195,7 +190,6 @@ pub enum SyntaxTokenKind {
     String,
     /// Numbers and other constants.
     Number,
-    /// Comments.
     Comment,
     /// Operators and punctuation.
     Punctuation,
@@ -205,29 +199,26 @@ pub enum SyntaxTokenKind {
     Variable,
 }
 
-/// What SGR sequences ask for. Colours are the terminal's 16, the 256 palette, or 24 bits.
+/// The style that SGR sequences ask for. Colours are the terminal's 16, the palette of 256, or 24
+/// bits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct AnsiStyle {
-    /// The text's colour.
+    /// `None` is the terminal's default.
     pub foreground: Option<AnsiColor>,
-    /// The background's colour.
+    /// `None` is the terminal's default.
     pub background: Option<AnsiColor>,
-    /// Bold.
     pub bold: bool,
-    /// Dim.
     pub dim: bool,
-    /// Italic.
     pub italic: bool,
-    /// Underlined.
     pub underline: bool,
-    /// Colours swapped.
+    /// Text and background colours are swapped.
     pub reverse: bool,
 }
 
 /// A colour as SGR names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AnsiColor {
-    /// One of the palette's 256; the first 16 are the terminal's own.
+    /// A colour of the palette of 256; the first 16 are the terminal's own.
     Indexed(u8),
     /// Red, green, blue.
     Rgb(u8, u8, u8),

@@ -1,8 +1,8 @@
-//! The lines of a long text one by one: as rows of a width, as the text that is read and searched,
-//! and with what a search has found marked.
+//! Lays out a long text line by line: as rows of a width, as the text that is read and searched,
+//! and with the matches of a search marked.
 //!
-//! A line stands for itself: a colour that a command left on at the end of a line does not go on
-//! in the next, so that any line can be laid out without those before it.
+//! Each line stands for itself: a colour that a command left on at the end of a line does not carry
+//! over to the next, so that any line can be laid out without those before it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,12 +23,12 @@ pub fn row(line: &str) -> StyledLine {
     let width = u16::try_from(MAX_COLUMNS).unwrap_or(u16::MAX);
     let mut rows = rows(line, width).into_iter();
     let mut whole = rows.next().unwrap_or_default();
-    // What a cut line says of its rest stands behind it.
+    // The note about a cut line's rest follows the line.
     whole.spans.extend(rows.flat_map(|row| row.spans));
     whole
 }
 
-/// A line as it is read, without what only a terminal obeys.
+/// The text of a line, without sequences that a terminal would obey.
 pub fn text(line: &str) -> Cow<'_, str> {
     if line.bytes().all(|byte| (0x20..0x7f).contains(&byte)) {
         return Cow::Borrowed(line);
@@ -40,8 +40,8 @@ pub fn text(line: &str) -> Cow<'_, str> {
     Cow::Owned(text)
 }
 
-/// A line of plain letters and nothing else but colours, without these. Most lines that hold
-/// anything a terminal obeys are such, and laying out each would make a search slow.
+/// The text of a line whose only sequences are colours; `None` if it holds others. Most lines with
+/// sequences are such, and laying out each of them would make a search slow.
 fn without_colours(line: &str) -> Option<String> {
     let mut text = String::with_capacity(line.len());
     let mut parts = line.split('\u{1b}');
@@ -54,7 +54,7 @@ fn without_colours(line: &str) -> Option<String> {
     text.bytes().all(|byte| (0x20..0x7f).contains(&byte)).then_some(text)
 }
 
-/// The text of rows that belong together, and where in it each begins.
+/// The joined text of rows that belong together, and where in it each row begins.
 pub fn joined(rows: &[StyledLine]) -> (String, Vec<usize>) {
     let mut text = String::new();
     let mut starts = Vec::with_capacity(rows.len());
@@ -68,7 +68,7 @@ pub fn joined(rows: &[StyledLine]) -> (String, Vec<usize>) {
     (text, starts)
 }
 
-/// A row in which these bytes of its text have another role.
+/// A copy of a row in which these byte ranges of its text have another role.
 pub fn marked(row: &StyledLine, ranges: &[Range<usize>], role: StyleRole) -> StyledLine {
     let mut spans = Vec::with_capacity(row.spans.len() + ranges.len() * 2);
     let mut at = 0;
@@ -94,7 +94,7 @@ pub fn marked(row: &StyledLine, ranges: &[Range<usize>], role: StyleRole) -> Sty
     StyledLine { spans, ..row.clone() }
 }
 
-/// The columns of a row from `left` on. A wide character that is cut there goes.
+/// The columns of a row from `left` on. A wide character that is cut there is left out.
 pub fn from_column(row: StyledLine, left: usize) -> StyledLine {
     if left == 0 {
         return row;
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_marked_over_the_colours() {
+    fn matches_are_marked_over_the_colours() {
         let row = row("ab\u{1b}[31mcd\u{1b}[0mef");
         let found = marked(&row, &[1..3, 5..6], StyleRole::Match);
         let marks: Vec<&str> = texts(&found)

@@ -1,11 +1,11 @@
-//! Text that is shown as it is: what the person wrote, what the model thought, notices.
+//! Lays out text without markup: the user's messages, the model's thinking, notices.
 //!
-//! No markup is looked for. Trailing line feeds are left out, since nobody means them.
+//! Trailing line feeds are dropped: they carry no meaning in any of these.
 
 use super::wrap::{BreakOpportunities, WrapFrame, escape, wrap};
 use super::{StyleRole, StyledLine};
 
-/// Lays out `text` in one role.
+/// Lays out `text` in one role, wrapped between words.
 pub fn render(text: &str, role: StyleRole, width: u16) -> Vec<StyledLine> {
     let text = text.trim_end_matches(['\n', '\r']);
     let mut pieces = Vec::new();
@@ -15,7 +15,8 @@ pub fn render(text: &str, role: StyleRole, width: u16) -> Vec<StyledLine> {
     out
 }
 
-/// Lays out a path, or another text that is one word: each row is as full as it can be.
+/// Lays out a path, or another text that is one word: breaks anywhere, so that each row is as full
+/// as possible.
 pub fn broken_anywhere(text: &str, role: StyleRole, width: u16) -> Vec<StyledLine> {
     let mut pieces = Vec::new();
     escape(text, role, 0, &mut pieces);

@@ -1,5 +1,5 @@
-//! Which columns of a line show which bytes of its block's source. Selecting, searching and the
-//! caret go from a cell to the text and back by this; decoration is in no run.
+//! Records which columns of a line show which bytes of its block's source. Selection, search and
+//! the caret use this to get from a cell to the text and back. Decoration is in no run.
 
 use std::ops::Range;
 
@@ -8,21 +8,22 @@ use unicode_width::UnicodeWidthStr;
 
 use super::{StyledLine, StyledSpan};
 
-/// Columns side by side that show a part of the source.
+/// Adjacent columns that show a part of the source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceRun {
     /// The first column.
     pub column: u16,
-    /// How many.
+    /// Number of columns.
     pub width: u16,
-    /// Where the part begins in the source, in bytes.
+    /// Start of the part in the source, in bytes.
     pub source: usize,
-    /// How many bytes it has. As many as columns: each shows one. Else all of them show all.
+    /// Length of the part in bytes. If it equals `width`, each column shows one byte; otherwise
+    /// every column shows the whole part.
     pub bytes: usize,
 }
 
 impl SourceRun {
-    /// Adds columns on the right, to the last run where they go on with it.
+    /// Appends a run on the right; merges it with the last one if both are contiguous.
     pub fn push(runs: &mut Vec<Self>, run: Self) {
         if run.width == 0 {
             return;
@@ -41,7 +42,8 @@ impl SourceRun {
         }
     }
 
-    /// Adds a text that is shown as it stands in the source, and returns the column behind it.
+    /// Appends the runs of a text that is shown as it stands in the source. Returns the column
+    /// after it.
     pub fn push_text(runs: &mut Vec<Self>, text: &str, column: u16, source: usize) -> u16 {
         if text.is_ascii() {
             let width = narrow(text.len());
@@ -57,17 +59,17 @@ impl SourceRun {
         column
     }
 
-    /// The column behind it.
+    /// The column after the run.
     pub fn end(&self) -> u16 {
         self.column.saturating_add(self.width)
     }
 
-    /// The bytes that it shows.
+    /// The part of the source that the run shows.
     pub fn range(&self) -> Range<usize> {
         self.source..self.source + self.bytes
     }
 
-    /// The bytes that one of its columns shows.
+    /// The bytes that column `column` of the line shows.
     pub fn at(&self, column: u16) -> Range<usize> {
         if !self.is_linear() {
             return self.range();
@@ -76,7 +78,7 @@ impl SourceRun {
         at..at + 1
     }
 
-    /// Its columns that show any of these bytes, as the first and the one behind the last.
+    /// The columns that show any of these bytes: the first, and the one after the last.
     pub fn columns(&self, bytes: &Range<usize>) -> Option<(u16, u16)> {
         let from = bytes.start.max(self.source);
         let to = bytes.end.min(self.source + self.bytes);
@@ -96,7 +98,7 @@ impl SourceRun {
 }
 
 impl StyledLine {
-    /// Puts decoration of this width on the left.
+    /// Puts decoration of this width on the left of the line.
     pub fn indent(&mut self, decoration: StyledSpan, width: u16) {
         self.spans.insert(0, decoration);
         self.gutter += width;
@@ -105,7 +107,7 @@ impl StyledLine {
         }
     }
 
-    /// Counts its source from so many bytes earlier on: it was laid out from a part.
+    /// Moves all source positions by `by` bytes: the line was laid out from a part of the source.
     pub fn move_source(&mut self, by: usize) {
         self.source += by;
         for run in &mut self.runs {
@@ -113,7 +115,7 @@ impl StyledLine {
         }
     }
 
-    /// Adds the runs of another line that stands to the right, from `column` on.
+    /// Appends the runs of another line that stands to the right, starting at `column`.
     pub fn append_runs(&mut self, runs: &[SourceRun], column: u16) {
         self.runs.extend(runs.iter().map(|run| SourceRun { column: run.column + column, ..*run }));
     }
@@ -140,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_on_is_one_run() {
+    fn contiguous_runs_are_merged() {
         let mut runs = Vec::new();
         SourceRun::push_text(&mut runs, "ab", 0, 0);
         SourceRun::push_text(&mut runs, "cd", 2, 2);

@@ -1,19 +1,19 @@
-//! Two columns with a line between them, each already laid out in the width of one.
+//! Joins two columns with a line between them. Each is already laid out in the width of one.
 
 use super::wrap::display_width;
 use super::{StyleRole, StyledLine, StyledSpan};
 
-/// Between the columns.
+/// Stands between the columns.
 pub const DIVIDER: &str = " │ ";
 
-/// How wide one of two columns is that stand in this width.
+/// The width of each of two columns in a row of `width` columns.
 pub fn column(width: u16) -> u16 {
     let divider = u16::try_from(display_width(DIVIDER)).unwrap_or(u16::MAX);
     width.saturating_sub(divider) / 2
 }
 
-/// The rows of two columns of this width, side by side. `fills` is what goes on behind the text of
-/// each, also where it has come to its end and the other one has not.
+/// Joins two columns of this width row by row. `fills` is the role that fills each side after its
+/// text, also where one side has ended and the other has not.
 pub fn rows(
     left: Vec<StyledLine>,
     right: Vec<StyledLine>,
@@ -27,7 +27,7 @@ pub fn rows(
     rows.collect()
 }
 
-/// Two lines as one.
+/// Joins two lines into one.
 fn row(
     (left, right): (Option<StyledLine>, Option<StyledLine>),
     (left_fill, right_fill): (Option<StyleRole>, Option<StyleRole>),
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn two_columns_and_what_is_between_them_fit() {
+    fn two_columns_and_their_divider_fit() {
         for width in 0..200 {
             let taken = usize::from(column(width)) * 2 + display_width(DIVIDER);
             assert!(width < 3 || taken <= usize::from(width), "{width}");

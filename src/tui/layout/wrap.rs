@@ -1,10 +1,10 @@
 //! Breaks styled text into lines that fit a width, by grapheme clusters and display columns.
 //!
-//! Lines break at a space, else beside a wide character that does not end or open something, else
-//! inside a word. Nothing is lost: the
-//! texts of the lines, joined as their [`LineJoin`]s say, are the source again, but for tabs (shown as
-//! spaces) and a space at the end of a source line that had no room. A cluster wider than the
-//! whole line is shown as `�`. The cost is linear in the text.
+//! Lines break at a space, else beside a wide character that does not close or open something, else
+//! inside a word. Nothing is lost: the texts of the lines, joined as their [`LineJoin`]s say, are
+//! the source again, except for tabs (shown as spaces) and a space at the end of a source line that
+//! had no room. A cluster wider than the whole line is shown as `�`. The cost is linear in the
+//! text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -15,55 +15,52 @@ use unicode_width::UnicodeWidthStr;
 use super::{LineJoin, SourceRun, StyleRole, StyledLine, StyledSpan, WebLink};
 use crate::domain::sanitize::{self, SanitizedPieceKind};
 
-/// A run of text in one role, and where it stands in the source. May hold line feeds and tabs,
-/// but no other control character: [`escape`] makes such pieces of any text.
+/// A run of text in one role, and where it stands in the source. It may hold line feeds and tabs,
+/// but no other control character: [`escape`] makes such pieces from any text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StyledPiece<'a> {
-    /// The text.
     pub text: Cow<'a, str>,
-    /// What it is.
     pub role: StyleRole,
-    /// The part of the source that it stands for, in bytes.
+    /// The part of the source that the text stands for, in bytes.
     pub source: Range<usize>,
-    /// Where a click on it leads.
+    /// The link that a click on the text opens.
     pub link: Option<WebLink>,
 }
 
-/// What stands around the text, and how it is broken.
+/// The decoration around the text, and how the text is broken.
 #[derive(Debug, Clone)]
 pub struct WrapFrame {
-    /// Width of the whole line, in columns.
+    /// Columns of the whole line, decoration included.
     pub width: u16,
     /// Decoration on the left of the first line.
     pub first: Vec<StyledSpan>,
     /// Decoration on the left of the others.
     pub rest: Vec<StyledSpan>,
-    /// Where a line may break.
     pub breaks: BreakOpportunities,
     /// Columns from one tab stop to the next.
     pub tab: usize,
-    /// Where the text begins in the source: the place of a line that has no text.
+    /// Where the text begins in the source; the source position of a line without text.
     pub source: usize,
 }
 
 /// Where a line may break.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BreakOpportunities {
-    /// Between words where that is possible: prose.
+    /// Between words where possible, for prose.
     Words,
-    /// Where it is full, as a terminal does it: the output of commands.
+    /// At the width, as a terminal breaks lines, for the output of commands.
     Anywhere,
 }
 
 impl<'a> StyledPiece<'a> {
-    /// A piece that is no link.
+    /// A piece without a link.
     pub fn new(text: impl Into<Cow<'a, str>>, role: StyleRole, source: Range<usize>) -> Self {
         Self { text: text.into(), role, source, link: None }
     }
 }
 
 impl WrapFrame {
-    /// No decoration, broken between words, tab stops every 4 columns.
+    /// A frame without decoration that breaks between words, with tab stops every 4 columns.
     pub fn prose(width: u16) -> Self {
         Self {
             width,
@@ -91,7 +88,7 @@ pub fn cluster_width(cluster: &str) -> usize {
     cluster.width() + marks
 }
 
-/// Cuts harmless pieces out of any text; what had to be made visible gets [`StyleRole::Escaped`].
+/// Cuts any text into harmless pieces; escapes that were made visible get [`StyleRole::Escaped`].
 pub fn escape<'a>(text: &'a str, role: StyleRole, source: usize, out: &mut Vec<StyledPiece<'a>>) {
     out.extend(sanitize::pieces(text).map(|piece| {
         let role = match piece.kind {
@@ -103,7 +100,7 @@ pub fn escape<'a>(text: &'a str, role: StyleRole, source: usize, out: &mut Vec<S
     }));
 }
 
-/// The start of `text` that fits `width` columns, with `…` where something was cut.
+/// The start of `text` that fits `width` columns, ending in `…` if something was cut.
 pub fn truncate(text: &str, width: usize) -> Cow<'_, str> {
     if display_width(text) <= width {
         return Cow::Borrowed(text);
@@ -120,7 +117,7 @@ pub fn truncate(text: &str, width: usize) -> Cow<'_, str> {
     Cow::Owned(kept)
 }
 
-/// A path cut at its beginning, which says less than its end.
+/// The end of a path that fits `width` columns: the beginning says less, so it is cut first.
 pub fn truncate_path(path: &str, width: usize) -> Cow<'_, str> {
     if display_width(path) <= width {
         return Cow::Borrowed(path);
@@ -130,8 +127,8 @@ pub fn truncate_path(path: &str, width: usize) -> Cow<'_, str> {
     fits.map_or_else(|| truncate(path, width), |end| Cow::Owned(format!("…{end}")))
 }
 
-/// Lays the pieces out below what `out` already holds: at least one line, the first of them on a
-/// line of its own.
+/// Wraps the pieces and appends the lines to `out`: at least one line, the first of them joined as
+/// [`LineJoin::Newline`].
 pub fn wrap(pieces: &[StyledPiece<'_>], frame: &WrapFrame, out: &mut Vec<StyledLine>) {
     let mut wrapper = LineWrapper {
         frame,
@@ -163,33 +160,32 @@ struct LineWrapper<'a, 'o> {
     out: &'o mut Vec<StyledLine>,
     /// The line being filled.
     line: StyledLine,
-    /// How many of its spans are decoration.
+    /// How many of the line's spans are decoration.
     decoration: usize,
-    /// Columns for text on it, and how many are taken.
+    /// Columns for text on the line, and how many of them are taken.
     available: usize,
     column: usize,
-    /// Whether it holds more than spaces.
+    /// Whether the line holds more than spaces.
     solid: bool,
     space: TrailingSpace,
-    /// The word not yet placed.
+    /// Fragments of the word that is not yet placed.
     word: Vec<WordFragment>,
     word_width: usize,
-    /// What the word ends with.
     after: WrapWordEnd,
-    /// The source of the line's first character.
+    /// Source position of the line's first character.
     placed: Option<usize>,
     /// How far the source has been read.
     here: usize,
 }
 
-/// What a word ends with, which says whether a line may break behind it.
+/// The last character of the pending word, which decides whether a line may break after it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum WrapWordEnd {
-    /// Not a wide character.
+    /// Not wide: no break without a space.
     Other,
-    /// A wide character: a line may break.
+    /// Wide: a line may break after it.
     Wide,
-    /// A wide character that opens a bracket: it may not.
+    /// Wide and an opening bracket: no line may break after it.
     Opening,
 }
 
@@ -197,13 +193,13 @@ enum WrapWordEnd {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TrailingSpace {
     None,
-    /// It is on the line, and goes if the line breaks here.
+    /// On the line; removed if the line breaks here.
     Shown,
-    /// The line is full: it stands for the break, if more follows.
+    /// Not on the full line; it stands for the break if more text follows.
     Swallowed,
 }
 
-/// A part of a piece.
+/// A part of a piece, within one word.
 struct WordFragment {
     piece: usize,
     range: Range<usize>,
@@ -239,11 +235,11 @@ impl<'a> LineWrapper<'a, '_> {
         }
     }
 
-    /// Takes a run of ASCII or one cluster; returns where it ends.
+    /// Processes a run of ASCII or one cluster; returns where it ends.
     fn cluster(&mut self, piece: usize, text: &str, at: usize) -> usize {
         let bytes = text.as_bytes();
         let mut end = at + bytes[at..].iter().take_while(|byte| byte.is_ascii_graphic()).count();
-        // The last one may carry a mark that is not ASCII.
+        // The last character may carry a combining mark that is not ASCII.
         if end < bytes.len() && !bytes[end].is_ascii() {
             end = end.saturating_sub(1).max(at);
         }
@@ -296,7 +292,7 @@ impl<'a> LineWrapper<'a, '_> {
         }
     }
 
-    /// Places the word: on this line, on the next, or, if it is too long, on several.
+    /// Places the pending word: on this line, on the next, or, if it is too long, on several.
     fn commit(&mut self) {
         if self.word.is_empty() {
             return;
@@ -362,8 +358,8 @@ impl<'a> LineWrapper<'a, '_> {
         (self.solid, self.space) = (true, TrailingSpace::None);
     }
 
-    /// Notes which bytes of the source the next columns show. Where the text is not the source
-    /// itself (an escape made visible, an entity), all of them show all of it.
+    /// Records which bytes of the source the next columns show. Where the text is not the source
+    /// itself (an escape made visible, an entity), each column shows the whole part.
     fn run(&mut self, piece: usize, range: &Range<usize>, width: usize) {
         let StyledPiece { text, source, .. } = &self.pieces[piece];
         if source.is_empty() {
@@ -383,7 +379,7 @@ impl<'a> LineWrapper<'a, '_> {
         SourceRun::push(&mut self.line.runs, run);
     }
 
-    /// Adds text that looks and leads as `piece` does.
+    /// Appends text with the role and link of `piece`.
     fn append(&mut self, text: &str, piece: usize) {
         let StyledPiece { role, link, .. } = &self.pieces[piece];
         match self.line.spans[self.decoration..].last_mut() {
@@ -458,7 +454,7 @@ impl<'a> LineWrapper<'a, '_> {
         }
     }
 
-    /// The space at the end of the line is not shown after all.
+    /// Removes the space at the end of the line.
     fn drop_last_column(&mut self) {
         let column = self.line.gutter + u16::try_from(self.column).unwrap_or(u16::MAX);
         let Some(last) = self.line.runs.last_mut().filter(|run| run.end() == column) else {
@@ -503,14 +499,15 @@ impl<'a> LineWrapper<'a, '_> {
         self.space = TrailingSpace::None;
     }
 
-    /// The place in the source of a byte of a piece.
+    /// The source position of a byte of a piece.
     fn source(&self, piece: usize, at: usize) -> usize {
         let source = &self.pieces[piece].source;
         (source.start + at).min(source.end)
     }
 }
 
-/// Whether a character may not begin a line behind a wide one: what closes a bracket, a sentence, a syllable.
+/// Whether a character may not begin a line after a wide one: it closes a bracket, a sentence, or a
+/// syllable.
 fn cannot_begin_line(cluster: &str) -> bool {
     cluster.starts_with([
         '、', '。', '，', '．', '：', '；', '！', '？', '）', '］', '｝', '」', '』', '】', '》',
@@ -519,7 +516,7 @@ fn cannot_begin_line(cluster: &str) -> bool {
     ])
 }
 
-/// Whether a wide character may not end a line: what opens a bracket.
+/// Whether a wide character may not end a line: it opens a bracket.
 fn cannot_end_line(cluster: &str) -> bool {
     cluster
         .starts_with(['（', '［', '｛', '「', '『', '【', '《', '〈', '〔', '〖', '〘', '“', '‘'])
@@ -547,7 +544,7 @@ mod tests {
         lines(source, &WrapFrame::prose(width)).iter().map(text).collect()
     }
 
-    /// The source again, from lines without decoration.
+    /// Joins lines without decoration into the source.
     fn joined(lines: &[StyledLine]) -> String {
         let mut out = String::new();
         for (index, line) in lines.iter().enumerate() {
@@ -587,7 +584,7 @@ mod tests {
     }
 
     #[test]
-    fn no_line_begins_with_what_ends_a_sentence() {
+    fn no_line_begins_with_closing_punctuation() {
         assert_eq!(shown("日本語です。次の文", 10), ["日本語で", "す。次の文"]);
         assert_eq!(shown("日本「語」です", 6), ["日本", "「語」", "です"]);
         assert_eq!(shown("見る(日本)。", 10), ["見る(日", "本)。"]);
@@ -614,7 +611,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_visible_has_its_own_role() {
+    fn escapes_made_visible_have_their_own_role() {
         let lines = lines("a\u{1b}b", &WrapFrame::prose(9));
         let roles: Vec<StyleRole> = lines[0].spans.iter().map(|span| span.role).collect();
         assert_eq!(roles, [StyleRole::Text, StyleRole::Escaped, StyleRole::Text]);

@@ -1,8 +1,9 @@
-//! What there is to say: each thing of the model once, when it is final.
+//! Decides what the linear front end says: each thing of the model once, when it is final.
 //!
 //! The model's text is said line by line as it streams, a call when it is over, a question when it
-//! is asked. What was said is remembered by block, so that nothing is said twice however often the
-//! model changes; a session that is opened has its end read out. Every text is made harmless.
+//! is asked. The announcer remembers by block what was said, so that nothing is said twice however
+//! often the model changes. When a session is opened, its end is read out. Every text is made
+//! harmless.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -22,33 +23,33 @@ use crate::tui::view::activity;
 use super::line_writer::{LabelledLine, LineLabel};
 use super::pages::{self, lines};
 
-/// How long a turn may be silent before it says what it does.
+/// How long a turn may be silent before the announcer says what it does.
 const SILENCE: Duration = Duration::from_secs(20);
 
-/// What was said so far.
+/// Turns changes of the model into lines, and remembers what was said.
 #[derive(Debug, Default)]
 pub(super) struct LinearAnnouncer {
     greeted: GreetingState,
     session: Option<SessionId>,
-    /// All blocks up to this one were said.
+    /// All blocks up to and including this one were said.
     frontier: Option<BlockId>,
-    /// Blocks behind it that were said, too.
+    /// Blocks after `frontier` that were said too.
     ahead: HashSet<BlockId>,
-    /// How much of the text that streams was said, in bytes.
+    /// The block that streams, and how many bytes of its text were said.
     streaming: Option<(BlockId, usize)>,
-    /// What the person has just typed, which their terminal shows already.
+    /// The user's last line, which their terminal shows already.
     typed: Option<String>,
-    /// What is open over the chat, and was said.
+    /// The key of the page over the chat that was said last.
     page: Option<String>,
     toast: Option<Toast>,
     waiting: usize,
-    /// The pause that was told of, by its end.
+    /// The end of the pause that was said last.
     pause: Option<Duration>,
     model: String,
     mode: &'static str,
-    /// Whether a question was open when this was heard last.
+    /// Whether a question was open at the last call.
     asked: bool,
-    /// When something was said last.
+    /// When something was said last, on the model's clock.
     announced_at: Duration,
 }
 
@@ -60,50 +61,50 @@ enum GreetingState {
 }
 
 impl LinearAnnouncer {
-    /// The person has typed this, at a terminal that shows it.
+    /// Notes that the user typed this text at a terminal that shows it.
     pub(super) fn typed(&mut self, text: &str) {
         self.typed = Some(text.to_owned());
     }
 
-    /// What is open over the chat is to be said once more.
+    /// Says the open page once more at the next call.
     pub(super) fn repeat(&mut self) {
         self.page = None;
     }
 
-    /// What is new.
+    /// The lines for everything that is new since the last call.
     pub(super) fn take_announcements(&mut self, model: &ScreenModel) -> Vec<LabelledLine> {
-        // While a question waited, only the person was silent.
+        // While a question was open, slug waited for the user: this is no silence of the turn.
         if std::mem::replace(&mut self.asked, model.has_question()) {
             self.announced_at = model.now;
         }
-        let mut said = Vec::new();
-        self.greet(model, &mut said);
-        self.open(model, &mut said);
-        self.blocks(model, &mut said);
-        self.changes(model, &mut said);
-        self.page(model, &mut said);
-        if said.is_empty() {
-            self.silence(model, &mut said);
+        let mut out = Vec::new();
+        self.greet(model, &mut out);
+        self.open(model, &mut out);
+        self.blocks(model, &mut out);
+        self.changes(model, &mut out);
+        self.page(model, &mut out);
+        if out.is_empty() {
+            self.silence(model, &mut out);
         }
-        if !said.is_empty() || model.turn.is_idle() {
+        if !out.is_empty() || model.turn.is_idle() {
             self.announced_at = model.now;
         }
-        said
+        out
     }
 
-    /// When it has something to say though nothing happens.
+    /// When it has something to say even if nothing happens.
     pub(super) fn wake_at(&self, model: &ScreenModel) -> Option<Duration> {
         (!model.turn.is_idle() && !model.has_question()).then(|| self.announced_at + SILENCE)
     }
 
-    fn greet(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+    fn greet(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
         if self.greeted == GreetingState::Yes {
             return;
         }
         self.greeted = GreetingState::Yes;
         self.mode = model.status.mode.name();
         let folder = home_path(&model.settings.cwd, model.settings.home.as_deref());
-        said.push(LabelledLine::new(
+        out.push(LabelledLine::new(
             LineLabel::Note,
             format!(
                 "slug {} in {}, mode {}. /help lists the commands, ctrl+c stops a turn, /quit \
@@ -115,8 +116,8 @@ impl LinearAnnouncer {
         ));
     }
 
-    /// Reads out the end of a session that was opened: from the person's last message on.
-    fn open(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+    /// Starts reading a session that was opened at the user's last message.
+    fn open(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
         if self.session == model.status.session {
             return;
         }
@@ -129,7 +130,7 @@ impl LinearAnnouncer {
         let Some(last) = blocks.iter().rposition(|block| matches!(block.body, BlockBody::User(_)))
         else {
             if !first {
-                said.push(LabelledLine::new(LineLabel::Note, "A new session is open."));
+                out.push(LabelledLine::new(LineLabel::Note, "A new session is open."));
             }
             return;
         };
@@ -139,19 +140,19 @@ impl LinearAnnouncer {
             1 => ", after 1 earlier part".to_owned(),
             more => format!(", after {more} earlier parts"),
         };
-        said.push(LabelledLine::new(
+        out.push(LabelledLine::new(
             LineLabel::Note,
             format!("Session: {title}. This is its end{earlier}."),
         ));
     }
 
-    fn blocks(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+    fn blocks(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
         let blocks = model.transcript.blocks();
-        self.rest(model, said);
+        self.rest(model, out);
         let from = self.frontier.map_or(0, |last| blocks.partition_point(|it| it.id <= last));
         for block in &blocks[from..] {
             if !self.ahead.contains(&block.id)
-                && self.block(model, block, said) == BlockCompletion::Yes
+                && self.block(model, block, out) == BlockCompletion::Yes
             {
                 self.ahead.insert(block.id);
             }
@@ -164,8 +165,8 @@ impl LinearAnnouncer {
         }
     }
 
-    /// An answer that was cut off, and said, may go on.
-    fn rest(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+    /// Says what was added to an answer that was cut off and had been said.
+    fn rest(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
         let Some((id, at)) = self.streaming else { return };
         let is_said = self.frontier.is_some_and(|last| id <= last) || self.ahead.contains(&id);
         if let Some(TranscriptBlock { body: BlockBody::Assistant(prose), .. }) =
@@ -173,7 +174,7 @@ impl LinearAnnouncer {
             && is_said
             && prose.text.len() > at
         {
-            self.prose(id, prose, said);
+            self.prose(id, prose, out);
         }
     }
 
@@ -181,20 +182,20 @@ impl LinearAnnouncer {
         &mut self,
         model: &ScreenModel,
         block: &TranscriptBlock,
-        said: &mut Vec<LabelledLine>,
+        out: &mut Vec<LabelledLine>,
     ) -> BlockCompletion {
         match &block.body {
             BlockBody::User(text) => {
                 if self.typed.take().is_none_or(|typed| typed.trim() != text.trim()) {
-                    said.extend(lines(LineLabel::User, text));
+                    out.extend(lines(LineLabel::User, text));
                 }
             }
-            BlockBody::Assistant(prose) => return self.prose(block.id, prose, said),
+            BlockBody::Assistant(prose) => return self.prose(block.id, prose, out),
             BlockBody::Thinking(thinking) => match (thinking.state, thinking.elapsed) {
                 (TextState::Streaming, _) => return BlockCompletion::No,
                 (TextState::Done | TextState::Dropped, Some(time)) => {
                     let seconds = time.as_secs_f64();
-                    said.push(LabelledLine::new(
+                    out.push(LabelledLine::new(
                         LineLabel::Note,
                         format!("Thought for {seconds:.0} s."),
                     ));
@@ -202,18 +203,18 @@ impl LinearAnnouncer {
                 (TextState::Done | TextState::Dropped, None) => {}
             },
             BlockBody::Tool(tool) if !tool.is_over() => return BlockCompletion::No,
-            BlockBody::Tool(tool) => said.extend(pages::call(model, block, tool)),
+            BlockBody::Tool(tool) => out.extend(pages::call(model, block, tool)),
             BlockBody::Image(image) => {
-                said.push(LabelledLine::new(LineLabel::User, format!("An image: {image}.")))
+                out.push(LabelledLine::new(LineLabel::User, format!("An image: {image}.")))
             }
             BlockBody::Notice(TranscriptNotice { level, text }) => {
-                said.extend(lines(who(*level), text))
+                out.extend(lines(label_of(*level), text))
             }
             BlockBody::Interrupted => {
-                said.push(LabelledLine::new(LineLabel::Note, "Stopped by you."))
+                out.push(LabelledLine::new(LineLabel::Note, "Stopped by you."))
             }
             BlockBody::Compacted => {
-                said.push(LabelledLine::new(
+                out.push(LabelledLine::new(
                     LineLabel::Note,
                     "What is above is no longer sent in full.",
                 ));
@@ -222,12 +223,12 @@ impl LinearAnnouncer {
         BlockCompletion::Yes
     }
 
-    /// The whole lines that were not said yet; all of it once it is complete.
+    /// The complete lines that were not said yet; the whole rest once the text is complete.
     fn prose(
         &mut self,
         id: BlockId,
         prose: &AssistantText,
-        said: &mut Vec<LabelledLine>,
+        out: &mut Vec<LabelledLine>,
     ) -> BlockCompletion {
         let begun = self.streaming.filter(|(of, _)| *of == id).map(|(_, at)| at);
         let from = begun.unwrap_or(0).min(prose.text.len());
@@ -243,12 +244,12 @@ impl LinearAnnouncer {
             let new = &text[..whole];
             let new = if state == BlockCompletion::Yes { new.trim_end_matches('\n') } else { new };
             if !new.is_empty() {
-                said.extend(lines(first, new));
+                out.extend(lines(first, new));
             }
         }
         self.streaming = Some((id, from + whole));
         if prose.state == TextState::Dropped {
-            said.push(LabelledLine::new(
+            out.push(LabelledLine::new(
                 LineLabel::Warning,
                 "That answer broke off, and is asked for again.",
             ));
@@ -256,26 +257,26 @@ impl LinearAnnouncer {
         state
     }
 
-    /// What else has changed.
-    fn changes(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+    /// Other changes: model, mode, pauses, queued messages, toasts.
+    fn changes(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
         let status = &model.status;
         if self.model != status.model {
             self.model.clone_from(&status.model);
             let name = pages::line(&status.model);
-            said.push(LabelledLine::new(LineLabel::Note, format!("The model is {name}.")));
+            out.push(LabelledLine::new(LineLabel::Note, format!("The model is {name}.")));
         }
         let mode = status.mode;
         if self.mode != mode.name() {
             self.mode = mode.name();
             let meaning = mode.meaning();
-            said.push(LabelledLine::new(
+            out.push(LabelledLine::new(
                 LineLabel::Note,
                 format!("The mode is {}: {meaning}.", mode.name()),
             ));
         }
         let pause = pause_of(model);
         if pause.is_some() && self.pause != pause {
-            said.push(LabelledLine::new(
+            out.push(LabelledLine::new(
                 LineLabel::Warning,
                 format!("{}. ctrl+c stops.", activity::what(model)),
             ));
@@ -283,39 +284,39 @@ impl LinearAnnouncer {
         self.pause = pause;
         let waiting = model.queue.items().len();
         if waiting > self.waiting {
-            said.push(LabelledLine::new(LineLabel::Note, "That waits for the end of this turn."));
+            out.push(LabelledLine::new(LineLabel::Note, "That waits for the end of this turn."));
         }
         self.waiting = waiting;
         if let Some(toast) = &model.toast
             && self.toast.as_ref() != Some(toast)
         {
-            said.extend(lines(who(toast.level), &toast.text));
+            out.extend(lines(label_of(toast.level), &toast.text));
         }
         self.toast.clone_from(&model.toast);
     }
 
-    /// What is open over the chat, once.
-    fn page(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+    /// The page over the chat, once for each key.
+    fn page(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
         let page = pages::open_page(model);
         let key = page.as_ref().map(|page| page.key.clone());
         if self.page == key {
             return;
         }
         self.page = key;
-        said.extend(page.into_iter().flat_map(|page| page.lines));
+        out.extend(page.into_iter().flat_map(|page| page.lines));
     }
 
-    fn silence(&mut self, model: &ScreenModel, said: &mut Vec<LabelledLine>) {
+    fn silence(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
         let silent = model.now.saturating_sub(self.announced_at) >= SILENCE;
         if let (true, Some(since)) = (silent && !model.has_question(), model.turn.since()) {
             let words = activity::words(model);
             let time = clock(model.now.saturating_sub(since));
-            said.push(LabelledLine::new(LineLabel::Note, format!("{words}, {time} so far.")));
+            out.push(LabelledLine::new(LineLabel::Note, format!("{words}, {time} so far.")));
         }
     }
 }
 
-/// Whether a block is done with.
+/// Whether a block is final and was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum BlockCompletion {
     Yes,
@@ -338,7 +339,7 @@ fn pause_of(model: &ScreenModel) -> Option<Duration> {
     }
 }
 
-fn who(level: NoticeLevel) -> LineLabel {
+fn label_of(level: NoticeLevel) -> LineLabel {
     match level {
         NoticeLevel::Info => LineLabel::Note,
         NoticeLevel::Warning => LineLabel::Warning,
@@ -354,14 +355,14 @@ mod tests {
 
     #[test]
     fn the_time_that_a_question_waited_is_no_silence() {
-        let mut speaker = LinearAnnouncer::default();
+        let mut announcer = LinearAnnouncer::default();
         let scene =
             screen(80, 24).event(AgentEvent::TurnStarted { turn: TURN }).event(question(1, "ls"));
-        assert!(!speaker.take_announcements(&scene.model).is_empty());
+        assert!(!announcer.take_announcements(&scene.model).is_empty());
         let scene = scene.after(60_000).key("y");
         assert!(!scene.model.has_question());
-        assert!(speaker.take_announcements(&scene.model).is_empty());
+        assert!(announcer.take_announcements(&scene.model).is_empty());
         let scene = scene.after(21_000);
-        assert_eq!(speaker.take_announcements(&scene.model).len(), 1);
+        assert_eq!(announcer.take_announcements(&scene.model).len(), 1);
     }
 }

@@ -1,53 +1,51 @@
-//! Writes what is said, and the prompt behind it.
+//! Writes labelled lines, and the prompt after them.
 //!
-//! A prompt stands at the end of its line until the person's text or something else to say
-//! follows; the latter begins a line of its own, and the prompt is said again.
+//! A prompt stands at the end of its line until the user's text or something else to say follows.
+//! The latter starts a line of its own, and the prompt is written again.
 
 use std::io::{self, Write};
 
-/// Whether words get colours.
+/// Whether the labels before lines get colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabelColoring {
-    /// Labels do, in the terminal's own 16 colours.
+    /// In the terminal's own 16 colours.
     Labels,
-    /// Nothing but the words.
+    /// Text only.
     Plain,
 }
 
-/// Who or what speaks, and so what stands before a line.
+/// Who speaks: decides the label before a line and its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum LineLabel {
-    /// The line goes on with what was said before it.
+    /// No label: the line continues the one before it.
     Continuation,
-    /// The person.
     User,
-    /// The model.
+    /// The model's text.
     Model,
-    /// A call.
+    /// A tool call.
     Call,
-    /// A question to the person.
+    /// A question to the user.
     Question,
     /// slug, in passing.
     Note,
-    /// slug, about what is worth a look.
+    /// slug, about something that needs attention.
     Warning,
-    /// slug, about what went wrong.
+    /// slug, about a failure.
     Error,
 }
 
-/// A line to say.
+/// A line to write, with its label.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LabelledLine {
-    /// Who speaks.
     pub(super) label: LineLabel,
-    /// The text, on one line, made harmless.
+    /// One line, already harmless.
     pub(super) text: String,
 }
 
 impl LabelledLine {
-    /// A line.
-    pub(super) fn new(who: LineLabel, text: impl Into<String>) -> Self {
-        Self { label: who, text: text.into() }
+    /// A line with this label; `text` must be one harmless line.
+    pub(super) fn new(label: LineLabel, text: impl Into<String>) -> Self {
+        Self { label, text: text.into() }
     }
 }
 
@@ -79,42 +77,42 @@ impl LineLabel {
     }
 }
 
-/// Where words go.
+/// Writes labelled lines and prompts to `out`.
 pub struct LabelledLineWriter<W> {
     out: W,
     paint: LabelColoring,
-    /// The prompt that stands at the end of the last line.
+    /// The prompt at the end of the last line.
     prompt: Option<&'static str>,
 }
 
 impl<W: Write> LabelledLineWriter<W> {
-    /// A voice that has said nothing yet.
+    /// A writer that has written nothing yet.
     pub fn new(out: W, paint: LabelColoring) -> Self {
         Self { out, paint, prompt: None }
     }
 
-    /// Says lines.
+    /// Writes lines, below the prompt if one stands there.
     pub(super) fn write_lines(&mut self, lines: &[LabelledLine]) -> io::Result<()> {
         if lines.is_empty() {
             return Ok(());
         }
         self.finish_line()?;
-        for LabelledLine { label: who, text } in lines {
-            let label = who.text();
-            let gap = if label.is_empty() || text.is_empty() { "" } else { " " };
+        for LabelledLine { label, text } in lines {
+            let word = label.text();
+            let gap = if word.is_empty() || text.is_empty() { "" } else { " " };
             match self.paint {
-                LabelColoring::Labels if !label.is_empty() => {
-                    writeln!(self.out, "\x1b[{}m{label}\x1b[0m{gap}{text}", who.colour())?;
+                LabelColoring::Labels if !word.is_empty() => {
+                    writeln!(self.out, "\x1b[{}m{word}\x1b[0m{gap}{text}", label.colour())?;
                 }
                 LabelColoring::Labels | LabelColoring::Plain => {
-                    writeln!(self.out, "{label}{gap}{text}")?
+                    writeln!(self.out, "{word}{gap}{text}")?
                 }
             }
         }
         self.out.flush()
     }
 
-    /// Asks for the next line, unless it was asked for just so.
+    /// Writes the prompt for the next line, unless the same prompt stands there already.
     pub(super) fn write_prompt(&mut self, prompt: &'static str) -> io::Result<()> {
         if self.prompt == Some(prompt) {
             return Ok(());
@@ -125,7 +123,7 @@ impl<W: Write> LabelledLineWriter<W> {
         self.out.flush()
     }
 
-    /// The person's line has come. One that no terminal has shown is shown here.
+    /// Notes that the user's line has come. A line that no terminal has shown is written here.
     pub(super) fn line_received(&mut self, unseen: Option<&str>) -> io::Result<()> {
         if let Some(text) = unseen {
             writeln!(self.out, "{text}")?;
@@ -134,13 +132,13 @@ impl<W: Write> LabelledLineWriter<W> {
         self.out.flush()
     }
 
-    /// Lets a bell sound.
+    /// Rings the terminal's bell.
     pub(super) fn ring_bell(&mut self) -> io::Result<()> {
         self.out.write_all(b"\x07")?;
         self.out.flush()
     }
 
-    /// Ends the line that a prompt stands on.
+    /// Ends the line on which a prompt stands.
     pub(super) fn finish_line(&mut self) -> io::Result<()> {
         if self.prompt.take().is_some() {
             writeln!(self.out)?;

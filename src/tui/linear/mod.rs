@@ -1,9 +1,9 @@
-//! Front end without a screen: the same model and the same `update`, spoken line by line, for
+//! Front end without a screen: the same model and the same `update`, written line by line, for
 //! screen readers and terminals that can do no more.
 //!
-//! Nothing is drawn anew and no cursor moves: each thing is said once, when it is final. `speaker`
-//! turns the model's changes into lines, `ears` reads the person's, `voice` writes. What a line
-//! means is decided in `app::line_input`.
+//! Nothing is redrawn and no cursor moves: each thing is said once, when it is final. `announcer`
+//! turns the model's changes into lines, `stdin_lines` reads the user's, `line_writer` writes.
+//! `app::line_input` decides what a line of the user means.
 
 mod announcer;
 mod line_writer;

@@ -1,4 +1,4 @@
-//! What the panes, dialogs and lists of the screen are in lines.
+//! The screen's panes, dialogs and lists as lines.
 
 use serde_json::Value;
 
@@ -29,20 +29,23 @@ use crate::tui::view::rules::{decision_text, refused_by};
 
 use super::line_writer::{LabelledLine, LineLabel};
 
-/// Something that is open over the chat.
+/// A page, dialog or list that is open over the chat.
 #[derive(Debug)]
 pub(super) struct LinearPage {
-    /// Tells it from what was open before.
+    /// Differs for each page, so that a page is read out once.
     pub(super) key: String,
-    /// All of it.
+    /// The whole page.
     pub(super) lines: Vec<LabelledLine>,
 }
 
-/// A text as lines; the first says who speaks.
-pub(super) fn lines(who: LineLabel, text: &str) -> Vec<LabelledLine> {
+/// A text as lines; only the first carries the label.
+pub(super) fn lines(label: LineLabel, text: &str) -> Vec<LabelledLine> {
     let text = sanitize(text.strip_suffix('\n').unwrap_or(text));
-    let first = std::iter::once(who).chain(std::iter::repeat(LineLabel::Continuation));
-    text.split('\n').zip(first).map(|(line, who)| LabelledLine::new(who, line.trim_end())).collect()
+    let first = std::iter::once(label).chain(std::iter::repeat(LineLabel::Continuation));
+    text.split('\n')
+        .zip(first)
+        .map(|(line, label)| LabelledLine::new(label, line.trim_end()))
+        .collect()
 }
 
 /// A text on one line.
@@ -50,7 +53,7 @@ pub(super) fn line(text: &str) -> String {
     sanitize(text).replace(['\n', '\t'], " ")
 }
 
-/// A call that is over: one line, and the output of the person's own commands.
+/// A call that is over: one line, and the output of a command that the user ran.
 pub(super) fn call(
     model: &ScreenModel,
     block: &TranscriptBlock,
@@ -63,7 +66,7 @@ pub(super) fn call(
     let came = heads::head(block, PaneFold::Closed, model.now, u16::MAX)
         .map(|head| words(&head.right))
         .unwrap_or_default();
-    // What stands apart at a screen's edge is a list here.
+    // Parts that stand at the screen's right edge are a list here.
     let apart = came.split("  ").map(str::trim).filter(|part| !part.is_empty());
     let change = match &tool.content {
         ToolCallContent::Diff(diff) => {
@@ -79,7 +82,7 @@ pub(super) fn call(
         Some(_) | None => part.to_owned(),
     };
     let came = apart.map(spoken).collect::<Vec<_>>().join(", ");
-    let mut said = vec![LabelledLine::new(LineLabel::Call, format!("{}: {came}", what.trim_end()))];
+    let mut out = vec![LabelledLine::new(LineLabel::Call, format!("{}: {came}", what.trim_end()))];
     let output = match (&tool.content, tool.origin) {
         (ToolCallContent::Terminal(text) | ToolCallContent::Text(text), ToolCallOrigin::User) => {
             text.as_str()
@@ -91,16 +94,16 @@ pub(super) fn call(
         | (_, ToolCallOrigin::Model) => "",
     };
     if !output.trim().is_empty() {
-        // As a terminal would show it, without its colours.
+        // Rendered as a terminal would show it, without its colours.
         let rows = ansi::render(output, AnsiExcerpt::All, u16::MAX);
-        said.extend(
+        out.extend(
             rows.iter().map(|row| LabelledLine::new(LineLabel::Continuation, words(&row.spans))),
         );
     }
-    said
+    out
 }
 
-/// What is open over the chat.
+/// The page over the chat, if one is open.
 pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
     match model.overlays.last() {
         Some(Overlay::Approval(approval)) => Some(question(model, approval)),
@@ -114,12 +117,12 @@ pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
             ReadingPage::Todos => LinearPage { key: "todos".to_owned(), lines: plan(&model.todos) },
             ReadingPage::HookTrust(question) => {
                 let text = format!("{}\n{}", HookTrustQuestion::TITLE, question.news);
-                let mut said = lines(LineLabel::Question, &text);
-                said.push(LabelledLine::new(
+                let mut out = lines(LineLabel::Question, &text);
+                out.push(LabelledLine::new(
                     LineLabel::Continuation,
                     "Type y to trust it, n to leave it as it is.",
                 ));
-                LinearPage { key: format!("hook trust {}", question.news), lines: said }
+                LinearPage { key: format!("hook trust {}", question.news), lines: out }
             }
         }),
         Some(Overlay::Changes(page)) => {
@@ -144,12 +147,12 @@ pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
     }
 }
 
-/// What going back would do, and what can be chosen, each with its number.
+/// What a rewind would do, and its choices, each with its number.
 fn rewind_page(model: &ScreenModel, dialog: &RewindDialog) -> Option<LinearPage> {
     let rewind::RewindStage::Planned(plan) = &dialog.stage else { return None };
-    let mut said = vec![LabelledLine::new(LineLabel::Note, format!("{}:", dialog.title()))];
+    let mut out = vec![LabelledLine::new(LineLabel::Note, format!("{}:", dialog.title()))];
     let rows = dialog.rows(&model.settings.cwd);
-    said.extend(rows.into_iter().filter_map(|row| {
+    out.extend(rows.into_iter().filter_map(|row| {
         let text = match row {
             rewind::RewindRow::Gap => return None,
             rewind::RewindRow::Message(text) => format!("  before: {text}"),
@@ -163,22 +166,22 @@ fn rewind_page(model: &ScreenModel, dialog: &RewindDialog) -> Option<LinearPage>
     let answers = dialog.answers(&model.settings.cwd);
     let offers = dialog.offers().into_iter().map(|(_, word)| word.to_owned());
     let all = offers.chain(answers).zip(1..);
-    said.extend(all.map(|(word, number)| {
+    out.extend(all.map(|(word, number)| {
         LabelledLine::new(LineLabel::Continuation, line(&format!("{number} {word}")))
     }));
-    said.push(LabelledLine::new(
+    out.push(LabelledLine::new(
         LineLabel::Continuation,
         "Type a number. An empty line leaves everything as it is.",
     ));
     let turned: Vec<bool> = plan.files.files.iter().map(PlannedFile::is_overridden).collect();
-    Some(LinearPage { key: format!("rewind {:?} {turned:?}", plan.to), lines: said })
+    Some(LinearPage { key: format!("rewind {:?} {turned:?}", plan.to), lines: out })
 }
 
-/// The rules, and what was refused. `slug permissions` tests them.
+/// The rules and the refused calls. Testing a call against them is left to `slug permissions`.
 fn rule_list(model: &ScreenModel, page: &RulesPage, count: usize) -> Vec<LabelledLine> {
     let heading = if count == 1 { "1 rule:".to_owned() } else { format!("{count} rules:") };
-    let mut said = vec![LabelledLine::new(LineLabel::Note, heading)];
-    said.extend(page.rows(&model.denied_calls).into_iter().map(|row| {
+    let mut out = vec![LabelledLine::new(LineLabel::Note, heading)];
+    out.extend(page.rows(&model.denied_calls).into_iter().map(|row| {
         let text = match row {
             rules::RulesRow::Heading(text) => format!("{text}:"),
             rules::RulesRow::Rule(rule) => {
@@ -192,7 +195,7 @@ fn rule_list(model: &ScreenModel, page: &RulesPage, count: usize) -> Vec<Labelle
         };
         LabelledLine::new(LineLabel::Continuation, line(&text))
     }));
-    said
+    out
 }
 
 fn question(model: &ScreenModel, approval: &ApprovalDialog) -> LinearPage {
@@ -203,12 +206,12 @@ fn question(model: &ScreenModel, approval: &ApprovalDialog) -> LinearPage {
             LinearPage { key: key("answer"), lines: approval_lines(model, approval) }
         }
         ApprovalStage::Command(editor) => {
-            let mut said = lines(LineLabel::Note, &format!("The command is: {}", editor.text()));
-            said.push(LabelledLine::new(
+            let mut out = lines(LineLabel::Note, &format!("The command is: {}", editor.text()));
+            out.push(LabelledLine::new(
                 LineLabel::Continuation,
                 "Type the one to run instead; it is checked again. An empty line goes back.",
             ));
-            LinearPage { key: key("command"), lines: said }
+            LinearPage { key: key("command"), lines: out }
         }
         ApprovalStage::Instruction(_) => {
             let text = "Type what it should do instead. An empty line goes back.";
@@ -229,13 +232,13 @@ fn approval_lines(model: &ScreenModel, approval: &ApprovalDialog) -> Vec<Labelle
         0 => String::new(),
         more => format!(" ({more} more after this)"),
     };
-    let mut said = Vec::new();
+    let mut out = Vec::new();
     match (&request.preview, request.command()) {
         (Some(diff), _) => {
             let path = visible_path(&home_path(&diff.path, home));
             let text = format!("may {tool} change {path}? {}.{more}", counts(diff));
-            said.push(LabelledLine::new(LineLabel::Question, text));
-            said.extend(lines(LineLabel::Continuation, &diff_text::unified(diff)));
+            out.push(LabelledLine::new(LineLabel::Question, text));
+            out.extend(lines(LineLabel::Continuation, &diff_text::unified(diff)));
         }
         (None, Some(command)) => {
             let asks = match request.kind {
@@ -246,9 +249,9 @@ fn approval_lines(model: &ScreenModel, approval: &ApprovalDialog) -> Vec<Labelle
                 ApprovalKind::RepeatedCall => format!("shall {tool} run this again?{more}"),
                 ApprovalKind::Budget => format!("shall the turn go on?{more}"),
             };
-            said.push(LabelledLine::new(LineLabel::Question, asks));
-            said.extend(lines(LineLabel::Continuation, &indented(command)));
-            said.push(same(format!("in {}", visible_path(&home_path(&request.cwd, home)))));
+            out.push(LabelledLine::new(LineLabel::Question, asks));
+            out.extend(lines(LineLabel::Continuation, &indented(command)));
+            out.push(same(format!("in {}", visible_path(&home_path(&request.cwd, home)))));
         }
         (None, None) => {
             let asks = match request.kind {
@@ -259,21 +262,21 @@ fn approval_lines(model: &ScreenModel, approval: &ApprovalDialog) -> Vec<Labelle
                 ApprovalKind::RepeatedCall => format!("shall {tool} do this again?{more}"),
                 ApprovalKind::Budget => format!("shall the turn go on?{more}"),
             };
-            said.push(LabelledLine::new(LineLabel::Question, asks));
-            said.extend(lines(LineLabel::Continuation, &indented(&arguments(&request.input))));
+            out.push(LabelledLine::new(LineLabel::Question, asks));
+            out.extend(lines(LineLabel::Continuation, &indented(&arguments(&request.input))));
         }
     }
-    said.extend(request.parts.iter().map(|it| same(part(it, &model.settings))));
-    said.extend(approval.lookalikes.iter().map(|told| same(line(told))));
+    out.extend(request.parts.iter().map(|it| same(part(it, &model.settings))));
+    out.extend(approval.lookalikes.iter().map(|warning| same(line(warning))));
     if !request.reason.is_empty() {
-        said.extend(lines(LineLabel::Continuation, &request.reason));
+        out.extend(lines(LineLabel::Continuation, &request.reason));
     }
     if let Some(picks) = &approval.hunks {
         let text = format!("These are {} changes; a yes here is to all of them.", picks.count);
-        said.push(same(text));
+        out.push(same(text));
     }
-    said.push(same(answers(model, approval)));
-    said
+    out.push(same(answers(model, approval)));
+    out
 }
 
 fn answers(model: &ScreenModel, approval: &ApprovalDialog) -> String {
@@ -344,14 +347,14 @@ fn picked(picker: &Picker) -> Option<LinearPage> {
         }),
         PickerLoading::Ready => {
             let colon = if title.ends_with('?') { "" } else { ":" };
-            let mut said = vec![LabelledLine::new(LineLabel::Note, format!("{title}{colon}"))];
+            let mut out = vec![LabelledLine::new(LineLabel::Note, format!("{title}{colon}"))];
             if let Some(PickerChoice::Hook(choice)) = picker.list.chosen()
                 && let Some(subject) = choice.subject()
             {
-                said.extend(lines(LineLabel::Continuation, &indented(&subject)));
+                out.extend(lines(LineLabel::Continuation, &indented(&subject)));
             }
             let rows = (0..picker.list.len()).filter_map(|at| picker.list.row(at));
-            said.extend(rows.zip(1..).map(|((label, detail, aside), number)| {
+            out.extend(rows.zip(1..).map(|((label, detail, aside), number)| {
                 let parts = [label, detail, aside].map(|part| line(part).trim().to_owned());
                 let parts: Vec<String> = parts.into_iter().filter(|it| !it.is_empty()).collect();
                 LabelledLine::new(
@@ -359,11 +362,11 @@ fn picked(picker: &Picker) -> Option<LinearPage> {
                     format!("{number}. {}", parts.join(", ")),
                 )
             }));
-            said.push(LabelledLine::new(
+            out.push(LabelledLine::new(
                 LineLabel::Continuation,
                 "Type a number, or an empty line to go back.",
             ));
-            Some(LinearPage { key: format!("{title} ready"), lines: said })
+            Some(LinearPage { key: format!("{title} ready"), lines: out })
         }
     }
 }
@@ -373,21 +376,21 @@ fn sessions(model: &ScreenModel, sidebar: &Sidebar) -> Option<LinearPage> {
         return None;
     }
     if let Some(note) = &sidebar.note {
-        let who = match note.level {
+        let label = match note.level {
             NoticeLevel::Info => LineLabel::Note,
             NoticeLevel::Warning => LineLabel::Warning,
             NoticeLevel::Error => LineLabel::Error,
         };
-        return Some(LinearPage { key: note.text.clone(), lines: lines(who, &note.text) });
+        return Some(LinearPage { key: note.text.clone(), lines: lines(label, &note.text) });
     }
     let now = sidebar.tree.as_ref()?.now();
     let rows = sidebar.sessions();
-    let mut said =
+    let mut out =
         vec![LabelledLine::new(LineLabel::Note, "Sessions, the newest of this folder first:")];
     if rows.is_empty() {
-        said = vec![LabelledLine::new(LineLabel::Note, "There are no sessions yet.")];
+        out = vec![LabelledLine::new(LineLabel::Note, "There are no sessions yet.")];
     }
-    said.extend(rows.iter().zip(1..).map(|((_, row), number)| {
+    out.extend(rows.iter().zip(1..).map(|((_, row), number)| {
         let title = if row.title.is_empty() { "(nothing said)" } else { row.title.as_str() };
         let open = if model.status.session == Some(row.id) { ", open here" } else { "" };
         let age = age(row.last_used_at, now);
@@ -402,20 +405,20 @@ fn sessions(model: &ScreenModel, sidebar: &Sidebar) -> Option<LinearPage> {
             format!("{number}. {}, {age}{place}{open}", line(title)),
         )
     }));
-    said.push(LabelledLine::new(
+    out.push(LabelledLine::new(
         LineLabel::Continuation,
         "Type a number, or an empty line to go back.",
     ));
-    Some(LinearPage { key: "sessions".to_owned(), lines: said })
+    Some(LinearPage { key: "sessions".to_owned(), lines: out })
 }
 
 fn help() -> Vec<LabelledLine> {
-    let mut said = vec![LabelledLine::new(LineLabel::Note, "Commands:")];
+    let mut out = vec![LabelledLine::new(LineLabel::Note, "Commands:")];
     let row = |spec: &commands::SlashCommandSpec| {
         LabelledLine::new(LineLabel::Continuation, format!("/{}: {}", spec.name, spec.help))
     };
-    said.extend(commands::TABLE.iter().map(row));
-    said.extend(
+    out.extend(commands::TABLE.iter().map(row));
+    out.extend(
         [
             "A line is sent as it is; one that ends in a backslash goes on in the next.",
             "A line that begins with ! runs a shell command of your own.",
@@ -424,11 +427,11 @@ fn help() -> Vec<LabelledLine> {
         ]
         .map(|text| LabelledLine::new(LineLabel::Continuation, text)),
     );
-    said
+    out
 }
 
 fn changes(files: &[NetFileChange]) -> Vec<LabelledLine> {
-    let mut said = Vec::new();
+    let mut out = Vec::new();
     for file in files {
         let name = line(&file.name);
         let what = match &file.content {
@@ -443,17 +446,17 @@ fn changes(files: &[NetFileChange]) -> Vec<LabelledLine> {
             ExternalChange::Changed => ", changed outside of slug since",
             ExternalChange::Deleted => ", deleted outside of slug since",
         };
-        said.push(LabelledLine::new(LineLabel::Note, format!("{name}, {what}{since}:")));
-        said.extend(
+        out.push(LabelledLine::new(LineLabel::Note, format!("{name}, {what}{since}:")));
+        out.extend(
             lines(LineLabel::Continuation, &patch::of(file))
                 .into_iter()
                 .filter(|_| file.diff().is_some()),
         );
     }
-    said
+    out
 }
 
-/// The page of `/status`, its sums as sentences.
+/// The page of `/status`, with the sums as sentences.
 fn status(rows: &[StatusPageRow]) -> Vec<LabelledLine> {
     let spoken = |row: &StatusPageRow| match row {
         StatusPageRow::Gap => None,
@@ -462,11 +465,11 @@ fn status(rows: &[StatusPageRow]) -> Vec<LabelledLine> {
         StatusPageRow::Sums(sums) => Some(sums_in_words(sums)),
         StatusPageRow::Note(text) => Some(text.clone()),
     };
-    let who = std::iter::once(LineLabel::Note).chain(std::iter::repeat(LineLabel::Continuation));
+    let label = std::iter::once(LineLabel::Note).chain(std::iter::repeat(LineLabel::Continuation));
     rows.iter()
         .filter_map(spoken)
-        .zip(who)
-        .map(|(text, who)| LabelledLine::new(who, text))
+        .zip(label)
+        .map(|(text, label)| LabelledLine::new(label, text))
         .collect()
 }
 
@@ -479,8 +482,8 @@ fn sums_in_words(sums: &StatusPageTotals) -> String {
         ("in cost", &sums.cost),
     ];
     let known = parts.into_iter().filter(|(_, count)| !count.is_empty());
-    let said: Vec<String> = known.map(|(what, count)| format!("{count} {what}")).collect();
-    format!("{}: {}", line(&sums.name), said.join(", "))
+    let out: Vec<String> = known.map(|(what, count)| format!("{count} {what}")).collect();
+    format!("{}: {}", line(&sums.name), out.join(", "))
 }
 
 fn plan(todos: &[TodoItem]) -> Vec<LabelledLine> {
@@ -488,8 +491,8 @@ fn plan(todos: &[TodoItem]) -> Vec<LabelledLine> {
         let text = "There is no plan. The model makes one for work of several steps.";
         return vec![LabelledLine::new(LineLabel::Note, text)];
     }
-    let mut said = vec![LabelledLine::new(LineLabel::Note, "The plan:")];
-    said.extend(todos.iter().map(|todo| {
+    let mut out = vec![LabelledLine::new(LineLabel::Note, "The plan:")];
+    out.extend(todos.iter().map(|todo| {
         let state = match todo.status {
             TodoStatus::Completed => "done",
             TodoStatus::InProgress => "now",
@@ -497,10 +500,10 @@ fn plan(todos: &[TodoItem]) -> Vec<LabelledLine> {
         };
         LabelledLine::new(LineLabel::Continuation, format!("{state}: {}", line(&todo.content)))
     }));
-    said
+    out
 }
 
-/// The plan in a line.
+/// The plan's progress in one line.
 fn progress(todos: &[TodoItem]) -> String {
     let done = todos.iter().filter(|todo| todo.status == TodoStatus::Completed).count();
     let now = todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
@@ -508,7 +511,7 @@ fn progress(todos: &[TodoItem]) -> String {
     format!("plan, {done} of {} done{now}", todos.len())
 }
 
-/// How much a diff changes.
+/// The added and removed lines of a diff.
 fn counts(diff: &FileDiff) -> String {
     let lines = if diff.added == 1 { "line" } else { "lines" };
     format!("{} {lines} added, {} removed", diff.added, diff.removed)

@@ -1,9 +1,9 @@
-//! The loop without a screen: messages and lines in, words out.
+//! The loop without a screen: messages and lines in, labelled lines out.
 //!
-//! A terminal's lines are taken as they come, as the full screen takes its keys. A pipe's are
-//! asked for one by one: each when slug waits for a message or an answer, so that a script can
-//! hold the answers to what will be asked. When the lines end, the running turn is seen through,
-//! questions left open are answered with no, and slug leaves.
+//! A terminal's lines are read as they come, as the full screen reads its keys. A pipe's lines are
+//! read one by one, each when slug waits for a message or an answer, so that a script can hold the
+//! answers to later questions. When the lines end, the running turn finishes, open questions are
+//! answered with no, and slug leaves.
 
 use std::io::Write;
 
@@ -29,55 +29,56 @@ use super::announcer::LinearAnnouncer;
 use super::line_writer::{LabelledLine, LabelledLineWriter, LineLabel};
 use super::stdin_lines::{LinearInput, StdinLines, StdinSource};
 
-/// As many messages are taken in before words are said.
+/// Most messages that are taken in before lines are written.
 const BATCH: usize = 1024;
-/// What width and height things are thought of that need some; nothing is drawn.
+/// The size for what is computed from one, since nothing is drawn.
 const SIZE: (u16, u16) = (80, 24);
 
-/// What the conversation begins with.
+/// What the conversation starts with.
 pub struct LinearStart {
-    /// What does not change.
+    /// What stays the same while slug runs.
     pub settings: ScreenSettings,
     /// What is known from the beginning.
     pub status: ScreenStatus,
-    /// What was sent before, oldest first.
+    /// Texts that were sent before, oldest first.
     pub history: HistoryPage,
-    /// ctrl+c, as a signal.
+    /// One item for each ctrl+c, which arrives as a signal.
     pub interrupts: mpsc::Receiver<()>,
-    /// Ends it: a signal, or the terminal is gone.
+    /// Ends the conversation when cancelled: a signal, or the terminal is gone.
     pub shutdown: CancellationToken,
-    /// Whether a bell calls for answers that nobody gives.
     pub bell: TerminalBell,
 }
 
-/// Whether a bell calls for answers.
+/// Whether the terminal's bell calls the user to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalBell {
-    /// It does.
     Rings,
-    /// It does not.
     Silent,
 }
 
-/// Whether the loop goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LinearLoopControl {
     GoOn,
     Leave,
 }
 
-/// Whether there are more lines.
+/// Whether standard input may still have lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LinearInputState {
     Open,
     Ended,
 }
 
-/// Converses until the person leaves, the agent ends or `shutdown` is cancelled.
+/// Runs the conversation until the user leaves, the agent ends or `shutdown` is cancelled.
+///
+/// # Errors
+///
+/// Fails when SIGCONT cannot be watched, standard input cannot be read, or the output cannot be
+/// written.
 pub async fn run<W: Write>(
     start: LinearStart,
-    mut ears: StdinLines,
-    voice: LabelledLineWriter<W>,
+    mut stdin: StdinLines,
+    writer: LabelledLineWriter<W>,
     handles: ExecutorHandles,
     mut events: mpsc::Receiver<agent::AgentEvent>,
 ) -> anyhow::Result<FrontEndExit> {
@@ -85,39 +86,39 @@ pub async fn run<W: Write>(
     let (answers_in, mut answers) = mpsc::channel(64);
     let mut composer = ChatComposer::new(Vec::new(), "");
     composer.history.prepend(history, &settings.cwd);
-    let mut talk = LinearLoop {
+    let mut ui = LinearLoop {
         model: ScreenModel::new(settings, status, composer, SIZE),
         announcer: LinearAnnouncer::default(),
-        writer: voice,
+        writer,
         bell,
-        source: ears.source,
+        source: stdin.source,
         lines: LinearInputState::Open,
         began: Instant::now(),
     };
     let mut executor = EffectExecutor::new(handles, answers_in);
     let continued = ContinuedFlag::listen().context("Cannot listen for SIGCONT")?;
     loop {
-        let flow = talk.announce(&mut ears).context("Cannot write to standard output")?;
+        let flow = ui.announce(&mut stdin).context("Cannot write to standard output")?;
         if flow == LinearLoopControl::Leave {
             break;
         }
         let waiting = executor.has_waiting();
-        let wake = talk.wake();
+        let wake = ui.wake();
         let first = tokio::select! {
             biased;
             () = shutdown.cancelled() => break,
             Some(()) = interrupts.recv() => {
-                ears.forget();
-                talk.writer.finish_line()?;
+                stdin.forget();
+                ui.writer.finish_line()?;
                 Some(ScreenMsg::Interrupt)
             }
-            heard = ears.next_input(), if talk.wants_line() => {
+            input = stdin.next_input(), if ui.wants_line() => {
                 if continued.take() {
-                    // The line was typed at the shell.
-                    talk.announcer.repeat();
-                    update(&mut talk.model, ScreenMsg::ScreenLost);
+                    // The line was typed at the shell, before slug was continued.
+                    ui.announcer.repeat();
+                    update(&mut ui.model, ScreenMsg::ScreenLost);
                 }
-                talk.take_input(heard.context("Cannot read standard input")?)?
+                ui.take_input(input.context("Cannot read standard input")?)?
             }
             event = events.recv() => match event {
                 Some(event) => Some(ScreenMsg::Agent(Box::new(event))),
@@ -130,27 +131,27 @@ pub async fn run<W: Write>(
             }
             () = tokio::time::sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => None,
         };
-        let mut effects = update(&mut talk.model, ScreenMsg::Tick(talk.began.elapsed()));
-        effects.extend(first.map_or_else(Vec::new, |msg| update(&mut talk.model, msg)));
+        let mut effects = update(&mut ui.model, ScreenMsg::Tick(ui.began.elapsed()));
+        effects.extend(first.map_or_else(Vec::new, |msg| update(&mut ui.model, msg)));
         for _ in 0..BATCH {
             let Ok(event) = events.try_recv() else { break };
-            effects.extend(update(&mut talk.model, ScreenMsg::Agent(Box::new(event))));
+            effects.extend(update(&mut ui.model, ScreenMsg::Agent(Box::new(event))));
         }
-        if ears.is_idle() {
-            let idle = ScreenMsg::InputIdle(talk.began.elapsed());
-            effects.extend(update(&mut talk.model, idle));
+        if stdin.is_idle() {
+            let idle = ScreenMsg::InputIdle(ui.began.elapsed());
+            effects.extend(update(&mut ui.model, idle));
         }
-        if talk.carry_out(effects, &mut executor)? == LinearLoopControl::Leave {
+        if ui.carry_out(effects, &mut executor)? == LinearLoopControl::Leave {
             break;
         }
     }
-    talk.writer.finish_line()?;
+    ui.writer.finish_line()?;
     executor.finish().await;
-    // All of it was printed as it came.
-    Ok(FrontEndExit { session: talk.model.status.session, page: String::new() })
+    // The transcript was printed as it came.
+    Ok(FrontEndExit { session: ui.model.status.session, page: String::new() })
 }
 
-/// The model with the ways in and out.
+/// The model with its input and output.
 struct LinearLoop<W> {
     model: ScreenModel,
     announcer: LinearAnnouncer,
@@ -162,23 +163,23 @@ struct LinearLoop<W> {
 }
 
 impl<W: Write> LinearLoop<W> {
-    /// Says what is new, and asks for the next line.
-    fn announce(&mut self, ears: &mut StdinLines) -> std::io::Result<LinearLoopControl> {
-        let said = self.announcer.take_announcements(&self.model);
-        self.writer.write_lines(&said)?;
+    /// Writes what is new, and the prompt for the next line.
+    fn announce(&mut self, stdin: &mut StdinLines) -> std::io::Result<LinearLoopControl> {
+        let lines = self.announcer.take_announcements(&self.model);
+        self.writer.write_lines(&lines)?;
         let prompt = self.prompt();
         if let Some(prompt) = prompt.filter(|_| self.lines == LinearInputState::Open) {
             self.writer.write_prompt(prompt)?;
         }
         let question = self.model.overlays.last().and_then(Overlay::guard);
         if question.is_some_and(QuestionGuard::is_hidden) {
-            ears.drop_typed_ahead();
+            stdin.drop_typed_ahead();
             update(&mut self.model, ScreenMsg::Printed(self.began.elapsed()));
         }
         if prompt.is_none() || self.lines == LinearInputState::Open {
             return Ok(LinearLoopControl::GoOn);
         }
-        // Nobody will say anything any more; what was asked for is seen through.
+        // The lines have ended: slug leaves once the running turn is done.
         Ok(if self.model.turn.is_idle() {
             LinearLoopControl::Leave
         } else {
@@ -186,10 +187,10 @@ impl<W: Write> LinearLoop<W> {
         })
     }
 
-    /// What the next line is asked for with; nothing while slug is busy.
+    /// The prompt for the next line; `None` while slug is busy.
     fn prompt(&self) -> Option<&'static str> {
         let status = &self.model.status;
-        // A message that is sent before the model is known would only fail.
+        // A message sent before the model is known would only fail.
         let begun = status.session.is_some()
             && (!status.model.is_empty() || !self.model.transcript.blocks().is_empty());
         match expected_line(&self.model) {
@@ -202,7 +203,7 @@ impl<W: Write> LinearLoop<W> {
         }
     }
 
-    /// Whether a line is taken now.
+    /// Whether a line is read now.
     fn wants_line(&self) -> bool {
         let wanted = match self.source {
             StdinSource::Terminal => true,
@@ -211,13 +212,13 @@ impl<W: Write> LinearLoop<W> {
         wanted && self.lines == LinearInputState::Open
     }
 
-    /// Whether a question, if one is asked, takes answers.
+    /// Whether the open question, if there is one, takes answers.
     fn is_armed(&self) -> bool {
         self.model.overlays.last().is_none_or(Overlay::takes_answers)
     }
 
-    fn take_input(&mut self, heard: LinearInput) -> std::io::Result<Option<ScreenMsg>> {
-        Ok(match heard {
+    fn take_input(&mut self, input: LinearInput) -> std::io::Result<Option<ScreenMsg>> {
+        Ok(match input {
             LinearInput::Continuation => None,
             LinearInput::Text(text) => {
                 match self.source {
@@ -237,7 +238,7 @@ impl<W: Write> LinearLoop<W> {
         })
     }
 
-    /// When the loop has to look again though nothing arrives.
+    /// When the loop has to wake up even if nothing arrives.
     fn wake(&self) -> Option<Instant> {
         let due = [due_at(&self.model), self.announcer.wake_at(&self.model)];
         due.into_iter().flatten().min().map(|at| self.began + at)
@@ -262,7 +263,7 @@ impl<W: Write> LinearLoop<W> {
                 Some(TerminalAction::Notify(_)) if self.bell == TerminalBell::Rings => {
                     self.writer.ring_bell()?
                 }
-                // Only keys ask for these, and there is no screen to do it with.
+                // Only keys ask for these, and without a screen there is nothing to do.
                 Some(
                     TerminalAction::Notify(_)
                     | TerminalAction::Suspend

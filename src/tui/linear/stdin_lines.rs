@@ -1,7 +1,7 @@
-//! Reads lines on a thread of its own, since standard input blocks.
+//! Reads the user's lines on a thread of its own, since standard input blocks.
 //!
-//! A line that ends in a backslash goes on in the next one. The thread reads at most one line
-//! ahead, so that what stands in a pipe waits there until it is wanted.
+//! A line that ends in a backslash continues on the next one. The thread reads at most one line
+//! ahead, so that the rest of a pipe waits there until it is wanted.
 
 use std::io::{self, BufRead};
 use std::thread;
@@ -10,57 +10,64 @@ use tokio::sync::mpsc;
 
 use crate::platform::terminal::{drop_unread, has_unread};
 
-/// Where lines come from.
+/// Where the lines come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StdinSource {
-    /// A person at a terminal, which shows what they type.
+    /// A user at a terminal, which shows what they type.
     Terminal,
-    /// A pipe or a file: each line waits until it is asked for.
+    /// A pipe or a file: each line is read only when slug wants one.
     Pipe,
 }
 
-/// What was heard.
+/// What a read of one line gives.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LinearInput {
-    /// A whole text, of more than one line where lines went on.
+    /// A complete text; several lines where lines ended in a backslash.
     Text(String),
-    /// A line that goes on.
+    /// A line that continues on the next one.
     Continuation,
-    /// There will be nothing more.
+    /// There are no more lines.
     End,
 }
 
-/// The person's lines.
+/// The user's lines.
 #[derive(Debug)]
 pub struct StdinLines {
     lines: mpsc::Receiver<io::Result<String>>,
     begun: String,
-    /// Where they come from.
     pub source: StdinSource,
-    /// Whether they are those of standard input.
+    /// Whether the lines come from standard input; false in tests.
     is_stdin: bool,
 }
 
 impl StdinLines {
-    /// Listens to standard input.
-    pub fn from_stdin(hand: StdinSource) -> io::Result<Self> {
-        let (heard, lines) = mpsc::channel(1);
+    /// Reads standard input.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the thread that reads cannot be started.
+    pub fn from_stdin(source: StdinSource) -> io::Result<Self> {
+        let (sender, lines) = mpsc::channel(1);
         thread::Builder::new().name("ears".to_owned()).spawn(move || {
             for line in io::stdin().lock().lines() {
-                if heard.blocking_send(line).is_err() {
+                if sender.blocking_send(line).is_err() {
                     return;
                 }
             }
         })?;
-        Ok(Self { is_stdin: true, ..Self::new(lines, hand) })
+        Ok(Self { is_stdin: true, ..Self::new(lines, source) })
     }
 
-    /// Listens to lines that come from elsewhere.
-    pub fn new(lines: mpsc::Receiver<io::Result<String>>, hand: StdinSource) -> Self {
-        Self { lines, begun: String::new(), source: hand, is_stdin: false }
+    /// Reads lines from a channel, for tests.
+    pub fn new(lines: mpsc::Receiver<io::Result<String>>, source: StdinSource) -> Self {
+        Self { lines, begun: String::new(), source, is_stdin: false }
     }
 
-    /// The next line. May be dropped and called again.
+    /// Waits for the next line. Cancel-safe.
+    ///
+    /// # Errors
+    ///
+    /// The error of reading standard input.
     pub async fn next_input(&mut self) -> io::Result<LinearInput> {
         Ok(match self.lines.recv().await {
             Some(line) => self.take(&line?),
@@ -69,11 +76,11 @@ impl StdinLines {
         })
     }
 
-    /// Whether no line waits to be heard. What stands in a pipe waits until it is asked for, and was
-    /// not typed at anything.
+    /// Whether no line is waiting. A pipe is always idle: its lines wait until they are wanted, and
+    /// were not typed in reply to anything.
     pub fn is_idle(&self) -> bool {
         match self.source {
-            // A terminal that cannot be asked is read on, which says what is wrong with it.
+            // When the check fails, the next read reports what is wrong with the terminal.
             StdinSource::Terminal => {
                 self.lines.is_empty() && !(self.is_stdin && has_unread().unwrap_or(false))
             }
@@ -81,7 +88,7 @@ impl StdinLines {
         }
     }
 
-    /// A question was printed: what was typed before it, half a line too, is no answer.
+    /// Drops input that was typed before a question was printed, half a line too: it is no answer.
     pub fn drop_typed_ahead(&mut self) {
         if self.is_stdin && self.source == StdinSource::Terminal {
             self.begun.clear();
@@ -91,7 +98,7 @@ impl StdinLines {
         }
     }
 
-    /// Forgets a text that was begun, as ctrl+c does in a shell.
+    /// Forgets a text that was begun over several lines, as ctrl+c does in a shell.
     pub fn forget(&mut self) {
         self.begun.clear();
     }
@@ -119,15 +126,15 @@ mod tests {
 
     #[tokio::test]
     async fn a_backslash_at_the_end_goes_on() {
-        let (say, lines) = mpsc::channel(8);
+        let (sender, lines) = mpsc::channel(8);
         for line in ["one\\", "two\r", "three\\"] {
-            say.send(Ok(line.to_owned())).await.unwrap();
+            sender.send(Ok(line.to_owned())).await.unwrap();
         }
-        drop(say);
-        let mut ears = StdinLines::new(lines, StdinSource::Pipe);
-        let mut heard = Vec::new();
-        while heard.last() != Some(&LinearInput::End) {
-            heard.push(ears.next_input().await.unwrap());
+        drop(sender);
+        let mut stdin = StdinLines::new(lines, StdinSource::Pipe);
+        let mut inputs = Vec::new();
+        while inputs.last() != Some(&LinearInput::End) {
+            inputs.push(stdin.next_input().await.unwrap());
         }
         let text = |text: &str| LinearInput::Text(text.to_owned());
         let wanted = [
@@ -137,6 +144,6 @@ mod tests {
             text("three\n"),
             LinearInput::End,
         ];
-        assert_eq!(heard, wanted);
+        assert_eq!(inputs, wanted);
     }
 }

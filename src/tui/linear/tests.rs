@@ -1,4 +1,4 @@
-//! The conversation without a screen, from events and lines to words.
+//! Tests of the linear front end: from events and lines to printed lines.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -134,7 +134,7 @@ impl FrontEndServices for FakeLinearServices {
     }
 }
 
-/// What was said, for all to read.
+/// The output so far, shared with the loop.
 #[derive(Clone, Default)]
 struct CapturedOutput(Arc<Mutex<Vec<u8>>>);
 
@@ -158,10 +158,10 @@ struct TestLinearLoop {
     task: tokio::task::JoinHandle<anyhow::Result<FrontEndExit>>,
 }
 
-fn test_loop(hand: StdinSource) -> TestLinearLoop {
+fn test_loop(source: StdinSource) -> TestLinearLoop {
     let (events, events_out) = mpsc::channel(64);
     let (commands_in, commands) = mpsc::channel(8);
-    let (lines, heard) = mpsc::channel(8);
+    let (lines, stdin_lines) = mpsc::channel(8);
     let (interrupts, interrupts_out) = mpsc::channel(8);
     let cancelled = Arc::new(Mutex::new(0));
     let count = Arc::clone(&cancelled);
@@ -182,19 +182,11 @@ fn test_loop(hand: StdinSource) -> TestLinearLoop {
         shutdown: CancellationToken::new(),
         bell: TerminalBell::Silent,
     };
-    let paper = CapturedOutput::default();
-    let voice = LabelledLineWriter::new(paper.clone(), LabelColoring::Plain);
-    let ears = StdinLines::new(heard, hand);
-    let task = tokio::spawn(run(start, ears, voice, handles, events_out));
-    TestLinearLoop {
-        events,
-        commands,
-        lines: Some(lines),
-        interrupts,
-        cancelled,
-        output: paper,
-        task,
-    }
+    let output = CapturedOutput::default();
+    let writer = LabelledLineWriter::new(output.clone(), LabelColoring::Plain);
+    let stdin = StdinLines::new(stdin_lines, source);
+    let task = tokio::spawn(run(start, stdin, writer, handles, events_out));
+    TestLinearLoop { events, commands, lines: Some(lines), interrupts, cancelled, output, task }
 }
 
 impl TestLinearLoop {
@@ -208,7 +200,7 @@ impl TestLinearLoop {
         }
     }
 
-    /// An empty session with a model.
+    /// Opens an empty session with a model.
     async fn opened(self) -> Self {
         let records = Arc::default();
         self.event(AgentEvent::SessionOpened { session: session(), records }).await;
@@ -228,38 +220,38 @@ impl TestLinearLoop {
         self.lines.as_ref().unwrap().send(Ok(text.to_owned())).await.unwrap();
     }
 
-    fn said(&self) -> String {
+    fn printed(&self) -> String {
         String::from_utf8(self.output.0.lock().unwrap().clone()).unwrap()
     }
 
-    /// Waits until this was said; fails with all that was said.
+    /// Waits until the output contains `text`; fails with all output.
     async fn until(&self, text: &str) {
         let end = tokio::time::Instant::now() + Duration::from_secs(60);
-        while !self.said().contains(text) {
-            assert!(tokio::time::Instant::now() < end, "no {text:?} in\n{}", self.said());
+        while !self.printed().contains(text) {
+            assert!(tokio::time::Instant::now() < end, "no {text:?} in\n{}", self.printed());
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 
-    /// Waits until this was said last.
+    /// Waits until the output ends with `text`.
     async fn until_last(&self, text: &str) {
         let end = tokio::time::Instant::now() + Duration::from_secs(60);
-        while !self.said().ends_with(text) {
-            assert!(tokio::time::Instant::now() < end, "no {text:?} last in\n{}", self.said());
+        while !self.printed().ends_with(text) {
+            assert!(tokio::time::Instant::now() < end, "no {text:?} last in\n{}", self.printed());
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     }
 
     async fn command(&mut self) -> AgentCommand {
         let wait = tokio::time::timeout(Duration::from_secs(60), self.commands.recv());
-        wait.await.unwrap_or_else(|_| panic!("no command in\n{}", self.said())).unwrap()
+        wait.await.unwrap_or_else(|_| panic!("no command in\n{}", self.printed())).unwrap()
     }
 
-    /// No more lines: it leaves by itself. All that was said.
+    /// Ends the input, waits until slug leaves, and returns all output.
     async fn end(mut self) -> String {
         self.lines = None;
         (&mut self.task).await.unwrap().unwrap();
-        self.said()
+        self.printed()
     }
 }
 
@@ -276,49 +268,49 @@ fn text(text: &str) -> AgentEvent {
 
 #[tokio::test]
 async fn an_answer_is_said_by_whole_lines_and_once() {
-    let mut rig = test_loop(StdinSource::Pipe).opened().await;
-    rig.line("why?").await;
-    assert_eq!(rig.command().await, AgentCommand::Send { text: "why?".into() });
-    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
-    rig.events([recorded(&user("why?")), text("Because.\nIt "), text("was **so**")]).await;
-    rig.until("slug: Because.\n").await;
-    assert!(!rig.said().contains("It"), "{}", rig.said());
-    rig.event(text(" then.\n\nThe en")).await;
-    rig.until("It was **so** then.\n").await;
+    let mut test = test_loop(StdinSource::Pipe).opened().await;
+    test.line("why?").await;
+    assert_eq!(test.command().await, AgentCommand::Send { text: "why?".into() });
+    test.event(AgentEvent::TurnStarted { turn: TURN }).await;
+    test.events([recorded(&user("why?")), text("Because.\nIt "), text("was **so**")]).await;
+    test.until("slug: Because.\n").await;
+    assert!(!test.printed().contains("It"), "{}", test.printed());
+    test.event(text(" then.\n\nThe en")).await;
+    test.until("It was **so** then.\n").await;
     let whole = "Because.\nIt was **so** then.\n\nThe end.";
-    rig.event(recorded(&assistant(vec![ContentBlock::Text { text: whole.into() }]))).await;
-    rig.events(ended(TurnOutcome::Answered)).await;
-    rig.until_last("The end.\nYou: ").await;
-    let said = rig.end().await;
-    let talk = &said[said.find("You:").unwrap()..];
-    assert_eq!(talk, "You: why?\nslug: Because.\nIt was **so** then.\n\nThe end.\nYou: \n");
+    test.event(recorded(&assistant(vec![ContentBlock::Text { text: whole.into() }]))).await;
+    test.events(ended(TurnOutcome::Answered)).await;
+    test.until_last("The end.\nYou: ").await;
+    let output = test.end().await;
+    let conversation = &output[output.find("You:").unwrap()..];
+    assert_eq!(conversation, "You: why?\nslug: Because.\nIt was **so** then.\n\nThe end.\nYou: \n");
 }
 
 #[tokio::test]
 async fn a_pause_before_another_try_is_told_once() {
-    let rig = test_loop(StdinSource::Pipe).opened().await;
-    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
+    let test = test_loop(StdinSource::Pipe).opened().await;
+    test.event(AgentEvent::TurnStarted { turn: TURN }).await;
     let (turn, reason) = (TURN, "The server is busy.".to_owned());
     let again = Some(RetryAttempt { pause: Duration::from_secs(40), number: 2, of: 5 });
-    rig.event(AgentEvent::ResponseDropped { turn, reason, again }).await;
-    rig.until("Warning: The server is busy.\n").await;
-    rig.until("s (2 of 5). ctrl+c stops.\n").await;
+    test.event(AgentEvent::ResponseDropped { turn, reason, again }).await;
+    test.until("Warning: The server is busy.\n").await;
+    test.until("s (2 of 5). ctrl+c stops.\n").await;
     let held = RateLimited { wait: Duration::from_secs(40), reason: "Slow down.".to_owned() };
-    rig.event(AgentEvent::RequestRateLimited { turn, held }).await;
-    rig.until("s for the server. ctrl+c stops.\n").await;
-    rig.events(ended(TurnOutcome::Interrupted)).await;
-    let said = rig.end().await;
-    assert_eq!(said.matches("Trying again in").count(), 1, "{said}");
+    test.event(AgentEvent::RequestRateLimited { turn, held }).await;
+    test.until("s for the server. ctrl+c stops.\n").await;
+    test.events(ended(TurnOutcome::Interrupted)).await;
+    let output = test.end().await;
+    assert_eq!(output.matches("Trying again in").count(), 1, "{output}");
 }
 
 #[tokio::test]
 async fn a_call_is_one_line_when_it_is_over() {
-    let rig = test_loop(StdinSource::Pipe).opened().await;
+    let test = test_loop(StdinSource::Pipe).opened().await;
     let read = call("c1", "Read", json!({"file_path": "/home/me/src/webshop/a.rs"}));
     let bash = call("c2", "Bash", json!({"command": "cargo test"}));
     let calls = vec![ContentBlock::ToolUse(read.clone()), ContentBlock::ToolUse(bash.clone())];
-    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
-    rig.events([
+    test.event(AgentEvent::TurnStarted { turn: TURN }).await;
+    test.events([
         recorded(&assistant(calls)),
         AgentEvent::ToolStarted { turn: TURN, call: read },
         AgentEvent::ToolStarted { turn: TURN, call: bash },
@@ -333,24 +325,24 @@ async fn a_call_is_one_line_when_it_is_over() {
         )),
     ])
     .await;
-    rig.until("Tool: Bash cargo test: failed, exit 1, 3.1s\n").await;
-    assert!(!rig.said().contains("Read"), "{}", rig.said());
-    rig.event(recorded(&result("c1", "1 fn", done("Read", 3)))).await;
-    rig.until("Tool: Read a.rs: 3 ms\n").await;
-    rig.events(ended(TurnOutcome::Failed("No server answers.".into()))).await;
-    rig.until("Error: No server answers.\n").await;
-    let said = rig.end().await;
-    assert!(!said.contains('\u{1b}'), "{said:?}");
-    assert_eq!(said.matches("Tool:").count(), 2, "{said}");
+    test.until("Tool: Bash cargo test: failed, exit 1, 3.1s\n").await;
+    assert!(!test.printed().contains("Read"), "{}", test.printed());
+    test.event(recorded(&result("c1", "1 fn", done("Read", 3)))).await;
+    test.until("Tool: Read a.rs: 3 ms\n").await;
+    test.events(ended(TurnOutcome::Failed("No server answers.".into()))).await;
+    test.until("Error: No server answers.\n").await;
+    let output = test.end().await;
+    assert!(!output.contains('\u{1b}'), "{output:?}");
+    assert_eq!(output.matches("Tool:").count(), 2, "{output}");
 }
 
 #[tokio::test]
 async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
-    let mut rig = test_loop(StdinSource::Pipe).opened().await;
-    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
-    rig.event(question(1, "git status && rm -rf build/")).await;
-    rig.until_last("Answer: ").await;
-    let said = rig.said();
+    let mut test = test_loop(StdinSource::Pipe).opened().await;
+    test.event(AgentEvent::TurnStarted { turn: TURN }).await;
+    test.event(question(1, "git status && rm -rf build/")).await;
+    test.until_last("Answer: ").await;
+    let output = test.printed();
     for line in [
         "Question: may Bash run this?\n  git status && rm -rf build/\nin ~/src/webshop\n",
         "  git status: allowed by Bash(git status) in ~/.slug/settings.json:3\n",
@@ -359,27 +351,29 @@ async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
          build/), kept in ~/.slug/settings.json; d no, always for Bash(rm *); e edit the command; \
          t no, and tell it what to do instead.\n",
     ] {
-        assert!(said.contains(line), "no {line:?} in\n{said}");
+        assert!(output.contains(line), "no {line:?} in\n{output}");
     }
-    rig.line("maybe").await;
-    rig.until("none of the answers").await;
-    rig.line("y").await;
+    test.line("maybe").await;
+    test.until("none of the answers").await;
+    test.line("y").await;
     let answer = ApprovalAnswer::Once;
-    assert_eq!(rig.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
-    rig.task.abort();
+    assert_eq!(test.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
+    test.task.abort();
 }
 
-/// What a line makes of a question.
+/// The answer to a question that these lines give.
 async fn answered(lines: &[&str]) -> ApprovalAnswer {
-    let mut rig = test_loop(StdinSource::Pipe).opened().await;
-    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
-    rig.event(question(1, "rm -rf build/")).await;
-    rig.until("Answer: ").await;
+    let mut test = test_loop(StdinSource::Pipe).opened().await;
+    test.event(AgentEvent::TurnStarted { turn: TURN }).await;
+    test.event(question(1, "rm -rf build/")).await;
+    test.until("Answer: ").await;
     for line in lines {
-        rig.line(line).await;
+        test.line(line).await;
     }
-    let AgentCommand::Answer { answer, .. } = rig.command().await else { panic!("{}", rig.said()) };
-    rig.task.abort();
+    let AgentCommand::Answer { answer, .. } = test.command().await else {
+        panic!("{}", test.printed())
+    };
+    test.task.abort();
     answer
 }
 
@@ -409,125 +403,126 @@ async fn every_answer_of_the_dialog_can_be_given() {
 
 #[tokio::test]
 async fn a_line_typed_before_the_question_answers_nothing() {
-    let rig = test_loop(StdinSource::Terminal).opened().await;
-    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
-    rig.event(question(1, "rm -rf build/")).await;
-    rig.until_last("Answer: ").await;
-    rig.line("y").await;
-    rig.until("came before the question could be read").await;
-    rig.until_last("Answer: ").await;
-    rig.task.abort();
+    let test = test_loop(StdinSource::Terminal).opened().await;
+    test.event(AgentEvent::TurnStarted { turn: TURN }).await;
+    test.event(question(1, "rm -rf build/")).await;
+    test.until_last("Answer: ").await;
+    test.line("y").await;
+    test.until("came before the question could be read").await;
+    test.until_last("Answer: ").await;
+    test.task.abort();
 }
 
 #[tokio::test]
 async fn lines_of_a_pipe_wait_until_they_are_asked_for() {
-    let mut rig = test_loop(StdinSource::Pipe).opened().await;
+    let mut test = test_loop(StdinSource::Pipe).opened().await;
     for line in ["clean up", "y", "/quit"] {
-        rig.line(line).await;
+        test.line(line).await;
     }
-    assert_eq!(rig.command().await, AgentCommand::Send { text: "clean up".into() });
-    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
-    rig.event(question(1, "rm -rf build/")).await;
+    assert_eq!(test.command().await, AgentCommand::Send { text: "clean up".into() });
+    test.event(AgentEvent::TurnStarted { turn: TURN }).await;
+    test.event(question(1, "rm -rf build/")).await;
     let answer = ApprovalAnswer::Once;
-    assert_eq!(rig.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
-    rig.events(ended(TurnOutcome::Answered)).await;
-    rig.until("You: /quit\n").await;
-    (&mut rig.task).await.unwrap().unwrap();
+    assert_eq!(test.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
+    test.events(ended(TurnOutcome::Answered)).await;
+    test.until("You: /quit\n").await;
+    (&mut test.task).await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn when_lines_end_the_turn_is_seen_through_and_questions_get_a_no() {
-    let mut rig = test_loop(StdinSource::Pipe).opened().await;
-    rig.line("clean up").await;
-    rig.command().await;
-    rig.lines = None;
-    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
-    rig.event(question(1, "rm -rf build/")).await;
+    let mut test = test_loop(StdinSource::Pipe).opened().await;
+    test.line("clean up").await;
+    test.command().await;
+    test.lines = None;
+    test.event(AgentEvent::TurnStarted { turn: TURN }).await;
+    test.event(question(1, "rm -rf build/")).await;
     let answer = ApprovalAnswer::Deny { instruction: None };
-    assert_eq!(rig.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
-    rig.until("Nobody is there to answer").await;
-    rig.events([text("Then not.")]).await;
-    rig.events(ended(TurnOutcome::Answered)).await;
-    (&mut rig.task).await.unwrap().unwrap();
-    assert!(rig.said().contains("Then not."), "{}", rig.said());
+    assert_eq!(test.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
+    test.until("Nobody is there to answer").await;
+    test.events([text("Then not.")]).await;
+    test.events(ended(TurnOutcome::Answered)).await;
+    (&mut test.task).await.unwrap().unwrap();
+    assert!(test.printed().contains("Then not."), "{}", test.printed());
 }
 
 #[tokio::test]
 async fn ctrl_c_stops_the_turn_and_twice_leaves() {
-    let mut rig = test_loop(StdinSource::Terminal).opened().await;
-    rig.event(AgentEvent::TurnStarted { turn: TURN }).await;
-    rig.event(text("Well,\nnow")).await;
-    rig.until("Well,\n").await;
-    rig.line("and another thing").await;
-    rig.until("That waits for the end of this turn.").await;
-    rig.interrupts.send(()).await.unwrap();
-    rig.events(ended(TurnOutcome::Interrupted)).await;
-    rig.until("Stopped by you.").await;
-    assert_eq!(*rig.cancelled.lock().unwrap(), 1);
-    rig.interrupts.send(()).await.unwrap();
-    rig.until("ctrl+c again leaves slug").await;
-    rig.interrupts.send(()).await.unwrap();
-    (&mut rig.task).await.unwrap().unwrap();
+    let mut test = test_loop(StdinSource::Terminal).opened().await;
+    test.event(AgentEvent::TurnStarted { turn: TURN }).await;
+    test.event(text("Well,\nnow")).await;
+    test.until("Well,\n").await;
+    test.line("and another thing").await;
+    test.until("That waits for the end of this turn.").await;
+    test.interrupts.send(()).await.unwrap();
+    test.events(ended(TurnOutcome::Interrupted)).await;
+    test.until("Stopped by you.").await;
+    assert_eq!(*test.cancelled.lock().unwrap(), 1);
+    test.interrupts.send(()).await.unwrap();
+    test.until("ctrl+c again leaves slug").await;
+    test.interrupts.send(()).await.unwrap();
+    (&mut test.task).await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn a_list_is_numbered_and_a_row_chosen_by_its_number_or_name() {
-    let mut rig = test_loop(StdinSource::Pipe).opened().await;
-    rig.line("/model").await;
-    rig.until("Models:\n1. small\n2. large\nType a number, or an empty line to go back.\n").await;
-    rig.line("7").await;
-    rig.until("No row has that number").await;
-    rig.line("2").await;
-    assert_eq!(rig.command().await, AgentCommand::UseModel(ModelName::new("vllm", "large")));
-    rig.line("/mode").await;
-    rig.line("plan").await;
-    assert_eq!(rig.command().await, AgentCommand::SetMode(PermissionMode::Plan));
-    rig.line("/mode").await;
-    rig.line("").await;
-    rig.line("/sessions").await;
-    rig.until("Error: The sessions cannot be read.\n").await;
-    rig.task.abort();
+    let mut test = test_loop(StdinSource::Pipe).opened().await;
+    test.line("/model").await;
+    test.until("Models:\n1. small\n2. large\nType a number, or an empty line to go back.\n").await;
+    test.line("7").await;
+    test.until("No row has that number").await;
+    test.line("2").await;
+    assert_eq!(test.command().await, AgentCommand::UseModel(ModelName::new("vllm", "large")));
+    test.line("/mode").await;
+    test.line("plan").await;
+    assert_eq!(test.command().await, AgentCommand::SetMode(PermissionMode::Plan));
+    test.line("/mode").await;
+    test.line("").await;
+    test.line("/sessions").await;
+    test.until("Error: The sessions cannot be read.\n").await;
+    test.task.abort();
 }
 
 #[tokio::test]
 async fn pages_are_read_out() {
-    let rig = test_loop(StdinSource::Pipe).opened().await;
-    rig.line("/help").await;
-    rig.until("/quit: leave slug\n").await;
-    rig.line("/diff").await;
-    rig.until("This session has changed nothing so far.\n").await;
-    rig.line("/todos").await;
-    rig.until("There is no plan.").await;
-    rig.line("/nonsense").await;
-    rig.until("Error: There is no command /nonsense.").await;
-    rig.end().await;
+    let test = test_loop(StdinSource::Pipe).opened().await;
+    test.line("/help").await;
+    test.until("/quit: leave slug\n").await;
+    test.line("/diff").await;
+    test.until("This session has changed nothing so far.\n").await;
+    test.line("/todos").await;
+    test.until("There is no plan.").await;
+    test.line("/nonsense").await;
+    test.until("Error: There is no command /nonsense.").await;
+    test.end().await;
 }
 
 #[tokio::test]
 async fn a_session_that_is_resumed_has_its_end_read_out() {
-    let rig = test_loop(StdinSource::Pipe);
+    let test = test_loop(StdinSource::Pipe);
     let answer = |text: &str| assistant(vec![ContentBlock::Text { text: text.into() }]);
     let records = vec![user("first"), answer("old news"), user("and now?"), answer("Now\nthis.")];
     let records = Arc::new(records);
-    rig.event(AgentEvent::SessionOpened { session: session(), records }).await;
-    let said = rig.modelled().await.end().await;
+    test.event(AgentEvent::SessionOpened { session: session(), records }).await;
+    let output = test.modelled().await.end().await;
     assert!(
-        said.contains("This is its end, after 2 earlier parts.\nYou: and now?\nslug: Now\nthis.\n"),
-        "{said}"
+        output
+            .contains("This is its end, after 2 earlier parts.\nYou: and now?\nslug: Now\nthis.\n"),
+        "{output}"
     );
-    assert!(!said.contains("old news"), "{said}");
+    assert!(!output.contains("old news"), "{output}");
 }
 
 #[tokio::test]
-async fn the_output_of_a_persons_own_command_is_read_out() {
-    let mut rig = test_loop(StdinSource::Pipe).opened().await;
-    rig.line("!ls").await;
-    assert_eq!(rig.command().await, AgentCommand::Shell { command: "ls".into() });
+async fn the_output_of_a_users_own_command_is_read_out() {
+    let mut test = test_loop(StdinSource::Pipe).opened().await;
+    test.line("!ls").await;
+    assert_eq!(test.command().await, AgentCommand::Shell { command: "ls".into() });
     let ls = call("s1", "Bash", json!({"command": "ls"}));
-    rig.event(AgentEvent::ToolStarted { turn: TurnId(0), call: ls }).await;
+    test.event(AgentEvent::ToolStarted { turn: TurnId(0), call: ls }).await;
     let display =
         crate::domain::ToolDisplay::Terminal { text: "a.rs\n\x1b[32mb.rs\x1b[0m\n".into() };
-    rig.event(AgentEvent::ToolEnded {
+    test.event(AgentEvent::ToolEnded {
         turn: TurnId(0),
         call: crate::domain::CallId::new("s1"),
         status: ToolStatus::Done,
@@ -536,27 +531,27 @@ async fn the_output_of_a_persons_own_command_is_read_out() {
         elapsed: Duration::from_millis(4),
     })
     .await;
-    rig.until("Tool: Bash ls: 4 ms\na.rs\nb.rs\n").await;
-    rig.end().await;
+    test.until("Tool: Bash ls: 4 ms\na.rs\nb.rs\n").await;
+    test.end().await;
 }
 
 #[test]
 fn labels_have_colours_only_where_they_are_wanted() {
-    let said = [super::line_writer::LabelledLine::new(super::line_writer::LineLabel::Error, "x")];
+    let lines = [super::line_writer::LabelledLine::new(super::line_writer::LineLabel::Error, "x")];
     let write = |paint| {
-        let paper = CapturedOutput::default();
-        LabelledLineWriter::new(paper.clone(), paint).write_lines(&said).unwrap();
-        String::from_utf8(paper.0.lock().unwrap().clone()).unwrap()
+        let output = CapturedOutput::default();
+        LabelledLineWriter::new(output.clone(), paint).write_lines(&lines).unwrap();
+        String::from_utf8(output.0.lock().unwrap().clone()).unwrap()
     };
     assert_eq!(write(LabelColoring::Plain), "Error: x\n");
     assert_eq!(write(LabelColoring::Labels), "\x1b[31mError:\x1b[0m x\n");
 }
 
 #[tokio::test]
-async fn what_going_back_would_do_is_answered_by_numbers() {
-    let mut rig = test_loop(StdinSource::Pipe).opened().await;
-    rig.line("/undo").await;
-    assert_eq!(rig.command().await, AgentCommand::PlanRewind(RewindDestination::Last));
+async fn a_rewind_is_answered_by_numbers() {
+    let mut test = test_loop(StdinSource::Pipe).opened().await;
+    test.line("/undo").await;
+    assert_eq!(test.command().await, AgentCommand::PlanRewind(RewindDestination::Last));
     let image = |bytes| crate::session::FileVersion {
         kind: FileKind::File,
         hash: ContentHash::of(bytes),
@@ -585,17 +580,17 @@ async fn what_going_back_would_do_is_answered_by_numbers() {
         messages: 2,
         files: FilesPlan { files: vec![file], not_covered: Vec::new() },
     };
-    rig.event(AgentEvent::RewindPlanned(Ok(Arc::new(plan.clone())))).await;
-    rig.until("1 conversation only\n").await;
-    rig.until("2 notes.md: take it back all the same; yours is kept\n").await;
-    rig.line("2").await;
-    rig.until("1 files and conversation\n").await;
-    rig.until("4 notes.md: leave it as it is\n").await;
-    rig.line("1").await;
+    test.event(AgentEvent::RewindPlanned(Ok(Arc::new(plan.clone())))).await;
+    test.until("1 conversation only\n").await;
+    test.until("2 notes.md: take it back all the same; yours is kept\n").await;
+    test.line("2").await;
+    test.until("1 files and conversation\n").await;
+    test.until("4 notes.md: leave it as it is\n").await;
+    test.line("1").await;
     plan.files.files[0].toggle_override();
     let wanted = AgentCommand::Rewind { plan: Arc::new(plan), what: RewindScope::Both };
-    assert_eq!(rig.command().await, wanted);
-    rig.event(AgentEvent::RewindPlanned(Err("The disk is gone.".into()))).await;
-    rig.until("The disk is gone.").await;
-    rig.end().await;
+    assert_eq!(test.command().await, wanted);
+    test.event(AgentEvent::RewindPlanned(Err("The disk is gone.".into()))).await;
+    test.until("The disk is gone.").await;
+    test.end().await;
 }

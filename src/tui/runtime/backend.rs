@@ -1,17 +1,17 @@
-//! Writes the cells that changed to the terminal: ratatui's backend, with links, and with columns
-//! that stay aligned where terminals do not agree on the width of a character.
+//! Writes the changed cells to the terminal: ratatui's backend, with links and pictures, and with
+//! columns that stay aligned where terminals disagree about the width of a character.
 //!
 //! Terminals disagree about emoji with joiners and selectors, flags, and the clusters of some
-//! scripts. slug counts them as `unicode-width` does. So that a terminal that counts otherwise
-//! shows the rest of the row where it belongs, such a cluster gets its columns blanked first, the
-//! cursor is put where the next cell begins, and the cells that a wider reading may have covered
-//! are written again. Then at worst the cluster itself looks odd. No query and no mode of the
-//! terminal is needed for that.
+//! scripts. slug counts them as `unicode-width` does. To keep the rest of the row in place on a
+//! terminal that counts otherwise, such a cluster gets its columns blanked first, the cursor is
+//! moved to where the next cell begins, and the cells that a wider reading may have covered are
+//! written again. At worst the cluster itself looks odd. This needs no query and no mode of the
+//! terminal.
 //!
-//! The cells of a picture are written as the terminal takes them, and what it needs besides comes
-//! behind the last cell of the frame.
+//! The cells of a picture are written as the terminal takes them; other bytes that a picture needs
+//! follow the last cell of the frame.
 //!
-//! A link is opened before its first cell and closed behind its last: no frame leaves one open.
+//! A link is opened before its first cell and closed after its last: no frame leaves one open.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -51,27 +51,27 @@ pub(super) struct TerminalBackend<W: Write> {
     links: LinkTable,
     hyperlinks: HyperlinkSupport,
     picture_table: PictureTable,
-    /// The rows as they stand on screen, as far as anything was written.
+    /// The rows as they stand on screen, for the cells written so far.
     shown: Vec<Vec<Cell>>,
-    /// As the terminal said last.
+    /// The size that the terminal reported last.
     size: std::cell::Cell<Size>,
 }
 
 /// What the terminal has been told since the frame began.
 #[derive(Default)]
 struct BackendFrameState {
-    /// Where the next character goes; unknown after a cluster of doubtful width.
+    /// Where the next character goes; `None` after a cluster of uncertain width.
     cursor: Option<Position>,
     foreground: Color,
     background: Color,
     modifier: Modifier,
-    /// The number of the link that is open.
+    /// The number of the open link.
     link: Option<u32>,
-    /// Cells that a doubtful cluster may have covered.
+    /// Cells that a cluster of uncertain width may have covered.
     repaint: Option<Repaint>,
-    /// The columns of a row that the last cell takes.
+    /// The row of the last cell, and the column after it.
     taken: Option<(u16, u16)>,
-    /// Pictures to be painted over cells that were written, and where they begin.
+    /// Pictures to be painted over cells that were written, and their top left corners.
     pictures: BTreeMap<u32, Position>,
 }
 
@@ -82,7 +82,8 @@ struct Repaint {
 }
 
 impl BackendFrameState {
-    /// The cells of a row between two columns have to be written though they did not change.
+    /// Notes that the cells of a row between two columns have to be written even if they did not
+    /// change.
     fn schedule_repaint(&mut self, row: u16, from: u16, to: u16) {
         if from < to {
             let known = self.repaint.as_ref().filter(|owed| owed.row == row);
@@ -95,23 +96,23 @@ impl BackendFrameState {
 impl<W: Write> TerminalBackend<W> {
     pub(super) fn new(out: W, links: LinkTable, hyperlinks: HyperlinkSupport) -> Self {
         let size = std::cell::Cell::default();
-        let gallery = PictureTable::default();
+        let picture_table = PictureTable::default();
         Self {
             out: CrosstermBackend::new(out),
             links,
             hyperlinks,
-            picture_table: gallery,
+            picture_table,
             shown: Vec::new(),
             size,
         }
     }
 
-    /// The same, with pictures.
-    pub(super) fn with_picture_table(self, gallery: PictureTable) -> Self {
-        Self { picture_table: gallery, ..self }
+    /// The same backend, with this table of pictures.
+    pub(super) fn with_picture_table(self, picture_table: PictureTable) -> Self {
+        Self { picture_table, ..self }
     }
 
-    /// Notes what a cell shows now; returns the column behind what it covers of before.
+    /// Records what a cell shows now. Returns the column after the old content that it covers.
     fn keep(&mut self, x: u16, y: u16, cell: &Cell) -> u16 {
         let (x, y, width) = (usize::from(x), usize::from(y), usize::from(columns(cell)));
         if self.shown.len() <= y {
@@ -124,12 +125,12 @@ impl<W: Write> TerminalBackend<W> {
         let covered = row[x..x + width].iter().zip(x..);
         let end = covered.map(|(old, at)| at + usize::from(columns(old))).max().unwrap_or(x);
         row[x].clone_from(cell);
-        // ratatui says nothing of the cells that a wide one covers.
+        // ratatui does not report the cells that a wide one covers.
         row[x + 1..x + width].fill(Cell::EMPTY);
         u16::try_from(end).unwrap_or(u16::MAX)
     }
 
-    /// Writes again what may have been covered, up to a column of its row.
+    /// Writes again what may have been covered, up to column `until` of its row.
     fn repaint(&mut self, state: &mut BackendFrameState, until: u16) -> io::Result<()> {
         while let Some(owed) = state.repaint.as_mut().filter(|owed| owed.from < owed.to.min(until))
         {
@@ -170,7 +171,7 @@ impl<W: Write> TerminalBackend<W> {
             return queue!(self.out, Print(symbol));
         }
         let edge = self.size.get().width;
-        // The most that any terminal takes for it: each character by itself, and wide.
+        // The widest reading of any terminal: each character by itself, and wide.
         let most = u16::try_from(symbol.chars().count()).unwrap_or(u16::MAX).saturating_mul(2);
         let most = x.saturating_add(most);
         queue!(self.out, Print(" ".repeat(usize::from(width))), MoveTo(x, y))?;
@@ -184,7 +185,8 @@ impl<W: Write> TerminalBackend<W> {
         Ok(())
     }
 
-    /// A cell of a picture: kitty knows what belongs there, for others it has to be free.
+    /// Writes a cell of a picture: kitty knows what belongs there, for other terminals it stays
+    /// blank.
     fn part(
         &mut self,
         state: &mut BackendFrameState,
@@ -204,7 +206,7 @@ impl<W: Write> TerminalBackend<W> {
         }
     }
 
-    /// Shows the pictures of the frame, and has the terminal forget those of the frame before.
+    /// Shows the pictures of the frame, and has the terminal forget those of the previous frame.
     fn pictures(&mut self, state: &mut BackendFrameState) -> io::Result<()> {
         for picture in self.picture_table.take_new() {
             self.out.write_all(&picture.sequence)?;
@@ -214,7 +216,7 @@ impl<W: Write> TerminalBackend<W> {
         }
         for (id, at) in std::mem::take(&mut state.pictures) {
             let Some(picture) = self.picture_table.get(id) else { continue };
-            // What covers a part of it would be painted over.
+            // What covers a part of the picture would be painted over.
             if self.is_whole(&picture, at) {
                 queue!(self.out, MoveTo(at.x, at.y))?;
                 self.out.write_all(&picture.sequence)?;
@@ -269,7 +271,7 @@ impl<W: Write> TerminalBackend<W> {
         }
         state.link = number;
         match link {
-            // The number as the id makes one link of its rows.
+            // With the number as its id, the rows of one link are one link to the terminal.
             Some((number, link)) => {
                 write!(self.out, "\x1b]8;id={number};{}\x1b\\", link.address())
             }
@@ -295,7 +297,7 @@ impl<W: Write> Backend for TerminalBackend<W> {
                 continue;
             }
             self.put(&mut state, x, y, cell)?;
-            // The rest of a wide one that stood here may still be seen.
+            // Part of a wide character that stood here may still be visible.
             state.schedule_repaint(y, x + columns(cell), covered);
         }
         self.repaint(&mut state, u16::MAX)?;
@@ -350,14 +352,13 @@ impl<W: Write> Backend for TerminalBackend<W> {
     }
 }
 
-/// How many columns slug takes a cell for.
+/// How many columns a cell takes by slug's count.
 fn columns(cell: &Cell) -> u16 {
     u16::try_from(cluster_width(cell.symbol())).unwrap_or(u16::MAX).max(1)
 }
 
-/// Whether all terminals take a cluster for equally wide: one character, perhaps with marks that
-/// stand above or below it. Emoji newer than many terminals, flags, and whatever is put together
-/// from several characters are not.
+/// Whether all terminals agree on a cluster's width: one character, perhaps with marks above or
+/// below it. They disagree on recent emoji, flags, and clusters of several characters.
 fn is_certain(symbol: &str) -> bool {
     let mut chars = symbol.chars();
     let alone = chars.next().is_none_or(|base| {

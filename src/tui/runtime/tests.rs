@@ -1,4 +1,4 @@
-//! The loop on a screen without a terminal.
+//! Tests of the screen's loop on a fake terminal.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -202,16 +202,16 @@ fn test_loop() -> TestScreenLoop {
     let typed = Arc::new(Mutex::new(typed));
     let (events, events_out) = mpsc::channel(64);
     let (commands_in, commands) = mpsc::channel(8);
-    let desk = Arc::new(FakeLoopServices::default());
+    let services = Arc::new(FakeLoopServices::default());
     let shutdown = CancellationToken::new();
-    let glass = fake_terminal();
-    let (frames, shown) = (Arc::clone(&glass.frames), Arc::clone(&glass.shown));
-    let news = Arc::clone(&glass.news);
+    let terminal = fake_terminal();
+    let (frames, shown) = (Arc::clone(&terminal.frames), Arc::clone(&terminal.shown));
+    let news = Arc::clone(&terminal.news);
     let start = start(shutdown.clone());
     let handles = ExecutorHandles {
         commands: commands_in,
         cancel: Arc::new(|| {}),
-        services: Arc::clone(&desk) as Arc<dyn FrontEndServices>,
+        services: Arc::clone(&services) as Arc<dyn FrontEndServices>,
     };
     let source = move || {
         let typed = Arc::clone(&typed);
@@ -219,8 +219,8 @@ fn test_loop() -> TestScreenLoop {
             typed.lock().unwrap().poll_recv(context).map(|key| key.map(Ok))
         }))
     };
-    let task = tokio::spawn(run_loop(glass, source, start, handles, events_out));
-    TestScreenLoop { keys, events, commands, services: desk, frames, shown, news, shutdown, task }
+    let task = tokio::spawn(run_loop(terminal, source, start, handles, events_out));
+    TestScreenLoop { keys, events, commands, services, frames, shown, news, shutdown, task }
 }
 
 impl TestScreenLoop {
@@ -238,33 +238,34 @@ impl TestScreenLoop {
 
 #[tokio::test]
 async fn a_key_reaches_the_agent_and_its_event_the_screen() {
-    let mut rig = test_loop();
-    rig.key("h");
-    rig.key("enter");
-    assert_eq!(rig.commands.recv().await, Some(AgentCommand::Send { text: "h".into() }));
+    let mut test = test_loop();
+    test.key("h");
+    test.key("enter");
+    assert_eq!(test.commands.recv().await, Some(AgentCommand::Send { text: "h".into() }));
     let turn = TurnId(1);
-    rig.events.send(agent::AgentEvent::TurnStarted { turn }).await.unwrap();
-    rig.events.send(agent::AgentEvent::Text { turn, text: "good day".into() }).await.unwrap();
-    rig.until("good day").await;
-    rig.key("ctrl+c");
-    rig.shutdown.cancel();
-    rig.task.await.unwrap().unwrap();
+    test.events.send(agent::AgentEvent::TurnStarted { turn }).await.unwrap();
+    test.events.send(agent::AgentEvent::Text { turn, text: "good day".into() }).await.unwrap();
+    test.until("good day").await;
+    test.key("ctrl+c");
+    test.shutdown.cancel();
+    test.task.await.unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn what_is_typed_is_kept_when_the_screen_goes() {
-    let rig = test_loop();
-    rig.key("h");
-    rig.until("❯ h").await;
-    rig.shutdown.cancel();
-    rig.task.await.unwrap().unwrap();
-    assert_eq!(rig.services.kept.lock().unwrap().last().unwrap(), "h");
+async fn the_draft_is_saved_when_the_screen_closes() {
+    let test = test_loop();
+    test.key("h");
+    test.until("❯ h").await;
+    test.shutdown.cancel();
+    test.task.await.unwrap().unwrap();
+    assert_eq!(test.services.kept.lock().unwrap().last().unwrap(), "h");
 }
 
 #[test]
 fn an_idle_screen_has_no_timer() {
-    let (start, glass) = (start(CancellationToken::new()), fake_terminal());
-    let mut ui = ScreenLoop::new(glass, start, ViewLayouts::new(SyntaxHighlighter::off())).unwrap();
+    let (start, terminal) = (start(CancellationToken::new()), fake_terminal());
+    let mut ui =
+        ScreenLoop::new(terminal, start, ViewLayouts::new(SyntaxHighlighter::off())).unwrap();
     assert!(ui.wake().is_some());
     ui.draw().unwrap();
     assert_eq!(ui.wake(), None);
@@ -275,34 +276,34 @@ fn an_idle_screen_has_no_timer() {
 
 #[tokio::test]
 async fn a_stream_is_drawn_at_most_once_an_interval() {
-    let rig = test_loop();
+    let test = test_loop();
     let turn = TurnId(1);
-    rig.events.send(agent::AgentEvent::TurnStarted { turn }).await.unwrap();
+    test.events.send(agent::AgentEvent::TurnStarted { turn }).await.unwrap();
     let began = Instant::now();
     for number in 0..4000 {
         let text = format!("{number}\n");
-        rig.events.send(agent::AgentEvent::Text { turn, text }).await.unwrap();
+        test.events.send(agent::AgentEvent::Text { turn, text }).await.unwrap();
     }
-    rig.until("3999").await;
-    let frames = rig.frames.load(Ordering::SeqCst);
+    test.until("3999").await;
+    let frames = test.frames.load(Ordering::SeqCst);
     let most = began.elapsed().as_millis() / FRAME.as_millis() + 3;
     assert!(frames as u128 <= most, "{frames} frames, {most} intervals");
-    rig.shutdown.cancel();
-    rig.task.await.unwrap().unwrap();
+    test.shutdown.cancel();
+    test.task.await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn the_editor_gets_the_text_and_gives_it_back() {
-    let rig = test_loop();
-    rig.key("h");
-    rig.key("ctrl+g");
-    rig.until("❯ h, edited").await;
-    rig.events.send(agent::AgentEvent::TitleChanged("still here".into())).await.unwrap();
-    rig.until("still here").await;
-    rig.key("ctrl+c");
-    rig.key("ctrl+c");
-    rig.key("ctrl+c");
-    rig.task.await.unwrap().unwrap();
+    let test = test_loop();
+    test.key("h");
+    test.key("ctrl+g");
+    test.until("❯ h, edited").await;
+    test.events.send(agent::AgentEvent::TitleChanged("still here".into())).await.unwrap();
+    test.until("still here").await;
+    test.key("ctrl+c");
+    test.key("ctrl+c");
+    test.key("ctrl+c");
+    test.task.await.unwrap().unwrap();
 }
 
 #[tokio::test]
@@ -313,22 +314,22 @@ async fn keys_that_come_later_wake_the_loop() {
         *slot.lock().unwrap() = Some(context.waker().clone());
         Poll::<Option<()>>::Pending
     }));
-    let own = std::future::poll_fn(|context| Poll::Ready(context.waker().clone())).await;
+    let loop_waker = std::future::poll_fn(|context| Poll::Ready(context.waker().clone())).await;
     assert_eq!(arrived(&mut keys).await, None);
-    assert!(asked.lock().unwrap().as_ref().is_some_and(|waker| waker.will_wake(&own)));
+    assert!(asked.lock().unwrap().as_ref().is_some_and(|waker| waker.will_wake(&loop_waker)));
 }
 
 #[tokio::test]
-async fn a_question_calls_a_person_who_looks_elsewhere() {
-    let rig = test_loop();
-    rig.keys.send(Input::FocusLost).unwrap();
-    rig.key("h");
-    rig.until("❯ h").await;
-    rig.events.send(crate::tui::test_screen::question(1, "rm -rf build/")).await.unwrap();
-    rig.until("yes, once").await;
-    rig.shutdown.cancel();
-    rig.task.await.unwrap().unwrap();
-    let news = rig.news.lock().unwrap();
+async fn a_question_calls_a_user_who_looks_elsewhere() {
+    let test = test_loop();
+    test.keys.send(Input::FocusLost).unwrap();
+    test.key("h");
+    test.until("❯ h").await;
+    test.events.send(crate::tui::test_screen::question(1, "rm -rf build/")).await.unwrap();
+    test.until("yes, once").await;
+    test.shutdown.cancel();
+    test.task.await.unwrap().unwrap();
+    let news = test.news.lock().unwrap();
     assert!(news.contains(&"call : Bash needs your answer".to_owned()), "{news:?}");
     assert!(news.contains(&"title ? slug".to_owned()), "{news:?}");
     assert!(news.contains(&"progress Waiting".to_owned()), "{news:?}");

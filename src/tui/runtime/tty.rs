@@ -1,6 +1,7 @@
-//! The real terminal: frames and what is told beside them, each in one write.
+//! The real terminal. Frames, and what the terminal is told outside of them, each leave in one
+//! write.
 //!
-//! A frame is drawn into memory first and leaves between the marks of a synchronized update.
+//! A frame is drawn into memory first and is written between the marks of a synchronized update.
 //! Nothing here waits for the terminal; the loop asks whether it has room.
 
 use std::io::{self, Write};
@@ -26,7 +27,7 @@ use super::{ScreenSurface, TerminalAnnouncement};
 
 const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
 
-/// The real terminal.
+/// The terminal that slug runs in.
 pub(super) struct TtySurface {
     screen: TerminalGuard,
     terminal: Terminal<TerminalBackend<FrameBuffer>>,
@@ -34,34 +35,34 @@ pub(super) struct TtySurface {
     announcer: TerminalNotifier,
     links: LinkTable,
     picture_table: PictureTable,
-    /// How the cursor looks, once it has been said.
+    /// The cursor's shape that the terminal was told last.
     shape: Option<CaretShape>,
     continued: ContinuedFlag,
 }
 
-/// Collects a frame, so that it leaves in one write.
+/// Collects a frame in memory, so that it leaves in one write.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FrameBuffer(Arc<Mutex<Vec<u8>>>);
 
 impl TtySurface {
-    /// Draws on this screen from now on.
+    /// Takes the terminal over: from now on the surface draws on it.
     pub(super) fn new(
         screen: TerminalGuard,
         announcer: TerminalNotifier,
         continued: ContinuedFlag,
     ) -> io::Result<Self> {
         let mut batch = FrameBuffer::default();
-        // Another page may have been there before.
+        // Another page may have been drawn before.
         batch.write_all(CLEAR)?;
-        let (links, gallery) = (LinkTable::default(), PictureTable::default());
-        let terminal = Self::terminal(&batch, &links, &gallery)?;
+        let (links, picture_table) = (LinkTable::default(), PictureTable::default());
+        let terminal = Self::terminal(&batch, &links, &picture_table)?;
         Ok(Self {
             screen,
             terminal,
             batch,
             announcer,
             links,
-            picture_table: gallery,
+            picture_table,
             shape: None,
             continued,
         })
@@ -70,18 +71,19 @@ impl TtySurface {
     fn terminal(
         batch: &FrameBuffer,
         links: &LinkTable,
-        gallery: &PictureTable,
+        picture_table: &PictureTable,
     ) -> io::Result<Terminal<TerminalBackend<FrameBuffer>>> {
-        let pen = TerminalBackend::new(batch.clone(), links.clone(), HyperlinkSupport::detect());
-        Terminal::new(pen.with_picture_table(gallery.clone()))
+        let backend =
+            TerminalBackend::new(batch.clone(), links.clone(), HyperlinkSupport::detect());
+        Terminal::new(backend.with_picture_table(picture_table.clone()))
     }
 }
 
-/// Nothing of slug's pictures stays with the terminal.
+/// The terminal does not keep slug's pictures after slug.
 impl Drop for TtySurface {
     fn drop(&mut self) {
         let old: String = self.picture_table.take_held().into_iter().map(forget).collect();
-        // A terminal that is gone has nothing left to forget.
+        // A terminal that is gone has no pictures to forget.
         let _ = TerminalOutput.write_all(old.as_bytes()).and_then(|()| TerminalOutput.flush());
     }
 }
@@ -113,7 +115,7 @@ impl ScreenSurface for TtySurface {
     }
 
     fn has_unread_input(&self) -> bool {
-        // A terminal that cannot be asked is read on, which says what is wrong with it.
+        // When the check fails, the next read reports what is wrong with the terminal.
         has_unread().unwrap_or(false)
     }
 
@@ -126,7 +128,7 @@ impl ScreenSurface for TtySurface {
             CaretShape::Block => b"\x1b[2 q",
             CaretShape::Underline => b"\x1b[4 q",
         };
-        // It goes out with the next frame. A batch in memory takes all that is written.
+        // It leaves with the next frame. Writing to the buffer in memory does not fail.
         if self.batch.write_all(sequence).is_ok() {
             self.shape = Some(shape);
         }
@@ -144,7 +146,7 @@ impl ScreenSurface for TtySurface {
     }
 
     fn forget(&mut self) -> io::Result<()> {
-        // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
+        // Not `Terminal::clear`: that queries the cursor and waits for the reply.
         self.batch.write_all(CLEAR)?;
         for id in self.picture_table.take_held() {
             self.batch.write_all(forget(id).as_bytes())?;
@@ -155,7 +157,7 @@ impl ScreenSurface for TtySurface {
     }
 
     fn lend(&mut self, visitor: &mut dyn FnMut()) -> io::Result<()> {
-        // The visitor may take hours: other tasks of this thread's runtime move elsewhere.
+        // The visitor may take hours: this thread's other tasks move to other threads.
         tokio::task::block_in_place(|| self.screen.lend(visitor))
     }
 
@@ -165,7 +167,7 @@ impl ScreenSurface for TtySurface {
     }
 
     fn suspend(&mut self) -> io::Result<()> {
-        // Without a shell above nothing has happened, and there is nothing to do about it.
+        // Without a shell above, nothing happens and nothing needs to be done.
         self.screen.suspend().map(|_| ())
     }
 
@@ -192,7 +194,7 @@ impl ScreenSurface for TtySurface {
 }
 
 impl FrameBuffer {
-    /// All that was written since the last time.
+    /// Takes all bytes that were written since the last call.
     pub(super) fn take(&self) -> Vec<u8> {
         std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! The permission dialog.
+//! Tests of the approval dialog.
 
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, FileDiff};
@@ -144,7 +144,7 @@ fn an_edit_shows_what_it_changes() {
     insta::assert_snapshot!(scene.after(400).text());
 }
 
-/// An edit of this file, of one line.
+/// An edit of one line in this file.
 fn edit_of(path: &str, count: usize) -> AgentEvent {
     let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     AgentEvent::ApprovalAsked(Box::new(ApprovalRequest {
@@ -289,7 +289,7 @@ fn the_dialog_on_the_smallest_screen() {
     insta::assert_snapshot!(scene.text());
 }
 
-/// A command that failed in the sandbox.
+/// The question about a command that failed in the sandbox.
 fn outside() -> AgentEvent {
     let AgentEvent::ApprovalAsked(request) = question(1, "touch /srv/x && npm i") else {
         unreachable!()
@@ -322,7 +322,7 @@ fn s118_a_command_is_asked_for_again_outside_the_sandbox() {
     screen(80, 24).event(outside()).after(400).key("n").expect_effects(&answered(no));
 }
 
-/// A call that has led nowhere twice.
+/// The question about a call that led nowhere twice.
 fn repeats() -> AgentEvent {
     let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     AgentEvent::ApprovalAsked(Box::new(ApprovalRequest {

@@ -1,12 +1,12 @@
-//! The terminal's cursor stands at the caret wherever something is typed, so that an input method
-//! opens its window there.
+//! Tests that the terminal's cursor stands at the caret of every text field, so that an input
+//! method opens its window there.
 
 use crate::tui::test_screen::{TestScreen, question, screen};
 
 use super::pager::{numbered, ran};
 use super::sessions::listed;
 
-/// A way to something that is typed in.
+/// Opens a text field and types into it.
 type FieldOpener = fn((u16, u16)) -> TestScreen;
 
 fn asked((width, height): (u16, u16)) -> TestScreen {

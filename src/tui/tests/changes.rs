@@ -1,4 +1,4 @@
-//! What the session changed, as a page.
+//! Tests of the page with the session's changes.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn nets() -> Vec<NetFileChange> {
     ]
 }
 
-/// Answers the question for the files.
+/// Answers the request for the files.
 fn answered(mut scene: TestScreen) -> TestScreen {
     let asked = scene.effects.drain(..).find_map(|effect| match effect {
         ScreenEffect::QueryStore { id, job: StoreQuery::Changes { .. } } => Some(id),

@@ -1,4 +1,4 @@
-//! What the chat looks like.
+//! Tests of how the chat looks.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The list under the caret: mentions, commands and what follows them, paths for the shell.
+//! Tests of the list under the caret: mentions, commands and their arguments, paths for the shell.
 
 use crate::agent::AgentCommand;
 use crate::domain::PermissionMode;
@@ -10,7 +10,7 @@ use crate::tui::test_screen::{TestScreen, screen};
 
 const FILES: &[&str] = &["README.md", "my notes.md", "src/", "src/cart.rs", "src/domain/"];
 
-/// An input in which this was typed, in a workspace of a few files.
+/// A screen where the user typed this text, in a workspace with a few files.
 fn typed(text: &str) -> TestScreen {
     let (first, rest) = text.split_at(text.find('@').unwrap() + 1);
     screen(80, 24).types(first).files(FILES).types(rest).rank_paths()
@@ -121,7 +121,7 @@ fn a_colon_behind_a_file_asks_for_lines() {
 }
 
 #[test]
-fn what_was_named_before_comes_first() {
+fn paths_named_before_come_first() {
     let mut scene = screen(80, 24).types("see @src/domain/ ").key_at_once("ctrl+c").clear_effects();
     scene = scene.types("@").files(FILES);
     let at = |text: &str| scene.text().find(text).unwrap();
@@ -155,7 +155,7 @@ fn a_session_is_found_by_its_title() {
 }
 
 #[test]
-fn what_follows_a_command_is_explained() {
+fn arguments_of_commands_are_explained() {
     let scene = screen(80, 24).types("/mode ").shows("/mode takes a mode").shows("changes nothing");
     let scene = scene.types("pl").clear_effects().key("enter");
     scene.expect_effects(&[ScreenEffect::Agent(AgentCommand::SetMode(PermissionMode::Plan))]);

@@ -1,4 +1,4 @@
-//! Panes that fold: one by one, by kind, all at once; and what is remembered of it.
+//! Tests of folding panes: one by one, by kind, all at once; and of what is remembered.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn output(id: &str) -> LogRecord {
     result(id, &text, done("Bash", 9))
 }
 
-/// Two rounds of thinking and a command.
+/// A log with two rounds of thinking and a command.
 fn log() -> Vec<LogRecord> {
     vec![
         user("build it"),
@@ -41,7 +41,7 @@ fn opened(log: &[LogRecord]) -> TestScreen {
     screen(80, 60).event(AgentEvent::SessionOpened { session: session(), records })
 }
 
-/// What was asked to be remembered.
+/// The last folds that were saved.
 fn kept(scene: &mut TestScreen) -> (Option<SessionFolds>, Option<KindFolds>) {
     let (mut panes, mut kinds) = (None, None);
     for effect in scene.effects.drain(..) {
@@ -54,7 +54,7 @@ fn kept(scene: &mut TestScreen) -> (Option<SessionFolds>, Option<KindFolds>) {
     (panes, kinds)
 }
 
-/// Answers the question for what was remembered.
+/// Answers the request for the saved folds.
 fn remembering(mut scene: TestScreen, session: &SessionFolds, kinds: &KindFolds) -> TestScreen {
     let asked = scene.effects.drain(..).find_map(|effect| match effect {
         ScreenEffect::QueryStore { id, job: StoreQuery::Folds { .. } } => Some(id),
@@ -129,19 +129,19 @@ fn folding_a_pane_forgets_none_that_has_not_come_yet() {
     let (older, _) = kept(&mut scene);
     let older = older.unwrap();
     assert_eq!(older.panes.len(), 1);
-    // Only the end of the session is there when another pane is unfolded.
+    // Only the end of the session is loaded when another pane is unfolded.
     let scene = remembering(opened(&log[3..]), &older, &KindFolds::default());
     let mut scene = scene.clear_effects().key("tab").key("enter");
     let both = kept(&mut scene).0.unwrap();
     assert_eq!(both.panes.len(), 2);
     assert!(older.panes.iter().all(|(name, fold)| both.panes.get(name) == Some(fold)));
-    // What was asked of all panes holds for those, too.
+    // A command for all panes applies to those, too.
     let mut scene = scene.key("ctrl+o");
     assert!(kept(&mut scene).0.unwrap().panes.is_empty());
 }
 
 #[test]
-fn what_is_folded_before_the_answer_is_kept_with_it() {
+fn folds_made_before_the_answer_are_kept() {
     let log = log();
     let scene = remembering(opened(&log), &SessionFolds::default(), &KindFolds::default());
     let mut scene = scene.clear_effects().key("tab").key("up").key("up").key("enter");

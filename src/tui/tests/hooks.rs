@@ -1,4 +1,4 @@
-//! `/hooks`: the list, switching one off, and trying one out.
+//! Tests of `/hooks`: the list, switching a hook off, trusting changes, and trying a hook.
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn rows() -> Vec<HookRow> {
     ]
 }
 
-/// What was asked of the hooks last.
+/// The last request about hooks.
 fn job(scene: &TestScreen) -> Option<HookAdminRequest> {
     scene.effects.iter().rev().find_map(|effect| match effect {
         ScreenEffect::Hooks { job, .. } => Some(job.clone()),
@@ -111,9 +111,9 @@ fn trusting_what_is_new_is_asked_at_80_columns() {
     insta::assert_snapshot!(changed(80, 24).key("enter").text());
 }
 
-/// Whoever only presses enter gives nothing.
+/// Pressing only enter trusts nothing.
 #[test]
-fn what_is_new_is_trusted_by_y_alone_with_its_lines_in_sight() {
+fn changed_hooks_are_trusted_by_y_only_and_shown_in_full() {
     let asked = |scene: &TestScreen| job(scene) == Some(HookAdminRequest::Trust);
     let scene = changed(120, 40).key("enter").shows("+ on Stop runs curl x.example");
     let scene = scene.key("enter").key("Y").key("space").key("tab").key_at_once("enter");
@@ -128,7 +128,7 @@ fn what_is_new_is_trusted_by_y_alone_with_its_lines_in_sight() {
 }
 
 #[test]
-fn what_is_new_is_trusted_only_once_its_end_was_shown() {
+fn changed_hooks_are_trusted_only_after_their_end_was_shown() {
     let news: String = (0..60).map(|line| format!("  + on Stop runs {line}\n")).collect();
     let scene = screen(80, 24).types("/hooks").key("enter");
     let scene = answer(scene, Ok(HookAdminResponse::Changed { rows: rows(), news: news.into() }));
@@ -141,12 +141,12 @@ fn what_is_new_is_trusted_only_once_its_end_was_shown() {
 }
 
 #[test]
-fn what_cannot_be_done_is_told() {
+fn a_failed_request_shows_its_error() {
     let scene = listed(80, 24, rows()).key("enter").key("enter");
     answer(scene, Err("cannot write it".into())).shows("cannot write it");
 }
 
-/// The command stands there in full before it is run.
+/// The dialog shows the whole command before it is run.
 #[test]
 fn one_is_tried_out_with_its_command_in_sight() {
     let scene = listed(80, 24, rows()).key("enter").key("down");
@@ -179,7 +179,7 @@ fn a_trial_that_nobody_waits_for_any_more_shows_nothing() {
     scene.hides("too late");
 }
 
-/// The lists have their keys; there is nothing to switch in a hook that only cannot be read but off.
+/// Each kind of hook has its own actions; a prompt hook can only be switched off.
 #[test]
 fn only_a_command_can_be_tried() {
     listed(80, 24, rows()).key("down").key("down").key("enter").shows("Switch off").hides("Try it");

@@ -1,4 +1,4 @@
-//! Where nothing moves, nothing wakes the loop: an idle slug uses no processor.
+//! Tests that an idle slug uses no processor: where nothing moves, nothing wakes the loop.
 
 use crate::agent::AgentEvent;
 use crate::domain::{NoticeLevel, TokenUsage};
@@ -6,7 +6,7 @@ use crate::session::TurnOutcome;
 use crate::tui::app::{ScreenMsg, wake_at};
 use crate::tui::test_screen::{TURN, TestScreen, question, screen, turn_end, user};
 
-/// What is done on a new screen.
+/// Steps on a new screen that lead to an idle state.
 type IdleScreenSetup = fn(TestScreen) -> TestScreen;
 
 const RESTING: [(&str, IdleScreenSetup); 13] = [
@@ -48,7 +48,7 @@ fn finished(scene: TestScreen) -> TestScreen {
 #[test]
 fn where_nothing_moves_there_is_no_timer() {
     for (name, play) in RESTING {
-        // Long enough for what goes away by itself, and for what is written a moment later.
+        // Long enough for what disappears by itself, and for what is saved with a delay.
         let scene = play(screen(100, 30)).after(10_000).after(10_000);
         assert_eq!(wake_at(&scene.model), None, "{name}:\n{}", scene.text());
     }

@@ -1,4 +1,5 @@
-//! Images: how they come into the input, what goes with a message, and what is shown of one.
+//! Tests of images: how they get into the input, how they are sent with a message, and how they are
+//! shown.
 
 use std::path::PathBuf;
 
@@ -31,7 +32,7 @@ fn taken(id: u64, taken: Result<ImageLoadResult, String>) -> ScreenMsg {
     ScreenMsg::ImageLoaded { id: RequestId(id), taken }
 }
 
-/// An image was dropped and read.
+/// A screen on which an image was dropped and read.
 fn dropped() -> TestScreen {
     let scene = screen(80, 24).msg(ScreenMsg::Paste("/tmp/shot.png".into()));
     let source = ImageSource::File("/tmp/shot.png".into());
@@ -40,7 +41,7 @@ fn dropped() -> TestScreen {
     scene.clear_effects().msg(taken(id, Ok(ImageLoadResult::Image(image()))))
 }
 
-/// The request that reads this.
+/// The id of the request to load this source.
 fn id_of(scene: &TestScreen, wanted: &ImageSource) -> u64 {
     let id = scene.effects.iter().find_map(|effect| match effect {
         ScreenEffect::LoadImage { id, source } if source == wanted => Some(id.0),
@@ -64,7 +65,7 @@ fn an_image_is_deleted_as_one() {
 }
 
 #[test]
-fn what_is_no_image_file_after_all_is_the_text_that_was_pasted() {
+fn a_pasted_path_that_is_no_image_stays_text() {
     let scene = screen(80, 24).types("see ").msg(ScreenMsg::Paste("'/tmp/my shot.png'".into()));
     let id = id_of(&scene, &ImageSource::File(PathBuf::from("/tmp/my shot.png")));
     let scene = scene.types(" ok").msg(taken(id, Ok(ImageLoadResult::Nothing)));
@@ -74,7 +75,7 @@ fn what_is_no_image_file_after_all_is_the_text_that_was_pasted() {
 }
 
 #[test]
-fn what_cannot_be_taken_says_why() {
+fn an_image_that_cannot_be_read_says_why() {
     let scene = screen(80, 24).msg(ScreenMsg::Paste("/tmp/a.png".into()));
     let id = id_of(&scene, &ImageSource::File("/tmp/a.png".into()));
     let scene = scene.msg(taken(id, Err("a.png is larger than 20 MB.".into())));
@@ -166,7 +167,7 @@ fn canvas(graphics: GraphicsProtocol, width: u16, height: u16) -> TestScreen {
     scene.after(10)
 }
 
-/// The picture that is asked for is made.
+/// Delivers the picture that was requested.
 fn made(scene: TestScreen) -> TestScreen {
     let asked = scene.effects.iter().find_map(|effect| match effect {
         ScreenEffect::DrawPicture { id, canvas, number, cells, .. } => {
@@ -185,7 +186,7 @@ fn a_picture_takes_the_place_of_its_frame_once_it_is_there() {
     assert_eq!(frame.matches('│').count(), 2 * 13, "{frame}");
     let scene = made(scene);
     let lines = scene.text();
-    // 1200×800 pixels at most 15 rows of 20 high: 300, so 450 across.
+    // 1200×800 pixels in at most 15 rows of 20 pixels: 300 high, so 450 wide.
     assert_eq!(lines.matches('\u{10eeee}').count(), 45 * 15);
     assert!(!lines.contains('│') && lines.contains("▾ Image   shot.png"));
     assert!(scene.after(10).effects.is_empty(), "it is asked for once");
@@ -201,7 +202,7 @@ fn a_picture_that_is_partly_visible_is_painted_where_cells_name_their_parts() {
 }
 
 #[test]
-fn what_cannot_be_painted_stays_a_frame_and_is_not_asked_for_again() {
+fn a_picture_that_cannot_be_made_stays_a_frame_and_is_not_requested_again() {
     let scene = canvas(GraphicsProtocol::Sixel, 80, 30);
     let Some(ScreenEffect::DrawPicture { id, .. }) = scene.effects.back().cloned() else {
         panic!("{:?}", scene.effects)

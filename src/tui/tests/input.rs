@@ -1,4 +1,4 @@
-//! The input, the queue, and what sending means.
+//! Tests of the input, the queue, and sending.
 
 use std::path::Path;
 
@@ -74,14 +74,14 @@ fn a_long_paste_is_sent_in_full_and_goes_as_a_whole() {
 }
 
 #[test]
-fn what_is_selected_is_replaced_by_what_is_typed() {
+fn typing_replaces_the_selection() {
     let scene = screen(80, 24).types("one two").key("ctrl+shift+left").types("2");
     assert_eq!(scene.model.composer.editor.text(), "one 2");
 }
 
 #[test]
 fn the_caret_stands_behind_what_is_shown() {
-    // Wide characters, a joined emoji, a tab, a label, a row that is wrapped.
+    // Wide characters, a joined emoji, a tab, a label, a wrapped row.
     for (text, column, row) in [
         ("日本", 7, 21),
         ("👩‍🚀x", 6, 21),
@@ -178,7 +178,7 @@ fn ctrl_c_clears_then_stops_then_asks_then_leaves() {
 }
 
 #[test]
-fn a_shell_command_is_the_persons_own() {
+fn a_shell_command_is_the_users_own() {
     let scene = screen(80, 24).types("!ls -l").clear_effects().key_at_once("enter");
     scene.expect_effects(&[
         ScreenEffect::AddHistory("!ls -l".into()),
@@ -313,7 +313,7 @@ fn the_history_can_be_searched() {
     screen(80, 24).key("ctrl+r").types("tests").key("enter").shows("❯ run the tests");
 }
 
-/// A screen whose history goes on in the file before what is there.
+/// A screen whose history continues in the file before these entries.
 fn remembers(size: (u16, u16), sent: &[(&str, &str)]) -> TestScreen {
     let mut scene = screen(size.0, size.1);
     let prompts = sent.iter().map(|(folder, text)| {

@@ -1,4 +1,4 @@
-//! Keys that are bound otherwise, sequences of them, and where they are named.
+//! Tests of rebound keys, key sequences, and the places that name keys.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Reading what the model wrote: links, from the text to the cells of the screen.
+//! Tests of links in the model's text, from the text to the cells of the screen.
 
 use crate::domain::ContentBlock;
 use crate::tui::test_screen::{TestScreen, assistant, question, recorded, screen};

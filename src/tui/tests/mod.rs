@@ -1,4 +1,4 @@
-//! Scenes: what happens on the screen, from messages to effects and frames.
+//! Tests of the whole screen: from messages to effects and frames.
 
 mod approval;
 mod carets;

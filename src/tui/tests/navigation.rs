@@ -1,4 +1,4 @@
-//! Going to places: messages, errors, the scroll bar, the line that says what is new.
+//! Tests of moving around: messages, errors, the scroll bar, the note about new lines.
 
 use crossterm::event::{MouseButton, MouseEventKind};
 use serde_json::json;
@@ -34,7 +34,7 @@ fn talk() -> TestScreen {
     screen(80, 24).events(log.map(|record| recorded(&record)))
 }
 
-/// The first rows with text.
+/// The transcript's first row that has text.
 fn top(scene: &TestScreen) -> String {
     let rows = scene.text();
     let mut rows =

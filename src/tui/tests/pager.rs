@@ -1,4 +1,4 @@
-//! The pager: the whole of something long.
+//! Tests of the pager.
 
 use std::sync::Arc;
 
@@ -89,7 +89,7 @@ fn a_regular_expression_is_taken_on_request() {
 }
 
 #[test]
-fn what_was_kept_takes_the_place_of_what_the_result_had() {
+fn the_stored_output_replaces_the_shortened_result() {
     let kept = Some(ContentHash::of(b"whole"));
     let scene = ran(80, 24, "head\n[left out]\ntail", kept).shows("reading the whole");
     let scene = scene.shows("[left out]");
@@ -97,7 +97,7 @@ fn what_was_kept_takes_the_place_of_what_the_result_had() {
 }
 
 #[test]
-fn output_is_followed_until_the_person_scrolls_up() {
+fn output_is_followed_until_the_user_scrolls_up() {
     let scene = running().event(prints(numbered(100))).key("tab").key("p").clear_effects();
     let scene = scene.shows("following").shows("line 100").event(prints("more\n".into()));
     let scene = scene.shows("more").key("k").shows("running").event(prints(numbered(50)));

@@ -1,4 +1,4 @@
-//! Taking and leaving the changes of an edit in the permission dialog.
+//! Tests of leaving out changes of an edit in the approval dialog.
 
 use crossterm::event::MouseEventKind;
 
@@ -8,7 +8,7 @@ use crate::tui::app::ScreenEffect;
 use crate::tui::app::overlay::Overlay;
 use crate::tui::test_screen::{TestScreen, question, screen};
 
-/// Three changes, the first two of them near each other.
+/// The old and new text of a file with three changes, the first two near each other.
 fn texts() -> (String, String) {
     let filler =
         |from: usize| -> String { (from..from + 12).map(|n| format!("// {n}\n")).collect() };
@@ -63,7 +63,7 @@ fn focus(scene: &TestScreen) -> usize {
 }
 
 #[test]
-fn with_all_taken_the_yes_is_the_usual_one() {
+fn with_all_changes_taken_the_approval_is_the_usual_one() {
     asked(80, 40).shows("all 3 changes").key("y").expect_effects(&answered(ApprovalAnswer::Once));
     asked(80, 40)
         .key("space")
@@ -73,7 +73,7 @@ fn with_all_taken_the_yes_is_the_usual_one() {
 }
 
 #[test]
-fn what_is_left_out_goes_with_the_yes() {
+fn an_approval_carries_the_excluded_changes() {
     let scene =
         asked(80, 40).key("right").key("space").expect_effects(&[]).shows("yes, 2 of 3 changes");
     let left_out = [1].into_iter().collect();

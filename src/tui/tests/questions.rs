@@ -1,5 +1,5 @@
-//! The guard of every question, one scene for each kind: what is typed before it could be read
-//! answers nothing, and Enter never says yes to anything that runs.
+//! Tests of the guard of every question, one case for each kind: keys typed before the question
+//! could be read answer nothing, and Enter never approves anything that runs.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use crate::tui::app::overlay::Overlay;
 use crate::tui::app::{ScreenEffect, ScreenMsg, update};
 use crate::tui::test_screen::{TURN, TestScreen, key_named, question, screen};
 
-/// A question: how it comes up, the key that says yes, and those that say so in no case.
+/// A question: how it is opened, the key that says yes, and keys that must never say yes.
 struct QuestionCase {
     name: &'static str,
     ask: fn() -> TestScreen,
@@ -49,7 +49,7 @@ const KINDS: [QuestionCase; 9] = [
     },
     QuestionCase { name: "a budget", ask: || asked(ApprovalKind::Budget), yes: "s", never: NEVER },
     QuestionCase { name: "an edit", ask: edit, yes: "y", never: NEVER },
-    // What goes back can be brought back, so Enter may say it where nothing is outside.
+    // A rewind can be undone, so Enter may say yes if no file is outside of the workspace.
     QuestionCase { name: "going back", ask: rewind, yes: "y", never: &["tab"] },
     QuestionCase { name: "hooks that have changed", ask: hooks, yes: "y", never: NEVER },
     QuestionCase { name: "trying a hook", ask: hook, yes: "enter", never: &["y", "space"] },
@@ -127,7 +127,7 @@ fn removal() -> TestScreen {
     scene.event(AgentEvent::Rules(Box::new(news))).key("d")
 }
 
-/// Whether something was agreed to since the last look.
+/// Whether something was approved since the last check.
 fn agreed(scene: &TestScreen) -> bool {
     scene.effects.iter().any(|effect| match effect {
         ScreenEffect::Agent(
@@ -140,7 +140,7 @@ fn agreed(scene: &TestScreen) -> bool {
     })
 }
 
-/// A key that is read at once, with nothing drawn and no time passed.
+/// Sends a message without drawing or letting time pass.
 fn raw(mut scene: TestScreen, msg: ScreenMsg) -> TestScreen {
     let effects = update(&mut scene.model, msg);
     scene.effects.extend(effects);
@@ -164,7 +164,7 @@ fn no_kind_is_answered_by_a_key_that_comes_too_early() {
     for kind in &KINDS {
         let scene = (kind.ask)().clear_effects().after(299).key_at_once(kind.yes);
         assert!(!agreed(&scene), "{}", kind.name);
-        // The hand types on: each key begins the wait anew.
+        // The user types on: each key restarts the wait.
         let scene =
             scene.after(200).key_at_once(kind.yes).after(200).key_at_once(kind.yes).after(200);
         let scene = scene.msg(ScreenMsg::Paste("y".into())).after(200).key_at_once(kind.yes);
@@ -176,12 +176,12 @@ fn no_kind_is_answered_by_a_key_that_comes_too_early() {
 fn no_kind_is_answered_before_it_was_painted() {
     for kind in &KINDS {
         let scene = raw((kind.ask)().clear_effects().after(400), ScreenMsg::ScreenLost);
-        // No frame leaves, however long that takes.
+        // No frame is painted, however long that takes.
         let scene = raw(scene, ScreenMsg::Tick(Duration::from_secs(1_000)));
         let scene =
             raw(raw(scene, ScreenMsg::InputIdle(Duration::from_secs(1_000))), press(kind.yes));
         assert!(!agreed(&scene), "{}", kind.name);
-        // A frame was taken that was made before the question came.
+        // The frame that the terminal took was made before the question came.
         let scene = raw(scene, ScreenMsg::Painted(Duration::from_secs(1_001)));
         let scene =
             raw(raw(scene, ScreenMsg::InputIdle(Duration::from_secs(1_002))), press(kind.yes));
@@ -277,7 +277,7 @@ fn a_question_below_another_overlay_takes_nothing() {
             .iter()
             .any(|it| matches!(it, ScreenEffect::Agent(AgentCommand::Rewind { .. })))
     );
-    // Once the upper one is answered, the lower one is to be read anew.
+    // Once the upper question is answered, the lower one has to be read again.
     let scene = scene.key("n").clear_effects().key_at_once("y");
     assert!(!agreed(&scene));
     let scene = scene.after(300).key_at_once("y");

@@ -1,4 +1,4 @@
-//! Going back in the session: the list, the dialog, and what the transcript shows then.
+//! Tests of rewinding the session: the list, the dialog, and the transcript afterwards.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ fn file(name: &str, now: bool, act: FileAction, lines: Option<(usize, usize)>) -
     }
 }
 
-/// A file that goes back only by an answer of its own.
+/// A file that needs an answer of its own before it is restored.
 fn elsewhere(path: &str, place: FilePlace) -> PlannedFile {
     PlannedFile {
         path: path.into(),
@@ -62,7 +62,7 @@ fn far(width: u16, height: u16) -> (TestScreen, RewindPlan) {
         elsewhere("/home/me/.bashrc", both),
     ];
     let scene = opened(width, height, &log).types("/undo").key("enter");
-    // What is typed is kept as a draft once the hand rests.
+    // The input is saved as a draft after a pause in typing.
     let scene = scene.after(5_000).after(5_000).clear_effects();
     (scene.event(AgentEvent::RewindPlanned(Ok(Arc::new(plan.clone())))), plan)
 }
@@ -129,7 +129,7 @@ fn plan(before: EntryId) -> RewindPlan {
     }
 }
 
-/// A session of two turns.
+/// The log of a session of two turns.
 fn log() -> Vec<LogRecord> {
     let answer = |text: &str| assistant(vec![ContentBlock::Text { text: text.into() }]);
     vec![
@@ -252,7 +252,7 @@ fn nothing_is_done_but_what_the_dialog_shows() {
         let scene = scene.expect_effects(&[ScreenEffect::Agent(AgentCommand::PlanRewind(
             RewindDestination::Last,
         ))]);
-        // Before it is known what would happen, no key does anything.
+        // No key does anything before the plan has arrived.
         let is_for_agent = |effect: &ScreenEffect| matches!(effect, ScreenEffect::Agent(_));
         let scene = scene.clear_effects().key("y");
         assert!(!scene.effects.iter().any(is_for_agent), "{:?}", scene.effects);
@@ -298,7 +298,7 @@ fn while_a_turn_runs_nothing_goes_back() {
 }
 
 #[test]
-fn why_it_cannot_be_is_said() {
+fn a_refused_rewind_says_why() {
     let scene = opened(80, 24, &log()).types("/redo").key("enter");
     let refused = AgentEvent::RewindPlanned(Err("There is nothing to bring back.".into()));
     scene.event(refused).shows("There is nothing to bring back.").hides("One moment");
@@ -317,7 +317,7 @@ fn rewound(before: &LogRecord, redoes: Option<&LogRecord>) -> LogRecord {
 }
 
 #[test]
-fn what_was_said_comes_back_into_the_input_and_leaves_the_transcript() {
+fn the_message_returns_to_the_input_and_leaves_the_transcript() {
     let mut log = log();
     log.push(rewound(&log[3], None));
     let scene = planned(80, 24).key("y").shows("One moment");
@@ -344,7 +344,7 @@ fn a_draft_that_has_to_make_room_goes_to_the_history() {
 }
 
 #[test]
-fn what_waits_to_be_sent_is_still_there_after_going_back() {
+fn queued_messages_survive_a_rewind() {
     let log = log();
     let scene =
         opened(80, 24, &log).event(AgentEvent::TurnStarted { turn: crate::tui::test_screen::TURN });
@@ -363,7 +363,7 @@ fn what_waits_to_be_sent_is_still_there_after_going_back() {
     assert!(scene.clear_effects().event(other).model.queue.items().is_empty());
 }
 
-/// Before the last message, with two files more that the person has changed.
+/// The dialog before the last message, with two more files that the user has changed.
 fn asking(width: u16, height: u16) -> (TestScreen, RewindPlan) {
     let log = log();
     let mut plan = plan(log[3].id);
@@ -386,7 +386,7 @@ fn the_dialog_with_an_answer_at_120x40() {
 }
 
 #[test]
-fn a_file_that_the_person_has_changed_goes_back_by_their_word_alone() {
+fn a_file_that_the_user_changed_goes_back_only_by_its_own_answer() {
     let go = |keys: &[&str]| {
         let (scene, mut plan) = asking(120, 40);
         let scene = keys.iter().fold(scene, |scene, key| scene.key(key)).clear_effects().key("y");

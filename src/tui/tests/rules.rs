@@ -1,4 +1,4 @@
-//! The permission rules as a page.
+//! Tests of the page with the permission rules.
 
 use std::path::PathBuf;
 
@@ -62,7 +62,7 @@ fn page(width: u16, height: u16) -> TestScreen {
         .types("/permissions")
         .key("enter")
         .event(listed(None))
-        // What is typed is kept as a draft once the hand rests.
+        // The input is saved as a draft after a pause in typing.
         .after(5_000)
         .after(5_000)
         .clear_effects()
@@ -130,7 +130,7 @@ fn a_rule_is_edited_in_its_own_file() {
 }
 
 #[test]
-fn what_was_typed_stays_where_it_could_not_be_saved() {
+fn a_rule_that_could_not_be_saved_stays_in_the_field() {
     let scene = page(80, 24).key("a").types("Bash(x").key("enter");
     let scene = scene.event(listed(Some("its bracket is not closed")));
     let scene = scene.shows("its bracket is not closed").shows("allow Bash(x");

@@ -1,4 +1,4 @@
-//! The position of the view, folding, and selecting.
+//! Tests of the view's position, of folding, and of selecting.
 
 use serde_json::json;
 
@@ -9,7 +9,7 @@ use crate::tui::test_screen::{
     TURN, TestScreen, assistant, call, done, recorded, result, screen, user,
 };
 
-/// Forty answers of one numbered sentence each.
+/// A chat of forty answers with one numbered sentence each.
 fn long() -> TestScreen {
     let log = (0..40).map(|number| {
         let words = "with words enough to be wrapped on a narrow screen".repeat(2);
@@ -24,7 +24,7 @@ fn top(scene: &TestScreen) -> String {
 }
 
 #[test]
-fn the_tail_is_followed_until_the_person_goes_up() {
+fn the_tail_is_followed_until_the_user_goes_up() {
     let scene = long().shows("answer 39").key("pgup").hides("answer 39").shows("more below");
     let before = top(&scene);
     let scene = scene
@@ -63,7 +63,7 @@ fn every_row_is_reached_by_lines() {
             break;
         }
     }
-    // 40 answers of two rows and a gap, less the gap and what is on screen.
+    // 40 answers of two rows and a gap, less the last gap and the rows on screen.
     assert_eq!(seen, 40 * 3 - 1 - usize::from(scene.model.geometry.transcript.height));
 }
 

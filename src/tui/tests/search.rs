@@ -1,4 +1,4 @@
-//! Searching the transcript, and the caret in it.
+//! Tests of searching the transcript, and of the caret in it.
 
 use serde_json::json;
 
@@ -73,16 +73,16 @@ fn a_folded_pane_is_open_while_the_search_stands_in_it() {
     let scene = scene.shows("1 of 1").shows("a needle here");
     let row = line(&scene, "a needle here").unwrap();
     assert!((4..18).contains(&row), "the match has lines around it\n{}", scene.text());
-    // It folds again once the search stands elsewhere.
+    // The pane folds again once the current match is elsewhere.
     let scene = scene.key("ctrl+u").types("answer 19").after(20).shows("● Read");
     let scene = scene.key("ctrl+u").types("needle").after(20).key("enter").key("esc");
     let scene = scene.hides("a needle here");
-    // Unless the person says otherwise.
+    // Unless the user unfolds it.
     let scene = scene.key("/").types("needle").after(20).key("enter").key("enter").key("enter");
     scene.key("esc").shows("▾ Read");
 }
 
-/// Output of a thousand lines, of which line 500 says `needle` twice.
+/// A call whose output has a thousand lines; line 500 says `needle` twice.
 fn long_output() -> TestScreen {
     let text = |n: usize| match n {
         500 => "a needle, and another needle\n".to_owned(),
@@ -103,7 +103,7 @@ fn enter_opens_the_pager_at_a_match_that_is_left_out() {
     let scene = scene.shows("2 of 2, not on screen: enter opens it").key("enter");
     let scene = scene.shows("a needle, and another needle").shows("line 499").shows("2 of 2");
     let scene = scene.key("N").shows("1 of 2");
-    // Back in the transcript it is still the same match.
+    // Back in the transcript the same match is current.
     scene
         .key("esc")
         .hides("line 499")
@@ -119,7 +119,7 @@ fn enter_folds_the_pane_of_a_match_that_is_shown() {
 }
 
 #[test]
-fn what_streams_while_one_searches_is_found_too() {
+fn text_that_streams_during_a_search_is_found_too() {
     let scene = talk().key("ctrl+f").types("pear").after(20).shows("no match");
     let scene = scene
         .event(AgentEvent::TurnStarted { turn: TURN })

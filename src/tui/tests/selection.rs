@@ -1,4 +1,4 @@
-//! Selecting with the mouse: what is taken is the source, whatever the width.
+//! Tests of selecting with the mouse: the selected text is the source, whatever the width.
 
 use crossterm::event::{KeyModifiers, MouseButton, MouseEvent, MouseEventKind};
 use proptest::prelude::*;
@@ -17,17 +17,17 @@ use crate::tui::test_screen::{
 
 const LEFT: MouseButton = MouseButton::Left;
 
-/// A screen that shows an answer, at the top of which its first row stands.
+/// A screen that shows an answer from its first row on.
 fn answer(width: u16, height: u16, text: &str) -> TestScreen {
     screen(width, height)
         .events([recorded(&assistant(vec![ContentBlock::Text { text: text.into() }]))])
 }
 
-/// Where a text begins on screen.
+/// The column and row where a text begins on screen.
 fn find(scene: &TestScreen, text: &str) -> (u16, u16) {
     let screen = scene.text();
     let place = screen.lines().zip(0..).find_map(|(line, row)| {
-        // The picture of the screen has a quote before each row.
+        // The text of the screen has a quote before each row.
         let at = line.find(text)?;
         Some((u16::try_from(line[..at].chars().count() - 1).unwrap(), row))
     });
@@ -199,7 +199,7 @@ fn held_past_the_edge_the_view_goes_on_until_the_button_is_let_go() {
     assert!(taken.lines().all(|line| line.is_empty() || line.starts_with("line ")), "{taken}");
 }
 
-/// Markdown made of pieces that are written in all the usual ways.
+/// Random Markdown from common constructs.
 fn document() -> impl Strategy<Value = String> {
     let words = "[a-z]{1,9}( [a-z日ü👍&*_]{1,7}){0,12}";
     let block = prop_oneof![
@@ -249,7 +249,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_taken_is_the_source(
+    fn the_selected_text_is_the_source(
         text in document(),
         width in 24_u16..100,
         cells in (0.0..1.0_f64, 0.0..1.0_f64, 0.0..1.0_f64, 0.0..1.0_f64),

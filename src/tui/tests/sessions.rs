@@ -1,4 +1,4 @@
-//! The list of sessions beside and over the chat.
+//! Tests of the list of sessions beside and over the chat.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::sidebar::samples::{HERE, id, now, week};
 use crate::tui::test_screen::{TestScreen, assistant, call, done, recorded, result, screen, user};
 
-/// A chat with the list open.
+/// A chat with the list of sessions open.
 pub(super) fn listed(width: u16, height: u16) -> TestScreen {
     let mut scene = screen(width, height);
     scene.model.sidebar = crate::tui::app::sidebar::Sidebar::new(HERE.into());
@@ -50,7 +50,7 @@ fn what_is_typed_after_tab_is_for_the_chat() {
     listed(120, 40).key("tab").types("hello").shows("❯ hello").shows("Fix empty cart checkout");
 }
 
-/// The list, with `needle` found at this line of a past session, and gone to.
+/// The list after a jump to `needle`, found at this entry of a past session.
 fn gone_to(width: u16, entry: EntryId, call: Option<CallId>) -> TestScreen {
     let scene = screen(width, 30).key("ctrl+b");
     let Some(ScreenEffect::Sessions { id: asked, .. }) = scene.effects.back().cloned() else {
@@ -75,7 +75,7 @@ fn gone_to(width: u16, entry: EntryId, call: Option<CallId>) -> TestScreen {
     scene.msg(ScreenMsg::SessionsFound { id: asked, found }).shows("a needle here").key("enter")
 }
 
-/// The session in which it was found: long, and the place is in its middle.
+/// A long session with the search text in its middle, and the entry that holds it.
 fn with_a_needle() -> (Arc<Vec<LogRecord>>, EntryId) {
     let said = |text: &str| assistant(vec![ContentBlock::Text { text: text.to_owned() }]);
     let mut records: Vec<LogRecord> =

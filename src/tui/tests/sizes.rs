@@ -1,4 +1,5 @@
-//! Every scene on every size: nothing panics, and nothing is drawn outside of the screen.
+//! Tests of every kind of screen at every size: nothing panics, and nothing is drawn outside of the
+//! screen.
 
 use proptest::prelude::*;
 
@@ -12,7 +13,7 @@ use crate::tui::test_screen::{screen, user};
 const TEXT: &str = "# A heading that is long\n\nSome prose with `code` and **more**, 漢字 and 👩‍👩‍👧.\n\n\
     - one\n  - two\n\n| a | b |\n|---|---|\n| cell | another cell |\n\n```rust\nfn main() {}\n```\n";
 
-/// What may be going on.
+/// What may be open or running.
 const SCENES: [fn(TestScreen) -> TestScreen; 9] = [
     |scene| scene,
     |scene| scene.types("a draft that wraps").key("alt+enter").types("and a second line"),

@@ -1,4 +1,4 @@
-//! What the session has taken, in the first line and on the page of `/status`.
+//! Tests of what the session has spent, in the first line and on the page of `/status`.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::session::{LogEntry, LogRecord, MessageEntry, ReplayedConversation};
 use crate::tui::app::ScreenEffect;
 use crate::tui::test_screen::{TestScreen, assistant, question, screen};
 
-/// A response of `model` that took this many tokens, a tenth of them written, and cost this many
+/// A response of `model` that used this many tokens, a tenth of them output, and cost this many
 /// thousandths of a dollar.
 fn took(model: &str, tokens: u64, cost: Option<u64>) -> LogRecord {
     let mut record = assistant(Vec::new());
@@ -78,7 +78,7 @@ fn the_page_says_so_where_no_price_is_known() {
         .shows("slug has none for servers of your own");
 }
 
-/// The question of a turn that would overdraw the session's budget.
+/// The question of a turn that would exceed the session's budget.
 fn over_budget() -> AgentEvent {
     let AgentEvent::ApprovalAsked(mut request) = question(1, "") else { unreachable!() };
     request.tool = "Budget".into();

@@ -1,5 +1,5 @@
-//! What the screen says beside the chat: the running line, the first line, the window's name,
-//! calls for the person, and how still it stands when nothing is to move.
+//! Tests of what the screen says beside the chat: the activity line, the first line, the window's
+//! title, calls for the user, and reduced motion.
 
 use std::time::Duration;
 
@@ -86,7 +86,7 @@ fn the_running_line_says_what_it_waits_for() {
 }
 
 #[test]
-fn what_is_long_gives_way_to_what_is_counted() {
+fn long_text_gives_way_to_counters() {
     let long = "grep -rn 'a very long pattern that nobody would read' src/ tests/ docs/ benches/";
     let scene = screen(40, 16).event(RUNS).event(todo()).events(runs("c1", long)).after(65_000);
     let text = scene.text();
@@ -117,7 +117,7 @@ fn estimates_carry_a_tilde_and_measured_counts_none() {
 fn with_reduced_motion_only_seconds_move_and_in_steps() {
     let mut scene = screen(80, 24);
     scene.model.settings.motion = MotionPreference::Reduced;
-    // The scene begins at one second; what counts seconds moves at 5, 10, 15.
+    // The test screen begins at one second; counters of seconds change at 5, 10, 15.
     let scene = scene.event(RUNS).event(AgentEvent::Text { turn: TURN, text: "abc ".repeat(100) });
     assert_eq!(wake_at(&scene.model), Some(Duration::from_secs(5)));
     let before = scene.text();
@@ -127,7 +127,7 @@ fn with_reduced_motion_only_seconds_move_and_in_steps() {
 }
 
 #[test]
-fn a_person_who_looks_here_is_not_called() {
+fn a_user_who_looks_here_is_not_called() {
     let scene = screen(80, 24)
         .msg(ScreenMsg::FocusChanged(TerminalFocus::Focused))
         .event(RUNS)
@@ -148,7 +148,7 @@ fn ended(outcome: TurnOutcome) -> AgentEvent {
 }
 
 #[test]
-fn a_person_who_looks_elsewhere_is_called_for_questions_and_long_turns() {
+fn a_user_who_looks_elsewhere_is_called_for_questions_and_long_turns() {
     let mut scene = screen(80, 24).msg(ScreenMsg::FocusChanged(TerminalFocus::Unfocused));
     scene.model.settings.notify_after = Duration::from_secs(5);
     let scene = scene.event(RUNS).event(question(1, "rm -rf build/"));
@@ -229,7 +229,7 @@ fn with_command() -> TestScreen {
     scene
 }
 
-/// The requests to run the command, with what it is told.
+/// The requests to run the status command, with its input.
 fn asked(scene: &mut TestScreen) -> Vec<(crate::tui::app::effect::RequestId, serde_json::Value)> {
     let parse = |effect| match effect {
         ScreenEffect::RunStatusCommand { id, state } => {

@@ -1,4 +1,4 @@
-//! Changing how the screen looks.
+//! Tests of changing the theme.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ fn named(name: &str) -> ThemeChoice {
     ThemeChoice::Named(name.to_owned())
 }
 
-/// The list of themes, open, with one of the person's own.
+/// The open list of themes, with one of the user's own.
 fn list() -> TestScreen {
     let scene = screen(80, 24).types("/theme").key("enter");
     let id = asked(&scene);
@@ -38,7 +38,7 @@ fn asked(scene: &TestScreen) -> RequestId {
     read.unwrap()
 }
 
-/// The themes that are to be kept.
+/// The themes that were saved.
 fn kept(scene: &TestScreen) -> Vec<ThemeChoice> {
     let kept = scene.effects.iter().filter_map(|effect| match effect {
         ScreenEffect::KeepTheme(choice) => Some(choice.clone()),

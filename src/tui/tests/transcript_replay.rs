@@ -1,4 +1,4 @@
-//! The transcript from events and from the log.
+//! Tests that the transcript from live events equals the one that is replayed from the log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use crate::tui::test_screen::{
     TURN, TestScreen, assistant, call, done, recorded, result, screen, turn_end, user,
 };
 
-/// A turn: thinking, text, a read and an edit, the answer. As a log, and as it happens.
+/// A turn with thinking, text, a read, an edit, and the answer: as a log, and as live events.
 fn turn() -> (Vec<LogRecord>, Vec<AgentEvent>) {
     let read = call("c1", "Read", json!({"file_path": "/home/me/src/webshop/src/cart.rs"}));
     let edit = call("c2", "Edit", json!({"file_path": "/home/me/src/webshop/src/cart.rs"}));
@@ -161,7 +161,7 @@ fn what_is_stale_changes_nothing() {
     assert_eq!(scene.model.transcript.blocks().len(), 0);
 }
 
-/// A response of this text that ran into the output limit.
+/// A response with this text that reached the output limit.
 fn cut(text: &str) -> LogRecord {
     let mut record = assistant(vec![ContentBlock::Text { text: text.into() }]);
     if let LogEntry::Message(message) = &mut record.entry {

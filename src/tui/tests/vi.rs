@@ -1,4 +1,5 @@
-//! Vi's keys in the input: what they leave to the rest of the screen, and what is shown of them.
+//! Tests of vi keys in the input: which keys are left to the rest of the screen, and what is shown
+//! of the mode.
 
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::tui::app::composer::{CaretShape, EditingMode};

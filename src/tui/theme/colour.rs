@@ -1,29 +1,29 @@
-//! Colours: how they are written, how far apart they look, and which one of a smaller palette
-//! comes nearest.
+//! Colours: how they are written, how different they look, and which colour of a smaller palette is
+//! nearest.
 //!
-//! Distances are taken in OKLab (Björn Ottosson, 2020), where equal steps look equal. Contrast is
-//! that of WCAG 2.
+//! Distances are measured in OKLab (Björn Ottosson, 2020), where equal steps look equal. Contrast
+//! is that of WCAG 2.
 
 use std::sync::LazyLock;
 
 use ratatui::style::Color;
 
-/// 24 bits.
+/// Red, green and blue, 8 bits each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RgbColor(pub u8, pub u8, pub u8);
 
 /// A colour as a theme names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColorValue {
-    /// None: what is there already shows.
+    /// No colour: the one beneath shows.
     Unset,
-    /// One of the terminal's own 16, or of the palette of 256.
+    /// One of the terminal's own 16 colours, or of the palette of 256.
     Indexed(u8),
-    /// 24 bits.
+    /// 24 bits, which a terminal may not be able to show.
     Rgb(RgbColor),
 }
 
-/// The names of the 16, in their order.
+/// The names of the 16 colours, in their order.
 pub const ANSI_NAMES: [&str; 16] = [
     "black",
     "red",
@@ -43,7 +43,8 @@ pub const ANSI_NAMES: [&str; 16] = [
     "bright-white",
 ];
 
-/// What xterm makes of the 16. Every terminal has its own, so these serve to find neighbours.
+/// xterm's values for the 16 colours. Every terminal has its own, so these serve only to find near
+/// colours.
 const ANSI: [RgbColor; 16] = [
     RgbColor(0, 0, 0),
     RgbColor(205, 0, 0),
@@ -67,9 +68,9 @@ const ANSI: [RgbColor; 16] = [
 static PALETTE: LazyLock<Vec<OklabColor>> =
     LazyLock::new(|| (0..=255).map(|index| OklabColor::from(indexed(index))).collect());
 
-/// A hue is lost when less than this share of its strength is left.
+/// A colour has lost its hue when less than this share of its chroma is left.
 const HUE_LOST: f32 = 0.5;
-/// Less than this is grey.
+/// Chroma below this looks grey.
 const GREY: f32 = 0.02;
 
 #[derive(Debug, Clone, Copy)]
@@ -80,7 +81,7 @@ struct OklabColor {
 }
 
 impl ColorValue {
-    /// Reads `none`, `#rrggbb`, `#rgb` and the names of the 16.
+    /// Parses `none`, `#rrggbb`, `#rgb` and the names of the 16 colours.
     pub fn parse(text: &str) -> Option<Self> {
         if text == "none" {
             return Some(Self::Unset);
@@ -92,7 +93,7 @@ impl ColorValue {
         u8::try_from(index).ok().map(Self::Indexed)
     }
 
-    /// With 24 bits.
+    /// The colour on a terminal with 24 bits; `None` if unset.
     pub fn to_true_color(self) -> Option<Color> {
         match self {
             Self::Unset => None,
@@ -101,7 +102,7 @@ impl ColorValue {
         }
     }
 
-    /// With the palette of 256.
+    /// The colour on a terminal with the palette of 256; `None` if unset.
     pub fn to_palette(self) -> Option<Color> {
         match self {
             Self::Unset => None,
@@ -110,7 +111,7 @@ impl ColorValue {
         }
     }
 
-    /// With the terminal's own 16.
+    /// The colour on a terminal with only its own 16; `None` if unset.
     pub fn to_ansi(self) -> Option<Color> {
         match self {
             Self::Unset => None,
@@ -120,19 +121,19 @@ impl ColorValue {
         }
     }
 
-    /// Whether nothing of this colour's hue is left in `shown`: a tint that has become grey.
+    /// Whether `shown` has nothing left of this colour's hue: a tint that became grey.
     pub fn loses_hue(self, shown: Color) -> bool {
-        let (Self::Rgb(meant), Some(shown)) = (self, RgbColor::of(shown)) else { return false };
+        let (Self::Rgb(original), Some(shown)) = (self, RgbColor::of(shown)) else { return false };
         let strength = |rgb| {
             let lab = OklabColor::from(rgb);
             lab.a.hypot(lab.b)
         };
-        strength(meant) > GREY && strength(shown) < strength(meant) * HUE_LOST
+        strength(original) > GREY && strength(shown) < strength(original) * HUE_LOST
     }
 }
 
 impl RgbColor {
-    /// What a colour looks like; those of the 16 as xterm has them. `None` for the terminal's own.
+    /// The value of a colour; the 16 as xterm has them. `None` for the terminal's own default.
     pub fn of(color: Color) -> Option<Self> {
         match color {
             Color::Rgb(r, g, b) => Some(Self(r, g, b)),
@@ -163,13 +164,13 @@ impl RgbColor {
         0.2126 * r + 0.7152 * g + 0.0722 * b
     }
 
-    /// How well one stands out on the other, 1 to 21 (WCAG 2).
+    /// Contrast ratio of two colours, 1 to 21 (WCAG 2).
     pub fn contrast(self, other: Self) -> f32 {
         let (one, two) = (self.luminance(), other.luminance());
         (one.max(two) + 0.05) / (one.min(two) + 0.05)
     }
 
-    /// The place in the palette, `from` to `to`, that looks most like it.
+    /// The index in the palette, `from` to `to`, that looks most like this colour.
     pub fn nearest(self, from: u8, to: u8) -> u8 {
         let wanted = OklabColor::from(self);
         let distance = |index: u8| {
@@ -217,7 +218,7 @@ impl From<RgbColor> for OklabColor {
     }
 }
 
-/// The palette of 256: the 16, a cube of six steps a side, and 24 greys.
+/// The value of a palette entry: the 16, a cube of six steps a side, and 24 greys.
 fn indexed(index: u8) -> RgbColor {
     let step = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
     match index {

@@ -1,31 +1,32 @@
-//! Every shipped theme can be read: each role against each background that it can stand on.
+//! Tests that every shipped theme is readable: each role against each background that it can stand
+//! on.
 //!
-//! The rule is WCAG's AA: 4.5 to 1 for text, 3 to 1 for what is drawn (frames, rules, the bars of
-//! quotes). A theme that paints the screen is measured on what it paints. One that leaves it to
-//! the terminal is measured on what people's terminals commonly have; its plain text is the
+//! The rule is WCAG's AA: 4.5 to 1 for text, 3 to 1 for graphics (frames, rules, the bars of
+//! quotes). A theme that paints the screen is measured on its own background. A theme that leaves
+//! the background to the terminal is measured on common terminal backgrounds; its plain text is the
 //! terminal's own there, and so is its contrast.
 //!
-//! Measured are 24 bits and the palette of 256. The 16 are whatever the terminal makes of them;
-//! only the theme made of them is measured, on xterm's and black. Dim text is left out: how dim it is, the
-//! terminal decides, which is why only that theme has any.
+//! 24 bits and the palette of 256 are measured. The 16 colours differ from terminal to terminal;
+//! only the theme made of them is measured, with xterm's values on black. Dim text is left out: the
+//! terminal decides how dim it is, which is why only that theme has any.
 
 use ratatui::style::{Color, Modifier};
 
 use super::roles::ROLES;
 use super::*;
 
-/// For text.
+/// Least contrast of text (WCAG AA).
 const TEXT: f32 = 4.5;
-/// For what is drawn.
+/// Least contrast of graphics (WCAG AA).
 const DRAWN: f32 = 3.0;
 
-/// Backgrounds of terminals: black, GitHub's, Catppuccin's; white, GitHub's, Solarized's.
+/// Common backgrounds of terminals: black, GitHub's, Catppuccin's; white, GitHub's, Solarized's.
 const DARK: [RgbColor; 3] =
     [RgbColor(0, 0, 0), RgbColor(0x0d, 0x11, 0x17), RgbColor(0x1e, 0x1e, 0x2e)];
 const LIGHT: [RgbColor; 3] =
     [RgbColor(255, 255, 255), RgbColor(0xf6, 0xf8, 0xfa), RgbColor(0xfd, 0xf6, 0xe3)];
 
-/// What stands in the rows of lists.
+/// Roles that stand in the rows of lists.
 const IN_LISTS: [StyleRole; 10] = [
     StyleRole::Screen,
     StyleRole::Muted,
@@ -39,7 +40,7 @@ const IN_LISTS: [StyleRole; 10] = [
     StyleRole::Border,
 ];
 
-/// What stands on the changed lines of a diff, besides code.
+/// Roles that stand on the changed lines of a diff, besides code.
 const IN_DIFFS: [StyleRole; 3] = [StyleRole::Added, StyleRole::Removed, StyleRole::LineNumber];
 
 fn least(role: StyleRole) -> f32 {
@@ -56,8 +57,7 @@ fn on_screen(theme: &Theme) -> Vec<RgbColor> {
     }
 }
 
-/// What a role looks like on a background: its colour and what is behind it. `None` where one of
-/// them is the terminal's own.
+/// The foreground and background of a role; `None` if one of them is the terminal's own.
 fn shown(style: Style, behind: Style, screen: Option<RgbColor>) -> Option<(RgbColor, RgbColor)> {
     let style = behind.patch(style);
     if style.add_modifier.contains(Modifier::DIM) {
@@ -72,8 +72,8 @@ fn shown(style: Style, behind: Style, screen: Option<RgbColor>) -> Option<(RgbCo
 fn faults(theme: &Theme) -> Vec<String> {
     let mut faults = Vec::new();
     let mut measure = |role: StyleRole, behind: StyleRole, screen: Option<RgbColor>| {
-        let ground = theme.style(StyleRole::Screen).patch(theme.style(behind));
-        let Some((fg, bg)) = shown(theme.style(role), ground, screen) else { return };
+        let background = theme.style(StyleRole::Screen).patch(theme.style(behind));
+        let Some((fg, bg)) = shown(theme.style(role), background, screen) else { return };
         let contrast = fg.contrast(bg);
         if contrast < least(role) {
             faults.push(format!(
@@ -126,9 +126,10 @@ fn every_shipped_theme_can_be_read() {
     assert!(all.is_empty(), "{}", all.join("\n"));
 }
 
-/// Where detection is wrong, text on a tint of slug's is still read: both its colours are slug's.
+/// If detection of the background is wrong, text on one of slug's tints is still readable, since
+/// slug sets both of its colours.
 #[test]
-fn what_has_a_background_names_its_text_colour() {
+fn roles_with_a_background_set_a_text_colour() {
     let library = ThemeLibrary::default();
     for name in library.names() {
         let theme = library.find(name, ColorDepth::TrueColor).unwrap().theme;

@@ -1,28 +1,28 @@
-//! How many colours the terminal can show, and may.
+//! Detects how many colours the terminal can show and is allowed to show.
 
-/// How many colours there are.
+/// How many colours slug uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ColorDepth {
-    /// None: they are not wanted, or there are none.
+    /// None: the user does not want any, or the terminal has none.
     None,
-    /// The terminal's own 16.
+    /// The terminal's own 16 colours.
     Sixteen,
-    /// The palette of 256.
+    /// The palette of 256 colours.
     Palette,
-    /// 24 bits.
+    /// 24 bits per colour.
     TrueColor,
 }
 
-/// Terminals that show 24 bits and say so by their name alone, as over ssh.
+/// Parts of `TERM` that name a terminal with 24 bits. Over ssh, `TERM` may be all that is known.
 const TRUE_COLOR: [&str; 8] =
     ["alacritty", "contour", "foot", "ghostty", "kitty", "rio", "wezterm", "-direct"];
 
-/// Terminals without colours.
+/// Values of `TERM` for terminals without colours.
 const NO_COLORS: [&str; 4] = ["vt52", "vt100", "vt102", "vt220"];
 
 impl ColorDepth {
-    /// What the environment says, as `get` reads it: `NO_COLOR` (set and not empty) turns colours
-    /// off, `COLORTERM` and `TERM` tell how many there are, and `CLICOLOR_FORCE` (not `0`) gives a
+    /// Reads the environment through `get`: `NO_COLOR` (set and not empty) turns colours off,
+    /// `COLORTERM` and `TERM` say how many there are, and `CLICOLOR_FORCE` (not `0`) gives a
     /// terminal that is known to have none its 16.
     pub fn detect(get: impl Fn(&str) -> Option<String>) -> Self {
         let given = |name| get(name).filter(|value| !value.is_empty());

@@ -1,6 +1,6 @@
-//! What a theme file says, line by line. Shipped themes and a person's own are read by the same
-//! code. Nothing in a file makes it unusable: what cannot be understood is left out, with a remark
-//! that says where and what was probably meant.
+//! Reads a theme file line by line. Shipped themes and the user's own are read by the same code. No
+//! mistake makes a file unusable: what cannot be understood is skipped, with a remark that says
+//! where it is and what was probably meant.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,40 +14,40 @@ use super::colour::{ANSI_NAMES, ColorValue};
 use super::roles::{self, ROLES};
 use crate::domain::nearest;
 
-/// A file, not looked up in any other yet.
+/// A parsed file whose references are not resolved yet.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct ThemeFile {
     pub(super) name: Option<String>,
     pub(super) kind: Option<ThemeKind>,
     pub(super) inherits: Option<(String, usize)>,
-    /// What the screen is painted with; `Some` with an unset shade gives it back to the terminal.
+    /// The colour of the screen; `Some` with an unset value gives the screen back to the terminal.
     pub(super) background: Option<ColorReference>,
     pub(super) palette: BTreeMap<String, ThemeColor>,
-    /// By their place in [`ROLES`].
+    /// By index in [`ROLES`].
     pub(super) looks: BTreeMap<usize, RoleLook>,
     pub(super) remarks: Vec<ThemeRemark>,
 }
 
-/// Something to say about a line.
+/// A remark about a line of a theme file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThemeRemark {
-    /// The line, from 1.
+    /// Line number, from 1.
     pub line: usize,
-    /// What, in a sentence.
+    /// A sentence.
     pub text: String,
 }
 
-/// A colour with what stands for it where there are fewer.
+/// A colour, with substitutes for terminals that show fewer colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ThemeColor {
     pub(super) full: ColorValue,
-    /// Among the palette of 256; else the nearest.
+    /// Used with the palette of 256; `None` takes the nearest.
     pub(super) indexed: Option<ColorValue>,
-    /// Among the terminal's own 16; else the nearest.
+    /// Used with the terminal's own 16; `None` takes the nearest.
     pub(super) ansi: Option<ColorValue>,
 }
 
-/// How a role is meant to look.
+/// The colours and weight that a file gives a role.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct RoleLook {
     pub(super) fg: Option<ColorReference>,
@@ -55,19 +55,19 @@ pub(super) struct RoleLook {
     pub(super) modifiers: Modifier,
 }
 
-/// A colour where it is used.
+/// A colour as a role refers to it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ColorReference {
     pub(super) spec: ColorSpec,
     pub(super) line: usize,
 }
 
-/// How a colour is named where it is used.
+/// A role's colour as the file writes it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ColorSpec {
-    /// By its name in the palette, or one of the terminal's.
+    /// A name from the palette, or one of the terminal's colours.
     Name(String),
-    /// By itself.
+    /// A colour written out.
     Literal(ThemeColor),
 }
 
@@ -77,7 +77,7 @@ impl From<ColorValue> for ThemeColor {
     }
 }
 
-/// Reads a file.
+/// Parses the text of a theme file.
 pub(super) fn parse(text: &str) -> ThemeFile {
     let mut reader = ThemeFileReader { text, source: ThemeFile::default() };
     match DeTable::parse(text) {
@@ -91,7 +91,8 @@ pub(super) fn parse(text: &str) -> ThemeFile {
     reader.source
 }
 
-/// The one of `known` that is most like `name`, as a question behind a sentence.
+/// A question to append to a sentence: the name in `known` nearest to `name`. Empty if none is
+/// near.
 pub(super) fn did_you_mean(name: &str, known: &[&str]) -> String {
     nearest(name, known.iter().copied())
         .map_or_else(String::new, |close| format!(" Did you mean `{close}`?"))
@@ -121,8 +122,8 @@ impl ThemeFileReader<'_> {
                 name => {
                     let known =
                         ["name", "kind", "inherits", "background", "palette", "roles", "syntax"];
-                    let meant = did_you_mean(name, &known);
-                    let text = format!("a theme has no `{}`.{meant}", name.escape_debug());
+                    let suggestion = did_you_mean(name, &known);
+                    let text = format!("a theme has no `{}`.{suggestion}", name.escape_debug());
                     self.remark(&key.span(), text);
                 }
             }
@@ -141,8 +142,8 @@ impl ThemeFileReader<'_> {
     fn palette(&mut self, value: &ThemeTomlValue<'_>) {
         let Some(table) = self.table(value) else { return };
         for (key, value) in table {
-            if let Some(hue) = self.hue(value) {
-                self.source.palette.insert(key.get_ref().to_string(), hue);
+            if let Some(color) = self.hue(value) {
+                self.source.palette.insert(key.get_ref().to_string(), color);
             }
         }
     }
@@ -154,8 +155,9 @@ impl ThemeFileReader<'_> {
             let Some((slot, _)) = roles::find(&name) else {
                 let known: Vec<&str> =
                     ROLES.iter().filter_map(|row| row.name.strip_prefix(prefix)).collect();
-                let meant = did_you_mean(key.get_ref(), &known);
-                let text = format!("no role is called `{}`.{meant}", key.get_ref().escape_debug());
+                let suggestion = did_you_mean(key.get_ref(), &known);
+                let text =
+                    format!("no role is called `{}`.{suggestion}", key.get_ref().escape_debug());
                 self.remark(&key.span(), text);
                 continue;
             };
@@ -182,8 +184,8 @@ impl ThemeFileReader<'_> {
                     None => {
                         let modifiers = MODIFIERS.iter().map(|(known, _)| *known);
                         let known: Vec<&str> = ["fg", "bg"].into_iter().chain(modifiers).collect();
-                        let meant = did_you_mean(name, &known);
-                        let text = format!("a role has no `{}`.{meant}", name.escape_debug());
+                        let suggestion = did_you_mean(name, &known);
+                        let text = format!("a role has no `{}`.{suggestion}", name.escape_debug());
                         self.remark(&key.span(), text);
                     }
                 },
@@ -194,7 +196,7 @@ impl ThemeFileReader<'_> {
 
     fn reference(&mut self, value: &ThemeTomlValue<'_>) -> Option<ColorReference> {
         let line = self.line(&value.span());
-        let meant = match value.get_ref() {
+        let spec = match value.get_ref() {
             DeValue::String(text) if text.starts_with('#') => ColorSpec::Literal(self.hue(value)?),
             DeValue::String(text) => ColorSpec::Name(text.to_string()),
             DeValue::Integer(_)
@@ -204,28 +206,28 @@ impl ThemeFileReader<'_> {
             | DeValue::Array(_)
             | DeValue::Table(_) => ColorSpec::Literal(self.hue(value)?),
         };
-        Some(ColorReference { spec: meant, line })
+        Some(ColorReference { spec, line })
     }
 
-    /// A colour, or a table of one for each kind of terminal.
+    /// Reads a colour, or a table of one for each kind of terminal.
     fn hue(&mut self, value: &ThemeTomlValue<'_>) -> Option<ThemeColor> {
         let DeValue::Table(table) = value.get_ref() else {
             return self.shade(value).map(ThemeColor::from);
         };
-        let mut hue = ThemeColor::from(ColorValue::Unset);
+        let mut color = ThemeColor::from(ColorValue::Unset);
         for (key, value) in table {
             match key.get_ref().as_ref() {
-                "rgb" => hue.full = self.shade(value)?,
-                "indexed" => hue.indexed = self.shade(value),
-                "ansi" => hue.ansi = self.shade(value),
+                "rgb" => color.full = self.shade(value)?,
+                "indexed" => color.indexed = self.shade(value),
+                "ansi" => color.ansi = self.shade(value),
                 name => {
-                    let meant = did_you_mean(name, &["rgb", "indexed", "ansi"]);
-                    let text = format!("a colour has no `{}`.{meant}", name.escape_debug());
+                    let suggestion = did_you_mean(name, &["rgb", "indexed", "ansi"]);
+                    let text = format!("a colour has no `{}`.{suggestion}", name.escape_debug());
                     self.remark(&key.span(), text);
                 }
             }
         }
-        Some(hue)
+        Some(color)
     }
 
     fn shade(&mut self, value: &ThemeTomlValue<'_>) -> Option<ColorValue> {
@@ -239,13 +241,13 @@ impl ThemeFileReader<'_> {
             | DeValue::Table(_) => None,
         };
         if found.is_none() {
-            let meant = value.get_ref().as_str().map_or_else(String::new, |name| {
+            let suggestion = value.get_ref().as_str().map_or_else(String::new, |name| {
                 let known: Vec<&str> = ["none"].into_iter().chain(ANSI_NAMES).collect();
                 did_you_mean(name, &known)
             });
             let text = format!(
                 "this is no colour: write \"#rrggbb\", 0 to 255, \"none\" or a name such as \
-                 \"bright-red\".{meant}"
+                 \"bright-red\".{suggestion}"
             );
             self.remark(&value.span(), text);
         }
@@ -307,7 +309,7 @@ mod tests {
     use super::super::colour::RgbColor;
     use super::*;
 
-    fn told(text: &str) -> Vec<(usize, String)> {
+    fn remarks_of(text: &str) -> Vec<(usize, String)> {
         parse(text).remarks.into_iter().map(|remark| (remark.line, remark.text)).collect()
     }
 
@@ -350,7 +352,7 @@ comment = { fg = 245, italic = true }
     }
 
     #[test]
-    fn what_is_not_understood_is_told_with_its_line_and_what_was_meant() {
+    fn mistakes_are_reported_with_line_and_suggestion() {
         let rows = [
             ("\nknid = \"dark\"", 2, "a theme has no `knid`. Did you mean `kind`?"),
             ("kind = \"dusk\"", 1, "`kind` is \"dark\" or \"light\"."),
@@ -367,10 +369,10 @@ comment = { fg = 245, italic = true }
             ("a\n", 1, "this is not TOML"),
         ];
         for (text, line, words) in rows {
-            let told = told(text);
-            assert_eq!(told.len(), 1, "{text}: {told:?}");
-            assert_eq!(told[0].0, line, "{text}");
-            assert!(told[0].1.contains(words), "{text}: {}", told[0].1);
+            let remarks = remarks_of(text);
+            assert_eq!(remarks.len(), 1, "{text}: {remarks:?}");
+            assert_eq!(remarks[0].0, line, "{text}");
+            assert!(remarks[0].1.contains(words), "{text}: {}", remarks[0].1);
         }
     }
 

@@ -1,8 +1,8 @@
-//! The themes that there are: those that slug brings, and the person's own, which win where both
-//! have a name.
+//! The available themes: those that ship with slug, and the user's own, which win when names are
+//! equal.
 //!
 //! A theme is put together when it is asked for: its own file, then the one it inherits from, and
-//! so on; below all of them stands slug's own for its kind.
+//! so on; slug's own theme of its kind is the base of all.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use super::colour::ColorValue;
 use super::file::{self, ColorReference, ColorSpec, ThemeColor, ThemeFile};
 use super::{ColorDepth, RoleColors, Theme, ThemeDraft, ThemeKind};
 
-/// The themes in the binary, in the order that lists show them.
+/// The themes in the binary, in the order of the list.
 const SHIPPED: [(&str, &str); 13] = [
     ("dark", include_str!("../../../assets/themes/dark.toml")),
     ("light", include_str!("../../../assets/themes/light.toml")),
@@ -27,52 +27,49 @@ const SHIPPED: [(&str, &str); 13] = [
     ("tokyo-night", include_str!("../../../assets/themes/tokyo-night.toml")),
 ];
 
-/// As many files may inherit from one another.
+/// Most files that may inherit from one another, which also ends a cycle.
 const DEEPEST: usize = 8;
 
-/// All themes.
+/// All themes: shipped ones and the user's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ThemeLibrary {
     user_themes: Vec<UserTheme>,
     unreadable_files: Vec<String>,
 }
 
-/// A theme file of the person's.
+/// A theme file of the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UserTheme {
-    /// Its name: the file's, without `.toml`.
+    /// The file's name without `.toml`.
     pub name: String,
-    /// The file.
     pub path: PathBuf,
-    /// What it says.
+    /// The file's content.
     pub text: String,
 }
 
-/// A theme in a list.
+/// A theme as the list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ThemeListEntry {
-    /// What it is chosen by.
+    /// The name by which the user chooses it.
     pub name: String,
-    /// What it calls itself, if it does.
+    /// The name that the file gives itself.
     pub label: Option<String>,
-    /// What it is made for.
     pub kind: ThemeKind,
-    /// The person's file; `None` for one that slug brings.
+    /// The user's file; `None` for a shipped theme.
     pub path: Option<PathBuf>,
-    /// How many remarks there are to its file.
+    /// How many remarks there are about its file.
     pub remarks: usize,
 }
 
-/// A theme with what was not understood of its files.
+/// A theme, and remarks about what its files got wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadedTheme {
-    /// The theme.
     pub theme: Theme,
     /// Sentences, each with file and line.
     pub remarks: Vec<String>,
 }
 
-/// No theme has this name.
+/// No theme has this name. The message suggests the nearest one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("There is no theme `{name}`.{suggestion} Type /theme to see them all.")]
 pub struct UnknownTheme {
@@ -81,23 +78,23 @@ pub struct UnknownTheme {
 }
 
 impl ThemeLibrary {
-    /// With these of the person's, and those that slug brings.
-    pub fn new(mut own: Vec<UserTheme>) -> Self {
-        own.sort_by(|one, two| one.name.cmp(&two.name));
-        Self { user_themes: own, unreadable_files: Vec::new() }
+    /// A library of the shipped themes and these of the user.
+    pub fn new(mut user_themes: Vec<UserTheme>) -> Self {
+        user_themes.sort_by(|one, two| one.name.cmp(&two.name));
+        Self { user_themes, unreadable_files: Vec::new() }
     }
 
-    /// Sentences on files that could not be read.
+    /// Adds sentences about theme files that could not be read.
     pub fn with_unreadable_files(self, left_out: Vec<String>) -> Self {
         Self { unreadable_files: left_out, ..self }
     }
 
-    /// Sentences on files that could not be read.
+    /// Sentences about theme files that could not be read.
     pub fn unreadable_files(&self) -> &[String] {
         &self.unreadable_files
     }
 
-    /// The names, those that slug brings first.
+    /// The names, shipped themes first.
     pub fn names(&self) -> Vec<&str> {
         let shipped = SHIPPED.iter().map(|(name, _)| *name);
         let own = self.user_themes.iter().map(|theme| theme.name.as_str());
@@ -116,7 +113,11 @@ impl ThemeLibrary {
         self.names().into_iter().map(listed).collect()
     }
 
-    /// Whether there is one of this name.
+    /// Checks that there is a theme of this name.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownTheme`], with the nearest name.
     pub fn check(&self, name: &str) -> Result<(), UnknownTheme> {
         let names = self.names();
         if names.contains(&name) {
@@ -126,7 +127,11 @@ impl ThemeLibrary {
         Err(UnknownTheme { suggestion: file::did_you_mean(&name, &names), name })
     }
 
-    /// The theme of this name.
+    /// Resolves the theme of this name for a colour depth. Mistakes in its files become remarks.
+    ///
+    /// # Errors
+    ///
+    /// [`UnknownTheme`], with the nearest name.
     pub fn find(&self, name: &str, depth: ColorDepth) -> Result<LoadedTheme, UnknownTheme> {
         self.check(name)?;
         let mut remarks = Vec::new();
@@ -147,23 +152,24 @@ impl ThemeLibrary {
 
     fn link(&self, name: &str) -> Option<ThemeChainLink> {
         match self.user_theme(name) {
-            Some(own) => Some(ThemeChainLink {
-                place: own.path.display().to_string(),
-                path: Some(own.path.clone()),
-                source: file::parse(&own.text),
+            Some(theme) => Some(ThemeChainLink {
+                place: theme.path.display().to_string(),
+                path: Some(theme.path.clone()),
+                source: file::parse(&theme.text),
             }),
             None => ThemeChainLink::shipped(name),
         }
     }
 
-    /// A theme's files, its own first. The last is slug's own for its kind, which sets all roles.
+    /// A theme's files, its own first. The last is slug's own theme of its kind, which sets all
+    /// roles.
     fn chain(&self, name: &str, remarks: &mut Vec<String>) -> Vec<ThemeChainLink> {
         let mut chain: Vec<ThemeChainLink> = Vec::new();
         let (mut name, mut next) = (name.to_owned(), self.link(name));
         while let Some(link) = next.take() {
             remarks.extend(link.source.remarks.iter().map(|it| link.tell(it.line, &it.text)));
             if let Some((parent, line)) = &link.source.inherits {
-                // A file of the person's may stand over the shipped one of its own name.
+                // A user's file may inherit from the shipped theme of the same name.
                 let found = if *parent == name {
                     ThemeChainLink::shipped(parent)
                 } else {
@@ -192,11 +198,11 @@ impl ThemeLibrary {
     }
 }
 
-/// A file with what it is called in remarks.
+/// A file, and its name in remarks.
 #[derive(Debug)]
 struct ThemeChainLink {
     place: String,
-    /// The person's file; `None` for one that slug brings.
+    /// The user's file; `None` for a shipped theme.
     path: Option<PathBuf>,
     source: ThemeFile,
 }
@@ -216,12 +222,12 @@ fn kind_of(chain: &[ThemeChainLink]) -> ThemeKind {
     chain.iter().find_map(|link| link.source.kind).unwrap_or_default()
 }
 
-/// Looks all colours up.
+/// Resolves all colours of a chain of files.
 fn resolve(name: &str, chain: &[ThemeChainLink], remarks: &mut Vec<String>) -> ThemeDraft {
     let mut draft = ThemeDraft::new(name, kind_of(chain));
     let mut look_up = |link: &ThemeChainLink, reference: &ColorReference| -> Option<ThemeColor> {
         let wanted = match &reference.spec {
-            ColorSpec::Literal(hue) => return Some(*hue),
+            ColorSpec::Literal(color) => return Some(*color),
             ColorSpec::Name(name) => name,
         };
         let found = chain.iter().find_map(|link| link.source.palette.get(wanted).copied());
@@ -229,10 +235,11 @@ fn resolve(name: &str, chain: &[ThemeChainLink], remarks: &mut Vec<String>) -> T
         if found.is_none() {
             let known: Vec<&str> =
                 chain.iter().flat_map(|it| it.source.palette.keys()).map(String::as_str).collect();
-            let meant = file::did_you_mean(wanted, &known);
+            let suggestion = file::did_you_mean(wanted, &known);
             let ColorReference { line, .. } = reference;
             let name = wanted.escape_debug();
-            remarks.push(format!("{}:{line}: no colour is called `{name}`.{meant}", link.place));
+            remarks
+                .push(format!("{}:{line}: no colour is called `{name}`.{suggestion}", link.place));
         }
         found
     };
@@ -241,11 +248,11 @@ fn resolve(name: &str, chain: &[ThemeChainLink], remarks: &mut Vec<String>) -> T
     for (slot, resolved) in draft.looks.iter_mut().enumerate() {
         let found = chain.iter().find_map(|link| {
             let look = link.source.looks.get(&slot)?;
-            let mut hue = |reference: &Option<ColorReference>| match reference {
+            let mut color = |reference: &Option<ColorReference>| match reference {
                 Some(reference) => look_up(link, reference).map(Some),
                 None => Some(None),
             };
-            let (fg, bg) = (hue(&look.fg)?, hue(&look.bg)?);
+            let (fg, bg) = (color(&look.fg)?, color(&look.bg)?);
             Some(RoleColors { fg, bg, modifiers: look.modifiers })
         });
         *resolved = found.unwrap_or_default();

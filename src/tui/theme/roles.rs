@@ -1,7 +1,7 @@
-//! The names of roles in theme files, and how each looks where there are no colours.
+//! The names of roles in theme files, and how each looks without colours.
 //!
-//! [`slot`] is an exhaustive match, so that a new role finds its place here; a test holds it equal
-//! to the table.
+//! [`slot`] is an exhaustive match, so that a new role must be given its place here; a test
+//! compares it with the table.
 
 use ratatui::style::Modifier;
 
@@ -10,13 +10,12 @@ use crate::tui::layout::{StyleRole, SyntaxTokenKind};
 /// A role that a theme can set.
 #[derive(Debug, Clone, Copy)]
 pub struct ThemeRole {
-    /// Its name in a file; those of code begin with `syntax.`.
+    /// The name in a file; those of code begin with `syntax.`.
     pub name: &'static str,
-    /// The role.
     pub role: StyleRole,
-    /// What it is, as a phrase for the documentation.
+    /// A phrase for the documentation.
     pub what: &'static str,
-    /// What stands in for its colours where they cannot be shown.
+    /// The look of the role where its colours cannot be shown.
     pub plain: Modifier,
 }
 
@@ -126,7 +125,7 @@ pub const ROLES: [ThemeRole; COUNT] = [
     ),
 ];
 
-/// How many roles a theme can set.
+/// Rows of [`ROLES`].
 pub const COUNT: usize = 45;
 
 const fn named(
@@ -138,8 +137,8 @@ const fn named(
     ThemeRole { name, role, what, plain }
 }
 
-/// The place of a role's row in [`ROLES`]. Code of changed lines has its line's, and text without
-/// a look of its own has none.
+/// The index of a role's row in [`ROLES`]. Code of changed lines has the row of its line; `None`
+/// for text without a look of its own.
 pub fn slot(role: StyleRole) -> Option<usize> {
     Some(match role {
         StyleRole::Text | StyleRole::Ansi(_) => return None,
@@ -191,7 +190,7 @@ pub fn slot(role: StyleRole) -> Option<usize> {
     })
 }
 
-/// The row with this name, and its place.
+/// The index and row of the role with this name.
 pub fn find(name: &str) -> Option<(usize, &'static ThemeRole)> {
     ROLES.iter().enumerate().find(|(_, row)| row.name == name)
 }

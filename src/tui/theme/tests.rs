@@ -1,4 +1,4 @@
-//! Themes as styles: at each number of colours, and without any.
+//! Tests of themes as styles: at each colour depth, and without colours.
 
 use ratatui::style::{Color, Modifier};
 
@@ -18,7 +18,7 @@ const CODE: [SyntaxTokenKind; 9] = [
     SyntaxTokenKind::Variable,
 ];
 
-/// Every look that there is.
+/// Every role that can have a style.
 fn looks() -> Vec<StyleRole> {
     let colour = Some(AnsiColor::Rgb(1, 2, 3));
     let output =
@@ -46,7 +46,7 @@ fn mine(text: &str, role: StyleRole) -> (Style, Vec<String>) {
 }
 
 #[test]
-fn shipped_themes_leave_nothing_to_remark() {
+fn shipped_themes_have_no_remarks() {
     let library = ThemeLibrary::default();
     for name in library.names() {
         assert_eq!(library.find(name, ColorDepth::TrueColor).unwrap().remarks, [""; 0], "{name}");
@@ -168,7 +168,7 @@ fn a_file_without_a_parent_stands_on_slugs_own_for_its_kind() {
 }
 
 #[test]
-fn what_a_theme_names_wrongly_is_told_and_inherited() {
+fn mistakes_in_a_theme_are_reported_and_the_parent_is_used() {
     let (user, remarks) = mine("\n[roles]\nuser = \"cyna\"", StyleRole::User);
     assert_eq!(user, Theme::dark(ColorDepth::TrueColor).style(StyleRole::User));
     assert_eq!(

@@ -1,6 +1,6 @@
-//! The line that says what the running turn does: a calm mark, the step of the plan or the tool,
-//! what it waits for, and at the right edge for how long and how much was written. What is on the
-//! right stays; what is on the left gives way, the detail first.
+//! Draws the line about the running turn: a slowly moving mark, the step of the plan or the tool,
+//! what it waits for, and at the right edge the elapsed time and the amount of text. When there is
+//! little room, the right side stays and the left side is cut, its detail first.
 
 use std::time::Duration;
 
@@ -20,15 +20,15 @@ use crate::tui::layout::{StyleRole, StyledSpan};
 use super::blocks::harmless;
 use super::paint::{self, RoleStyles, span, spans_width, truncate, width};
 
-/// Calls at the transcript's end that are looked at for one that runs.
+/// How many blocks at the transcript's end are searched for a running call.
 const RECENT: usize = 32;
 
-/// Rows of the line.
+/// Rows of the line: 0 or 1.
 pub fn height(model: &ScreenModel) -> u16 {
     u16::from(!model.turn.is_idle())
 }
 
-/// Draws the line.
+/// Draws the line about the running turn.
 pub fn draw(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let Some(since) = model.turn.since() else { return };
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
@@ -49,7 +49,7 @@ pub fn draw(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &m
         span(" ", StyleRole::Text),
         span(what, StyleRole::Text),
     ];
-    // A few letters of a detail say nothing.
+    // A few letters of a detail are not worth showing.
     if !detail.is_empty() && left >= 8.min(width(&detail)) {
         line.push(span(" · ", StyleRole::Muted));
         line.push(span(truncate(&detail, left), StyleRole::Muted));
@@ -57,7 +57,7 @@ pub fn draw(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &m
     paint::both_edges(&line, &right, styles, area, buffer);
 }
 
-/// What the turn does, in words, for other places too.
+/// The turn's activity in words, which the linear front end uses too.
 pub fn words(model: &ScreenModel) -> String {
     let ActivityText { what, detail } = current_activity(model);
     if detail.is_empty() { what } else { format!("{what}, {detail}") }
@@ -114,12 +114,12 @@ fn current_activity(model: &ScreenModel) -> ActivityText {
     }
 }
 
-/// The seconds until then, as the clock beside them counts.
+/// Seconds until `at`, rounded as in the clock next to it.
 fn seconds_left(model: &ScreenModel, at: Duration) -> u128 {
     at.saturating_sub(model.shown_now()).as_millis().div_ceil(1000)
 }
 
-/// How a wait that is counted down is ended.
+/// A hint about how to end a wait.
 fn stops(model: &ScreenModel) -> Option<String> {
     let TurnActivity::Running(running) = &model.turn else { return None };
     match running.phase {
@@ -153,7 +153,7 @@ fn reading(progress: &PrefillProgress) -> ActivityText {
     }
 }
 
-/// The newest call that runs, with what it is about, and how many run beside it.
+/// The newest running call with its subject, and how many others run.
 fn running_tools(model: &ScreenModel, name: &str) -> String {
     let recent = model.transcript.blocks().iter().rev().take(RECENT);
     let mut running = recent.filter_map(|block| match &block.body {
@@ -176,7 +176,7 @@ fn running_tools(model: &ScreenModel, name: &str) -> String {
     }
 }
 
-/// Moves a little while something runs: it grows and shrinks, once in two seconds.
+/// A mark that slowly grows and shrinks, once in two seconds.
 fn mark(model: &ScreenModel) -> &'static str {
     const BEATS: [&str; 4] = ["∙", "•", "●", "•"];
     match model.settings.motion {
@@ -185,7 +185,7 @@ fn mark(model: &ScreenModel) -> &'static str {
     }
 }
 
-/// Tokens and their rate. Where nothing is to move, only what was measured.
+/// Tokens and their rate. With reduced motion, only measured counts.
 fn written(running: &RunningTurn, model: &ScreenModel) -> Vec<StyledSpan> {
     let mut text = String::new();
     let (count, certainty) = match model.settings.motion {

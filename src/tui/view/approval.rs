@@ -1,7 +1,7 @@
-//! The permission dialog: what would run, what the rules say of it, and the answers.
+//! Draws the approval dialog: what would run, what the rules say about it, and the answers.
 //!
-//! What is shown is what runs, with everything made visible. What would run scrolls; the answers
-//! are always on screen. What can be clicked goes into the geometry.
+//! The dialog shows exactly what runs, with hidden characters made visible. The subject scrolls;
+//! the answers are always on screen. The cells that can be clicked are recorded in the geometry.
 
 mod answers;
 mod subject;
@@ -24,12 +24,12 @@ use super::paint::{self, RoleStyles, span, truncate};
 use answers::answers;
 use subject::{ApprovalSubject, MARGIN};
 
-/// As wide as reads well.
+/// The greatest comfortable width for text.
 const WIDE: u16 = 104;
-/// A diff may be wider: its sides stand next to each other then.
+/// A diff may be wider, so that its sides can stand next to each other.
 const WIDEST: u16 = 190;
 
-/// A file's name in so many columns: what it begins and what it ends with.
+/// A file's name in this many columns: its beginning and its end.
 fn both_ends(name: &str, columns: u16) -> String {
     if paint::width(name) <= columns {
         return name.to_owned();
@@ -44,7 +44,7 @@ fn both_ends(name: &str, columns: u16) -> String {
     format!("{}{end}", truncate(name, columns.saturating_sub(paint::width(&end))))
 }
 
-/// Draws the dialog, and returns the caret's cell when something is typed in it.
+/// Draws the dialog. Returns the caret's cell while the user types in it.
 pub fn draw(
     model: &ScreenModel,
     approval: &ApprovalDialog,
@@ -61,7 +61,7 @@ pub fn draw(
     let answers = answers(model, approval, room, area.height);
     let fixed = u16::try_from(answers.rows.len()).unwrap_or(u16::MAX).saturating_add(3);
     let wanted = u16::try_from(what.len()).unwrap_or(u16::MAX).saturating_add(fixed);
-    // The input below stays in sight, since early keys still go there.
+    // The input below stays visible, since keys typed too early still go there.
     let most = area.height.saturating_sub(if area.height > 24 { 6 } else { 1 });
     let height = wanted.min(most);
     let outer = Rect { height: most.max(height), ..area };
@@ -71,7 +71,8 @@ pub fn draw(
     let tool = harmless(&approval.request.tool);
     let tool = match approval.request.preview.as_ref().and_then(|diff| diff.path.file_name()) {
         Some(name) => {
-            // Beside it stand the tool, what is around a title, and how many questions wait.
+            // The rest of the title row holds the tool, the decoration of a title, and the number
+            // of waiting questions.
             let room = width.saturating_sub(paint::width(&tool) + 14);
             format!("{tool}  {}", both_ends(&visible_path(&name.to_string_lossy()), room))
         }

@@ -1,5 +1,5 @@
-//! The body of a block as lines: which layout a kind of text gets, how much of it a fold shows,
-//! and how far it is indented.
+//! Lays out the body of a block: picks the layout for its kind of text, decides how much a fold
+//! shows, and indents it.
 
 use crate::domain::NoticeLevel;
 use crate::domain::sanitize::sanitize;
@@ -17,17 +17,17 @@ use crate::tui::layout::{
 use super::image;
 use super::paint::{line, span};
 
-/// What is shown of a pane that is only looked into.
+/// How much a pane in preview shows.
 const PREVIEW: BlockExcerptLimits = BlockExcerptLimits { head: 8, tail: 8, bytes: 2 * 1024 };
-/// What is shown of an open pane. The pager shows all of it.
+/// How much an open pane shows. The pager shows all of it.
 const WHOLE: BlockExcerptLimits = BlockExcerptLimits { head: 200, tail: 200, bytes: 128 * 1024 };
-/// What is shown of a long message of the person's.
+/// How much is shown of a long message of the user.
 const MESSAGE: BlockExcerptLimits = BlockExcerptLimits { head: 6, tail: 3, bytes: 512 };
-/// Lines shown of output that still comes.
+/// Lines shown of output while the command runs.
 const RUNNING: usize = 10;
 /// Rows shown of a diff; `/diff` shows all of it.
 const DIFF: usize = 800;
-/// Columns that panes are indented.
+/// Columns by which panes are indented.
 pub(super) const INDENT: usize = 4;
 
 /// The lines of a block below its head.
@@ -82,17 +82,17 @@ pub fn body(
     fixed(lines)
 }
 
-/// The model's reasoning while it grows: what is complete is laid out once.
+/// The model's thinking while it streams: complete lines are laid out once.
 #[derive(Debug, Default)]
 pub struct StreamingThinking {
     lines: Vec<StyledLine>,
-    /// Lines and bytes that no longer change.
+    /// Number of lines, and of source bytes, that no longer change.
     kept: (usize, usize),
     width: u16,
 }
 
 impl StreamingThinking {
-    /// Takes over the text as it is now.
+    /// Lays out the text that was added since the last call.
     pub fn update(&mut self, text: &str, width: u16) {
         if width != self.width || text.len() < self.kept.1 {
             *self = Self { width, ..Self::default() };
@@ -212,7 +212,7 @@ fn tool_body(
     fixed(lines)
 }
 
-/// What went wrong is there to be read; that it did is what the head says.
+/// The output of a failed call is normal text: the head already marks the failure.
 fn result_role(tool: &ToolCallBlock) -> StyleRole {
     match tool.state {
         ToolCallState::Failed => StyleRole::Text,
@@ -225,7 +225,7 @@ fn result_role(tool: &ToolCallBlock) -> StyleRole {
     }
 }
 
-/// The steps of a plan.
+/// The steps of a plan, one row each.
 fn plan(steps: &[(&str, &str)], width: u16) -> Vec<StyledLine> {
     let mut at = 0;
     let lines = steps.iter().flat_map(|(status, text)| {
@@ -242,7 +242,7 @@ fn plan(steps: &[(&str, &str)], width: u16) -> Vec<StyledLine> {
     lines.collect()
 }
 
-/// The last lines of what a command has put out so far.
+/// The last lines of a running command's output.
 fn running(live: &LiveOutput, most: usize, width: u16) -> Vec<StyledLine> {
     let text = live.text.strip_suffix('\n').unwrap_or(&live.text);
     let start = text.rmatch_indices('\n').nth(most - 1).map_or(0, |(at, _)| at + 1);
@@ -256,7 +256,8 @@ fn running(live: &LiveOutput, most: usize, width: u16) -> Vec<StyledLine> {
     lines
 }
 
-/// How much of a text is shown: lines at its beginning and its end, and bytes of each at most.
+/// How much of a text is shown: lines at its beginning and end, and at most this many bytes of
+/// each.
 #[derive(Debug, Clone, Copy)]
 struct BlockExcerptLimits {
     head: usize,
@@ -264,7 +265,7 @@ struct BlockExcerptLimits {
     bytes: usize,
 }
 
-/// Lays out the first and the last lines of a text, and says how many are between them.
+/// Lays out the first and last lines of a text, with a count of the hidden lines between them.
 fn cut(
     text: &str,
     ends: BlockExcerptLimits,
@@ -276,7 +277,7 @@ fn cut(
     }
     let BlockExcerptLimits { head, tail, bytes } = ends;
     let count = text.matches('\n').count() + 1;
-    // A line that says that one line is hidden takes as much room as that line.
+    // A note that one line is hidden takes as much room as that line.
     if count <= head + tail + 1 && text.len() <= bytes * 2 {
         return lay(text);
     }
@@ -289,14 +290,15 @@ fn cut(
     let start = text.ceil_char_boundary(start.max(text.len().saturating_sub(bytes))).max(end);
     let hidden = &text[end..start];
     let mut lines = lay(&text[..end]);
-    // Where the cut is at the ends of lines, one feed more than lines is hidden.
+    // If the cut is at line ends on both sides, there is one line feed more than there are hidden
+    // lines.
     let whole = usize::from(hidden.starts_with('\n') && hidden.len() > 1 && start < text.len());
-    let said = note(match hidden.matches('\n').count().saturating_sub(whole) {
+    let hidden_note = note(match hidden.matches('\n').count().saturating_sub(whole) {
         0 => format!("… {:.1} kB hidden", hidden.len() as f64 / 1000.0),
         1 => "… 1 line hidden".to_owned(),
         hidden => format!("… {hidden} lines hidden"),
     });
-    lines.push(moved(said, end));
+    lines.push(moved(hidden_note, end));
     if start < text.len() {
         lines.extend(lay(&text[start..]).into_iter().map(|line| moved(line, start)));
     }
@@ -315,7 +317,7 @@ fn marked(mark: &str, role: StyleRole, lines: Vec<StyledLine>) -> Vec<StyledLine
     lines
 }
 
-/// Moves lines right; the room on the left is not copied.
+/// Indents lines; the indentation is not copied.
 fn indent(mut lines: Vec<StyledLine>, by: usize) -> Vec<StyledLine> {
     for line in lines.iter_mut().filter(|_| by > 0) {
         line.indent(span(" ".repeat(by), StyleRole::Text), u16::try_from(by).unwrap_or(0));
@@ -332,7 +334,7 @@ fn narrower(width: u16, by: usize) -> u16 {
     width.saturating_sub(u16::try_from(by).unwrap_or(0)).max(1)
 }
 
-/// A text on one line with nothing in it that a terminal would obey or a reader could not see.
+/// A text on one line, without anything that a terminal would obey or a reader could not see.
 pub fn harmless(text: &str) -> String {
     sanitize(text).replace('\t', "    ").replace('\n', "␊")
 }
@@ -346,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_grows_is_what_is_laid_out_whole() {
+    fn streamed_thinking_equals_a_fresh_layout() {
         let text = "one two three four\n\nfive\nsix seven\n\n\neight";
         let mut growing = StreamingThinking::default();
         for end in 0..=text.len() {
@@ -388,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_the_persons_says_how_long_it_is() {
+    fn a_message_of_the_user_says_how_long_it_is() {
         let text: String = (0..200).map(|n| format!("line {n}\n")).collect();
         let lines = |fold| user(&text, fold, 40);
         let texts = |fold| lines(fold).into_iter().map(|line| line.spans[1].text.clone());

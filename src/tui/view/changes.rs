@@ -1,4 +1,4 @@
-//! What the session changed, over the whole screen: the files with their counts beside the diff,
+//! Draws the session's changes over the whole screen: the files with their counts beside the diff,
 //! or above it where the screen is narrow.
 
 use ratatui::buffer::Buffer;
@@ -45,7 +45,7 @@ pub fn draw(
     geometry.page = Some(shown);
 }
 
-/// Where the files stand, and where the diff.
+/// Divides the area between the list of files and the diff.
 fn split(files: usize, area: Rect) -> (Rect, Rect) {
     let (list, body) = columns(area.width);
     if list > 0 {
@@ -54,7 +54,7 @@ fn split(files: usize, area: Rect) -> (Rect, Rect) {
         return (Rect { width: list, ..area }, Rect { x, width, ..area });
     }
     let most = (area.height / 4).max(1);
-    // Above its own diff, whose first line is its name, a single file needs no list.
+    // A single file needs no list: the first line of its diff names it.
     let height = match files {
         0 | 1 => 0,
         files => u16::try_from(files).unwrap_or(most).min(most).min(area.height),
@@ -105,7 +105,7 @@ fn counts(added: usize, removed: usize) -> [StyledSpan; 3] {
     ]
 }
 
-/// Draws the files so that the shown one is in sight, and returns the first of them.
+/// Draws the list of files with the shown one in view. Returns the index of the first visible file.
 fn draw_list(
     page: &ChangesPage,
     files: &[NetFileChange],
@@ -144,7 +144,7 @@ fn draw_list(
     first
 }
 
-/// Draws the shown file: its name, what is to be said of it, and its rows.
+/// Draws the shown file: its name, its notes, and its rows.
 fn draw_file(
     page: &ChangesPage,
     layouts: &mut ViewLayouts,
@@ -183,7 +183,7 @@ fn draw_file(
     PageGeometry { area: body.into(), rows: shown, top, end, list: None }
 }
 
-/// Says at the right edge how many changes are below.
+/// Draws at the right edge how many changes follow below.
 fn more(page: &ChangesPage, last: usize, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let changes = &page.rows.changes;
     let below = changes.len() - changes.partition_point(|at| *at <= last);
@@ -198,7 +198,7 @@ fn more(page: &ChangesPage, last: usize, styles: &dyn RoleStyles, area: Rect, bu
     paint::spans(&[span(text, StyleRole::System)], styles, place, buffer);
 }
 
-/// Draws the name of a file and what is to be said of it; returns how many rows that took.
+/// Draws the name and the notes of a file. Returns how many rows they took.
 fn name(file: &NetFileChange, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) -> usize {
     let mut right: Vec<StyledSpan> = Vec::new();
     if let Some(diff) = file.diff() {
@@ -217,17 +217,17 @@ fn name(file: &NetFileChange, styles: &dyn RoleStyles, area: Rect, buffer: &mut 
     let first = Rect { height: area.height.min(1), ..area };
     paint::both_edges(&left, &right, styles, first, buffer);
     let mut lines = Vec::new();
-    let mut say = |text: &str, role| lines.extend(plain::render(text, role, area.width));
+    let mut add = |text: &str, role| lines.extend(plain::render(text, role, area.width));
     match file.external_change {
         ExternalChange::Nothing => {}
         ExternalChange::Changed => {
-            say("! changed outside of slug since: what is there now is shown", StyleRole::Warning);
+            add("! changed outside of slug since: what is there now is shown", StyleRole::Warning);
         }
-        ExternalChange::Deleted => say("! deleted outside of slug since", StyleRole::Warning),
+        ExternalChange::Deleted => add("! deleted outside of slug since", StyleRole::Warning),
     }
     match &file.content {
-        NetChangeContent::Same => say("It is as it was before this session.", StyleRole::Muted),
-        NetChangeContent::Unknown(why) => say(why, StyleRole::Warning),
+        NetChangeContent::Same => add("It is as it was before this session.", StyleRole::Muted),
+        NetChangeContent::Unknown(why) => add(why, StyleRole::Warning),
         NetChangeContent::Changed(_) | NetChangeContent::New(_) | NetChangeContent::Deleted(_) => {}
     }
     for (y, line) in (area.y + 1..area.y + area.height).zip(&lines) {

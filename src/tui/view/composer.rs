@@ -1,4 +1,4 @@
-//! The input, and where the caret stands in it.
+//! Draws the input and its caret.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -14,7 +14,7 @@ use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::paint::{self, RoleStyles, span};
 
-/// Draws the input, whose text stands on the rows `typed`, and returns the caret's cell.
+/// Draws the input, whose rows of text are `typed`, and returns the caret's cell.
 pub fn draw(
     model: &ScreenModel,
     typed: &[SoftWrapRow],
@@ -32,7 +32,7 @@ pub fn draw(
     geometry.input_above = above;
 
     let focused = model.focus == KeyboardFocus::Input;
-    // The sign of a shell command stands in the text.
+    // The `!` of a shell command is part of the text.
     let prompt_role = if !focused {
         StyleRole::Muted
     } else if text.starts_with('!') {
@@ -64,7 +64,8 @@ pub fn draw(
     Position { x: (room.x + column).min(area.x + area.width.saturating_sub(1)), y }
 }
 
-/// A row of a text being typed. What stands for something else looks like it.
+/// A row of a text that is being edited. Labels for pasted text or images, and characters that were
+/// made visible, have roles of their own.
 pub fn typed_row(editor: &TextEditor, text: &str, row: &SoftWrapRow) -> Vec<StyledSpan> {
     let line = &text[row.clone()];
     let mut spans: Vec<StyledSpan> = Vec::new();
@@ -84,7 +85,7 @@ pub fn typed_row(editor: &TextEditor, text: &str, row: &SoftWrapRow) -> Vec<Styl
     spans
 }
 
-/// The columns of a row that are selected.
+/// The selected columns of a row.
 fn selected_columns(model: &ScreenModel, text: &str, row: &SoftWrapRow) -> Option<(u16, u16)> {
     let (selected, editor) = (model.composer.selection()?, &model.composer.editor);
     let (from, to) = (selected.start.max(row.start), selected.end.min(row.end));

@@ -1,4 +1,4 @@
-//! The rule above the input, and the last line with what the keys mean.
+//! Draws the rule above the input, and the last line with hints for the keys.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -21,7 +21,8 @@ use super::blocks::harmless;
 use super::paint::{self, RoleStyles, span, spans_width, truncate};
 use super::picker;
 
-/// Draws the rule above the input; scrolled up, it says how much is new below, and returns where.
+/// Draws the rule above the input. When the view is scrolled up, the rule says how much is new
+/// below; returns the cells of that text, which can be clicked.
 pub fn draw_rule(
     model: &ScreenModel,
     geometry: &ScreenGeometry,
@@ -45,8 +46,8 @@ pub fn draw_rule(
     Some(place.into())
 }
 
-/// Draws the last line: what a sequence that was begun waits for, a short word if there is one, or
-/// what the keys mean here.
+/// Draws the last line: the continuations of a key sequence, a toast if there is one, or hints for
+/// the keys.
 pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     if let Some(pending) = &model.pending {
@@ -69,7 +70,7 @@ pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buff
     }
     let mode = vi_mode(model);
     let (mut left, mut right) = hints(model);
-    // What stays longest: the first hint, how to stop, and the way to all keys.
+    // These stay longest: the first hint, how to stop, and the way to all keys.
     let taken = spans_width(&mode);
     while taken + spans_width(&pairs(&left)) + spans_width(&pairs(&right)) + 3 > area.width {
         let sessions = right.iter().position(|(_, word)| *word == "sessions");
@@ -91,7 +92,7 @@ pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buff
     paint::both_edges(&left, &pairs(&right), styles, area, buffer);
 }
 
-/// Vi's mode, while keys go to the input.
+/// Vi's mode, while the input has the focus.
 fn vi_mode(model: &ScreenModel) -> Vec<StyledSpan> {
     match &model.composer.vi {
         Some(vi) if model.focus == KeyboardFocus::Input && model.overlays.is_empty() => {
@@ -103,7 +104,7 @@ fn vi_mode(model: &ScreenModel) -> Vec<StyledSpan> {
 
 type FooterHints = Vec<(String, &'static str)>;
 
-/// The keys that go on with a sequence, and what each would do.
+/// The keys that continue a sequence, and what each would do.
 fn continuations(model: &ScreenModel, pending: &PendingKeys) -> FooterHints {
     let rows = contexts(model).iter().flat_map(|context| model.settings.keys.rows(*context));
     let rests = rows.flat_map(|row| {
@@ -113,7 +114,7 @@ fn continuations(model: &ScreenModel, pending: &PendingKeys) -> FooterHints {
     rests.collect()
 }
 
-/// What the last line says, on its left and on its right.
+/// The hints on the left and on the right of the last line.
 fn hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
     let keys = &model.settings.keys;
     match model.overlays.last() {
@@ -149,7 +150,7 @@ fn hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
     }
 }
 
-/// Changes are spoken of where they can be taken one by one.
+/// Hints of an approval dialog. Hints about changes are shown only where each can be left out.
 fn question_hints(keys: &Keymap, approval: &ApprovalDialog) -> FooterHints {
     let about_changes = [ApprovalKey::Pick, ApprovalKey::NextChange, ApprovalKey::PreviousChange];
     let about_changes: FooterHints = about_changes.iter().flat_map(|key| keys.hint(*key)).collect();
@@ -173,7 +174,7 @@ fn chat_hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
             let back = (map.key(ChatKey::Focus), "input");
             (map.hints(KeyContext::Caret).collect(), vec![back])
         }
-        // What its other keys do stands in the list.
+        // The list itself shows its other keys.
         KeyboardFocus::Sidebar => {
             let leave = (map.key(SidebarKey::Leave), "input");
             (Vec::new(), vec![leave, (map.key(SidebarKey::Close), "close")])

@@ -1,5 +1,5 @@
-//! The first line: where slug is and what it works with, as the person has put it together. What
-//! matters least goes first when the screen is narrow.
+//! Draws the first line: where slug is and what it works with, in the order that the user
+//! configured. On a narrow screen the least important items go first.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -15,7 +15,7 @@ use crate::tui::layout::{StyleRole, StyledSpan};
 use super::blocks::harmless;
 use super::paint::{self, RoleStyles, span, spans_width, truncate};
 
-/// A part of the line. The one with the greatest weight goes last.
+/// An item of the line. Items with a smaller weight are dropped first.
 struct HeaderItem {
     weight: u8,
     side: HeaderSide,
@@ -85,7 +85,7 @@ fn weight(item: StatusItem) -> u8 {
     }
 }
 
-/// What an item shows; nothing where nothing is known.
+/// The text of an item; `None` if it is not known.
 fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<StyledSpan>> {
     let status = &model.status;
     let one = |text: String, role| (!text.is_empty()).then(|| vec![span(text, role)]);
@@ -97,7 +97,7 @@ fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<Styled
         StatusItem::Title => one(cut(status.title.as_deref()?, width / 4), StyleRole::Muted),
         StatusItem::Session => {
             let id = status.session?.to_string();
-            // The end of these ids is what tells two of one minute apart.
+            // Ids of the same minute differ only at their end.
             one(id.rsplit('-').next().unwrap_or(&id).to_owned(), StyleRole::Muted)
         }
         StatusItem::Time => one(open_for(model), StyleRole::Muted),
@@ -107,9 +107,9 @@ fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<Styled
             one(format!("{rate:.0} tok/s"), StyleRole::Muted)
         }
         StatusItem::Model => {
-            let mut said = one(cut(&status.model, 28), StyleRole::Assistant)?;
-            said.extend(status.effort.map(|effort| span(format!(" {effort}"), StyleRole::Muted)));
-            Some(said)
+            let mut spans = one(cut(&status.model, 28), StyleRole::Assistant)?;
+            spans.extend(status.effort.map(|effort| span(format!(" {effort}"), StyleRole::Muted)));
+            Some(spans)
         }
         StatusItem::Mode => one(mode(model), StyleRole::System),
         StatusItem::Context => one(meter(status)?, StyleRole::Text),
@@ -118,7 +118,7 @@ fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<Styled
     }
 }
 
-/// The mode, with what keeps commands inside.
+/// The permission mode, and the sandbox that confines commands.
 fn mode(model: &ScreenModel) -> String {
     let mode = model.status.mode;
     match (&model.settings.boundary, mode) {
@@ -136,7 +136,7 @@ fn mode(model: &ScreenModel) -> String {
     }
 }
 
-/// In minutes, so that it moves seldom.
+/// In whole minutes, so that it rarely changes.
 fn open_for(model: &ScreenModel) -> String {
     let minutes = model.now.as_secs() / 60;
     match minutes / 60 {
@@ -145,7 +145,7 @@ fn open_for(model: &ScreenModel) -> String {
     }
 }
 
-/// What the person's own command printed, with its colours and without anything else.
+/// The output of the user's own command: its text and colours, and nothing else.
 fn command_output(text: &str, columns: u16) -> Option<Vec<StyledSpan>> {
     let line = ansi::render(text, AnsiExcerpt::All, u16::MAX).into_iter().next()?;
     let mut left = columns;
@@ -176,10 +176,10 @@ fn of_git(git: &GitSummary) -> Vec<StyledSpan> {
     spans
 }
 
-/// How full the window is, as the provider counted it.
+/// How full the context window is, by the provider's count.
 fn meter(status: &ScreenStatus) -> Option<String> {
     let used = status.usage.map(|usage| usage.input + usage.output);
-    // What nobody measured carries a tilde.
+    // An estimated window size is marked with a tilde.
     let (window, mark) = match status.window {
         Some(ContextWindow::Served(window) | ContextWindow::Known(window)) => (Some(window), ""),
         Some(ContextWindow::Assumed(window)) => (Some(window), "~"),

@@ -1,5 +1,5 @@
-//! The line that names a pane. It holds what moves (elapsed time), so it is made for each frame
-//! while the body below it is kept.
+//! The line that names a pane. It holds the elapsed time, so it is made for each frame while the
+//! body below it is cached.
 
 use std::time::Duration;
 
@@ -14,19 +14,17 @@ use crate::tui::layout::{SourceRun, StyleRole, StyledSpan};
 use super::blocks::harmless;
 use super::paint::{span, spans_width, truncate};
 
-/// Columns of the tool's name, so that titles stand in a row.
+/// Columns of the tool's name, so that titles align.
 const NAME: usize = 7;
-/// Columns of the time at the right edge, so that times stand in a row.
+/// Columns of the time at the right edge, so that times align.
 const TIME: usize = 6;
-/// Below this width there is no room for how long a call took beside what came of it.
+/// Narrower heads show the result of a call without its time.
 const ROOMY: u16 = 60;
 
-/// A head: what stands on its left and at its right edge.
+/// The head of a pane: text on its left and at its right edge.
 #[derive(Debug, Default)]
 pub struct PaneHead {
-    /// From the left.
     pub left: Vec<StyledSpan>,
-    /// At the right edge.
     pub right: Vec<StyledSpan>,
     /// Which columns show which bytes of the head's text.
     pub runs: Vec<SourceRun>,
@@ -63,7 +61,7 @@ pub fn has_head(block: &TranscriptBlock) -> bool {
     }
 }
 
-/// How long something took: `3 ms`, `4.2s`, `1:05`.
+/// A duration as text: `3 ms`, `4.2s`, `1:05`.
 pub fn format_elapsed(time: Duration) -> String {
     match time.as_millis() {
         millis @ 0..1_000 => format!("{millis} ms"),
@@ -109,7 +107,7 @@ fn of_tool(tool: &ToolCallBlock, fold: PaneFold, now: Duration, width: u16) -> P
     let column = spans_width(&left[..1]);
     SourceRun::push_text(&mut runs, &tool.name, column, 0);
     let title = truncate(&harmless(&tool.title), room);
-    // Where something had to be made harmless, columns and bytes do not go together.
+    // If characters were escaped, columns no longer match bytes, so there are no runs.
     let shown = title.trim_end_matches('…');
     if tool.title.starts_with(shown) {
         SourceRun::push_text(&mut runs, shown, spans_width(&left), tool.name.len() + 1);
@@ -136,7 +134,7 @@ fn mark(tool: &ToolCallBlock, fold: PaneFold) -> (&'static str, StyleRole) {
     }
 }
 
-/// What came of the call, and in a column of its own how long it took.
+/// The result of the call, and its time in a column of its own.
 fn right(tool: &ToolCallBlock, now: Duration, width: u16) -> Vec<StyledSpan> {
     let mut spans = outcome(tool);
     let time = match tool.state {
@@ -145,7 +143,7 @@ fn right(tool: &ToolCallBlock, now: Duration, width: u16) -> Vec<StyledSpan> {
         ToolCallState::Done | ToolCallState::Failed | ToolCallState::Cancelled => {
             tool.elapsed.map(format_elapsed)
         }
-        // It did not run.
+        // The call did not run.
         ToolCallState::Denied => None,
     };
     let Some(time) = time else { return spans };
@@ -161,25 +159,25 @@ fn right(tool: &ToolCallBlock, now: Duration, width: u16) -> Vec<StyledSpan> {
 }
 
 fn outcome(tool: &ToolCallBlock) -> Vec<StyledSpan> {
-    let said = tool.summary.as_deref().map(harmless);
-    let with = |word: &str, role: StyleRole| match &said {
-        Some(said) if said.as_str() != word => vec![span(format!("{word}, {said}"), role)],
+    let summary = tool.summary.as_deref().map(harmless);
+    let with = |word: &str, role: StyleRole| match &summary {
+        Some(summary) if summary.as_str() != word => vec![span(format!("{word}, {summary}"), role)],
         Some(_) | None => vec![span(word, role)],
     };
     match tool.state {
         ToolCallState::Waiting => vec![span("waiting", StyleRole::Muted)],
-        // So little says nothing of how far it is.
+        // With fewer bytes a count says nothing about the progress.
         ToolCallState::Writing(..100) => vec![span("writing", StyleRole::Muted)],
         ToolCallState::Writing(bytes) => {
             vec![span(format!("writing {:.1} kB", bytes as f64 / 1000.0), StyleRole::Muted)]
         }
         ToolCallState::Running => vec![span("running", StyleRole::Warning)],
-        ToolCallState::Done => match (&tool.content, said) {
-            (ToolCallContent::Diff(diff), said) => {
+        ToolCallState::Done => match (&tool.content, summary) {
+            (ToolCallContent::Diff(diff), summary) => {
                 let (added, removed) = (format!("+{}", diff.added), format!("-{}", diff.removed));
-                // What is said before the counts: that only a part of a change was made.
-                let before = said.and_then(|said| {
-                    said.strip_suffix(&format!("{added} {removed}")).map(str::to_owned)
+                // A note before the counts: that only a part of the change was made.
+                let before = summary.and_then(|summary| {
+                    summary.strip_suffix(&format!("{added} {removed}")).map(str::to_owned)
                 });
                 vec![
                     span(before.unwrap_or_default(), StyleRole::Muted),
@@ -188,7 +186,7 @@ fn outcome(tool: &ToolCallBlock) -> Vec<StyledSpan> {
                     span(removed, StyleRole::Error),
                 ]
             }
-            (_, Some(said)) => vec![span(said, StyleRole::Muted)],
+            (_, Some(summary)) => vec![span(summary, StyleRole::Muted)],
             (_, None) => Vec::new(),
         },
         ToolCallState::Failed => with("failed", StyleRole::Error),

@@ -1,5 +1,5 @@
-//! An image in the transcript: its picture, where the terminal can show one and it is there, else
-//! a frame of the same size that says what the image is.
+//! Draws an image in the transcript: its picture, if the terminal can show one and it is ready,
+//! else a frame of the same size with a description.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -17,22 +17,22 @@ use super::layouts::ViewLayouts;
 use super::paint::{line, span, truncate, width};
 use super::window::TranscriptRowFinder;
 
-/// The largest picture: what is said around it has to stay in sight.
+/// The largest picture, so that the text around it stays visible.
 const MOST: SizeInCells = SizeInCells { columns: 72, rows: 15 };
 
-/// What a box says of an image.
+/// The description of an image in its frame.
 pub fn about(image: &MessageImage) -> String {
     format!("{} {}  {}", image.media_type.short(), image.size(), format_bytes(image.bytes))
 }
 
-/// How much room the picture of an image takes where a text is this wide.
+/// The room that an image's picture takes in a text of this width.
 pub fn size(image: &MessageImage, canvas: GraphicsCanvas, width: u16) -> SizeInCells {
     let columns = width.min(MOST.columns);
     canvas.cells((image.width, image.height), SizeInCells { columns, ..MOST })
 }
 
-/// A frame of this size with what is known of the image in its middle; words alone where there is
-/// no room for one.
+/// A frame of this size with the description in its middle; only the text if there is no room for a
+/// frame.
 pub fn frame(image: &MessageImage, SizeInCells { columns, rows }: SizeInCells) -> Vec<StyledLine> {
     let inner = columns.saturating_sub(2);
     let middle = (rows - 1) / 2;
@@ -65,14 +65,14 @@ pub fn frame(image: &MessageImage, SizeInCells { columns, rows }: SizeInCells) -
     (0..rows).map(row).collect()
 }
 
-/// The frame where no picture will ever be shown: as small as its words.
+/// The frame for a terminal without pictures: as small as its text.
 pub fn label(image: &MessageImage, columns: u16) -> Vec<StyledLine> {
     let columns = (width(&about(image)) + 6).min(columns);
     frame(image, SizeInCells { columns, rows: 3 })
 }
 
-/// Puts the pictures that are there in the place of their frames, and notes which are on screen.
-/// `text` is where the transcript's rows are drawn.
+/// Replaces the frames of images by the pictures that are ready, and records which are on screen.
+/// `text` is the area of the transcript's rows.
 pub fn place_pictures(
     model: &ScreenModel,
     layouts: &mut ViewLayouts,
@@ -100,7 +100,7 @@ pub fn place_pictures(
         let count = u16::try_from(body.len()).unwrap_or(0);
         match canvas.graphics {
             GraphicsProtocol::Kitty => {}
-            // They are painted whole or not at all.
+            // These protocols show a picture whole or not at all.
             GraphicsProtocol::Iterm | GraphicsProtocol::Sixel if count == cells.rows => {}
             GraphicsProtocol::Iterm | GraphicsProtocol::Sixel => continue,
         }
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn sizes_read_well() {
-        let said = [999, 1_000, 2_345_678].map(format_bytes);
-        assert_eq!(said, ["999 bytes", "1.0 kB", "2.3 MB"]);
+        let texts = [999, 1_000, 2_345_678].map(format_bytes);
+        assert_eq!(texts, ["999 bytes", "1.0 kB", "2.3 MB"]);
     }
 }

@@ -1,24 +1,24 @@
-//! What the terminal's window says of slug: its name, and how far the work is.
+//! The label of the terminal's window: its title, and the progress of the work.
 
 use crate::platform::terminal_notifier::TerminalProgress;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::turn::{RunningTurnPhase, TurnActivity};
 
-/// What is told beside the picture.
+/// What the terminal is told outside of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TerminalLabel {
-    /// The window's name.
+    /// The window's title.
     pub title: String,
-    /// How far the work is.
     pub progress: TerminalProgress,
-    /// Progress is told again now and then, since terminals take it off that was long not told.
+    /// Changes every `AGAIN` seconds of progress, so that it is sent again: terminals drop a
+    /// progress state that was not repeated for a while.
     repeat_count: u128,
 }
 
-/// How often progress is told again, in seconds.
+/// Seconds after which progress is sent again.
 const AGAIN: u128 = 10;
 
-/// The label of this state.
+/// The label for this state of the screen.
 pub fn label(model: &ScreenModel) -> TerminalLabel {
     let what = model.status.title.as_deref().unwrap_or(&model.status.project);
     let waits = model.has_question();

@@ -1,4 +1,4 @@
-//! The laid-out lines of the transcript's blocks: which of them stream, and which are kept.
+//! Caches the laid-out lines of the transcript's blocks and of the pages over it.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::tui::picture_cells::PictureTable;
 
 use super::blocks::{self, StreamingThinking};
 
-/// The lines of blocks that were on screen, and what colours their code.
+/// The layout caches of the screen, and the highlighter that colours their code.
 #[derive(Debug)]
 pub struct ViewLayouts {
     kept: layout::LayoutCache,
@@ -26,31 +26,30 @@ pub struct ViewLayouts {
     thought: Option<(BlockId, StreamingThinking)>,
     /// Rows of the pages over the chat.
     pages: layout::LayoutCache,
-    /// The rows of each change of the edit that was asked about last.
+    /// The rows of each change in the edit that the last approval question showed.
     places: Option<(LayoutKey, Arc<[Range<usize>]>)>,
-    /// The changed file that is shown.
+    /// The changed file on the page of changes.
     changed_file: Option<ChangedFileLayout>,
-    /// The lines that were asked for last.
+    /// Keeps the lines that were returned last alive, so that they can be borrowed.
     last: Arc<[StyledLine]>,
     links: LinkTable,
     picture_table: PictureTable,
-    /// What pictures are painted on, where the terminal can show them.
+    /// How the terminal shows pictures; `None` if it cannot.
     canvas: Option<GraphicsCanvas>,
 }
 
-/// A changed file, laid out.
 #[derive(Debug)]
 struct ChangedFileLayout {
-    /// The name of its rows.
+    /// Identifies its rows.
     version: u64,
     width: u16,
-    /// How much had been coloured by then.
+    /// The highlighter's generation when it was laid out.
     generation: u64,
     renderer: DiffRenderer<Arc<FileDiff>>,
 }
 
 impl ViewLayouts {
-    /// None yet.
+    /// Empty caches that colour code with this highlighter.
     pub fn new(highlighter: SyntaxHighlighter) -> Self {
         Self {
             kept: layout::LayoutCache::default(),
@@ -66,17 +65,17 @@ impl ViewLayouts {
         }
     }
 
-    /// Links that are drawn go into this table, which the terminal reads.
+    /// Uses this table for links; the terminal's backend reads the same one.
     pub fn with_links(self, links: LinkTable) -> Self {
         Self { links, ..self }
     }
 
-    /// Pictures that are drawn go into this table, which the terminal reads.
-    pub fn with_picture_table(self, gallery: PictureTable) -> Self {
-        Self { picture_table: gallery, ..self }
+    /// Uses this table for pictures; the terminal's backend reads the same one.
+    pub fn with_picture_table(self, picture_table: PictureTable) -> Self {
+        Self { picture_table, ..self }
     }
 
-    /// What pictures are painted on from now on: images take as much room as theirs.
+    /// Sets how pictures are shown. From now on images take the room of their pictures.
     pub fn paint_on(&mut self, canvas: Option<GraphicsCanvas>) {
         if self.canvas != canvas {
             self.canvas = canvas;
@@ -94,7 +93,7 @@ impl ViewLayouts {
         &self.links
     }
 
-    /// Forgets everything: another session was opened.
+    /// Forgets everything, as when another session is opened.
     pub fn clear(&mut self) {
         self.kept = layout::LayoutCache::default();
         self.pages = layout::LayoutCache::default();
@@ -103,17 +102,17 @@ impl ViewLayouts {
         self.changed_file = None;
     }
 
-    /// How often a block was laid out.
+    /// How many blocks were laid out so far, cached ones not counted.
     pub fn layout_count(&self) -> u64 {
         self.kept.misses()
     }
 
-    /// What colours code.
+    /// The highlighter of all code on the screen.
     pub fn highlighter(&self) -> &SyntaxHighlighter {
         &self.highlighter
     }
 
-    /// The diff of a question, and which rows each change takes with `above` rows before the diff.
+    /// The diff of a question, and the rows of each change, given `above` rows before the diff.
     pub fn approval_diff(
         &mut self,
         id: ApprovalId,
@@ -121,7 +120,7 @@ impl ViewLayouts {
         width: u16,
         above: usize,
     ) -> (Arc<[StyledLine]>, Arc<[Range<usize>]>) {
-        // Blocks count up from 0, these down from the end.
+        // Ids of blocks count up from 0, ids of questions down from the end.
         let key = LayoutKey { block: u64::MAX - id.0, revision: 0, width, fold: PaneFold::Open };
         let highlighter = &self.highlighter;
         let mut places = self.places.take().filter(|(of, _)| *of == key).map(|(_, places)| places);
@@ -133,13 +132,13 @@ impl ViewLayouts {
             places = Some(rows(found));
             laid
         });
-        // The lines may be kept where another question's places were remembered since.
+        // The lines may still be cached although another question's rows were remembered since.
         let places = places.unwrap_or_else(|| rows(diff::render_whole(diff, width, highlighter).1));
         self.places = Some((key, Arc::clone(&places)));
         (lines, places)
     }
 
-    /// The rows of a line of a long text.
+    /// The rows of one line of a long text.
     pub fn pager_line(
         &mut self,
         document: &PagerDocument,
@@ -148,7 +147,7 @@ impl ViewLayouts {
         wrap: PagerWrap,
     ) -> Arc<[StyledLine]> {
         let text = document.line(line);
-        // A line changes only by growing, and the last one may.
+        // A line changes only by growing, and only the last one does.
         let length = u64::try_from(text.len()).unwrap_or(u64::MAX);
         let fold = match wrap {
             PagerWrap::On => PaneFold::Open,
@@ -167,7 +166,7 @@ impl ViewLayouts {
         self.pages.get(key, &self.highlighter, lay)
     }
 
-    /// The lines of a row of a changed file. `version` names the rows that it is one of.
+    /// The lines of one row of a changed file. `version` identifies the row's file and folds.
     pub fn changed_file_row(
         &mut self,
         version: u64,
@@ -183,11 +182,11 @@ impl ViewLayouts {
                     || shown.renderer.colours() == HighlightState::Final)
         });
         if !fits {
-            let sheet = DiffRenderer::new(Arc::clone(diff), width, usize::MAX, &self.highlighter);
-            self.changed_file =
-                Some(ChangedFileLayout { version, width, generation, renderer: sheet });
+            let renderer =
+                DiffRenderer::new(Arc::clone(diff), width, usize::MAX, &self.highlighter);
+            self.changed_file = Some(ChangedFileLayout { version, width, generation, renderer });
         }
-        let (Some(ChangedFileLayout { renderer: sheet, .. }), Some(of)) =
+        let (Some(ChangedFileLayout { renderer, .. }), Some(of)) =
             (&self.changed_file, rows.get(row))
         else {
             return Arc::default();
@@ -196,8 +195,8 @@ impl ViewLayouts {
         let key = LayoutKey { block, revision: version, width, fold: PaneFold::Preview };
         self.pages.get(key, &self.highlighter, || {
             let mut lines = Vec::new();
-            sheet.lay(of, &mut lines);
-            BlockLayout { lines, colours: sheet.colours() }
+            renderer.lay(of, &mut lines);
+            BlockLayout { lines, colours: renderer.colours() }
         })
     }
 

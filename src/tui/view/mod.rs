@@ -1,7 +1,8 @@
-//! Draws the model. Pure but for its cache of laid-out lines: the same model gives the same
-//! frame. What `update` has to know of the screen goes back as [`ScreenGeometry`].
+//! Draws the model. Pure except for its cache of laid-out lines: the same model gives the same
+//! frame. What `update` has to know about the screen is returned as [`ScreenGeometry`].
 //!
-//! One file for each part. From 40x12 up everything fits; what matters least goes first.
+//! One file for each part. From 40x12 up everything fits; on a narrow screen the least important
+//! items go first.
 
 pub mod activity;
 pub mod approval;
@@ -40,7 +41,7 @@ use super::layout::StyleRole;
 pub use layouts::ViewLayouts;
 pub use paint::RoleStyles;
 
-/// The rows of the screen, from the top.
+/// The areas of the screen's rows, from the top.
 #[derive(Debug, Clone, Copy)]
 struct ScreenRowAreas {
     header: Rect,
@@ -53,7 +54,7 @@ struct ScreenRowAreas {
     hints: Rect,
 }
 
-/// Draws a frame and says what is where.
+/// Draws a frame, and returns where its parts are.
 pub fn view(
     model: &ScreenModel,
     layouts: &mut ViewLayouts,
@@ -99,9 +100,9 @@ pub fn view(
             }
         };
         let map = &*model.settings.keys;
-        let scene =
+        let context =
             sidebar::SidebarViewContext { now: model.now, open: model.status.session, keys, map };
-        let drawn = sidebar::draw(&model.sidebar, scene, styles, place, buffer);
+        let drawn = sidebar::draw(&model.sidebar, context, styles, place, buffer);
         geometry.sidebar = Some(drawn.rows);
         caret = caret.or(drawn.caret);
     }
@@ -140,12 +141,12 @@ pub fn view(
     geometry
 }
 
-/// The screen above its last line, which says what the keys mean.
+/// The screen without its last line, which holds the hints.
 fn above(area: Rect) -> Rect {
     Rect { height: area.height.saturating_sub(1), ..area }
 }
 
-/// What is left for the chat.
+/// The area that the sidebar leaves for the chat.
 fn beside(area: Rect, side: Option<SidebarPlacement>) -> Rect {
     match side {
         Some(SidebarPlacement::Beside(columns)) => {
@@ -156,13 +157,14 @@ fn beside(area: Rect, side: Option<SidebarPlacement>) -> Rect {
     }
 }
 
-/// Columns of the input's text: the prompt on its left, and a margin for a caret behind the last.
+/// Columns of the input's text: without the prompt on its left and a margin for the caret after the
+/// last column.
 fn input_width(area: Rect) -> u16 {
     area.width.saturating_sub(4).max(1)
 }
 
 impl ScreenRowAreas {
-    /// The first and the last rows go over the whole screen.
+    /// Extends the first and the last rows over the whole screen.
     fn with_edges(self, area: Rect) -> Self {
         let whole = |row: Rect| Rect { x: area.x, width: area.width, ..row };
         Self {

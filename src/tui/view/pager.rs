@@ -1,5 +1,5 @@
-//! A long text over the whole screen: its title and place above, the rows that are in sight, and
-//! below what is looked for.
+//! Draws a long text over the whole screen: its title and position on top, the visible rows, and
+//! the search line at the bottom.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::blocks::harmless;
 use super::layouts::ViewLayouts;
 use super::paint::{self, RoleStyles, span, spans_width, truncate};
 
-/// Draws the pager on all of `area`, and returns the caret's cell while something is typed.
+/// Draws the pager on all of `area`. Returns the caret's cell while the user types.
 pub fn draw(
     pager: &Pager,
     layouts: &mut ViewLayouts,
@@ -54,7 +54,7 @@ pub fn draw(
     }
 }
 
-/// Draws the rows in sight, and says which they are.
+/// Draws the visible rows, and returns which they are.
 fn rows(
     pager: &Pager,
     layouts: &mut ViewLayouts,
@@ -110,10 +110,9 @@ fn rows(
     PageGeometry { area: text.into(), rows: shown, top, end, list: None }
 }
 
-/// What was found in a row.
 struct PagerRowMatches {
     ranges: Vec<Range<usize>>,
-    /// Whether the match that was gone to begins here.
+    /// Whether the current match begins in this row.
     is_current: bool,
 }
 
@@ -126,7 +125,7 @@ impl PagerRowMatches {
     }
 }
 
-/// What was found in each row of a line; none where nothing is looked for.
+/// The matches in each row of a line; empty without a search.
 fn matches(pager: &Pager, line: usize, rows: &Arc<[StyledLine]>) -> Vec<PagerRowMatches> {
     let Some(search) = &pager.search else { return Vec::new() };
     let (text, starts) = pager_lines::joined(rows);
@@ -172,7 +171,7 @@ fn title(
     paint::both_edges(&left, &right, styles, area, buffer);
 }
 
-/// Which lines are in sight.
+/// The range of visible lines and the share up to there, as text.
 fn place(pager: &Pager, page: &PageGeometry) -> String {
     let document = &pager.document;
     let (Some(first), Some(last)) = (page.rows.first(), page.rows.last()) else {
@@ -207,7 +206,7 @@ fn field(
     };
     let room = area.width.saturating_sub(spans_width(&right) + paint::width(mark) + 2);
     let (before, behind) = text.split_at(prompt.editor.caret().min(text.len()));
-    // A long query shows what stands before the caret.
+    // A long query shows the part before the caret.
     let mut before = harmless(before);
     while paint::width(&before) >= room.max(1) {
         before.remove(0);
@@ -219,7 +218,7 @@ fn field(
     Position { x: area.x + paint::width(mark) + column, y: area.y }
 }
 
-/// What is looked for while nothing is typed.
+/// The query, while the user does not type in it.
 fn query_spans(pager: &Pager) -> Vec<StyledSpan> {
     let Some(search) = &pager.search else { return Vec::new() };
     let text = format!("/{}  ", harmless(search.query.text()));

@@ -1,4 +1,4 @@
-//! Puts lines of roles on the screen.
+//! Draws spans and lines of roles on the screen.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,9 +10,9 @@ use crate::tui::layout::{StyleRole, StyledLine, StyledSpan};
 use crate::tui::links::LinkTable;
 use crate::tui::theme::Theme;
 
-/// The style of each role. The theme is one.
+/// Maps each role to a style. The theme implements it.
 pub trait RoleStyles {
-    /// How text of this role looks.
+    /// The style of text in this role.
     fn style(&self, role: StyleRole) -> Style;
 }
 
@@ -22,12 +22,12 @@ impl RoleStyles for Theme {
     }
 }
 
-/// A run of text.
+/// A span of text without a link.
 pub fn span(text: impl Into<String>, role: StyleRole) -> StyledSpan {
     StyledSpan::new(text, role)
 }
 
-/// A line of spans with nothing before it that is not copied.
+/// A line of spans without a gutter.
 pub fn line(spans: Vec<StyledSpan>) -> StyledLine {
     StyledLine { spans, ..StyledLine::default() }
 }
@@ -83,7 +83,7 @@ pub fn spans(
     x
 }
 
-/// Draws a line in the first row of `area`, and fills what is left of it where the line says so.
+/// Draws a line in the first row of `area`, and fills the rest of the row if the line has a fill.
 pub fn filled_line(line: &StyledLine, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let x = spans(&line.spans, styles, area, buffer);
     if let Some(role) = line.fill {
@@ -93,8 +93,8 @@ pub fn filled_line(line: &StyledLine, styles: &dyn RoleStyles, area: Rect, buffe
     }
 }
 
-/// Draws spans in place of what is there: a role without a colour of its own would take over the
-/// one of what it covers.
+/// Draws spans in cells that were reset before: otherwise a role without a colour of its own would
+/// take over the colour of what it covers.
 pub fn overwrite(
     parts: &[StyledSpan],
     styles: &dyn RoleStyles,
@@ -106,7 +106,7 @@ pub fn overwrite(
     spans(parts, styles, area, buffer)
 }
 
-/// Marks the cells of the links among spans that were drawn in the first row of `area`.
+/// Marks the cells of links among spans that were drawn in the first row of `area`.
 pub fn link(spans: &[StyledSpan], links: &LinkTable, area: Rect, buffer: &mut Buffer) {
     let end = area.x.saturating_add(area.width);
     let mut x = area.x;
@@ -120,7 +120,7 @@ pub fn link(spans: &[StyledSpan], links: &LinkTable, area: Rect, buffer: &mut Bu
     }
 }
 
-/// Draws `left` from the left and `right` at the right edge; the left gives way.
+/// Draws `left` from the left and `right` at the right edge; `left` is cut if they do not both fit.
 pub fn both_edges(
     left: &[StyledSpan],
     right: &[StyledSpan],
@@ -139,14 +139,14 @@ pub fn both_edges(
     spans(right, styles, Rect { x: area.x + area.width - wide, width: wide, ..area }, buffer);
 }
 
-/// Draws a rule over the whole width.
+/// Draws a horizontal rule over the whole width.
 pub fn rule(area: Rect, styles: &dyn RoleStyles, buffer: &mut Buffer) {
     let text = "─".repeat(usize::from(area.width));
     spans(&[span(text, StyleRole::Border)], styles, area, buffer);
 }
 
 /// Draws a frame with a title on its left and a word on its right, clears what it covers, and
-/// returns what is inside: two columns from the sides.
+/// returns its inside, two columns from the sides.
 pub fn frame(
     title: &str,
     aside: &str,
@@ -193,12 +193,12 @@ pub fn frame(
     }
 }
 
-/// Marks a row as the chosen one; what stands in it is drawn over that.
+/// Marks a row as selected; its text is drawn over that.
 pub fn selected(row: Rect, styles: &dyn RoleStyles, buffer: &mut Buffer) {
     buffer.set_style(row.intersection(*buffer.area()), styles.style(StyleRole::Selected));
 }
 
-/// Empties an area.
+/// Fills an area with blanks in the screen's style.
 pub fn clear(area: Rect, styles: &dyn RoleStyles, buffer: &mut Buffer) {
     let style = styles.style(StyleRole::Screen);
     let area = area.intersection(*buffer.area());
@@ -210,7 +210,7 @@ pub fn clear(area: Rect, styles: &dyn RoleStyles, buffer: &mut Buffer) {
     }
 }
 
-/// `area` with what lies beside it on the screen where that is too narrow to be read.
+/// `area`, extended to the edge of the screen where the strip beside it is too narrow to read.
 fn with_strips(area: Rect, screen: Rect) -> Rect {
     const NARROW: u16 = 3;
     let left = if area.x - screen.x <= NARROW { screen.x } else { area.x };
@@ -234,7 +234,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_does_not_fit_ends_in_an_ellipsis() {
+    fn text_that_does_not_fit_ends_in_an_ellipsis() {
         assert_eq!(truncate("abcdef", 6), "abcdef");
         assert_eq!(truncate("abcdef", 4), "abc…");
         assert_eq!(truncate("日本語", 4), "日…");

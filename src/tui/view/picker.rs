@@ -1,4 +1,4 @@
-//! Lists to choose from: over the chat, and under the caret.
+//! Draws lists to choose from: over the chat, and under the caret.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -15,16 +15,16 @@ use super::blocks::harmless;
 use super::paint::{self, RoleStyles, span, spans_width, truncate};
 use super::sidebar::draw_field;
 
-/// Rows of the list under the caret.
+/// Most rows of the list under the caret.
 const UNDER_CARET: u16 = 8;
-/// Rows of a list over the chat, with its frame.
+/// Most rows of a list over the chat, with its frame.
 const TALLEST: u16 = 20;
-/// Characters of a long text beneath a list.
+/// Most characters shown of a long text beneath a list.
 const BENEATH: usize = 4_000;
 /// Columns of a list at the side.
 const SIDE: u16 = 48;
 
-/// Draws a list over the chat, and returns the caret's cell in its filter.
+/// Draws a list over the chat. Returns the caret's cell in its filter.
 pub fn draw(
     picker: &Picker,
     styles: &dyn RoleStyles,
@@ -32,7 +32,7 @@ pub fn draw(
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
 ) -> Option<Position> {
-    // As many rows as there are unfiltered, so that it stands still while one types.
+    // As high as the unfiltered list, so that the height does not change while the user types.
     let wanted = match picker.beneath {
         PickerPreview::Whole => TALLEST,
         PickerPreview::Nothing => u16::try_from(picker.list.total() + 3).unwrap_or(TALLEST),
@@ -85,8 +85,8 @@ pub fn draw(
     Some(caret)
 }
 
-/// Draws the text that the selected row puts in, and returns the rows that are left above it: no
-/// more than a short list fills.
+/// Draws the text that the selected row would insert, and returns the area above it for the list,
+/// no higher than a short list needs.
 fn draw_whole(list: &PickerList, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) -> Rect {
     let filled = u16::try_from(list.total()).unwrap_or(u16::MAX).saturating_add(2);
     let height = area.height.saturating_sub(filled).max(area.height / 3);
@@ -132,7 +132,7 @@ pub fn draw_completion(
     let area = Rect { y: rule.y - height, height, ..rule };
     paint::clear(area, styles, buffer);
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    // On a screen this low a row is worth more than the line below it.
+    // On a screen this low, another row is worth more than the hint.
     let hint = hint.filter(|_| height > 1 || count == 0);
     let rows = Rect { height: height - u16::from(hint.is_some()), ..area };
     draw_rows(&open.list, styles, rows, buffer);
@@ -147,7 +147,7 @@ pub fn draw_completion(
     }
 }
 
-/// The first row on screen: the selected one is always among them.
+/// The first visible row, chosen so that the selected row is visible.
 fn first(list: &PickerList, height: u16) -> usize {
     (list.selected() + 1).saturating_sub(usize::from(height.max(1)))
 }
@@ -175,7 +175,7 @@ fn draw_rows(list: &PickerList, styles: &dyn RoleStyles, area: Rect, buffer: &mu
     }
 }
 
-/// Where what explains the labels begins: behind the longest of them, within a third of the row.
+/// The column where the explanations begin: after the longest label, within a third of the row.
 fn details(list: &PickerList, width: u16) -> u16 {
     let rows = (0..list.len().min(64)).filter_map(|at| list.row(at));
     let labels = rows.filter(|(_, detail, _)| !detail.is_empty());
@@ -189,7 +189,7 @@ fn details(list: &PickerList, width: u16) -> u16 {
 /// The label with the characters that match the filter marked.
 fn matched(label: &str, hits: &[u32], room: u16) -> Vec<StyledSpan> {
     let mut spans: Vec<StyledSpan> = Vec::new();
-    // What is behind these does not fit, however narrow they are.
+    // Later characters do not fit, even if all of them are narrow.
     let most = usize::from(room) * 4;
     for (at, c) in (0_u32..).zip(label.chars().take(most)) {
         let role = if hits.binary_search(&at).is_ok() { StyleRole::Match } else { StyleRole::Text };
@@ -202,7 +202,7 @@ fn matched(label: &str, hits: &[u32], room: u16) -> Vec<StyledSpan> {
     fit(spans, room)
 }
 
-/// As many of the spans as there is room for; the last one is cut.
+/// As many of the spans as fit; the last one is cut.
 pub(super) fn fit(spans: Vec<StyledSpan>, room: u16) -> Vec<StyledSpan> {
     let mut left = room;
     let mut kept = Vec::with_capacity(spans.len());

@@ -1,4 +1,4 @@
-//! The messages that wait, above the input.
+//! Draws the waiting messages above the input.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

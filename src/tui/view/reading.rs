@@ -1,4 +1,4 @@
-//! Something to read over the chat: the keys, the plan, what was taken.
+//! Draws the pages to read over the chat: the keys, the plan, the status.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -17,7 +17,7 @@ use crate::tui::layout::{StyleRole, StyledLine, plain};
 use super::blocks::harmless;
 use super::paint::{self, RoleStyles, line, span};
 
-/// What the mouse does.
+/// Mouse actions and their effects.
 const MOUSE: [(&str, &str); 6] = [
     ("wheel", "scroll what is under it"),
     ("click", "fold a pane, put the caret, choose a row or an answer"),
@@ -42,7 +42,7 @@ pub fn draw(
         ReadingPage::Todos => ("The plan", plan(&model.todos), closes()),
         ReadingPage::Status => ("Status", status(&status_page::rows(model)), closes()),
         ReadingPage::HookTrust(question) => {
-            // The margins around the frame, and those in it.
+            // The margins outside and inside of the frame.
             let width = area.width.saturating_sub(10).max(1);
             let lines = news(&question.news, width);
             let shown = usize::from(area.height.saturating_sub(4));
@@ -60,7 +60,7 @@ pub fn draw(
     geometry.dialog = Some(ScrollExtent { rows: lines.len(), shown: usize::from(inner.height) });
 }
 
-/// What is new, every line of it in full.
+/// The news of changed hooks, every line in full.
 fn news(news: &str, width: u16) -> Vec<StyledLine> {
     let role = |line: &str| match line.trim_start().as_bytes() {
         [b'+', b' ', ..] => StyleRole::Added,
@@ -110,7 +110,7 @@ fn plan(todos: &[TodoItem]) -> Vec<StyledLine> {
     todos.iter().map(step).collect()
 }
 
-/// With the sums in columns.
+/// The rows of `/status`, with the sums in columns.
 fn status(rows: &[StatusPageRow]) -> Vec<StyledLine> {
     let table = || {
         rows.iter().filter_map(|row| match row {

@@ -1,4 +1,4 @@
-//! The dialog for going back: what would happen, and what can be chosen.
+//! Draws the rewind dialog: what would happen, and the choices.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -12,10 +12,10 @@ use crate::tui::layout::{StyleRole, StyledLine, plain};
 use super::blocks::harmless;
 use super::paint::{self, RoleStyles, line, span, truncate};
 
-/// The widest that it gets.
+/// The dialog's greatest width.
 const WIDEST: u16 = 90;
 
-/// Draws the dialog.
+/// Draws the dialog, centred in `area`.
 pub fn draw(
     model: &ScreenModel,
     dialog: &RewindDialog,
@@ -25,7 +25,7 @@ pub fn draw(
     geometry: &mut ScreenGeometry,
 ) {
     let width = area.width.saturating_sub(4).min(WIDEST);
-    // The frame and its margins.
+    // The width without the frame and its margins.
     let inside = width.saturating_sub(6).max(1);
     let rows = dialog.rows(&model.settings.cwd);
     let column = rows.iter().map(name_width).max().unwrap_or(0).min(inside / 2);
@@ -46,7 +46,7 @@ pub fn draw(
         let place = Rect { y, height: 1, ..above };
         let text = || line.spans.iter().map(|span| span.text.as_str()).collect::<String>();
         let spans = match asked {
-            // In a row that is drawn in reverse each colour would be a block.
+            // In a row that is drawn in reverse, each colour would become a block.
             RewindFileQuestion::Next => &[span(text(), StyleRole::Selected)][..],
             RewindFileQuestion::Yes | RewindFileQuestion::No => &line.spans,
         };
@@ -118,7 +118,7 @@ fn draw_row(row: &RewindRow, column: u16, width: u16) -> Vec<StyledLine> {
     }
 }
 
-/// The keys, and what each does.
+/// The keys and their effects.
 fn offers(model: &ScreenModel, dialog: &RewindDialog) -> Vec<StyledLine> {
     let offers = dialog.offers();
     if offers.is_empty() {

@@ -1,5 +1,5 @@
-//! The permission rules, over the whole screen: the rows above, and beneath them all there is to say
-//! of the selected one, or what is typed.
+//! Draws the permission rules over the whole screen: the list on top, and beneath it the details of
+//! the selected row or the text that the user types.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use ratatui::buffer::Buffer;
@@ -21,10 +21,10 @@ use super::blocks::harmless;
 use super::paint::{self, RoleStyles, line, span, spans_width, truncate};
 use super::sidebar::draw_field;
 
-/// Rows beneath the list while nothing is typed.
+/// Rows beneath the list while the user types nothing.
 const BENEATH: u16 = 4;
 
-/// Draws the page on all of `area`, and returns the caret's cell while something is typed.
+/// Draws the page on all of `area`. Returns the caret's cell while the user types.
 pub fn draw(
     model: &ScreenModel,
     page: &RulesPage,
@@ -41,9 +41,9 @@ pub fn draw(
     let rule = Rect { y: area.y + 1, height: u16::from(area.height > 1), ..area };
     paint::rule(rule, styles, buffer);
 
-    let (typed, said) = beneath(model, page, width);
-    let said_rows = u16::try_from(said.len()).unwrap_or(u16::MAX);
-    let wanted = said_rows.max(BENEATH) + u16::from(typed.is_some());
+    let (typed, details) = beneath(model, page, width);
+    let detail_rows = u16::try_from(details.len()).unwrap_or(u16::MAX);
+    let wanted = detail_rows.max(BENEATH) + u16::from(typed.is_some());
     let rest = area.height.saturating_sub(3);
     let height = wanted.min(rest.saturating_sub(3).max(rest / 2));
     let list = Rect { y: area.y + 2, height: rest - height, ..inner };
@@ -63,7 +63,7 @@ pub fn draw(
         caret = Some(draw_field(&typing.editor, styles, field, buffer));
         place.y += 1;
     }
-    for (y, line) in (place.y..end).zip(&said) {
+    for (y, line) in (place.y..end).zip(&details) {
         paint::spans(&line.spans, styles, Rect { y, ..place }, buffer);
     }
     caret
@@ -111,7 +111,7 @@ fn draw_rows(
     let choosable = rows.iter().enumerate().filter(|(_, row)| !row.is_heading());
     let selected = choosable.map(|(at, _)| at).nth(page.selected).unwrap_or(0);
     let height = usize::from(area.height.max(1));
-    // With its heading in sight, where there is room.
+    // The row's heading is visible, too, if there is room.
     let first = (selected + 1).saturating_sub(height).min(selected.saturating_sub(1));
     for (y, (at, row)) in (area.y..area.y + area.height).zip(rows.iter().enumerate().skip(first)) {
         let place = Rect { y, height: 1, ..area };
@@ -168,12 +168,12 @@ fn of_refused(
     (left, Some(refused_by(refused)))
 }
 
-/// When a call was refused, by the person's clock.
+/// When a call was refused, in the user's time zone.
 fn clock(refused: &DeniedCall, model: &ScreenModel) -> DateTime<Utc> {
     refused.at + TimeDelta::seconds(model.settings.clock.into())
 }
 
-/// By whom or what a call was refused.
+/// Who or what refused a call.
 pub fn refused_by(refused: &DeniedCall) -> String {
     match (&refused.entry.rule, refused.entry.answer.as_str()) {
         (Some(rule), "rule") => format!("by {}", rule.rule),
@@ -184,48 +184,48 @@ pub fn refused_by(refused: &DeniedCall) -> String {
     }
 }
 
-/// What an allow rule lets run besides what it names.
+/// What an allow rule permits beyond its text.
 fn means(kind: RuleKind, rule: &str) -> Option<String> {
     (kind == RuleKind::Allow).then(|| meaning(rule)).flatten()
 }
 
-/// What is typed, and the lines beneath the list.
+/// The field that the user types in, and the lines beneath the list.
 fn beneath<'a>(
     model: &ScreenModel,
     page: &'a RulesPage,
     width: u16,
 ) -> (Option<&'a RulesTextEntry>, Vec<StyledLine>) {
     let keys = &model.settings.keys;
-    let mut said = Vec::new();
-    let mut say = |text: &str, role| said.extend(plain::render(text, role, width));
+    let mut details = Vec::new();
+    let mut add = |text: &str, role| details.extend(plain::render(text, role, width));
     let typing = match &page.stage {
         RulesStage::Typing(typing) => typing,
         RulesStage::Removing => {
             if let Some(RulesRow::Rule(rule)) = page.chosen(&model.denied_calls) {
-                say(&format!("{} {}", rule.kind.word(), rule.rule), StyleRole::Text);
+                add(&format!("{} {}", rule.kind.word(), rule.rule), StyleRole::Text);
                 let key = keys.key(RulesKey::Remove);
                 let place = rule_location(rule, &model.settings);
-                say(&format!("{key} again removes it from {place}."), StyleRole::Warning);
+                add(&format!("{key} again removes it from {place}."), StyleRole::Warning);
             }
-            return (None, said);
+            return (None, details);
         }
         RulesStage::Choosing => {
             if let Some(failed) = &page.failed {
-                say(failed, StyleRole::Error);
+                add(failed, StyleRole::Error);
             }
             if let Some(row) = page.chosen(&model.denied_calls) {
-                said.extend(of_row(row, model, page, width));
+                details.extend(of_row(row, model, page, width));
             }
-            return (None, said);
+            return (None, details);
         }
     };
     if let Some(failed) = &page.failed {
-        say(failed, StyleRole::Error);
+        add(failed, StyleRole::Error);
     }
     match &typing.what {
         RulesEntryPurpose::Try => match &page.tried {
-            Some(tried) => said.extend(of_tried(tried, &model.settings, width)),
-            None => say(
+            Some(tried) => details.extend(of_tried(tried, &model.settings, width)),
+            None => add(
                 "A command, or a tool and what it would touch: `git push`, `Edit src/main.rs`. It is not run.",
                 StyleRole::Muted,
             ),
@@ -236,35 +236,35 @@ fn beneath<'a>(
                 Some(file) => format!("kept in {}", short(file, &model.settings)),
                 None => "holds until slug ends".to_owned(),
             };
-            say(&format!("{place}   {next}: elsewhere"), StyleRole::Muted);
+            add(&format!("{place}   {next}: elsewhere"), StyleRole::Muted);
             let file = page.files.get(*file);
-            said.extend(of_typed(typing, page, file.map(|file| &**file), width));
+            details.extend(of_typed(typing, page, file.map(|file| &**file), width));
         }
         RulesEntryPurpose::Edit(rule) => {
-            say(&format!("in {}", rule_location(rule, &model.settings)), StyleRole::Muted);
-            said.extend(of_typed(typing, page, rule.file.as_deref(), width));
+            add(&format!("in {}", rule_location(rule, &model.settings)), StyleRole::Muted);
+            details.extend(of_typed(typing, page, rule.file.as_deref(), width));
         }
     }
-    (Some(typing), said)
+    (Some(typing), details)
 }
 
-/// What is to be known of a rule before it is saved.
+/// Warnings about a rule before it is saved.
 fn of_typed(
     typing: &RulesTextEntry,
     page: &RulesPage,
     file: Option<&std::path::Path>,
     width: u16,
 ) -> Vec<StyledLine> {
-    let mut said = shared(page, file, width);
+    let mut details = shared(page, file, width);
     if let Some((kind, rule)) = listed(&typing.editor.text())
         && let Some(means) = means(kind, &rule)
     {
-        said.extend(plain::render(&format!("! It {means}."), StyleRole::Warning, width));
+        details.extend(plain::render(&format!("! It {means}."), StyleRole::Warning, width));
     }
-    said
+    details
 }
 
-/// Said of the project's own file: it goes where the repository goes.
+/// A warning about the project's own file: it is shared with the repository.
 fn shared(page: &RulesPage, file: Option<&std::path::Path>, width: u16) -> Vec<StyledLine> {
     let is_shared = file.is_some_and(|file| {
         page.files.first().is_some_and(|own| own != file) && file.ends_with(".slug/settings.json")
@@ -273,32 +273,32 @@ fn shared(page: &RulesPage, file: Option<&std::path::Path>, width: u16) -> Vec<S
     if is_shared { plain::render(text, StyleRole::Warning, width) } else { Vec::new() }
 }
 
-/// All there is to say of a row.
+/// The details of a row.
 fn of_row(row: RulesRow<'_>, model: &ScreenModel, page: &RulesPage, width: u16) -> Vec<StyledLine> {
-    let mut said = Vec::new();
-    let mut say = |text: &str, role| said.extend(plain::render(text, role, width));
+    let mut details = Vec::new();
+    let mut add = |text: &str, role| details.extend(plain::render(text, role, width));
     match row {
         RulesRow::Heading(_) => {}
         RulesRow::Rule(rule) => {
-            say(&format!("{} {}", rule.kind.word(), rule.rule), StyleRole::Text);
-            say(&rule_location(rule, &model.settings), StyleRole::Muted);
+            add(&format!("{} {}", rule.kind.word(), rule.rule), StyleRole::Text);
+            add(&rule_location(rule, &model.settings), StyleRole::Muted);
             if let Some(means) = means(rule.kind, &rule.rule) {
-                say(&format!("! It {means}."), StyleRole::Warning);
+                add(&format!("! It {means}."), StyleRole::Warning);
             }
-            said.extend(shared(page, rule.file.as_deref(), width));
+            details.extend(shared(page, rule.file.as_deref(), width));
         }
-        RulesRow::Warning(warning) => say(&warning.to_string(), StyleRole::Warning),
+        RulesRow::Warning(warning) => add(&warning.to_string(), StyleRole::Warning),
         RulesRow::Refused(refused) => {
             let entry = &refused.entry;
             let about = entry.about.as_deref().unwrap_or_default();
-            say(&format!("{}: {about}", entry.tool), StyleRole::Text);
+            add(&format!("{}: {about}", entry.tool), StyleRole::Text);
             let place = entry.rule.as_ref().map(|rule| rule_location(rule, &model.settings));
             let place = place.map_or(String::new(), |place| format!("   {place}"));
             let when = clock(refused, model).format("%Y-%m-%d %H:%M");
-            say(&format!("Refused {}, {when}{place}", refused_by(refused)), StyleRole::Muted);
+            add(&format!("Refused {}, {when}{place}", refused_by(refused)), StyleRole::Muted);
         }
     }
-    said
+    details
 }
 
 fn of_tried(tried: &RulesTestResult, settings: &ScreenSettings, width: u16) -> Vec<StyledLine> {
@@ -307,7 +307,7 @@ fn of_tried(tried: &RulesTestResult, settings: &ScreenSettings, width: u16) -> V
         Err(why) => return plain::render(why, StyleRole::Error, width),
     };
     let (_, role) = sign(report.decision);
-    let mut said = vec![line(vec![
+    let mut details = vec![line(vec![
         span(report.decision.word(), role),
         span(
             truncate(&format!("  {}", harmless(&tried.typed)), width.saturating_sub(6)),
@@ -315,18 +315,18 @@ fn of_tried(tried: &RulesTestResult, settings: &ScreenSettings, width: u16) -> V
         ),
     ])];
     let mode = tried.mode;
-    said.extend(plain::render(
+    details.extend(plain::render(
         &format!("{}   mode {mode}", report.reason),
         StyleRole::Muted,
         width,
     ));
     let widest = report.commands.iter().map(|part| paint::width(&harmless(&part.text))).max();
     let column = widest.unwrap_or(0).min(width / 2);
-    said.extend(report.commands.iter().map(|part| of_part(part, column, width, settings)));
-    said
+    details.extend(report.commands.iter().map(|part| of_part(part, column, width, settings)));
+    details
 }
 
-/// The sign of an outcome.
+/// The sign and role of an outcome.
 fn sign(outcome: PermissionOutcome) -> (&'static str, StyleRole) {
     match outcome {
         PermissionOutcome::Allow => ("✓", StyleRole::Success),
@@ -335,7 +335,7 @@ fn sign(outcome: PermissionOutcome) -> (&'static str, StyleRole) {
     }
 }
 
-/// What was decided for a part of a call, and by which rule.
+/// The decision about a part of a call, and the rule behind it.
 pub fn decision_text(part: &CallPart) -> String {
     let (word, rule) = match (part.decision, &part.rule) {
         (PermissionOutcome::Allow, Some(rule)) => ("allowed by", rule),
@@ -351,7 +351,7 @@ pub fn decision_text(part: &CallPart) -> String {
     format!("{word} {}", rule.rule)
 }
 
-/// A part of a call, what was decided for it, and the rule with its place.
+/// A part of a call, its decision, and the rule with its file and line.
 pub(super) fn of_part(
     part: &CallPart,
     column: u16,

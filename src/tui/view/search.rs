@@ -1,4 +1,4 @@
-//! The line in which a search is typed, and which cells of a row match.
+//! Draws the line in which the user types a search, and computes which cells of a row match.
 
 use std::ops::Range;
 
@@ -20,11 +20,11 @@ use crate::tui::layout::{StyleRole, StyledSpan};
 use super::blocks::harmless;
 use super::paint::{self, RoleStyles, span, spans_width, truncate};
 
-/// Columns that the query keeps, however narrow the screen is.
+/// Columns that the query gets, even on a narrow screen.
 const QUERY: u16 = 12;
 
-/// Draws the search in the last line, if it belongs there: what is looked for, what came of it,
-/// what the keys do. Returns the cell of the caret while the query is typed.
+/// Draws the search in the last line, if it belongs there: the query, the result, the keys. Returns
+/// the caret's cell while the user types.
 pub fn draw(
     model: &ScreenModel,
     geometry: &ScreenGeometry,
@@ -52,9 +52,9 @@ pub fn draw(
     }
     let query = harmless(&search.field.text());
     let mut left = vec![span("/ ", StyleRole::User)];
-    let said = paint::width(&found) + 3;
-    let room = area.width.saturating_sub(said + 2).max(QUERY);
-    // The end of a long query is what is being typed.
+    let found_width = paint::width(&found) + 3;
+    let room = area.width.saturating_sub(found_width + 2).max(QUERY);
+    // A long query shows its end, where the user types.
     let shown = end_of(&query, room);
     left.push(span(shown.clone(), StyleRole::Text));
     left.push(span("   ", StyleRole::Text));
@@ -74,8 +74,7 @@ pub fn draw(
     Some(Some(Position { x: area.x + 2 + column.min(area.width.saturating_sub(3)), y: area.y }))
 }
 
-/// The columns of a row that match, and how they look: the one that the search stands on unlike
-/// the others.
+/// The matching columns of a row, and their roles: the current match differs from the others.
 pub fn marks(
     model: &ScreenModel,
     row: &VisibleRow,
@@ -114,7 +113,7 @@ fn found(found: &TranscriptSearchStatus) -> (String, StyleRole) {
 
 type SearchHints = Vec<(String, &'static str)>;
 
-/// What the keys do, the least important first.
+/// Hints for the keys, the least important first.
 fn hints(search: &TranscriptSearch, keys: &Keymap) -> SearchHints {
     match search.stage {
         TranscriptSearchStage::Navigating => keys.hints(KeyContext::Match).collect(),
@@ -139,7 +138,7 @@ fn pairs(hints: &SearchHints) -> Vec<StyledSpan> {
         .collect()
 }
 
-/// The end of a text that fits, with an ellipsis where something is missing before it.
+/// The end of a text that fits, after an ellipsis if its beginning was cut.
 fn end_of(text: &str, columns: u16) -> String {
     if paint::width(text) <= columns {
         return text.to_owned();

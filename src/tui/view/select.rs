@@ -1,11 +1,11 @@
-//! Which cells of a row are selected.
+//! Computes which cells of a row are selected.
 
 use crate::tui::app::ScreenModel;
 use crate::tui::app::geometry::VisibleRow;
 use crate::tui::app::select::TranscriptSelection;
 use crate::tui::app::source::TranscriptPosition;
 
-/// The selected columns of a row: from the first to behind the last, for each run of them.
+/// The selected columns of a row as pairs: the first column, and the one after the last.
 pub fn columns(model: &ScreenModel, row: &VisibleRow) -> Vec<(u16, u16)> {
     let Some(selection) = model.selection.filter(TranscriptSelection::covers) else {
         return Vec::new();

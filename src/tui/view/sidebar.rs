@@ -1,4 +1,4 @@
-//! The list of past sessions: what is on screen of it and nothing more is laid out.
+//! Draws the list of past sessions. Only what is on screen is laid out.
 
 use std::time::Duration;
 
@@ -23,57 +23,53 @@ use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::paint::{self, RoleStyles, span};
 
-/// Messages that a preview shows of the beginning, and of the end.
+/// Messages that a preview shows of the beginning and of the end.
 const FIRST: usize = 2;
 const LAST: usize = 4;
-/// What stands beside the title of the session that is open.
+/// Marks the open session.
 const OPEN_MARK: &str = "›";
-/// What stands beside the title of one that another is to be compared with.
+/// Marks the session that another one will be compared with.
 const COMPARE_MARK: &str = "≠";
 
-/// What the list shows besides its own state.
+/// What the list needs besides its own state.
 #[derive(Debug, Clone, Copy)]
 pub struct SidebarViewContext<'a> {
-    /// How long slug runs.
+    /// Time since slug started.
     pub now: Duration,
-    /// The session that is open.
     pub open: Option<SessionId>,
-    /// Whether the keys go to the list.
     pub keys: SidebarKeyFocus,
-    /// What the keys do.
+    /// The keys, for hints.
     pub map: &'a Keymap,
 }
 
-/// Where the keys go.
+/// Whether the list has the keyboard focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SidebarKeyFocus {
-    /// To the list.
     Focused,
-    /// Somewhere else.
     Unfocused,
 }
 
-/// What is where.
+/// Where parts of the list were drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SidebarGeometry {
-    /// The rows of the list: for `ScreenGeometry::sidebar`.
+    /// The rows of the list, for `ScreenGeometry::sidebar`.
     pub rows: CellRect,
-    /// Where the caret is, while something is typed.
+    /// The caret's cell while the user types a filter or a title.
     pub caret: Option<Position>,
 }
 
 /// Draws the list into the whole of `area`.
 pub fn draw(
     sidebar: &Sidebar,
-    scene: SidebarViewContext<'_>,
+    context: SidebarViewContext<'_>,
     styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> SidebarGeometry {
     let inner = border(area, styles, buffer);
-    let mut caret = draw_title(sidebar, scene, styles, area, buffer);
-    let foot = foot(sidebar, scene.map, inner.width);
-    // The list is never less than half of what there is.
+    let mut caret = draw_title(sidebar, context, styles, area, buffer);
+    let foot = foot(sidebar, context.map, inner.width);
+    // The list gets at least half of the height.
     let foot_height = rows_of(foot.len()).min(inner.height / 2);
     let (inner, foot_area) = split(inner, foot_height);
     let (list, pane) = match sidebar.pane {
@@ -84,21 +80,21 @@ pub fn draw(
             (list, Some(pane))
         }
     };
-    if let Some(at) = draw_list(sidebar, scene, styles, list, buffer) {
+    if let Some(at) = draw_list(sidebar, context, styles, list, buffer) {
         caret = Some(at);
     }
     if let Some(pane) = pane {
-        draw_pane(sidebar, scene, styles, pane, buffer);
+        draw_pane(sidebar, context, styles, pane, buffer);
     }
     for (row, line) in foot.iter().take(usize::from(foot_area.height)).enumerate() {
         paint::spans(line, styles, nth_row(foot_area, row), buffer);
     }
-    let caret = caret.filter(|at| scene.keys == SidebarKeyFocus::Focused && area.contains(*at));
+    let caret = caret.filter(|at| context.keys == SidebarKeyFocus::Focused && area.contains(*at));
     let rows = CellRect { x: list.x, y: list.y, width: list.width, height: list.height };
     SidebarGeometry { rows, caret }
 }
 
-/// The frame; what is inside begins right at it.
+/// Draws the frame and returns its inside, without a margin.
 fn border(area: Rect, styles: &dyn RoleStyles, buffer: &mut Buffer) -> Rect {
     paint::frame("", "", styles, area, buffer);
     Rect {
@@ -109,10 +105,10 @@ fn border(area: Rect, styles: &dyn RoleStyles, buffer: &mut Buffer) -> Rect {
     }
 }
 
-/// `Sessions ── / search`, or what is searched for.
+/// Draws the title, `Sessions ── / search`, or the text that is searched for.
 fn draw_title(
     sidebar: &Sidebar,
-    scene: SidebarViewContext<'_>,
+    context: SidebarViewContext<'_>,
     styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
@@ -141,7 +137,7 @@ fn draw_title(
         }
         SidebarMode::Browsing | SidebarMode::Renaming { .. } => {
             let mut spans = vec![span(scope, StyleRole::Title)];
-            let search = format!(" {} search ", scene.map.key(SidebarKey::Filter));
+            let search = format!(" {} search ", context.map.key(SidebarKey::Filter));
             if paint::width(scope) + paint::width(&search) + 2 <= row.width {
                 spans.push(span("──", StyleRole::Border));
                 spans.push(span(search, StyleRole::Muted));
@@ -152,7 +148,7 @@ fn draw_title(
     }
 }
 
-/// A text being typed on one row: as much of it as fits, with the caret in view.
+/// Draws a one-row text field: as much of the text as fits, with the caret in view.
 pub(super) fn draw_field(
     editor: &TextEditor,
     styles: &dyn RoleStyles,
@@ -179,16 +175,16 @@ pub(super) fn draw_field(
 
 fn draw_list(
     sidebar: &Sidebar,
-    scene: SidebarViewContext<'_>,
+    context: SidebarViewContext<'_>,
     styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Option<Position> {
     let lines = sidebar.tree.as_ref().map_or(&[][..], SessionTree::lines);
     let (Some(tree), Some(now), false) =
-        (&sidebar.tree, sidebar.clock(scene.now), lines.is_empty())
+        (&sidebar.tree, sidebar.clock(context.now), lines.is_empty())
     else {
-        draw_empty(sidebar, scene, styles, area, buffer);
+        draw_empty(sidebar, context, styles, area, buffer);
         return None;
     };
     let first = sidebar.first_shown(usize::from(area.height));
@@ -215,7 +211,7 @@ fn draw_list(
             }
             SessionTreeLine::Session(_) | SessionTreeLine::Place(_, _) => {
                 let is_selected = number == sidebar.selected();
-                if is_selected && scene.keys == SidebarKeyFocus::Focused {
+                if is_selected && context.keys == SidebarKeyFocus::Focused {
                     paint::selected(row, styles, buffer);
                 }
                 if let SessionTreeLine::Session(node) = line
@@ -224,15 +220,15 @@ fn draw_list(
                     let session = (*node, session);
                     let around = (now, &mut hits);
                     let renamed =
-                        draw_session(sidebar, scene, session, around, styles, row, buffer);
+                        draw_session(sidebar, context, session, around, styles, row, buffer);
                     caret = caret.or(renamed);
                 } else if let SessionTreeLine::Place(node, place) = line
                     && let Some(place) = tree.place(*node, *place)
                 {
                     draw_place(place, now, styles, row, buffer);
                 }
-                // Less so while the keys go elsewhere.
-                if is_selected && scene.keys == SidebarKeyFocus::Unfocused {
+                // The selection is underlined while another part of the screen has the focus.
+                if is_selected && context.keys == SidebarKeyFocus::Unfocused {
                     buffer.set_style(row.intersection(*buffer.area()), Modifier::UNDERLINED);
                 }
             }
@@ -241,8 +237,7 @@ fn draw_list(
     caret
 }
 
-/// A place that has what is looked for: whose words, the match in view among what stands around
-/// it, and how long ago.
+/// Draws a search hit: who wrote it, the match in view with the text around it, and its age.
 fn draw_place(
     place: &SessionSearchHit,
     now: DateTime<FixedOffset>,
@@ -251,7 +246,7 @@ fn draw_place(
     buffer: &mut Buffer,
 ) {
     let who = match &place.who {
-        SearchHitSource::Person => span("❯ ", StyleRole::User),
+        SearchHitSource::User => span("❯ ", StyleRole::User),
         SearchHitSource::Model => span("", StyleRole::Text),
         SearchHitSource::Thinking => span("thought ", StyleRole::Muted),
         SearchHitSource::Call(tool) => span(format!("{tool} "), StyleRole::Tool),
@@ -264,7 +259,7 @@ fn draw_place(
     let head = [span("     ", StyleRole::Text), who];
     let right = paint::spans_width(&aside) + 1;
     let room = row.width.saturating_sub(paint::spans_width(&head) + right);
-    // What stands before it gives way, so that the match is on screen.
+    // The text before the match is cut, so that the match is on screen.
     let before = tail_of(&place.before, room.saturating_sub(paint::width(&place.found)) / 2);
     let [indent, who] = head;
     let rest = room.saturating_sub(paint::width(&before));
@@ -280,7 +275,7 @@ fn draw_place(
     paint::both_edges(&spans, &aside, styles, row, buffer);
 }
 
-/// The end of a text, in so many columns.
+/// The end of a text, in at most `room` columns.
 fn tail_of(text: &str, room: u16) -> String {
     if paint::width(text) <= room {
         return text.to_owned();
@@ -295,10 +290,10 @@ fn tail_of(text: &str, room: u16) -> String {
     format!("…{}", &text[from..])
 }
 
-/// Said in place of a list.
+/// Draws a note in place of an empty list.
 fn draw_empty(
     sidebar: &Sidebar,
-    scene: SidebarViewContext<'_>,
+    context: SidebarViewContext<'_>,
     styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
@@ -315,15 +310,15 @@ fn draw_empty(
             (text.to_owned(), StyleRole::Muted)
         }
         (Some(tree), _, _) if !tree.is_empty() && tree.grouping() == SessionGrouping::Forks => {
-            let fork = scene.map.key(SidebarKey::Fork);
-            let view = scene.map.key(SidebarKey::Group);
+            let fork = context.map.key(SidebarKey::Fork);
+            let view = context.map.key(SidebarKey::Group);
             let text = format!(
                 "Nothing was forked yet. {view} shows all sessions, and {fork} forks one of them."
             );
             (text, StyleRole::Muted)
         }
         (Some(tree), _, SidebarScope::ThisProject) if !tree.is_empty() => {
-            let key = scene.map.key(SidebarKey::Scope);
+            let key = context.map.key(SidebarKey::Scope);
             let text =
                 format!("No sessions in this folder yet. {key} shows those of all projects.");
             (text, StyleRole::Muted)
@@ -339,7 +334,7 @@ fn draw_empty(
 
 fn draw_session(
     sidebar: &Sidebar,
-    scene: SidebarViewContext<'_>,
+    context: SidebarViewContext<'_>,
     (node, session): (usize, &SessionRow),
     (now, hits): (DateTime<FixedOffset>, &mut Option<SessionTitleMatcher>),
     styles: &dyn RoleStyles,
@@ -347,7 +342,7 @@ fn draw_session(
     buffer: &mut Buffer,
 ) -> Option<Position> {
     let tree = sidebar.tree.as_ref()?;
-    let is_open = scene.open == Some(session.id);
+    let is_open = context.open == Some(session.id);
     let mark = if sidebar.marked() == Some(session.id) {
         span(COMPARE_MARK, StyleRole::Key)
     } else if is_open {
@@ -385,13 +380,13 @@ fn draw_session(
     None
 }
 
-/// The text with the characters that the filter found set off.
+/// The text with the characters that match the filter highlighted.
 fn highlighted(text: &str, hits: &[u32], role: StyleRole) -> Vec<StyledSpan> {
     if hits.is_empty() {
         return vec![span(text, role)];
     }
     let mut spans: Vec<StyledSpan> = Vec::new();
-    // The matcher counts characters as it sees them: the first of each grapheme.
+    // The matcher counts graphemes by their first character.
     for (at, grapheme) in text.graphemes(true).enumerate() {
         let is_hit = u32::try_from(at).is_ok_and(|at| hits.binary_search(&at).is_ok());
         let role = if is_hit && grapheme != "…" { StyleRole::Match } else { role };
@@ -405,7 +400,7 @@ fn highlighted(text: &str, hits: &[u32], role: StyleRole) -> Vec<StyledSpan> {
 
 fn draw_pane(
     sidebar: &Sidebar,
-    scene: SidebarViewContext<'_>,
+    context: SidebarViewContext<'_>,
     styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
@@ -417,7 +412,7 @@ fn draw_pane(
         Some(count) => format!(" {count} messages "),
         None => " a very long session ".to_owned(),
     };
-    let now = sidebar.clock(scene.now).map(|now| age(session.last_used_at, now));
+    let now = sidebar.clock(context.now).map(|now| age(session.last_used_at, now));
     let head = [
         span(count, StyleRole::Muted),
         span(format!("· {} ", now.unwrap_or_default()), StyleRole::Muted),
@@ -440,7 +435,7 @@ fn draw_pane(
     }
 }
 
-/// How a session begins and ends; or what was said from the message on that was gone to.
+/// The preview: how a session begins and ends, or the messages from the selected one on.
 fn preview_lines(
     preview: &SessionPreview,
     at: Option<usize>,
@@ -453,7 +448,7 @@ fn preview_lines(
     }
     if let Some(at) = at {
         let shown = all.iter().enumerate().skip(at).take(usize::from(height));
-        return shown.flat_map(|(n, said)| message(said, n == at, width, 6)).collect();
+        return shown.flat_map(|(n, item)| message(item, n == at, width, 6)).collect();
     }
     let (first, last) = if all.len() <= FIRST + LAST {
         (&all[..], &all[..0])
@@ -461,23 +456,23 @@ fn preview_lines(
         (&all[..FIRST], &all[all.len() - LAST..])
     };
     let left_out = all.len() - first.len() - last.len();
-    // As many rows for each message as there is room, the same for all.
+    // Each message gets the same number of rows.
     let each = (height / rows_of(first.len() + last.len() + 1).max(1)).clamp(1, 6);
     let mut lines: Vec<Vec<StyledSpan>> =
-        first.iter().flat_map(|said| message(said, false, width, each)).collect();
+        first.iter().flat_map(|item| message(item, false, width, each)).collect();
     if left_out > 0 {
         lines.push(vec![span(format!("   … {left_out} more"), StyleRole::Muted)]);
     }
-    lines.extend(last.iter().flat_map(|said| message(said, false, width, each)));
+    lines.extend(last.iter().flat_map(|item| message(item, false, width, each)));
     lines
 }
 
-fn message(said: &PreviewMessage, is_chosen: bool, width: u16, rows: u16) -> Vec<Vec<StyledSpan>> {
-    let (mark, role) = match said.role {
+fn message(item: &PreviewMessage, is_chosen: bool, width: u16, rows: u16) -> Vec<Vec<StyledSpan>> {
+    let (mark, role) = match item.role {
         Speaker::User => ("❯ ", StyleRole::User),
         Speaker::Assistant => ("  ", StyleRole::Text),
     };
-    let mut lines = wrapped(&said.text, role, width.saturating_sub(2), rows);
+    let mut lines = wrapped(&item.text, role, width.saturating_sub(2), rows);
     for (row, line) in lines.iter_mut().enumerate() {
         line.insert(1, span(if row == 0 { mark } else { "  " }, role));
         if is_chosen && let Some(edge) = line.first_mut() {
@@ -487,7 +482,7 @@ fn message(said: &PreviewMessage, is_chosen: bool, width: u16, rows: u16) -> Vec
     lines
 }
 
-/// Text in so many rows at most, a column from the left; what is missing is marked.
+/// Wraps a text into at most `height` rows, indented by one column. A cut is marked.
 fn wrapped(text: &str, role: StyleRole, width: u16, height: u16) -> Vec<Vec<StyledSpan>> {
     let room = width.saturating_sub(2).max(1);
     let rows = softwrap::rows(text, room);
@@ -505,7 +500,7 @@ fn wrapped(text: &str, role: StyleRole, width: u16, height: u16) -> Vec<Vec<Styl
     lines
 }
 
-/// The note, and what the keys do.
+/// The notice, and hints for the keys.
 fn foot(sidebar: &Sidebar, keys: &Keymap, width: u16) -> Vec<Vec<StyledSpan>> {
     let mut lines = Vec::new();
     if let Some(note) = &sidebar.note {
@@ -543,7 +538,7 @@ fn foot(sidebar: &Sidebar, keys: &Keymap, width: u16) -> Vec<Vec<StyledSpan>> {
     lines
 }
 
-/// What can be typed, or what has come of it.
+/// A hint while the user types a search, or its result.
 fn narrowing(sidebar: &Sidebar, editor: &TextEditor) -> String {
     if editor.text().trim().is_empty() {
         return "Words, or project:x model:x after:7d before:2026-11 today".to_owned();
@@ -561,7 +556,7 @@ fn narrowing(sidebar: &Sidebar, editor: &TextEditor) -> String {
     }
 }
 
-/// Keys and words, as many on a row as fit.
+/// Pairs of key and description, as many on a row as fit.
 fn flowed(hints: &[(String, String)], width: u16) -> Vec<Vec<StyledSpan>> {
     let mut lines: Vec<Vec<StyledSpan>> = Vec::new();
     for (key, word) in hints {

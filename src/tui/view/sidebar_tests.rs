@@ -1,4 +1,4 @@
-//! Pictures of the list of sessions.
+//! Tests of how the list of sessions looks.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ impl RoleStyles for SidebarTestStyles {
     }
 }
 
-/// The list after some keys. `;` stands for enter, `>` for down, `<` for esc.
+/// The list after these keys. `;` stands for enter, `>` for down, `<` for esc.
 fn after(keys: &str) -> Sidebar {
     let mut sidebar = Sidebar::new(PathBuf::from(HERE));
     let mut requests = PendingRequests::default();
@@ -71,23 +71,23 @@ fn answer(sidebar: &mut Sidebar, requests: &mut PendingRequests) {
     }
 }
 
-/// What a preview shows.
+/// A preview of a short session.
 fn talk() -> SessionPreview {
-    let said =
+    let message =
         |role, text: &str| PreviewMessage { entry: EntryId::generate(), role, text: text.into() };
     let mut all = vec![
-        said(Speaker::User, "why does checkout fail when the cart is empty?"),
-        said(Speaker::Assistant, "Because `reduce` on an empty iterator yields `None`."),
+        message(Speaker::User, "why does checkout fail when the cart is empty?"),
+        message(Speaker::Assistant, "Because `reduce` on an empty iterator yields `None`."),
     ];
     for number in 1..=6 {
-        all.push(said(Speaker::User, &format!("and part {number}?")));
-        all.push(said(Speaker::Assistant, &format!("Part {number} is fine.")));
+        all.push(message(Speaker::User, &format!("and part {number}?")));
+        all.push(message(Speaker::Assistant, &format!("Part {number} is fine.")));
     }
-    all.push(said(Speaker::User, "thanks"));
+    all.push(message(Speaker::User, "thanks"));
     SessionPreview { messages: all }
 }
 
-/// The list with a text typed and found in two sessions.
+/// The list with a search text that was found in two sessions.
 fn found() -> Sidebar {
     let mut sidebar = after("/empty cart");
     let mut requests = PendingRequests::default();
@@ -102,7 +102,7 @@ fn found() -> Sidebar {
         behind: behind.into(),
     };
     let places = vec![
-        place(SearchHitSource::Person, 12, "…why does checkout fail with an ", "empty cart", "?"),
+        place(SearchHitSource::User, 12, "…why does checkout fail with an ", "empty cart", "?"),
         place(SearchHitSource::Call("Bash".into()), 11, "cargo test ", "empty cart", ""),
         place(
             SearchHitSource::Result(Some("Bash".into())),
@@ -127,13 +127,13 @@ fn picture(sidebar: &Sidebar, width: u16, height: u16) -> String {
     let area = Rect { x: 0, y: 0, width: columns, height };
     let mut buffer = Buffer::empty(area);
     let map = Keymap::default();
-    let scene = SidebarViewContext {
+    let context = SidebarViewContext {
         now: Duration::ZERO,
         open: Some(id(5)),
         keys: SidebarKeyFocus::Focused,
         map: &map,
     };
-    let drawn = draw(sidebar, scene, &SidebarTestStyles, area, &mut buffer);
+    let drawn = draw(sidebar, context, &SidebarTestStyles, area, &mut buffer);
     let mut text = String::new();
     for y in 0..height {
         let mut line = String::new();
@@ -211,7 +211,7 @@ fn on_the_smallest_screen() {
 }
 
 #[test]
-fn what_was_found_stands_out_in_the_selected_row_and_in_others() {
+fn matches_stand_out_in_selected_and_other_rows() {
     struct MatchTestStyles;
     impl RoleStyles for MatchTestStyles {
         fn style(&self, role: StyleRole) -> Style {
@@ -224,13 +224,13 @@ fn what_was_found_stands_out_in_the_selected_row_and_in_others() {
     let area = Rect { x: 0, y: 0, width: 46, height: 8 };
     let mut buffer = Buffer::empty(area);
     let map = Keymap::default();
-    let scene = SidebarViewContext {
+    let context = SidebarViewContext {
         now: Duration::ZERO,
         open: None,
         keys: SidebarKeyFocus::Focused,
         map: &map,
     };
-    draw(&after("/fl"), scene, &MatchTestStyles, area, &mut buffer);
+    draw(&after("/fl"), context, &MatchTestStyles, area, &mut buffer);
     let marked = |x: u16, y: u16| buffer[(x, y)].modifier.contains(Modifier::UNDERLINED);
     // "with a feature flag" is selected, "Flaky inventory test" is not.
     assert_eq!([marked(18, 2), marked(19, 2), marked(21, 2)], [false, true, false]);

@@ -1,5 +1,5 @@
-//! The conversation: the visible rows, the mark of the focused pane, the selection, the bar that
-//! says where in the session they are.
+//! Draws the conversation: the visible rows, the mark of the focused pane, the selection, and the
+//! scroll bar.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -16,7 +16,7 @@ use super::paint::{self, RoleStyles, line, span};
 use super::window::{BlockRowPosition, BlockShape, TranscriptRowFinder, TranscriptWindow};
 use super::{search, select};
 
-/// Draws the transcript, and notes what each row shows.
+/// Draws the transcript, and records what each row shows.
 pub fn draw(
     model: &ScreenModel,
     layouts: &mut ViewLayouts,
@@ -25,7 +25,7 @@ pub fn draw(
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
 ) {
-    // A margin on either side, and the bar.
+    // One column of margin on either side, and one for the scroll bar.
     let text = Rect { x: area.x + 1, width: area.width.saturating_sub(3).max(1), ..area };
     geometry.transcript = text.into();
     let window =
@@ -79,25 +79,23 @@ pub fn draw(
     }
 }
 
-/// A row of the transcript.
+/// A row of the transcript, ready to be drawn.
 pub struct TranscriptRow {
-    /// Which.
+    /// The row's place in the transcript, for the mouse and the selection.
     pub visible: VisibleRow,
-    /// What it shows.
     pub content: TranscriptRowContent,
 }
 
-/// What a row shows.
+/// A row's text, still to be drawn.
 pub enum TranscriptRowContent {
-    /// Nothing.
     Empty,
-    /// A pane's name.
+    /// The head of a pane.
     Head(PaneHead),
-    /// A line of the body.
+    /// A line of a block's body.
     Body(StyledLine),
 }
 
-/// A row of a block.
+/// Builds one row of a block.
 pub fn row(
     model: &ScreenModel,
     layouts: &mut ViewLayouts,
@@ -141,8 +139,8 @@ pub fn row(
     }
 }
 
-/// Where the visible rows are in the session, counted in blocks: rows that were never laid out
-/// are not counted, so nothing here grows with the session.
+/// Draws the scroll bar. Its position counts blocks: rows that were never laid out are unknown, so
+/// the cost does not grow with the session.
 fn bar(
     model: &ScreenModel,
     layouts: &mut ViewLayouts,
@@ -171,7 +169,7 @@ fn bar(
     Some(ScrollBar { area: column.into(), start, size, span })
 }
 
-/// The cell of the caret in the text.
+/// The cell of the caret in the transcript.
 pub fn caret(model: &ScreenModel, geometry: &ScreenGeometry) -> Option<Position> {
     let KeyboardFocus::Caret(caret) = model.focus else { return None };
     let (row, column) = caret::place(geometry, caret.position)?;
@@ -179,7 +177,7 @@ pub fn caret(model: &ScreenModel, geometry: &ScreenGeometry) -> Option<Position>
     Some(Position { x: area.x + column, y: area.y + u16::try_from(row).ok()? })
 }
 
-/// What an empty session shows.
+/// Draws the greeting of an empty session.
 fn welcome(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let folder =
         crate::tui::app::title::home_path(&model.settings.cwd, model.settings.home.as_deref());

@@ -1,5 +1,5 @@
-//! Which rows of the transcript are on screen: from the anchor up and down, laying out only the
-//! blocks that it passes.
+//! Computes which rows of the transcript are on screen: up and down from the anchor, laying out
+//! only the blocks on the way.
 
 use crate::tui::app::ScreenModel;
 use crate::tui::app::block::BlockId;
@@ -8,34 +8,33 @@ use crate::tui::app::scroll::{BlockPosition, SHARES, ScrollAnchor};
 use super::heads;
 use super::layouts::ViewLayouts;
 
-/// The rows on screen.
+/// The visible rows, and the scroll position that they amount to.
 #[derive(Debug)]
 pub struct TranscriptWindow {
-    /// From the top.
     pub rows: Vec<BlockRowPosition>,
-    /// What the top row shows.
+    /// Anchor of the top row.
     pub top: ScrollAnchor,
-    /// What the position comes to: the tail, once it is on screen.
+    /// The scroll position after layout: the tail, if that is on screen.
     pub anchor: ScrollAnchor,
 }
 
-/// A row of a block.
+/// Identifies a row of the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockRowPosition {
-    /// The block's place in the transcript.
+    /// Index of the block in the transcript.
     pub index: usize,
-    /// The row in the block.
+    /// Row of the block, from 0, counting the gap and the head.
     pub row: usize,
 }
 
-/// What the rows of a block are, from its top.
+/// How the rows of a block are divided, from its top.
 #[derive(Debug, Clone, Copy)]
 pub struct BlockShape {
-    /// Empty rows above it.
+    /// Empty rows above the block.
     pub gap: usize,
-    /// Rows that name it.
+    /// Rows of the head.
     pub head: usize,
-    /// Rows in all.
+    /// All rows: gap, head and body.
     pub rows: usize,
 }
 
@@ -47,7 +46,7 @@ pub struct TranscriptRowFinder<'a> {
 }
 
 impl<'a> TranscriptRowFinder<'a> {
-    /// For a transcript with text of this width.
+    /// A finder for a transcript whose text has this width.
     pub fn new(model: &'a ScreenModel, layouts: &'a mut ViewLayouts, width: u16) -> Self {
         Self { model, layouts, width }
     }
@@ -81,7 +80,7 @@ impl<'a> TranscriptRowFinder<'a> {
         TranscriptWindow { rows, top, anchor: if at_tail { ScrollAnchor::Tail } else { top } }
     }
 
-    /// What the rows of a block are.
+    /// The gap, head and height of the block at `index`.
     pub fn shape(&mut self, index: usize) -> BlockShape {
         let Some(block) = self.model.transcript.blocks().get(index) else {
             return BlockShape { gap: 0, head: 0, rows: 0 };
@@ -94,7 +93,7 @@ impl<'a> TranscriptRowFinder<'a> {
         }
         let above =
             index.checked_sub(1).and_then(|above| self.model.transcript.blocks().get(above));
-        // Heads alone stand together; what has a body stands apart.
+        // Panes that show only their heads stand together; a pane with a body has a gap.
         let gap = usize::from(above.is_some_and(|above| {
             let fold = self.model.transcript.fold(above);
             !heads::has_head(above)
@@ -146,7 +145,7 @@ impl<'a> TranscriptRowFinder<'a> {
         ScrollAnchor::At { block: block.id, place }
     }
 
-    /// The top row when the last row is at the bottom.
+    /// The top row of a view whose last row is the last row of the transcript.
     fn tail(&mut self, height: usize) -> Option<BlockRowPosition> {
         let mut index = self.model.transcript.blocks().len().checked_sub(1)?;
         let mut left = height;
@@ -163,7 +162,7 @@ impl<'a> TranscriptRowFinder<'a> {
         }
     }
 
-    /// So many rows further, stopping at the ends.
+    /// The row `delta` rows further down (or up), at most to the ends of the transcript.
     fn step(&mut self, mut at: BlockRowPosition, delta: i32) -> Option<BlockRowPosition> {
         let mut left = delta.unsigned_abs() as usize;
         if delta < 0 {

@@ -1,7 +1,8 @@
-//! The first run, with nothing configured: what was found on this machine, and what to type.
+//! The first run, with nothing configured: it shows what was found on this machine, and takes an
+//! address and a key.
 //!
-//! Servers are looked for in the background and appear as they answer. Nothing is used, and no
-//! key leaves, before it is chosen here. Writing the choice down is the caller's.
+//! Servers are searched for in the background and appear as they answer. Nothing is used, and no
+//! key is sent anywhere, before the user chooses it here. The caller writes the choice down.
 
 mod address;
 mod search;
@@ -26,116 +27,106 @@ use address::AddressSecurity;
 
 pub use search::{found_keys, rank, run_job};
 
-/// Rows of a page of models.
+/// Models that page up and page down move by.
 const PAGE: usize = 10;
 
-/// The screen. Not `Debug`: a key is typed in it.
+/// The page of the first run. Not `Debug`: the user types a key in it.
 pub struct FirstRunPage {
-    /// Where the choice will be written, as people like to read it.
+    /// The file that the choice will be written to, with `~` for the home folder.
     config_file: String,
     keys: Vec<DetectedApiKey>,
     servers: Vec<DetectedServer>,
     looking: ServerSearch,
     chosen: Option<FirstRunChoice>,
     step: FirstRunStep,
-    /// The address of another server, as it is typed.
+    /// The address that the user types for another server.
     address: TextEditor,
-    /// The key for it.
+    /// The key that the user types for it.
     secret: TextEditor,
     error: Option<String>,
     checks: u64,
-    /// Whether the step takes answers.
+    /// Whether the current step takes answers.
     guard: QuestionGuard,
 }
 
 /// A server that answers on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DetectedServer {
-    /// What usually listens there.
+    /// The program that usually listens at this address.
     pub name: &'static str,
-    /// Where chat completions are.
+    /// Address for chat completions.
     pub endpoint: String,
-    /// The models it serves.
+    /// Ids of the models that it serves.
     pub models: Vec<String>,
 }
 
 /// A key in the environment, and the service that it is for.
 #[derive(Debug, Clone)]
 pub struct DetectedApiKey {
-    /// The variable.
+    /// Name of the environment variable.
     pub variable: &'static str,
-    /// Where its service is.
     pub service: &'static str,
-    /// How that is spoken to.
     pub protocol: ProviderProtocol,
-    /// The key.
     pub key: SecretString,
 }
 
-/// A server that was chosen.
+/// The server that the user chose.
 #[derive(Debug, Clone)]
 pub struct FirstRunEndpoint {
-    /// How it is spoken to.
     pub protocol: ProviderProtocol,
-    /// Where it is.
     pub endpoint: String,
-    /// The key that goes there and nowhere else.
+    /// Sent to this endpoint only; `None` for a server without a key.
     pub key: Option<SecretString>,
-    /// Where the key stays.
     pub key_storage: FirstRunKeyStorage,
 }
 
-/// Where a key stays, once its server is chosen.
+/// Where a key is stored once its server is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstRunKeyStorage {
-    /// It goes into the configuration, with the address.
+    /// In the configuration, with the address.
     InFile,
-    /// It stays in the environment: the protocol alone is written down.
+    /// In the environment, as before: only the protocol is written down.
     InEnvironment,
 }
 
-/// What to begin with.
+/// The user's choice of what to start with.
 #[derive(Debug, Clone)]
 pub enum FirstRunAnswer {
-    /// The demo.
     Demo,
-    /// This server. An address of another host that is not encrypted was agreed to.
+    /// Uses this server. For an unencrypted address of another host, the user has agreed.
     Use {
-        /// Which.
         target: FirstRunEndpoint,
-        /// The model, where there were several.
+        /// The model that the user chose; `None` if there was no choice.
         model: Option<String>,
     },
-    /// Nothing: slug ends.
+    /// slug ends.
     Quit,
 }
 
-/// What is done in the background.
+/// Background work of the first run.
 #[derive(Debug, Clone)]
 pub enum FirstRunJob {
     /// Looks at the usual local ports.
     FindServers,
     /// Asks a server for its models.
     Check {
-        /// Which check; an answer to an older one is stale.
+        /// Number of the check; an answer with an older one is stale.
         id: u64,
-        /// Whom.
         target: FirstRunEndpoint,
     },
 }
 
-/// What a job tells.
+/// A result of a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FirstRunEvent {
-    /// A server answers.
     Found(DetectedServer),
-    /// All ports have been looked at.
+    /// All local ports have been tried.
     SearchFinished,
-    /// A server has been asked for its models.
+    /// The answer to [`FirstRunJob::Check`].
     Checked {
-        /// Which check.
+        /// Number of the check.
         id: u64,
-        /// Its models, or why there are none.
+        /// The server's models, or a sentence about why there are none.
         models: Result<Vec<String>, String>,
     },
 }
@@ -146,7 +137,7 @@ enum ServerSearch {
     Over,
 }
 
-/// A row that can be chosen. Servers are named by their place.
+/// A row that can be chosen. A server is identified by its endpoint, a key by its variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum FirstRunChoice {
     Server(String),
@@ -159,19 +150,19 @@ enum FirstRunChoice {
 enum FirstRunStep {
     /// The list of what was found.
     Choose,
-    /// The address of another server is typed.
+    /// The user types the address of another server.
     Address,
-    /// Whether an address that is not encrypted may be used.
+    /// Asks whether an unencrypted address may be used.
     Unencrypted,
-    /// The key for it is typed.
+    /// The user types the key for that server.
     Key,
     /// A server is being asked for its models.
     Checking { id: u64, target: FirstRunEndpoint, back: ReturnStep },
-    /// It has several.
+    /// The server has several models.
     Models { target: FirstRunEndpoint, models: Vec<String>, selected: usize },
 }
 
-/// Where a check that fails leads back to.
+/// The step that a failed check returns to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ReturnStep {
     Choose,
@@ -179,7 +170,7 @@ enum ReturnStep {
 }
 
 impl FirstRunPage {
-    /// The screen, with the keys that the environment has.
+    /// The page with the keys from the environment, before any server was found.
     pub fn new(config_file: &str, keys: Vec<DetectedApiKey>) -> Self {
         Self {
             config_file: sanitize(config_file).into_owned(),
@@ -203,7 +194,7 @@ impl FirstRunPage {
         servers.chain(keys).chain([FirstRunChoice::Other, FirstRunChoice::Demo]).collect()
     }
 
-    /// The row that enter takes: the first, until another was gone to.
+    /// The row that enter takes: the first one until the user moves to another.
     fn selected(&self) -> FirstRunChoice {
         let choices = self.choices();
         let chosen = self.chosen.as_ref().filter(|chosen| choices.contains(chosen));
@@ -247,7 +238,7 @@ impl FirstRunPage {
         }
     }
 
-    /// Whether a key answers more than where to go, or what is typed.
+    /// Whether a key would decide something. Moving around, going back and typing text do not.
     fn is_answer(&self, key: KeyEvent) -> bool {
         match keymap::find(keymap::LIST, &KeyPress::built_in(key)) {
             Some(ListKey::Accept) => true,
@@ -293,7 +284,7 @@ impl FirstRunPage {
         redraw()
     }
 
-    /// Takes the selected row.
+    /// Acts on the selected row.
     fn take(&mut self) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         self.error = None;
         match self.selected() {
@@ -337,7 +328,7 @@ impl FirstRunPage {
         redraw()
     }
 
-    /// Only `y` says yes.
+    /// Only `y` is a yes.
     fn unencrypted_key(&mut self, key: KeyEvent) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         self.step = match (key.code, key.modifiers.is_empty()) {
             (KeyCode::Char('y'), true) => FirstRunStep::Key,
@@ -406,8 +397,8 @@ impl FirstRunPage {
         }
     }
 
-    /// Uses a server; which model is asked only where there is a choice. What its service is
-    /// usually asked for is selected at first.
+    /// Uses a server. The model is asked for only if there are several; the usual model of its
+    /// service is selected at first.
     fn use_server(
         &mut self,
         target: FirstRunEndpoint,
@@ -422,7 +413,7 @@ impl FirstRunPage {
         StartupTransition::Done(FirstRunAnswer::Use { target, model: None })
     }
 
-    /// Uses the model that is selected.
+    /// Uses the selected model.
     fn use_model(&mut self) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         match std::mem::replace(&mut self.step, FirstRunStep::Choose) {
             FirstRunStep::Models { target, models, selected } => {
@@ -470,7 +461,7 @@ impl StartupPage for FirstRunPage {
         input: StartupInput<FirstRunEvent>,
     ) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
         let step = std::mem::discriminant(&self.step);
-        // The row that enter takes may become another one by itself.
+        // An event can change which row enter takes.
         let selected = matches!(input, StartupInput::Note(_)).then(|| self.selected());
         let next = self.take_in(input);
         let is_other_row = selected.is_some_and(|selected| selected != self.selected());
@@ -511,7 +502,7 @@ impl FirstRunPage {
 }
 
 impl FirstRunEndpoint {
-    /// A server of chat completions, whose address and key are written down.
+    /// A server for chat completions whose address and key are written to the configuration.
     pub fn local(endpoint: String, key: Option<SecretString>) -> Self {
         Self {
             protocol: ProviderProtocol::ChatCompletions,
@@ -523,7 +514,7 @@ impl FirstRunEndpoint {
 }
 
 impl DetectedApiKey {
-    /// The service that the key is for.
+    /// The endpoint of the service that the key is for.
     pub fn target(&self) -> FirstRunEndpoint {
         let Self { service, protocol, key, .. } = self;
         FirstRunEndpoint {

@@ -1,5 +1,5 @@
-//! What the screens before the chat have in common: a column in the middle, wrapped text, and
-//! what the keys do in the last line.
+//! The layout that the screens before the chat share: a centred column, wrapped text, and key hints
+//! in the last line.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -10,24 +10,23 @@ use crate::tui::layout::{StyleRole, StyledSpan};
 use crate::tui::view::RoleStyles;
 use crate::tui::view::paint::{self, span};
 
-/// Columns that text takes at most: longer lines are hard to read.
+/// Most columns of text: longer lines are hard to read.
 const WIDEST: u16 = 76;
 
-/// A row of a screen.
+/// One row of text.
 pub type StartupRow = Vec<StyledSpan>;
 
-/// Where a screen draws.
+/// The areas of a page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StartupColumn {
-    /// What it says.
     pub body: Rect,
-    /// The row between, where there is one.
+    /// A free row above the hints; empty on a low screen.
     pub margin: Rect,
-    /// What the keys do.
+    /// The last row of the screen.
     pub hints: Rect,
 }
 
-/// The column on a screen: the hints in the last row, a free row above them where there is room.
+/// Divides the screen: hints in the last row, a free row above them if there is room.
 pub fn column(area: Rect) -> StartupColumn {
     let width = area.width.saturating_sub(2).min(WIDEST);
     let x = area.x + (area.width - width) / 2;
@@ -49,7 +48,7 @@ pub fn text(text: &str, role: StyleRole, width: u16) -> Vec<StartupRow> {
     indented("", text, role, width)
 }
 
-/// Text wrapped to `width` columns behind a mark, which stands before the first row.
+/// Text wrapped to `width` columns and indented behind a mark, which stands before the first row.
 pub fn indented(mark: &str, text: &str, role: StyleRole, width: u16) -> Vec<StartupRow> {
     let left = paint::width(mark);
     let blank = " ".repeat(usize::from(left));
@@ -61,7 +60,7 @@ pub fn indented(mark: &str, text: &str, role: StyleRole, width: u16) -> Vec<Star
     rows.iter().enumerate().map(row).collect()
 }
 
-/// Draws rows from the `first` one on.
+/// Draws rows, starting with the row of index `first`.
 pub fn rows(
     rows: &[StartupRow],
     first: usize,
@@ -75,7 +74,7 @@ pub fn rows(
     }
 }
 
-/// What the keys do: as many as fit, the first ones first.
+/// Draws hints for the keys: as many as fit, in order.
 pub fn hints(hints: &[(&str, &str)], styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let mut row: StartupRow = Vec::new();
     for (key, word) in hints {
@@ -93,8 +92,8 @@ pub fn hints(hints: &[(&str, &str)], styles: &dyn RoleStyles, area: Rect, buffer
     paint::spans(&row, styles, area, buffer);
 }
 
-/// A text being typed: what of it is shown in `width` columns, and the column of the caret.
-/// A secret is shown as dots.
+/// A text that the user types: the part of it that `width` columns show, and the column of the
+/// caret.
 pub fn field(editor: &TextEditor, shows: StartupFieldDisplay, width: u16) -> (String, u16) {
     let text = editor.text();
     let (before, behind) = text.split_at(editor.caret());
@@ -112,11 +111,11 @@ pub fn field(editor: &TextEditor, shows: StartupFieldDisplay, width: u16) -> (St
     (format!("{}{behind}", &before[start..]), caret)
 }
 
-/// How what is typed is shown.
+/// How a field shows its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StartupFieldDisplay {
-    /// As it is.
+    /// Readable.
     Text,
-    /// As dots.
+    /// A dot for each character, for secrets.
     Dots,
 }

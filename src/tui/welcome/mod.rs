@@ -1,8 +1,9 @@
-//! What may come before the chat: the question whether a folder is trusted, and the first run.
+//! The screens that may come before the chat: the question whether a folder is trusted, and the
+//! first run.
 //!
-//! Each is a screen of its own, with a state, an `update` that is pure, and a picture; `run` is
-//! the loop that they share, and tells the guard of each what is painted and typed. What an answer
-//! means on disk is the caller's.
+//! Each has its own state and a pure `update`, and draws itself; `run` is the loop that they share,
+//! which also tells the guard of each page what was painted and typed. The caller acts on the
+//! answer and writes it to disk.
 
 pub mod first_run;
 mod frame;
@@ -20,59 +21,56 @@ use super::view::RoleStyles;
 
 /// A screen before the chat.
 pub trait StartupPage {
-    /// What its jobs answer.
+    /// The result of a background job.
     type Note: Send + 'static;
-    /// What it wants done in the background.
+    /// A background job that `update` can request.
     type Job;
-    /// What it ends with.
+    /// How the page ends.
     type Answer;
 
-    /// Takes something in.
+    /// Updates the page with an input, and says what to do next.
     fn update(
         &mut self,
         input: StartupInput<Self::Note>,
     ) -> StartupTransition<Self::Job, Self::Answer>;
 
-    /// The guard of what it asks now.
+    /// The guard of the question that the page asks now.
     fn guard_mut(&mut self) -> &mut QuestionGuard;
 
-    /// It was drawn.
+    /// Called after a frame of the page was drawn.
     fn drawn(&mut self) {
         self.guard_mut().drawn();
     }
 
-    /// Draws itself, and says where the caret is, if one is.
+    /// Draws the page, and returns the caret's cell while the user types.
     fn draw(&self, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) -> Option<Position>;
 }
 
-/// What reaches a screen.
+/// An input of a page.
 #[derive(Debug, Clone, PartialEq)]
 pub enum StartupInput<N> {
-    /// It has just been opened.
+    /// The page has just been opened.
     Opened,
-    /// A key.
     Key(KeyEvent),
-    /// Text in one piece.
+    /// Pasted text.
     Paste(String),
     /// The size of the screen, before the first frame and after each change.
     Size {
-        /// Columns.
         width: u16,
-        /// Rows.
         height: u16,
     },
-    /// An answer to a job.
+    /// The result of a job.
     Note(N),
 }
 
-/// What a screen does next.
+/// What to do after an update.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartupTransition<J, A> {
-    /// It goes on; nothing has changed that could be seen.
+    /// Wait: nothing visible has changed.
     Wait,
-    /// It goes on and has to be drawn, with these jobs begun.
+    /// Draw the page, and start these jobs.
     Draw(Vec<J>),
-    /// It is over.
+    /// The page is over.
     Done(A),
 }
 

@@ -1,4 +1,4 @@
-//! The loop of the screens before the chat: an input, an update, a frame if something changed.
+//! The loop of the screens before the chat: an input, an update, and a frame if something changed.
 
 use std::io::{self, Write};
 
@@ -21,20 +21,25 @@ use crate::tui::view::RoleStyles;
 
 use super::{StartupInput, StartupPage, StartupTransition};
 
-/// Notes that may wait to be taken.
+/// Results of jobs that may wait to be taken.
 const NOTES: usize = 16;
 
 /// How a screen ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartupEnd<A> {
-    /// By an answer.
+    /// The page gave its answer.
     Answered(A),
-    /// By a signal, which the caller raises again once the terminal is given back.
+    /// A signal arrived. The caller raises it again once the terminal is given back.
     Signalled(HandledSignal),
 }
 
-/// Shows a screen until it is over. `work` does one of its jobs, on a task of its own that ends
-/// with the screen. The terminal has been taken, and is still taken afterwards.
+/// Shows a page until it is over. `work` runs one of its jobs, in a task that ends with the page.
+/// The terminal is taken before the call, and remains taken.
+///
+/// # Errors
+///
+/// Fails when SIGCONT cannot be watched, the terminal cannot be read from or written to, or its
+/// input ends.
 pub async fn run<P, W, F>(
     page: P,
     _terminal_is_ours: &mut TerminalGuard,
@@ -48,21 +53,21 @@ where
     F: Future<Output = ()> + Send + 'static,
 {
     let mut terminal = Terminal::new(CrosstermBackend::new(TerminalOutput))?;
-    // Not `Terminal::clear`: that asks the terminal for its cursor and waits for an answer.
+    // Not `Terminal::clear`: that queries the cursor and waits for the reply.
     crossterm::execute!(TerminalOutput, crossterm::terminal::Clear(ClearType::All))?;
     let typed = InputProbe { continued: ContinuedFlag::listen()?, is_unread: has_unread };
     run_loop(page, EventStream::new(), typed, signals, &mut terminal, looks, work).await
 }
 
-/// What is known of input besides the events.
+/// Checks for input besides the stream of events.
 struct InputProbe {
-    /// Whether slug was stopped, and what waits was typed at the shell.
+    /// Whether slug was stopped: input that waits then was typed at the shell.
     continued: ContinuedFlag,
-    /// Whether something waits that is not among the events yet.
+    /// Whether the terminal has input that is not among the events yet.
     is_unread: fn() -> io::Result<bool>,
 }
 
-/// The loop, on any terminal.
+/// The loop, which tests run on a fake terminal.
 async fn run_loop<P, W, F, B>(
     mut page: P,
     events: impl Stream<Item = io::Result<Event>> + Unpin,
@@ -148,7 +153,7 @@ where
             () = tokio::time::sleep_until(armed_at.unwrap_or_else(Instant::now)),
                 if armed_at.is_some() =>
             {
-                // The events were asked just before.
+                // The events were polled just before.
                 if !(typed.is_unread)()? && !typed.continued.take() {
                     page.guard_mut().input_idle(began.elapsed());
                 }
@@ -192,14 +197,14 @@ fn input_of<N>(event: Event) -> Option<StartupInput<N>> {
     }
 }
 
-/// Draws all of it: nobody knows what the terminal shows.
+/// Draws the whole page: what the terminal shows is unknown.
 fn repaint<P: StartupPage, B: Backend<Error: Send + Sync + 'static>>(
     page: &mut P,
     terminal: &mut Terminal<B>,
     styles: &dyn RoleStyles,
 ) -> io::Result<()> {
     terminal.backend_mut().clear().map_err(io::Error::other)?;
-    // The frame before this one is taken for an empty one.
+    // After the swap the previous frame counts as empty.
     terminal.swap_buffers();
     draw(page, terminal, styles)
 }
@@ -239,12 +244,12 @@ mod tests {
         Ok(Event::Key(KeyEvent::new(code, KeyModifiers::NONE)))
     }
 
-    /// Nothing waits but the events.
+    /// A probe that never finds input besides the events.
     fn typed() -> InputProbe {
         InputProbe { continued: ContinuedFlag::default(), is_unread: || Ok(false) }
     }
 
-    /// These events, each so long after the one before that a question takes it.
+    /// The events, each late enough after the one before for a question to take it.
     fn slowly(events: Vec<io::Result<Event>>) -> impl Stream<Item = io::Result<Event>> + Unpin {
         let each = stream::iter(events).then(|event| async {
             tokio::time::sleep(QUIET_TIME * 2).await;
@@ -257,7 +262,7 @@ mod tests {
         Terminal::new(TestBackend::new(80, 24)).unwrap()
     }
 
-    /// Longer than any test takes.
+    /// Fails if the future takes longer than any test should.
     async fn in_time<T>(future: impl Future<Output = T>) -> T {
         tokio::time::timeout(Duration::from_secs(20), future).await.unwrap()
     }
@@ -289,7 +294,7 @@ mod tests {
     async fn keys_that_were_typed_ahead_answer_nothing() {
         let mut signals = SignalStream::listen().unwrap();
         let mut terminal = terminal();
-        // "why does it fail", typed before slug was there, and then enter.
+        // The user types "why does it fail" and enter before slug is ready.
         let ahead = "why does it fail".chars().map(KeyCode::Char).chain([KeyCode::Enter]);
         let events = stream::iter(ahead.map(press).collect::<Vec<_>>());
         let events = events.chain(slowly(vec![press(KeyCode::Char('n'))]));
@@ -325,7 +330,7 @@ mod tests {
         let mut signals = SignalStream::listen().unwrap();
         let mut terminal = terminal();
         let (shown, mut was_shown) = mpsc::channel::<()>(8);
-        // The key comes only once the server has been found.
+        // The key comes only after the server was found.
         let events = stream::once(Box::pin(async move {
             was_shown.recv().await;
             tokio::time::sleep(QUIET_TIME * 2).await;
@@ -341,7 +346,7 @@ mod tests {
                     }
                 };
                 first_run::run_job(job, notes.clone(), list).await;
-                // All that was told before this has been taken once there is room for all again.
+                // Once there is room for all messages again, all earlier ones have been taken.
                 notes.reserve_many(NOTES).await.unwrap();
                 shown.send(()).await.unwrap();
             }

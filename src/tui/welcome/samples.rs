@@ -1,4 +1,4 @@
-//! Pictures and keys for the tests of the screens before the chat.
+//! Helpers for the tests of the screens before the chat: plain styles, keys, and screens as text.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::tui::view::RoleStyles;
 
 use super::{StartupInput, StartupPage};
 
-/// No colours.
+/// Styles without colours.
 pub struct PlainStyles;
 
 impl RoleStyles for PlainStyles {
@@ -23,19 +23,19 @@ impl RoleStyles for PlainStyles {
     }
 }
 
-/// A key without anything held down.
+/// A key without modifiers.
 pub fn key<N>(code: KeyCode) -> StartupInput<N> {
     StartupInput::Key(KeyEvent::new(code, KeyModifiers::NONE))
 }
 
-/// The page was drawn, and nobody has typed for a while.
+/// Arms the page's question: it was drawn, and nothing was typed for a while.
 pub fn arm(page: &mut impl StartupPage) {
     page.drawn();
     page.guard_mut().painted(Duration::ZERO);
     page.guard_mut().input_idle(QUIET_TIME);
 }
 
-/// The screen as text.
+/// The page drawn on a screen of this size, as text.
 pub fn picture(page: &impl StartupPage, width: u16, height: u16) -> String {
     let mut buffer = Buffer::empty(Rect { x: 0, y: 0, width, height });
     let caret = page.draw(&PlainStyles, buffer.area, &mut buffer);
@@ -46,7 +46,7 @@ pub fn picture(page: &impl StartupPage, width: u16, height: u16) -> String {
     text
 }
 
-/// A buffer as text.
+/// The text of a buffer.
 pub fn text(buffer: &Buffer) -> String {
     let mut text = String::new();
     for y in 0..buffer.area.height {

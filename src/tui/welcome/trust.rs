@@ -1,8 +1,8 @@
-//! The question whether a folder that was not seen before is trusted.
+//! Asks whether an unknown folder is trusted.
 //!
-//! Only `y` says yes, and only once the end was shown: no key that a hand presses without reading
-//! does. What runs programs is listed first. Nothing of the folder is in force while the question is
-//! open.
+//! Only `y` is a yes, and only after the end was shown: no key that users press without reading.
+//! Files that run programs are listed first. Nothing of the folder takes effect while the question
+//! is open.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
@@ -22,7 +22,7 @@ use crate::tui::view::paint::span;
 use super::frame::{self, StartupRow};
 use super::{StartupInput, StartupPage, StartupTransition};
 
-/// The question.
+/// The page with the question.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustPage {
     folder: String,
@@ -34,16 +34,16 @@ pub struct TrustPage {
     end: QuestionReview,
 }
 
-/// What the question is about.
+/// The reason for the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustPageSubject {
-    /// A folder without an answer.
+    /// The user has never answered for this folder.
     Folder,
-    /// What changed in a folder that has a yes.
+    /// The trusted folder has changed files.
     Changes,
 }
 
-/// A file that trust would make active, made harmless.
+/// A file that trust would activate, with its text made harmless.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct TrustPageItem {
     path: String,
@@ -52,23 +52,23 @@ struct TrustPageItem {
     lines: Vec<(TrustLineMark, String)>,
 }
 
-/// The answer.
+/// The user's answer about the folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TrustAnswer {
     /// The folder is trusted from now on.
     Trust,
-    /// slug goes on without.
+    /// slug starts without the folder's files.
     GoOnWithout,
     /// slug ends.
     Quit,
 }
 
-/// A question has nothing to do in the background.
+/// The job type of a page without background work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeverJob {}
 
 impl TrustPage {
-    /// The question for `folder`, with what would become active.
+    /// The question for `folder`, which lists what would become active.
     pub fn new(folder: &str, about: TrustPageSubject, items: &[TrustQuestionFile]) -> Self {
         Self {
             folder: harmless(folder),
@@ -162,7 +162,8 @@ impl TrustPage {
     }
 }
 
-/// What runs or allows things stands out. The texts are the folder's: they need not be harmless.
+/// What runs programs or allows something is highlighted. The folder's texts may hold anything, so
+/// they are made harmless here.
 fn item(item: &TrustQuestionFile) -> TrustPageItem {
     let acts = item.kinds.iter().any(|kind| match kind {
         InventoryItemKind::Settings | InventoryItemKind::Hooks => true,
@@ -299,7 +300,7 @@ mod tests {
         }
     }
 
-    /// The question on a screen that shows all of it, for a while.
+    /// The question on a screen that shows all of it, after the wait of its guard.
     fn armed(items: &[TrustQuestionFile]) -> TrustPage {
         let mut trust = trust(items);
         trust.update(StartupInput::Size { width: 80, height: 60 });
@@ -307,7 +308,7 @@ mod tests {
         trust
     }
 
-    /// What a key comes to.
+    /// The answer that a key gives, if any.
     fn answer(trust: &mut TrustPage, code: KeyCode) -> Option<TrustAnswer> {
         match trust.update(key(code)) {
             StartupTransition::Done(answer) => Some(answer),
@@ -372,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_folder_says_cannot_draw() {
+    fn the_text_of_a_folder_cannot_draw() {
         let lines = vec![(TrustLineMark::Same, "allow  Bash(x)\u{1b}[2J\u{202e}\nnext".to_owned())];
         let items = vec![TrustQuestionFile {
             path: "a\tb".into(),

@@ -1,43 +1,42 @@
-//! Which changes of an edit are taken, and which of them the keys are for.
+//! Which changes of an edit the user approves, and which change has the focus.
 
 use std::ops::Range;
 
 use crate::domain::{ApprovalAnswer, ApprovalRequest, ExcludedHunks, FileDiff};
 use crate::tui::app::geometry::ScrollExtent;
 
-/// The changes of an edit that has more than one.
+/// The choice among the changes of an edit that has more than one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HunkSelection {
-    /// How many there are; at least two.
+    /// The number of changes; at least two.
     pub count: usize,
-    /// Those that are not taken.
+    /// The changes that the user does not approve.
     pub left_out: ExcludedHunks,
-    /// The one that has the focus.
+    /// The index of the change that keys act on; less than `count`.
     pub focus: usize,
 }
 
-/// Which way to another change.
+/// The direction in which the focus moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HunkDirection {
-    /// Down.
     Next,
-    /// Up.
     Previous,
 }
 
 impl HunkSelection {
-    /// The changes of a request, all taken. A single one is taken or refused with the whole.
+    /// The changes of a request, all included. `None` for fewer than two: a single change is
+    /// approved or denied as a whole.
     pub fn of(request: &ApprovalRequest) -> Option<Self> {
         let count = request.preview.as_ref().map_or(0, FileDiff::change_count);
         (count > 1).then(|| Self { count, left_out: ExcludedHunks::default(), focus: 0 })
     }
 
-    /// How many are taken.
+    /// The number of changes that the user approves.
     pub fn included_count(&self) -> usize {
         self.count - self.left_out.count()
     }
 
-    /// What a yes says: all that was asked for, a part of it, or no.
+    /// The answer that a yes stands for: all changes, some of them, or a denial if none is left.
     pub fn answer(&self) -> ApprovalAnswer {
         match (self.included_count(), self.left_out.count()) {
             (_, 0) => ApprovalAnswer::Once,
@@ -46,116 +45,117 @@ impl HunkSelection {
         }
     }
 
-    /// Takes the change that has the focus, or leaves it out.
+    /// Includes the focused change, or leaves it out if it is included.
     pub fn toggle(&mut self) {
         self.left_out.toggle(self.focus);
     }
 
-    /// The change below or above gets the focus.
-    pub fn step(&mut self, way: HunkDirection) {
-        self.focus = match way {
+    /// Moves the focus to the next or previous change; stops at the first and the last.
+    pub fn step(&mut self, direction: HunkDirection) {
+        self.focus = match direction {
             HunkDirection::Next => (self.focus + 1).min(self.count - 1),
             HunkDirection::Previous => self.focus.saturating_sub(1),
         };
     }
 
-    /// Where the part that scrolls has to stand for the focus to be in sight, with a few rows of
-    /// what is around it. `places` are the rows of each change.
-    pub fn reveal(&self, scroll: usize, places: &[Range<usize>], extent: ScrollExtent) -> usize {
-        let Some(place) = places.get(self.focus) else { return scroll };
+    /// The scroll position that brings the focused change into view, with `AROUND` rows of
+    /// context. Moves no further than needed. `hunk_rows` are the rows of each change.
+    pub fn reveal(&self, scroll: usize, hunk_rows: &[Range<usize>], extent: ScrollExtent) -> usize {
+        let Some(rows) = hunk_rows.get(self.focus) else { return scroll };
         let around = AROUND.min(extent.shown.saturating_sub(1) / 2);
-        let first = place.start.saturating_sub(around);
-        let last = (place.end + around).min(extent.rows);
+        let first = rows.start.saturating_sub(around);
+        let last = (rows.end + around).min(extent.rows);
         let lowest = last.saturating_sub(extent.shown).min(first);
-        let to = if place.start < scroll { first } else { scroll.clamp(lowest, first.max(lowest)) };
+        let to = if rows.start < scroll { first } else { scroll.clamp(lowest, first.max(lowest)) };
         to.min(extent.rows.saturating_sub(extent.shown))
     }
 
-    /// Whether any row of the focus is in sight.
+    /// Whether any row of the focused change is in view.
     pub fn is_in_sight(
         &self,
         scroll: usize,
-        places: &[Range<usize>],
+        hunk_rows: &[Range<usize>],
         extent: ScrollExtent,
     ) -> bool {
-        places.get(self.focus).is_some_and(|place| is_seen(place, scroll, extent))
+        hunk_rows.get(self.focus).is_some_and(|rows| is_seen(rows, scroll, extent))
     }
 
-    /// The view has moved on: where the focus is out of sight, the first change in sight gets it.
-    pub fn follow(&mut self, scroll: usize, places: &[Range<usize>], extent: ScrollExtent) {
-        if !self.is_in_sight(scroll, places, extent)
-            && let Some(seen) = places.iter().position(|place| is_seen(place, scroll, extent))
+    /// Follows a scrolled view: if the focused change is out of view, the first change in view gets
+    /// the focus.
+    pub fn follow(&mut self, scroll: usize, hunk_rows: &[Range<usize>], extent: ScrollExtent) {
+        if !self.is_in_sight(scroll, hunk_rows, extent)
+            && let Some(seen) = hunk_rows.iter().position(|rows| is_seen(rows, scroll, extent))
         {
             self.focus = seen;
         }
     }
 }
 
-/// Rows around a change that was gone to.
+/// Rows of context above and below a change that gets the focus.
 const AROUND: usize = 2;
 
-fn is_seen(place: &Range<usize>, scroll: usize, extent: ScrollExtent) -> bool {
-    place.start < scroll + extent.shown && place.end > scroll
+fn is_seen(rows: &Range<usize>, scroll: usize, extent: ScrollExtent) -> bool {
+    rows.start < scroll + extent.shown && rows.end > scroll
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn picks() -> HunkSelection {
+    fn selection() -> HunkSelection {
         HunkSelection { count: 3, left_out: ExcludedHunks::default(), focus: 0 }
     }
 
     #[test]
-    fn a_yes_is_to_what_is_taken() {
-        let mut picks = picks();
-        assert_eq!(picks.answer(), ApprovalAnswer::Once);
-        picks.step(HunkDirection::Next);
-        picks.toggle();
+    fn yes_covers_only_the_included_changes() {
+        let mut selection = selection();
+        assert_eq!(selection.answer(), ApprovalAnswer::Once);
+        selection.step(HunkDirection::Next);
+        selection.toggle();
         let left_out: ExcludedHunks = [1].into_iter().collect();
         assert_eq!(
-            (picks.included_count(), picks.answer()),
+            (selection.included_count(), selection.answer()),
             (2, ApprovalAnswer::Part { left_out })
         );
-        picks.toggle();
-        assert_eq!(picks.answer(), ApprovalAnswer::Once);
+        selection.toggle();
+        assert_eq!(selection.answer(), ApprovalAnswer::Once);
     }
 
     #[test]
-    fn leaving_all_out_is_a_no() {
-        let mut picks = picks();
+    fn excluding_every_change_denies() {
+        let mut selection = selection();
         for _ in 0..3 {
-            picks.toggle();
-            picks.step(HunkDirection::Next);
+            selection.toggle();
+            selection.step(HunkDirection::Next);
         }
         assert_eq!(
-            (picks.included_count(), picks.answer()),
+            (selection.included_count(), selection.answer()),
             (0, ApprovalAnswer::Deny { instruction: None })
         );
     }
 
     #[test]
-    fn the_focus_is_brought_into_sight_and_no_further() {
-        let places = [2..4, 30..32, 60..80];
+    fn reveal_scrolls_no_further_than_needed() {
+        let hunk_rows = [2..4, 30..32, 60..80];
         let extent = ScrollExtent { rows: 90, shown: 10 };
         let at = |focus: usize, scroll: usize| {
-            HunkSelection { focus, ..picks() }.reveal(scroll, &places, extent)
+            HunkSelection { focus, ..selection() }.reveal(scroll, &hunk_rows, extent)
         };
         assert_eq!(at(0, 0), 0);
-        assert_eq!(at(1, 0), 24, "its end and two rows below are the last in sight");
-        assert_eq!(at(1, 25), 25, "it is in sight already");
+        assert_eq!(at(1, 0), 24, "its end and two rows below are the last in view");
+        assert_eq!(at(1, 25), 25, "it is in view already");
         assert_eq!(at(1, 50), 28, "from below, two rows above it");
         assert_eq!(at(2, 0), 58, "one that is longer than the screen, from its beginning");
     }
 
     #[test]
     fn the_focus_follows_the_view() {
-        let places = [2..4, 30..32, 60..80];
+        let hunk_rows = [2..4, 30..32, 60..80];
         let extent = ScrollExtent { rows: 90, shown: 10 };
-        let mut picks = picks();
+        let mut selection = selection();
         for (scroll, focus) in [(3, 0), (10, 0), (25, 1), (65, 2), (0, 0)] {
-            picks.follow(scroll, &places, extent);
-            assert_eq!(picks.focus, focus, "{scroll}");
+            selection.follow(scroll, &hunk_rows, extent);
+            assert_eq!(selection.focus, focus, "{scroll}");
         }
     }
 }

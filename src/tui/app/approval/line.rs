@@ -1,4 +1,5 @@
-//! The permission question answered by a line, with the letters of the dialog.
+//! The permission question answered by a typed line, with the letters that the dialog uses as keys.
+//! This is for the line-based front end, which reads the whole question out first.
 
 use crate::domain::ApprovalKind;
 use crate::permissions::meaning;
@@ -13,31 +14,31 @@ use super::{ApprovalDialog, ApprovalRequestExt, ApprovalStage};
 /// Why a line is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineAnswerError {
-    /// It came before the question could be read.
+    /// The line came before the question was read out.
     #[error("That line came before the question could be read, and is no answer to it.")]
     TooSoon,
-    /// It is none of the answers.
+    /// Choosing: a line that is none of the answers.
     #[error("That is none of the answers. Type one of the letters that the question names.")]
     NoAnswer,
-    /// It is neither of the two answers.
+    /// A yes-or-no question: a line that is neither.
     #[error("That is no answer. Type y or n.")]
     YesOrNo,
-    /// The answer is not offered for this call.
+    /// For example a rule for a call that offers none.
     #[error("That answer is not offered for this call. Type one that the question names.")]
     NotOffered,
-    /// A rule is named where there are several.
+    /// One rule was typed, but the call needs several.
     #[error("This call needs several rules, which cannot be replaced by one. Answer s or a alone.")]
     SeveralRules,
-    /// The rule lets more run than its words show.
+    /// The typed rule allows more than its words show; holds what it means.
     #[error("That rule {0}. Answer s or a alone to have it all the same.")]
     Wide(String),
-    /// No row of the list has that number or name.
+    /// A list was shown, and no row has that number or name.
     #[error("No row has that number. Type one of the numbers, or an empty line to go back.")]
     NoRow,
 }
 
 impl ApprovalDialog {
-    /// What the next line will be taken for.
+    /// What kind of text the next line has to be.
     pub fn expected_line(&self) -> ExpectedLine {
         match self.stage {
             ApprovalStage::Choosing | ApprovalStage::Rule(..) => ExpectedLine::Answer,
@@ -46,8 +47,16 @@ impl ApprovalDialog {
         }
     }
 
-    /// A line: a letter, or its word, and behind some of them a text (`t`: what to do instead;
-    /// `e`: the command; `s`, `a` and `d`: another rule). All of the question has been read out.
+    /// Answers with a line: a letter or its word. Some take a text after it: `t` what to do
+    /// instead, `e` the command, `s`, `a` and `d` another rule. The question counts as read to the
+    /// end.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the line is none of the answers, when the request does not offer that answer,
+    /// when one rule is typed where several are needed, or when the typed rule is wider than it
+    /// looks ([`LineAnswerError::Wide`], which still takes the rule over: a plain `s` or `a` then
+    /// confirms it).
     pub fn line(&mut self, line: &str) -> Result<OverlayOutcome, LineAnswerError> {
         self.drawn(ScrollExtent { rows: 0, shown: 0 });
         match self.stage {

@@ -1,4 +1,4 @@
-//! What became of a file as a patch that `git apply` takes.
+//! The net change of a file as a patch that `git apply` accepts.
 
 use std::fmt::Write;
 
@@ -6,10 +6,10 @@ use crate::domain::{DiffLine, DiffLineTag, FileDiff, LineEnding};
 
 use super::{NetChangeContent, NetFileChange};
 
-/// Unchanged lines around each change.
+/// Context lines around each change, as in `git diff`.
 const AROUND: usize = 3;
 
-/// The patch of one file; empty where nothing differs or nothing is known.
+/// The patch of one file; empty if nothing differs or the content is unknown.
 pub fn of(file: &NetFileChange) -> String {
     let mode = file.mode.unwrap_or(0o644);
     let name = |side: char| quoted(&format!("{side}/{}", file.name));
@@ -33,7 +33,7 @@ pub fn of(file: &NetFileChange) -> String {
         NetChangeContent::Same | NetChangeContent::Unknown(_) => return String::new(),
     };
     if !diff.hunks.is_empty() {
-        // Git ends a name that has a space with a tab, so that nothing behind it is taken for it.
+        // Git puts a tab after a name with a space, so that nothing after it is taken for the name.
         let end = if file.name.contains(' ') { "\t" } else { "" };
         text.push_str(&format!("--- {old}{end}\n+++ {new}{end}\n"));
         hunks(diff, &mut text);
@@ -41,7 +41,7 @@ pub fn of(file: &NetFileChange) -> String {
     text
 }
 
-/// The hunks of a diff in unified form, with three lines around each change.
+/// Appends the hunks of a diff in unified form, with three context lines around each change.
 pub fn hunks(diff: &FileDiff, text: &mut String) {
     for hunk in &diff.hunks {
         let is_change = |line: &DiffLine| line.tag != DiffLineTag::Context;
@@ -51,7 +51,7 @@ pub fn hunks(diff: &FileDiff, text: &mut String) {
         let (mut old, mut new) = (hunk.old_start, hunk.new_start);
         let mut at = 0;
         while let Some(first) = changed.get(at).copied() {
-            // Changes whose surroundings meet stand in one hunk.
+            // Changes whose context lines meet share one hunk.
             let mut last = first;
             while let Some(next) =
                 changed.get(at).copied().filter(|it| *it <= last + 2 * AROUND + 1)
@@ -68,7 +68,7 @@ pub fn hunks(diff: &FileDiff, text: &mut String) {
             let lines = &hunk.lines[start..end];
             let count = |without| lines.iter().filter(|line| line.tag != without).count();
             let (olds, news) = (count(DiffLineTag::Added), count(DiffLineTag::Removed));
-            // A side without lines names the line above.
+            // A side without lines names the line above it.
             let place = |start: usize, count: usize| start - usize::from(count == 0);
             // Writing to a string cannot fail.
             let _ =
@@ -93,12 +93,12 @@ fn push(line: &DiffLine, text: &mut String) {
     });
 }
 
-/// Git knows two kinds of files: those that can be run and others.
+/// Git knows two modes of regular files: executable or not.
 fn git_mode(mode: u32) -> &'static str {
     if mode & 0o100 == 0 { "100644" } else { "100755" }
 }
 
-/// A name as git writes it: in quotes where it holds what would end or bend it.
+/// A name as git writes it: in quotes if it holds control characters, quotes or backslashes.
 fn quoted(name: &str) -> String {
     if !name.chars().any(|c| c.is_control() || c == '"' || c == '\\') {
         return name.to_owned();
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn new_deleted_and_other_permissions_are_said() {
+    fn headers_for_new_deleted_and_mode_changes() {
         let table = [
             (
                 NetChangeContent::New(Arc::new(diff("", "a\n"))),
@@ -216,7 +216,7 @@ mod tests {
         let patch = folder.path().join("the.patch");
         std::fs::write(&patch, of(&net(name, NetChangeContent::Changed(Arc::new(diff(old, new))))))
             .unwrap();
-        // Outside of any repository, and without the person's settings.
+        // Outside of any repository, and without the user's settings.
         let status = Command::new("git")
             .args(["apply", "--whitespace=nowarn", "the.patch"])
             .current_dir(folder.path())
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn git_applies_it() {
+    fn git_applies_the_patch() {
         let numbers: String = (1..=40).map(|n| format!("{n}\n")).collect();
         let table = [
             ("f", "a\nb\n", "a\nc\n"),
@@ -247,7 +247,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(24))]
         #[test]
-        fn git_applies_any(old in "([ab]\r?\n){1,30}a?", new in "([ab]\r?\n){1,30}a?") {
+        fn git_applies_any_patch(old in "([ab]\r?\n){1,30}a?", new in "([ab]\r?\n){1,30}a?") {
             prop_assume!(old != new);
             prop_assert_eq!(applied("f", &old, &new), new);
         }

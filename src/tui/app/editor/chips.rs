@@ -1,11 +1,11 @@
-//! What stands in a text as one character: a long paste, an image or a past session, shown as a
-//! label.
+//! Chips: a long paste, an image or a past session that stands in a text as one character and is
+//! shown as a label.
 //!
-//! The text itself holds a character of a private plane for each chip, so that every motion and
-//! every deletion takes a chip as a whole and none can take it apart. Text from outside never
-//! brings such a character in: [`ChipSet::foreign`] replaces them. Where the text leaves, a paste is
-//! put in its place, a session is what a mention of it says, and an image keeps its label, by which
-//! it is found when the text comes back.
+//! In the text, each chip is a character of a private-use plane, so that every motion and deletion
+//! treats the chip as a whole. Text from outside never contains such a character:
+//! [`ChipSet::foreign`] replaces them. When the text leaves the editor, a paste is replaced by its
+//! text and a session by a mention with its id. An image is replaced by its label, by which it is
+//! found when the text comes back.
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
@@ -18,68 +18,62 @@ use crate::tui::app::effect::RequestId;
 /// The characters that stand for chips: the end of the last private plane, which no font uses.
 const PLACES: RangeInclusive<char> = '\u{10f000}'..='\u{10fffd}';
 
-/// Characters of a session's title that are shown at most.
+/// The longest title of a session that a label shows, in characters.
 const TITLE: usize = 40;
 
-/// What the label of an image begins with.
+/// How the label of an image begins.
 const IMAGE: &str = "Image ";
 
-/// What a text's chips stand for.
+/// The chips of a text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChipSet {
     chips: Vec<InputChip>,
-    /// How many there have been, so that no character is used twice.
+    /// How many chips there have been, so that no character is used twice.
     made: u32,
 }
 
-/// One of them.
+/// One chip of a text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct InputChip {
-    /// The character in the text.
+    /// The character that stands for the chip in the text.
     pub place: char,
-    /// What is shown.
+    /// The label on screen, in brackets and unique among the chips.
     pub label: String,
-    /// What it stands for.
     pub content: ChipContent,
 }
 
 /// What a chip stands for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ChipContent {
-    /// Text that is put in its place when the whole leaves.
+    /// Text that replaces the chip when the text is expanded.
     Text(Arc<str>),
-    /// An image that goes with the text.
+    /// An image that is sent with the text.
     Image(MessageImage),
-    /// A past session, named by its title.
-    Session {
-        /// Which.
-        id: SessionId,
-        /// What it is called.
-        title: String,
-    },
-    /// Something that is still being read.
+    /// A past session, shown by its title.
+    Session { id: SessionId, title: String },
+    /// An image that is still being read.
     Reading {
-        /// The request for it.
+        /// The request that reads it.
         id: RequestId,
-        /// What was pasted, should nothing come of it.
+        /// What was pasted, for the case that there is no image.
         fallback: String,
     },
 }
 
-/// Whether a character stands for a chip.
+/// Whether a character of a text stands for a chip.
 pub fn is_chip(c: char) -> bool {
     PLACES.contains(&c)
 }
 
 impl ChipSet {
-    /// Takes something in. The character goes into the text; `None` when all are used up.
+    /// Adds a chip and returns its character for the text; `None` if all characters are used up.
     pub fn add(&mut self, content: ChipContent) -> Option<char> {
         let label = self.label(&content);
         self.hold(label, content)
     }
 
-    /// Takes an image in that comes back with a text, of which `before` has been taken in: it keeps
-    /// its label, unless another chip has that by now.
+    /// Adds the chip of an image that comes back with a text, of which `before` has been loaded
+    /// already. The image keeps its label, unless another chip has taken that label.
     pub fn bring_back(&mut self, attached: &Attachment, before: &str) -> Option<char> {
         let content = ChipContent::Image(attached.image.clone());
         match self.chips.iter().find(|chip| chip.label == attached.label) {
@@ -98,17 +92,18 @@ impl ChipSet {
         Some(place)
     }
 
-    /// What a character of the text stands for.
+    /// The chip of a character of the text.
     pub fn get(&self, place: char) -> Option<&InputChip> {
         self.chips.iter().find(|chip| chip.place == place)
     }
 
-    /// What a grapheme of the text stands for.
+    /// The chip of a grapheme of the text.
     pub fn of(&self, grapheme: &str) -> Option<&InputChip> {
         grapheme.chars().next().filter(|c| is_chip(*c)).and_then(|c| self.get(c))
     }
 
-    /// Puts an image in the place of what was being read for it. Says whether that is still held.
+    /// Replaces the chip that waits for this request by an image. Returns whether there still is
+    /// such a chip.
     pub fn settle(&mut self, id: RequestId, image: MessageImage) -> bool {
         let content = ChipContent::Image(image);
         let label = self.label(&content);
@@ -120,12 +115,12 @@ impl ChipSet {
         true
     }
 
-    /// The chip of what is being read.
+    /// The chip that waits for this request.
     pub fn reading(&self, id: RequestId) -> Option<&InputChip> {
         self.chips.iter().find(|chip| chip.content.is_read_by(id))
     }
 
-    /// A label that no other chip has.
+    /// A label that no other chip has: equal ones get a number.
     fn label(&self, content: &ChipContent) -> String {
         let plain = match content {
             ChipContent::Image(image) => {
@@ -138,8 +133,8 @@ impl ChipSet {
                 let last = self.chips.iter().filter_map(number).max().unwrap_or(0);
                 return format!("[{IMAGE}{} {image}]", last + 1);
             }
-            ChipContent::Session { title, .. } => return of_session(title),
-            ChipContent::Text(text) => of_paste(text),
+            ChipContent::Session { title, .. } => return session_label(title),
+            ChipContent::Text(text) => paste_label(text),
             ChipContent::Reading { .. } => "reading an image".to_owned(),
         };
         let alike = |label: &str| label == plain || label.starts_with(&format!("{plain} #"));
@@ -150,7 +145,7 @@ impl ChipSet {
         }
     }
 
-    /// The text with everything put back, and its images.
+    /// The expanded text and its images.
     pub fn typed(&self, text: &str) -> UserInput {
         let mut images: Vec<Attachment> = Vec::new();
         for chip in text.chars().filter(|c| is_chip(*c)).filter_map(|place| self.get(place)) {
@@ -163,7 +158,7 @@ impl ChipSet {
         UserInput { text: self.expand(text), images }
     }
 
-    /// The text with everything put back; images by their labels.
+    /// The text with chips replaced by the text they stand for, and images by their labels.
     pub fn expand(&self, text: &str) -> String {
         if !text.contains(is_chip) {
             return text.to_owned();
@@ -175,24 +170,22 @@ impl ChipSet {
                 Some((ChipContent::Text(content), _)) => whole.push_str(content),
                 Some((ChipContent::Image(_), label)) => whole.push_str(label),
                 Some((ChipContent::Session { id, .. }, _)) => whole.push_str(&mention(*id)),
-                Some((ChipContent::Reading { fallback: instead, .. }, _)) => {
-                    whole.push_str(instead)
-                }
+                Some((ChipContent::Reading { fallback, .. }, _)) => whole.push_str(fallback),
                 None => whole.push(c),
             }
         }
         whole
     }
 
-    /// Lets go of what no text speaks of any more.
-    pub fn keep_only(&mut self, spoken_of: impl Fn(char) -> bool) {
-        self.chips.retain(|chip| spoken_of(chip.place));
+    /// Drops the chips whose character is no longer used in any text.
+    pub fn keep_only(&mut self, is_used: impl Fn(char) -> bool) {
+        self.chips.retain(|chip| is_used(chip.place));
         if self.chips.is_empty() {
             self.made = 0;
         }
     }
 
-    /// Text from outside, without characters that would be taken for chips.
+    /// Text from outside, with characters that would be taken for chips replaced by U+FFFD.
     pub fn foreign(text: &str) -> Cow<'_, str> {
         if text.contains(is_chip) {
             Cow::Owned(text.replace(is_chip, "\u{fffd}"))
@@ -211,12 +204,12 @@ impl ChipContent {
     }
 }
 
-/// What a text says of a session, and the model is told.
+/// The mention of a session, in the form that is sent to the model.
 pub(super) fn mention(id: SessionId) -> String {
     format!("@session:{id}")
 }
 
-fn of_session(title: &str) -> String {
+fn session_label(title: &str) -> String {
     let title = sanitize(title).replace(['\n', '\t'], " ");
     match title.char_indices().nth(TITLE) {
         None => format!("@session \"{title}\""),
@@ -224,14 +217,14 @@ fn of_session(title: &str) -> String {
     }
 }
 
-fn of_paste(text: &str) -> String {
+fn paste_label(text: &str) -> String {
     match text.lines().count() {
         0 | 1 => format!("pasted {} characters", thousands(text.chars().count())),
         lines => format!("pasted {} lines", thousands(lines)),
     }
 }
 
-/// The number in the label of an image.
+/// The number in an image's label.
 fn number_of(label: &str) -> Option<u32> {
     label.get(1..)?.strip_prefix(IMAGE)?.split(' ').next()?.parse().ok()
 }
@@ -258,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_say_how_much_it_is_and_tell_equals_apart() {
+    fn labels_give_the_size_and_are_unique() {
         let mut chips = ChipSet::default();
         let places = [lines(1204), lines(1204), ChipContent::Text("y".repeat(5000).into())]
             .map(|content| chips.add(content).unwrap());
@@ -269,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_let_go_does_not_come_back_as_something_else() {
+    fn the_character_of_a_dropped_chip_is_not_reused() {
         let mut chips = ChipSet::default();
         let first = chips.add(lines(2)).unwrap();
         let second = chips.add(lines(3)).unwrap();
@@ -280,12 +273,11 @@ mod tests {
     }
 
     #[test]
-    fn an_image_leaves_by_its_label() {
+    fn expanded_text_names_an_image_by_its_label() {
         let image = MessageImage::new("a.png", MediaType::Png, (3, 2), b"x");
         let mut chips = ChipSet::default();
-        let instead = "/tmp/a.png".to_owned();
-        let first =
-            chips.add(ChipContent::Reading { id: RequestId(1), fallback: instead }).unwrap();
+        let fallback = "/tmp/a.png".to_owned();
+        let first = chips.add(ChipContent::Reading { id: RequestId(1), fallback }).unwrap();
         let second = chips.add(ChipContent::Image(image.clone())).unwrap();
         let text = format!("{first} and {second}");
         assert_eq!(chips.typed(&text).text, "/tmp/a.png and [Image 1 a.png 3×2]");

@@ -1,4 +1,4 @@
-//! What the editing keys do to a text.
+//! The editing keys: what each does to a text.
 
 use crossterm::event::KeyCode;
 
@@ -9,64 +9,63 @@ use super::kills::KillSide;
 use super::words::{before, behind, line_end, line_start, word_before, word_behind};
 use super::{EditorLines, TextEditor, UndoGroup};
 
-/// A width at which no row is wrapped: home and end go by lines.
+/// A width at which no row is wrapped, so that home and end go by lines.
 const UNWRAPPED: u16 = u16::MAX;
 
-/// Something that a key does to a text.
+/// An action of an editing key. Actions that move the caret end the selection, unless they select.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EditAction {
-    /// One grapheme left.
+    /// Moves one grapheme to the left, or to the start of the selection.
     Left,
-    /// One grapheme right.
+    /// Moves one grapheme to the right, or to the end of the selection.
     Right,
-    /// To the beginning of the word before.
+    /// Moves to the start of the word, or of the one before.
     WordLeft,
-    /// Behind the next word.
+    /// Moves behind the word, or behind the next one.
     WordRight,
-    /// To the beginning of the row, then of the line.
+    /// Moves to the start of the row, and from there to the start of the line.
     Home,
-    /// To the end of the row, then of the line.
+    /// Moves to the end of the row, and from there to the end of the line.
     End,
-    /// Selects one grapheme more to the left.
+    /// Extends the selection by one grapheme to the left.
     SelectLeft,
-    /// Selects one grapheme more to the right.
+    /// Extends the selection by one grapheme to the right.
     SelectRight,
-    /// Selects back to the beginning of the word.
+    /// Extends the selection back to the start of the word.
     SelectWordLeft,
-    /// Selects up to the end of the next word.
+    /// Extends the selection to the end of the next word.
     SelectWordRight,
-    /// Selects back to the beginning of the row, then of the line.
+    /// Extends the selection to the start of the row, then of the line.
     SelectHome,
-    /// Selects up to the end of the row, then of the line.
+    /// Extends the selection to the end of the row, then of the line.
     SelectEnd,
-    /// Selects everything.
     SelectAll,
-    /// Removes what is selected, to be put back elsewhere.
+    /// Removes the selection into the kill ring.
     Cut,
-    /// Removes what is selected, or the grapheme before the caret.
+    /// Removes the selection, or the grapheme before the caret. The kill ring does not change.
     Backspace,
-    /// Removes what is selected, or the grapheme behind the caret.
+    /// Removes the selection, or the grapheme behind the caret. The kill ring does not change.
     Delete,
-    /// Removes back to the beginning of the word.
+    /// Kills back to the start of the word.
     KillWordLeft,
-    /// Removes up to the end of the next word.
+    /// Kills up to the end of the next word.
     KillWordRight,
-    /// Removes back to the beginning of the line.
+    /// Kills back to the start of the line; at the start, kills the line end before it.
     KillHome,
-    /// Removes up to the end of the line.
+    /// Kills up to the end of the line; at the end, kills the line end.
     KillEnd,
-    /// Puts in what was removed last by a kill.
+    /// Inserts the newest kill.
     Yank,
-    /// Puts the kill before it in the place of what was put in just now.
+    /// Directly after a yank: replaces the inserted kill by the one before it.
     YankOlder,
-    /// Takes the last change back.
+    /// Undoes the last step.
     Undo,
-    /// Makes the change again that was taken back last.
+    /// Redoes the step that was undone last.
     Redo,
 }
 
 impl TextEditor {
-    /// Does what a key stands for, on a screen where the text is wrapped at `width` columns.
+    /// Applies an editing action to a text that is wrapped at `width` columns.
     pub fn apply(&mut self, edit: EditAction, width: u16) {
         let text = self.text();
         let caret = self.caret();
@@ -107,7 +106,7 @@ impl TextEditor {
             EditAction::KillWordRight => {
                 self.kill(&text, caret, word_behind(&text, caret), KillSide::Behind);
             }
-            // At the edge of a line a kill takes the line end with it.
+            // At the edge of a line, a kill removes the line end.
             EditAction::KillHome => match line_start(&text, caret) {
                 start if start < caret => self.kill(&text, start, caret, KillSide::Before),
                 _ => self.kill(&text, before(&text, caret), caret, KillSide::Before),
@@ -135,7 +134,7 @@ impl TextEditor {
         }
     }
 
-    /// A key in a field that is nothing but text.
+    /// Handles a key in a text field that has no other keys.
     pub fn key(&mut self, key: &keymap::KeyPress<'_>) {
         if let Some(edit) = keymap::find(keymap::EDITING, key) {
             self.apply(edit, UNWRAPPED);
@@ -172,7 +171,7 @@ impl TextEditor {
         }
     }
 
-    /// The beginning of the caret's row; of its line when it is there already.
+    /// The start of the caret's row, or of its line if the caret is there already.
     fn home(&self, text: &str, width: u16) -> usize {
         let caret = self.caret();
         let rows = self.rows(width);
@@ -182,8 +181,8 @@ impl TextEditor {
             .unwrap_or_else(|| line_start(text, caret))
     }
 
-    /// The end of the caret's row; of its line when it is there already. Where the row is
-    /// wrapped, its end is the last place that is still shown on it.
+    /// The end of the caret's row, or of its line if the caret is there already. The end of a
+    /// wrapped row is the last place that is still drawn on it.
     fn end(&self, text: &str, width: u16) -> usize {
         let caret = self.caret();
         let (rows, line_end) = (self.rows(width), line_end(text, caret));

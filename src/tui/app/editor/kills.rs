@@ -1,34 +1,33 @@
-//! What was removed by kills, to be put back: the newest first, and the older ones in turn.
+//! The kill ring: texts that kills removed, to be inserted again, the newest first.
 
 use std::collections::VecDeque;
 
-/// How many kills are remembered.
+/// How many kills are kept.
 const KILLS: usize = 30;
 
-/// The kill ring.
+/// The removed texts, and whether the next kill joins the newest one.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct KillRing {
     kills: VecDeque<String>,
-    /// What the last edit was, since kills in a row are one.
+    /// Kills in a row join into one.
     last: LastEdit,
 }
 
-/// Where a kill took its text from, seen from the caret.
+/// On which side of the caret a kill removed text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KillSide {
-    /// Before it.
     Before,
-    /// Behind it.
     Behind,
 }
 
-/// What the last edit was.
+/// The last edit, as far as the kill ring needs to know it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum LastEdit {
     #[default]
     Other,
     Kill,
-    /// A kill was put back from byte `start`; it is `length` bytes, and the `number`th.
+    /// A kill was inserted at byte `start`, `length` bytes long; it is at index `number` of the
+    /// ring.
     Yank {
         start: usize,
         length: usize,
@@ -37,7 +36,7 @@ enum LastEdit {
 }
 
 impl KillRing {
-    /// Takes in what was removed. It joins the kill just before it.
+    /// Adds a removed text. It joins the newest one if the last edit was a kill, too.
     pub fn push(&mut self, text: &str, side: KillSide) {
         match (self.last, self.kills.front_mut(), side) {
             (LastEdit::Kill, Some(newest), KillSide::Before) => newest.insert_str(0, text),
@@ -50,14 +49,14 @@ impl KillRing {
         self.last = LastEdit::Kill;
     }
 
-    /// What was removed last, to be put in at `start`.
+    /// The newest kill, which the caller inserts at byte `start`.
     pub fn yank(&mut self, start: usize) -> Option<String> {
         let text = self.kills.front()?.clone();
         self.last = LastEdit::Yank { start, length: text.len(), number: 0 };
         Some(text)
     }
 
-    /// Right after a yank: the bytes to replace, and the kill before the one that is there.
+    /// Directly after a yank: the bytes to replace, and the next older kill, which replaces them.
     pub fn older(&mut self) -> Option<(usize, usize, String)> {
         let LastEdit::Yank { start, length, number } = self.last else { return None };
         let number = (number + 1) % self.kills.len().max(1);
@@ -66,12 +65,12 @@ impl KillRing {
         Some((start, start + length, text))
     }
 
-    /// Something else was done: the next kill begins anew.
+    /// Records another kind of edit: the next kill starts a new text.
     pub fn interrupt(&mut self) {
         self.last = LastEdit::Other;
     }
 
-    /// All that is remembered.
+    /// All kept texts, the newest first.
     pub fn texts(&self) -> impl Iterator<Item = &str> {
         self.kills.iter().map(String::as_str)
     }

@@ -100,7 +100,7 @@ fn home_and_end_go_by_the_row_and_then_by_the_line() {
 }
 
 #[test]
-fn undo_takes_back_a_word_at_a_time_and_what_was_erased_at_once() {
+fn undo_removes_typing_word_by_word_and_restores_erased_text_at_once() {
     let mut editor = TextEditor::new(EditorLines::Many);
     for c in "one two".chars() {
         editor.insert_char(c);
@@ -137,7 +137,7 @@ fn a_short_row_does_not_lose_the_column() {
 }
 
 #[test]
-fn pasted_text_is_made_plain() {
+fn pasted_text_is_sanitized() {
     let text = |lines, text: &str| {
         let mut editor = TextEditor::new(lines);
         editor.paste(text);
@@ -168,7 +168,7 @@ fn a_chip_is_one_character_to_every_key() {
 }
 
 #[test]
-fn a_chip_unfolds_where_it_stands_unless_it_is_too_long() {
+fn a_chip_expands_in_place_unless_it_is_too_long() {
     let mut editor = TextEditor::new(EditorLines::Many);
     assert_eq!(editor.expand_chip(), ChipExpansion::NoChip);
     let long = "word\n".repeat(30);
@@ -195,7 +195,7 @@ fn a_killed_chip_outlives_what_was_sent() {
 }
 
 #[test]
-fn a_group_is_one_step() {
+fn a_group_is_one_undo_step() {
     let mut editor = TextEditor::with_text(EditorLines::Many, "x");
     editor.open_group();
     editor.insert("one");

@@ -1,18 +1,18 @@
-//! What can be done by a key, context by context.
+//! The actions that keys can be bound to, by context.
 //!
-//! An action's name is that of its variant: `ChatKey::FoldAll` is `chat.fold-all` wherever it is
-//! listed or bound to other keys, so a variant's name is a promise to people's `keys.toml`.
+//! The name of an action comes from its variant: `ChatKey::FoldAll` is `chat.fold-all` in every
+//! list and in `keys.toml`. Renaming a variant therefore breaks the `keys.toml` of users.
 
 use crate::tui::app::navigation::TranscriptJump;
 
 /// Keys that work wherever the focus is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AlwaysKey {
-    /// Clears the input, then stops the turn, then leaves.
+    /// Clears the input, else stops the turn, else leaves.
     Cancel,
-    /// Draws everything anew.
+    /// Draws the whole screen again.
     Redraw,
-    /// Back to the shell for a while.
+    /// Suspends slug and returns to the shell.
     Suspend,
 }
 
@@ -45,7 +45,7 @@ pub enum ChatKey {
     Search,
 }
 
-/// How something scrolls.
+/// How something scrolls: by rows, by half a page, by a page, or to either end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ScrollAction {
     /// One row up.
@@ -56,62 +56,60 @@ pub enum ScrollAction {
     HalfUp,
     /// Half a page down.
     HalfDown,
-    /// A page up.
     PageUp,
-    /// A page down.
     PageDown,
-    /// To the beginning.
+    /// To the start.
     Top,
     /// To the end.
     Bottom,
 }
 
-/// Keys of the input.
+/// Keys of the input while it has the focus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InputKey {
-    /// Sends what is typed; while a turn runs, after it.
+    /// Sends the text; while a turn runs, once that turn ends.
     Send,
     /// Begins a new line.
     Newline,
-    /// Puts what is typed into the running turn.
+    /// Sends the text into the running turn.
     Steer,
-    /// A row up, and at the top the older text.
+    /// A row up; at the top, the older text of the history.
     Up,
-    /// A row down, and at the bottom the newer text.
+    /// A row down; at the bottom, the newer text of the history.
     Down,
-    /// Searches what was sent before.
+    /// Opens the list of texts sent before.
     History,
-    /// Opens the person's editor.
+    /// Opens the user's editor.
     OpenEditor,
-    /// Puts the text of the paste at the caret in its place.
+    /// Replaces the chip at the caret by its text.
     Unfold,
-    /// Takes what is on the clipboard: an image, or text.
+    /// Pastes the clipboard: an image, or text.
     PasteImage,
-    /// Names a file: types its sign.
+    /// Types `@`, which names a file.
     File,
 }
 
 /// Keys of the input while it is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum EmptyInputKey {
-    /// Names a command: types its sign.
+    /// Types `/`, which starts a slash command.
     Command,
-    /// Runs a shell command: types its sign.
+    /// Types `!`, which starts a shell command.
     Shell,
     /// Shows the keys.
     Help,
 }
 
-/// Keys of the list under the caret.
+/// Keys of the completion list under the caret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CompletionKey {
     /// The row above.
     Previous,
     /// The row below.
     Next,
-    /// Takes the row, and runs a command that is complete with it.
+    /// Inserts the row, and runs the slash command if that completes it.
     Accept,
-    /// Takes the row.
+    /// Inserts the row; the user types on.
     Complete,
     /// Closes the list.
     Dismiss,
@@ -124,19 +122,19 @@ pub enum PaneKey {
     Previous,
     /// The pane below.
     Next,
-    /// Folds or unfolds.
+    /// Folds or unfolds the pane.
     Toggle,
     /// Folds or unfolds all panes of this kind.
     ToggleKind,
-    /// Folds or unfolds all calls, whichever the tool.
+    /// Folds or unfolds the calls of all tools.
     ToggleTools,
-    /// Shows the whole over the whole screen.
+    /// Shows the pane's content in full, over the whole screen.
     View,
     /// Copies the pane's text.
     Copy,
     /// Forks the session after this message.
     Fork,
-    /// Goes back before this message.
+    /// Rewinds to before this message.
     Rewind,
     /// Shows the keys.
     Help,
@@ -148,14 +146,14 @@ pub enum PaneKey {
     CopyCode,
     /// Searches the transcript.
     Search,
-    /// Puts a caret into the transcript, to select with it.
+    /// Puts a caret into the transcript, which selects text.
     Select,
 }
 
-/// Keys of the search while its query is typed.
+/// Keys of the transcript search while the query is being typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SearchKey {
-    /// Stays on the match.
+    /// Closes the query and stays on the match.
     Stay,
     /// Goes back to where the search began.
     Back,
@@ -163,37 +161,36 @@ pub enum SearchKey {
     Previous,
     /// The match below.
     Next,
-    /// Reads the query as a regular expression, or letter by letter again.
+    /// Switches between a regular expression and literal text.
     Regex,
 }
 
-/// Keys of the panes while a search stands on a match.
+/// Keys of the panes while a search is on a match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SearchMatchKey {
     /// The match above.
     Previous,
     /// The match below.
     Next,
-    /// Goes on typing the query.
+    /// Edits the query again.
     Edit,
     /// Ends the search.
     Close,
 }
 
-/// Keys of the caret in the transcript.
+/// Keys of the caret that selects in the transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CaretKey {
-    /// Moves it.
     Move(CaretMotion),
-    /// Moves it, and selects what it goes over.
+    /// Moves the caret and selects the text it passes.
     Extend(CaretMotion),
-    /// Selects from here on, or no longer.
+    /// Starts or ends a selection at the caret.
     Mark,
-    /// Selects whole lines from here on, or no longer.
+    /// Starts or ends a selection of whole lines at the caret.
     MarkLines,
-    /// Copies what is selected, or else the line.
+    /// Copies the selection, or the caret's line if nothing is selected.
     Copy,
-    /// Selects no longer, then leaves.
+    /// Ends the selection, or leaves the transcript if there is none.
     Back,
 }
 
@@ -208,23 +205,19 @@ pub enum CaretMotion {
     Up,
     /// A row down.
     Down,
-    /// To the beginning of the word, or of the one before.
+    /// To the start of the word, or of the previous one.
     WordLeft,
-    /// To the beginning of the next word.
+    /// To the start of the next word.
     WordRight,
-    /// To the beginning of the row.
     RowStart,
-    /// To the end of the row.
     RowEnd,
     /// Half a page up.
     HalfUp,
     /// Half a page down.
     HalfDown,
-    /// A page up.
     PageUp,
-    /// A page down.
     PageDown,
-    /// To the beginning of the transcript.
+    /// To the start of the transcript.
     Top,
     /// To the end of the transcript.
     Bottom,
@@ -245,30 +238,30 @@ pub enum ApprovalKey {
     Never,
     /// Edits the command first.
     EditCommand,
-    /// No, with what to do instead.
+    /// No, with an instruction what to do instead.
     Instruct,
     /// Edits the rule that is saved.
     EditRule,
-    /// Takes the change that has the focus, or leaves it out.
+    /// Includes the focused change of an edit, or leaves it out.
     Pick,
     /// The next change of an edit.
     NextChange,
-    /// The change before.
+    /// The previous change of an edit.
     PreviousChange,
-    /// Moves through the command or the diff.
+    /// Scrolls the command or the diff.
     Scroll(ScrollAction),
 }
 
 /// Keys of a text field in a dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FieldKey {
-    /// Takes what is typed.
+    /// Accepts the text.
     Accept,
-    /// Leaves it as it was.
+    /// Closes the field and drops the text.
     Back,
     /// Goes to the next field.
     Next,
-    /// Begins a new line.
+    /// Inserts a line end.
     Newline,
 }
 
@@ -279,33 +272,29 @@ pub enum ListKey {
     Previous,
     /// The row below.
     Next,
-    /// A page up.
     PageUp,
-    /// A page down.
     PageDown,
-    /// Takes the row.
+    /// Chooses the row.
     Accept,
     /// Closes the list.
     Back,
 }
 
-/// Keys of the list of models, beside those of every list.
+/// Keys of the list of models, in addition to those of every list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ModelListKey {
-    /// Marks the model as a favourite, or takes its mark off.
+    /// Marks the model as a favourite, or removes the mark.
     Mark,
 }
 
-/// Keys of the list of sessions, while nothing is typed in it.
+/// Keys of the list of sessions, while no text field is open in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SidebarKey {
     /// The session above.
     Previous,
     /// The session below.
     Next,
-    /// A page up.
     PageUp,
-    /// A page down.
     PageDown,
     /// The first session.
     First,
@@ -319,44 +308,42 @@ pub enum SidebarKey {
     Rename,
     /// Moves the session to the trash.
     Delete,
-    /// Brings back what was deleted last.
+    /// Restores the session that was deleted last.
     Undo,
-    /// Narrows the list, and looks for what is typed in what was said.
+    /// Opens the filter, which searches titles and messages.
     Filter,
-    /// Groups by project, by date, or by what was forked.
+    /// Switches between grouping by project, by date and by fork.
     Group,
     /// Marks a session, then compares another one with it.
     Compare,
-    /// Puts a summary of the session into the input.
+    /// Inserts a summary of the session into the input.
     SumUp,
-    /// Writes the session into a file that can be passed on.
+    /// Exports the session to a file that can be shared.
     Export,
-    /// Shows what was said in the session.
+    /// Shows the messages of the session.
     Preview,
-    /// The message above, in what was said.
+    /// The previous message of the preview.
     PreviousMessage,
-    /// The message below, in what was said.
+    /// The next message of the preview.
     NextMessage,
-    /// Shows the sessions of all projects, or of this one.
+    /// Switches between the sessions of all projects and of this one.
     Scope,
     /// Shows the keys.
     Help,
-    /// Back to the input; the list stays.
+    /// Moves the focus to the input; the list stays open.
     Leave,
     /// Closes the list.
     Close,
 }
 
-/// Keys of the permission rules, while nothing is typed.
+/// Keys of the page of permission rules, while no text field is open in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RulesKey {
     /// The row above.
     Previous,
     /// The row below.
     Next,
-    /// A page up.
     PageUp,
-    /// A page down.
     PageDown,
     /// The first row.
     First,
@@ -366,113 +353,111 @@ pub enum RulesKey {
     Add,
     /// Edits the rule.
     Edit,
-    /// Removes the rule, the second time.
+    /// Removes the rule when pressed twice.
     Remove,
-    /// Tries a call on the rules.
+    /// Tests a call against the rules.
     Try,
     /// Closes the page.
     Back,
 }
 
-/// Keys of the dialog for going back.
+/// Keys of the rewind dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RewindKey {
-    /// Does all that is offered.
+    /// Rewinds everything that is offered.
     Accept,
-    /// Takes the files back alone.
+    /// Rewinds only the files.
     Files,
-    /// Takes the conversation back alone.
+    /// Rewinds only the conversation.
     Conversation,
-    /// Gives the other answer for the file that is asked about.
+    /// Switches the answer for the file in question.
     Answer,
-    /// The next file that is asked about; behind the last one, the first.
+    /// The next file in question; after the last, the first.
     NextQuestion,
-    /// Moves through what would happen.
+    /// Scrolls the list of what would happen.
     Scroll(ScrollAction),
-    /// Does nothing.
+    /// Closes the dialog and changes nothing.
     Back,
 }
 
-/// Keys of something to read.
+/// Keys of a page of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReadingKey {
-    /// Moves through it.
+    /// Scrolls the page.
     Scroll(ScrollAction),
-    /// Closes it.
+    /// Closes the page.
     Back,
 }
 
-/// Keys of the pager.
+/// Keys of the pager while no search field is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PagerKey {
-    /// Moves through it, or the end of what is marked.
+    /// Scrolls, or moves the end of the marked lines.
     Scroll(ScrollAction),
-    /// To the left where lines are not wrapped.
+    /// Scrolls left; only if lines are not wrapped.
     Left,
-    /// To the right where lines are not wrapped.
+    /// Scrolls right; only if lines are not wrapped.
     Right,
-    /// Wraps long lines, or cuts them.
+    /// Switches between wrapping and cutting long lines.
     Wrap,
     /// Shows or hides line numbers.
     Numbers,
-    /// Keeps the end in sight while more comes.
+    /// Keeps the end in view while more output comes.
     Follow,
-    /// Looks for something.
+    /// Opens the search field.
     Search,
     /// The next match.
     Next,
-    /// The match before.
+    /// The previous match.
     Previous,
-    /// Begins or ends marking lines.
+    /// Starts or ends marking lines.
     Mark,
-    /// Copies the marked lines, or all.
+    /// Copies the marked lines, or all lines if none are marked.
     Copy,
-    /// Opens it in the person's own pager.
+    /// Opens the text in the user's own pager.
     OpenPager,
-    /// Ends marking, or closes it.
+    /// Ends marking, or closes the pager.
     Back,
 }
 
-/// Keys of the field for what to look for in the pager.
+/// Keys of the pager's search field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FindKey {
-    /// Closes the field and stays there.
+    /// Closes the field and stays on the match.
     Accept,
-    /// Closes the field and goes back.
+    /// Closes the field and goes back to where the search began.
     Back,
-    /// Reads what is typed as a regular expression, or letter by letter.
+    /// Switches between a regular expression and literal text.
     Regex,
     /// The next match.
     Next,
-    /// The match before.
+    /// The previous match.
     Previous,
 }
 
-/// Keys of the page that shows what the session changed.
+/// Keys of the changes page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ChangesKey {
-    /// Moves through the diff.
+    /// Scrolls the diff.
     Scroll(ScrollAction),
-    /// The next file.
     NextFile,
-    /// The file before.
     PreviousFile,
     /// The next change.
     NextHunk,
-    /// The change before.
+    /// The previous change.
     PreviousHunk,
-    /// One below the other, or side by side.
+    /// Switches between a unified and a side-by-side diff.
     Sides,
-    /// Shows what did not change, or folds it.
+    /// Shows or folds the unchanged parts.
     Context,
-    /// Opens the first fold on screen.
+    /// Unfolds the first fold on screen.
     Unfold,
     /// Copies the file's patch.
     Copy,
     /// Copies the patch of all files.
     CopyAll,
-    /// Reads the files anew.
+    /// Reads the files again.
     Reload,
-    /// Closes it.
+    /// Closes the page.
     Back,
 }

@@ -1,7 +1,7 @@
-//! Keys as people write them: `ctrl+b`, `shift+enter`, `g g`.
+//! Keys in writing: `ctrl+b`, `shift+enter`, `g g`.
 //!
-//! A chord is always in one normal form, the one that terminals agree on, so that a key that is
-//! pressed equals the key that is written down. Reading what was printed gives the same chord.
+//! Invariants: a chord is always in one normal form, chosen so that terminals agree on it, so a
+//! pressed key equals its written form. Parsing a printed chord gives the same chord.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,8 @@ const CTRL: KeyModifiers = KeyModifiers::CONTROL;
 const ALT: KeyModifiers = KeyModifiers::ALT;
 const SHIFT: KeyModifiers = KeyModifiers::SHIFT;
 
-/// The modifiers as they are printed, in this order, and the other names that are read.
+/// The modifiers: the three that are printed, in the order of printing, then other names that are
+/// parsed.
 const MODIFIERS: &[(&str, KeyModifiers)] = &[
     ("ctrl", CTRL),
     ("alt", ALT),
@@ -24,7 +25,7 @@ const MODIFIERS: &[(&str, KeyModifiers)] = &[
     ("meta", ALT),
 ];
 
-/// The keys that have a name; the first name of a key is the one that is printed.
+/// The keys with a name. The first name of a key is printed, the others are only parsed.
 const NAMES: &[(&str, KeyCode)] = &[
     ("enter", KeyCode::Enter),
     ("esc", KeyCode::Esc),
@@ -49,50 +50,48 @@ const NAMES: &[(&str, KeyCode)] = &[
     ("pagedown", KeyCode::PageDown),
 ];
 
-/// A key with what is held down.
+/// A key with its modifiers, in normal form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyChord {
-    /// The key.
     pub code: KeyCode,
-    /// What is held down.
+    /// Only ctrl, alt and shift.
     pub modifiers: KeyModifiers,
 }
 
-/// Chords that are pressed one after another; never none.
+/// Chords that are pressed one after another; at least one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeySequence(Vec<KeyChord>);
 
-/// Why a key cannot be read.
+/// Why a written key cannot be parsed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyParseError {
-    /// There is nothing.
+    /// The text is empty.
     #[error("no key is written here: write one like `ctrl+b`, or [] for none")]
     Empty,
     /// No key has this name.
     #[error("there is no key `{written}`{}", suggestion(nearest.as_deref()))]
     Unknown {
-        /// What was written.
         written: String,
-        /// The name that comes closest.
+        /// The known name that is closest.
         nearest: Option<String>,
     },
-    /// Nothing that is held down has this name.
+    /// No modifier has this name.
     #[error("`{0}` is not held down in a terminal: ctrl, alt and shift are")]
     Modifier(String),
-    /// What a key types with shift depends on the keyboard.
+    /// The character that shift types with this key depends on the keyboard.
     #[error("`shift+{0}` types another character: write that character by itself")]
     Shifted(char),
 }
 
-/// `: did you mean this?`, where there is something close.
+/// `: did you mean this?`, or nothing if no name is close.
 pub(super) fn suggestion(nearest: Option<&str>) -> String {
     nearest.map_or_else(String::new, |nearest| format!(": did you mean `{nearest}`?"))
 }
 
 impl KeyChord {
-    /// A chord in its normal form. Shift is part of a character that is typed with it; with ctrl
-    /// or alt a letter is a small one; a tab back is a tab with shift, whether the terminal says
-    /// so or not.
+    /// A chord in its normal form. Shift is dropped for a character that is typed with it. With
+    /// ctrl or alt, a letter is lower case. A back tab is a tab with shift, whether or not the
+    /// terminal reports shift.
     pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
         let mut modifiers = modifiers & (CTRL | ALT | SHIFT);
         let code = match code {
@@ -114,12 +113,12 @@ impl KeyChord {
         Self { code, modifiers }
     }
 
-    /// The chord of an event.
+    /// The chord of a key event of the terminal.
     pub fn of(key: KeyEvent) -> Self {
         Self::new(key.code, key.modifiers)
     }
 
-    /// The character that it types where text is typed.
+    /// The character that the chord types in a text field; `None` with ctrl or alt.
     pub fn types(self) -> Option<char> {
         match self.code {
             KeyCode::Char(c) if !self.modifiers.intersects(CTRL | ALT) => Some(c),
@@ -150,13 +149,13 @@ impl FromStr for KeyChord {
     fn from_str(text: &str) -> Result<Self, KeyParseError> {
         let mut modifiers = KeyModifiers::NONE;
         let mut rest = text;
-        // What stands before a plus is held down, unless nothing follows: `ctrl++` has a plus.
-        while let Some((held, key)) =
-            rest.split_once('+').filter(|(held, key)| !held.is_empty() && !key.is_empty())
+        // A name before a plus is a modifier, unless nothing follows: `ctrl++` is a plus with ctrl.
+        while let Some((modifier, key)) =
+            rest.split_once('+').filter(|(modifier, key)| !modifier.is_empty() && !key.is_empty())
         {
-            let held = held.to_lowercase();
-            let found = MODIFIERS.iter().find(|(name, _)| *name == held);
-            modifiers |= found.ok_or(KeyParseError::Modifier(held))?.1;
+            let modifier = modifier.to_lowercase();
+            let found = MODIFIERS.iter().find(|(name, _)| *name == modifier);
+            modifiers |= found.ok_or(KeyParseError::Modifier(modifier))?.1;
             rest = key;
         }
         let code = code(rest)?;
@@ -199,7 +198,7 @@ fn code(name: &str) -> Result<KeyCode, KeyParseError> {
 }
 
 impl KeySequence {
-    /// The chords.
+    /// All chords of the sequence, in order.
     pub fn chords(&self) -> &[KeyChord] {
         &self.0
     }
@@ -209,12 +208,12 @@ impl KeySequence {
         self.0.first().copied()
     }
 
-    /// What is still to be pressed after these chords, if they are how it begins.
+    /// The rest of the sequence after these chords; `None` if they are all of it or not its start.
     pub fn after(&self, begun: &[KeyChord]) -> Option<&[KeyChord]> {
         self.0.strip_prefix(begun).filter(|rest| !rest.is_empty())
     }
 
-    /// Whether one of the two is the other, or how it begins: they cannot both be pressed.
+    /// Whether one sequence is the start of the other, or equal: they cannot both be bound.
     pub fn collides(&self, other: &Self) -> bool {
         self.0.starts_with(&other.0) || other.0.starts_with(&self.0)
     }
@@ -242,7 +241,7 @@ impl FromStr for KeySequence {
     }
 }
 
-/// Chords as they are written one after another.
+/// Chords in writing, separated by spaces.
 pub fn in_words(chords: &[KeyChord]) -> String {
     chords.iter().map(KeyChord::to_string).collect::<Vec<_>>().join(" ")
 }
@@ -258,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_read_as_people_write_them() {
+    fn keys_are_parsed_in_every_usual_spelling() {
         let rows = [
             ("ctrl+b", KeyCode::Char('b'), CTRL),
             ("Ctrl+B", KeyCode::Char('b'), CTRL),
@@ -283,16 +282,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_says_what_to_write() {
-        let said = |text: &str| text.parse::<KeySequence>().unwrap_err().to_string();
-        assert_eq!(said("pgupp"), "there is no key `pgupp`: did you mean `pgup`?");
-        assert_eq!(said("f99"), "there is no key `f99`");
-        assert_eq!(said("cmd+b"), "`cmd` is not held down in a terminal: ctrl, alt and shift are");
+    fn a_parse_error_says_what_to_write() {
+        let error = |text: &str| text.parse::<KeySequence>().unwrap_err().to_string();
+        assert_eq!(error("pgupp"), "there is no key `pgupp`: did you mean `pgup`?");
+        assert_eq!(error("f99"), "there is no key `f99`");
+        assert_eq!(error("cmd+b"), "`cmd` is not held down in a terminal: ctrl, alt and shift are");
         assert_eq!(
-            said("shift+1"),
+            error("shift+1"),
             "`shift+1` types another character: write that character by itself"
         );
-        assert!(said(" ").starts_with("no key is written here"));
+        assert!(error(" ").starts_with("no key is written here"));
     }
 
     #[test]
@@ -337,13 +336,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_is_read_again(chords in prop::collection::vec(chord(), 1..4)) {
+        fn a_printed_sequence_parses_back(chords in prop::collection::vec(chord(), 1..4)) {
             let sequence = KeySequence(chords);
             prop_assert_eq!(sequence.to_string().parse::<KeySequence>(), Ok(sequence));
         }
 
         #[test]
-        fn reading_never_panics_and_is_settled_after_once(text in "\\PC{0,12}") {
+        fn parsing_never_panics_and_round_trips(text in "\\PC{0,12}") {
             if let Ok(sequence) = text.parse::<KeySequence>() {
                 prop_assert_eq!(sequence.to_string().parse::<KeySequence>(), Ok(sequence));
             }

@@ -1,24 +1,24 @@
-//! Keys that cannot mean what they are bound to: another action has them already, they would keep
-//! another one from being reached, or a letter from being typed.
+//! Bindings that cannot hold: the keys already belong to another action, they would make another
+//! action unreachable, or they would keep a letter from being typed.
 //!
-//! Within a context the earlier meaning is kept: slug's own and the preset's before the person's,
-//! and of the person's the one that is written first. Between contexts that hold in the same place
-//! both stay, since each may be reached elsewhere; the person is told which of them answers there.
+//! Within a context the earlier binding is kept: slug's own and the preset's before the user's, and
+//! among the user's the one written first. Between contexts that hold in the same place, both are
+//! kept, since each may be reachable elsewhere; slug tells the user which of them answers there.
 
 use super::chord::{KeyChord, KeySequence};
 use super::context::KeyContext;
 use super::resolved_keymap::{KeyOrigin, Keymap, KeymapRow};
 
-/// What is wrong with a key.
+/// A binding that cannot hold, or that another context hides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KeyConflict {
-    /// Where the binding that is at fault was made.
+    /// Where the binding at fault comes from.
     pub(super) origin: KeyOrigin,
-    /// What is wrong, in a sentence.
+    /// What is wrong, in a sentence for the user.
     pub(super) text: String,
 }
 
-/// Contexts in which what is typed becomes text.
+/// Contexts in which typed characters become text.
 const TYPED_IN: [KeyContext; 6] = [
     KeyContext::Always,
     KeyContext::Input,
@@ -28,7 +28,7 @@ const TYPED_IN: [KeyContext; 6] = [
     KeyContext::List,
 ];
 
-/// Takes out what cannot hold, and says why.
+/// Removes the bindings that cannot hold, and returns why.
 pub(super) fn settle(map: &mut Keymap) -> Vec<KeyConflict> {
     let mut conflicts = Vec::new();
     for context in KeyContext::ALL {
@@ -37,7 +37,7 @@ pub(super) fn settle(map: &mut Keymap) -> Vec<KeyConflict> {
     conflicts
 }
 
-/// The keys that another context answers first, in a place where both hold.
+/// The keys that another context answers first in a place where both contexts hold.
 pub(super) fn hidden(map: &Keymap) -> Vec<KeyConflict> {
     let mut found: Vec<KeyConflict> = Vec::new();
     for (place, contexts) in KeyContext::TOGETHER {
@@ -45,18 +45,19 @@ pub(super) fn hidden(map: &Keymap) -> Vec<KeyConflict> {
         let bound = rows.flat_map(|row| row.keys.iter().map(move |keys| (row, keys)));
         let bound: Vec<(&KeymapRow, &KeySequence)> = bound.collect();
         for (at, (row, keys)) in bound.iter().enumerate() {
-            // An action of the same name does the same: nothing is out of reach.
+            // An action of the same name does the same, so nothing is unreachable.
             let before = bound[..at]
                 .iter()
                 .filter(|(other, _)| other.id.context != row.id.context && other.name != row.name);
-            let Some((first, taken)) = before.clone().find(|(_, taken)| taken.collides(keys))
+            let Some((first, first_keys)) =
+                before.clone().find(|(_, first_keys)| first_keys.collides(keys))
             else {
                 continue;
             };
             let (first_name, name) = (first.full_name(), row.full_name());
             let text = format!(
                 "in {place} {} is {first_name}, and does not reach {name} there",
-                shown(taken, keys)
+                shown(first_keys, keys)
             );
             let conflict = KeyConflict { origin: first.origin.max(row.origin), text };
             if !found.contains(&conflict) {
@@ -67,27 +68,27 @@ pub(super) fn hidden(map: &Keymap) -> Vec<KeyConflict> {
     found
 }
 
-fn shown(taken: &KeySequence, keys: &KeySequence) -> String {
-    if taken == keys { format!("`{keys}`") } else { format!("`{taken}`, like `{keys}`,") }
+fn shown(first_keys: &KeySequence, keys: &KeySequence) -> String {
+    if first_keys == keys { format!("`{keys}`") } else { format!("`{first_keys}`, like `{keys}`,") }
 }
 
 fn settle_context(rows: &mut [KeymapRow], conflicts: &mut Vec<KeyConflict>) {
     let mut order: Vec<usize> = (0..rows.len()).collect();
     order.sort_by_key(|at| rows[*at].origin.max(KeyOrigin::Preset));
-    let mut held: Vec<(KeySequence, String)> = Vec::new();
+    let mut bound: Vec<(KeySequence, String)> = Vec::new();
     for at in order {
         let row = &mut rows[at];
         let name = row.full_name();
         let mut kept = Vec::new();
         for keys in std::mem::take(&mut row.keys) {
-            let fault = untypable(row, &keys).or_else(|| {
-                let (other, owner) = held.iter().find(|(other, _)| other.collides(&keys))?;
+            let problem = untypable(row, &keys).or_else(|| {
+                let (other, owner) = bound.iter().find(|(other, _)| other.collides(&keys))?;
                 Some(taken(other, owner, &keys, &name))
             });
-            match fault {
+            match problem {
                 Some(text) => conflicts.push(KeyConflict { origin: row.origin, text }),
                 None => {
-                    held.push((keys.clone(), name.clone()));
+                    bound.push((keys.clone(), name.clone()));
                     kept.push(keys);
                 }
             }
@@ -108,11 +109,11 @@ fn taken(other: &KeySequence, owner: &str, keys: &KeySequence, name: &str) -> St
     format!("{what}, and does not become {name}: bind {owner} to other keys, or to [], first")
 }
 
-/// Why a key would keep a letter from being typed, if it would.
+/// Why a key would keep a letter from being typed; `None` if it would not.
 fn untypable(row: &KeymapRow, keys: &KeySequence) -> Option<String> {
     let c = keys.first().and_then(KeyChord::types).filter(|c| row.types != Some(*c))?;
     let types = match row.id.context {
-        // An empty input has keys that are signs; a text that begins with one of them is rare.
+        // The keys of an empty input may be signs: a text that begins with one of them is rare.
         KeyContext::EmptyInput => c.is_alphanumeric() || c == ' ',
         context => TYPED_IN.contains(&context),
     };

@@ -1,4 +1,4 @@
-//! Where keys are pressed, and which actions belong to each place.
+//! The contexts in which keys are pressed, and which actions belong to each.
 
 use std::fmt::Debug;
 
@@ -13,68 +13,67 @@ use super::tables::{
 };
 use crate::tui::app::editor::EditAction;
 
-/// Where a key is pressed: a table of `keys.toml`.
+/// A context in which a key is pressed; each is a table of `keys.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum KeyContext {
-    /// Wherever the focus is.
+    /// Everywhere.
     Always,
-    /// In the chat, whichever part of it has the focus.
+    /// The chat, whichever part of it has the focus.
     Chat,
-    /// In the input.
     Input,
-    /// In the input while nothing is typed.
+    /// The input while it is empty.
     EmptyInput,
-    /// In every text that can be typed in.
+    /// Every text that can be edited.
     Editing,
-    /// In the list under the caret.
+    /// The completion list under the caret.
     Completion,
-    /// On the panes of the transcript.
+    /// The panes of the transcript.
     Panes,
-    /// In the search, while its query is typed.
+    /// The transcript search, while the query is being typed.
     Search,
-    /// On the panes, while a search stands on a match.
+    /// The panes, while a search is on a match.
     Match,
-    /// With the caret in the transcript.
+    /// The caret in the transcript.
     Caret,
-    /// In a permission question.
+    /// A permission question.
     Approval,
-    /// In a text field of a dialog.
+    /// A text field of a dialog.
     Field,
-    /// In a list to choose from.
+    /// A list to choose from.
     List,
-    /// In the list of models.
+    /// The list of models.
     Models,
-    /// In the list of sessions.
+    /// The list of sessions.
     Sessions,
-    /// In something to read.
+    /// A page of text.
     Reading,
-    /// In the pager.
     Pager,
-    /// In the pager's field for what to look for.
+    /// The search field of the pager.
     Find,
-    /// In what the session changed.
+    /// The page of the session's changes.
     Changes,
-    /// In the permission rules.
+    /// The page of permission rules.
     Rules,
-    /// In the dialog for going back.
+    /// The rewind dialog.
     Rewind,
 }
 
-/// What a key can do in one context.
+/// The actions of one context.
 pub trait KeyAction: Copy + PartialEq + Debug + 'static {
-    /// Where.
+    /// The context that these actions belong to.
     const CONTEXT: KeyContext;
-    /// The context's actions, with the keys that slug comes with.
+    /// The context's actions with slug's default keys.
     const TABLE: &'static [KeyBinding<Self>];
 
-    /// What it types besides, where it is a sign that means something to the input.
+    /// The character that the action's key types into the input, for actions that are named by a
+    /// sign such as `@`.
     fn types(self) -> Option<char> {
         None
     }
 }
 
 impl KeyContext {
-    /// All of them, in the order of the help.
+    /// All contexts, in the order of the help.
     pub const ALL: [Self; 21] = [
         Self::Chat,
         Self::Input,
@@ -99,9 +98,9 @@ impl KeyContext {
         Self::Always,
     ];
 
-    /// Places where several contexts hold at once, in the order in which they are asked. The list
-    /// under the input, a match, the caret and the sessions are left alone with the keys that work everywhere: what
-    /// they take from the input and from the chat, they take on purpose.
+    /// Places where several contexts hold at once, in the order in which they are asked. The
+    /// completion list, a match, the caret and the sessions are paired only with the keys that work
+    /// everywhere: they override keys of the input and the chat on purpose.
     pub const TOGETHER: &[(&str, &[Self])] = &[
         ("the input", &[Self::Always, Self::Input, Self::Editing, Self::Chat]),
         ("the empty input", &[Self::Always, Self::EmptyInput, Self::Chat]),
@@ -123,7 +122,7 @@ impl KeyContext {
         ("going back", &[Self::Always, Self::Rewind]),
     ];
 
-    /// Its table in `keys.toml`.
+    /// The name of the context's table in `keys.toml`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Always => "always",
@@ -150,7 +149,7 @@ impl KeyContext {
         }
     }
 
-    /// Its heading in the help.
+    /// The context's heading in the help.
     pub fn title(self) -> &'static str {
         match self {
             Self::Always => "Everywhere",
@@ -177,7 +176,7 @@ impl KeyContext {
         }
     }
 
-    /// The context of this name.
+    /// The context with this name in `keys.toml`.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|context| context.name() == name)
     }

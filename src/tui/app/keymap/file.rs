@@ -1,4 +1,4 @@
-//! What a `keys.toml` says: for each context a table, and in it an action's name with its keys.
+//! Parses `keys.toml`: a table for each context, and in it the names of actions with their keys.
 //!
 //! ```toml
 //! [chat]
@@ -6,8 +6,8 @@
 //! palette = []
 //! ```
 //!
-//! The keys take the place of those that the action had. What cannot be read is left out with a
-//! remark that knows its line, and the rest holds. The presets are written in the same way.
+//! The keys replace those that the action had. What cannot be parsed is left out with a remark that
+//! names its line; the rest holds. Presets are written in the same format.
 
 use std::ops::Range;
 
@@ -19,38 +19,35 @@ use super::context::KeyContext;
 use super::resolved_keymap::{KeyActionId, Keymap};
 use crate::domain::nearest;
 
-/// Other keys for an action.
+/// New keys for one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KeymapChange {
-    /// Which.
     pub(super) action: KeyActionId,
-    /// Its keys from now on.
+    /// The keys that replace the action's keys; empty for none.
     pub(super) keys: Vec<KeySequence>,
-    /// Where it is written, from 1.
+    /// The line in the file, from 1.
     pub(super) line: usize,
 }
 
-/// Something that does not hold as it is written.
+/// A part of the file that was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct KeymapRemark {
-    /// The line, from 1.
+    /// The line in the file, from 1.
     pub(super) line: usize,
-    /// What, in a sentence.
+    /// What is wrong, in a sentence.
     pub(super) text: String,
 }
 
-/// What a file says.
+/// The content of a file, and what was left out of it.
 #[derive(Debug, Default)]
 pub(super) struct ParsedKeymap {
-    /// What it changes.
     pub(super) changes: Vec<KeymapChange>,
-    /// What was left out.
     pub(super) remarks: Vec<KeymapRemark>,
 }
 
 type KeymapValue<'a> = Spanned<DeValue<'a>>;
 
-/// Reads a whole file; `map` knows the actions.
+/// Parses a whole file; `map` provides the names of the actions.
 pub(super) fn parse(text: &str, map: &Keymap) -> ParsedKeymap {
     let mut reader = KeymapReader { text, map, parsed: ParsedKeymap::default() };
     match DeTable::parse(text) {
@@ -108,8 +105,8 @@ impl KeymapReader<'_> {
         }
     }
 
-    /// The keys of an action. `None` where there is not one that can be read, so that a mistake
-    /// takes no keys away.
+    /// The keys of an action. `None` if all of them are unreadable, so that a mistake removes no
+    /// keys.
     fn keys(&mut self, value: &KeymapValue<'_>) -> Option<Vec<KeySequence>> {
         let written: Vec<&KeymapValue<'_>> = match value.get_ref() {
             DeValue::Array(values) => values.iter().collect(),
@@ -183,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_told_with_its_line_and_the_nearest_name() {
+    fn unknown_names_are_reported_with_line_and_nearest_name() {
         let rows = [
             (
                 "\n[chats]\nhelp = \"f2\"",
@@ -200,14 +197,14 @@ mod tests {
             ("chat = 3", 1, "`chat` has to be a table: [chat], with actions below"),
             ("[chat]\nqqqqqq = \"f2\"", 2, "there is no action in [chat] called `qqqqqq`"),
         ];
-        for (text, line, said) in rows {
-            assert_eq!(remarks(text), [(line, said.to_owned())], "{text}");
+        for (text, line, message) in rows {
+            assert_eq!(remarks(text), [(line, message.to_owned())], "{text}");
         }
         assert!(remarks("[chat")[0].1.starts_with("this is not TOML, and none of it holds"));
     }
 
     #[test]
-    fn a_key_that_cannot_be_read_takes_no_other_away() {
+    fn an_unreadable_key_removes_no_other_key() {
         let map = Keymap::default();
         assert_eq!(parse("[chat]\nhelp = [\"entr\"]", &map).changes, []);
         assert_eq!(parse("[chat]\nhelp = [\"entr\", \"f2\"]", &map).changes.len(), 1);
@@ -215,7 +212,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read_without_a_panic(text in "\\PC{0,80}") {
+        fn any_text_is_parsed_without_a_panic(text in "\\PC{0,80}") {
             parse(&text, &Keymap::default());
             parse(&format!("[chat]\nhelp = {text}"), &Keymap::default());
         }

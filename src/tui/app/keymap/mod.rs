@@ -1,10 +1,10 @@
-//! The keys: what each does in which context, and under which name.
+//! Keys: what each does in which context, and the names of the actions.
 //!
-//! `actions` names what can be done and `tables` holds the keys that slug comes with for it, `presets` and `file` what changes that, and `live` the map
-//! that holds. The help, the palette, the last line and every other place that names a key ask the
-//! live map, so that none of them can say something else than what the keys do. A context's own
-//! keys are asked before the more general ones: the list under the caret before the input, the
-//! input before the chat.
+//! `actions` names the actions and `tables` holds slug's default keys. `presets` and `file` change
+//! these keys, and `resolved_keymap` holds the result. The help, the palette, the last line and
+//! every other place that names a key ask the resolved keymap, so that none of them can contradict
+//! what the keys do. A context's own keys come before more general ones: the completion list before
+//! the input, the input before the chat.
 
 mod actions;
 mod chord;

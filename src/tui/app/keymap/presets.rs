@@ -1,9 +1,9 @@
-//! The presets: sets of keys for hands that are used to something else. Each is written like a
-//! `keys.toml`, and holds below the person's own.
+//! The presets: key bindings for users of other programs. Each is written like a `keys.toml`, and
+//! the user's own `keys.toml` overrides it.
 
 use crate::config::KeyPreset;
 
-/// What a preset changes.
+/// The content of a preset in the format of `keys.toml`; empty for the default.
 pub(super) fn text(preset: KeyPreset) -> &'static str {
     match preset {
         KeyPreset::Default => "",

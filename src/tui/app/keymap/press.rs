@@ -1,9 +1,9 @@
-//! A key on its way through the screen, and what it means to each context that it is asked for.
+//! A key on its way through the screen, and what it means in each context.
 //!
-//! Contexts are asked one after another, and the first that knows the key, or waits for more of a
-//! sequence that it begins, takes it: the contexts behind it are told nothing. What came of it is
-//! kept with the press, so that one place decides about sequences. An action that is chosen in the
-//! palette goes the same way as its key.
+//! Contexts are asked one after another. The first one that knows the key, or in which the key
+//! begins a sequence, takes it; the contexts after it do not see the key. The press itself records
+//! the outcome, so that one place decides about sequences. An action chosen in the palette takes
+//! the same path as its key.
 
 use std::cell::Cell;
 use std::sync::LazyLock;
@@ -16,66 +16,67 @@ use super::context::{KeyAction, KeyContext};
 use super::resolved_keymap::{KeyActionId, Keymap, KeymapRow};
 use super::tables::KeyBinding;
 
-/// How long a sequence that was begun waits for its next key.
+/// How long a started sequence waits for its next key.
 pub const SEQUENCE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// A sequence that was begun.
+/// The start of a sequence, whose next key has not come yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingKeys {
-    /// What was pressed so far.
+    /// The chords pressed so far.
     pub chords: Vec<KeyChord>,
-    /// When it is forgotten.
+    /// When the sequence is dropped.
     pub until: Duration,
 }
 
-/// A key, with what was pressed before it of a sequence; or an action without one.
+/// A key with the chords before it in a sequence, or an action chosen without a key.
 #[derive(Debug)]
 pub struct KeyPress<'a> {
     keys: &'a Keymap,
-    what: KeyPressSource,
+    source: KeyPressSource,
     progress: Cell<KeyPressProgress>,
 }
 
-/// What has come of a press so far.
+/// What the contexts asked so far have made of a press.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyPressProgress {
-    /// No context knows it.
+    /// No context knows the key.
     Unknown,
-    /// It begins a sequence.
+    /// The key starts or continues a sequence.
     Incomplete,
-    /// It means something.
+    /// A context has an action for the key.
     Known,
 }
 
 #[derive(Debug)]
 enum KeyPressSource {
-    /// A key, and the chords of which it is the last.
+    /// A key event, and the chords of the sequence so far, including this key.
     Keys(KeyEvent, Vec<KeyChord>),
     Action(KeyActionId),
 }
 
 static BUILT_IN: LazyLock<Keymap> = LazyLock::new(Keymap::default);
 
-/// What a key does in one context, by the context's table.
+/// The action of a key in one context, given by the context's table.
 pub fn find<A: KeyAction>(table: &'static [KeyBinding<A>], key: &KeyPress<'_>) -> Option<A> {
     let row = key.ask(A::CONTEXT)?;
     table.get(row).map(|row| row.action)
 }
 
-/// Whether a key does just this, where the rest of the action's context does not hold.
+/// Whether a key is bound to this action, in a place where the other actions of its context do not
+/// hold.
 pub fn is<A: KeyAction>(action: A, key: &KeyPress<'_>) -> bool {
     let row = key.keys.row(action);
-    let meant = match &key.what {
+    let is_match = match &key.source {
         KeyPressSource::Action(id) => row.is_some_and(|row| row.id == *id),
         KeyPressSource::Keys(_, chords) => row.is_some_and(|row| row.is_pressed(chords)),
     };
-    if meant {
+    if is_match {
         key.progress.set(KeyPressProgress::Known);
     }
-    meant
+    is_match
 }
 
-/// The character that a key types, if it types one.
+/// The character that a key types in a text field.
 pub fn typed(key: &KeyPress<'_>) -> Option<char> {
     key.event().and_then(typed_by)
 }
@@ -85,37 +86,37 @@ fn typed_by(key: KeyEvent) -> Option<char> {
     const ALT: KeyModifiers = KeyModifiers::ALT;
     match key.code {
         KeyCode::Char(c) if !key.modifiers.intersects(CTRL | ALT | KeyModifiers::SUPER) => Some(c),
-        // AltGr reaches some terminals as both.
+        // Some terminals report AltGr as ctrl and alt.
         KeyCode::Char(c) if key.modifiers.contains(CTRL | ALT) => Some(c),
         _ => None,
     }
 }
 
 impl KeyPress<'static> {
-    /// A key by slug's own tables, for the pages that are shown before any map is read.
+    /// A key by slug's default keys, for the pages shown before the keymap is resolved.
     pub fn built_in(event: KeyEvent) -> Self {
         Self::new(&BUILT_IN, Vec::new(), event)
     }
 }
 
 impl<'a> KeyPress<'a> {
-    /// A key after those of a sequence that was begun.
+    /// A key that follows the chords of a started sequence.
     pub fn new(keys: &'a Keymap, begun: Vec<KeyChord>, event: KeyEvent) -> Self {
         let mut chords = begun;
         chords.push(KeyChord::of(event));
         let progress = Cell::new(KeyPressProgress::Unknown);
-        Self { keys, what: KeyPressSource::Keys(event, chords), progress }
+        Self { keys, source: KeyPressSource::Keys(event, chords), progress }
     }
 
-    /// An action that is to be done as if its key were pressed.
+    /// An action to be done as if its key had been pressed.
     pub fn action(keys: &'a Keymap, id: KeyActionId) -> Self {
         let progress = Cell::new(KeyPressProgress::Unknown);
-        Self { keys, what: KeyPressSource::Action(id), progress }
+        Self { keys, source: KeyPressSource::Action(id), progress }
     }
 
-    /// The key as the terminal told it, while it is one by itself and nothing waits for more.
+    /// The key event; `None` if the key starts or continues a sequence, and for an action.
     pub fn event(&self) -> Option<KeyEvent> {
-        match &self.what {
+        match &self.source {
             KeyPressSource::Keys(event, chords)
                 if chords.len() == 1 && self.progress.get() != KeyPressProgress::Incomplete =>
             {
@@ -125,22 +126,22 @@ impl<'a> KeyPress<'a> {
         }
     }
 
-    /// What was pressed, in order.
+    /// The chords of the sequence so far, including this key; empty for an action without a key.
     pub fn chords(&self) -> &[KeyChord] {
-        match &self.what {
+        match &self.source {
             KeyPressSource::Keys(_, chords) => chords,
             KeyPressSource::Action(_) => &[],
         }
     }
 
-    /// What has come of it so far.
+    /// What the contexts asked so far have made of the press.
     pub fn progress(&self) -> KeyPressProgress {
         self.progress.get()
     }
 
-    /// Which row of a context it means.
+    /// The index of the row that the press stands for in a context.
     fn ask(&self, context: KeyContext) -> Option<usize> {
-        let chords = match &self.what {
+        let chords = match &self.source {
             KeyPressSource::Action(id) => return (id.context == context).then_some(id.row),
             KeyPressSource::Keys(_, chords) => chords,
         };
@@ -159,19 +160,19 @@ impl<'a> KeyPress<'a> {
 }
 
 impl KeymapRow {
-    /// Whether these chords are one of its keys.
+    /// Whether these chords are one of the row's key sequences.
     fn is_pressed(&self, chords: &[KeyChord]) -> bool {
         self.keys.iter().any(|keys| keys.chords() == chords)
     }
 
-    /// What can follow these chords, for each of its keys that begins with them.
+    /// What can follow these chords, for each of the row's key sequences that starts with them.
     pub fn continues(&self, begun: &[KeyChord]) -> impl Iterator<Item = &[KeyChord]> {
         self.keys.iter().filter_map(move |keys: &KeySequence| keys.after(begun))
     }
 }
 
 impl PendingKeys {
-    /// What was pressed so far, as people write it.
+    /// The chords pressed so far, in the notation of `keys.toml`.
     pub fn label(&self) -> String {
         in_words(&self.chords)
     }

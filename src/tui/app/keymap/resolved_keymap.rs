@@ -1,7 +1,7 @@
-//! The map that holds: what each action's keys are now, and what they are called.
+//! The resolved keymap: the current keys of each action, and the names of the actions.
 //!
-//! It is made once, when slug starts: slug's tables, then a preset, then the person's `keys.toml`.
-//! Whatever is said there, no key in it means two things in one context.
+//! It is made once, when slug starts: slug's default keys, then a preset, then the user's
+//! `keys.toml`. Invariant: whatever these files say, no key has two meanings in one context.
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
@@ -16,7 +16,7 @@ use super::{file, presets};
 use crate::config::{ConfigText, KeyPreset};
 use crate::tui::app::editor::EditAction;
 
-/// What each key does in each context.
+/// The keys of every action in every context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Keymap {
     /// In the order of [`KeyContext::ALL`]; the rows of each in the order of its table.
@@ -24,42 +24,39 @@ pub struct Keymap {
     preset: KeyPreset,
 }
 
-/// An action with its keys.
+/// An action with its current keys.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeymapRow {
-    /// Which.
     pub id: KeyActionId,
-    /// Its name in the context: `fold-all`.
+    /// The name within the context, as in `fold-all`.
     pub name: String,
-    /// Its keys; the first one is shown.
+    /// The bound keys; the first one is shown.
     pub keys: Vec<KeySequence>,
-    /// What the help says.
+    /// The text in the help.
     pub help: &'static str,
-    /// What the last line says, if it is mentioned there.
+    /// The word in the last line; `None` if the action is not mentioned there.
     pub hint: Option<&'static str>,
-    /// What it types, if it is a sign.
+    /// The character that the key types into the input, for actions named by a sign.
     pub types: Option<char>,
-    /// Where its keys were bound.
+    /// Where the keys were bound.
     pub origin: KeyOrigin,
 }
 
-/// Where an action's keys were bound; the later ones override the earlier.
+/// Where an action's keys were bound; later variants override earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyOrigin {
-    /// In slug's own tables.
+    /// In slug's default keys.
     Default,
-    /// In the preset.
     Preset,
-    /// In the person's file, in this line, from 1.
+    /// In the user's file, in this line, from 1.
     File(usize),
 }
 
-/// An action of a context, whichever keys it has.
+/// Identifies an action within its context, whichever keys it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KeyActionId {
-    /// Where.
     pub context: KeyContext,
-    /// The row of the context's table.
+    /// The index of the action in the context's table.
     pub(super) row: usize,
 }
 
@@ -71,14 +68,15 @@ impl Default for Keymap {
 }
 
 impl Keymap {
-    /// The map of a preset with the person's own file, and what is wrong in the file.
-    pub fn resolve(preset: KeyPreset, own: Option<&ConfigText>) -> (Self, Vec<String>) {
+    /// The keymap of a preset with the user's own file, and the problems of that file, one sentence
+    /// each.
+    pub fn resolve(preset: KeyPreset, user_file: Option<&ConfigText>) -> (Self, Vec<String>) {
         let mut map = Self { preset, ..Self::default() };
-        // A test holds that there is nothing wrong with any preset.
+        // A test checks that no preset has a problem.
         map.change(&file::parse(presets::text(preset), &map), |_| KeyOrigin::Preset);
         let mut remarks = Vec::new();
-        if let Some(own) = own {
-            let parsed = file::parse(&own.text, &map);
+        if let Some(user_file) = user_file {
+            let parsed = file::parse(&user_file.text, &map);
             map.change(&parsed, KeyOrigin::File);
             remarks.extend(parsed.remarks.into_iter().map(|remark| (remark.line, remark.text)));
         }
@@ -88,17 +86,18 @@ impl Keymap {
             KeyOrigin::Default | KeyOrigin::Preset => None,
         }));
         remarks.sort_by_key(|(line, _)| *line);
-        let path = own.map(|own| own.path.display().to_string()).unwrap_or_default();
-        let said = remarks.into_iter().map(|(line, text)| format!("{path}:{line}: {text}"));
-        (map, said.collect())
+        let path =
+            user_file.map(|user_file| user_file.path.display().to_string()).unwrap_or_default();
+        let problems = remarks.into_iter().map(|(line, text)| format!("{path}:{line}: {text}"));
+        (map, problems.collect())
     }
 
-    /// The preset below the person's own keys.
+    /// The preset that the user's keys override.
     pub fn preset(&self) -> KeyPreset {
         self.preset
     }
 
-    /// The actions of a context.
+    /// The actions of a context, in the order of its table.
     pub fn rows(&self, context: KeyContext) -> &[KeymapRow] {
         let at = KeyContext::ALL.iter().position(|other| *other == context);
         at.and_then(|at| self.contexts.get(at)).map_or(&[], Vec::as_slice)
@@ -118,37 +117,37 @@ impl Keymap {
         }
     }
 
-    /// An action's row.
+    /// The row of an action with its current keys.
     pub fn row<A: KeyAction>(&self, action: A) -> Option<&KeymapRow> {
         let at = A::TABLE.iter().position(|row| row.action == action)?;
         self.rows(A::CONTEXT).get(at)
     }
 
-    /// The key to tell people of, or the action's name where it has none.
+    /// The key to show for an action, or the action's name in parentheses if it has no key.
     pub fn key<A: KeyAction>(&self, action: A) -> String {
         let key = self.row(action).and_then(|row| row.keys.first());
         let name = || format!("({}.{})", A::CONTEXT.name(), name(action));
         key.map_or_else(name, KeySequence::to_string)
     }
 
-    /// What the last line says of a context: key and word.
+    /// The hints of a context for the last line: key and word.
     pub fn hints(&self, context: KeyContext) -> impl Iterator<Item = (String, &'static str)> {
         self.rows(context).iter().filter_map(KeymapRow::hinted)
     }
 
-    /// What the last line says of an action: key and word.
+    /// The hint of an action for the last line: key and word; `None` if it has no key or no word.
     pub fn hint<A: KeyAction>(&self, action: A) -> Option<(String, &'static str)> {
         self.row(action).and_then(KeymapRow::hinted)
     }
 }
 
 impl KeymapRow {
-    /// Its name with its context: `chat.fold-all`.
+    /// The name with its context, as in `chat.fold-all`.
     pub fn full_name(&self) -> String {
         format!("{}.{}", self.id.context.name(), self.name)
     }
 
-    /// Its first keys, as they are shown in a list.
+    /// The first two keys, as lists show them.
     pub fn shown(&self) -> String {
         let keys: Vec<String> = self.keys.iter().take(2).map(KeySequence::to_string).collect();
         keys.join("  ")
@@ -159,7 +158,7 @@ impl KeymapRow {
     }
 }
 
-/// What slug's own table says of a context.
+/// The rows of a context with slug's default keys.
 fn built_in(context: KeyContext) -> Vec<KeymapRow> {
     match context {
         KeyContext::Always => rows::<AlwaysKey>(),
@@ -199,7 +198,7 @@ fn rows<A: KeyAction>() -> Vec<KeymapRow> {
     A::TABLE.iter().enumerate().map(row).collect()
 }
 
-/// An action's name: its variant's, in small letters with hyphens.
+/// The name of an action: that of its variant, in lower case with hyphens.
 fn name<A: KeyAction>(action: A) -> String {
     let mut name = String::new();
     for c in format!("{action:?}").chars() {
@@ -247,13 +246,14 @@ mod tests {
     }
 
     #[test]
-    fn what_a_multiplexer_holds_has_a_second_key() {
+    fn keys_that_a_multiplexer_takes_have_a_second_key() {
         // The prefixes of tmux and screen.
-        let held = ["ctrl+b", "ctrl+a"].map(|key| key.parse::<KeySequence>().unwrap());
+        let prefixes = ["ctrl+b", "ctrl+a"].map(|key| key.parse::<KeySequence>().unwrap());
         for preset in KeyPreset::ALL {
             let (map, _) = Keymap::resolve(preset, None);
             for row in KeyContext::ALL.into_iter().flat_map(|context| map.rows(context)) {
-                let taken = row.keys.iter().filter(|keys| held.iter().any(|it| it.collides(keys)));
+                let taken =
+                    row.keys.iter().filter(|keys| prefixes.iter().any(|it| it.collides(keys)));
                 let taken = taken.count();
                 let second = taken == 0 || taken < row.keys.len();
                 assert!(second, "{preset}: {} has no other key", row.full_name());
@@ -273,15 +273,15 @@ mod tests {
         }
     }
 
-    fn own(text: &str) -> (Keymap, Vec<String>) {
-        let own = ConfigText { path: "keys.toml".into(), text: text.to_owned() };
-        Keymap::resolve(KeyPreset::Default, Some(&own))
+    fn with_user_file(text: &str) -> (Keymap, Vec<String>) {
+        let user_file = ConfigText { path: "keys.toml".into(), text: text.to_owned() };
+        Keymap::resolve(KeyPreset::Default, Some(&user_file))
     }
 
     #[test]
-    fn the_persons_keys_take_the_place_of_slugs() {
-        let (map, said) = own("[chat]\nsessions = \"f2\"\nfold-all = []\n");
-        assert_eq!(said, [""; 0]);
+    fn the_users_keys_replace_slugs() {
+        let (map, problems) = with_user_file("[chat]\nsessions = \"f2\"\nfold-all = []\n");
+        assert_eq!(problems, [""; 0]);
         let row = map.row(ChatKey::Sessions).unwrap();
         assert_eq!((row.shown().as_str(), row.origin), ("f2", KeyOrigin::File(2)));
         assert_eq!(map.key(ChatKey::FoldAll), "(chat.fold-all)");
@@ -290,13 +290,14 @@ mod tests {
 
     #[test]
     fn two_actions_can_change_places() {
-        let (map, said) = own("[chat]\nsessions = \"ctrl+p\"\npalette = \"ctrl+b\"\n");
-        assert_eq!(said, [""; 0]);
+        let (map, problems) =
+            with_user_file("[chat]\nsessions = \"ctrl+p\"\npalette = \"ctrl+b\"\n");
+        assert_eq!(problems, [""; 0]);
         assert_eq!(map.key(ChatKey::Palette), "ctrl+b");
     }
 
     #[test]
-    fn in_a_conflict_the_earlier_meaning_is_kept() {
+    fn in_a_conflict_the_earlier_binding_is_kept() {
         let rows = [
             (
                 "[chat]\nsessions = [\"ctrl+p\", \"f2\"]",
@@ -320,12 +321,12 @@ mod tests {
             ),
         ];
         for (text, sentence) in rows {
-            assert_eq!(own(text).1, [sentence], "{text}");
+            assert_eq!(with_user_file(text).1, [sentence], "{text}");
         }
-        let (map, _) = own(rows[0].0);
+        let (map, _) = with_user_file(rows[0].0);
         assert_eq!(map.key(ChatKey::Sessions), "f2");
         assert_eq!(map.key(ChatKey::Palette), "ctrl+p");
-        let (map, _) = own(rows[3].0);
+        let (map, _) = with_user_file(rows[3].0);
         assert_eq!(map.key(ChatKey::Palette), "ctrl+k", "it works on the panes");
     }
 }

@@ -1,5 +1,5 @@
-//! The keys that slug comes with: one table for each context, each row with what it says in the
-//! help and in the last line.
+//! Slug's default keys: one table for each context. Each row has the text for the help and the word
+//! for the last line.
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
@@ -13,17 +13,16 @@ use super::actions::{
 };
 use super::chord::KeyChord;
 
-/// A row of a table.
+/// An action with its default keys and its texts on screen.
 #[derive(Debug, Clone, Copy)]
 pub struct KeyBinding<A: 'static> {
-    /// The keys, as long as nobody binds others; the first one is shown. None where only a preset
-    /// has some.
+    /// The keys unless a preset or the user binds others; the first one is shown. Empty if only a
+    /// preset binds some.
     pub keys: &'static [KeyChord],
-    /// What they do.
     pub action: A,
-    /// What the help says.
+    /// The text in the help.
     pub help: &'static str,
-    /// What the last line says, if it is mentioned there.
+    /// The word in the last line; `None` if the action is not mentioned there.
     pub hint: Option<&'static str>,
 }
 
@@ -65,17 +64,17 @@ const fn hinted<A>(
     KeyBinding { keys, action, help, hint: Some(hint) }
 }
 
-/// Wherever the focus is.
+/// The keys that work everywhere.
 pub const ALWAYS: &[KeyBinding<AlwaysKey>] = &[
     row(&[ctrl('c')], AlwaysKey::Cancel, "clear the input, then stop the turn, then leave"),
     row(&[ctrl('l')], AlwaysKey::Redraw, "draw the screen anew"),
     row(&[ctrl('z')], AlwaysKey::Suspend, "back to the shell; `fg` returns"),
 ];
 
-/// In the chat.
+/// The keys of the chat.
 pub const CHAT: &[KeyBinding<ChatKey>] = &[
     hinted(&[key(KeyCode::Esc)], ChatKey::Back, "close what is open, else stop the turn", "stop"),
-    // tmux holds ctrl+b, so there is a second key.
+    // ctrl+b is the prefix of tmux, so there is a second key.
     hinted(&[ctrl('b'), alt('s')], ChatKey::Sessions, "open a past session", "sessions"),
     row(&[ctrl('p')], ChatKey::Palette, "every command"),
     row(&[key(KeyCode::F(1))], ChatKey::Help, "these keys"),
@@ -103,7 +102,7 @@ pub const CHAT: &[KeyBinding<ChatKey>] = &[
     row(&[alt('k')], ChatKey::CopyCode, "copy the last code block"),
 ];
 
-/// In the input.
+/// The keys of the input.
 pub const INPUT: &[KeyBinding<InputKey>] = &[
     hinted(&[key(KeyCode::Enter)], InputKey::Send, "send; while a turn runs, after it", "send"),
     hinted(
@@ -122,14 +121,14 @@ pub const INPUT: &[KeyBinding<InputKey>] = &[
     hinted(&[char('@')], InputKey::File, "name a file", "file"),
 ];
 
-/// In the input while it is empty, before the rest.
+/// The keys of the input while it is empty; they come before [`INPUT`].
 pub const EMPTY_INPUT: &[KeyBinding<EmptyInputKey>] = &[
     hinted(&[char('/')], EmptyInputKey::Command, "a command", "command"),
     hinted(&[char('!')], EmptyInputKey::Shell, "run a shell command", "shell"),
     hinted(&[char('?')], EmptyInputKey::Help, "these keys", "keys"),
 ];
 
-/// In every text that can be typed in.
+/// The keys of every text that can be edited.
 pub const EDITING: &[KeyBinding<EditAction>] = &[
     row(&[key(KeyCode::Left)], EditAction::Left, "a character left"),
     row(&[key(KeyCode::Right)], EditAction::Right, "a character right"),
@@ -202,7 +201,7 @@ pub const EDITING: &[KeyBinding<EditAction>] = &[
     ),
 ];
 
-/// In the list under the caret.
+/// The keys of the completion list under the caret.
 pub const COMPLETION: &[KeyBinding<CompletionKey>] = &[
     hinted(&[key(KeyCode::Enter)], CompletionKey::Accept, "take it", "take"),
     hinted(&[key(KeyCode::Tab)], CompletionKey::Complete, "put it in and go on", "put in"),
@@ -211,7 +210,7 @@ pub const COMPLETION: &[KeyBinding<CompletionKey>] = &[
     hinted(&[key(KeyCode::Esc)], CompletionKey::Dismiss, "close the list", "close"),
 ];
 
-/// On the panes.
+/// The keys of the panes.
 pub const PANES: &[KeyBinding<PaneKey>] = &[
     hinted(
         &[key(KeyCode::Enter), char(' ')],
@@ -245,7 +244,7 @@ pub const PANES: &[KeyBinding<PaneKey>] = &[
     hinted(&[char('?')], PaneKey::Help, "these keys", "keys"),
 ];
 
-/// In the search, while its query is typed.
+/// The keys of the transcript search while the query is being typed.
 pub const SEARCH: &[KeyBinding<SearchKey>] = &[
     row(&[key(KeyCode::Up), ctrl('p')], SearchKey::Previous, "the match above"),
     row(&[key(KeyCode::Down), ctrl('n')], SearchKey::Next, "the match below"),
@@ -254,7 +253,7 @@ pub const SEARCH: &[KeyBinding<SearchKey>] = &[
     hinted(&[key(KeyCode::Esc)], SearchKey::Back, "back to where it began", "back"),
 ];
 
-/// On the panes while a search stands on a match.
+/// The keys of the panes while a search is on a match.
 pub const FOUND: &[KeyBinding<SearchMatchKey>] = &[
     hinted(&[char('n')], SearchMatchKey::Next, "the match below", "next"),
     hinted(&[char('N')], SearchMatchKey::Previous, "the match above", "previous"),
@@ -262,7 +261,7 @@ pub const FOUND: &[KeyBinding<SearchMatchKey>] = &[
     hinted(&[key(KeyCode::Esc)], SearchMatchKey::Close, "end the search", "end"),
 ];
 
-/// With the caret in the transcript.
+/// The keys of the caret in the transcript.
 pub const CARET: &[KeyBinding<CaretKey>] = &[
     row(&[key(KeyCode::Left), char('h')], CaretKey::Move(CaretMotion::Left), "a character left"),
     row(&[key(KeyCode::Right), char('l')], CaretKey::Move(CaretMotion::Right), "a character right"),
@@ -345,7 +344,7 @@ pub const CARET: &[KeyBinding<CaretKey>] = &[
     hinted(&[key(KeyCode::Esc), char('q')], CaretKey::Back, "select no longer, then leave", "back"),
 ];
 
-/// In a permission question.
+/// The keys of a permission question.
 pub const APPROVAL: &[KeyBinding<ApprovalKey>] = &[
     row(&[char('y')], ApprovalKey::Once, "yes, once"),
     row(&[char('s')], ApprovalKey::Session, "yes, for this session"),
@@ -386,7 +385,7 @@ pub const APPROVAL: &[KeyBinding<ApprovalKey>] = &[
     row(&[key(KeyCode::End)], ApprovalKey::Scroll(ScrollAction::Bottom), "to the end"),
 ];
 
-/// In a text field of a dialog.
+/// The keys of a text field in a dialog.
 pub const FIELD: &[KeyBinding<FieldKey>] = &[
     hinted(&[key(KeyCode::Enter)], FieldKey::Accept, "take what is typed", "take"),
     hinted(&[key(KeyCode::Esc)], FieldKey::Back, "leave it as it was", "back"),
@@ -398,7 +397,7 @@ pub const FIELD: &[KeyBinding<FieldKey>] = &[
     ),
 ];
 
-/// In a list to choose from.
+/// The keys of a list to choose from.
 pub const LIST: &[KeyBinding<ListKey>] = &[
     hinted(&[key(KeyCode::Enter)], ListKey::Accept, "take it", "take"),
     row(&[key(KeyCode::Up), ctrl('p')], ListKey::Previous, "the row above"),
@@ -408,7 +407,7 @@ pub const LIST: &[KeyBinding<ListKey>] = &[
     hinted(&[key(KeyCode::Esc)], ListKey::Back, "close the list", "close"),
 ];
 
-/// In the list of models.
+/// The keys of the list of models, in addition to [`LIST`].
 pub const MODELS: &[KeyBinding<ModelListKey>] = &[hinted(
     &[key(KeyCode::Tab)],
     ModelListKey::Mark,
@@ -416,7 +415,7 @@ pub const MODELS: &[KeyBinding<ModelListKey>] = &[hinted(
     "favourite",
 )];
 
-/// In the list of sessions.
+/// The keys of the list of sessions.
 pub const SIDEBAR: &[KeyBinding<SidebarKey>] = &[
     row(&[key(KeyCode::Up), char('k')], SidebarKey::Previous, "the session above"),
     row(&[key(KeyCode::Down), char('j')], SidebarKey::Next, "the session below"),
@@ -448,7 +447,7 @@ pub const SIDEBAR: &[KeyBinding<SidebarKey>] = &[
     row(&[key(KeyCode::Esc)], SidebarKey::Close, "close the list"),
 ];
 
-/// In the permission rules.
+/// The keys of the page of permission rules.
 pub const RULES: &[KeyBinding<RulesKey>] = &[
     row(&[key(KeyCode::Up), char('k')], RulesKey::Previous, "the row above"),
     row(&[key(KeyCode::Down), char('j')], RulesKey::Next, "the row below"),
@@ -468,7 +467,7 @@ pub const RULES: &[KeyBinding<RulesKey>] = &[
     hinted(&[key(KeyCode::Esc), char('q')], RulesKey::Back, "close", "close"),
 ];
 
-/// In the dialog for going back.
+/// The keys of the rewind dialog.
 pub const REWIND: &[KeyBinding<RewindKey>] = &[
     hinted(&[char('y'), key(KeyCode::Enter)], RewindKey::Accept, "all that is offered", "go back"),
     row(&[char('f')], RewindKey::Files, "the files alone"),
@@ -487,7 +486,7 @@ pub const REWIND: &[KeyBinding<RewindKey>] = &[
     ),
 ];
 
-/// In something to read.
+/// The keys of a page of text.
 pub const READING: &[KeyBinding<ReadingKey>] = &[
     row(&[key(KeyCode::Up), char('k')], ReadingKey::Scroll(ScrollAction::LineUp), "a line up"),
     row(
@@ -523,7 +522,7 @@ pub const READING: &[KeyBinding<ReadingKey>] = &[
     ),
 ];
 
-/// In the pager.
+/// The keys of the pager.
 pub const PAGER: &[KeyBinding<PagerKey>] = &[
     row(&[key(KeyCode::Up), char('k')], PagerKey::Scroll(ScrollAction::LineUp), "a line up"),
     row(&[key(KeyCode::Down), char('j')], PagerKey::Scroll(ScrollAction::LineDown), "a line down"),
@@ -551,7 +550,7 @@ pub const PAGER: &[KeyBinding<PagerKey>] = &[
     row(&[char('P')], PagerKey::OpenPager, "open it in $PAGER"),
 ];
 
-/// In the pager's field for what to look for.
+/// The keys of the pager's search field.
 pub const FIND: &[KeyBinding<FindKey>] = &[
     hinted(&[key(KeyCode::Enter)], FindKey::Accept, "stay there", "take"),
     hinted(&[key(KeyCode::Esc)], FindKey::Back, "back to where it was", "back"),
@@ -560,7 +559,7 @@ pub const FIND: &[KeyBinding<FindKey>] = &[
     hinted(&[key(KeyCode::Up)], FindKey::Previous, "the match before", "previous"),
 ];
 
-/// In what the session changed.
+/// The keys of the changes page.
 pub const CHANGES: &[KeyBinding<ChangesKey>] = &[
     row(&[key(KeyCode::Up), char('k')], ChangesKey::Scroll(ScrollAction::LineUp), "a line up"),
     row(

@@ -1,8 +1,8 @@
-//! A long text cut into lines once, which may still grow at its end.
+//! The text of the pager, cut into lines once. It may still grow at its end.
 
 use crate::tui::layout::pager_lines;
 
-/// Bytes that a growing document keeps: beyond, the older half goes. The tool keeps the whole.
+/// Most bytes of a growing document: beyond, its older half is dropped. The tool keeps the whole.
 const GROWS_TO: usize = 16 * 1024 * 1024;
 
 /// A text and where its lines begin.
@@ -10,27 +10,26 @@ const GROWS_TO: usize = 16 * 1024 * 1024;
 pub struct PagerDocument {
     id: u64,
     text: String,
-    /// Where each line begins. Documents are smaller than 4 GB.
+    /// Byte offset of each line. Documents are smaller than 4 GB.
     starts: Vec<u32>,
-    /// Lines before the first one that were let go.
+    /// Lines dropped before the first one.
     dropped_lines: usize,
 }
 
 impl PagerDocument {
-    /// The document of this id, of which no two on screen may have the same.
+    /// A complete text. No two documents on screen may have the same id.
     pub fn new(id: u64, text: &str) -> Self {
         Self::with(id, text, 0)
     }
 
-    /// The rest of a text of which so many lines are gone.
-    pub fn with(id: u64, text: &str, let_go: usize) -> Self {
-        let mut document =
-            Self { id, text: String::new(), starts: Vec::new(), dropped_lines: let_go };
+    /// A text whose first `dropped_lines` lines are missing.
+    pub fn with(id: u64, text: &str, dropped_lines: usize) -> Self {
+        let mut document = Self { id, text: String::new(), starts: Vec::new(), dropped_lines };
         document.take(text);
         document
     }
 
-    /// Adds text at the end; costs what is new.
+    /// Adds text at the end; the cost is that of the new text. May drop the older half.
     pub fn push(&mut self, text: &str) {
         self.take(text);
         if self.text.len() > GROWS_TO {
@@ -38,32 +37,32 @@ impl PagerDocument {
         }
     }
 
-    /// Tells its lines from those of every other document.
+    /// Identifies the document, so that caches can tell its lines from those of others.
     pub fn id(&self) -> u64 {
         self.id
     }
 
-    /// How many lines there are.
+    /// The number of lines, without those dropped.
     pub fn len(&self) -> usize {
         self.starts.len()
     }
 
-    /// Whether there is no line.
+    /// Whether the document has no line.
     pub fn is_empty(&self) -> bool {
         self.starts.is_empty()
     }
 
-    /// How many bytes there are.
+    /// The size of the text in bytes, without what was dropped.
     pub fn bytes(&self) -> usize {
         self.text.len()
     }
 
-    /// Lines before the first one that were let go.
+    /// Lines dropped before the first one.
     pub fn dropped_lines(&self) -> usize {
         self.dropped_lines
     }
 
-    /// A line without its line feed; empty behind the last.
+    /// A line without its line feed; empty behind the last line.
     pub fn line(&self, at: usize) -> &str {
         let start = self.starts.get(at).map_or(self.text.len(), |start| *start as usize);
         let end = self.starts.get(at + 1).map_or(self.text.len(), |start| *start as usize);
@@ -71,7 +70,8 @@ impl PagerDocument {
         line.strip_suffix('\n').unwrap_or(line)
     }
 
-    /// Some lines as they are read: without escape sequences, as a terminal would show them.
+    /// Some lines as plain text: without escape sequences, as a terminal would show them, each with
+    /// a line feed.
     pub fn read(&self, lines: std::ops::Range<usize>) -> String {
         let mut text = String::new();
         for line in lines {
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_that_grows_too_large_lets_its_beginning_go() {
+    fn a_document_that_grows_too_large_drops_its_beginning() {
         let mut document = PagerDocument::default();
         let piece: String = (0..1000).map(|_| "x".repeat(99) + "\n").collect();
         for _ in 0..200 {

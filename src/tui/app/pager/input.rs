@@ -1,4 +1,4 @@
-//! What keys and the mouse do in the pager.
+//! The keys and the mouse of the pager.
 
 use std::sync::Arc;
 
@@ -15,30 +15,30 @@ use crate::tui::app::text_query::TextQueryKind;
 use super::search::{PagerSearch, PagerSearchDirection};
 use super::{Pager, PagerFollow, PagerLineNumbers, PagerPrompt, PagerSource, PagerWrap};
 
-/// Columns that a text that is not wrapped moves sideways.
+/// Columns that an unwrapped text moves sideways for one key.
 const SIDEWAYS: usize = 8;
 
-/// What a key in a pager does to the stack of overlays.
+/// What to do after a key in a pager: keep it open and run effects, close it, or show a notice.
 enum PagerOutcome {
     Stay(Vec<ScreenEffect>),
     Close,
     Tell(&'static str),
 }
 
-/// A key for the pager at this place in the stack.
+/// Handles a key for the pager at index `at` of the overlays.
 pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     let page = model.geometry.page.clone().unwrap_or_default();
-    // Issued though not every key asks for something: numbers cost nothing.
+    // Not every key needs a request, but an unused id costs nothing.
     let id = model.requests.issue();
     let Some(Overlay::Pager(pager)) = model.overlays.get_mut(at) else { return Vec::new() };
-    let after = match pager.prompt {
+    let outcome = match pager.prompt {
         Some(_) => PagerOutcome::Stay(typed(pager, key, id, &page).into_iter().collect()),
         None => match keymap::find(keymap::PAGER, key) {
             Some(key) => pressed(pager, key, &page),
             None => PagerOutcome::Stay(Vec::new()),
         },
     };
-    match after {
+    match outcome {
         PagerOutcome::Stay(effects) => effects,
         PagerOutcome::Close => {
             model.overlays.remove(at);
@@ -151,7 +151,7 @@ fn typed(
     None
 }
 
-/// Text in one piece, for the field.
+/// Pastes text into the search field, if it is open.
 pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     let page = model.geometry.page.clone().unwrap_or_default();
     let id = model.requests.issue();
@@ -183,7 +183,7 @@ pub fn drag(model: &mut ScreenModel, column: u16, row: u16, from: PagerDrag) {
     pager.hold_at(page.top);
 }
 
-/// The button is let go: what was marked with it is copied.
+/// The mouse button is released: copies the lines that were marked with it.
 pub fn on_button_up(pager: &mut Pager) -> Vec<ScreenEffect> {
     let document = Arc::clone(&pager.document);
     let Some(lines) = pager.marked_lines() else { return Vec::new() };
@@ -191,16 +191,16 @@ pub fn on_button_up(pager: &mut Pager) -> Vec<ScreenEffect> {
     vec![ScreenEffect::CopyLines { document, lines, what: "the lines" }]
 }
 
-/// What the mouse does.
+/// The part of a drag that an event stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PagerDrag {
     /// The button went down.
     Down,
-    /// It is held and moves.
+    /// The mouse moved with the button held.
     Moved,
 }
 
-/// The wheel over a pager.
+/// Scrolls with the wheel; negative is up. Upwards ends following.
 pub fn wheel(pager: &mut Pager, rows: i32, page: Option<&PageGeometry>) {
     if let Some(page) = page.filter(|_| rows < 0) {
         pager.hold_at(page.top);

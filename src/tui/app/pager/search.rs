@@ -1,6 +1,6 @@
-//! Looking for something in a long text: all matches are counted, and one of them is the current
-//! one. A short text is searched at once, a long one off the UI task; what is added to it later
-//! costs what is new.
+//! The search in the pager: all matches are counted, and one of them is the current one. A short
+//! text is searched at once, a long one off the UI task. For text added later, only the new part is
+//! searched.
 
 use std::ops::Range;
 
@@ -13,42 +13,40 @@ use super::document::PagerDocument;
 /// Documents of at most this many bytes are searched at once.
 pub const AT_ONCE: usize = 128 * 1024;
 
-/// A line with matches.
+/// A line with matches, and how many it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PagerMatch {
-    /// The line.
     pub line: usize,
-    /// Matches in it.
+    /// At least 1.
     pub count: usize,
 }
 
-/// A match: which of the lines with matches, and which of the matches in it.
+/// The match that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CurrentPagerMatch {
-    /// Its place among the lines with matches.
+    /// Index into the lines with matches.
     pub hit: usize,
-    /// Counted from 0.
+    /// Which match of that line, counted from 0.
     pub nth: usize,
 }
 
 /// A query with what it has found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PagerSearch {
-    /// What is looked for.
     pub query: TextQuery,
     /// The lines with matches, in order.
     pub hits: Vec<PagerMatch>,
-    /// The search that is under way elsewhere.
+    /// The request of a search off the UI task, while it runs.
     pub asked: Option<RequestId>,
-    /// The match that was gone to.
+    /// The match that is shown.
     pub current: Option<CurrentPagerMatch>,
-    /// The line that the search began at, and which of the matches in it is wanted.
+    /// The line from which to look for the first match, and which match of that line is wanted.
     origin: (usize, usize),
-    /// Lines that were searched and do not change any more.
+    /// How many lines were searched and do not change any more.
     searched: usize,
 }
 
-/// Which way to the next match.
+/// Which match to go to from the current one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PagerSearchDirection {
     /// Down.
@@ -57,7 +55,7 @@ pub enum PagerSearchDirection {
     Previous,
 }
 
-/// The lines with matches among these.
+/// The lines with matches within `lines`.
 pub fn hits(document: &PagerDocument, query: &TextQuery, lines: Range<usize>) -> Vec<PagerMatch> {
     let count = |line: usize| query.matches(&pager_lines::text(document.line(line))).len();
     let hits = lines.map(|line| PagerMatch { line, count: count(line) });
@@ -65,23 +63,24 @@ pub fn hits(document: &PagerDocument, query: &TextQuery, lines: Range<usize>) ->
 }
 
 impl PagerSearch {
-    /// A query that nothing has been found for yet, with the line to look from.
+    /// A search without matches yet, which will go to the first match from line `origin`.
     pub fn new(query: TextQuery, origin: usize) -> Self {
         Self::at(query, origin, 0)
     }
 
-    /// The same, to go to this match of the line.
+    /// A search without matches yet, which will go to the `nth` match of a line.
     pub fn at(query: TextQuery, line: usize, nth: usize) -> Self {
         let (hits, asked, current) = (Vec::new(), None, None);
         Self { query, hits, asked, current, origin: (line, nth), searched: 0 }
     }
 
-    /// The line that the search began at.
+    /// The line from which to look for the first match.
     pub fn origin(&self) -> usize {
         self.origin.0
     }
 
-    /// Takes over what was found in the lines up to `searched`, and searches the rest.
+    /// Takes over the matches in the lines before `searched`, searches the rest, and selects the
+    /// first match from the origin on, else the first of all.
     pub fn found(&mut self, found: Vec<PagerMatch>, searched: usize, document: &PagerDocument) {
         self.hits = found;
         self.asked = None;
@@ -95,7 +94,7 @@ impl PagerSearch {
         self.current = (!self.hits.is_empty()).then_some(CurrentPagerMatch { hit, nth });
     }
 
-    /// Searches what has been added to the document since.
+    /// Searches the lines that were added since, and the last line again, which may have grown.
     pub fn go_on(&mut self, document: &PagerDocument) {
         if self.asked.is_some() {
             return;
@@ -107,12 +106,12 @@ impl PagerSearch {
         self.searched = document.len().saturating_sub(1);
     }
 
-    /// Goes to the next match, around the ends.
-    pub fn step(&mut self, way: PagerSearchDirection) {
+    /// Goes to the next or previous match; wraps around at the ends.
+    pub fn step(&mut self, direction: PagerSearchDirection) {
         let Some(CurrentPagerMatch { hit, nth }) = self.current else { return };
         let count = |at: usize| self.hits.get(at).map_or(0, |hit| hit.count);
         let lines = self.hits.len();
-        self.current = Some(match way {
+        self.current = Some(match direction {
             PagerSearchDirection::Next if nth + 1 < count(hit) => {
                 CurrentPagerMatch { hit, nth: nth + 1 }
             }
@@ -127,7 +126,7 @@ impl PagerSearch {
         });
     }
 
-    /// Matches in all.
+    /// The number of all matches.
     pub fn total(&self) -> usize {
         self.hits.iter().map(|hit| hit.count).sum()
     }
@@ -139,7 +138,7 @@ impl PagerSearch {
         Some(above + nth + 1)
     }
 
-    /// The line of the current match, and which of the matches in it.
+    /// The line of the current match, and which match of that line it is, from 0.
     pub fn current_place(&self) -> Option<(usize, usize)> {
         let CurrentPagerMatch { hit, nth } = self.current?;
         Some((self.hits.get(hit)?.line, nth))
@@ -161,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn matches_are_counted_and_gone_through_around_the_ends() {
+    fn stepping_through_matches_wraps_at_the_ends() {
         let document = PagerDocument::new(1, "aXa\nb\na\n\u{1b}[1ma\u{1b}[0m");
         let mut search = search("a", &document, 1);
         assert_eq!(
@@ -169,21 +168,21 @@ mod tests {
             (4, Some(3), Some((2, 0)))
         );
         let mut seen = Vec::new();
-        for way in [
+        for direction in [
             PagerSearchDirection::Next,
             PagerSearchDirection::Next,
             PagerSearchDirection::Next,
             PagerSearchDirection::Previous,
             PagerSearchDirection::Previous,
         ] {
-            search.step(way);
+            search.step(direction);
             seen.push(search.current_place().unwrap());
         }
         assert_eq!(seen, [(3, 0), (0, 0), (0, 1), (0, 0), (3, 0)]);
     }
 
     #[test]
-    fn what_is_not_there_has_no_place() {
+    fn a_query_without_matches_has_no_current_place() {
         let document = PagerDocument::new(1, "abc");
         let mut search = search("x", &document, 0);
         search.step(PagerSearchDirection::Next);
@@ -191,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_is_searched_too() {
+    fn added_lines_are_searched_too() {
         let mut document = PagerDocument::new(1, "a\nno a");
         let mut search = search("a", &document, 0);
         document.push("a\na\n");

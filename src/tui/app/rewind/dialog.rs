@@ -1,9 +1,9 @@
-//! The dialog that shows what going back, or forth again, would do: the rows, the answers for files
-//! that the person has changed since, and what can be chosen.
+//! The dialog that shows what going back, or forward again, would do: its rows, the answers for
+//! files that the user has changed since, and the choices.
 //!
-//! An answer turns its file in the plan that is shown, so that what the agent is asked for is what is
-//! on the screen. Nothing is turned without a key: such a file is left as it is. Where a file would
-//! change that lies outside the workspace or is protected, Enter does not say yes.
+//! An answer changes its file's action in the plan that is shown, so that the agent gets exactly
+//! what is on screen. Without an answer, such a file is left as it is. If a file would change that
+//! lies outside the workspace or is protected, Enter does not confirm.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,88 +22,79 @@ use crate::tui::app::title::first_line;
 
 use super::counted;
 
-/// Rows above those of files.
+/// Rows above the rows of files.
 const HEAD: usize = 3;
-/// Files that are named of those that are not covered.
+/// How many of the files that are not covered are named.
 const NAMED: usize = 5;
-/// What the mark of [`RewindFileOutcome::BackFromCommand`] says.
+/// Explains the mark of [`RewindFileOutcome::BackFromCommand`].
 const WHILE_A_COMMAND_RAN: &str =
     "$ changed while a command ran: by the command, or by you meanwhile";
 
-/// The dialog.
+/// The state of the rewind dialog.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RewindDialog {
-    /// What is shown.
     pub stage: RewindStage,
     /// Rows above the part that is shown.
     pub scroll: usize,
-    /// Whether it takes answers.
     pub guard: QuestionGuard,
-    /// Which of the files that the person is asked about an answer is for.
+    /// The file that the next answer is for, counted among those that need one.
     selected: usize,
 }
 
-/// What the dialog shows.
+/// How far the rewind is.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RewindStage {
-    /// Nothing yet: what would happen is being looked at.
+    /// The agent is still making the plan.
     Planning,
-    /// What would happen.
+    /// The plan is shown.
     Planned(Arc<RewindPlan>),
-    /// It is being done.
+    /// The agent carries out the plan.
     Going,
 }
 
-/// A row of what would happen.
+/// A row of the shown plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RewindRow {
-    /// Nothing.
     Gap,
-    /// The message that it goes back before.
+    /// First line of the message to go back before.
     Message(String),
-    /// Something to know.
+    /// A remark.
     Note(String),
-    /// Something that does not go back.
+    /// A change that is not taken back, or that needs care.
     Warning(String),
-    /// What becomes of a file.
     File {
-        /// Its name.
+        /// Path of the file, relative to the working folder if it is inside.
         name: String,
-        /// Lines that come and that go.
+        /// Lines added and removed; `None` if the content has no lines, or counting takes too long.
         lines: Option<(usize, usize)>,
-        /// What becomes of it, in a few words.
+        /// What happens to the file, in a few words.
         what: String,
-        /// Whether it goes back.
         fate: RewindFileOutcome,
-        /// Whether the person is asked.
         asked: RewindFileQuestion,
     },
 }
 
-/// Whether a file goes back.
+/// Whether a file is taken back to its earlier state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RewindFileOutcome {
-    /// It does.
     Back,
-    /// It does, and so does what the person saved while the command ran that changed it.
+    /// Yes. A command changed it, so what the user saved while the command ran is taken back too.
     BackFromCommand,
-    /// It stays as it is.
     Stays,
 }
 
-/// Whether the person can say what becomes of a file.
+/// Whether the user can decide what happens to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RewindFileQuestion {
-    /// They cannot: it is clear.
+    /// No: there is only one action.
     No,
-    /// They can.
     Yes,
-    /// They can, and the next answer is for this one.
+    /// Yes, and the next answer is for this file.
     Next,
 }
 
 impl RewindFileOutcome {
-    /// The mark before a file.
+    /// The mark before the file's name, two columns wide.
     pub fn mark(self) -> &'static str {
         match self {
             Self::Back => "· ",
@@ -114,12 +105,12 @@ impl RewindFileOutcome {
 }
 
 impl RewindDialog {
-    /// One that shows this.
+    /// A dialog at this stage; its guard starts anew.
     pub fn new(stage: RewindStage) -> Self {
         Self { stage, scroll: 0, guard: QuestionGuard::default(), selected: 0 }
     }
 
-    /// What it is about.
+    /// The dialog's title.
     pub fn title(&self) -> &'static str {
         match &self.stage {
             RewindStage::Planned(plan) if plan.to == RewindDestination::Redo => "Bring back",
@@ -127,7 +118,7 @@ impl RewindDialog {
         }
     }
 
-    /// What can be chosen, the first with Enter: its key, and what goes.
+    /// The choices: the key of each, and what it takes back. Enter chooses the first one.
     pub fn offers(&self) -> Vec<(RewindKey, &'static str)> {
         let key = |at, what| match what {
             _ if at == 0 => RewindKey::Accept,
@@ -143,7 +134,8 @@ impl RewindDialog {
         offers.map(|(at, what)| (key(at, what), word(what))).collect()
     }
 
-    /// What can be chosen as the answers are now: no files, where all of them are left.
+    /// The choices for the present answers: files are not offered if all of them are left as they
+    /// are.
     fn offered(&self) -> Vec<RewindScope> {
         let RewindStage::Planned(plan) = &self.stage else { return Vec::new() };
         let has_files = plan.files.touched().next().is_some();
@@ -152,7 +144,7 @@ impl RewindDialog {
         if offers.is_empty() { plan.offers.clone() } else { offers }
     }
 
-    /// What another answer would be for each file that the person is asked about.
+    /// The other possible answer for each file that the user can decide about.
     pub fn answers(&self, cwd: &Path) -> Vec<String> {
         let RewindStage::Planned(plan) = &self.stage else { return Vec::new() };
         let asked = plan.files.files.iter().filter(|file| file.alternative.is_some());
@@ -184,14 +176,14 @@ impl RewindDialog {
         answers.collect()
     }
 
-    /// The answer that a key gives, and how many there are in all.
+    /// The answer that the answer key would give, and how many files have one.
     pub fn answer(&self, cwd: &Path) -> Option<(String, usize)> {
         let answers = self.answers(cwd);
         let count = answers.len();
         Some((answers.into_iter().nth(self.selected)?, count))
     }
 
-    /// What would happen.
+    /// The rows that show the plan.
     pub fn rows(&self, cwd: &Path) -> Vec<RewindRow> {
         let plan = match &self.stage {
             RewindStage::Planned(plan) => plan,
@@ -243,7 +235,7 @@ impl RewindDialog {
         rows
     }
 
-    /// A key.
+    /// Handles a key. Escape and scrolling work at once; other keys only once the guard is armed.
     pub fn key(&mut self, key: &KeyPress<'_>, extent: ScrollExtent) -> OverlayOutcome {
         let pressed = key.event().map(|key| key.code);
         let Some(key) = keymap::find(keymap::REWIND, key) else { return OverlayOutcome::Stay };
@@ -282,13 +274,14 @@ impl RewindDialog {
         self.go(wanted)
     }
 
-    /// Whether a file would be changed that lies outside the workspace or is protected.
+    /// Whether the plan changes a file that lies outside the workspace or is protected.
     fn is_dangerous(&self) -> bool {
         let RewindStage::Planned(plan) = &self.stage else { return false };
         plan.files.touched().any(|file| file.place.needs_answer())
     }
 
-    /// A line: the number of an offer, or behind them of an answer, or nothing.
+    /// Handles a line of the front end without keys: the number of a choice, from 1; the numbers
+    /// after the choices toggle answers; an empty line closes. `None` if there is no such number.
     pub fn line(&mut self, text: &str) -> Option<OverlayOutcome> {
         let text = text.trim();
         if text.is_empty() {
@@ -303,7 +296,8 @@ impl RewindDialog {
         }
     }
 
-    /// Gives the other answer for one of the files that the person is asked about, if it is there.
+    /// Gives the other answer for one of the files that the user can decide about. False if there
+    /// is no such file.
     fn toggle_answer(&mut self, question: usize) -> bool {
         let RewindStage::Planned(plan) = &mut self.stage else { return false };
         let files = &mut Arc::make_mut(plan).files.files;
@@ -315,7 +309,7 @@ impl RewindDialog {
         true
     }
 
-    /// Goes on to the next question, which is then to be seen.
+    /// Selects the next question and scrolls it into sight.
     fn next_question(&mut self, extent: ScrollExtent) {
         let RewindStage::Planned(plan) = &self.stage else { return };
         let asked = shown(plan).enumerate().filter(|(_, file)| file.alternative.is_some());
@@ -327,7 +321,7 @@ impl RewindDialog {
         }
     }
 
-    /// Chooses one of the offers, the first where none is named.
+    /// Carries out one of the choices; `None` takes the first one.
     pub fn go(&mut self, wanted: Option<RewindScope>) -> OverlayOutcome {
         let RewindStage::Planned(plan) = &self.stage else { return OverlayOutcome::Stay };
         let mut offers = self.offered().into_iter();
@@ -398,7 +392,7 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
     RewindRow::File { name, lines: file.lines, what: marked, fate, asked }
 }
 
-/// What stands beside a file that goes back only by an answer of its own.
+/// The label of a file that needs an answer of its own; empty for other files.
 fn marks(place: FilePlace) -> &'static str {
     match (place.is_outside, place.protected) {
         (true, Some(_)) => "protected and outside",
@@ -408,7 +402,7 @@ fn marks(place: FilePlace) -> &'static str {
     }
 }
 
-/// The same in a sentence.
+/// The same as [`marks`], in a sentence.
 fn place_warning(file: &PlannedFile, cwd: &Path) -> Option<String> {
     let name = name(file, cwd);
     match (file.place.is_outside, file.place.protected) {
@@ -421,12 +415,12 @@ fn place_warning(file: &PlannedFile, cwd: &Path) -> Option<String> {
     }
 }
 
-/// What commands changed and cannot be taken back, in sentences.
+/// Changes by commands that cannot be taken back, in sentences.
 fn not_covered(all: &[UntrackedChanges], cwd: &Path) -> Vec<String> {
     let named: BTreeSet<&Path> =
         all.iter().flat_map(|it| &it.files).map(|file| file.path.as_path()).collect();
     let more: u64 = all.iter().map(|it| it.more).sum();
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     let count = named.len() as u64 + more;
     if count > 0 {
         let names: Vec<_> = named
@@ -437,13 +431,13 @@ fn not_covered(all: &[UntrackedChanges], cwd: &Path) -> Vec<String> {
         let rest = if count > names.len() as u64 { ", …" } else { "" };
         let are = if count == 1 { "is" } else { "are" };
         let files = counted(count, "file");
-        said.push(format!(
+        sentences.push(format!(
             "{files} changed by commands {are} not covered: {}{rest}",
             names.join(", ")
         ));
     }
     let folder = all.iter().find_map(|it| it.folder);
-    said.extend(folder.map(|why| {
+    sentences.extend(folder.map(|why| {
         let why = match why {
             UnwatchedFolderReason::TooManyFiles => "this folder has too many files to watch",
             UnwatchedFolderReason::TooSlow => "this folder takes too long to look at",
@@ -451,5 +445,5 @@ fn not_covered(all: &[UntrackedChanges], cwd: &Path) -> Vec<String> {
         };
         format!("What commands changed is not covered: {why}.")
     }));
-    said
+    sentences
 }

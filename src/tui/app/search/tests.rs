@@ -1,15 +1,15 @@
-//! How much is looked at, and when.
+//! Tests of how much of the transcript is searched in each step, and of matches in coloured text.
 
 use super::*;
-use crate::domain::ContentBlock as Said;
+use crate::domain::ContentBlock;
 use crate::tui::test_screen::{assistant, user};
 
-/// A transcript of so many messages, each with its number.
+/// A transcript of numbered messages, by the user and the model in turn.
 fn talk(messages: usize, text: impl Fn(usize) -> String) -> Transcript {
     let records: Vec<_> = (0..messages)
         .map(|number| match number % 2 {
             0 => user(&text(number)),
-            _ => assistant(vec![Said::Text { text: text(number) }]),
+            _ => assistant(vec![ContentBlock::Text { text: text(number) }]),
         })
         .collect();
     Transcript::from_records("/".into(), &records)
@@ -22,7 +22,7 @@ fn search(text: &str, kind: TextQueryKind, from: u64) -> TranscriptSearch {
     search
 }
 
-/// Looks at everything; returns how much was looked at with each step.
+/// Searches everything; returns the cost of each step.
 fn all(search: &mut TranscriptSearch, transcript: &Transcript) -> Vec<usize> {
     let mut steps = Vec::new();
     while search.is_looking(transcript) {
@@ -46,7 +46,7 @@ fn a_hundred_thousand_messages_are_searched_in_bounded_steps() {
 }
 
 #[test]
-fn what_is_near_is_found_first() {
+fn near_matches_are_found_first() {
     let transcript = talk(10_000, |number| format!("{} word {number}", "x".repeat(500)));
     let mut search = search("word", TextQueryKind::Plain, 5_000);
     search.step(&transcript, STEP);
@@ -66,7 +66,7 @@ fn a_long_text_is_looked_at_in_pieces_and_its_matches_stay_in_order() {
 }
 
 #[test]
-fn too_many_matches_end_it() {
+fn too_many_matches_end_the_search() {
     let transcript = talk(100_000, |_| "e e e e e e e e e e".into());
     let mut search = search("e", TextQueryKind::Plain, 100_000);
     let steps = all(&mut search, &transcript);
@@ -76,7 +76,7 @@ fn too_many_matches_end_it() {
 }
 
 #[test]
-fn colours_do_not_part_a_word() {
+fn colours_inside_a_word_do_not_prevent_a_match() {
     let text = "plain\n\x1b[31mre\x1b[0md \x1b[1mline\x1b[0m\nred";
     for kind in [TextQueryKind::Plain, TextQueryKind::Regex] {
         let query = TextQuery::new("red", kind).unwrap();
@@ -87,7 +87,7 @@ fn colours_do_not_part_a_word() {
 }
 
 #[test]
-fn anchors_of_expressions_are_those_of_lines() {
+fn regex_anchors_match_at_lines() {
     let query = TextQuery::new("^b.$", TextQueryKind::Regex).unwrap();
     assert_eq!(matches(&query, "ab1\nb2\nb3c\nb4"), [4..6, 11..13]);
 }

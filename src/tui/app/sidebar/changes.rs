@@ -1,4 +1,4 @@
-//! What the list changes on disk: renaming, deleting, and undoing that.
+//! Changes of sessions on disk: renaming, deleting, and undoing a deletion.
 
 use crate::domain::{NoticeLevel, SessionId};
 use crate::tui::app::editor::{EditorLines, TextEditor};
@@ -7,14 +7,17 @@ use crate::tui::app::sessions::{SessionRow, SessionStoreRequest};
 
 use super::{Sidebar, SidebarContext, SidebarMode, SidebarOutcome, SidebarReadState};
 
-/// A change on disk, with what it takes to take it back on screen.
+/// A change on disk, with what is needed to revert it on screen if it fails.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SidebarChange {
-    /// A title.
-    Rename { session: SessionId, before: String, title: String },
-    /// Gone to the trash.
+    Rename {
+        session: SessionId,
+        before: String,
+        title: String,
+    },
+    /// Moves a session to the trash.
     Trash(SessionRow),
-    /// Back from it.
+    /// Brings a session back from the trash.
     Restore(SessionRow),
 }
 
@@ -29,10 +32,10 @@ impl Sidebar {
     pub(super) fn title_key(
         &mut self,
         key: &KeyPress<'_>,
-        around: SidebarContext<'_>,
+        context: SidebarContext<'_>,
     ) -> SidebarOutcome {
         match keymap::find(keymap::FIELD, key) {
-            Some(FieldKey::Accept) => return self.rename(around),
+            Some(FieldKey::Accept) => return self.rename(context),
             Some(FieldKey::Back) => self.mode = SidebarMode::Browsing,
             Some(FieldKey::Next | FieldKey::Newline) => {}
             None => {
@@ -44,7 +47,7 @@ impl Sidebar {
         SidebarOutcome::Stay
     }
 
-    fn rename(&mut self, around: SidebarContext<'_>) -> SidebarOutcome {
+    fn rename(&mut self, context: SidebarContext<'_>) -> SidebarOutcome {
         let mode = std::mem::replace(&mut self.mode, SidebarMode::Browsing);
         let (SidebarMode::Renaming { session, editor }, Some(tree)) = (mode, &mut self.tree) else {
             return SidebarOutcome::Stay;
@@ -55,22 +58,22 @@ impl Sidebar {
             return SidebarOutcome::Stay;
         }
         tree.rename(session, &title);
-        if around.open == Some(session) {
+        if context.open == Some(session) {
             return SidebarOutcome::Retitle(title);
         }
         self.change(SidebarChange::Rename { session, before, title });
         SidebarOutcome::Stay
     }
 
-    pub(super) fn delete(&mut self, around: SidebarContext<'_>) {
+    pub(super) fn delete(&mut self, context: SidebarContext<'_>) {
         let Some(row) = self.session().cloned() else { return };
-        if around.open == Some(row.id) {
+        if context.open == Some(row.id) {
             let text = "This session is open. Open another one first, then delete it.";
             self.say(NoticeLevel::Warning, text);
             return;
         }
         self.take_out(row.id);
-        let undo = around.keys.key(SidebarKey::Undo);
+        let undo = context.keys.key(SidebarKey::Undo);
         self.say(NoticeLevel::Info, format!("Deleted “{}”. {undo} brings it back.", row.name()));
         self.trashed.push(row.clone());
         self.change(SidebarChange::Trash(row));
@@ -87,13 +90,13 @@ impl Sidebar {
 
     fn change(&mut self, change: SidebarChange) {
         self.changes.push_back(change);
-        // The list that is on its way does not know of it.
+        // A list that is being read may not contain this change: read it again.
         if let SidebarReadState::Asked(_) = self.reading {
             self.reading = SidebarReadState::Wanted;
         }
     }
 
-    /// Takes a change that failed back on screen.
+    /// Reverts a change on screen that failed on disk.
     pub(super) fn take_back(&mut self, change: SidebarChange) {
         match change {
             SidebarChange::Rename { session, before, .. } => {
@@ -103,7 +106,7 @@ impl Sidebar {
             }
             SidebarChange::Trash(row) => {
                 self.trashed.retain(|other| other.id != row.id);
-                // What did not go need not come back.
+                // The session was not deleted, so a queued restore of it is void.
                 self.changes.retain(|change| *change != SidebarChange::Restore(row.clone()));
                 self.put_in(row);
             }
@@ -133,7 +136,7 @@ impl Sidebar {
 }
 
 impl SidebarChange {
-    /// What it takes on disk.
+    /// The request that makes the change on disk.
     pub(super) fn job(&self) -> SessionStoreRequest {
         match self {
             Self::Rename { session, title, .. } => {

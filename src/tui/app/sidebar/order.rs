@@ -1,8 +1,8 @@
-//! The order of the list: by project, by date, or by what was forked from what.
+//! The order of the list of sessions: by project, by date, or by forks.
 //!
-//! It is worked out once for each list and each way to group it. A parent that is missing, that
-//! works in another folder (by project) or that is its own descendant (only a broken log says so)
-//! counts as gone: its fork is a root. A tree stands where its newest session stands.
+//! It is computed once for each list and each grouping. A fork is a root if its parent is missing,
+//! works in another folder (by project), or is its own descendant (only in a broken log). A tree is
+//! sorted by its newest session.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -15,14 +15,14 @@ use crate::domain::SessionId;
 use crate::session::SessionGrouping;
 use crate::tui::app::sessions::SessionRow;
 
-/// All sessions that are shown where nothing narrows them, in order.
+/// All sessions in order, before any filter.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct SessionOrder {
     pub(super) nodes: Vec<SessionOrderNode>,
     pub(super) headings: Vec<String>,
 }
 
-/// A session in its tree.
+/// A session in its tree; the numbers are indices of rows, nodes and headings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SessionOrderNode {
     pub(super) row: usize,
@@ -32,31 +32,32 @@ pub(super) struct SessionOrderNode {
     pub(super) heading: usize,
 }
 
-/// Whether a fork is the last one of its parent's.
+/// Whether a fork is the last one of its parent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SiblingPosition {
     Last,
     Earlier,
 }
 
-/// A session met while walking down from a root.
+/// A session on the walk down from a root; the numbers are indices of rows.
 struct SessionWalkStep {
     row: usize,
     parent: Option<usize>,
     sibling: SiblingPosition,
 }
 
-/// Where a list is read: its sessions come first, and its moment says what is today.
+/// What the order depends on beside the sessions: the sessions of `folder` come first, and `now`
+/// tells what is today.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SessionOrderContext<'a> {
     pub(super) folder: &'a Path,
     pub(super) now: DateTime<FixedOffset>,
 }
 
-/// Puts sessions in order.
+/// Sorts sessions into trees under headings.
 pub(super) fn order(
     rows: &[SessionRow],
-    here: SessionOrderContext<'_>,
+    context: SessionOrderContext<'_>,
     grouping: SessionGrouping,
 ) -> SessionOrder {
     let (steps, trees) = match grouping {
@@ -65,7 +66,7 @@ pub(super) fn order(
     };
     let mut order = SessionOrder::default();
     let mut places = vec![None; rows.len()];
-    for (tree, heading) in headed(rows, here, grouping, &steps, &trees) {
+    for (tree, heading) in headed(rows, context, grouping, &steps, &trees) {
         if order.headings.last() != Some(&heading) {
             order.headings.push(heading);
         }
@@ -83,11 +84,11 @@ pub(super) fn order(
     order
 }
 
-/// The trees in order, each with its heading: a date, but by project the project's name, unless it
-/// is the one here.
+/// The trees in order, each with its heading: a date, or by project the name of the project for all
+/// but the present one.
 fn headed(
     rows: &[SessionRow],
-    here: SessionOrderContext<'_>,
+    context: SessionOrderContext<'_>,
     grouping: SessionGrouping,
     steps: &[SessionWalkStep],
     trees: &[Range<usize>],
@@ -97,11 +98,11 @@ fn headed(
         .iter()
         .map(|tree| {
             let used = steps[tree.clone()].iter().map(|step| rows[step.row].last_used_at);
-            used.max().unwrap_or(here.now)
+            used.max().unwrap_or(context.now)
         })
         .collect();
     let by_project = grouping == SessionGrouping::Project;
-    let ranks = if by_project { ranks(rows, here.folder) } else { HashMap::new() };
+    let ranks = if by_project { ranks(rows, context.folder) } else { HashMap::new() };
     let rank = |tree: usize| ranks.get(root(tree).working_directory.as_path()).copied();
     let mut order: Vec<usize> = (0..trees.len()).collect();
     order.sort_by_cached_key(|tree| (rank(*tree), Reverse(newest[*tree]), Reverse(root(*tree).id)));
@@ -109,31 +110,31 @@ fn headed(
     let heading = |tree: usize| {
         let elsewhere = rank(tree).is_some_and(|rank| rank > 0);
         let name = names.get(root(tree).working_directory.as_path()).filter(|_| elsewhere);
-        name.cloned().unwrap_or_else(|| date_heading(newest[tree], here.now))
+        name.cloned().unwrap_or_else(|| date_heading(newest[tree], context.now))
     };
     order.into_iter().map(|tree| (tree, heading(tree))).collect()
 }
 
-/// The folders by number: this one is 0, the others follow by their newest session.
-fn ranks<'a>(rows: &'a [SessionRow], here: &'a Path) -> HashMap<&'a Path, usize> {
+/// The rank of each folder: the present one is 0, the others follow by their newest session.
+fn ranks<'a>(rows: &'a [SessionRow], working_directory: &'a Path) -> HashMap<&'a Path, usize> {
     let mut folders: HashMap<&Path, DateTime<FixedOffset>> = HashMap::new();
-    for row in rows.iter().filter(|row| row.working_directory != here) {
+    for row in rows.iter().filter(|row| row.working_directory != working_directory) {
         let newest = folders.entry(&row.working_directory).or_insert(row.last_used_at);
         *newest = (*newest).max(row.last_used_at);
     }
     let mut folders: Vec<_> = folders.into_iter().map(|it| (Reverse(it.1), it.0)).collect();
     folders.sort_unstable();
     let others = folders.into_iter().enumerate().map(|(at, (_, folder))| (folder, at + 1));
-    std::iter::once((here, 0)).chain(others).collect()
+    std::iter::once((working_directory, 0)).chain(others).collect()
 }
 
-/// Every session by itself.
+/// Every session as a tree of its own.
 fn alone(rows: &[SessionRow]) -> (Vec<SessionWalkStep>, Vec<Range<usize>>) {
     let step = |row| SessionWalkStep { row, parent: None, sibling: SiblingPosition::Last };
     ((0..rows.len()).map(step).collect(), (0..rows.len()).map(|row| row..row + 1).collect())
 }
 
-/// Every session once, each tree in the order in which it is shown, and where each tree is.
+/// Every session once, each tree in the order in which it is shown; and the range of each tree.
 fn walk(
     rows: &[SessionRow],
     grouping: SessionGrouping,
@@ -156,7 +157,7 @@ fn walk(
     for forks in &mut forks {
         forks.sort_by_key(|at| rows[*at].id);
     }
-    // The roots first; what they do not lead to goes round in circles.
+    // Roots first; sessions that no root leads to are part of a cycle.
     let starts = roots.into_iter().chain(0..rows.len());
     let mut seen = vec![false; rows.len()];
     let (mut steps, mut trees) = (Vec::with_capacity(rows.len()), Vec::new());
@@ -182,7 +183,8 @@ fn walk(
     (steps, trees)
 }
 
-/// Today, yesterday, this week from its Monday on, else the month; of another year with the year.
+/// "Today", "Yesterday", "This week" from its Monday on, else the month; with the year if that is
+/// another one.
 pub(super) fn date_heading(then: DateTime<FixedOffset>, now: DateTime<FixedOffset>) -> String {
     let (day, today) = (then.date_naive(), now.date_naive());
     if day >= today {
@@ -198,9 +200,9 @@ pub(super) fn date_heading(then: DateTime<FixedOffset>, now: DateTime<FixedOffse
     }
 }
 
-/// The folders' names; where two have the same, with as much of the path as tells them apart.
+/// The folders' names; equal names get as much of the path as is needed to tell them apart.
 fn project_names(rows: &[SessionRow]) -> BTreeMap<&Path, String> {
-    // Far fewer folders than sessions: paths take long to compare.
+    // Work on folders, not sessions: they are far fewer, and comparing paths is slow.
     let folders: HashSet<&Path> = rows.iter().map(|row| row.working_directory.as_path()).collect();
     let mut levels: HashMap<&Path, usize> = folders.iter().map(|folder| (*folder, 1)).collect();
     loop {
@@ -225,7 +227,7 @@ fn project_names(rows: &[SessionRow]) -> BTreeMap<&Path, String> {
     folders.into_iter().map(|folder| (folder, tail(folder, levels[folder]))).collect()
 }
 
-/// The last so many parts of a folder's path.
+/// The last `levels` parts of a folder's path, sanitized.
 pub(super) fn tail(folder: &Path, levels: usize) -> String {
     let parts: Vec<_> = folder.components().collect();
     let start = parts.len().saturating_sub(levels);

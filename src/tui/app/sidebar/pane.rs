@@ -1,28 +1,27 @@
-//! The session shown below the list: it follows what is selected, and never has more than one
-//! log read at a time, however fast the selection moves.
+//! The preview of the selected session below the list. It reads at most one log at a time, however
+//! fast the selection moves.
 
 use crate::domain::{EntryId, SessionId};
 use crate::tui::app::effect::RequestId;
 use crate::tui::app::sessions::{SessionPreview, SessionStoreResponse};
 
-/// The lower part of the list.
+/// The state of the preview.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SidebarPreview {
-    /// It is not there.
     Closed,
-    /// It shows the session that is selected.
+    /// Follows the selected session.
     Open {
-        /// What is there to show, or why nothing is.
+        /// The session that was read last and its messages, or why they could not be read.
         shown: Option<(SessionId, Result<SessionPreview, String>)>,
-        /// What is being read.
+        /// The request that is under way.
         reading: Option<(RequestId, SessionId)>,
-        /// The message that was gone to, of those that are shown.
+        /// Index of the selected message among those shown.
         at: Option<usize>,
     },
 }
 
 impl SidebarPreview {
-    /// Opens or closes it.
+    /// Opens or closes the preview.
     pub(super) fn toggle(&mut self) {
         *self = match self {
             Self::Closed => Self::Open { shown: None, reading: None, at: None },
@@ -30,7 +29,8 @@ impl SidebarPreview {
         };
     }
 
-    /// What is to be read now, with this session selected.
+    /// The session to read next; `None` if the preview is closed, busy, or shows `selected`
+    /// already.
     pub(super) fn session_to_read(&self, selected: Option<SessionId>) -> Option<SessionId> {
         match self {
             Self::Open { shown, reading: None, .. } => {
@@ -41,14 +41,14 @@ impl SidebarPreview {
         }
     }
 
-    /// It is being read.
+    /// Notes that a session is being read by this request.
     pub(super) fn asked(&mut self, id: RequestId, session: SessionId) {
         if let Self::Open { reading, .. } = self {
             *reading = Some((id, session));
         }
     }
 
-    /// An answer; one to another request is stale.
+    /// Takes over an answer; an answer to another request is stale and ignored.
     pub(super) fn answer(&mut self, id: RequestId, answer: Result<SessionStoreResponse, String>) {
         let Self::Open { shown, reading, at } = self else { return };
         let Some((asked, session)) = *reading else { return };
@@ -70,7 +70,7 @@ impl SidebarPreview {
         }
     }
 
-    /// Goes so many messages further, from the last one where none was gone to.
+    /// Moves the selected message by a number of messages; the first step selects the last message.
     pub(super) fn choose(&mut self, session: SessionId, by: isize) {
         let Self::Open { shown: Some((known, Ok(preview))), at, .. } = self else { return };
         let Some(last) = preview.messages.len().checked_sub(1).filter(|_| *known == session) else {
@@ -79,7 +79,7 @@ impl SidebarPreview {
         *at = Some(at.map_or(last, |at| at.saturating_add_signed(by).min(last)));
     }
 
-    /// The message that was gone to, by its number.
+    /// Index of the selected message.
     pub fn at(&self) -> Option<usize> {
         match self {
             Self::Open { at, .. } => *at,
@@ -87,13 +87,13 @@ impl SidebarPreview {
         }
     }
 
-    /// The log's line of the message that was gone to.
+    /// The log's line of the selected message.
     pub(super) fn chosen(&self, session: SessionId) -> Option<EntryId> {
         let preview = self.of(session)?.as_ref().ok()?;
         Some(preview.messages.get(self.at()?)?.entry)
     }
 
-    /// What there is to show of a session.
+    /// What the preview shows of a session; `None` if it has not been read.
     pub fn of(&self, session: SessionId) -> Option<&Result<SessionPreview, String>> {
         match self {
             Self::Closed => None,

@@ -1,4 +1,5 @@
-//! Between the list of sessions and the rest of the screen.
+//! Connects the list of sessions with the rest of the screen: its placement, and the routing of
+//! keys, the mouse and answers.
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
@@ -19,19 +20,19 @@ use crate::tui::app::title::home_path;
 
 use super::{SidebarContext, SidebarMode, SidebarOutcome, SidebarVisibility};
 
-/// Columns of the screen from which on the list is beside the chat.
+/// From this many columns on, the list is beside the chat.
 const WIDE: u16 = 100;
 
-/// Where the list is.
+/// Where the list is, with its width in columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SidebarPlacement {
-    /// At the left, the chat beside it; so many columns.
+    /// At the left, with the chat beside it.
     Beside(u16),
-    /// Over the chat; so many columns.
+    /// Over the chat.
     Over(u16),
 }
 
-/// Where the list is on a screen of so many columns.
+/// Where the list would be on a screen of `width` columns.
 pub fn placement(width: u16) -> SidebarPlacement {
     if width >= WIDE {
         SidebarPlacement::Beside((width / 3).clamp(35, 46))
@@ -40,8 +41,8 @@ pub fn placement(width: u16) -> SidebarPlacement {
     }
 }
 
-/// Where the list is on screen now. Over the chat only while the keys go to it: a screen that was
-/// made narrow shows the chat.
+/// Where the list is on screen now; `None` if it is not visible. Over the chat it is visible only
+/// while it has the focus: so a screen that is made narrow shows the chat.
 pub fn on_screen(model: &ScreenModel) -> Option<SidebarPlacement> {
     let placement = placement(model.geometry.width);
     match (model.sidebar.visibility, placement, model.focus) {
@@ -58,14 +59,14 @@ pub fn on_screen(model: &ScreenModel) -> Option<SidebarPlacement> {
     }
 }
 
-/// Opens the list, or goes to it.
+/// Opens the list and gives it the focus.
 pub fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     model.focus = KeyboardFocus::Sidebar;
     model.sidebar.open();
     model.sidebar.jobs(&mut model.requests)
 }
 
-/// Opens the list or goes to it; from the list itself, closes it.
+/// Opens the list or gives it the focus; closes it if it has the focus.
 pub fn toggle(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     if model.focus == KeyboardFocus::Sidebar {
         take(model, SidebarOutcome::Close)
@@ -74,11 +75,11 @@ pub fn toggle(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     }
 }
 
-/// A key while the list has the focus. `None` where it means something to the chat.
+/// Handles a key while the list has the focus. `None` if the key is for the chat.
 pub fn key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<ScreenEffect>> {
     let page = model.geometry.sidebar.map_or(1, |rows| usize::from(rows.height));
-    let around = SidebarContext { page, open: model.status.session, keys: &model.settings.keys };
-    let step = model.sidebar.key(key, around);
+    let context = SidebarContext { page, open: model.status.session, keys: &model.settings.keys };
+    let step = model.sidebar.key(key, context);
     if step == SidebarOutcome::Pass {
         return None;
     }
@@ -87,22 +88,23 @@ pub fn key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<ScreenEffe
     Some(effects)
 }
 
-/// Opens the session on a line.
+/// Selects a line and opens its session.
 pub fn open_line(model: &mut ScreenModel, line: usize) -> Vec<ScreenEffect> {
     model.sidebar.select(line);
-    let around = SidebarContext { page: 1, open: model.status.session, keys: &model.settings.keys };
-    let step = model.sidebar.open_selected(around);
+    let context =
+        SidebarContext { page: 1, open: model.status.session, keys: &model.settings.keys };
+    let step = model.sidebar.open_selected(context);
     let mut effects = take(model, step);
     effects.extend(model.sidebar.jobs(&mut model.requests));
     effects
 }
 
-/// Closes the list.
+/// Closes the list and gives the focus to the input.
 pub fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     take(model, SidebarOutcome::Close)
 }
 
-/// Text in one piece.
+/// Pastes text into the open text field of the list.
 pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     if let Some(editor) = model.sidebar.editor() {
         editor.paste(text);
@@ -111,7 +113,8 @@ pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     model.sidebar.jobs(&mut model.requests)
 }
 
-/// The mouse over the list: the wheel moves in it, a click selects, another one opens.
+/// Handles the mouse over the list: the wheel moves the selection, a click selects, a second click
+/// opens. `None` if the event is not for the list.
 pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Option<Vec<ScreenEffect>> {
     let rows = model.geometry.sidebar?;
     on_screen(model).filter(|_| model.overlays.is_empty())?;
@@ -128,9 +131,9 @@ pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Option<Vec<ScreenEff
             let before = model.sidebar.selected();
             model.sidebar.select(line);
             if line == before && known.is_some() && model.sidebar.mode == SidebarMode::Browsing {
-                let around =
+                let context =
                     SidebarContext { page, open: model.status.session, keys: &model.settings.keys };
-                let step = model.sidebar.open_selected(around);
+                let step = model.sidebar.open_selected(context);
                 effects = take(model, step);
             }
         }
@@ -145,7 +148,7 @@ pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Option<Vec<ScreenEff
     Some(effects)
 }
 
-/// An answer of the store's.
+/// Routes an answer of the store to the export, comparison, pager or list that waits for it.
 pub fn answered(
     model: &mut ScreenModel,
     id: RequestId,
@@ -173,8 +176,7 @@ pub fn answered(
     model.sidebar.jobs(&mut model.requests)
 }
 
-/// Two branches are shown over the whole screen; a summary goes into the input, to be edited and
-/// sent by the person.
+/// Shows a comparison in the pager, or puts a summary into the input for the user to edit and send.
 fn branches_read(model: &mut ScreenModel, answer: Result<SessionStoreResponse, String>) {
     match answer {
         Ok(SessionStoreResponse::Compared(page)) => {
@@ -199,7 +201,7 @@ fn branches_read(model: &mut ScreenModel, answer: Result<SessionStoreResponse, S
     }
 }
 
-/// Where the file is, told where the person is.
+/// Says where the exported file is: below the list if that is open, else in the last line.
 fn exported(model: &mut ScreenModel, answer: Result<SessionStoreResponse, String>) {
     let (level, text) = match answer {
         Ok(SessionStoreResponse::Exported(ExportedFile { path, redacted })) => {
@@ -236,13 +238,14 @@ fn ask_for_branches(
     vec![ScreenEffect::Sessions { id, job: job(id) }]
 }
 
-/// What a search of what was said has found.
+/// Takes over sessions that the search in messages found.
 pub fn found(model: &mut ScreenModel, id: RequestId, found: Vec<SessionSearchResult>) {
     model.sidebar.found(id, found);
 }
 
-/// Another session is open: it may be new to the list, which is no longer in the way. Where a place
-/// in it was gone to, there may be others in the list to come back for.
+/// Another session was opened: reads the list again, as the session may be new. A list over the
+/// chat closes, unless the session was opened at a search hit: then the user may want to return to
+/// the other hits.
 pub fn session_opened(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     match (placement(model.geometry.width), &model.pending_jump) {
         (SidebarPlacement::Beside(_), _) | (SidebarPlacement::Over(_), Some(_)) => {
@@ -253,7 +256,7 @@ pub fn session_opened(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     model.sidebar.jobs(&mut model.requests)
 }
 
-/// The open session has another title.
+/// The title of the open session has changed: reads the list again.
 pub fn title_changed(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     model.sidebar.refresh();
     model.sidebar.jobs(&mut model.requests)
@@ -263,7 +266,7 @@ fn take(model: &mut ScreenModel, step: SidebarOutcome) -> Vec<ScreenEffect> {
     match step {
         SidebarOutcome::Stay | SidebarOutcome::Pass => Vec::new(),
         SidebarOutcome::Leave => {
-            // Over the chat it would hide what is gone back to.
+            // Over the chat the list would hide what the user returns to.
             if let SidebarPlacement::Over(_) = placement(model.geometry.width) {
                 model.sidebar.close();
             }
@@ -275,7 +278,7 @@ fn take(model: &mut ScreenModel, step: SidebarOutcome) -> Vec<ScreenEffect> {
             model.focus = KeyboardFocus::Input;
             model.sidebar.jobs(&mut model.requests)
         }
-        SidebarOutcome::GoTo(goal) => jump::go(model, goal),
+        SidebarOutcome::GoTo(target) => jump::go(model, target),
         SidebarOutcome::Help => keys::chat_action(model, ChatKey::Help),
         SidebarOutcome::Open(session) => {
             commands::when_idle(model, agent::AgentCommand::Resume { session })

@@ -1,4 +1,4 @@
-//! Sessions for the tests of the list, on screen and off.
+//! Sample sessions for the tests of the list and of its view.
 
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
@@ -6,7 +6,7 @@ use crate::domain::SessionId;
 use crate::session::SessionGrouping;
 use crate::tui::app::sessions::{SessionList, SessionLockState, SessionRow};
 
-/// The folder that the tests are in.
+/// The working folder of the tests.
 pub const HERE: &str = "/home/me/webshop";
 
 /// A Thursday, in the afternoon.
@@ -14,12 +14,12 @@ pub fn now() -> DateTime<FixedOffset> {
     "2026-06-18T15:00:00+02:00".parse().unwrap()
 }
 
-/// A session by its number.
+/// A session id made from a number.
 pub fn id(number: u128) -> SessionId {
     format!("00000000-0000-7000-8000-{number:012}").parse().unwrap()
 }
 
-/// A session of this folder, last used so many minutes ago.
+/// A session of the folder [`HERE`], last used `minutes` ago.
 pub fn row(number: u128, title: &str, minutes: i64) -> SessionRow {
     SessionRow {
         id: id(number),
@@ -34,13 +34,13 @@ pub fn row(number: u128, title: &str, minutes: i64) -> SessionRow {
     }
 }
 
-/// The same as a fork of another.
+/// Makes a session a fork of another one.
 pub fn fork(parent: u128, row: SessionRow) -> SessionRow {
     let parted = Some("why does checkout fail when the cart is empty?".to_owned());
     SessionRow { forked_from: Some(id(parent)), last_shared_message: parted, ..row }
 }
 
-/// The same in another folder.
+/// Moves a session to another folder.
 pub fn at(folder: &str, row: SessionRow) -> SessionRow {
     SessionRow { working_directory: folder.into(), ..row }
 }
@@ -50,7 +50,7 @@ pub fn list(rows: Vec<SessionRow>) -> SessionList {
     SessionList { rows, now: now(), grouping: SessionGrouping::Project }
 }
 
-/// What a week of work leaves.
+/// A list with forks, several projects and dates, as after some weeks of work.
 pub fn week() -> SessionList {
     let day = 24 * 60;
     list(vec![

@@ -1,5 +1,5 @@
-//! Looking for what is typed in all that was said: begun with each letter, ended by the next one,
-//! and by whatever makes the text too short or takes the list off the screen.
+//! The search for the filter's text in the messages of all sessions. Each typed letter starts it
+//! anew. It stops when the text is too short or the list closes.
 
 use crate::session::SessionSearchResult;
 use crate::tui::app::effect::{RequestId, ScreenEffect};
@@ -7,23 +7,21 @@ use crate::tui::app::model::PendingRequests;
 
 use super::{SessionTree, Sidebar};
 
-/// How far it is.
+/// The state of the search in messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SidebarSearchState {
-    /// Nothing is looked for.
     No,
-    /// It is to begin.
+    /// The next [`Sidebar::jobs`] starts the search.
     Wanted,
-    /// It runs.
     Running(RequestId),
-    /// It is to be stopped.
+    /// The next [`Sidebar::jobs`] stops the running search.
     Unwanted,
-    /// All was looked at.
+    /// All sessions were searched.
     Done,
 }
 
 impl Sidebar {
-    /// Begins anew with what is typed now.
+    /// Starts the search for the text as it is typed now; stops it if the text is too short.
     pub(super) fn start_search(&mut self) {
         let text = self.tree.as_ref().map_or("", |tree| tree.filter().text.as_str());
         if is_enough(text) {
@@ -33,7 +31,7 @@ impl Sidebar {
         }
     }
 
-    /// Ends it.
+    /// Ends the search.
     pub(super) fn stop_search(&mut self) {
         self.search_state = match self.search_state {
             SidebarSearchState::Running(_) | SidebarSearchState::Unwanted => {
@@ -45,7 +43,7 @@ impl Sidebar {
         };
     }
 
-    /// What has to be done for it outside.
+    /// The effect that starts or stops the search, if one is due.
     pub(super) fn search_effect(&mut self, requests: &mut PendingRequests) -> Option<ScreenEffect> {
         match (self.search_state, &self.tree) {
             (SidebarSearchState::Wanted, Some(tree)) => {
@@ -68,7 +66,7 @@ impl Sidebar {
         }
     }
 
-    /// Takes in what was found; nothing where all was looked at.
+    /// Adds sessions that were found; none means that the search is complete.
     pub(super) fn found(&mut self, id: RequestId, found: Vec<SessionSearchResult>) {
         if self.search_state != SidebarSearchState::Running(id) {
             return;
@@ -77,7 +75,7 @@ impl Sidebar {
             self.search_state = SidebarSearchState::Done;
             return;
         }
-        // What comes in above what nobody chose is what comes first.
+        // Unless the user moved the selection, the first line is selected, also if it is new.
         let before = self.selection().filter(|_| self.is_chosen);
         if let Some(tree) = &mut self.tree {
             tree.add_found(found);
@@ -85,7 +83,7 @@ impl Sidebar {
         self.restore_selection(before);
     }
 
-    /// Begins what is wanted and takes this for all that it finds.
+    /// For tests: starts a search and answers it with `found`.
     #[cfg(test)]
     pub fn deliver(&mut self, requests: &mut PendingRequests, found: Vec<SessionSearchResult>) {
         self.start_search();
@@ -96,14 +94,15 @@ impl Sidebar {
         self.found(id, Vec::new());
     }
 
-    /// How many sessions have the text, and whether more may come.
+    /// How many sessions contain the text, and the state of the search; `None` if there is none.
     pub fn search_progress(&self) -> Option<(usize, SidebarSearchState)> {
         let tree = self.tree.as_ref().filter(|_| self.search_state != SidebarSearchState::No);
         tree.map(|tree| (SessionTree::found(tree), self.search_state))
     }
 }
 
-/// A single letter of an alphabet is in everything.
+/// Whether a text is long enough to search for. A single ASCII letter is in everything; a single
+/// character of another script may be a word.
 fn is_enough(text: &str) -> bool {
     let mut letters = text.chars().filter(|c| !c.is_whitespace());
     match (letters.next(), letters.next()) {

@@ -1,9 +1,9 @@
-//! The lines of the list of sessions: headings, sessions, below a fork where it parts, below a
-//! session where it has what is looked for.
+//! The lines of the list of sessions: headings, sessions, below a fork the last message that it
+//! shares with its parent, and below a session its search hits.
 //!
-//! The order ([`super::order`]) is worked out once for each list, and what a filter leaves once
-//! for each change of it and each time that more was found; a frame asks only for the lines on
-//! screen.
+//! The order ([`super::order`]) is computed once for each list. The filtered lines are computed
+//! once for each change of the filter and each batch of search results. A frame asks only for the
+//! lines on screen.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -23,20 +23,20 @@ use crate::tui::app::sessions::{SessionList, SessionRow};
 
 use super::order::{SessionOrder, SessionOrderContext, SiblingPosition, order, tail};
 
-/// Levels of forks that are drawn; deeper ones are not moved further to the right.
+/// Levels of forks that are indented; deeper ones are not moved further to the right.
 const LEVELS: usize = 8;
 
 /// Which folders' sessions are shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum SidebarScope {
-    /// Those of every folder.
+    /// Sessions of every folder.
     #[default]
     AllProjects,
-    /// Those of the working folder.
+    /// Sessions of the working folder only.
     ThisProject,
 }
 
-/// All sessions in order, and the lines that are shown of them.
+/// All sessions in order, and the lines that are shown.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionTree {
     folder: PathBuf,
@@ -48,25 +48,25 @@ pub struct SessionTree {
     scope: SidebarScope,
     query: String,
     filter: SessionListFilter,
-    /// What was found of the query's text so far.
+    /// The sessions found so far that contain the query's text.
     found: HashMap<SessionId, SessionSearchResult>,
 }
 
-/// A line of the list.
+/// A line of the list; the numbers are indices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SessionTreeLine {
-    /// A date or a project, by its number among the headings.
+    /// A date or a project: an index for [`SessionTree::heading`].
     Heading(usize),
-    /// A session, by its place in the order.
+    /// A session: an index for [`SessionTree::session`].
     Session(usize),
-    /// Where the fork above parts from its parent.
+    /// The last message that the fork above shares with its parent; the index is the session's.
     Parted(usize),
-    /// A place in the session above that has what is looked for, by its number.
+    /// A search hit in the session above: the indices for [`SessionTree::place`].
     Place(usize, usize),
 }
 
 impl SessionTree {
-    /// Puts sessions in order; those of `folder` come first.
+    /// Sorts the sessions; those of `folder` come first.
     pub fn new(list: SessionList, folder: &Path) -> Self {
         let mut tree = Self {
             folder: folder.to_owned(),
@@ -84,7 +84,7 @@ impl SessionTree {
         tree
     }
 
-    /// When the list was made.
+    /// When the list was read.
     pub fn now(&self) -> DateTime<FixedOffset> {
         self.now
     }
@@ -94,17 +94,17 @@ impl SessionTree {
         &self.lines
     }
 
-    /// A heading's words.
+    /// The text of a heading; empty if there is no such number.
     pub fn heading(&self, number: usize) -> &str {
         self.order.headings.get(number).map_or("", String::as_str)
     }
 
-    /// A session in the order.
+    /// The session at an index of the order.
     pub fn session(&self, node: usize) -> Option<&SessionRow> {
         self.rows.get(self.order.nodes.get(node)?.row)
     }
 
-    /// The session that a line is of, where the line can be selected.
+    /// The session that a line belongs to; `None` for lines that cannot be selected.
     pub fn session_at(&self, line: usize) -> Option<&SessionRow> {
         match self.lines.get(line)? {
             SessionTreeLine::Heading(_) | SessionTreeLine::Parted(_) => None,
@@ -112,7 +112,7 @@ impl SessionTree {
         }
     }
 
-    /// The place that a line leads to: its own, or that of the session's first.
+    /// The search hit that a line leads to: its own, or the first one of the session on the line.
     pub fn place_at(&self, line: usize) -> Option<&SessionSearchHit> {
         match self.lines.get(line)? {
             SessionTreeLine::Heading(_) | SessionTreeLine::Parted(_) => None,
@@ -126,12 +126,12 @@ impl SessionTree {
         }
     }
 
-    /// A place that was found in a session of the order.
+    /// A search hit, by the indices of its session and among the session's hits.
     pub fn place(&self, node: usize, place: usize) -> Option<&SessionSearchHit> {
         self.found.get(&self.session(node)?.id)?.places.get(place)
     }
 
-    /// The lines that are selected one by one: each session once.
+    /// The lines of sessions, each session once, with their indices.
     pub fn session_lines(&self) -> impl Iterator<Item = (usize, &SessionRow)> {
         self.lines.iter().enumerate().filter_map(|(at, line)| match line {
             SessionTreeLine::Session(node) => Some((at, self.session(*node)?)),
@@ -141,7 +141,7 @@ impl SessionTree {
         })
     }
 
-    /// The name of the project that a session works in, where the order does not say it.
+    /// The name of the project that a session works in; `None` if the list shows it already.
     pub fn project(&self, row: &SessionRow) -> Option<String> {
         let is_said =
             self.grouping == SessionGrouping::Project || row.working_directory == self.folder;
@@ -153,18 +153,18 @@ impl SessionTree {
         self.grouping
     }
 
-    /// Groups the sessions otherwise.
+    /// Changes the grouping and sorts again.
     pub fn group(&mut self, grouping: SessionGrouping) {
         self.grouping = grouping;
         self.order();
     }
 
-    /// What narrows the list.
+    /// The parsed query that filters the list.
     pub fn filter(&self) -> &SessionListFilter {
         &self.filter
     }
 
-    /// The sessions in which the query's text is to be looked for, newest first.
+    /// The sessions to search for the query's text, the newest first.
     pub fn to_search(&self) -> Arc<[SessionId]> {
         let here = |row: &&SessionRow| {
             let is_here =
@@ -176,44 +176,45 @@ impl SessionTree {
         rows.into_iter().map(|row| row.id).collect()
     }
 
-    /// Takes in where the query's text was found.
+    /// Adds sessions that contain the query's text.
     pub fn add_found(&mut self, found: Vec<SessionSearchResult>) {
         self.found.extend(found.into_iter().map(|found| (found.session, found)));
         self.lay();
     }
 
-    /// What was found so far, for a list that takes this one's place.
+    /// Removes the search results, for a list that replaces this one.
     pub fn take_found(&mut self) -> HashMap<SessionId, SessionSearchResult> {
         std::mem::take(&mut self.found)
     }
 
-    /// How many sessions have the query's text in them.
+    /// How many sessions contain the query's text.
     pub fn found(&self) -> usize {
         self.found.len()
     }
 
-    /// A session by its id.
+    /// Finds a session by its id, whether or not it is shown.
     pub fn get(&self, id: SessionId) -> Option<&SessionRow> {
         self.rows.iter().find(|row| row.id == id)
     }
 
-    /// The line that a session is on.
+    /// Index of the line of a session; `None` if it is not shown.
     pub fn line_of(&self, id: SessionId) -> Option<usize> {
         (0..self.lines.len()).find(|line| self.session_at(*line).is_some_and(|row| row.id == id))
     }
 
-    /// Whether there is no session at all, whatever is shown.
+    /// Whether there is no session at all, regardless of the filter.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Which folders are shown, and what the titles are filtered by.
+    /// The present scope and query.
     pub fn shown(&self) -> (SidebarScope, &str) {
         (self.scope, &self.query)
     }
 
-    /// Shows the sessions of some folders that a query leaves: those that its conditions take and
-    /// whose titles contain every word of its text. What was found of another text is let go.
+    /// Filters the list by folder and query: shows the sessions that meet the query's conditions
+    /// and whose titles contain every word of its text, or that were found to contain it. Search
+    /// results for another text are dropped.
     pub fn show(&mut self, scope: SidebarScope, query: &str) {
         if (self.scope, self.query.as_str()) != (scope, query) {
             self.scope = scope;
@@ -227,7 +228,7 @@ impl SessionTree {
         }
     }
 
-    /// Finds what the filter found in titles; `None` where it has no text.
+    /// A matcher for highlighting the filter's text in titles; `None` if the filter has no text.
     pub fn hits(&self) -> Option<SessionTitleMatcher> {
         let text = &self.filter.text;
         (!text.is_empty()).then(|| SessionTitleMatcher {
@@ -237,7 +238,7 @@ impl SessionTree {
         })
     }
 
-    /// What stands before a title: the branches that lead to it. Under a filter there are none.
+    /// The lines of the tree to draw before a title; only indentation under a filter.
     pub fn branches(&self, node: usize) -> String {
         let Some(own) = self.order.nodes.get(node).filter(|_| self.query.is_empty()) else {
             return "  ".to_owned();
@@ -259,7 +260,7 @@ impl SessionTree {
         parts.into_iter().rev().collect()
     }
 
-    /// Changes a title.
+    /// Changes a title in the list only.
     pub fn rename(&mut self, id: SessionId, title: &str) {
         if let Some(row) = self.rows.iter_mut().find(|row| row.id == id) {
             title.clone_into(&mut row.title);
@@ -269,7 +270,7 @@ impl SessionTree {
         }
     }
 
-    /// Takes a session out.
+    /// Removes a session from the list and returns it.
     pub fn remove(&mut self, id: SessionId) -> Option<SessionRow> {
         let at = self.rows.iter().position(|row| row.id == id)?;
         let row = self.rows.remove(at);
@@ -277,7 +278,7 @@ impl SessionTree {
         Some(row)
     }
 
-    /// Puts a session in, unless it is there.
+    /// Adds a session, unless it is in the list already.
     pub fn insert(&mut self, row: SessionRow) {
         if self.rows.iter().all(|other| other.id != row.id) {
             self.rows.push(row);
@@ -286,12 +287,12 @@ impl SessionTree {
     }
 
     fn order(&mut self) {
-        let here = SessionOrderContext { folder: &self.folder, now: self.now };
-        self.order = order(&self.rows, here, self.grouping);
+        let context = SessionOrderContext { folder: &self.folder, now: self.now };
+        self.order = order(&self.rows, context, self.grouping);
         self.lay();
     }
 
-    /// Works out the lines.
+    /// Computes the lines for the present filter.
     fn lay(&mut self) {
         let text = &self.filter.text;
         let pattern = (!text.is_empty()).then(|| pattern(text));
@@ -305,7 +306,7 @@ impl SessionTree {
             let row = &self.rows[node.row];
             let is_here =
                 self.scope == SidebarScope::AllProjects || row.working_directory == self.folder;
-            // By what was forked, a session without forks has nothing to show, unless it is sought.
+            // Grouped by forks, a session without forks is left out, unless a query asks for it.
             let is_single = node.parent.is_none() && !node.has_forks;
             let is_left_out =
                 is_single && self.grouping == SessionGrouping::Forks && self.query.is_empty();
@@ -334,7 +335,8 @@ impl SessionTree {
         }
     }
 
-    /// The sessions in which only copies were found of what others have, newer ones first.
+    /// Found sessions with only copies of hits that other sessions have, as forks do; the newest
+    /// session keeps a hit.
     fn copies(&self) -> HashSet<SessionId> {
         if self.found.is_empty() {
             return HashSet::new();
@@ -352,7 +354,8 @@ impl SessionTree {
     }
 }
 
-/// Finds the characters of titles that a filter found. The matcher is large: one for a frame.
+/// Finds the characters of titles that match the filter. The matcher is large: make one for a
+/// frame.
 pub struct SessionTitleMatcher {
     pattern: Pattern,
     matcher: Matcher,
@@ -360,7 +363,7 @@ pub struct SessionTitleMatcher {
 }
 
 impl SessionTitleMatcher {
-    /// The characters of this title, in order.
+    /// Indices of the matching characters of a title, in order.
     pub fn of(&mut self, title: &str) -> Vec<u32> {
         let mut hits = Vec::new();
         let text = Utf32Str::new(title, &mut self.buffer);
@@ -371,7 +374,8 @@ impl SessionTitleMatcher {
     }
 }
 
-/// Every word of it anywhere; a capital letter makes case count.
+/// Matches texts that contain every word, anywhere; a capital letter makes the match
+/// case-sensitive.
 fn pattern(text: &str) -> Pattern {
     Pattern::new(text, CaseMatching::Smart, Normalization::Smart, AtomKind::Substring)
 }
@@ -384,7 +388,7 @@ fn facts(row: &SessionRow) -> SessionAttributes<'_> {
     }
 }
 
-/// How long ago it was, in as few characters as it takes.
+/// The age in as few characters as possible, as `17m` or `3d`.
 pub fn age(then: DateTime<FixedOffset>, now: DateTime<FixedOffset>) -> String {
     let minutes = (now - then).num_minutes();
     match minutes {

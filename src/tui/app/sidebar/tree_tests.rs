@@ -1,4 +1,4 @@
-//! Tests of the order of the list.
+//! Tests of the order and the lines of the list of sessions.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ fn tree(list: SessionList) -> SessionTree {
     SessionTree::new(list, Path::new(HERE))
 }
 
-/// The lines as text: headings in brackets, branches before titles.
+/// The lines as text: headings in brackets, the lines of the tree before titles.
 fn shown(tree: &SessionTree) -> Vec<String> {
     let line = |line: &SessionTreeLine| match line {
         SessionTreeLine::Heading(heading) => format!("[{}]", tree.heading(*heading)),
@@ -34,7 +34,7 @@ fn shown(tree: &SessionTree) -> Vec<String> {
 }
 
 #[test]
-fn sessions_are_grouped_by_date_and_forks_stand_below_their_parents() {
+fn sessions_are_grouped_by_date_with_forks_below_their_parents() {
     let expected = [
         "[Today]",
         "▾ Fix empty cart checkout",
@@ -56,7 +56,7 @@ fn sessions_are_grouped_by_date_and_forks_stand_below_their_parents() {
 }
 
 #[test]
-fn dates_have_the_names_that_people_use() {
+fn dates_have_everyday_names() {
     let cases = [
         ("2026-06-18T00:00:00+02:00", "Today"),
         ("2026-06-19T09:00:00+02:00", "Today"),
@@ -115,7 +115,7 @@ fn sessions_that_descend_from_themselves_are_shown_once() {
 }
 
 #[test]
-fn a_tree_stands_where_its_newest_fork_stands() {
+fn a_tree_is_sorted_by_its_newest_session() {
     let rows = vec![
         row(1, "old", 90 * 1440),
         fork(1, row(2, "new fork", 1)),
@@ -135,7 +135,7 @@ fn deep_forks_stop_moving_right() {
 }
 
 #[test]
-fn folders_of_one_name_are_told_apart() {
+fn folders_of_the_same_name_get_more_of_their_path() {
     let rows = vec![
         at("/a/web", row(1, "one", 1)),
         at("/b/web", row(2, "two", 2)),
@@ -182,7 +182,7 @@ fn one_project_can_be_shown_alone() {
 }
 
 #[test]
-fn taking_out_and_putting_in_is_no_change() {
+fn removing_and_inserting_a_session_changes_nothing() {
     let mut tree = tree(week());
     let before = shown(&tree);
     let row = tree.remove(id(2)).unwrap();
@@ -193,7 +193,7 @@ fn taking_out_and_putting_in_is_no_change() {
 }
 
 #[test]
-fn by_date_each_session_stands_by_itself() {
+fn by_date_each_session_has_a_place_of_its_own() {
     let mut tree = tree(week());
     tree.group(SessionGrouping::Date);
     let expected = [
@@ -220,7 +220,7 @@ fn by_date_each_session_stands_by_itself() {
 }
 
 #[test]
-fn by_forks_each_says_where_it_parts() {
+fn by_forks_each_shows_the_last_shared_message() {
     let mut tree = tree(week());
     tree.group(SessionGrouping::Forks);
     let after = "after why does checkout fail when the cart is empty?";
@@ -243,7 +243,7 @@ fn by_forks_each_says_where_it_parts() {
 }
 
 #[test]
-fn conditions_narrow_beside_words() {
+fn conditions_filter_together_with_words() {
     let mut tree = tree(week());
     let cases: [(&str, &[&str]); 6] = [
         ("project:blog", &["Dark mode", "Untitled"]),
@@ -267,7 +267,7 @@ fn place(entry: EntryId, found: &str) -> SessionSearchHit {
         entry,
         call: None,
         timestamp: now().into(),
-        who: SearchHitSource::Person,
+        who: SearchHitSource::User,
         before: "an ".into(),
         found: found.into(),
         behind: " here".into(),
@@ -275,7 +275,7 @@ fn place(entry: EntryId, found: &str) -> SessionSearchHit {
 }
 
 #[test]
-fn what_was_found_stands_below_its_session_and_a_copy_below_one() {
+fn hits_are_listed_below_their_session_and_copies_only_once() {
     let mut tree = tree(week());
     tree.show(SidebarScope::AllProjects, "axum");
     let (own, both) = (EntryId::generate(), EntryId::generate());

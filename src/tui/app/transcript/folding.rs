@@ -1,7 +1,7 @@
-//! How the panes of the transcript are folded.
+//! The folds of the transcript's panes.
 //!
-//! What is remembered of a session names panes of its older part, too, which may not be there yet.
-//! It is kept until they come, so that folding one pane meanwhile does not forget the others.
+//! The saved folds of a session also name panes of its older part, which may not be loaded yet.
+//! These folds are kept until the panes come, so that folding a pane meanwhile does not lose them.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +10,13 @@ use crate::tui::app::folds::{self, PaneFolds, PaneKind};
 
 use super::{BlockId, PaneFold, Transcript, TranscriptBlock};
 
-/// What was asked of panes that have not come yet.
+/// Folds of panes that are not loaded yet.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct PendingFolds {
-    /// One by one.
+    /// Saved folds of single panes.
     panes: BTreeMap<PaneName, PaneFold>,
-    /// Kinds of which something was asked since the session was opened: of a pane of theirs nothing
-    /// that was asked before holds.
+    /// Kinds that the user folded since the session was opened: saved folds of single panes of
+    /// these kinds no longer apply.
     kinds: Vec<PaneKind>,
 }
 
@@ -27,7 +27,8 @@ impl PendingFolds {
 }
 
 impl Transcript {
-    /// How much of a block is shown.
+    /// How much of a block is shown: by a search match in it, its own fold, that of its kind or of
+    /// all panes, or else by its default.
     pub fn fold(&self, block: &TranscriptBlock) -> PaneFold {
         if self.peeked == Some(block.id) && block.is_pane() {
             return PaneFold::Open;
@@ -35,7 +36,7 @@ impl Transcript {
         block.fold.or_else(|| self.folds.of(block)).unwrap_or_else(|| block.natural_fold())
     }
 
-    /// Folds an open pane, unfolds any other.
+    /// Folds an open pane; unfolds any other.
     pub fn toggle(&mut self, id: BlockId) {
         let Some(fold) = self.get(id).filter(|block| block.is_pane()).map(|block| self.fold(block))
         else {
@@ -49,8 +50,8 @@ impl Transcript {
         });
     }
 
-    /// Opens this pane for as long as it is looked at, and no other any longer. Says whether
-    /// anything unfolds or folds by it.
+    /// Opens this pane until the next call, and ends this for the pane before. Returns whether a
+    /// pane unfolds or folds by it.
     pub fn peek(&mut self, id: Option<BlockId>) -> bool {
         let shown = |transcript: &Self, id: Option<BlockId>| {
             id.and_then(|id| transcript.get(id)).map(|block| transcript.fold(block))
@@ -61,7 +62,7 @@ impl Transcript {
         before != (shown(self, old), shown(self, id))
     }
 
-    /// Goes on with all panes at once: open, closed, each as suits it.
+    /// Cycles the fold of all panes: open, closed, each by its default.
     pub fn toggle_all(&mut self) {
         for block in &mut self.blocks {
             block.fold = None;
@@ -70,12 +71,12 @@ impl Transcript {
         self.folds.cycle_all();
     }
 
-    /// What is asked of more than one pane.
+    /// The folds of all panes or of a kind.
     pub fn folds(&self) -> &PaneFolds {
         &self.folds
     }
 
-    /// Folds all panes of a kind so, or as suits each.
+    /// Folds all panes of a kind; `None` returns each to its default.
     pub fn set_kind(&mut self, kind: &PaneKind, fold: Option<PaneFold>) {
         for block in &mut self.blocks {
             if block.fold.is_some() && block.kind().is_some_and(|it| kind.covers(&it)) {
@@ -86,7 +87,7 @@ impl Transcript {
         self.folds.ask(kind, fold);
     }
 
-    /// How this session's panes are folded, as it is remembered: those that have not come yet, too.
+    /// The folds of this session for saving, including those of panes that are not loaded yet.
     pub fn session_folds(&self) -> SessionFolds {
         let named = folds::names(&self.blocks).zip(&self.blocks);
         let here = named.filter_map(|(name, block)| Some((name?, block.fold?)));
@@ -95,8 +96,7 @@ impl Transcript {
         SessionFolds { all: self.folds.all, panes }
     }
 
-    /// Folds the panes as it was remembered, but for those that were folded since, one by one or
-    /// with their kind.
+    /// Restores saved folds, except of panes that were folded since, alone or with their kind.
     pub fn restore_folds(&mut self, session: &SessionFolds, kinds: KindFolds) {
         self.folds = PaneFolds { all: session.all, kinds };
         self.pending_folds.panes.clone_from(&session.panes);

@@ -1,4 +1,4 @@
-//! The transcript while a turn runs: what streams, what calls do, and how the turn ends.
+//! The transcript while a turn runs: streamed text, tool calls, and the end of the turn.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use super::{
 };
 
 impl Transcript {
-    /// More text of the response.
+    /// Adds a piece of the response's text, to the open block if it is the last one.
     pub fn text(&mut self, piece: &str, now: Duration) {
         self.lines += newlines(piece);
         if let Some(BlockBody::Assistant(prose)) = self.open_last() {
@@ -31,7 +31,7 @@ impl Transcript {
         }));
     }
 
-    /// Puts the first of what follows a cut answer behind it, where nothing stands between.
+    /// Continues an answer that the output limit cut off, if its block is still the last one.
     fn continue_truncated(&mut self, piece: &str) -> bool {
         let Some(TruncatedAnswer { block, .. }) = self.cut.filter(|_| self.open.is_empty()) else {
             return false;
@@ -50,7 +50,7 @@ impl Transcript {
         }
     }
 
-    /// More reasoning of the response.
+    /// Adds a piece of the response's reasoning.
     pub fn thinking(&mut self, piece: &str, now: Duration) {
         self.lines += newlines(piece);
         if let Some(BlockBody::Thinking(thinking)) = self.open_last() {
@@ -66,7 +66,7 @@ impl Transcript {
         }));
     }
 
-    /// The model has begun to write a call.
+    /// The model begins to write a call.
     pub fn call_started(&mut self, call: &CallId, name: &str, now: Duration) {
         self.end_thinking(now);
         let tool = ToolCallBlock::new(call.clone(), name, ToolCallState::Writing(0));
@@ -74,7 +74,7 @@ impl Transcript {
         self.calls.insert(call.clone(), id);
     }
 
-    /// More of a call's arguments.
+    /// Counts a piece of a call's arguments.
     pub fn call_input(&mut self, call: &CallId, json: &str) {
         self.with_tool(call, |tool| {
             if let ToolCallState::Writing(bytes) = &mut tool.state {
@@ -83,7 +83,8 @@ impl Transcript {
         });
     }
 
-    /// The response failed and is asked for again: what streamed is struck, its calls go.
+    /// The response failed and will be requested again: marks streamed text as dropped, and removes
+    /// its calls.
     pub fn response_dropped(&mut self, now: Duration) {
         self.end_thinking(now);
         for id in std::mem::take(&mut self.open) {
@@ -92,7 +93,7 @@ impl Transcript {
             block.revision += 1;
             match &mut block.body {
                 BlockBody::Assistant(prose) => match self.cut {
-                    // What stands before it is on record.
+                    // The text before `upto` is in the log and stays.
                     Some(cut) if cut.block == id => {
                         prose.text.truncate(cut.upto);
                         prose.state = TextState::Done;
@@ -113,7 +114,7 @@ impl Transcript {
         }
     }
 
-    /// A call runs.
+    /// A call starts to run. A call that the model did not write is the user's.
     pub fn tool_started(&mut self, call: &ToolCall, now: Duration) {
         if !self.calls.contains_key(&call.id) {
             let mut tool = ToolCallBlock::new(call.id.clone(), &call.name, ToolCallState::Waiting);
@@ -130,7 +131,7 @@ impl Transcript {
         });
     }
 
-    /// More live output of a call.
+    /// Adds live output of a call.
     pub fn tool_progress(&mut self, call: &CallId, text: &str) {
         self.lines += newlines(text);
         self.with_tool(call, |tool| match &mut tool.content {
@@ -140,22 +141,23 @@ impl Transcript {
                 live.push(text);
                 tool.content = ToolCallContent::Live(live);
             }
-            // Output that comes after the result says nothing new.
+            // Output after the result is a repetition.
             ToolCallContent::Text(_) | ToolCallContent::Terminal(_) | ToolCallContent::Diff(_) => {}
         });
     }
 
-    /// A call is over.
-    pub fn tool_ended(&mut self, call: &CallId, ended: TranscriptToolOutcome) {
-        self.with_tool(call, |tool| tool.end(ended));
+    /// Marks a call as ended.
+    pub fn tool_ended(&mut self, call: &CallId, outcome: TranscriptToolOutcome) {
+        self.with_tool(call, |tool| tool.end(outcome));
     }
 
-    /// Something slug says.
+    /// Adds a notice by slug.
     pub fn notice(&mut self, level: NoticeLevel, text: String) {
         self.push(BlockBody::Notice(TranscriptNotice { level, text }));
     }
 
-    /// A warning, unless it is what slug has just said: each try of a request may fail alike.
+    /// Adds a warning, unless it repeats the last block: each try of a request may fail in the same
+    /// way.
     pub fn warn_once(&mut self, text: String) {
         let notice = BlockBody::Notice(TranscriptNotice { level: NoticeLevel::Warning, text });
         if self.blocks.last().is_none_or(|last| last.body != notice) {
@@ -163,7 +165,7 @@ impl Transcript {
         }
     }
 
-    /// The turn is over.
+    /// Ends the turn, and says why if it was not answered. A turn's end is marked only once.
     pub fn end_turn(&mut self, turn: TurnId, outcome: &TurnOutcome, now: Duration) {
         self.end_thinking(now);
         self.close_response();
@@ -189,7 +191,7 @@ impl Transcript {
         }
     }
 
-    /// The block that streams, if it is the last one.
+    /// The streaming block, if it is the last one.
     fn open_last(&mut self) -> Option<&mut BlockBody> {
         let open = self.open.last().copied()?;
         let block = self.blocks.last_mut()?;

@@ -1,5 +1,5 @@
-//! The transcript as the log tells it. A line that says how something ended takes the place of what
-//! streamed of it.
+//! The transcript from the records of the log. A record of a finished response replaces its
+//! streamed blocks.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::{
 };
 
 impl Transcript {
-    /// A line of the log.
+    /// Adds a record of the log.
     pub fn record(&mut self, record: &LogRecord, now: Duration) {
         match &record.entry {
             LogEntry::Message(message) => self.message(record, message, now),
@@ -41,20 +41,20 @@ impl Transcript {
         }
     }
 
-    /// The person went back to here.
+    /// Notes that the user went back to here, and which files were left.
     fn rewound(&mut self, rewind: &RewindEntry) {
         let files = match rewind.files.len() {
             0 => None,
             1 => Some("one file".to_owned()),
             count => Some(format!("{count} files")),
         };
-        let said = match (rewind.what.has_conversation(), files) {
+        let summary = match (rewind.what.has_conversation(), files) {
             (true, Some(files)) => format!("The conversation and {files} went back to here."),
             (true, None) => "The conversation went back to here.".to_owned(),
             (false, Some(files)) => format!("Took {files} back; the conversation stayed."),
             (false, None) => "No file had to be taken back.".to_owned(),
         };
-        self.notice(NoticeLevel::Info, said);
+        self.notice(NoticeLevel::Info, summary);
         if !rewind.left.is_empty() {
             let names: Vec<String> = rewind
                 .left
@@ -77,15 +77,15 @@ impl Transcript {
                 self.response(record, message);
             }
             MessageRole::User => {
-                let said = message.message();
+                let parsed = message.message();
                 for block in &message.content {
                     if let domain::ContentBlock::ToolResult { tool_use_id, content, .. } = block {
                         self.result(tool_use_id, content, message.result.as_ref());
                     }
                 }
-                let text = typed(message).unwrap_or_else(|| said.text());
+                let text = user_command(message).unwrap_or_else(|| parsed.text());
                 match &message.result {
-                    Some(info) if said.answers().next().is_none() => {
+                    Some(info) if parsed.answers().next().is_none() => {
                         self.shell(record, &text, info);
                     }
                     Some(_) | None if !text.trim().is_empty() => {
@@ -95,7 +95,7 @@ impl Transcript {
                     }
                     Some(_) | None => {}
                 }
-                for block in said.content {
+                for block in parsed.content {
                     if let domain::ContentBlock::Image(image) = block {
                         let id = self.push(BlockBody::Image(image));
                         self.set_entry(id, record);
@@ -105,7 +105,7 @@ impl Transcript {
         }
     }
 
-    /// Puts the finished response in the place of what streamed.
+    /// Replaces the streamed blocks by the finished response.
     fn response(&mut self, record: &LogRecord, message: &MessageEntry) {
         let mut open: VecDeque<BlockId> = std::mem::take(&mut self.open).into();
         let mut bodies: VecDeque<BlockBody> =
@@ -120,7 +120,7 @@ impl Transcript {
                     streamed = Some(id);
                     break;
                 }
-                // It streamed, but the log does not have it.
+                // This block was streamed, but is not in the log.
                 self.remove(id);
             }
             let id = match streamed {
@@ -149,8 +149,8 @@ impl Transcript {
         }
     }
 
-    /// Puts the rest of a cut answer behind what there is of it: where it streamed there, or where
-    /// nothing stands between.
+    /// Appends the rest of an answer that the output limit cut off to its block, if the rest was
+    /// streamed there or the block is still the last one.
     fn join(
         &mut self,
         cut: TruncatedAnswer,
@@ -192,7 +192,7 @@ impl Transcript {
         });
     }
 
-    /// A command of the person's own. While it ran it had a block already.
+    /// A command that the user ran with `!`. If it ran here, it has a block already.
     fn shell(&mut self, record: &LogRecord, text: &str, info: &ToolResultInfo) {
         let running = self.blocks.iter().rposition(|block| match &block.body {
             BlockBody::Tool(tool) => tool.origin == ToolCallOrigin::User && !tool.is_over(),
@@ -225,7 +225,7 @@ impl Transcript {
 }
 
 impl BlockBody {
-    /// Whether a finished body is the end of this streamed one.
+    /// Whether `other`, a finished body, belongs to this streamed one.
     fn is_same_as(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Assistant(_), Self::Assistant(_)) | (Self::Thinking(_), Self::Thinking(_)) => {
@@ -246,7 +246,7 @@ impl BlockBody {
         }
     }
 
-    /// Takes over what is said, and keeps the times that only the stream knows.
+    /// Takes over the finished content, and keeps the times, which only the stream knows.
     fn finish(&mut self, other: Self) {
         match (&mut *self, other) {
             (Self::Thinking(old), Self::Thinking(new)) => {
@@ -257,7 +257,7 @@ impl BlockBody {
     }
 }
 
-/// What a block of a finished response is here.
+/// The body for a block of a finished response; `None` if the transcript does not show it.
 fn body_of(block: &domain::ContentBlock, cwd: &Path) -> Option<BlockBody> {
     let state = TextState::Done;
     match block {
@@ -287,8 +287,8 @@ fn body_of(block: &domain::ContentBlock, cwd: &Path) -> Option<BlockBody> {
     }
 }
 
-/// The command of the person's own that a message tells of, with its output.
-fn typed(message: &MessageEntry) -> Option<String> {
+/// The command that the user ran, with its output, if the message is about one.
+fn user_command(message: &MessageEntry) -> Option<String> {
     message.content.iter().find_map(|block| match block {
         domain::ContentBlock::Context { name, text } if name == "shell" => Some(text.clone()),
         domain::ContentBlock::Context { .. }

@@ -1,85 +1,81 @@
-//! What the keys of normal and visual mode say, read from the keys that have been pressed.
+//! Parses the keys of Vi's normal and visual mode into commands.
 //!
-//! The keys are kept and read anew with each one that is added, so that there is no state between
-//! them: [`parse`] says what they mean, that more have to come, or that they mean nothing.
+//! The keys of an unfinished command are kept, and all of them are parsed again with each new key,
+//! so that there is no state between them: [`parse`] returns the command, that more keys are
+//! needed, or that the keys mean nothing.
 
-/// Something to do, and how often.
+/// A command with its count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViCountedCommand {
-    /// The number before it, if there was one.
+    /// The number typed before the command, at most `MOST`.
     pub count: Option<usize>,
-    /// What.
     pub command: ViCommand,
 }
 
-/// Something to do.
+/// A complete command of normal or visual mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViCommand {
-    /// Moves the caret.
     Move(ViMotion),
-    /// Changes or takes part of the text.
+    /// Changes or copies a part of the text.
     Operate(ViOperator, ViOperatorTarget),
-    /// Begins to insert.
     Insert(ViInsertPlace),
-    /// Begins to select, or ends it.
+    /// Begins, changes or ends a selection.
     Select(ViVisualShape),
-    /// Goes to the other end of what is selected.
+    /// Moves the caret to the other end of the selection.
     OtherEnd,
-    /// Selects this.
+    /// Selects a text object.
     Take(ViObjectExtent, ViTextObject),
-    /// Puts in what was taken last.
+    /// Inserts the register.
     Put(ViSide),
-    /// Replaces characters by this one.
+    /// Replaces each character by this one.
     Replace(char),
     /// Joins the line with the next one.
     Join,
-    /// Takes the last change back.
     Undo,
-    /// Makes it again.
     Redo,
-    /// Does the last change once more, here.
+    /// Repeats the last change at the caret.
     Repeat,
 }
 
-/// What is done to part of the text.
+/// What an operator does with a part of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViOperator {
-    /// Removes it.
+    /// Removes the text into the register.
     Delete,
-    /// Removes it, and begins to insert.
+    /// Removes the text into the register, and begins to insert.
     Change,
-    /// Takes a copy.
+    /// Copies the text into the register.
     Yank,
-    /// Moves its lines to the right.
+    /// Moves the lines to the right.
     Indent,
-    /// Moves its lines to the left.
+    /// Moves the lines to the left.
     Outdent,
-    /// Large letters become small ones and the other way round.
+    /// Swaps upper and lower case.
     SwapCase,
-    /// Letters become small.
+    /// Changes letters to lower case.
     Lower,
-    /// Letters become large.
+    /// Changes letters to upper case.
     Upper,
 }
 
-/// Which part of the text.
+/// The part of the text that an operator works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViOperatorTarget {
-    /// From the caret to where this leads.
+    /// From the caret to where the motion leads.
     Motion(ViMotion),
-    /// This thing at the caret.
+    /// A text object at the caret.
     Object(ViObjectExtent, ViTextObject),
-    /// Whole lines, from the caret's down.
+    /// As many whole lines as the count, from the caret's line down.
     Lines,
-    /// Characters from the caret on, across lines.
+    /// As many characters as the count, from the caret on, across lines.
     Chars,
-    /// What is selected.
+    /// The selected text.
     Selection,
-    /// The lines of what is selected.
+    /// All lines that the selection touches.
     SelectedLines,
 }
 
-/// A way to go.
+/// A motion; each variant names its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViMotion {
     /// `h`
@@ -98,98 +94,92 @@ pub enum ViMotion {
     End(ViWordKind),
     /// `0`
     LineStart,
-    /// `^`
+    /// The key `^`: the first character that is not blank.
     FirstText,
-    /// `$`
+    /// The key `$`.
     LineEnd,
     /// `f`, `F`, `t`, `T`
     Find(ViCharSearch),
-    /// `;`
+    /// The key `;`: the last character search again.
     Again,
-    /// `,`
+    /// The key `,`: the same in the other direction.
     AgainBack,
     /// `gg`
     FirstLine,
     /// `G`
     LastLine,
-    /// `{`
+    /// The key `{`.
     ParagraphBack,
-    /// `}`
+    /// The key `}`.
     Paragraph,
-    /// `%`
+    /// The key `%`: the matching bracket.
     Match,
 }
 
 /// What counts as a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViWordKind {
-    /// Letters and digits, or signs.
+    /// A run of letters and digits, or of signs.
     Small,
     /// Everything between blanks.
     Big,
 }
 
-/// A search for a character in the line.
+/// A search for a character within the line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViCharSearch {
-    /// What is looked for.
     pub target: char,
-    /// Where.
     pub side: ViSide,
-    /// Where the caret stops.
     pub stop: ViCharSearchStop,
 }
 
-/// Where a search stops.
+/// Where a character search puts the caret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViCharSearchStop {
-    /// On what was found.
+    /// On the found character.
     On,
-    /// Just short of it.
+    /// One character short of it.
     Short,
 }
 
-/// Before the caret or behind it.
+/// A side of the caret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViSide {
-    /// Before it.
     Before,
-    /// Behind it.
     Behind,
 }
 
-/// How much of an object.
+/// How much of a text object is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViObjectExtent {
-    /// `i`: what is inside.
+    /// The key `i`: without the quotes, brackets or blanks around it.
     Inner,
-    /// `a`: with what is around it.
+    /// The key `a`: including them.
     Around,
 }
 
-/// A thing in the text.
+/// What `i` and `a` can take at the caret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViTextObject {
-    /// A word.
     Word(ViWordKind),
-    /// What stands between two of these on a line.
+    /// The text between two of these quotes on a line.
     Quote(char),
-    /// What stands between these brackets.
+    /// The text between these brackets.
     Pair(char, char),
-    /// Lines up to an empty one.
+    /// Lines up to a blank one.
     Paragraph,
 }
 
-/// Where inserting begins.
+/// Where inserting begins; each variant names its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViInsertPlace {
     /// `i`
     Here,
-    /// `a`
+    /// The key `a`: behind the character at the caret.
     Behind,
     /// `I`
     FirstText,
-    /// `A`
+    /// The key `A`.
     LineEnd,
     /// `o`
     LineBelow,
@@ -197,7 +187,7 @@ pub enum ViInsertPlace {
     LineAbove,
 }
 
-/// What is selected: characters or whole lines.
+/// The unit of a selection; each variant names its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViVisualShape {
     /// `v`
@@ -206,30 +196,28 @@ pub enum ViVisualShape {
     Lines,
 }
 
-/// Where keys are pressed.
+/// The mode for which keys are parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViCommandMode {
-    /// In normal mode.
     Normal,
-    /// While something is selected.
+    /// There is a selection.
     Visual,
 }
 
-/// What keys mean.
+/// The result of parsing keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViParseResult<T> {
-    /// More have to come.
+    /// The command is not complete.
     More,
-    /// Nothing.
+    /// The keys mean nothing.
     Nothing,
-    /// This.
     Done(T),
 }
 
-/// Counts beyond this are meant as "all".
+/// The largest count; a larger one is cut to this, as the user means "all".
 const MOST: usize = 9_999;
 
-/// Reads keys.
+/// Parses all keys of a command so far.
 pub fn parse(keys: &[char], place: ViCommandMode) -> ViParseResult<ViCountedCommand> {
     let (count, rest) = counted(keys);
     match place {
@@ -238,7 +226,7 @@ pub fn parse(keys: &[char], place: ViCommandMode) -> ViParseResult<ViCountedComm
     }
 }
 
-/// Whether the next key is taken as the character that it is.
+/// Whether the next key is the character for `f`, `F`, `t`, `T` or `r`, and not a command.
 pub fn wants_literal(keys: &[char]) -> bool {
     matches!(keys.last(), Some('f' | 'F' | 't' | 'T' | 'r'))
         && parse(keys, ViCommandMode::Normal) == ViParseResult::More
@@ -403,7 +391,7 @@ fn object(key: char) -> Option<ViTextObject> {
     })
 }
 
-/// The number at the beginning of keys. A zero that begins one is a motion.
+/// The count at the beginning of keys, and the keys behind it. A leading zero is a motion.
 fn counted(keys: &[char]) -> (Option<usize>, &[char]) {
     if !matches!(keys.first(), Some('1'..='9')) {
         return (None, keys);

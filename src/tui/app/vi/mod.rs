@@ -1,9 +1,9 @@
-//! Vi keys for the input, on request: a pure state machine over the editor.
+//! Optional Vi keys for the input: a pure state machine over the editor.
 //!
-//! [`ViState::key`] takes a key, changes the text, and says what is left to do for the input. In insert
-//! mode it takes escape alone, so that everything else is as without it. The keys of a command
-//! that is not complete are kept and read by `command`; `motion` and `object` know places,
-//! `operate` changes the text. There is one register, and no ex commands, marks or macros.
+//! [`ViState::key`] handles a key, changes the text, and says what is left to do for the input. In
+//! insert mode it handles only Escape, so that all other keys work as without Vi. `command` parses
+//! the keys, `motion` and `object` find places, `operate` changes the text. There is one register,
+//! and no ex commands, marks or macros.
 
 mod command;
 mod motion;
@@ -23,11 +23,11 @@ use command::{
 };
 use operate::{ViLinewise, ViRegister, ViTextSpan};
 
-/// What the keys mean, and what they have left behind.
+/// The mode, the unfinished command, the register, and what `;` and `.` repeat.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ViState {
     mode: ViMode,
-    /// The keys of a command that is not complete.
+    /// The keys of an unfinished command.
     keys: Vec<char>,
     register: ViRegister,
     find: Option<ViCharSearch>,
@@ -35,48 +35,47 @@ pub struct ViState {
     inserting: Option<ViInsertion>,
 }
 
-/// What the keys mean.
+/// What Vi does with keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViMode {
-    /// They are typed.
+    /// Keys are typed into the text.
     Insert,
-    /// They are commands.
+    /// Keys are commands.
     Normal,
-    /// They are commands for what is selected, from `anchor` to the caret.
+    /// Keys are commands for the selection, from `anchor` to the caret.
     Visual {
-        /// Where the selection began.
+        /// Byte offset at which the selection began.
         anchor: usize,
-        /// What of it is taken.
         shape: ViVisualShape,
     },
 }
 
-/// What is left for the input to do.
+/// What the input has to do after a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViOutcome {
-    /// Nothing.
+    /// Nothing: Vi has handled the key.
     Done,
-    /// What the key does without Vi.
+    /// Handle the key as without Vi.
     Pass,
-    /// The older text: there is no row above.
+    /// Show the older text of the history: there is no row above.
     Older,
-    /// The newer text: there is no row below.
+    /// Show the newer text of the history: there is no row below.
     Newer,
 }
 
-/// A change that can be done once more.
+/// The last change, for `.`.
 #[derive(Debug, Clone, PartialEq)]
 struct ViChange {
     counted: ViCountedCommand,
-    /// What was typed in it.
+    /// The text typed in insert mode as a part of the change.
     typed: String,
 }
 
-/// What is being inserted.
+/// The command that began the present insert mode.
 #[derive(Debug, Clone, PartialEq)]
 struct ViInsertion {
     counted: ViCountedCommand,
-    /// The text before anything was typed.
+    /// The whole text before anything was typed.
     before: String,
 }
 
@@ -94,12 +93,12 @@ impl Default for ViState {
 }
 
 impl ViState {
-    /// What the keys mean now.
+    /// The present mode.
     pub fn mode(&self) -> ViMode {
         self.mode
     }
 
-    /// What the last line says: the mode, and the keys of a command that is not complete.
+    /// The label for the last line: the mode, and the keys of an unfinished command.
     pub fn label(&self) -> String {
         let mode = match self.mode {
             ViMode::Insert => "INSERT",
@@ -111,31 +110,31 @@ impl ViState {
         if keys.is_empty() { mode.to_owned() } else { format!("{mode} {keys}") }
     }
 
-    /// Whether a command has been begun.
+    /// Whether there is an unfinished command.
     pub fn is_pending(&self) -> bool {
         !self.keys.is_empty()
     }
 
-    /// What was taken last, which may speak of chips.
+    /// The text of the register, which may contain placeholders of chips.
     pub fn register(&self) -> &str {
         &self.register.text
     }
 
-    /// A new text is begun.
+    /// Starts a new text, in insert mode.
     pub fn begin(&mut self) {
         self.mode = ViMode::Insert;
         self.inserting = None;
         self.keys.clear();
     }
 
-    /// What is selected.
+    /// The bytes of the selection; `None` outside visual mode.
     pub fn selection(&self, editor: &TextEditor) -> Option<Range<usize>> {
         let ViMode::Visual { anchor, shape } = self.mode else { return None };
         let (text, caret) = (editor.text(), editor.caret());
         Some(selected(&text, boundary(&text, anchor), caret, shape).range())
     }
 
-    /// A key, for a text that is wrapped at `width` columns.
+    /// Handles a key, for a text that is wrapped at `width` columns.
     pub fn key(&mut self, editor: &mut TextEditor, key: KeyEvent, width: u16) -> ViOutcome {
         if self.mode == ViMode::Insert {
             if key.code == KeyCode::Esc && key.modifiers.is_empty() {
@@ -148,15 +147,15 @@ impl ViState {
             return self.escape(editor);
         }
         let Some(c) = self.character(key) else {
-            let given_up = !self.keys.is_empty() && key.modifiers.is_empty();
+            let abandoned = !self.keys.is_empty() && key.modifiers.is_empty();
             self.keys.clear();
-            return if given_up { ViOutcome::Done } else { ViOutcome::Pass };
+            return if abandoned { ViOutcome::Done } else { ViOutcome::Pass };
         };
         self.settle(editor);
         self.keys.push(c);
-        let place =
+        let mode =
             if self.mode == ViMode::Normal { ViCommandMode::Normal } else { ViCommandMode::Visual };
-        match parse(&self.keys, place) {
+        match parse(&self.keys, mode) {
             ViParseResult::More => ViOutcome::Done,
             ViParseResult::Nothing => {
                 self.keys.clear();
@@ -169,7 +168,7 @@ impl ViState {
         }
     }
 
-    /// Puts the caret where it may stand: in normal mode on a character, not behind the last.
+    /// Corrects the caret: in normal mode it is on a character, not behind the last one of a line.
     pub fn settle(&self, editor: &mut TextEditor) {
         let (text, caret) = (editor.text(), editor.caret());
         if self.mode == ViMode::Normal
@@ -180,8 +179,8 @@ impl ViState {
         }
     }
 
-    /// The character that a key stands for; `None` for one that means here what it means
-    /// everywhere.
+    /// The character that stands for a key in commands; `None` if the key does what it does without
+    /// Vi.
     fn character(&self, key: KeyEvent) -> Option<char> {
         let plain = (key.modifiers & !KeyModifiers::SHIFT).is_empty();
         let literal = command::wants_literal(&self.keys);
@@ -201,7 +200,7 @@ impl ViState {
         }
     }
 
-    /// Leaves what is under way; where nothing is, escape means what it means everywhere.
+    /// Drops an unfinished command or ends visual mode; else passes Escape on.
     fn escape(&mut self, editor: &mut TextEditor) -> ViOutcome {
         if !self.keys.is_empty() {
             self.keys.clear();
@@ -276,7 +275,8 @@ impl ViState {
         ViOutcome::Done
     }
 
-    /// Up and down go by what is seen; at the edge of the text lies the history.
+    /// Moves up and down by wrapped rows; beyond the text's first or last row, asks for the
+    /// history.
     fn go_by_rows(
         &mut self,
         editor: &mut TextEditor,
@@ -286,8 +286,9 @@ impl ViState {
     ) -> ViOutcome {
         let mut moved = 0;
         for _ in 0..count.unwrap_or(1) {
-            let goes = if motion == ViMotion::Up { editor.up(width) } else { editor.down(width) };
-            if !goes {
+            let has_moved =
+                if motion == ViMotion::Up { editor.up(width) } else { editor.down(width) };
+            if !has_moved {
                 break;
             }
             moved += 1;
@@ -308,7 +309,7 @@ impl ViState {
         };
     }
 
-    /// Does something that changes the text, as one step of the undo history.
+    /// Runs a command that changes the text, as one step of the undo history.
     fn change(&mut self, editor: &mut TextEditor, counted: ViCountedCommand) {
         editor.open_group();
         let counted = match self.mode {
@@ -342,7 +343,7 @@ impl ViState {
                     self.find = Some(find);
                 }
                 let span = operate::span(&text, caret, operator, over, counted.count, self.find);
-                // Changing nothing is to begin inserting, as on an empty line.
+                // `Change` over nothing, as on an empty line, still begins to insert.
                 let span = match (span, operator, over) {
                     (
                         None,
@@ -388,7 +389,8 @@ impl ViState {
         }
     }
 
-    /// The same for what is selected. What comes back does as much again from the caret on.
+    /// Runs a command on the selection. Returns a command that `.` can repeat, for as much text
+    /// from the caret on.
     fn change_selected(
         &mut self,
         editor: &mut TextEditor,
@@ -424,7 +426,8 @@ impl ViState {
                 let gone = span.range();
                 self.operate(editor, ViOperator::Delete, &span);
                 editor.set_caret(gone.start.min(editor.text().len()));
-                // What was selected up to the end of the text leaves nothing to put it before.
+                // After a selection up to the end of the text, there is no line left to put lines
+                // before.
                 let at_end = put.lines == ViLinewise::Yes && gone.start >= editor.text().len();
                 operate::put(editor, &put, at_end, counted.count.unwrap_or(1));
                 counted
@@ -521,7 +524,7 @@ impl ViState {
     }
 }
 
-/// So many steps back or forth; the caret stands where the text begins to differ.
+/// Undoes or redoes a number of steps; the caret goes to where the texts begin to differ.
 fn step_history(editor: &mut TextEditor, times: usize, step: fn(&mut TextEditor) -> bool) {
     for _ in 0..times {
         let before = editor.text();
@@ -533,7 +536,7 @@ fn step_history(editor: &mut TextEditor, times: usize, step: fn(&mut TextEditor)
     }
 }
 
-/// What is selected from `anchor` to `caret`, the graphemes at both ends with it.
+/// The selection from `anchor` to `caret`, including the graphemes at both ends.
 fn selected(text: &str, anchor: usize, caret: usize, shape: ViVisualShape) -> ViTextSpan {
     let (from, to) = (anchor.min(caret), anchor.max(caret));
     match shape {
@@ -551,7 +554,7 @@ fn graphemes(text: &str) -> usize {
     text.graphemes(true).count()
 }
 
-/// What stands in `after` that does not in `before`, as typing leaves it.
+/// The text that was inserted at one place between `before` and `after`.
 fn added(before: &str, after: &str) -> String {
     let head = same_head(before, after);
     let tails = before[head..].chars().rev().zip(after[head..].chars().rev());
@@ -560,7 +563,7 @@ fn added(before: &str, after: &str) -> String {
     after[head..after.len() - tail].to_owned()
 }
 
-/// Up to which byte two texts are the same.
+/// The length in bytes of the beginning that two texts share.
 fn same_head(one: &str, other: &str) -> usize {
     let heads = one.chars().zip(other.chars());
     heads.take_while(|(one, other)| one == other).map(|(c, _)| c.len_utf8()).sum()

@@ -1,31 +1,30 @@
-//! Where motions lead. Positions are bytes of the text, always where a grapheme begins.
+//! Where motions lead. Positions are byte offsets in the text, always at the beginning of a
+//! grapheme.
 
 use crate::tui::app::editor::is_chip;
 use crate::tui::app::editor::words::{before, behind, line_end, line_start};
 
 use super::command::{ViCharSearch, ViCharSearchStop, ViMotion, ViSide, ViWordKind};
 
-/// Where a motion leads, and what an operator takes of the way.
+/// Where a motion leads, and how an operator uses it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViMotionTarget {
-    /// The place.
     pub at: usize,
-    /// What an operator takes.
     pub motion_type: ViMotionType,
 }
 
-/// What an operator takes of a motion's way.
+/// How much an operator takes between the caret and a motion's target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViMotionType {
-    /// Not the grapheme at its farther end.
+    /// Without the grapheme at the later end.
     Exclusive,
-    /// That one, too.
+    /// With the grapheme at the later end.
     Inclusive,
     /// Whole lines.
     Lines,
 }
 
-/// What kind of character it is; words are made of one kind.
+/// Kinds of characters; a word consists of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ViCharKind {
     /// Spaces, tabs and line ends.
@@ -34,11 +33,12 @@ pub enum ViCharKind {
     Word,
     /// Other signs.
     Sign,
-    /// A chip is a word by itself.
+    /// The placeholder of a chip, which is a word of its own.
     Chip(char),
 }
 
-/// Where `motion` leads from `at`; `None` where it leads nowhere. `last` is what `;` repeats.
+/// Where `motion` leads from `at`; `None` if it leads nowhere. `last` is the search that `;`
+/// repeats.
 pub fn go(
     text: &str,
     at: usize,
@@ -93,14 +93,14 @@ pub fn go(
     }
 }
 
-/// The first character of the line that is no blank; its end where there is none.
+/// The first character of the line that is not blank; the line's end if there is none.
 pub fn first_text(text: &str, at: usize) -> usize {
     let (start, end) = (line_start(text, at), line_end(text, at));
     let indent = text[start..end].find(|c: char| !c.is_whitespace());
     indent.map_or(end, |indent| start + indent)
 }
 
-/// What kind of character begins at `at`.
+/// The kind of the character at `at`; the end of the text counts as blank.
 pub fn kind(text: &str, at: usize, words: ViWordKind) -> ViCharKind {
     match (text[at..].chars().next(), words) {
         (None, _) => ViCharKind::Blank,
@@ -112,7 +112,7 @@ pub fn kind(text: &str, at: usize, words: ViWordKind) -> ViCharKind {
     }
 }
 
-/// Where what begins at `at` ends: as long as characters are of one kind, on one line.
+/// The end of the run of characters of one kind from `at` on, within the line.
 pub fn run_end(text: &str, at: usize, words: ViWordKind) -> usize {
     let (kind_here, end) = (kind(text, at, words), line_end(text, at));
     let mut to = at;
@@ -122,7 +122,7 @@ pub fn run_end(text: &str, at: usize, words: ViWordKind) -> usize {
     to
 }
 
-/// Where what `at` belongs to begins, on its line.
+/// The beginning of the run of characters of one kind around `at`, within the line.
 pub fn run_start(text: &str, at: usize, words: ViWordKind) -> usize {
     let (kind_here, start) = (kind(text, at, words), line_start(text, at));
     let mut from = at;
@@ -132,7 +132,7 @@ pub fn run_start(text: &str, at: usize, words: ViWordKind) -> usize {
     from
 }
 
-/// Goes so many steps, or as many as there are; `None` where there is not one.
+/// Takes up to `times` steps; `None` if not even one is possible.
 fn repeat(at: usize, times: usize, step: impl Fn(usize) -> Option<usize>) -> Option<usize> {
     let mut here = at;
     for _ in 0..times {
@@ -144,7 +144,7 @@ fn repeat(at: usize, times: usize, step: impl Fn(usize) -> Option<usize>) -> Opt
     (here != at).then_some(here)
 }
 
-/// Goes all of so many steps.
+/// Takes exactly `times` steps; `None` if that many are not possible.
 fn all(at: usize, times: usize, step: impl Fn(usize) -> Option<usize>) -> Option<usize> {
     (0..times).try_fold(at, |at, _| step(at))
 }
@@ -154,7 +154,7 @@ fn next_line(text: &str, at: usize) -> Option<usize> {
     (end < text.len()).then_some(end + 1)
 }
 
-/// The beginning of a line by its number, from 1; of the last one where there are fewer.
+/// The beginning of a line by its number, from 1; of the last line if there are fewer.
 fn nth_line(text: &str, number: usize) -> usize {
     let ends = text.match_indices('\n').map(|(end, _)| end + 1);
     std::iter::once(0).chain(ends).take(number.max(1)).last().unwrap_or(0)
@@ -224,7 +224,7 @@ fn found(text: &str, at: usize, find: ViCharSearch, times: usize) -> Option<ViMo
     }
 }
 
-/// The same search once more. One that stops short does not stay where it is.
+/// Repeats a search. One that stops short skips the character that it already stands before.
 fn again(text: &str, at: usize, find: ViCharSearch, times: usize) -> Option<ViMotionTarget> {
     let target = found(text, at, find, times)?;
     if target.at == at && find.stop == ViCharSearchStop::Short {
@@ -264,7 +264,7 @@ fn paragraph_before(text: &str, at: usize) -> Option<usize> {
 
 const PAIRS: [(char, char); 3] = [('(', ')'), ('[', ']'), ('{', '}')];
 
-/// The bracket that belongs to the first one in the line from `at` on.
+/// The bracket that matches the first bracket in the line from `at` on.
 fn matching(text: &str, at: usize) -> Option<usize> {
     let line = &text[at..line_end(text, at)];
     let bracket = |c: char| PAIRS.iter().any(|(open, close)| c == *open || c == *close);
@@ -274,7 +274,7 @@ fn matching(text: &str, at: usize) -> Option<usize> {
     if c == open { closing(text, from, open, close) } else { opening(text, from, open, close) }
 }
 
-/// The bracket that closes the one at `from`.
+/// Byte offset of the bracket that closes the one at `from`; `None` if it is not closed.
 pub fn closing(text: &str, from: usize, open: char, close: char) -> Option<usize> {
     let mut depth = 0_usize;
     for (offset, c) in text[from..].char_indices() {
@@ -290,7 +290,7 @@ pub fn closing(text: &str, from: usize, open: char, close: char) -> Option<usize
     None
 }
 
-/// The bracket that opens what the one at `from` closes.
+/// Byte offset of the bracket that the one at `from` closes; `None` if there is none.
 pub fn opening(text: &str, from: usize, open: char, close: char) -> Option<usize> {
     let mut depth = 0_usize;
     for (offset, c) in text[..from + close.len_utf8()].char_indices().rev() {

@@ -1,4 +1,4 @@
-//! The things in a text that an operator can take: words, quoted text, brackets, paragraphs.
+//! The text objects that an operator can take: words, quoted text, brackets, paragraphs.
 
 use crate::tui::app::editor::words::{behind, line_end, line_start};
 
@@ -6,7 +6,8 @@ use super::command::{ViObjectExtent, ViTextObject, ViWordKind};
 use super::motion::{ViCharKind, closing, kind, opening, run_end, run_start};
 use super::operate::ViTextSpan;
 
-/// The object at `at`; `None` where there is none.
+/// The bytes of the text object at `at`; `None` if there is none. `count` takes that many words or
+/// paragraphs, or levels of brackets.
 pub fn find(
     text: &str,
     at: usize,
@@ -43,7 +44,7 @@ fn word(
         }
         end = run_end(text, end, words);
         let pairs = extent == ViObjectExtent::Around && end < line_end;
-        // A word takes the blanks behind it along, blanks the word.
+        // A word includes the blanks behind it; blanks include the word behind them.
         if pairs && is_blank(end) != began_blank {
             end = run_end(text, end, words);
         }
@@ -114,7 +115,7 @@ fn pair(
         return Some(ViTextSpan::Chars(from..to + close.len_utf8()));
     }
     let inside = from + open.len_utf8();
-    // Brackets on lines of their own have whole lines inside.
+    // Brackets on lines of their own contain whole lines.
     let own_lines = text[inside..to].starts_with('\n')
         && text[line_start(text, to)..to].chars().all(char::is_whitespace);
     match own_lines && line_start(text, to) > inside + 1 {
@@ -123,7 +124,7 @@ fn pair(
     }
 }
 
-/// The bracket around `at` that is open there.
+/// The innermost opening bracket around `at`.
 fn enclosing(text: &str, at: usize, open: char, close: char) -> Option<usize> {
     let mut depth = 0_usize;
     for (offset, c) in text[..at].char_indices().rev() {
@@ -161,7 +162,7 @@ fn paragraph(text: &str, at: usize, extent: ViObjectExtent, count: usize) -> ViT
             end = run(end);
         }
     }
-    // In the last line, which may have no line end.
+    // The last line may have no line end.
     let last = text[..end].strip_suffix('\n').map_or(end, str::len);
     let trails = end > start && is_empty(last.max(start));
     if extent == ViObjectExtent::Around && !here && !trails {

@@ -1,4 +1,4 @@
-//! Which part of the text an operator takes, and what it does to it.
+//! The part of the text that an operator takes, and what the operator does with it.
 
 use std::ops::Range;
 
@@ -9,38 +9,35 @@ use super::command::{ViCharSearch, ViMotion, ViOperator, ViOperatorTarget, ViWor
 use super::motion::{self, ViCharKind, ViMotionType, first_text, kind, run_end};
 use super::object;
 
-/// Part of a text.
+/// A part of a text, in bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ViTextSpan {
-    /// These bytes.
+    /// Within or across lines.
     Chars(Range<usize>),
-    /// These whole lines, with the line end of the last one where it has one.
+    /// Whole lines, with the line end of the last one if it has one.
     Lines(Range<usize>),
 }
 
-/// What was taken last, to be put in elsewhere.
+/// The text that was deleted or yanked last.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ViRegister {
-    /// The text; lines end in a line feed.
+    /// Whole lines end in a line feed.
     pub text: String,
-    /// Whether it is whole lines.
     pub lines: ViLinewise,
 }
 
-/// Whether a text is whole lines.
+/// Whether a text consists of whole lines, and so is put between lines.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ViLinewise {
-    /// It is.
     Yes,
-    /// It is not.
     #[default]
     No,
 }
 
-/// Bytes that a count makes of a text at most.
+/// A count does not repeat a text much beyond this many bytes.
 const LONGEST: usize = 20_000;
 
-/// What an indent is.
+/// One level of indentation.
 const INDENT: &str = "    ";
 
 /// Where the grapheme before `at` begins.
@@ -48,7 +45,8 @@ pub fn last(text: &str, at: usize) -> usize {
     before(text, at)
 }
 
-/// What an operator takes; `None` where there is nothing. What is selected is not known here.
+/// The part that an operator takes; `None` if there is nothing, and for a selection, which is not
+/// known here.
 pub fn span(
     text: &str,
     at: usize,
@@ -78,7 +76,7 @@ pub fn whole_lines(text: &str, from: usize, to: usize) -> ViTextSpan {
     ViTextSpan::Lines(line_start(text, from)..behind(text, line_end(text, to)))
 }
 
-/// Does what an operator says, and puts the caret where it belongs.
+/// Applies an operator to a part of the text, and sets the caret as Vi does.
 pub fn apply(
     editor: &mut TextEditor,
     operator: ViOperator,
@@ -89,7 +87,7 @@ pub fn apply(
     let caret = editor.caret();
     match operator {
         ViOperator::Yank => {
-            *register = taken(&text, span);
+            *register = register_of(&text, span);
             let start = span.range().start;
             match span {
                 ViTextSpan::Chars(_) => editor.set_caret(start),
@@ -98,13 +96,13 @@ pub fn apply(
             }
         }
         ViOperator::Delete => {
-            *register = taken(&text, span);
+            *register = register_of(&text, span);
             delete(editor, &text, span);
         }
         ViOperator::Change => {
-            *register = taken(&text, span);
+            *register = register_of(&text, span);
             let range = span.range();
-            // Of lines, an empty one is left to write in.
+            // Changing lines leaves an empty line to write in.
             let end = match span {
                 ViTextSpan::Lines(_) if text[range.clone()].ends_with('\n') => range.end - 1,
                 ViTextSpan::Lines(_) | ViTextSpan::Chars(_) => range.end,
@@ -127,7 +125,7 @@ pub fn apply(
     }
 }
 
-/// Puts what was taken in behind the caret or before it, so many times.
+/// Inserts the register `times` times, behind the caret or before it.
 pub fn put(editor: &mut TextEditor, register: &ViRegister, behind_caret: bool, times: usize) {
     let (text, caret) = (editor.text(), editor.caret());
     let copies = copies(&register.text, times);
@@ -160,12 +158,13 @@ pub fn put(editor: &mut TextEditor, register: &ViRegister, behind_caret: bool, t
     }
 }
 
-/// A text so many times over, but no more than can be edited.
+/// A text repeated `times` times, but not much beyond `LONGEST` bytes.
 pub fn copies(text: &str, times: usize) -> String {
     text.repeat(times.min(LONGEST.div_ceil(text.len().max(1))))
 }
 
-/// Joins so many lines with the caret's, with one space where there is none.
+/// Joins `lines` lines, from the caret's on and at least two, with one space between them unless
+/// there is a blank already.
 pub fn join(editor: &mut TextEditor, lines: usize) {
     for _ in 1..lines.max(2) {
         let text = editor.text();
@@ -183,7 +182,7 @@ pub fn join(editor: &mut TextEditor, lines: usize) {
     }
 }
 
-/// Puts `with` in the place of each grapheme of a range but line ends.
+/// Replaces each grapheme of a range by `with`, except line ends.
 pub fn overwrite(editor: &mut TextEditor, range: Range<usize>, with: char) {
     use unicode_segmentation::UnicodeSegmentation;
     let text = editor.text();
@@ -195,7 +194,7 @@ pub fn overwrite(editor: &mut TextEditor, range: Range<usize>, with: char) {
 }
 
 impl ViTextSpan {
-    /// Its bytes.
+    /// The bytes of the part, whether lines or characters.
     pub fn range(&self) -> Range<usize> {
         match self {
             Self::Chars(range) | Self::Lines(range) => range.clone(),
@@ -214,7 +213,7 @@ fn over_motion(
     if let (ViOperator::Change, ViMotion::Word(words)) = (operator, motion)
         && kind(text, at, words) != ViCharKind::Blank
     {
-        // The blanks behind the word stay.
+        // `cw` leaves the blanks behind the word.
         return Some(ViTextSpan::Chars(at..word_end(text, at, words, count.unwrap_or(1))));
     }
     let target = motion::go(text, at, motion, count, find)?;
@@ -225,7 +224,7 @@ fn over_motion(
         ViMotionType::Exclusive if to > from && is_line_start(text, to) => {
             return Some(exclusive_to_line_start(text, motion, from, to));
         }
-        // The last word of a line does not take the line end along.
+        // A word motion at the last word of a line does not take the line end.
         ViMotionType::Exclusive
             if matches!(motion, ViMotion::Word(_))
                 && first_text(text, to) == to
@@ -238,8 +237,8 @@ fn over_motion(
     (!span.is_empty()).then_some(ViTextSpan::Chars(span))
 }
 
-/// A motion to the beginning of a line stops at the end of the line before. From the first
-/// character of its line on it takes whole lines.
+/// An exclusive motion to the beginning of a line stops at the end of the line before. A paragraph
+/// motion takes whole lines if it begins at or before the first character of its line.
 fn exclusive_to_line_start(text: &str, motion: ViMotion, from: usize, to: usize) -> ViTextSpan {
     let end = to - 1;
     let is_paragraph = matches!(motion, ViMotion::Paragraph | ViMotion::ParagraphBack);
@@ -263,7 +262,7 @@ fn word_end(text: &str, at: usize, words: ViWordKind, times: usize) -> usize {
     }
 }
 
-fn taken(text: &str, span: &ViTextSpan) -> ViRegister {
+fn register_of(text: &str, span: &ViTextSpan) -> ViRegister {
     let range = span.range();
     match span {
         ViTextSpan::Chars(_) => ViRegister { text: text[range].to_owned(), lines: ViLinewise::No },
@@ -283,7 +282,7 @@ fn delete(editor: &mut TextEditor, text: &str, span: &ViTextSpan) {
             editor.set_caret(range.start);
         }
         ViTextSpan::Lines(_) => {
-            // The last line has no line end of its own: the one before it goes.
+            // The last line has no line end of its own: remove the one before it.
             let start = match text[range.clone()].ends_with('\n') {
                 true => range.start,
                 false => range.start.saturating_sub(1),

@@ -1,7 +1,7 @@
-//! Vi keys as tables: a text with `|` before the caret, keys, the text and caret they lead to.
+//! Tests of Vi keys as tables: a text with `|` before the caret, the keys, and the resulting text
+//! and caret.
 //!
-//! `<esc>`, `<cr>`, `<c-r>` and `<bs>` name keys; a table's text is as typed, and Vi begins in
-//! normal mode.
+//! `<esc>`, `<cr>`, `<c-r>` and `<bs>` name keys. Each row begins in normal mode.
 
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ struct TestVi {
     editor: TextEditor,
 }
 
-fn rig(text: &str) -> TestVi {
+fn test_vi(text: &str) -> TestVi {
     let caret = text.find('|').unwrap();
     let mut editor = TextEditor::with_text(EditorLines::Many, &text.replacen('|', "", 1));
     editor.set_caret(caret);
@@ -28,7 +28,7 @@ fn rig(text: &str) -> TestVi {
 impl TestVi {
     fn press(&mut self, key: KeyEvent) -> ViOutcome {
         let step = self.vi.key(&mut self.editor, key, WIDTH);
-        // What the input does with a key that Vi leaves to it.
+        // Do what the input does with a key that Vi passes on.
         if step == ViOutcome::Pass {
             match key.code {
                 KeyCode::Enter => self.editor.insert_char('\n'),
@@ -68,9 +68,9 @@ impl TestVi {
 #[track_caller]
 fn check(rows: &[(&str, &str, &str)]) {
     for (text, keys, want) in rows {
-        let mut rig = rig(text);
-        rig.keys(keys);
-        assert_eq!(rig.shown(), *want, "{text:?} {keys}");
+        let mut test = test_vi(text);
+        test.keys(keys);
+        assert_eq!(test.shown(), *want, "{text:?} {keys}");
     }
 }
 
@@ -328,33 +328,33 @@ fn repeating() {
 
 #[test]
 fn a_chip_is_a_word() {
-    let mut rig = rig("one| two");
-    rig.keys("i");
-    rig.editor.paste(&"x\n".repeat(30));
-    rig.keys("<esc>x");
-    assert_eq!(rig.shown(), "one| two");
-    rig.keys("u");
-    assert_eq!(rig.editor.expanded(), format!("one{} two", "x\n".repeat(30)));
+    let mut test = test_vi("one| two");
+    test.keys("i");
+    test.editor.paste(&"x\n".repeat(30));
+    test.keys("<esc>x");
+    assert_eq!(test.shown(), "one| two");
+    test.keys("u");
+    assert_eq!(test.editor.expanded(), format!("one{} two", "x\n".repeat(30)));
 }
 
 #[test]
-fn what_is_not_complete_is_shown_and_given_up() {
-    let mut rig = rig("|one");
-    assert_eq!(rig.vi.label(), "NORMAL");
-    rig.keys("2d");
-    assert_eq!(rig.vi.label(), "NORMAL 2d");
-    assert_eq!(rig.press(KeyCode::Esc.into()), ViOutcome::Done);
-    assert_eq!(rig.vi.label(), "NORMAL");
-    rig.keys("dz");
-    assert_eq!(rig.vi.label(), "NORMAL");
-    rig.keys("V");
-    assert_eq!(rig.vi.label(), "VISUAL LINE");
-    assert_eq!(rig.press(KeyCode::Esc.into()), ViOutcome::Done);
+fn an_unfinished_command_is_shown_and_can_be_dropped() {
+    let mut test = test_vi("|one");
+    assert_eq!(test.vi.label(), "NORMAL");
+    test.keys("2d");
+    assert_eq!(test.vi.label(), "NORMAL 2d");
+    assert_eq!(test.press(KeyCode::Esc.into()), ViOutcome::Done);
+    assert_eq!(test.vi.label(), "NORMAL");
+    test.keys("dz");
+    assert_eq!(test.vi.label(), "NORMAL");
+    test.keys("V");
+    assert_eq!(test.vi.label(), "VISUAL LINE");
+    assert_eq!(test.press(KeyCode::Esc.into()), ViOutcome::Done);
 }
 
 #[test]
-fn keys_that_are_not_vis_are_left_to_the_input() {
-    let mut rig = rig("|one");
+fn keys_that_vi_does_not_use_are_passed_to_the_input() {
+    let mut test = test_vi("|one");
     for (code, held, step) in [
         (KeyCode::Esc, KeyModifiers::NONE, ViOutcome::Pass),
         (KeyCode::Enter, KeyModifiers::NONE, ViOutcome::Pass),
@@ -366,7 +366,11 @@ fn keys_that_are_not_vis_are_left_to_the_input() {
         (KeyCode::Char('x'), KeyModifiers::NONE, ViOutcome::Pass),
         (KeyCode::Esc, KeyModifiers::NONE, ViOutcome::Done),
     ] {
-        assert_eq!(rig.vi.key(&mut rig.editor, KeyEvent::new(code, held), WIDTH), step, "{code:?}");
+        assert_eq!(
+            test.vi.key(&mut test.editor, KeyEvent::new(code, held), WIDTH),
+            step,
+            "{code:?}"
+        );
     }
 }
 
@@ -390,7 +394,7 @@ fn any_key() -> impl Strategy<Value = KeyEvent> {
 fn a_paragraph_may_end_in_any_character() {
     for text in ["|e\u{301}", "a\n\n|日", "|日\n", ".{\"\"{\u{200d}.})ae} b\"\"{\u{301}|👩"] {
         for keys in ["dip", "dap"] {
-            rig(text).keys(keys);
+            test_vi(text).keys(keys);
         }
     }
 }
@@ -399,20 +403,20 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn no_keys_leave_the_caret_where_it_cannot_stand(
+    fn no_keys_leave_the_caret_at_an_invalid_place(
         text in "[a-c .,\"(){}日\\n👩‍🚀e\u{301}]{0,30}",
         keys in prop::collection::vec(any_key(), 0..40),
     ) {
-        let mut rig = rig(&format!("|{text}"));
+        let mut test = test_vi(&format!("|{text}"));
         for key in keys {
-            rig.press(key);
-            let (text, caret) = (rig.editor.text(), rig.editor.caret());
+            test.press(key);
+            let (text, caret) = (test.editor.text(), test.editor.caret());
             prop_assert_eq!(boundary(&text, caret), caret);
-            if rig.vi.mode == ViMode::Normal && rig.vi.keys.is_empty() {
+            if test.vi.mode == ViMode::Normal && test.vi.keys.is_empty() {
                 let (start, end) = (line_start(&text, caret), line_end(&text, caret));
                 prop_assert!(caret < end || start == end, "{text:?} {caret}");
             }
-            if let Some(selected) = rig.vi.selection(&rig.editor) {
+            if let Some(selected) = test.vi.selection(&test.editor) {
                 prop_assert!(text.get(selected).is_some());
             }
         }

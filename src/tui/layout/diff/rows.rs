@@ -1,87 +1,85 @@
-//! Which rows a diff has before anything is laid out: its lines with their numbers, lines side by
-//! side, and what is folded away between changes. Costs what the diff is long, not how it wraps.
+//! Computes which rows a diff has before anything is laid out: its lines with their numbers, lines
+//! side by side, and the folds between changes. The cost depends on the length of the diff, not on
+//! how it wraps.
 
 use std::collections::BTreeSet;
 
 use crate::domain::{DiffLine, DiffLineTag, FileDiff, LineEnding};
 
-/// Unchanged lines that stay on either side of a change when the rest is folded.
+/// Unchanged lines that stay visible on either side of a change when the rest is folded.
 const AROUND: usize = 3;
-/// A note that lines are folded takes a row itself.
+/// Fewest lines that are folded: the note about the fold takes a row itself.
 const LEAST_FOLDED: usize = 2;
 
 /// Whether old and new stand in one column or in two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum DiffStyle {
-    /// One below the other.
+    /// In one column, one below the other.
     Unified,
-    /// Next to each other.
+    /// In two columns, next to each other.
     SideBySide,
 }
 
-/// How much of what did not change is shown.
+/// How many of the unchanged lines are shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiffFolds {
-    /// A few lines around each change, and the folds that were opened, by their first line.
+    /// A few lines around each change, and the opened folds, each named by its first line.
     Folded(BTreeSet<usize>),
-    /// All that the diff holds.
+    /// All lines that the diff holds.
     All,
 }
 
 /// A row before it is laid out. Lines are counted from 0 over the whole diff.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DiffRow {
-    /// Something about the file: its permissions, its line ends.
+    /// A note about the file, such as its permissions or line ends.
     Note(String),
-    /// A line.
+    /// Index of a line.
     Line(usize),
-    /// An old line and a new one.
+    /// Indexes of an old line and of a new one beside it.
     Pair(Option<usize>, Option<usize>),
-    /// Unchanged lines that are not shown, and which of them is the first.
+    /// A fold: unchanged lines that are not shown.
     Folded {
-        /// The first of them.
+        /// Index of the first folded line.
         from: usize,
-        /// How many.
+        /// Number of folded lines.
         count: usize,
     },
-    /// Unchanged lines that the diff does not hold.
+    /// Number of unchanged lines that the diff does not hold.
     Omitted(usize),
 }
 
 /// All rows, and where changes begin among them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DiffRows {
-    /// From the top.
     pub rows: Vec<DiffRow>,
     /// The first row of each run of changed lines.
     pub changes: Vec<usize>,
 }
 
-/// A line of a diff and all that follows from its place.
+/// A line of a diff with its numbers and positions.
 #[derive(Debug)]
 pub struct DiffLineEntry {
-    /// Which hunk it is in.
     hunk: usize,
-    /// Which line of the hunk.
+    /// Index of the line in its hunk.
     at: usize,
-    /// Which side it is on.
     pub tag: DiffLineTag,
-    /// Its number in the old file, if it is there.
+    /// Line number in the old file; `None` for an added line.
     pub old: Option<usize>,
-    /// Its number in the new file, if it is there.
+    /// Line number in the new file; `None` for a removed line.
     pub new: Option<usize>,
-    /// Which line of the diff's old side it is, counted over all hunks.
+    /// Index among the lines of the diff's old side, over all hunks.
     pub old_row: usize,
-    /// Which line of the diff's new side.
+    /// Index among the lines of the diff's new side, over all hunks.
     pub new_row: usize,
-    /// The line that it took the place of, or that took its place.
+    /// Index of the line that replaced this one, or that this one replaced.
     pub counterpart: Option<usize>,
-    /// Where it begins among all texts, in bytes.
+    /// Start of the line in the texts of all lines put together, in bytes.
     pub source: usize,
 }
 
 impl DiffLineEntry {
-    /// The line itself, of the diff that the entry is of.
+    /// The line in `diff`, which must be the diff that the entry was made from.
     pub fn line<'d>(&self, diff: &'d FileDiff) -> Option<&'d DiffLine> {
         diff.hunks.get(self.hunk)?.lines.get(self.at)
     }
@@ -126,7 +124,7 @@ pub fn entries(diff: &FileDiff, most: usize) -> Vec<DiffLineEntry> {
     entries
 }
 
-/// The rows of a diff, from its first `most` lines.
+/// The rows of the first `most` lines of a diff.
 pub fn rows(diff: &FileDiff, sides: DiffStyle, context: &DiffFolds, most: usize) -> DiffRows {
     let entries = entries(diff, most);
     let notes = notes(diff).into_iter().map(DiffRow::Note).collect();
@@ -144,13 +142,13 @@ pub fn rows(diff: &FileDiff, sides: DiffStyle, context: &DiffFolds, most: usize)
     rows
 }
 
-/// What there is to say of the file beside its lines.
+/// Notes about the file that its lines do not show.
 pub fn notes(diff: &FileDiff) -> Vec<String> {
     let mode = diff.mode.map(|mode| format!("permissions {:o} → {:o}", mode.old, mode.new));
     let ends = |without: DiffLineTag| {
         let mut lines = diff.lines().map(|(_, line)| line).filter(|line| line.tag != without);
         let (mut lf, mut crlf) = (false, false);
-        // Both have been seen: nothing more can be learnt.
+        // Both kinds of line ends were seen: the other lines add nothing.
         let _ = lines.by_ref().find(|line| {
             lf |= line.end == LineEnding::Lf;
             crlf |= line.end == LineEnding::CrLf;
@@ -171,7 +169,7 @@ pub fn notes(diff: &FileDiff) -> Vec<String> {
     [mode, ends].into_iter().flatten().collect()
 }
 
-/// Unchanged lines between a hunk and the one above it.
+/// Number of unchanged lines between a hunk and the one above it.
 fn left_out(diff: &FileDiff, hunk: usize) -> Option<usize> {
     let above = diff.hunks.get(hunk.checked_sub(1)?)?;
     let here = diff.hunks.get(hunk)?;
@@ -237,7 +235,7 @@ fn changed_rows(
     }
 }
 
-/// The lines, those of a removed run beside those of the added run after it.
+/// Pairs of lines: those of a removed run beside those of the added run after it.
 fn pairs(entries: &[DiffLineEntry]) -> Vec<(Option<usize>, Option<usize>)> {
     let mut pairs = Vec::new();
     let mut at = 0;
@@ -290,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_change_is_folded_but_for_its_edges() {
+    fn unchanged_lines_are_folded_except_next_to_changes() {
         let diff = whole(40, &[10, 30]);
         let none = DiffFolds::Folded(BTreeSet::new());
         let unified = rows(&diff, DiffStyle::Unified, &none, usize::MAX);
@@ -343,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_the_lines_is_noted() {
+    fn notes_tell_what_the_lines_do_not_show() {
         let table = [
             ("a\n", "b\n", None, &[][..]),
             ("a\r\n", "b\r\n", None, &["line ends CRLF"]),

@@ -1,4 +1,4 @@
-//! Diffs as they stand on the screen.
+//! Tests of laid-out diffs.
 
 use super::*;
 
@@ -146,7 +146,7 @@ fn a_side_keeps_its_background_beside_the_rest_of_the_other() {
 }
 
 #[test]
-fn what_ends_the_lines_is_said() {
+fn line_ends_are_shown() {
     insta::assert_snapshot!(shown("a\r\nb", "a\nb\n", 60), @r"
        line ends CRLF → LF
        1      - a␍␊

@@ -1,4 +1,4 @@
-//! Which words of a changed line are the change.
+//! Finds the words of a changed line that differ.
 
 use std::ops::Range;
 
@@ -7,12 +7,13 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::align;
 
-/// Lines of more words are marked as a whole: the search is quadratic in the worst case.
+/// A line of more words is marked as a whole: the search is quadratic in the worst case.
 const MAX_WORDS: usize = 200;
-/// Below this share of common text, in percent, two lines are not versions of each other.
+/// With a smaller share of common text, in percent, two lines do not count as versions of each
+/// other.
 const MIN_COMMON: usize = 40;
 
-/// The changed parts of an old and a new line; none where the lines have little in common.
+/// The changed byte ranges of an old and a new line; empty where the lines have little in common.
 pub(super) fn changed(old: &str, new: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let none = (Vec::new(), Vec::new());
     let (old_words, new_words) = (words(old), words(new));
@@ -43,7 +44,7 @@ fn words(line: &str) -> Vec<(usize, &str)> {
     line.split_word_bound_indices().take(MAX_WORDS + 1).collect()
 }
 
-/// Adds the range of some words; it joins the one before if only spaces lie between.
+/// Adds the range of some words, merged with the previous range if only spaces lie between.
 fn add(ranges: &mut Vec<Range<usize>>, line: &str, words: &[(usize, &str)], changed: Range<usize>) {
     let start = |index: usize| words.get(index).map_or(line.len(), |(at, _)| *at);
     let range = start(changed.start)..start(changed.end);

@@ -1,9 +1,9 @@
-//! Highlighting, off the UI thread: code shows plain until its colours are there.
+//! Highlights code off the UI thread: code shows plain until its colours have arrived.
 //!
-//! Asking never waits. What is not known yet is queued for one worker thread, which loads the
-//! syntaxes when the first code comes, raises the generation whenever it has something new, and
-//! says so through the callback. Code that grows, as a block that is streaming does, is continued
-//! where it was left. Results are tokens, not colours, and their cache is bounded.
+//! A request never waits. Code that is not highlighted yet is queued for one worker thread, which
+//! loads the syntaxes for the first code, and which raises the generation and calls the callback
+//! whenever it has something new. Code that grows, as a streaming block does, is continued where
+//! the worker left it. Results are tokens, not colours, and their cache is bounded.
 
 mod tokens;
 mod worker;
@@ -25,40 +25,38 @@ const MAX_LINES: usize = 10_000;
 const MAX_LINE: usize = 4 * 1024;
 /// Bytes of results that are kept.
 const CACHE_BYTES: usize = 8 * 1024 * 1024;
-/// Blocks that wait at most; beyond, the oldest are dropped and asked for again when shown.
+/// Most blocks that wait. Beyond that the oldest are dropped, and requested again when shown.
 const MAX_QUEUE: usize = 64;
-/// Blocks that can be continued.
+/// Results that are remembered so that grown code can be continued.
 const MAX_RECENT: usize = 4;
 
-/// A run of one kind in a line of code. It begins where the one before ends.
+/// A run of one kind in a line of code. It begins where the previous token ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SyntaxToken {
-    /// Where it ends in its line, in bytes.
+    /// End of the token in its line, in bytes.
     pub end: u32,
-    /// What it is.
     pub syntax: SyntaxTokenKind,
 }
 
-/// What is known of a piece of code.
+/// The tokens that are known for a piece of code.
 #[derive(Debug, Clone, Default)]
 pub struct HighlightResult {
     lines: Option<Arc<[Arc<[SyntaxToken]>]>>,
-    /// Whether more will come.
     pub colours: HighlightState,
 }
 
 impl HighlightResult {
-    /// How many lines from the first on are known.
+    /// How many lines, counted from the first, have tokens.
     pub fn len(&self) -> usize {
         self.lines.as_ref().map_or(0, |lines| lines.len())
     }
 
-    /// Whether no line is known.
+    /// Whether no line has tokens yet.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The tokens of a line; none where it is not known.
+    /// The tokens of a line; empty where they are not known.
     pub fn line(&self, index: usize) -> &[SyntaxToken] {
         self.lines.as_ref().and_then(|lines| lines.get(index)).map_or(&[], |tokens| tokens)
     }
@@ -69,7 +67,7 @@ pub struct SyntaxHighlighter {
     shared: Option<Arc<HighlighterShared>>,
 }
 
-/// What both threads see.
+/// The state that the UI thread and the worker share.
 struct HighlighterShared {
     state: Mutex<HighlighterState>,
     wake: Condvar,
@@ -82,7 +80,7 @@ struct HighlighterShared {
 struct HighlighterState {
     worker: HighlightWorker,
     queue: VecDeque<HighlightJob>,
-    /// What the worker is at.
+    /// The job that the worker is running.
     current: Option<HighlightKey>,
     done: ClockCache<HighlightKey, HighlightResult>,
     /// The last results, for code that has grown since. The newest is the last.
@@ -90,14 +88,14 @@ struct HighlighterState {
 }
 
 enum HighlightWorker {
-    /// Not started: no code has been asked for.
+    /// Not started: no code was requested yet.
     Idle,
     Running(JoinHandle<()>),
-    /// The system gave no thread.
+    /// The system could not start a thread.
     Failed,
 }
 
-/// Code by the hash and the length of it and its language.
+/// Hash of code and language, and the length of both.
 type HighlightKey = (u64, usize);
 
 #[derive(Clone)]
@@ -114,7 +112,7 @@ struct RecentCode {
 }
 
 impl SyntaxHighlighter {
-    /// A highlighter that calls `notify`, from its own thread, when more is known than before.
+    /// A highlighter that calls `notify`, from its own thread, whenever it has new tokens.
     pub fn new(notify: impl Fn() + Send + Sync + 'static) -> Self {
         let state = HighlighterState {
             worker: HighlightWorker::Idle,
@@ -135,17 +133,17 @@ impl SyntaxHighlighter {
         }
     }
 
-    /// One that leaves all code plain, for screens without colours.
+    /// A highlighter that leaves all code plain, for screens without colours.
     pub fn off() -> Self {
         Self { shared: None }
     }
 
-    /// Rises whenever more is known than before.
+    /// A number that rises whenever there are new tokens.
     pub fn generation(&self) -> u64 {
         self.shared.as_ref().map_or(0, |shared| shared.generation.load(Ordering::Acquire))
     }
 
-    /// What is known of `code`, at once; the rest is queued. `language` is the word after a
+    /// The tokens of `code` that are known now; the rest is queued. `language` is the word after a
     /// fence, a file extension or a file name.
     pub fn highlight(&self, language: &str, code: &str) -> HighlightResult {
         let Some(shared) = &self.shared else { return HighlightResult::default() };
@@ -210,12 +208,13 @@ impl HighlighterShared {
         }
     }
 
-    /// The state. A panic elsewhere cannot leave it half changed in a way that matters.
+    /// Locks the state. A poisoned lock is used all the same: a panic elsewhere leaves the state
+    /// usable.
     fn lock(&self) -> MutexGuard<'_, HighlighterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The next block, newest first; none when the owner is gone. Waits for either.
+    /// Waits for the next block, newest first; `None` when the owner is gone.
     fn next(&self) -> Option<HighlightJob> {
         let mut state = self.lock();
         state.current = None;
@@ -231,7 +230,7 @@ impl HighlighterShared {
         }
     }
 
-    /// Makes the lines known so far known to the screen.
+    /// Makes the tokens so far visible to the screen.
     fn publish(
         &self,
         job: &HighlightJob,
@@ -255,7 +254,7 @@ impl HighlighterShared {
 }
 
 impl HighlighterState {
-    /// The lines known of the longest recent code that `code` begins with.
+    /// The tokens of the longest recent code that `code` begins with.
     fn prefix(&self, language: &str, code: &str) -> Option<Arc<[Arc<[SyntaxToken]>]>> {
         let known = self.recent.iter().filter(|recent| *recent.language == *language);
         let known = known.filter(|recent| code.starts_with(&*recent.code));

@@ -1,4 +1,4 @@
-//! The worker seen from outside: ask, wait for the callback, ask again.
+//! Tests of the worker from outside: request, wait for the callback, request again.
 
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -6,15 +6,15 @@ use std::time::Duration;
 use super::*;
 
 fn highlighter() -> (SyntaxHighlighter, Receiver<()>) {
-    let (told, tell) = channel();
-    // A test that has what it wants no longer listens.
-    (SyntaxHighlighter::new(move || told.send(()).unwrap_or_default()), tell)
+    let (sender, receiver) = channel();
+    // A test that has what it wants no longer receives.
+    (SyntaxHighlighter::new(move || sender.send(()).unwrap_or_default()), receiver)
 }
 
 /// The code in its final colours.
 fn wait(
     highlighter: &SyntaxHighlighter,
-    news: &Receiver<()>,
+    receiver: &Receiver<()>,
     language: &str,
     code: &str,
 ) -> HighlightResult {
@@ -23,7 +23,7 @@ fn wait(
         if known.colours == HighlightState::Final {
             return known;
         }
-        news.recv_timeout(Duration::from_secs(60)).expect("the worker says when it is done");
+        receiver.recv_timeout(Duration::from_secs(60)).expect("the worker says when it is done");
     }
 }
 
@@ -42,10 +42,10 @@ fn kinds(known: &HighlightResult, line: usize, text: &str) -> Vec<(String, Synta
 
 #[test]
 fn code_gets_its_kinds() {
-    let (highlighter, news) = highlighter();
+    let (highlighter, receiver) = highlighter();
     let code = "fn total() -> u8 { \"two\"; 3 } // four";
     assert_eq!(highlighter.highlight("rust", code).colours, HighlightState::Pending);
-    let known = wait(&highlighter, &news, "rust", code);
+    let known = wait(&highlighter, &receiver, "rust", code);
     let kinds = kinds(&known, 0, code);
     for (text, syntax) in [
         ("fn", SyntaxTokenKind::Keyword),
@@ -89,24 +89,24 @@ fn languages_are_found_by_name_extension_and_path() {
 
 #[test]
 fn an_unknown_language_stays_plain_for_good() {
-    let (highlighter, news) = highlighter();
-    assert!(wait(&highlighter, &news, "klingon", "Qapla'").is_empty());
+    let (highlighter, receiver) = highlighter();
+    assert!(wait(&highlighter, &receiver, "klingon", "Qapla'").is_empty());
 }
 
 #[test]
 fn code_that_grows_keeps_its_colours_meanwhile() {
-    let (highlighter, news) = highlighter();
+    let (highlighter, receiver) = highlighter();
     let first = "/* a comment\n";
-    wait(&highlighter, &news, "c", first);
+    wait(&highlighter, &receiver, "c", first);
     let grown = "/* a comment\nthat goes on */ int x;\n";
     assert_eq!(highlighter.highlight("c", grown).len(), 1);
-    let known = wait(&highlighter, &news, "c", grown);
+    let known = wait(&highlighter, &receiver, "c", grown);
     let second = kinds(&known, 1, "that goes on */ int x;");
     assert_eq!(second[0], ("that goes on */".into(), SyntaxTokenKind::Comment));
 }
 
 #[test]
-fn what_is_too_big_is_not_even_queued() {
+fn code_that_is_too_big_is_not_queued() {
     let (highlighter, _news) = highlighter();
     for code in ["x\n".repeat(10_001), "x".repeat(4 * 1024 + 1), "x y z\n".repeat(90_000)] {
         assert_eq!(highlighter.highlight("rust", &code).colours, HighlightState::Final);

@@ -1,4 +1,4 @@
-//! From TextMate scopes to the few kinds that the theme knows.
+//! Maps TextMate scopes to the few kinds of code that themes know.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet
 use super::SyntaxToken;
 use crate::tui::layout::SyntaxTokenKind;
 
-/// Which scopes are what; the first that begins a scope counts.
+/// The kind of each scope; the first entry that is a prefix of a scope counts.
 const SCOPES: &[(&str, SyntaxTokenKind)] = &[
     ("comment", SyntaxTokenKind::Comment),
     ("punctuation.definition.comment", SyntaxTokenKind::Comment),
@@ -44,7 +44,7 @@ const SCOPES: &[(&str, SyntaxTokenKind)] = &[
     ("punctuation", SyntaxTokenKind::Punctuation),
 ];
 
-/// Words after a fence that are no language, or one that has nothing to highlight.
+/// Words after a fence that name no language, or one without anything to highlight.
 pub(super) fn is_plain(language: &str) -> bool {
     matches!(language, "" | "text" | "txt" | "plain" | "plaintext" | "output" | "none" | "ascii")
 }
@@ -73,7 +73,7 @@ fn alias(language: &str) -> &str {
     }
 }
 
-/// Says what a scope is.
+/// Maps scopes to kinds.
 pub(super) struct ScopeClassifier {
     table: Vec<(Scope, SyntaxTokenKind)>,
     known: HashMap<Scope, Option<SyntaxTokenKind>>,
@@ -86,7 +86,7 @@ impl ScopeClassifier {
         Self { table: SCOPES.iter().filter_map(scope).collect(), known: HashMap::new() }
     }
 
-    /// What the text under these scopes is: the innermost that says anything counts.
+    /// The kind of text under these scopes: the innermost scope that has one decides.
     fn classify(&mut self, stack: &ScopeStack) -> SyntaxTokenKind {
         let table = &self.table;
         let known = &mut self.known;
@@ -105,12 +105,12 @@ impl ScopeClassifier {
     }
 }
 
-/// Reads code line by line.
+/// Tokenises code line by line.
 #[derive(Clone)]
 pub(super) struct CodeLexer {
     state: ParseState,
     stack: ScopeStack,
-    /// A syntax that contradicted itself: the rest stays plain.
+    /// The syntax definition failed: the rest stays plain.
     broken: bool,
 }
 
@@ -144,7 +144,7 @@ impl CodeLexer {
     }
 }
 
-/// Adds a token up to `end`, or lengthens the last one.
+/// Adds a token up to `end`, or extends the last one.
 fn push(tokens: &mut Vec<SyntaxToken>, end: usize, syntax: impl FnOnce() -> SyntaxTokenKind) {
     let start = tokens.last().map_or(0, |token| token.end as usize);
     let Ok(to) = u32::try_from(end) else { return };

@@ -1,4 +1,4 @@
-//! The worker thread: takes blocks one after another, and continues those that have grown.
+//! The worker thread: runs jobs one after another, and continues code that has grown.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use syntect::parsing::SyntaxSet;
 use super::tokens::{CodeLexer, ScopeClassifier, find};
 use super::{HighlightJob, HighlightState, HighlighterShared, MAX_RECENT, SyntaxToken};
 
-/// How often a long block shows what there is.
+/// How often the lines of a long block are published while it is read.
 const PUBLISH_EVERY: Duration = Duration::from_millis(100);
 
-/// Code read up to the end of a line.
+/// Code that was read up to the end of a line.
 struct LexedCode {
     language: Arc<str>,
     code: String,
@@ -21,7 +21,7 @@ struct LexedCode {
     lines: Vec<Arc<[SyntaxToken]>>,
 }
 
-/// Works until the owner is gone.
+/// Runs jobs until the owner is gone.
 pub(super) fn run(shared: &HighlighterShared) {
     let syntaxes = two_face::syntax::extra_newlines();
     let mut classifier = ScopeClassifier::new();
@@ -57,7 +57,7 @@ impl LexedCode {
         self.language == job.language && job.code.starts_with(&self.code)
     }
 
-    /// Reads the rest of the job; none when the owner is gone meanwhile.
+    /// Reads the rest of the job; `None` when the owner is gone meanwhile.
     fn finish(
         mut self,
         job: &HighlightJob,
@@ -75,7 +75,7 @@ impl LexedCode {
                 self.lines.push(self.lexer.line(line, syntaxes, classifier));
                 self.code.push_str(line);
             } else {
-                // The line may go on in the next version, so its end state is not kept.
+                // The line may grow in the next version, so its end state is not kept.
                 open = Some(self.lexer.clone().line(line, syntaxes, classifier));
             }
             if published.elapsed() >= PUBLISH_EVERY {

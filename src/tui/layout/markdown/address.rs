@@ -1,4 +1,4 @@
-//! Addresses in running text: which of it is one, and whether the text of a link tells where the
+//! Addresses in running text: which text is one, and whether the text of a link tells where the
 //! link leads.
 
 use std::borrow::Cow;
@@ -12,8 +12,8 @@ use crate::tui::layout::{StyleRole, WebLink};
 
 const SCHEMES: [&str; 2] = ["https://", "http://"];
 
-/// Makes links of the addresses that stand in the text. One that is split by markup that is none
-/// (`a_b`) is one address all the same.
+/// Makes links of the addresses in the text. An address that the parser split at characters that
+/// turned out not to be markup (`a_b`) is still one address.
 pub(super) fn autolink(pieces: Vec<StyledPiece<'_>>) -> Vec<StyledPiece<'_>> {
     if !pieces.iter().any(|piece| piece.text.contains("://")) {
         return pieces;
@@ -36,7 +36,7 @@ pub(super) fn autolink(pieces: Vec<StyledPiece<'_>>) -> Vec<StyledPiece<'_>> {
     out
 }
 
-/// The same for pieces that look alike.
+/// The same for adjacent pieces of equal role.
 fn link_run<'a>(run: &[StyledPiece<'a>], out: &mut Vec<StyledPiece<'a>>) {
     let text: String = run.iter().map(|piece| &*piece.text).collect();
     let found = addresses(&text);
@@ -72,14 +72,14 @@ fn part<'a>(piece: &StyledPiece<'a>, range: Range<usize>) -> StyledPiece<'a> {
         Cow::Owned(text) => Cow::Owned(text[range.clone()].to_owned()),
     };
     let start = piece.source.start;
-    // What is not its own source is shown by all of it.
+    // A piece that differs from its source (an entity) stands for all of it.
     let is_source = piece.source.len() == piece.text.len();
     let source =
         if is_source { start + range.start..start + range.end } else { piece.source.clone() };
     StyledPiece { text, source, ..piece.clone() }
 }
 
-/// The addresses in a text that can be links.
+/// The addresses in a text that can be links, with their byte ranges.
 fn addresses(text: &str) -> Vec<(Range<usize>, WebLink)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -99,14 +99,15 @@ fn addresses(text: &str) -> Vec<(Range<usize>, WebLink)> {
         }
         let end = at + length(&text[at..]);
         found.extend(WebLink::to(&text[from..end]).map(|link| (from..end, link)));
-        // What is no link has none inside, and is looked at once.
+        // Text that is no link contains no other link, so it is skipped as a whole.
         at = end;
     }
     found
 }
 
-/// How far an address goes on: to a space, a bracket of markup or a wide character, since Chinese
-/// and Japanese go on without a space; the punctuation of the sentence around it is not part of it.
+/// The length of the address at the start of `rest`. It ends at a space, a bracket of markup or a
+/// wide character, since Chinese and Japanese continue without a space. Punctuation of the
+/// surrounding sentence is not part of it.
 fn length(rest: &str) -> usize {
     let ends = |cluster: &str| {
         cluster.contains(|c: char| {
@@ -130,8 +131,7 @@ fn length(rest: &str) -> usize {
     address.len()
 }
 
-/// Whether the text of a link tells its address: the same, but for the scheme and a slash at
-/// the end.
+/// Whether the text of a link states its address: equal except for the scheme and a final slash.
 pub(super) fn states_address(shown: &str, address: &str) -> bool {
     let bare = |text: &'_ str| -> String {
         let rest = ["https://", "http://", "mailto:"].iter().find_map(|scheme| {
@@ -143,7 +143,7 @@ pub(super) fn states_address(shown: &str, address: &str) -> bool {
     shown == address || bare(shown.trim()) == bare(address)
 }
 
-/// Whether the text of a link reads like an address of another server than it leads to.
+/// Whether the text of a link reads like an address on another server than the link's.
 pub(super) fn misstates_host(shown: &str, address: &str) -> bool {
     let shown = shown.trim();
     let looks = host(shown).or_else(|| {
@@ -151,7 +151,7 @@ pub(super) fn misstates_host(shown: &str, address: &str) -> bool {
         let (start, end) = name.rsplit_once('.')?;
         let letters = end.len() > 1 && end.chars().all(char::is_alphabetic);
         let whole = !start.is_empty() && !name.contains(char::is_whitespace);
-        // `main.rs` may be the name of a file that is at the address.
+        // `main.rs` may be the name of the file at the address.
         let file = address.split(['?', '#']).next().is_some_and(|path| path.ends_with(shown));
         (letters && whole && !file).then_some(name)
     });
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_tells_the_address_is_known() {
+    fn a_text_that_states_its_address_is_recognised() {
         for (shown, address) in [
             ("https://a.example", "https://a.example"),
             ("a.example/x", "https://a.example/x"),

@@ -1,4 +1,5 @@
-//! Block structure: from events to lines, with the decoration of the lists and quotes around them.
+//! Renders the block structure: turns events into lines, decorated by the lists and quotes around
+//! them.
 
 use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
 
@@ -16,7 +17,7 @@ const QUOTE_BAR: &str = "▌ ";
 const CODE_TOP: &str = "╭ ";
 const BULLETS: [&str; 3] = ["•", "◦", "‣"];
 
-/// Lays events out one after another.
+/// Lays out events one after another.
 pub(super) struct BlockRenderer<'e> {
     source: &'e str,
     width: u16,
@@ -30,13 +31,13 @@ pub(super) struct BlockRenderer<'e> {
     leaf: LeafBlock<'e>,
 }
 
-/// What the next block follows in the innermost container: whether a blank line is due.
+/// The block before the next one in the innermost container; decides whether a blank line is due.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) enum PrecedingBlock {
-    /// Nothing stands there yet.
+    /// The container is still empty.
     #[default]
     Nothing,
-    /// A heading that stands close to its text, or the word of an alert.
+    /// A heading that stands close to its text, or the label of an alert.
     Heading,
     /// A footnote: footnotes stand close together.
     Note,
@@ -44,23 +45,23 @@ pub(super) enum PrecedingBlock {
     Block,
 }
 
-/// What a block stands in.
+/// A block that holds other blocks.
 #[derive(Debug, Clone)]
 enum ContainerBlock {
     Quote {
-        /// What the bar looks like.
+        /// Role of the bar.
         role: StyleRole,
-        /// What the text looks like.
+        /// Role of the text.
         text: StyleRole,
         source: usize,
     },
     List {
-        /// The number of the next item, in a numbered list.
+        /// The number of the next item; `None` in a bulleted list.
         next: Option<u64>,
     },
     Item {
         marker: String,
-        /// Whether the marker has been put before a line.
+        /// Whether a line shows the marker already.
         shown: bool,
         source: usize,
     },
@@ -91,13 +92,13 @@ impl<'e> BlockRenderer<'e> {
         }
     }
 
-    /// Continues below `out`.
+    /// Appends lines to `out`, the last block of which is `above`.
     pub(super) fn below(mut self, out: Vec<StyledLine>, above: PrecedingBlock) -> Self {
         (self.out, self.above) = (out, above);
         self
     }
 
-    /// Continues a top-level list whose next item has this number. Its start is in no event.
+    /// Continues a top-level list whose next item has this number. No event starts that list.
     pub(super) fn in_list(mut self, next: Option<u64>) -> Self {
         self.containers.push(ContainerBlock::List { next });
         self.lists += 1;
@@ -146,7 +147,7 @@ impl<'e> BlockRenderer<'e> {
                 }
             }
             (_, LeafBlock::Text { inline, .. }) => inline.event(spanned),
-            // The text of an item of a tight list stands in no paragraph.
+            // In a tight list the text of an item stands in no paragraph.
             (_, LeafBlock::None | LeafBlock::Code { .. } | LeafBlock::Html { .. }) => {
                 self.begin_text(range.start, self.base());
                 if let LeafBlock::Text { inline, .. } = &mut self.leaf {
@@ -202,7 +203,7 @@ impl<'e> BlockRenderer<'e> {
                 self.enter(ContainerBlock::Item { marker, shown: false, source: at }, at);
             }
             Tag::Table(alignments) => {
-                // Its own heading would read as part of the one above it.
+                // A heading of its own would read as part of the heading above it.
                 if self.above == PrecedingBlock::Heading {
                     self.above = PrecedingBlock::Block;
                 }
@@ -210,7 +211,8 @@ impl<'e> BlockRenderer<'e> {
                 let source = at;
                 self.leaf = LeafBlock::Table { table: MarkdownTable::new(alignments), source };
             }
-            // A paragraph; the others are not turned on and are shown as one.
+            // A paragraph. The other tags are extensions that are not turned on, and are shown as
+            // paragraphs.
             _ => self.begin_text(at, self.base()),
         }
     }
@@ -242,7 +244,7 @@ impl<'e> BlockRenderer<'e> {
                 self.leave();
                 self.above = PrecedingBlock::Note;
             }
-            // The great ones stand apart from what they are above.
+            // Large headings have a blank line below them.
             TagEnd::Heading(HeadingLevel::H1 | HeadingLevel::H2) => {}
             TagEnd::Heading(_) => self.above = PrecedingBlock::Heading,
             _ => {}
@@ -254,7 +256,7 @@ impl<'e> BlockRenderer<'e> {
         self.leaf = LeafBlock::Text { inline: InlineText::new(base), source: at };
     }
 
-    /// Ends text that has no end of its own, as in the items of tight lists.
+    /// Ends text that has no end event of its own, as in the items of tight lists.
     fn end_text(&mut self) {
         if let LeafBlock::Text { inline, source } =
             std::mem::replace(&mut self.leaf, LeafBlock::None)
@@ -285,7 +287,8 @@ impl<'e> BlockRenderer<'e> {
         }
     }
 
-    /// The line with the language above the code, if it has one; returns the frame of the code.
+    /// Adds the line with the language above the code, if there is one; returns the frame of the
+    /// code.
     pub(super) fn code_top(&mut self, language: &str, mut frame: WrapFrame) -> WrapFrame {
         if !language.is_empty() {
             let mut spans = frame.first;
@@ -296,7 +299,7 @@ impl<'e> BlockRenderer<'e> {
                 spans.push(StyledSpan::new(CODE_TOP, StyleRole::Border));
                 spans.push(StyledSpan::new(truncate(language, room), StyleRole::Muted));
             }
-            // All of it is decoration: it is not in the code.
+            // The whole line is decoration: it is not in the code.
             let gutter = spans.iter().map(|span| display_width(&span.text)).sum::<usize>();
             let gutter = u16::try_from(gutter).unwrap_or(u16::MAX);
             self.out.push(StyledLine {
@@ -337,7 +340,7 @@ impl<'e> BlockRenderer<'e> {
         });
     }
 
-    /// Puts the box of a task into the marker of its item.
+    /// Puts the checkbox of a task into the marker of its item.
     fn task(&mut self, done: bool) {
         if let Some(ContainerBlock::Item { marker, shown: false, .. }) = self.containers.last_mut()
         {
@@ -350,7 +353,7 @@ impl<'e> BlockRenderer<'e> {
         }
     }
 
-    /// Begins a quote, with the word for an alert above its text.
+    /// Begins a quote, with the label of an alert above its text.
     fn quote(&mut self, kind: Option<BlockQuoteKind>, at: usize) {
         let Some(kind) = kind else {
             let (role, text) = (StyleRole::Border, StyleRole::Quote);
@@ -398,7 +401,7 @@ impl<'e> BlockRenderer<'e> {
         self.above = PrecedingBlock::Nothing;
     }
 
-    /// Leaves the innermost container, which shows even when it is empty.
+    /// Leaves the innermost container. Its decoration is shown even if it is empty.
     fn leave(&mut self) {
         let unseen = match self.containers.last() {
             Some(ContainerBlock::Item { shown: false, source, .. }) => Some(*source),
@@ -421,7 +424,7 @@ impl<'e> BlockRenderer<'e> {
         self.above = PrecedingBlock::Block;
     }
 
-    /// Begins a block at `at` of the events' source, with a blank line above it where one is due.
+    /// Begins a block at `at` in the source, with a blank line above it if one is due.
     pub(super) fn separate(&mut self, at: usize) {
         let above = std::mem::replace(&mut self.above, PrecedingBlock::Block);
         let due = match (above, self.containers.last()) {
@@ -460,7 +463,7 @@ impl<'e> BlockRenderer<'e> {
         line.chars().all(|c| c.is_whitespace() || c == '>')
     }
 
-    /// The role of text where nothing else is said.
+    /// The role of text without markup.
     fn base(&self) -> StyleRole {
         let quote = self.containers.iter().rev().find_map(|container| match container {
             ContainerBlock::Quote { text, .. } => Some(*text),
@@ -469,10 +472,10 @@ impl<'e> BlockRenderer<'e> {
         quote.unwrap_or(StyleRole::Text)
     }
 
-    /// The decoration for the next block; the markers of its items are shown with it.
+    /// The decoration for the next block. Markers that it shows count as shown from then on.
     fn frame(&mut self, source: usize) -> WrapFrame {
         let frame = self.frame_of(source, MarkerVisibility::Shown);
-        // Where one is shown already, those around it are, too.
+        // If one marker was shown already, those of the outer items were, too.
         for container in self.containers.iter_mut().rev() {
             match container {
                 ContainerBlock::Item { shown: true, .. } => break,
@@ -485,7 +488,8 @@ impl<'e> BlockRenderer<'e> {
 
     fn frame_of(&self, source: usize, marks: MarkerVisibility) -> WrapFrame {
         let mut frame = WrapFrame { source, ..WrapFrame::prose(self.width) };
-        // Deep nesting may take two thirds of the width; then the outer levels stop indenting.
+        // Deep nesting may take two thirds of the width; beyond that the outer levels stop
+        // indenting.
         let mut room = usize::from(self.width) * 2 / 3;
         for container in self.containers.iter().rev() {
             let (text, role) = match container {
@@ -515,7 +519,7 @@ impl<'e> BlockRenderer<'e> {
     }
 }
 
-/// Whether the markers of items whose first line this is are shown.
+/// Whether to show the markers of the items that begin on this line.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MarkerVisibility {
     Shown,

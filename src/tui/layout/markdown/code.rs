@@ -1,4 +1,4 @@
-//! Code blocks: their text with its places in the source, and their lines.
+//! Code blocks: their text with its positions in the source, and their lines.
 
 use crate::tui::layout::code as lines;
 pub(super) use crate::tui::layout::code::{known_or_guessed, language};
@@ -6,26 +6,25 @@ use crate::tui::layout::highlight::{HighlightResult, SyntaxHighlighter};
 use crate::tui::layout::wrap::WrapFrame;
 use crate::tui::layout::{StyleRole, StyledLine, StyledSpan};
 
-/// On the left of every line of code.
+/// Stands on the left of every line of code.
 pub(super) const CODE_BAR: &str = "│ ";
 
-/// The text of a block that is shown line by line.
+/// The text of a block that is laid out line by line.
 #[derive(Debug, Default)]
 pub(super) struct CodeText {
     pub(super) text: String,
-    /// Which byte of the text is which of the source, wherever that jumps.
+    /// Pairs of a byte in the text and its byte in the source, wherever the distance changes.
     places: Vec<(usize, usize)>,
-    /// Where the block begins in the source.
     source: usize,
 }
 
 impl CodeText {
-    /// The text of a block that begins at `source`.
+    /// An empty text of the block that begins at `source`.
     pub(super) fn at(source: usize) -> Self {
         Self { source, ..Self::default() }
     }
 
-    /// Where the block begins in the source.
+    /// Start of the block in the source.
     pub(super) fn source(&self) -> usize {
         self.source
     }
@@ -36,7 +35,7 @@ impl CodeText {
         self.text.push_str(text);
     }
 
-    /// Each line, and where it begins in the source.
+    /// The lines, each with its start in the source.
     pub(super) fn lines(&self) -> impl Iterator<Item = (&str, usize)> {
         let mut at = 0;
         lines::split(&self.text).map(move |line| {
@@ -49,7 +48,7 @@ impl CodeText {
     }
 }
 
-/// The colours of a code block. Those of a diff are its own.
+/// The colours of a code block. A diff is coloured by its own rules.
 pub(super) fn highlight(
     highlighter: &SyntaxHighlighter,
     language: &str,
@@ -87,7 +86,7 @@ pub(super) fn line(
     lines::line(line, runs, plain, source, &frame, out);
 }
 
-/// The frame of a top-level code block that goes on.
+/// The frame of a top-level code block, for lines that continue it.
 pub(super) fn frame(width: u16) -> WrapFrame {
     let bar = vec![StyledSpan::new(CODE_BAR, StyleRole::Border)];
     WrapFrame { first: bar.clone(), rest: bar, ..WrapFrame::prose(width) }

@@ -1,5 +1,5 @@
-//! The code blocks of a text, as code: without fences, and without the indentation and quote
-//! marks of what they stand in.
+//! Finds the code blocks of a text, as code: without fences, and without the indentation and quote
+//! marks of the containers around them.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use pulldown_cmark::{Event, Tag, TagEnd};
 use super::math::MaskedFormulas;
 use super::parser;
 
-/// A code block.
+/// The place of a code block in the text, and of the code in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CodeBlock {
-    /// All of it in the source, fences included.
+    /// The whole block in the source, fences included.
     pub range: Range<usize>,
-    /// The code, piece by piece.
+    /// Ranges of the code in the source, in order.
     pub pieces: Vec<Range<usize>>,
 }
 
 impl CodeBlock {
-    /// The code that stands in `range` of the source.
+    /// The code in `range` of the source.
     pub fn code(&self, source: &str, range: &Range<usize>) -> String {
         let parts = self.pieces.iter().filter_map(|piece| {
             let part = piece.start.max(range.start)..piece.end.min(range.end);
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_is_taken_out_of_what_it_stands_in() {
+    fn code_is_extracted_from_its_containers() {
         let text = "1. do\n\n   ```sh\n   ls\n     -l\n   ```\n\n> ```\n> a\n> b\n> ```\n";
         let blocks = code_blocks(text);
         let code = |index: usize| blocks[index].code(text, &(0..text.len()));

@@ -1,10 +1,10 @@
-//! HTML as text: tags and comments are shown and stand back, what is between them can be read.
-//! Nothing is left out, since what a comment hides may matter.
+//! Shows HTML as text: tags and comments are muted, and the text between them is readable. Nothing
+//! is left out, since the content of a comment may matter.
 
 use crate::tui::layout::StyleRole;
 use crate::tui::layout::wrap::{StyledPiece, escape};
 
-/// Reads the lines of a block one after another.
+/// Splits the lines of a block, one after another, into tags and text.
 #[derive(Debug, Default)]
 pub(super) struct HtmlReader {
     inside: HtmlState,
@@ -19,7 +19,8 @@ enum HtmlState {
 }
 
 impl HtmlReader {
-    /// The pieces of the next line, which begins at `source`. Text between tags is in role `text`.
+    /// The pieces of the next line, which begins at `source`. Text between tags has the role
+    /// `text`.
     pub(super) fn line<'t>(
         &mut self,
         line: &'t str,
@@ -48,7 +49,7 @@ impl HtmlReader {
         pieces
     }
 
-    /// Goes on to the end of what it is inside of.
+    /// The index after `end` in `rest`, or the end of the line, where the construct stays open.
     fn through(&mut self, rest: &str, end: &str) -> usize {
         match rest.find(end) {
             Some(at) => {
@@ -60,7 +61,7 @@ impl HtmlReader {
     }
 }
 
-/// Where the next tag begins.
+/// Index of the next tag.
 fn start(text: &str) -> usize {
     let tag = |(at, _): &(usize, &str)| {
         let next = text[at + 1..].chars().next();

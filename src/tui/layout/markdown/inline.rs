@@ -10,10 +10,10 @@ use super::address;
 use crate::tui::layout::wrap::{StyledPiece, escape};
 use crate::tui::layout::{StyleRole, WebLink};
 
-/// What stands before the description of an image.
+/// Precedes the description of an image.
 const IMAGE: &str = "[image: ";
 
-/// The text so far, and what it is inside of.
+/// The text so far, and the markup that it is inside of.
 #[derive(Debug)]
 pub(super) struct InlineText<'e> {
     pieces: Vec<StyledPiece<'e>>,
@@ -25,17 +25,17 @@ pub(super) struct InlineText<'e> {
     images: Vec<&'e CowStr<'e>>,
 }
 
-/// A link that is open.
+/// A link whose end has not been read.
 #[derive(Debug)]
 struct OpenLink<'e> {
     address: &'e CowStr<'e>,
     link: Option<WebLink>,
-    /// The piece that its text begins with.
+    /// Index of the first piece of the link's text.
     from: usize,
 }
 
 impl<'e> InlineText<'e> {
-    /// Text whose role is `base` where nothing else is said.
+    /// An empty text; `base` is the role of text without markup.
     pub(super) fn new(base: StyleRole) -> Self {
         Self {
             pieces: Vec::new(),
@@ -48,19 +48,19 @@ impl<'e> InlineText<'e> {
         }
     }
 
-    /// All its pieces. Addresses that stand in the text are links now.
+    /// All pieces. Plain addresses in the text become links.
     pub(super) fn finish(self) -> Vec<StyledPiece<'e>> {
         address::autolink(self.pieces)
     }
 
-    /// Takes an event; block events change nothing.
+    /// Adds an inline event; block events are ignored.
     pub(super) fn event(&mut self, (event, range): &'e SpannedEvent<'e>) {
         match event {
             Event::Start(tag) => self.start(tag, range),
             Event::End(tag) => self.end(*tag, range),
             Event::Text(text) => self.text(text, self.role(), range),
             Event::Code(text) => {
-                // Its ticks, and a space inside of them, stand on both sides.
+                // The backticks, and a space inside of them, are equally long on both sides.
                 let mark = range.len().saturating_sub(text.len()) / 2;
                 self.text(text, StyleRole::Code, &(range.start + mark..range.end - mark));
             }
@@ -124,8 +124,8 @@ impl<'e> InlineText<'e> {
         }
     }
 
-    /// Shows where a link leads, unless its text says that already. A text that reads like the
-    /// address of another place has it shown as a warning.
+    /// Adds the address of a link, unless its text states it already. If the text reads like the
+    /// address of another server, the address is shown as a warning.
     fn address(&mut self, open: &OpenLink<'e>, end: usize) {
         let shown: String = self.pieces[open.from..].iter().map(|piece| &*piece.text).collect();
         let address: &str = open.address;
@@ -143,13 +143,13 @@ impl<'e> InlineText<'e> {
         self.mark(")", StyleRole::Muted, &end);
     }
 
-    /// Adds text of the source, or decoded from it: entities can name any character.
+    /// Adds text from the source, or decoded from it: an entity can name any character.
     fn text(&mut self, text: &'e str, role: StyleRole, range: &Range<usize>) {
         let link = self.links.last().and_then(|open| open.link.clone());
         self.leading(text, role, link.as_ref(), range);
     }
 
-    /// Adds text on which a click leads somewhere.
+    /// Adds text, with the link that a click on it opens.
     fn leading(
         &mut self,
         text: &'e str,
@@ -159,7 +159,7 @@ impl<'e> InlineText<'e> {
     ) {
         let from = self.pieces.len();
         escape(text, role, 0, &mut self.pieces);
-        // An entity is not its own source: all of it is shown by what it names.
+        // An entity differs from its source, so its character stands for all of it.
         let is_source = text.len() == range.len();
         for piece in &mut self.pieces[from..] {
             let at = |at: usize| (range.start + at).min(range.end);
@@ -195,7 +195,7 @@ impl<'e> InlineText<'e> {
     }
 }
 
-/// `<br>`, which tables need and models write.
+/// Whether this is `<br>`, which models write since tables need it.
 fn is_break(html: &str) -> bool {
     let name = html.trim_start_matches('<').trim_end_matches('>').trim_end_matches('/').trim_end();
     name.eq_ignore_ascii_case("br")

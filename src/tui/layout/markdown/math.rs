@@ -1,13 +1,14 @@
-//! Formulas as models write them: `\(…\)`, `\[…\]` and `$$…$$`. They are shown as they stand.
+//! Formulas as models write them: `\(…\)`, `\[…\]` and `$$…$$`. They are shown as written.
 //!
-//! Markdown knows nothing of them: it takes `\(` for an escaped bracket, the stars and
-//! underscores of a formula for emphasis, and a line of one that begins with `-` for a list. So
-//! the parser gets to see letters in the place of a formula's signs, at the same bytes, and the
-//! events get their text back from the source. (`$…$` the parser reads by itself.)
+//! Markdown does not know them: it takes `\(` for an escaped bracket, the stars and underscores of
+//! a formula for emphasis, and a line of one that begins with `-` for a list. So the parser gets a
+//! text in which letters replace the special characters of formulas, at the same bytes, and the
+//! events get their text back from the source. (`$…$` is left to the parser.)
 //!
-//! Whether a line is part of a formula depends on the lines above it alone, never on what follows:
-//! text that streams would change its blocks otherwise. A formula that is never closed ends at the
-//! first blank line, or line that stands further out. Inside a line it has to be closed in it.
+//! Whether a line is part of a formula depends only on the lines above it, never on what follows:
+//! otherwise streamed text would change its blocks. A formula that is never closed ends at the
+//! first blank line, or at a line with less indentation. A formula inside a line has to end on that
+//! line.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -16,17 +17,17 @@ use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
 use super::SpannedEvent;
 
-/// A text whose formulas the parser does not see.
+/// A text in which the formulas are hidden from the parser.
 #[derive(Debug)]
 pub(super) struct MaskedFormulas<'s> {
     source: &'s str,
-    /// As long as the source.
+    /// The masked text, as long as the source.
     text: Cow<'s, str>,
     formulas: Vec<Range<usize>>,
 }
 
 impl<'s> MaskedFormulas<'s> {
-    /// Looks for formulas in `source`.
+    /// Masks the formulas in `source`.
     pub(super) fn of(source: &'s str) -> Self {
         let formulas = find(source);
         if formulas.is_empty() {
@@ -43,12 +44,12 @@ impl<'s> MaskedFormulas<'s> {
         Self { source, text: Cow::Owned(text), formulas }
     }
 
-    /// What the parser is given.
+    /// The text for the parser.
     pub(super) fn text(&self) -> &str {
         &self.text
     }
 
-    /// The events, with what is in the source again.
+    /// Puts the source's text back into the parser's events.
     pub(super) fn restore<'m>(
         &'m self,
         events: impl Iterator<Item = SpannedEvent<'m>>,
@@ -61,7 +62,7 @@ impl<'s> MaskedFormulas<'s> {
                 Event::End(TagEnd::CodeBlock) => code = false,
                 _ => {}
             }
-            // A price beside a price, not a formula: `$5-$10`.
+            // Two prices are no formula: `$5-$10`.
             let goes_on = || {
                 self.source[range.end..].chars().next().is_some_and(|c| c.is_ascii_alphanumeric())
             };
@@ -74,7 +75,7 @@ impl<'s> MaskedFormulas<'s> {
                     out.push((Event::InlineMath(shown(&range)), range));
                 }
                 event if !self.touches(&range) => out.push((event, range)),
-                // What is left of a tab stands in no place of the source.
+                // The rest of a tab stop has no place in the source.
                 Event::Text(text) if code && text.trim().is_empty() => {
                     out.push((Event::Text(text), range));
                 }
@@ -93,7 +94,7 @@ impl<'s> MaskedFormulas<'s> {
         out
     }
 
-    /// Tells the formulas in a text from what is around them.
+    /// Splits an event's text into formulas and the text around them.
     fn split<'m>(
         &'m self,
         text: &CowStr<'_>,
@@ -101,7 +102,7 @@ impl<'s> MaskedFormulas<'s> {
         out: &mut Vec<SpannedEvent<'m>>,
     ) {
         if text.len() != range.len() {
-            // Something was decoded. The source is right, if not as pretty.
+            // The text was decoded. The source is correct, although less pretty.
             out.push((Event::Text(CowStr::Borrowed(&self.source[range.clone()])), range));
             return;
         }
@@ -130,7 +131,7 @@ impl<'s> MaskedFormulas<'s> {
     }
 }
 
-/// Letters for all that could mean something, but for what stands at the start of a line.
+/// Replaces everything that could be markup with letters, except the start of a line.
 fn mask(formula: &str, out: &mut String) {
     for (index, line) in formula.split_inclusive(['\n', '\r']).enumerate() {
         let margin = if index > 0 { margin(line) } else { 0 };
@@ -139,16 +140,16 @@ fn mask(formula: &str, out: &mut String) {
     }
 }
 
-/// The spaces and quote marks that a line begins with, in bytes.
+/// Bytes of the spaces and quote marks at the start of a line.
 fn margin(line: &str) -> usize {
     line.len() - line.trim_start_matches([' ', '\t', '>']).len()
 }
 
-/// A formula whose end has not been seen.
+/// A formula whose end has not been found yet.
 struct OpenFormula {
     start: usize,
     close: &'static str,
-    /// How far in it stands, and in how many quotes.
+    /// Its indentation, and the number of quotes around it.
     indent: usize,
     quotes: usize,
 }
@@ -160,7 +161,7 @@ fn find(source: &str) -> Vec<Range<usize>> {
     }
     let mut open: Option<OpenFormula> = None;
     let mut at = 0;
-    // To the parser a lone carriage return ends a line too.
+    // To the parser a lone carriage return ends a line, too.
     for line in source.split_inclusive(['\n', '\r']) {
         let start = at;
         at += line.len();
@@ -191,7 +192,7 @@ fn find(source: &str) -> Vec<Range<usize>> {
 }
 
 impl OpenFormula {
-    /// Whether a line can be part of it.
+    /// Whether a line can be part of the formula.
     fn can_contain(&self, line: &str) -> bool {
         let margin = margin(line);
         let text = &line[margin..];
@@ -204,7 +205,7 @@ impl OpenFormula {
     }
 }
 
-/// A formula that begins a line, and goes on below it or ends with it.
+/// Finds a formula at the start of a line. Returns it if it continues on the next line.
 fn display(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) -> Option<OpenFormula> {
     let mut indent = margin(line);
     let quotes = line[..indent].matches('>').count();
@@ -230,7 +231,7 @@ fn display(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) -> Option
     }
 }
 
-/// The marker of a list's item, in bytes.
+/// Bytes of a list item's marker.
 fn item(text: &str) -> usize {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let sign = if digits > 0 { ['.', ')'].as_slice() } else { ['-', '*', '+'].as_slice() };
@@ -240,8 +241,8 @@ fn item(text: &str) -> usize {
     }
 }
 
-/// `\(…\)` and `\[…\]` inside a line. Behind a letter it is an escaped bracket, as in addresses;
-/// around a backtick it is code that tells of formulas.
+/// Finds `\(…\)` and `\[…\]` inside a line. After a letter it is an escaped bracket, as in
+/// addresses; around a backtick it is code about formulas.
 fn in_line(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) {
     let mut at = 0;
     let (mut round, mut square, mut tick) =
@@ -251,7 +252,7 @@ fn in_line(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) {
         let close = match line.as_bytes().get(at) {
             Some(b'(') => &mut round,
             Some(b'[') => &mut square,
-            // An escaped character, a backslash perhaps.
+            // An escaped character, perhaps a backslash.
             Some(byte) if byte.is_ascii() => {
                 at += 1;
                 continue;
@@ -271,10 +272,10 @@ fn in_line(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) {
     }
 }
 
-/// Where a sign stands next in a line, looked for once however often it is asked for.
+/// Finds the next occurrence of a sign in a line, and remembers it for later calls.
 struct SignFinder {
     sign: &'static str,
-    /// It stands nowhere between these two.
+    /// A start and the first occurrence from there on: there is none between the two.
     known: Option<(usize, Option<usize>)>,
 }
 
@@ -283,7 +284,7 @@ impl SignFinder {
         Self { sign, known: None }
     }
 
-    /// The first at `at` or behind it. Later places are asked for later.
+    /// The first occurrence at `at` or after it. Calls must not go backwards.
     fn from(&mut self, line: &str, at: usize) -> Option<usize> {
         match self.known {
             Some((from, next)) if from <= at && next.is_none_or(|next| at <= next) => next,
@@ -322,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_left_alone() {
+    fn text_without_formulas_is_unchanged() {
         for source in [
             r"https://a.example/b_\(c\)",
             r"`\(` and `\)`",

@@ -2,13 +2,13 @@
 //! formulas) as lines that fit a width.
 //!
 //! Blocks stand one blank line apart; inside list items the source decides, so that tight lists
-//! stay tight and the layout of an item depends on nothing below it. Code has a bar on its left
-//! and its language above; tables shrink, then wrap, then become records. Links show the whole
-//! address and images their description and address, nothing is ever fetched, HTML is text, and
-//! footnotes stand where they were written.
+//! stay tight and the layout of an item depends on nothing below it. Code has a bar on its left and
+//! its language above; tables shrink, then wrap, then become records. Links show the whole address
+//! and images their description and address, nothing is ever fetched, HTML is text, and footnotes
+//! stand where they were written.
 //!
-//! [`render`] lays out a whole text, [`StreamingMarkdown`] one that grows. For every prefix both give the
-//! same lines.
+//! [`render`] lays out a whole text, [`StreamingMarkdown`] one that grows. For every prefix both
+//! give the same lines.
 
 mod address;
 mod blocks;
@@ -28,7 +28,7 @@ pub use stream::StreamingMarkdown;
 use self::math::MaskedFormulas;
 use super::{BlockLayout, SyntaxHighlighter};
 
-/// Lays out a whole text.
+/// Lays out a whole text at once.
 pub fn render(text: &str, width: u16, highlighter: &SyntaxHighlighter) -> BlockLayout {
     let masked = MaskedFormulas::of(text);
     let events = masked.restore(parser(masked.text()).into_offset_iter());
@@ -37,7 +37,7 @@ pub fn render(text: &str, width: u16, highlighter: &SyntaxHighlighter) -> BlockL
     renderer.finish()
 }
 
-/// An event and what it stands for in the source, in bytes.
+/// An event, and the byte range of the source that it stands for.
 type SpannedEvent<'e> = (Event<'e>, std::ops::Range<usize>);
 
 fn parser(text: &str) -> Parser<'_> {

@@ -1,15 +1,15 @@
-//! Markdown that is still being written.
+//! Lays out Markdown that is still being written.
 //!
-//! What can no longer change is frozen: whole blocks once another has begun below them, the items
-//! of an open list but for the last, the lines of an open code block. Only the rest is laid out
-//! again. Freezing looks at complete lines alone, since half a line can turn out to be anything,
-//! and never happens behind a lone carriage return.
+//! What can no longer change is frozen: whole blocks once another block has begun below them, the
+//! items of an open list except the last, the lines of an open code block. Only the rest is laid
+//! out again. Freezing looks only at complete lines, since half a line can turn out to be anything,
+//! and never happens after a lone carriage return.
 //!
-//! What is frozen is laid out again in two cases: code without colours when they come, and what
-//! could refer to the address of a link or to a footnote that is defined further down (or ceases
-//! to be). The open part in turn is read below those definitions above it that it could refer to.
-//! (The parser stops following references that all together stand for over 100,000 bytes of
-//! addresses. That it counts from the start of what it reads.)
+//! Frozen lines are laid out again in two cases: code when its colours arrive, and text that could
+//! refer to a link reference or a footnote that is defined (or no longer defined) further down. The
+//! open part is parsed below those earlier definitions that it could refer to. (The parser stops
+//! resolving references once they stand for more than 100,000 bytes of addresses together, counted
+//! from the start of what it parses.)
 
 mod definitions;
 mod fence;
@@ -37,7 +37,7 @@ use crate::tui::layout::{HighlightState, StyledLine};
 pub struct StreamingMarkdown {
     source: String,
     layout: StreamLayout,
-    /// Text came after the last layout.
+    /// Whether text was added after the last layout.
     grown: bool,
     generation: u64,
 }
@@ -48,46 +48,46 @@ struct StreamLayout {
     /// The frozen lines, then the open ones.
     lines: Vec<StyledLine>,
     frozen: FrozenPrefix,
-    /// Frozen parts that may have to be laid out again, in their order.
+    /// Frozen parts that may have to be laid out again, in order.
     parts: Vec<FrozenPart>,
     references: ReferenceIndex,
-    /// What the open part defines, as the frozen lines know it.
+    /// The open part's definitions with which the frozen lines were laid out.
     open: BTreeSet<LabelDefinition>,
 }
 
-/// How far the layout is final, and what goes on after that.
+/// How much of the source and of the lines is final, and how the text continues.
 #[derive(Debug, Default)]
 struct FrozenPrefix {
     source: usize,
     lines: usize,
-    /// Complete lines up to here have been looked at.
+    /// Complete lines up to here have been examined for freezing.
     examined: usize,
-    /// What stands above.
+    /// The last frozen block.
     above: PrecedingBlock,
     resume: ResumePoint,
-    /// What the frozen part defines.
+    /// The definitions of the frozen part.
     definitions: LabelDefinitions,
 }
 
-/// What the open part begins with.
+/// How the open part begins.
 #[derive(Debug, Default)]
 enum ResumePoint {
     #[default]
     Block,
-    /// The next item of a list, with its number.
+    /// With the next item of a list, which has this number.
     List(Option<u64>),
-    /// More lines of a code block.
+    /// With more lines of a code block.
     Fence(Box<OpenCodeBlock>),
 }
 
-/// Frozen blocks or items that stand together.
+/// Adjacent blocks or items that were frozen together.
 #[derive(Debug)]
 struct FrozenPart {
     source: Range<usize>,
     lines: Range<usize>,
     colours: HighlightState,
     above: PrecedingBlock,
-    /// The part is items of a list, the first of which has this number.
+    /// `Some` if the part is items of a list: the number of its first item.
     list: Option<Option<u64>>,
 }
 
@@ -103,7 +103,7 @@ impl StreamingMarkdown {
         &self.source
     }
 
-    /// The lines of the text so far. Costs as much as what is new.
+    /// The lines of the text so far. The cost grows with what is new.
     pub fn lines(&mut self, width: u16, highlighter: &SyntaxHighlighter) -> &[StyledLine] {
         let generation = highlighter.generation();
         let recolour = generation != self.generation;
@@ -126,7 +126,7 @@ impl StreamingMarkdown {
 }
 
 impl StreamLayout {
-    /// Forgets what was frozen.
+    /// Forgets everything that was frozen.
     fn thaw(&mut self) {
         let examined = self.frozen.examined;
         self.frozen = FrozenPrefix { examined, ..FrozenPrefix::default() };
@@ -136,14 +136,14 @@ impl StreamLayout {
         self.open.clear();
     }
 
-    /// Lays out for good what can no longer change.
+    /// Freezes what can no longer change.
     fn freeze(&mut self, source: &str, highlighter: &SyntaxHighlighter) {
         let end = source.rfind('\n').map_or(0, |at| at + 1);
         if end <= self.frozen.examined {
             return;
         }
         self.frozen.examined = end;
-        // The parser ends some lines at a lone carriage return and others not.
+        // After a lone carriage return the parser starts a new line in some cases only.
         if has_lone_return(&source[self.frozen.source..end]) {
             return;
         }
@@ -164,7 +164,7 @@ impl StreamLayout {
         }
     }
 
-    /// Lays out for good all blocks but what is open of the last.
+    /// Freezes all blocks except the open end of the last one.
     fn freeze_blocks(
         &mut self,
         source: &str,
@@ -192,8 +192,8 @@ impl StreamLayout {
         }
     }
 
-    /// Freezes more lines of the open code block. Returns how many blocks are done with: all of
-    /// them, unless another block has begun below the code.
+    /// Freezes more lines of the open code block. Returns how many blocks are done: all of them,
+    /// unless another block has begun below the code.
     fn freeze_code(
         &mut self,
         source: &str,
@@ -206,7 +206,7 @@ impl StreamLayout {
         let (block, next) = match first.map(|block| (block, tail.cut(source, block))) {
             Some((block, Some(next))) => (block, Some(next)),
             Some((block, None)) if tail.ends_in_open_fence(block, source, end) => (block, None),
-            // Perhaps closed: the next block will tell.
+            // The code may have ended: the next block will tell.
             Some((_, None)) | None => {
                 self.frozen.resume = ResumePoint::Fence(fence);
                 return tail.blocks.len();
@@ -223,8 +223,8 @@ impl StreamLayout {
         1
     }
 
-    /// Lays out events for good; the open part then begins at `next`. Returns the number of the
-    /// item after them, if they leave a list open.
+    /// Freezes the lines of events; the open part then begins at `next`. Returns the number of the
+    /// next item if the events leave a list open.
     fn freeze_events(
         &mut self,
         source: &str,
@@ -252,7 +252,7 @@ impl StreamLayout {
         number
     }
 
-    /// Freezes of the last block what can be frozen: items of a list, lines of code.
+    /// Freezes the closed part of the last block: items of a list, lines of code.
     fn freeze_part(
         &mut self,
         source: &str,
@@ -265,7 +265,7 @@ impl StreamLayout {
             Event::Start(Tag::List(_)) => {
                 let Some(item) = tail.last_item(last) else { return };
                 let at = line_start(source, tail.events[item].1.start);
-                // Deeper than that, it would read as code when it stands alone.
+                // An item with a deeper indentation would read as code when it stands alone.
                 if item > last.start + 1 && indentation(&source[at..]) < 4 {
                     let events = &tail.events[last.start..item];
                     let number = self.freeze_events(source, events, at, highlighter);
@@ -286,7 +286,7 @@ impl StreamLayout {
         }
     }
 
-    /// Begins a code block of which only the end is open.
+    /// Begins a code block whose end is open.
     fn open_fence(
         &mut self,
         source: &str,
@@ -315,7 +315,7 @@ impl StreamLayout {
     /// Ends a code block; the next block begins at `next`.
     fn close(&mut self, fence: &OpenCodeBlock, next: usize) {
         if let Some(code) = fence.uncoloured() {
-            // The blank line above and the language belong to the part too.
+            // The blank line above the code and its language belong to the part, too.
             let top = code - fence.top;
             let (source, lines) = (fence.start..next, top..self.lines.len());
             let (colours, above) = (HighlightState::Pending, fence.above);
@@ -350,7 +350,7 @@ impl StreamLayout {
         self.lines = renderer.finish().lines;
     }
 
-    /// Gives frozen code its colours, where there are some now.
+    /// Lays out frozen code again if its colours have arrived.
     fn recolour(&mut self, source: &str, highlighter: &SyntaxHighlighter) {
         if let Some(mut fence) = self.frozen.take_fence() {
             fence.lay(self.width, highlighter, &mut self.lines);
@@ -368,7 +368,8 @@ impl StreamLayout {
         }
     }
 
-    /// Brings the frozen lines up to what the open part defines now.
+    /// Lays out again the frozen lines that refer to what the open part defines now, or defined
+    /// before.
     fn define(&mut self, source: &str, tail: &ParsedTail<'_>, highlighter: &SyntaxHighlighter) {
         if tail.defines.is_empty() && self.open.is_empty() {
             return;
@@ -388,7 +389,7 @@ impl StreamLayout {
         }
     }
 
-    /// Lays out a frozen part anew; `open` is what the open part defines.
+    /// Lays out a frozen part again; `open` holds the definitions of the open part.
     fn lay_again(
         &mut self,
         index: usize,
@@ -427,8 +428,8 @@ impl StreamLayout {
 }
 
 impl FrozenPrefix {
-    /// The text of the open part, and where it stands. It is read below what is defined above
-    /// it, and the rest of a code block below its fence.
+    /// The text of the open part, and where it stands. Earlier definitions are put before it, and
+    /// the fence if it continues a code block.
     fn open_text<'s>(&self, source: &'s str) -> (Cow<'s, str>, TailOffsets) {
         let rest = &source[self.source..];
         let opening = match &self.resume {
@@ -472,7 +473,7 @@ fn has_lone_return(text: &str) -> bool {
     text.match_indices('\r').any(|(at, _)| !text[at + 1..].starts_with('\n'))
 }
 
-/// A renderer for what stands below `out`.
+/// A renderer that appends to `out`.
 fn below<'e>(
     source: &'e str,
     width: u16,

@@ -7,16 +7,16 @@ use super::inline::InlineText;
 use crate::tui::layout::wrap::{StyledPiece, WrapFrame, display_width, wrap};
 use crate::tui::layout::{StyleRole, StyledLine, StyledSpan};
 
-/// A word longer than this may be broken to make room for another column.
+/// A word longer than this may be broken to make room for other columns.
 const LONG_WORD: usize = 16;
-/// Between two columns.
+/// Stands between two columns.
 const SEPARATOR: &str = " │ ";
 
-/// A table being read.
+/// A table that is being read.
 #[derive(Debug)]
 pub(super) struct MarkdownTable<'e> {
     alignments: &'e [Alignment],
-    /// The first row is the head.
+    /// The first row is the header.
     rows: Vec<MarkdownTableRow<'e>>,
     cell: Option<InlineText<'e>>,
 }
@@ -47,12 +47,12 @@ impl<'e> MarkdownTable<'e> {
         }
     }
 
-    /// The cell being read.
+    /// The cell that is being read.
     pub(super) fn cell(&mut self) -> Option<&mut InlineText<'e>> {
         self.cell.as_mut()
     }
 
-    /// Lays the table out inside `frame`.
+    /// Lays out the table inside `frame`.
     pub(super) fn lay(&self, frame: &WrapFrame, out: &mut Vec<StyledLine>) {
         let decoration: usize = frame.rest.iter().map(|span| display_width(&span.text)).sum();
         let width = usize::from(frame.width).saturating_sub(decoration);
@@ -70,7 +70,7 @@ impl<'e> MarkdownTable<'e> {
         }
     }
 
-    /// The width of each column; none if they do not fit.
+    /// The width of each column; `None` if they do not fit.
     fn columns(&self, width: usize) -> Option<Vec<usize>> {
         let count = self.alignments.len();
         let (mut natural, mut least) = (vec![1; count], vec![1; count]);
@@ -91,7 +91,7 @@ impl<'e> MarkdownTable<'e> {
     fn grid(&self, columns: &[usize], out: &mut Vec<StyledLine>) {
         let rows: Vec<Vec<Vec<StyledLine>>> =
             self.rows.iter().map(|row| lay_row(row, columns)).collect();
-        // Rows of several lines are told apart by rules between them.
+        // Rules between the rows tell rows of several lines apart.
         let tall = rows.iter().skip(1).flatten().any(|cell| cell.len() > 1);
         for (index, (row, cells)) in self.rows.iter().zip(&rows).enumerate() {
             let height = cells.iter().map(Vec::len).max().unwrap_or(1).max(1);
@@ -139,7 +139,7 @@ impl<'e> MarkdownTable<'e> {
         StyledLine { spans, ..out }
     }
 
-    /// One line for each cell, with the head's text before it.
+    /// One line for each cell, after the header of its column.
     fn records(&self, width: u16, out: &mut Vec<StyledLine>) {
         let head = self.rows.first();
         let rows = if self.rows.len() > 1 { &self.rows[1..] } else { &self.rows[..] };
@@ -151,7 +151,7 @@ impl<'e> MarkdownTable<'e> {
                 let title = head.filter(|_| self.rows.len() > 1);
                 let title = title.and_then(|head| head.cells.get(column));
                 let mut pieces = title.cloned().unwrap_or_default();
-                // Said again before each value, it is not there in the source.
+                // The repeated header is not in the source at this place.
                 for piece in &mut pieces {
                     piece.source = row.source..row.source;
                 }
@@ -167,7 +167,7 @@ impl<'e> MarkdownTable<'e> {
                 };
                 let from = out.len();
                 wrap(&pieces, &frame, out);
-                // The head's text stands far above; the anchor is the row.
+                // The header stands far above, so the row is the anchor.
                 for line in &mut out[from..] {
                     line.source = row.source;
                 }
@@ -176,8 +176,8 @@ impl<'e> MarkdownTable<'e> {
     }
 }
 
-/// Shares `room` among columns: none gets less than its longest word needs nor more than all its
-/// text does, and between the two all are equally wide. None if there is not room for the words.
+/// Divides `room` among columns. None gets less than its longest word needs or more than its text
+/// takes; between these limits all are equally wide. `None` if there is not room for the words.
 fn share(natural: &[usize], least: &[usize], room: usize) -> Option<Vec<usize>> {
     let at = |level: usize| -> Vec<usize> {
         let both = natural.iter().zip(least);

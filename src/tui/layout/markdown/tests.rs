@@ -1,5 +1,5 @@
-//! Markdown as it stands on the screen, and the law of streaming: for every prefix of a text,
-//! laid out as it grew or at once, the lines are the same.
+//! Tests of Markdown as it appears on the screen, and of the rule of streaming: for every prefix of
+//! a text, laid out as it grew or at once, the lines are the same.
 
 mod corpus;
 mod properties;
@@ -11,7 +11,7 @@ fn text(line: &StyledLine) -> String {
     line.spans.iter().map(|span| span.text.as_str()).collect()
 }
 
-/// The screen, with spaces at the ends of lines left out.
+/// The lines of the screen, without trailing spaces.
 fn shown(source: &str, width: u16) -> String {
     let lines = render(source, width, &SyntaxHighlighter::off()).lines;
     lines.iter().map(|line| text(line).trim_end().to_owned() + "\n").collect()
@@ -163,7 +163,7 @@ fn s82_links_and_images_show_the_whole_address() {
     insta::assert_snapshot!(shown(source, 120), @"docs (https://evil.example/?q=1) https://a.example m@a.b a (/local) [image: pic] http://i/x.png [image] y");
 }
 
-/// The text of each link that can be clicked, and where it leads.
+/// The text and address of each link that can be clicked.
 fn clickable(source: &str) -> Vec<(String, String)> {
     let lines = render(source, 200, &SyntaxHighlighter::off()).lines;
     let spans = lines.into_iter().flat_map(|line| line.spans);
@@ -375,7 +375,7 @@ fn line_ends_of_windows_are_line_ends() {
     );
 }
 
-/// Deeper than any stack would be if the nesting were followed by calls.
+/// Nested deeper than any stack would allow if the renderer followed it with calls.
 #[test]
 fn nesting_of_any_depth_is_laid_out() {
     let deep = 10_000;

@@ -1,4 +1,4 @@
-//! What the pen writes, as bytes and as terminals show it.
+//! Tests of the bytes that the backend writes, and of what terminals show for them.
 
 use proptest::prelude::*;
 use ratatui::layout::Rect;
@@ -15,7 +15,7 @@ mod pictures;
 const WIDTH: u16 = 40;
 const HEIGHT: u16 = 4;
 
-/// A terminal of which all that is written is kept.
+/// A backend that writes into memory, with the links and cells that it drew.
 struct CapturedTerminal {
     terminal: Terminal<TerminalBackend<FrameBuffer>>,
     batch: FrameBuffer,
@@ -25,14 +25,14 @@ struct CapturedTerminal {
 impl CapturedTerminal {
     fn new(hyperlinks: HyperlinkSupport) -> Self {
         let (batch, links) = (FrameBuffer::default(), LinkTable::default());
-        let pen = TerminalBackend::new(batch.clone(), links.clone(), hyperlinks);
-        pen.size.set(Size { width: WIDTH, height: HEIGHT });
+        let backend = TerminalBackend::new(batch.clone(), links.clone(), hyperlinks);
+        backend.size.set(Size { width: WIDTH, height: HEIGHT });
         let viewport = Viewport::Fixed(Rect::new(0, 0, WIDTH, HEIGHT));
-        let terminal = Terminal::with_options(pen, TerminalOptions { viewport }).unwrap();
+        let terminal = Terminal::with_options(backend, TerminalOptions { viewport }).unwrap();
         Self { terminal, batch, links }
     }
 
-    /// Draws a frame, and returns what was written for it.
+    /// Draws a frame, and returns the bytes that were written for it.
     fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>, &LinkTable)) -> String {
         let links = self.links.clone();
         links.begin_frame();
@@ -51,7 +51,7 @@ fn put(frame: &mut Frame<'_>, links: &LinkTable, row: u16, text: &str, address: 
     frame.buffer_mut().set_stringn(0, row, text, usize::from(WIDTH), style);
 }
 
-/// The addresses that are opened, in their order; fails when one is left open.
+/// The addresses of the links that are opened, in order. Fails when one is left open.
 fn opened(bytes: &str) -> Vec<&str> {
     let mut opened = Vec::new();
     let mut open = false;
@@ -81,13 +81,13 @@ fn a_link_is_opened_before_its_text_and_closed_behind_it() {
 
 #[test]
 fn a_link_that_leads_elsewhere_is_drawn_again_though_its_text_is_the_same() {
-    let mut desk = CapturedTerminal::new(HyperlinkSupport::Clickable);
-    assert_eq!(opened(&desk.text(0, "here", Some(ONE))), [ONE]);
-    assert_eq!(opened(&desk.text(0, "here", Some(ONE))), [""; 0]);
-    let bytes = desk.text(0, "here", Some(TWO));
+    let mut terminal = CapturedTerminal::new(HyperlinkSupport::Clickable);
+    assert_eq!(opened(&terminal.text(0, "here", Some(ONE))), [ONE]);
+    assert_eq!(opened(&terminal.text(0, "here", Some(ONE))), [""; 0]);
+    let bytes = terminal.text(0, "here", Some(TWO));
     assert_eq!(opened(&bytes), [TWO]);
     assert!(bytes.contains("here"), "{bytes:?}");
-    let bytes = desk.text(0, "here", None);
+    let bytes = terminal.text(0, "here", None);
     assert!(bytes.contains("here") && opened(&bytes).is_empty(), "{bytes:?}");
 }
 
@@ -103,10 +103,10 @@ fn the_rows_of_a_link_are_one_link() {
 }
 
 #[test]
-fn what_covers_a_link_is_none() {
-    let mut desk = CapturedTerminal::new(HyperlinkSupport::Clickable);
-    desk.text(0, "a long link", Some(ONE));
-    let bytes = desk.draw(|frame, links| {
+fn text_over_a_link_is_no_link() {
+    let mut terminal = CapturedTerminal::new(HyperlinkSupport::Clickable);
+    terminal.text(0, "a long link", Some(ONE));
+    let bytes = terminal.draw(|frame, links| {
         put(frame, links, 0, "a long link", Some(ONE));
         frame.render_widget(ratatui::widgets::Clear, Rect::new(2, 0, 4, 1));
     });
@@ -115,17 +115,17 @@ fn what_covers_a_link_is_none() {
 }
 
 #[test]
-fn no_sequence_of_a_link_is_written_where_that_does_harm() {
+fn no_link_sequence_is_written_where_it_does_harm() {
     let bytes = CapturedTerminal::new(HyperlinkSupport::Plain).text(0, "here", Some(ONE));
     assert!(bytes.contains("here") && !bytes.contains("\x1b]"), "{bytes:?}");
 }
 
 #[test]
 fn a_frame_without_a_change_writes_next_to_nothing() {
-    let mut desk = CapturedTerminal::new(HyperlinkSupport::Clickable);
+    let mut terminal = CapturedTerminal::new(HyperlinkSupport::Clickable);
     let row = "text with ❤\u{fe0f} and 👩\u{200d}👧 in it";
-    desk.text(0, row, Some(ONE));
-    assert_eq!(desk.text(0, row, Some(ONE)), "\x1b[?25l");
+    terminal.text(0, row, Some(ONE));
+    assert_eq!(terminal.text(0, row, Some(ONE)), "\x1b[?25l");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn styles_cost_one_change_each_and_are_off_at_the_end() {
     assert_eq!(bytes, "\x1b[1;1H\x1b[1mbold\x1b[0mplain\x1b[38;5;4mblue\x1b[0m\x1b[?25l");
 }
 
-/// Rows of clusters that terminals agree on and others, among plain text.
+/// Rows of plain text mixed with clusters whose width terminals agree or disagree on.
 fn row() -> impl Strategy<Value = String> {
     let part = prop::sample::select(vec![
         "a",
@@ -160,13 +160,13 @@ fn row() -> impl Strategy<Value = String> {
     prop::collection::vec(part, 0..24).prop_map(|parts| parts.concat())
 }
 
-/// What a terminal shows that was given these frames, row by row.
-fn seen(desk: &mut CapturedTerminal, frames: &[Vec<(String, usize)>]) -> Vec<String> {
+/// What a terminal shows after these frames, row by row.
+fn seen(terminal: &mut CapturedTerminal, frames: &[Vec<(String, usize)>]) -> Vec<String> {
     let size = |cells| std::num::NonZeroU16::new(cells).unwrap();
-    // vt100 wraps at its edge though it is told not to, so that edge is further out.
+    // vt100 wraps at its right edge although told not to, so that edge is further out.
     let mut parser = vt100::Parser::new(size(HEIGHT), size(2 * WIDTH), 0);
     for rows in frames {
-        let bytes = desk.draw(|frame, links| {
+        let bytes = terminal.draw(|frame, links| {
             for (row, (text, indent)) in rows.iter().enumerate() {
                 put(frame, links, row as u16, &(" ".repeat(*indent) + text), None);
             }
@@ -196,9 +196,9 @@ proptest! {
         )
     ) {
         let addresses = [None, Some(ONE), Some(TWO), Some("https://\u{1b}]8;;evil")];
-        let mut desk = CapturedTerminal::new(HyperlinkSupport::Clickable);
+        let mut terminal = CapturedTerminal::new(HyperlinkSupport::Clickable);
         for rows in frames {
-            let bytes = desk.draw(|frame, links| {
+            let bytes = terminal.draw(|frame, links| {
                 for (row, (text, address)) in rows.iter().enumerate() {
                     put(frame, links, row as u16, text, addresses[*address]);
                 }

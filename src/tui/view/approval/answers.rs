@@ -1,5 +1,5 @@
-//! The answers of the permission dialog, and which cells of their rows each of them is; while
-//! something is typed, the field for it.
+//! The answers of the approval dialog, and the cells that each of them covers; while the user
+//! types, the text field instead.
 
 use crate::domain::ApprovalKind;
 use crate::permissions::meaning;
@@ -16,30 +16,31 @@ use crate::tui::view::blocks::harmless;
 use crate::tui::view::composer;
 use crate::tui::view::paint::{self, span, truncate};
 
-/// The rows below what would run, and where in them the caret stands.
+/// The rows below the dialog's subject, and the caret's position in them.
 pub(super) struct ApprovalAnswers {
     pub(super) rows: Vec<ApprovalAnswerRow>,
     pub(super) caret: Option<(usize, u16)>,
 }
 
-/// One of the rows.
+/// A row of answers, with its buttons.
 #[derive(Default)]
 pub(super) struct ApprovalAnswerRow {
     pub(super) spans: Vec<StyledSpan>,
     pub(super) buttons: Vec<ApprovalButton>,
 }
 
-/// Which columns of a row are an answer.
+/// The columns of a row that belong to one answer.
 pub(super) struct ApprovalButton {
     pub(super) from: u16,
     pub(super) width: u16,
     pub(super) key: ApprovalKey,
 }
 
-/// The answer that gives a budget more.
+/// The answer that doubles the budget.
 const TWICE: &str = "go on to twice the budget";
 
-/// What can be answered now, in a dialog with this much room inside, on a screen of `height` rows.
+/// The rows for the current stage of a dialog that has this much room inside, on a screen of
+/// `height` rows.
 pub(super) fn answers(
     model: &ScreenModel,
     approval: &ApprovalDialog,
@@ -78,13 +79,13 @@ pub(super) fn answers(
 }
 
 impl ApprovalAnswerRow {
-    /// With text that is no answer.
+    /// Appends text that is not an answer.
     fn text(mut self, text: impl Into<String>, role: StyleRole) -> Self {
         self.spans.push(StyledSpan::new(text, role));
         self
     }
 
-    /// With an answer, in `columns` at least.
+    /// Appends an answer, padded to at least `columns`.
     fn answer(
         self,
         keys: &Keymap,
@@ -107,7 +108,7 @@ impl ApprovalAnswerRow {
     }
 }
 
-/// Until it takes keys, the answers say so.
+/// Mutes the answers while the dialog does not take keys yet.
 fn with_guard(
     approval: &ApprovalDialog,
     mut rows: Vec<ApprovalAnswerRow>,
@@ -122,7 +123,7 @@ fn with_guard(
     rows
 }
 
-/// What the no means.
+/// The effect of a no.
 fn deny_words(approval: &ApprovalDialog) -> &'static str {
     match approval.request.kind {
         ApprovalKind::Permission => "no",
@@ -131,7 +132,7 @@ fn deny_words(approval: &ApprovalDialog) -> &'static str {
     }
 }
 
-/// What the yes is to.
+/// What a yes approves.
 fn approve_words(approval: &ApprovalDialog) -> String {
     match approval.request.kind {
         ApprovalKind::Permission => {}
@@ -216,7 +217,7 @@ fn long(model: &ScreenModel, approval: &ApprovalDialog, width: u16) -> Vec<Appro
     rows
 }
 
-/// The answer that saves rules, and where it keeps them.
+/// The answer that saves rules, with their file.
 fn always(
     model: &ScreenModel,
     approval: &ApprovalDialog,
@@ -229,7 +230,7 @@ fn always(
     let words = format!("yes, always for  {}", rules.join("  "));
     let edit = format!("{} edits the rule", keys.key(ApprovalKey::EditRule));
     let room = usize::from(width.saturating_sub(paint::width(&edit) + 3));
-    // Its key, the space behind that, and a gap before what follows.
+    // The key, the space after it, and a gap before the next text.
     let taken = usize::from(paint::width(&keys.key(ApprovalKey::Always))) + 4;
     let words = truncate(&words, u16::try_from(room.saturating_sub(taken)).unwrap_or(0));
     let row = ApprovalAnswerRow::default()
@@ -251,7 +252,7 @@ fn always(
     ]
 }
 
-/// What a rule lets run besides what it names, before it is saved.
+/// A warning about what a rule permits beyond its text, shown before it is saved.
 fn rule_warning(rule: &str, width: u16) -> Vec<ApprovalAnswerRow> {
     let text = meaning(rule).map(|means| format!("! {} {means}.", harmless(rule)));
     let lines = text.map(|text| plain::render(&text, StyleRole::Warning, width));
@@ -262,7 +263,7 @@ fn rule_warning(rule: &str, width: u16) -> Vec<ApprovalAnswerRow> {
         .collect()
 }
 
-/// The answers in as few rows as can be, for small screens.
+/// The answers in as few rows as possible, for small screens.
 fn short(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> Vec<ApprovalAnswerRow> {
     let yes = match approval.hunks.as_ref() {
         None if approval.request.kind == ApprovalKind::RepeatedCall => "go on".into(),

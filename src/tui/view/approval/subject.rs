@@ -1,6 +1,7 @@
-//! What a permission question is about: the command or the diff, and what the rules say of it.
+//! The subject of an approval question: the command or the diff, and what the rules say about it.
 //!
-//! Before a diff of several changes stands which of them are taken, and which one the keys are for.
+//! A diff of several changes shows before each change whether it is taken, and which change the
+//! keys act on.
 
 use std::iter;
 use std::ops::Range;
@@ -20,21 +21,21 @@ use crate::tui::view::layouts::ViewLayouts;
 use crate::tui::view::paint::{self, RoleStyles, line, span};
 use crate::tui::view::rules::of_part;
 
-/// Columns before a diff that say which changes are taken.
+/// Columns before a diff that show which changes are taken.
 pub(super) const MARGIN: u16 = 5;
 
-/// The scrolling part: a heading, the diff, and what the rules say.
+/// The scrolling part of the dialog: a heading, the diff, and what the rules say.
 pub(super) struct ApprovalSubject<'a> {
     above: Vec<StyledLine>,
     diff: Arc<[StyledLine]>,
     below: Vec<StyledLine>,
-    /// Which rows each change takes.
+    /// The rows of each change.
     pub(super) changes: Arc<[Range<usize>]>,
     picks: Option<&'a HunkSelection>,
 }
 
 impl<'a> ApprovalSubject<'a> {
-    /// What would run or change, and what the rules say of its parts.
+    /// Lays out what would run or change, and what the rules say about its parts.
     pub(super) fn new(
         model: &ScreenModel,
         approval: &'a ApprovalDialog,
@@ -62,7 +63,7 @@ impl<'a> ApprovalSubject<'a> {
                     with_counts(path(&diff.path, home, StyleRole::Strong, width), counts, width);
                 let margin = if picks.is_some() { MARGIN } else { 0 };
                 let width = width.saturating_sub(margin).max(1);
-                // All of it: nothing may be approved that cannot be seen.
+                // The whole diff: nothing may be approved that cannot be seen.
                 let (diff, changes) = layouts.approval_diff(request.id, diff, width, 1);
                 Self { above, diff, below, changes, picks }
             }
@@ -77,14 +78,14 @@ impl<'a> ApprovalSubject<'a> {
         self.above.len() + self.diff.len() + self.below.len()
     }
 
-    /// The change whose box stands on a row.
+    /// The change whose checkbox stands on this row.
     pub(super) fn box_at(&self, row: usize) -> Option<usize> {
         let change = self.changes.partition_point(|place| place.start < row);
         let is_here = self.changes.get(change).is_some_and(|place| place.start == row);
         (self.picks.is_some() && is_here).then_some(change)
     }
 
-    /// Draws a row.
+    /// Draws one row of the subject.
     pub(super) fn draw(
         &self,
         row: usize,
@@ -120,12 +121,12 @@ impl<'a> ApprovalSubject<'a> {
     }
 }
 
-/// All of a path, on as many rows as it takes: what is cut off could be another file.
+/// The whole path, on as many rows as it takes: a cut path could be another file.
 fn path(path: &Path, home: Option<&Path>, role: StyleRole, width: u16) -> Vec<StyledLine> {
     plain::broken_anywhere(&visible_path(&home_path(path, home)), role, width)
 }
 
-/// The counts behind a path, or below it where there is no room.
+/// Puts the counts after a path, or below it where there is no room.
 fn with_counts(mut path: Vec<StyledLine>, counts: [StyledSpan; 2], width: u16) -> Vec<StyledLine> {
     let taken = path.last().map_or(0, |last| paint::spans_width(&last.spans));
     match path.last_mut().filter(|_| taken + paint::spans_width(&counts) <= width) {
@@ -135,13 +136,13 @@ fn with_counts(mut path: Vec<StyledLine>, counts: [StyledSpan; 2], width: u16) -
     path
 }
 
-/// Where it would run, and what the rules say of it.
+/// The folder that the call would run in, and what the rules say about it.
 fn rules(model: &ScreenModel, approval: &ApprovalDialog, width: u16) -> Vec<StyledLine> {
     let request = &approval.request;
     let home = model.settings.home.as_deref();
     let mut lines = vec![StyledLine::default()];
-    for told in &approval.lookalikes {
-        lines.extend(plain::render(told, StyleRole::Warning, width));
+    for warning in &approval.lookalikes {
+        lines.extend(plain::render(warning, StyleRole::Warning, width));
     }
     if request.command().is_some() {
         let rows = path(&request.cwd, home, StyleRole::Text, width.saturating_sub(4).max(1));
@@ -159,7 +160,7 @@ fn rules(model: &ScreenModel, approval: &ApprovalDialog, width: u16) -> Vec<Styl
     lines
 }
 
-/// The arguments of a call that is neither a command nor an edit, a row each.
+/// The arguments of a call that is neither a command nor an edit, one row each.
 fn arguments(input: &Value, width: u16) -> Vec<StyledLine> {
     let Some(fields) = input.as_object() else {
         return plain::render(&input.to_string(), StyleRole::Code, width);

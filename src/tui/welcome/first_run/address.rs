@@ -1,17 +1,17 @@
-//! What is to be said to an address before anything is sent there.
+//! Checks an address before anything is sent to it.
 
 use reqwest::Url;
 
-/// How an address is reached.
+/// Whether others could read what is sent to an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AddressSecurity {
-    /// Encrypted, or without leaving this machine.
+    /// Encrypted, or within this machine.
     Safe,
     /// Over a network, readable on the way.
     Unencrypted,
 }
 
-/// Whether an address can be used; why not is a sentence.
+/// Classifies an address. The error is a sentence about why it cannot be used.
 pub(super) fn judge(text: &str) -> Result<AddressSecurity, String> {
     let hint = "Write it like https://host/v1 or http://localhost:8000/v1.";
     let url = Url::parse(text.trim()).map_err(|_| format!("This is not an address. {hint}"))?;

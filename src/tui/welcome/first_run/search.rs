@@ -1,4 +1,4 @@
-//! Where the first run looks: the usual local ports and the environment.
+//! What the first run searches: the usual local ports, and the environment.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::domain::ProviderProtocol;
 
 use super::{DetectedApiKey, DetectedServer, FirstRunEndpoint, FirstRunEvent, FirstRunJob};
 
-/// Who usually listens where on this machine.
+/// Names and addresses of the usual servers on this machine.
 const LOCAL: [(&str, &str); 4] = [
     ("vLLM", "http://localhost:8000/v1"),
     ("llama.cpp", "http://localhost:8080/v1"),
@@ -20,15 +20,15 @@ const LOCAL: [(&str, &str); 4] = [
     ("LM Studio", "http://localhost:1234/v1"),
 ];
 
-/// How long a server on this machine may take to say what it serves.
+/// How long a server on this machine may take to list its models.
 const MODEL_LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The protocols whose own services keys are looked for, in the order in which they are shown.
-/// Chat completions are not among them: who has OpenAI's key is offered its newer protocol.
+/// Protocols whose service's key is looked for in the environment, in the order of the page. Chat
+/// completions is not among them: for OpenAI's key its newer protocol is offered.
 const SERVICES: [ProviderProtocol; 3] =
     [ProviderProtocol::Responses, ProviderProtocol::Anthropic, ProviderProtocol::Gemini];
 
-/// The keys that the environment has.
+/// The keys of known services in the environment, which `read` gives access to.
 pub fn found_keys(read: impl Fn(&str) -> Option<String>) -> Vec<DetectedApiKey> {
     let found = SERVICES.into_iter().filter_map(|protocol| {
         let service = services::of(protocol);
@@ -40,12 +40,13 @@ pub fn found_keys(read: impl Fn(&str) -> Option<String>) -> Vec<DetectedApiKey> 
     found.collect()
 }
 
-/// Where a server stands among the others.
+/// The sort key of a server: its place in the list of usual servers.
 pub fn rank(endpoint: &str) -> usize {
     LOCAL.iter().position(|(_, known)| *known == endpoint).unwrap_or(LOCAL.len())
 }
 
-/// Does a job. `list_models` asks a server for the ids of its models; its error is a sentence for the person.
+/// Runs a job and sends its results. `list_models` asks a server for the ids of its models; its
+/// error is a sentence for the user.
 pub async fn run_job<F>(
     job: FirstRunJob,
     notes: mpsc::Sender<FirstRunEvent>,
@@ -53,7 +54,7 @@ pub async fn run_job<F>(
 ) where
     F: Future<Output = Result<Vec<String>, String>>,
 {
-    // Nobody listens any more once the screen is gone: then there is nothing left to do.
+    // A failed send means that the page is over: nothing is left to do.
     match job {
         FirstRunJob::FindServers => {
             let mut asked: FuturesUnordered<_> = LOCAL

@@ -1,11 +1,11 @@
-//! Tests of the first run's keys, and its pictures.
+//! Tests of the first run's keys, and of how it looks.
 
 use secrecy::ExposeSecret;
 
 use super::super::samples::{arm, key, picture};
 use super::*;
 
-/// Goes to "Another server" and takes it.
+/// Selects "Another server" and takes it.
 fn another(page: &mut FirstRunPage) {
     while page.selected() != FirstRunChoice::Other {
         press(page, KeyCode::Down);
@@ -33,7 +33,7 @@ fn found(page: &mut FirstRunPage, name: &'static str, endpoint: &str, models: &[
     })));
 }
 
-/// A key, at a page that has been on screen for a while.
+/// Presses a key on a page that has been on screen for a while.
 fn press(page: &mut FirstRunPage, code: KeyCode) -> StartupTransition<FirstRunJob, FirstRunAnswer> {
     arm(page);
     page.update(key(code))
@@ -57,7 +57,7 @@ fn used(
     }
 }
 
-/// The check that is asked for.
+/// The check that a transition requests.
 fn check(next: StartupTransition<FirstRunJob, FirstRunAnswer>) -> (u64, String, Option<String>) {
     match next {
         StartupTransition::Draw(jobs) => match jobs.as_slice() {

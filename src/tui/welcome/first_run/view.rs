@@ -1,4 +1,4 @@
-//! What the first run looks like.
+//! Draws the first run.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -14,12 +14,12 @@ use super::{
     DetectedApiKey, DetectedServer, FirstRunChoice, FirstRunPage, FirstRunStep, ServerSearch,
 };
 
-/// Columns of the names of servers.
+/// Columns for the names of servers.
 const NAMES: usize = 10;
-/// Columns of their addresses.
+/// Columns for the addresses of servers.
 const ADDRESSES: usize = 25;
 
-/// What is drawn: rows, the one to keep in view, and a caret in it.
+/// The rows of the page, the index of the row to keep in view, and the caret in it.
 #[derive(Default)]
 struct FirstRunRows {
     rows: Vec<StartupRow>,
@@ -35,16 +35,16 @@ pub fn draw(
     buffer: &mut Buffer,
 ) -> Option<Position> {
     let column = frame::column(area);
-    let (sheet, hints) = page_rows(page, column.body.width);
+    let (view, hints) = page_rows(page, column.body.width);
     let height = usize::from(column.body.height);
-    // A row more below the marked one, so that it is seen that the list goes on.
-    let most = sheet.rows.len().saturating_sub(height);
-    let first = (sheet.marked + 2).saturating_sub(height).min(most);
-    frame::rows(&sheet.rows, first, styles, column.body, buffer);
+    // One row below the selected one stays visible, to show that the list continues.
+    let most = view.rows.len().saturating_sub(height);
+    let first = (view.marked + 2).saturating_sub(height).min(most);
+    frame::rows(&view.rows, first, styles, column.body, buffer);
     frame::hints(hints, styles, column.hints, buffer);
-    let below = sheet.marked.checked_sub(first).filter(|below| *below < height)?;
+    let below = view.marked.checked_sub(first).filter(|below| *below < height)?;
     let y = column.body.y + u16::try_from(below).ok()?;
-    sheet.caret.map(|x| Position { x: column.body.x + x, y }).filter(|at| area.contains(*at))
+    view.caret.map(|x| Position { x: column.body.x + x, y }).filter(|at| area.contains(*at))
 }
 
 type FirstRunHints = &'static [(&'static str, &'static str)];
@@ -55,95 +55,95 @@ fn page_rows(page: &FirstRunPage, width: u16) -> (FirstRunRows, FirstRunHints) {
             (choose(page, width), &[("enter", "choose"), ("r", "look again"), ("q", "quit")])
         }
         FirstRunStep::Address => {
-            let mut sheet = FirstRunRows::headed("The address of the server", width);
+            let mut view = FirstRunRows::headed("The address of the server", width);
             let help = "Any server that speaks chat completions, for example \
                         https://host/v1 or http://localhost:8000/v1.";
-            sheet.text(help, StyleRole::Muted, width);
-            sheet.field(&page.address, StartupFieldDisplay::Text, width);
-            sheet.error(page, width);
-            (sheet, &[("enter", "go on"), ("esc", "back")])
+            view.text(help, StyleRole::Muted, width);
+            view.field(&page.address, StartupFieldDisplay::Text, width);
+            view.error(page, width);
+            (view, &[("enter", "go on"), ("esc", "back")])
         }
         FirstRunStep::Unencrypted => {
-            let mut sheet = FirstRunRows::headed("This address is not encrypted", width);
-            sheet.text(&shown(&page.address.text()), StyleRole::User, width);
-            sheet.gap();
+            let mut view = FirstRunRows::headed("This address is not encrypted", width);
+            view.text(&shown(&page.address.text()), StyleRole::User, width);
+            view.gap();
             let meaning = "Whoever is on the network between here and there can read what you \
                            send and the key, and can change the answers. In a network of your \
                            own that may be fine.";
-            sheet.text(meaning, StyleRole::Warning, width);
-            (sheet, &[("y", "use it all the same"), ("n", "back")])
+            view.text(meaning, StyleRole::Warning, width);
+            (view, &[("y", "use it all the same"), ("n", "back")])
         }
         FirstRunStep::Key => {
-            let mut sheet = FirstRunRows::headed("The key for this server", width);
-            sheet.text(&shown(&page.address.text()), StyleRole::User, width);
-            sheet.text(
+            let mut view = FirstRunRows::headed("The key for this server", width);
+            view.text(&shown(&page.address.text()), StyleRole::User, width);
+            view.text(
                 "It goes there and nowhere else. Leave it empty if none is needed.",
                 StyleRole::Muted,
                 width,
             );
-            sheet.field(&page.secret, StartupFieldDisplay::Dots, width);
-            (sheet, &[("enter", "check the server"), ("esc", "back")])
+            view.field(&page.secret, StartupFieldDisplay::Dots, width);
+            (view, &[("enter", "check the server"), ("esc", "back")])
         }
         FirstRunStep::Checking { target, .. } => {
-            let mut sheet = FirstRunRows::headed("Asking for its models …", width);
-            sheet.text(&shown(&target.endpoint), StyleRole::User, width);
-            (sheet, &[("esc", "back")])
+            let mut view = FirstRunRows::headed("Asking for its models …", width);
+            view.text(&shown(&target.endpoint), StyleRole::User, width);
+            (view, &[("esc", "back")])
         }
         FirstRunStep::Models { target, models, selected } => {
-            let mut sheet = FirstRunRows::headed("Which model?", width);
-            sheet.text(&shown(&target.endpoint), StyleRole::User, width);
-            sheet.gap();
+            let mut view = FirstRunRows::headed("Which model?", width);
+            view.text(&shown(&target.endpoint), StyleRole::User, width);
+            view.gap();
             for (number, model) in models.iter().enumerate() {
-                sheet.choice(number == *selected, vec![span(shown(model), StyleRole::Text)]);
+                view.choice(number == *selected, vec![span(shown(model), StyleRole::Text)]);
             }
-            (sheet, &[("enter", "use it"), ("esc", "back")])
+            (view, &[("enter", "use it"), ("esc", "back")])
         }
     }
 }
 
 fn choose(page: &FirstRunPage, width: u16) -> FirstRunRows {
-    let mut sheet = FirstRunRows::headed("Welcome to slug. Which model shall it use?", width);
+    let mut view = FirstRunRows::headed("Welcome to slug. Which model shall it use?", width);
     let selected = page.selected();
-    sheet.text("Servers on this machine", StyleRole::Muted, width);
+    view.text("Servers on this machine", StyleRole::Muted, width);
     for server in &page.servers {
         let row = vec![
             span(format!("{:<NAMES$}  ", server.name), StyleRole::Text),
             span(format!("{:<ADDRESSES$}", server.endpoint), StyleRole::Text),
             span(format!("  {}", models(server)), StyleRole::Muted),
         ];
-        sheet.choice(selected == FirstRunChoice::Server(server.endpoint.clone()), row);
+        view.choice(selected == FirstRunChoice::Server(server.endpoint.clone()), row);
     }
     match (page.looking, page.servers.is_empty()) {
-        (ServerSearch::Now, _) => sheet.text("  looking …", StyleRole::Muted, width),
+        (ServerSearch::Now, _) => view.text("  looking …", StyleRole::Muted, width),
         (ServerSearch::Over, true) => {
-            sheet.text("  none answers. Start one, and press r.", StyleRole::Muted, width);
+            view.text("  none answers. Start one, and press r.", StyleRole::Muted, width);
         }
         (ServerSearch::Over, false) => {}
     }
-    sheet.gap();
+    view.gap();
     if !page.keys.is_empty() {
-        sheet.text("Keys in the environment", StyleRole::Muted, width);
+        view.text("Keys in the environment", StyleRole::Muted, width);
         let widest = page.keys.iter().map(|key| key.variable.len()).max().unwrap_or(0);
         for DetectedApiKey { variable, service, .. } in &page.keys {
             let row = vec![
                 span(format!("{variable:<widest$}  "), StyleRole::Text),
                 span(*service, StyleRole::Muted),
             ];
-            sheet.choice(selected == FirstRunChoice::Key(variable), row);
+            view.choice(selected == FirstRunChoice::Key(variable), row);
         }
-        sheet.gap();
+        view.gap();
     }
     let row = |text: &str| vec![span(text, StyleRole::Text)];
-    sheet.choice(selected == FirstRunChoice::Other, row("Another server …"));
-    sheet.choice(
+    view.choice(selected == FirstRunChoice::Other, row("Another server …"));
+    view.choice(
         selected == FirstRunChoice::Demo,
         row("Look around with the demo: no server, no key"),
     );
-    sheet.error(page, width);
-    sheet.gap();
+    view.error(page, width);
+    view.gap();
     let kept = format!("What you choose is kept in {}.", page.config_file);
-    sheet.text(&kept, StyleRole::Muted, width);
-    sheet
+    view.text(&kept, StyleRole::Muted, width);
+    view
 }
 
 fn models(server: &DetectedServer) -> String {
@@ -160,10 +160,10 @@ fn shown(text: &str) -> String {
 
 impl FirstRunRows {
     fn headed(title: &str, width: u16) -> Self {
-        let mut sheet = Self::default();
-        sheet.text(title, StyleRole::Strong, width);
-        sheet.gap();
-        sheet
+        let mut view = Self::default();
+        view.text(title, StyleRole::Strong, width);
+        view.gap();
+        view
     }
 
     fn gap(&mut self) {

@@ -1,14 +1,14 @@
-//! What a text defines for all of it, the addresses of links and footnotes, and which labels
-//! could refer to that.
+//! The definitions that hold for a whole text (addresses of link references, and footnotes), and
+//! the labels that could refer to them.
 //!
-//! Labels are compared a little more loosely here than the parser does: a label too many costs
-//! time, one too few would leave a link as it was.
+//! Labels are matched a little more loosely here than by the parser: an extra match only costs
+//! time, a missed one would leave a link out of date.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-/// A label, and what it means wherever it stands.
+/// A label, and what it stands for everywhere in the text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct LabelDefinition {
     label: String,
@@ -30,7 +30,7 @@ impl LabelDefinition {
         Self { label: label.into(), meaning: DefinitionTarget::Note }
     }
 
-    /// What its references are found by.
+    /// The key by which references to the label are found.
     pub(super) fn key(&self) -> String {
         match self.meaning {
             DefinitionTarget::Address(_) => key(&self.label),
@@ -43,7 +43,7 @@ impl LabelDefinition {
         // Writing to a string cannot fail.
         let _ = match &self.meaning {
             DefinitionTarget::Address(address) => {
-                // On one line it would be a footnote.
+                // On one line it would read as a footnote.
                 let end = if label.starts_with('^') { "\n" } else { "" };
                 writeln!(out, "[{label}{end}]: <{}>", encoded(address))
             }
@@ -52,14 +52,14 @@ impl LabelDefinition {
     }
 }
 
-/// Definitions by what their references are found by.
+/// Definitions by the key of their references.
 #[derive(Debug, Default)]
 pub(super) struct LabelDefinitions {
     known: BTreeMap<String, Vec<LabelDefinition>>,
 }
 
 impl LabelDefinitions {
-    /// Takes one in, unless it is known: the first that a text has is the one that holds.
+    /// Adds a definition unless it is known: the first one in a text is the one that holds.
     pub(super) fn add(&mut self, definition: LabelDefinition) {
         if !self.contains(&definition) {
             self.known.entry(definition.key()).or_default().push(definition);
@@ -75,15 +75,15 @@ impl LabelDefinitions {
         self.known.is_empty()
     }
 
-    /// Those that `labels` could refer to, written so that the parser reads them again in front
-    /// of a text and the text as if it stood alone. Empty if there are none.
+    /// The definitions that `labels` could refer to, as Markdown to put in front of a text so that
+    /// the parser knows them and reads the text as if it stood alone. Empty if there are none.
     pub(super) fn preface(&self, open: &Self, labels: &LabelSet) -> String {
         let mut wanted = self.wanted(labels);
         wanted.extend(open.wanted(labels));
         if wanted.is_empty() {
             return String::new();
         }
-        // What stands below a footnote could be taken for more of it.
+        // What follows a footnote could be read as more of it, so footnotes come last.
         let (links, notes): (Vec<_>, Vec<_>) = wanted
             .into_iter()
             .partition(|definition| matches!(definition.meaning, DefinitionTarget::Address(_)));
@@ -95,7 +95,7 @@ impl LabelDefinitions {
         text
     }
 
-    /// Those that `labels` could refer to. Costs as much as there are labels.
+    /// The definitions that `labels` could refer to. The cost grows with the number of labels.
     fn wanted(&self, labels: &LabelSet) -> Vec<&LabelDefinition> {
         match labels {
             LabelSet::Any => self.known.values().flatten().collect(),
@@ -118,7 +118,7 @@ impl FromIterator<LabelDefinition> for LabelDefinitions {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LabelSet {
     Known(BTreeSet<String>),
-    /// One of them cannot be told from the text alone.
+    /// At least one label cannot be determined from the text alone.
     Any,
 }
 
@@ -129,7 +129,7 @@ impl LabelSet {
         let mut bytes = text.bytes().enumerate();
         while let Some((at, byte)) = bytes.next() {
             match byte {
-                // Behind a bracket the parser takes an escaped one for the start of a label.
+                // After a bracket the parser takes an escaped bracket for the start of a label.
                 b'\\' => match bytes.next() {
                     Some((at, b'[')) if start.is_none() => start = Some(at + 1),
                     Some((_, b'[')) => return Self::Any,
@@ -138,8 +138,8 @@ impl LabelSet {
                 b'[' => start = Some(at + 1),
                 b']' => {
                     let Some(label) = start.take().map(|start| &text[start..at]) else { continue };
-                    // Over the end of a line stand the marks of what it is in, and tables
-                    // read an escape differently.
+                    // Across line ends there are marks of the containers, and tables read escapes
+                    // differently.
                     if label.contains(['\n', '\r', '\\']) {
                         return Self::Any;
                     }
@@ -156,7 +156,7 @@ impl LabelSet {
     }
 }
 
-/// Which parts hold which labels.
+/// Which frozen parts contain which labels.
 #[derive(Debug, Default)]
 pub(super) struct ReferenceIndex {
     by_key: BTreeMap<String, Vec<usize>>,
@@ -175,21 +175,23 @@ impl ReferenceIndex {
         }
     }
 
-    /// The parts that could refer to a definition.
+    /// The parts that could refer to `definition`.
     pub(super) fn to(&self, definition: &LabelDefinition) -> impl Iterator<Item = usize> {
         let known = self.by_key.get(&definition.key()).map_or(&[][..], Vec::as_slice);
         known.iter().chain(&self.any).copied()
     }
 }
 
-/// The same for all labels that mean the same to the parser: white space is one space, and case
-/// does not matter. Down, up and down again, since letters have odd ones among their cases.
+/// The same key for all labels that are equal to the parser: runs of white space count as one
+/// space, and case does not matter. Lower case, upper case and lower case again, since some letters
+/// have irregular case mappings.
 fn key(label: &str) -> String {
     let words: Vec<&str> = label.split_ascii_whitespace().collect();
     words.join(" ").to_lowercase().to_uppercase().to_lowercase()
 }
 
-/// An address with each sign as its number, so that it means nothing to the parser.
+/// An address with each special character as a numeric entity, so that the parser finds no markup
+/// in it.
 fn encoded(address: &str) -> Cow<'_, str> {
     let means = |c: char| c.is_ascii() && !c.is_ascii_alphanumeric() && c != '\0';
     if !address.contains(means) {
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn labels_are_what_stands_in_brackets() {
+    fn labels_are_texts_in_brackets() {
         for (text, labels) in [
             ("plain", known(&[])),
             ("[A  b][c] [^1] [x](y)", known(&["a b", "c", "^1", "x"])),

@@ -1,5 +1,5 @@
 //! A code block that is still being written: its complete lines are laid out once, and once more
-//! when they have got their colours.
+//! when their colours have arrived.
 
 use std::ops::Range;
 
@@ -8,27 +8,27 @@ use super::super::code::{self, CodeText};
 use crate::tui::layout::highlight::{HighlightResult, SyntaxHighlighter};
 use crate::tui::layout::{HighlightState, StyledLine};
 
-/// A code block of which only the end is open.
+/// A code block whose complete lines are frozen.
 #[derive(Debug, Default)]
 pub(super) struct OpenCodeBlock {
     pub(super) start: usize,
-    /// The line with the fence, to read the rest as it was begun.
+    /// The line with the fence, which is put before the rest of the code when that is parsed.
     pub(super) opening: String,
     pub(super) language: String,
     code: String,
     rows: Vec<CodeBlockRow>,
-    /// How many of its lines are laid out with their colours.
+    /// How many rows are laid out with their colours.
     coloured: usize,
     known: HighlightResult,
-    /// The generation at which the colours were last asked for.
+    /// The generation at which the colours were last requested.
     asked: u64,
-    /// What stands above it.
+    /// Decides whether a blank line belongs above the code.
     pub(super) above: PrecedingBlock,
-    /// Lines that belong to it above its code: a blank one, and the language.
+    /// Lines of the layout that belong to the block above its code: a blank line, and the language.
     pub(super) top: usize,
 }
 
-/// A line of code: where it begins in the code, the source, and the layout.
+/// A line of code: its range in the code, and its start in the source and in the layout.
 #[derive(Debug)]
 struct CodeBlockRow {
     code: Range<usize>,
@@ -48,7 +48,7 @@ impl OpenCodeBlock {
         Self { start, opening, language, above, top, ..Self::default() }
     }
 
-    /// Adds complete lines of code below `lines`.
+    /// Adds complete lines of code, and appends their layout to `lines`.
     pub(super) fn extend(
         &mut self,
         new: &CodeText,
@@ -65,7 +65,7 @@ impl OpenCodeBlock {
         self.lay(width, highlighter, lines);
     }
 
-    /// Lays out the lines that are new, or have got their colours. They are the last of `lines`.
+    /// Lays out the rows that are new or have got their colours. They are the last of `lines`.
     pub(super) fn lay(
         &mut self,
         width: u16,
@@ -94,14 +94,14 @@ impl OpenCodeBlock {
         };
     }
 
-    /// Its lines have moved.
+    /// Applies `moved` to the rows' line numbers: lines above them were added or removed.
     pub(super) fn shift(&mut self, moved: impl Fn(usize) -> usize) {
         for row in self.rows.iter_mut().filter(|row| row.line != usize::MAX) {
             row.line = moved(row.line);
         }
     }
 
-    /// Lays out what may still become another line, without colours.
+    /// Lays out the incomplete last line, without colours.
     pub(super) fn lay_open(&self, rest: &CodeText, width: u16, lines: &mut Vec<StyledLine>) {
         let frame = code::frame(width);
         let known = HighlightResult::default();
@@ -110,7 +110,7 @@ impl OpenCodeBlock {
         }
     }
 
-    /// Where its first line of code stands, unless all of them have their colours.
+    /// The line of the first row, unless all rows have their colours.
     pub(super) fn uncoloured(&self) -> Option<usize> {
         let first = self.rows.first()?;
         (self.coloured < self.rows.len()).then_some(first.line)

@@ -1,4 +1,4 @@
-//! The open part of a text that streams, read into blocks.
+//! Parses the open part of a text that streams into blocks.
 
 use std::ops::Range;
 
@@ -10,24 +10,24 @@ use super::super::{SpannedEvent, parser};
 use super::definitions::LabelDefinition;
 use super::{FrozenPrefix, ResumePoint};
 
-/// Where a text that is read stands in the source.
+/// Where the parsed text stands in the source.
 #[derive(Debug, Default)]
 pub(super) struct TailOffsets {
-    /// Where its own part begins.
+    /// Start of the open part in the source.
     pub(super) start: usize,
-    /// How much in front of that only says what is defined above.
+    /// Bytes of the definitions that were put in front of it.
     pub(super) preface: usize,
-    /// How much behind that repeats the fence of the code it goes on with.
+    /// Bytes of the repeated fence that follow those, where the open part continues a code block.
     pub(super) opening: usize,
 }
 
-/// The open part, read.
+/// The parsed open part.
 pub(super) struct ParsedTail<'t> {
-    /// With ranges in the whole source.
+    /// Events, with ranges in the whole source.
     pub(super) events: Vec<SpannedEvent<'t>>,
-    /// The events of each top-level block.
+    /// Ranges of the events of each top-level block.
     pub(super) blocks: Vec<Range<usize>>,
-    /// What it says for all of the text, and where: the addresses of links, the footnotes.
+    /// The definitions of the open part (addresses of links, footnotes), with their positions.
     pub(super) defines: Vec<(usize, LabelDefinition)>,
 }
 
@@ -60,8 +60,8 @@ impl<'t> ParsedTail<'t> {
         Self { events, blocks, defines }
     }
 
-    /// Whether the text no longer begins with what it was cut inside of. It always does; were
-    /// the parser ever to see that differently, all is laid out again.
+    /// Whether the parser no longer sees the block that the open part was cut inside of. It always
+    /// sees it; if that should ever fail, everything is laid out again.
     pub(super) fn is_misread(&self, frozen: &FrozenPrefix) -> bool {
         let first = self.events.first().map(|(event, _)| event);
         match frozen.resume {
@@ -75,13 +75,13 @@ impl<'t> ParsedTail<'t> {
         self.events[block.start].1.start
     }
 
-    /// Where the block behind `block` begins, to be read alone from there; nowhere if it could
-    /// read as another one then. The definitions right above a paragraph are part of it in this:
-    /// what stands below them is not a list, or code, that would be one below a blank line. They
-    /// go with it, unless they themselves go on with what the block is.
+    /// Where the source can be cut after `block`, so that the rest parses alone to the same blocks;
+    /// `None` if it might not. Definitions right above a paragraph matter: what follows them is not
+    /// a list or code that it would be after a blank line. They stay with the paragraph, unless
+    /// they could also continue `block`.
     pub(super) fn cut(&self, source: &str, block: &Range<usize>) -> Option<usize> {
         let (event, range) = self.events.get(block.end)?;
-        // The one block that may begin within a line, and many may in one.
+        // Only a footnote may begin within a line, and several may begin in one.
         if let Event::Start(Tag::FootnoteDefinition(_)) = event {
             return Some(range.start);
         }
@@ -100,7 +100,7 @@ impl<'t> ParsedTail<'t> {
         }
     }
 
-    /// Where the text of a block ends. What it stands in may go on behind that, to the next block.
+    /// The end of the text of a block. Its container may continue after that, up to the next block.
     fn end(&self, block: &Range<usize>) -> usize {
         let ends = self.events[block.clone()].iter().map(|(event, range)| match event {
             Event::Start(
@@ -112,7 +112,7 @@ impl<'t> ParsedTail<'t> {
         ends.max().unwrap_or_default()
     }
 
-    /// The text of a code block.
+    /// The text of a code block, with its positions in the source.
     pub(super) fn code(&self, block: &Range<usize>) -> CodeText {
         let mut code = CodeText::default();
         for (event, range) in &self.events[block.clone()] {
@@ -123,7 +123,7 @@ impl<'t> ParsedTail<'t> {
         code
     }
 
-    /// The event that starts the last item of a top-level list.
+    /// Index of the event that starts the last item of a top-level list.
     pub(super) fn last_item(&self, list: &Range<usize>) -> Option<usize> {
         let mut depth = 0_u32;
         let mut last = None;
@@ -141,7 +141,7 @@ impl<'t> ParsedTail<'t> {
         last
     }
 
-    /// Whether the block is fenced code that surely goes on after `end`.
+    /// Whether the block is fenced code that certainly continues after `end`.
     pub(super) fn ends_in_open_fence(
         &self,
         block: &Range<usize>,
@@ -158,7 +158,7 @@ impl<'t> ParsedTail<'t> {
     }
 }
 
-/// The events of each block that stands in no other.
+/// The event ranges of the blocks at the top level.
 fn top_level(events: &[SpannedEvent<'_>]) -> Vec<Range<usize>> {
     let mut blocks = Vec::new();
     let (mut depth, mut start) = (0_u32, 0);
@@ -183,12 +183,13 @@ fn top_level(events: &[SpannedEvent<'_>]) -> Vec<Range<usize>> {
     blocks
 }
 
-/// Where the line of `at` begins. To the parser a lone carriage return ends a line too.
+/// Start of the line that `at` is in. To the parser a lone carriage return ends a line, too.
 pub(super) fn line_start(source: &str, at: usize) -> usize {
     source[..at].rfind(['\n', '\r']).map_or(0, |before| before + 1)
 }
 
-/// The first of the definitions that stand right above the line at `next`, behind `after`.
+/// Start of the first of the definitions that stand right above the line at `next` and after
+/// `after`.
 fn definition_above(source: &str, after: usize, next: usize) -> Option<usize> {
     let mut at = after.min(next);
     if at > 0 && !source[..at].ends_with('\n') {

@@ -1,4 +1,4 @@
-//! Texts as models write them, some that nobody should, and the examples of the specifications.
+//! Test texts: as models write them, some hostile ones, and the examples of the specifications.
 
 /// The examples of CommonMark and GFM, and those of the parser's own tests. Their licences are in
 /// tests/markdown/README.md.

@@ -1,4 +1,4 @@
-//! Incremental lines are the lines of a fresh layout.
+//! Tests that incremental layout gives the lines of a fresh layout.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -42,7 +42,7 @@ fn every_prefix_of_every_text_agrees() {
 fn every_prefix_of_every_example_of_the_specifications_agrees() {
     for text in examples() {
         let mut streaming = StreamingMarkdown::default();
-        // The long ones are cut at a sample.
+        // Of long texts only some prefixes are checked.
         let step = 1 + text.len() / 600;
         for (index, c) in text.chars().enumerate() {
             streaming.push(c.encode_utf8(&mut [0; 4]));
@@ -54,8 +54,8 @@ fn every_prefix_of_every_example_of_the_specifications_agrees() {
     }
 }
 
-/// Text that costs its square where anything looks back, or on, from each of its signs: of the
-/// slowest a few kilobytes took minutes.
+/// Text that has a quadratic cost if anything looks back or ahead from each of its characters: a
+/// few kilobytes of the slowest took minutes.
 #[test]
 fn text_made_to_be_slow_agrees_too() {
     let times = 2_000;
@@ -146,7 +146,7 @@ fn a_change_of_width_lays_out_all_again() {
 
 #[test]
 fn nothing_frozen_is_laid_out_twice() {
-    // Blocks, items of a list, lines of code: the first line keeps its very bytes.
+    // Blocks, list items, lines of code: the first line keeps its memory.
     for (start, more) in [
         ("first paragraph\n\nsecond\n\n", "third\n\n- list\n"),
         ("- first\n- second\n", "- third\n\n  more\n"),
@@ -164,7 +164,7 @@ fn nothing_frozen_is_laid_out_twice() {
     }
 }
 
-/// Where the text of a line is kept: it moves when the line is laid out again.
+/// Where the text of a line is in memory: the address changes when the line is laid out again.
 fn kept(line: &StyledLine) -> Option<*const u8> {
     line.spans.last().map(|span| span.text.as_ptr())
 }
@@ -189,7 +189,8 @@ fn a_definition_lays_out_only_what_refers_to_it() {
             for ((line, before), last) in lines.zip(&before).zip(&mut last) {
                 let text = text(line);
                 if text.starts_with("see") {
-                    // From one layout to the next: a later one may get the place of the first.
+                    // Compared from one layout to the next: a later layout may reuse the address of
+                    // the first.
                     relaid += usize::from(kept(line) != *last);
                     *last = kept(line);
                 } else if text != "open" {
@@ -202,7 +203,7 @@ fn a_definition_lays_out_only_what_refers_to_it() {
 }
 
 #[test]
-fn texts_that_once_did_not_agree_do() {
+fn texts_that_once_disagreed_agree() {
     for text in ["text\n  ```\n\\[\n\t```\n", "[^1]: a\n\n    [^2]: b\n", "[a]: /x\n    - b\n\nc\n"]
     {
         let mut streaming = StreamingMarkdown::default();
@@ -235,8 +236,8 @@ fn references_far_above_follow_what_is_defined_at_the_end() {
 
 #[test]
 fn colours_come_while_it_streams_and_are_those_of_the_whole() {
-    let (told, news) = channel();
-    let highlighter = SyntaxHighlighter::new(move || told.send(()).unwrap_or_default());
+    let (sender, receiver) = channel();
+    let highlighter = SyntaxHighlighter::new(move || sender.send(()).unwrap_or_default());
     let text = "- item\n\n```rust\nfn main() {\n    let x = \"1\";\n}\n```\n\ntext\n\n1. one\n   ```py\n   def f(): pass\n   ```\n2. two\n\n```c\nint x;\n/* open\n";
     let mut streaming = StreamingMarkdown::default();
     for part in text.split_inclusive('\n') {
@@ -250,13 +251,13 @@ fn colours_come_while_it_streams_and_are_those_of_the_whole() {
         {
             break;
         }
-        news.recv_timeout(Duration::from_secs(60)).expect("all colours come");
+        receiver.recv_timeout(Duration::from_secs(60)).expect("all colours come");
     }
     let coloured = streaming.lines(40, &highlighter).iter().flat_map(|line| &line.spans);
     assert!(coloured.filter(|span| matches!(span.role, StyleRole::Syntax(_))).count() > 10);
 }
 
-/// Pieces of Markdown put together at random.
+/// Random sequences of Markdown fragments.
 fn fragments() -> impl Strategy<Value = String> {
     let fragment = prop::sample::select(vec![
         "text ",

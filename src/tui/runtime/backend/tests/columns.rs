@@ -1,5 +1,4 @@
-//! Columns as terminals show them: the same where widths are certain, and behind every cluster
-//! of which they are not.
+//! Tests of columns as terminals show them: nothing drifts, also after clusters of uncertain width.
 
 use std::num::NonZeroU16;
 use std::process::Command;
@@ -8,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::*;
 use crate::tui::layout::wrap::display_width;
 
-/// Clusters whose width terminals have been seen to disagree on, and some that all agree on.
+/// Clusters whose width terminals are known to disagree on, and some that all agree on.
 const CLUSTERS: &[&str] = &[
     "a",
     "日",
@@ -37,7 +36,7 @@ const CLUSTERS: &[&str] = &[
     "⸻",
 ];
 
-/// Rows with a bar behind each cluster, and the columns at which the bars should stand.
+/// Rows with a bar after each cluster, and the columns where the bars should stand.
 fn rows() -> Vec<(String, Vec<usize>)> {
     let bars = |clusters: &[&str]| {
         let (mut row, mut columns, mut at) = (String::new(), Vec::new(), 0);
@@ -55,14 +54,14 @@ fn rows() -> Vec<(String, Vec<usize>)> {
     rows
 }
 
-/// What is written for a row: first over other text, then with only its end changed.
+/// The bytes written for a row: first over other text, then with only its end changed.
 fn written(row: &str) -> Vec<u8> {
-    let mut desk = CapturedTerminal::new(HyperlinkSupport::Clickable);
+    let mut terminal = CapturedTerminal::new(HyperlinkSupport::Clickable);
     let filler = "#".repeat(usize::from(WIDTH));
     let mut bytes = String::from("\x1b[2J");
-    bytes += &desk.text(0, &filler, None);
-    bytes += &desk.draw(|frame, links| put(frame, links, 0, row, None));
-    bytes += &desk.draw(|frame, links| put(frame, links, 0, &format!("{row}zzz"), None));
+    bytes += &terminal.text(0, &filler, None);
+    bytes += &terminal.draw(|frame, links| put(frame, links, 0, row, None));
+    bytes += &terminal.draw(|frame, links| put(frame, links, 0, &format!("{row}zzz"), None));
     bytes.into_bytes()
 }
 
@@ -87,7 +86,7 @@ fn no_column_drifts_in_vt100() {
     }
 }
 
-/// A tmux server of its own, which ends with the test.
+/// A separate tmux server, which ends with the test.
 struct TmuxServer {
     socket: String,
 }
@@ -107,7 +106,7 @@ impl TmuxServer {
         command
     }
 
-    /// The first row of a screen on which `bytes` were written, once it holds the end.
+    /// The first row of a screen on which `bytes` were written, once the row shows its end.
     fn row(&self, bytes: &[u8]) -> String {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), bytes).unwrap();
@@ -132,12 +131,12 @@ impl Drop for TmuxServer {
     }
 }
 
-/// Each bar and the end are written over where they should stand: one that had drifted would
-/// remain.
+/// Each bar and the end are written where they should stand: a bar that had drifted would remain
+/// beside them.
 #[test]
 fn no_column_drifts_in_tmux() {
     let Some(tmux) = TmuxServer::start() else {
-        // It is not on this machine.
+        // tmux is not installed on this machine.
         return;
     };
     for (row, columns) in rows() {

@@ -1,4 +1,4 @@
-//! Pictures: what a terminal is told, and when.
+//! Tests of pictures: what a terminal is told, and when.
 
 use std::sync::Arc;
 
@@ -13,65 +13,68 @@ fn picture(graphics: GraphicsProtocol) -> TerminalPicture {
     TerminalPicture { id: 9, graphics, cells, sequence: Arc::from(*b"<picture>") }
 }
 
-/// A terminal, and the table that its pen reads.
-fn desk() -> (CapturedTerminal, PictureTable) {
-    let (mut desk, gallery) =
+/// A terminal, and the picture table that its backend reads.
+fn captured_terminal() -> (CapturedTerminal, PictureTable) {
+    let (mut terminal, picture_table) =
         (CapturedTerminal::new(HyperlinkSupport::Plain), PictureTable::default());
-    desk.terminal.backend_mut().picture_table = gallery.clone();
-    (desk, gallery)
+    terminal.terminal.backend_mut().picture_table = picture_table.clone();
+    (terminal, picture_table)
 }
 
-/// A frame with the picture, at this place, under a text.
-fn hung(
-    desk: &mut CapturedTerminal,
-    gallery: &PictureTable,
+/// Draws a frame with the picture at this place, under a text.
+fn draw_picture(
+    terminal: &mut CapturedTerminal,
+    picture_table: &PictureTable,
     picture: &TerminalPicture,
-    over: &str,
+    covering: &str,
 ) -> String {
-    gallery.begin_frame();
-    desk.draw(|frame, _| {
+    picture_table.begin_frame();
+    terminal.draw(|frame, _| {
         for (row, column) in (0..2).flat_map(|row| (0..4).map(move |column| (row, column))) {
             let cell = &mut frame.buffer_mut()[(PLACE.0 + column, PLACE.1 + row)];
-            gallery.mark_cell(picture, row, column, cell);
+            picture_table.mark_cell(picture, row, column, cell);
         }
-        frame.buffer_mut().set_string(0, 1, over, Style::new());
+        frame.buffer_mut().set_string(0, 1, covering, Style::new());
     })
 }
 
-fn bare(desk: &mut CapturedTerminal, gallery: &PictureTable) -> String {
-    gallery.begin_frame();
-    desk.draw(|_, _| {})
+fn draw_empty(terminal: &mut CapturedTerminal, picture_table: &PictureTable) -> String {
+    picture_table.begin_frame();
+    terminal.draw(|_, _| {})
 }
 
 #[test]
-fn kitty_is_told_once_while_the_picture_is_on_screen() {
-    let (mut desk, gallery) = desk();
+fn kitty_gets_a_picture_once_while_it_is_on_screen() {
+    let (mut terminal, picture_table) = captured_terminal();
     let picture = picture(GraphicsProtocol::Kitty);
-    let first = hung(&mut desk, &gallery, &picture, "");
+    let first = draw_picture(&mut terminal, &picture_table, &picture, "");
     assert_eq!(first.matches("<picture>").count(), 1);
     assert!(first.contains("38;2;0;0;9") && first.contains("\u{10eeee}\u{305}\u{305}"));
-    assert!(!hung(&mut desk, &gallery, &picture, "a").contains("<picture>"));
-    assert!(bare(&mut desk, &gallery).contains(&forget(9)));
-    assert!(!bare(&mut desk, &gallery).contains("\x1b_G"));
-    assert!(hung(&mut desk, &gallery, &picture, "").contains("<picture>"));
+    assert!(!draw_picture(&mut terminal, &picture_table, &picture, "a").contains("<picture>"));
+    assert!(draw_empty(&mut terminal, &picture_table).contains(&forget(9)));
+    assert!(!draw_empty(&mut terminal, &picture_table).contains("\x1b_G"));
+    assert!(draw_picture(&mut terminal, &picture_table, &picture, "").contains("<picture>"));
 }
 
 #[test]
-fn others_get_it_behind_the_cells_that_it_covers() {
-    let (mut desk, gallery) = desk();
+fn other_terminals_get_the_picture_after_its_cells() {
+    let (mut terminal, picture_table) = captured_terminal();
     let picture = picture(GraphicsProtocol::Sixel);
-    let first = hung(&mut desk, &gallery, &picture, "");
+    let first = draw_picture(&mut terminal, &picture_table, &picture, "");
     assert!(!first.contains('\u{10eeee}'));
     assert!(first.contains("\x1b[2;4H<picture>"), "{first:?}");
-    assert!(!hung(&mut desk, &gallery, &picture, "a").contains("<picture>"), "it is there");
-    let gone = bare(&mut desk, &gallery);
+    assert!(
+        !draw_picture(&mut terminal, &picture_table, &picture, "a").contains("<picture>"),
+        "it is there"
+    );
+    let gone = draw_empty(&mut terminal, &picture_table);
     assert!(gone.contains(' ') && !gone.contains("<picture>"), "its cells are written over");
 }
 
 #[test]
-fn what_lies_over_a_part_of_it_is_not_painted_over() {
-    let (mut desk, gallery) = desk();
+fn a_partly_covered_picture_is_not_painted() {
+    let (mut terminal, picture_table) = captured_terminal();
     let picture = picture(GraphicsProtocol::Iterm);
-    assert!(!hung(&mut desk, &gallery, &picture, "covers").contains("<picture>"));
-    assert!(hung(&mut desk, &gallery, &picture, "").contains("<picture>"));
+    assert!(!draw_picture(&mut terminal, &picture_table, &picture, "covers").contains("<picture>"));
+    assert!(draw_picture(&mut terminal, &picture_table, &picture, "").contains("<picture>"));
 }
