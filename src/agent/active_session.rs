@@ -15,17 +15,18 @@ use super::event_sender::AgentEventSender;
 use super::journal::SessionJournal;
 use super::rewind::tells_of_rewind;
 
-/// A session, new or from the store.
+/// The session that is open now, new or from the store, with its log.
 pub(super) struct ActiveSession {
     pub(super) id: SessionId,
     pub(super) conversation: ReplayedConversation,
     /// What the model has read of which file in this session.
     pub(super) reads: Arc<ReadLedger>,
-    /// Whether the person stopped the last turn.
+    /// Whether the user stopped the last turn.
     pub(super) was_interrupted: bool,
-    /// Files that went back while the conversation stayed, of which the model has not heard.
+    /// Files that a rewind restored while the conversation stayed, and that the model has not been
+    /// told about yet.
     pub(super) reverted_files: Vec<PathBuf>,
-    /// Why nothing can be added, where that is so.
+    /// Why nothing can be added to this session; `None` for a session that can go on.
     pub(super) read_only: Option<String>,
     journal: Option<Arc<SessionJournal>>,
 }
@@ -46,20 +47,21 @@ impl ActiveSession {
 
     /// A session from the store.
     pub(super) fn stored(log: LogHandle, records: &[LogRecord], events: &AgentEventSender) -> Self {
-        let mut open = Self { id: log.session(), ..Self::new() };
-        open.journal = Some(Arc::new(SessionJournal::new(log, events.clone())));
-        open.replay(records);
-        open
+        let mut session = Self { id: log.session(), ..Self::new() };
+        session.journal = Some(Arc::new(SessionJournal::new(log, events.clone())));
+        session.replay(records);
+        session
     }
 
-    /// A session that can be read and forked but not gone on with, for this reason.
+    /// A session that can be read and forked, but not continued. `reason` is a sentence for the
+    /// user.
     pub(super) fn read_only(id: SessionId, records: &[LogRecord], reason: String) -> Self {
-        let mut open = Self { id, read_only: Some(reason), ..Self::new() };
-        open.replay(records);
-        open
+        let mut session = Self { id, read_only: Some(reason), ..Self::new() };
+        session.replay(records);
+        session
     }
 
-    /// The journal; a new session's log begins with `header`.
+    /// The journal. A session without a log gets one, which begins with `header`.
     pub(super) fn journal(
         &mut self,
         store: &SessionStore,
@@ -75,24 +77,26 @@ impl ActiveSession {
         Ok(journal)
     }
 
-    /// Whether anything of it is on record yet.
+    /// Whether this session has a log yet: a new one has none before its first message.
     pub(super) fn has_log(&self) -> bool {
         self.journal.is_some()
     }
 
-    /// The number of a turn that is asked for and does not begin; none other will have it.
+    /// Uses up the number of a turn that was asked for but does not begin, so that no other turn
+    /// gets that number.
     pub(super) fn skip_turn(&mut self) -> TurnId {
         let turn = self.conversation.next_turn;
         self.conversation.next_turn = turn.next();
         turn
     }
 
-    /// Writes an entry that belongs to no turn. A session that has no log yet keeps none.
+    /// Writes an entry outside of a turn, under the number of the last one. Does nothing while the
+    /// session has no log.
     pub(super) async fn note(&mut self, entry: LogEntry) {
         self.write(self.last_turn(), entry).await;
     }
 
-    /// Writes an entry, where there is a log.
+    /// Writes an entry. Does nothing while the session has no log.
     pub(super) async fn write(&mut self, turn: TurnId, entry: LogEntry) {
         if let Some(journal) = self.journal.clone() {
             journal.write(turn, entry).await;
@@ -100,7 +104,7 @@ impl ActiveSession {
         }
     }
 
-    /// Takes what was written into the conversation.
+    /// Applies to the conversation the records that the journal has written since the last call.
     pub(super) fn catch_up(&mut self) {
         let written = self.journal.as_ref().map(|journal| journal.take_written());
         for record in written.into_iter().flatten() {
@@ -108,7 +112,7 @@ impl ActiveSession {
         }
     }
 
-    /// Goes on from all records of the log.
+    /// Rebuilds the conversation and the state from all records of the log.
     pub(super) fn replay(&mut self, records: &[LogRecord]) {
         let rewinds = RewindHistory::of(records);
         self.was_interrupted = false;
@@ -130,7 +134,7 @@ impl ActiveSession {
             LogEntry::TurnEnd(end) => {
                 self.was_interrupted = end.outcome == TurnOutcome::Interrupted
             }
-            LogEntry::Message(said) if said.content.iter().any(tells_of_rewind) => {
+            LogEntry::Message(message) if message.content.iter().any(tells_of_rewind) => {
                 self.reverted_files.clear();
             }
             LogEntry::Rewind(rewind) if !rewind.what.has_conversation() => {
@@ -156,13 +160,13 @@ impl ActiveSession {
         }
     }
 
-    /// The newest turn there was; zero before the first.
+    /// The number of the newest turn; zero before the first.
     pub(super) fn last_turn(&self) -> TurnId {
         TurnId(self.conversation.next_turn.0.saturating_sub(1))
     }
 
-    /// Waits until all that is still to be written of stopped calls is; `false` where that takes
-    /// too long.
+    /// Waits until stopped calls have written all that they still have to write; `false` when that
+    /// takes too long.
     pub(super) async fn wait_for_late_writes(&self) -> bool {
         match &self.journal {
             Some(journal) => journal.wait_for_late_writes().await,
@@ -170,7 +174,7 @@ impl ActiveSession {
         }
     }
 
-    /// Saves what is left and gives the session free for others.
+    /// Saves what is left and releases the session for other processes.
     pub(super) async fn close(&mut self) {
         if let Some(journal) = self.journal.take() {
             journal.close().await;

@@ -1,4 +1,8 @@
-//! The agent: takes commands one by one, and hands a turn to `drive`.
+//! The agent's main loop: takes the front end's commands one by one, outside of turns.
+//!
+//! A turn itself runs in `turn_runner`; what each kind of command does is in `sessions`, `models`,
+//! `rewind`, `rules` and `shell`. Commands that are possible at any time go through
+//! [`Agent::command_at_any_time`], also while a turn runs.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -44,31 +48,31 @@ use super::turn::{TurnLimits, TurnMachine};
 use super::turn_runner::TurnRun;
 use super::{AgentCommand, AgentEvent, request};
 
-/// How many events may wait for the front end.
-const EVENTS: usize = 1024;
-/// How many commands may wait for the agent.
-const COMMANDS: usize = 64;
+/// How many events may wait for the front end; the agent waits when the queue is full.
+const MAX_QUEUED_EVENTS: usize = 1024;
+/// How many commands may wait for the agent; the front end waits when the queue is full.
+const MAX_QUEUED_COMMANDS: usize = 64;
 
-/// Why a turn fails at its first step.
-const UNHEARD: &str = "The message could not be put on record, so it was not sent. Start slug again; \
+/// Why a turn fails when its first message cannot be written to the log.
+const MESSAGE_NOT_SAVED: &str = "The message could not be put on record, so it was not sent. Start slug again; \
                        the session is kept.";
-/// Why there is no turn to repeat.
+/// Why `/retry` does nothing after a whole answer.
 const NOTHING_TO_RETRY: &str = "There is nothing to ask again: the last word is the model's.";
 
-/// What a front end has of its agent.
+/// A front end's end of its agent: both queues, the stop, and the task.
 #[derive(Debug)]
 pub struct AgentHandle {
     /// Takes commands. Dropping it ends the agent once its turn is over.
     pub commands: mpsc::Sender<AgentCommand>,
-    /// Tells what happened.
+    /// What the agent tells, in order. An agent whose queue is full waits for its front end.
     pub events: mpsc::Receiver<AgentEvent>,
-    /// Stops what runs, behind no queue.
+    /// Stops what runs at once: a stop does not wait in the queue of commands.
     pub stop: StopHandle,
-    /// Ends when the agent has, with its session saved.
+    /// Ends after the agent has saved its session.
     pub task: JoinHandle<()>,
 }
 
-/// What the agent opens first.
+/// The session that an agent opens when it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InitialSession {
     /// An empty session.
@@ -79,7 +83,8 @@ pub enum InitialSession {
     Fork(SessionId),
 }
 
-/// An agent and all it has.
+/// Holds the open session and what is fixed for a run. One task owns it, so its methods need no
+/// lock; what running calls share with it is behind an `Arc`.
 pub(super) struct Agent {
     pub(super) setup: AgentSetup,
     pub(super) session: ActiveSession,
@@ -96,32 +101,33 @@ pub(super) struct Agent {
     pub(super) prompt_cache: PromptCacheMonitor,
     pub(super) allowance: BudgetLimits,
     pub(super) background: BackgroundHooks,
-    /// What commands change.
+    /// Sees which files commands change, so that they can be restored.
     watch: Arc<FolderWatcher>,
-    /// What the hooks of the session's start are about to say.
+    /// The running `SessionStart` hooks; their result goes with the first message.
     pub(super) session_start: Option<JoinHandle<MergedHookVerdict>>,
-    /// When hooks are told that slug waits for the person.
+    /// When the `Notification` hooks are told that slug waits for the user.
     pub(super) idle_at: Option<Instant>,
 }
 
-/// Starts an agent on a task of its own.
+/// Starts an agent on its own task, which ends once [`AgentHandle::commands`] is dropped and the
+/// turn that runs is over.
 pub fn spawn(setup: AgentSetup, start: InitialSession) -> AgentHandle {
-    let (commands, inbox, stop) = stop::channel(COMMANDS);
-    let (outbox, events) = mpsc::channel(EVENTS);
+    let (commands, inbox, stop) = stop::channel(MAX_QUEUED_COMMANDS);
+    let (outbox, events) = mpsc::channel(MAX_QUEUED_EVENTS);
     let stopped = stop.clone();
-    // Reading hundreds of rules takes longer than the first frame, which does not wait for it.
+    // Inside the task, because reading hundreds of rules would delay the first frame.
     let task =
         tokio::spawn(async move { Agent::with(setup, inbox, outbox, stopped).run(start).await });
     AgentHandle { commands, events, stop, task }
 }
 
 impl Agent {
-    /// An agent with an empty session, and both ends of its ways to a front end.
+    /// An agent with an empty session, and the front end's ends of both queues.
     pub(super) fn new(
         setup: AgentSetup,
     ) -> (Self, mpsc::Receiver<AgentEvent>, mpsc::Sender<AgentCommand>) {
-        let (commands, inbox, stop) = stop::channel(COMMANDS);
-        let (outbox, events) = mpsc::channel(EVENTS);
+        let (commands, inbox, stop) = stop::channel(MAX_QUEUED_COMMANDS);
+        let (outbox, events) = mpsc::channel(MAX_QUEUED_EVENTS);
         (Self::with(setup, inbox, outbox, stop), events, commands)
     }
 
@@ -131,9 +137,9 @@ impl Agent {
         events: mpsc::Sender<AgentEvent>,
         stop: StopHandle,
     ) -> Self {
-        let readers = setup.escalation.as_ref().map(|outside| outside.read_rules.clone());
-        let powers =
-            PermissionState::new(setup.workspace.clone(), setup.project, setup.mode, readers);
+        let read_rules = setup.escalation.as_ref().map(|escalation| escalation.read_rules.clone());
+        let permissions =
+            PermissionState::new(setup.workspace.clone(), setup.project, setup.mode, read_rules);
         Self {
             model: setup.model.clone(),
             effort: setup.effort.or(setup.providers.current().effort),
@@ -141,7 +147,7 @@ impl Agent {
             commands,
             events: AgentEventSender::new(events),
             stop,
-            permissions: Arc::new(powers),
+            permissions: Arc::new(permissions),
             approvals: Arc::default(),
             models: OfferedModels::default(),
             images: ConversationImages::default(),
@@ -159,7 +165,7 @@ impl Agent {
         }
     }
 
-    /// The provider that answers.
+    /// The provider that requests go to.
     pub(super) fn current_provider(&self) -> &AgentProvider {
         self.setup.providers.current()
     }
@@ -212,7 +218,7 @@ impl Agent {
     async fn command(&mut self, command: AgentCommand) {
         match command {
             AgentCommand::Send { text } => self.send(text).await,
-            // It missed its turn, and the front end knows that.
+            // The turn it was meant for is over. `TurnEnded` has told the front end so.
             AgentCommand::Steer { .. } => {}
             AgentCommand::Shell { command } => self.shell(command).await,
             AgentCommand::Retry => self.retry().await,
@@ -249,14 +255,14 @@ impl Agent {
         }
     }
 
-    /// The commands that a running turn does not stand in the way of.
+    /// Runs a command that is possible while a turn runs; ignores all others.
     pub(super) async fn command_at_any_time(&mut self, command: AgentCommand) {
         match command {
             AgentCommand::Answer { id, answer } => self.approvals.answer(id, answer),
             AgentCommand::SetMode(mode) => self.set_mode(mode).await,
             AgentCommand::SetTitle(title) => self.set_title(title).await,
             AgentCommand::Rules(order) => self.rules(order).await,
-            // A message that has gone in already cannot be taken back.
+            // A message that is already in the conversation cannot be withdrawn.
             AgentCommand::WithdrawSteer { .. } => {}
             AgentCommand::Send { .. }
             | AgentCommand::Steer { .. }
@@ -276,29 +282,29 @@ impl Agent {
 
     async fn send(&mut self, text: UserInput) {
         self.refresh_hooks().await;
-        // Before anything is on record: what hooks refuse was never said.
+        // Before anything is logged: a message that hooks refuse leaves no trace in the session.
         let cancel = self.stop.begin();
         let checked = self.check_message(&text.text, &cancel).await;
-        let heard = match checked {
+        let hook_note = match checked {
             Ok(_)
                 if cancel.is_cancelled()
                     && self.session_hooks().has(HookEvent::UserPromptSubmit) =>
             {
                 return self.give_back(text, None).await;
             }
-            Ok(heard) => heard,
+            Ok(hook_note) => hook_note,
             Err(reason) => return self.give_back(text, Some(reason)).await,
         };
         let Some(gate) = self.begin_turn().await else { return };
         if cancel.is_cancelled() {
             gate.context.cancel.cancel();
         }
-        let begun = self.session_context(&gate.context.cancel).await;
+        let start_note = self.session_context(&gate.context.cancel).await;
         let collected = context::collect(&self.setup.contexts, &self.session.conversation.contexts);
-        // A stop waits for no slow disk. What was said goes on record in any case.
+        // A stop does not wait for a slow disk. The message itself is logged in any case.
         let collected = gate.context.cancel.run_until_cancelled(collected).await;
         let mut content = collected.unwrap_or_default();
-        content.extend(begun.into_iter().chain(heard));
+        content.extend(start_note.into_iter().chain(hook_note));
         content.extend(self.turn_notes());
         let mentioned =
             gate.context.cancel.run_until_cancelled(self.mention_note(&text.text)).await;
@@ -308,7 +314,7 @@ impl Agent {
         let untitled = self.session.conversation.title.is_none();
         let entry = LogEntry::Message(MessageEntry::new(message));
         if gate.journal.write(gate.turn, entry).await.is_none() {
-            let outcome = TurnOutcome::Failed(UNHEARD.to_owned());
+            let outcome = TurnOutcome::Failed(MESSAGE_NOT_SAVED.to_owned());
             return self.end_turn(&gate, outcome, TokenUsage::default()).await;
         }
         self.session.catch_up();
@@ -332,7 +338,7 @@ impl Agent {
         }
     }
 
-    /// Has the model answer what the log ends with.
+    /// Runs a turn on the conversation as it is in the log.
     async fn answer(&mut self, gate: Arc<ToolGate>) {
         let limits = TurnLimits { tool_rounds: self.setup.max_tool_rounds };
         let cancel = &gate.context.cancel;
@@ -343,10 +349,11 @@ impl Agent {
         match cancel.run_until_cancelled(self.system_text()).await {
             Some(system) if !cancel.is_cancelled() => {
                 let fallback = self.setup.fallback_model.clone().filter(|other| *other != model);
-                let holds =
+                let continuations =
                     if self.setup.hooks.has(HookEvent::Stop) { MAX_HOOK_CONTINUATIONS } else { 0 };
-                let machine =
-                    TurnMachine::new(limits).with_fallback(fallback).with_hook_continuations(holds);
+                let machine = TurnMachine::new(limits)
+                    .with_fallback(fallback)
+                    .with_hook_continuations(continuations);
                 self.drive(TurnRun::new(gate, machine, model, system)).await;
             }
             Some(_) | None => {
@@ -378,8 +385,8 @@ impl Agent {
         self.start_idle_timer();
     }
 
-    /// What the calls of a new turn go through; `None`, with the reason told, when this session
-    /// cannot go on.
+    /// Begins a turn and returns the gate that its calls go through. When this session cannot go
+    /// on, tells the front end why and returns `None`.
     async fn begin_turn(&mut self) -> Option<Arc<ToolGate>> {
         let turn = self.session.conversation.next_turn;
         match self.gate(turn) {
@@ -398,18 +405,18 @@ impl Agent {
         }
     }
 
-    /// Tells the front end, which waits for a turn, that it does not begin.
+    /// Tells the front end that the turn it waits for fails before it begins.
     pub(super) async fn refuse_turn(&mut self, reason: String) {
         self.skip_turn(TurnOutcome::Failed(reason)).await;
     }
 
-    /// The same, with whatever came in its way.
+    /// Tells the front end that the turn it waits for does not begin, with this outcome.
     pub(super) async fn skip_turn(&mut self, outcome: TurnOutcome) {
         let (turn, usage) = (self.session.skip_turn(), TokenUsage::default());
         self.events.tell(AgentEvent::TurnEnded { turn, outcome, usage }).await;
     }
 
-    /// What calls go through, or why the open session cannot go on.
+    /// The gate for the calls of a turn, or why the open session cannot go on.
     pub(super) fn gate(&mut self, turn: TurnId) -> Result<Arc<ToolGate>, String> {
         if let Some(reason) = self.session.read_only.clone() {
             return Err(reason);
@@ -419,13 +426,13 @@ impl Agent {
             .session
             .journal(&self.setup.store, &self.events, header)
             .map_err(|error| error.to_string())?;
-        let powers = self.permissions.clone();
+        let permissions = self.permissions.clone();
         let context = ToolContext {
             place: self.setup.place.clone(),
             files: self.setup.files.clone(),
             processes: self.setup.processes.clone(),
             reads: self.session.reads.clone(),
-            is_hidden: Arc::new(move |path| powers.hides(path)),
+            is_hidden: Arc::new(move |path| permissions.hides(path)),
             effects: Arc::new(Arc::new(ToolEventQueue::new(self.setup.blobs.clone())).sender()),
             cancel: self.stop.begin(),
         };
@@ -449,7 +456,7 @@ impl Agent {
         }))
     }
 
-    /// The first line of a session that begins here and now.
+    /// The first line of the log of a session that begins now, in this folder.
     pub(super) fn header(&self, session_id: SessionId) -> SessionHeader {
         SessionHeader {
             session_id,
@@ -461,8 +468,8 @@ impl Agent {
         }
     }
 
-    /// The system prompt with the instruction files as they are now. Read when the person speaks:
-    /// a change made inside a tool loop takes effect with the next message.
+    /// The system prompt with the instruction files as they are on disk now. It is read once a
+    /// turn: a change during a tool loop takes effect with the user's next message.
     async fn system_text(&mut self) -> String {
         let (home, project) = (self.setup.home.clone(), self.setup.instruction_folders.clone());
         let read = tokio::task::spawn_blocking(move || context::read_instructions(&home, &project));
@@ -481,7 +488,8 @@ impl Agent {
         context::system_prompt(self.setup.system_prompt.as_deref(), &instructions)
     }
 
-    /// What the model should know of the turns before and its own plan, where that is new.
+    /// The notes that go with the next message: that the last turn was stopped, which files were
+    /// restored, and the plan if it has changed.
     fn turn_notes(&self) -> Vec<ContentBlock> {
         let conversation = &self.session.conversation;
         let plan = request::plan(&conversation.todos)
@@ -504,7 +512,8 @@ impl Agent {
         self.events.tell(AgentEvent::ModeChanged(mode)).await;
     }
 
-    /// The front end's own title goes on record, so a session without a record can have none.
+    /// Gives the session a title. The title is an entry of the log, so a session without a log can
+    /// have none.
     async fn set_title(&mut self, title: String) {
         if let Some(reason) = self.session.read_only.clone() {
             self.error(reason).await;
@@ -535,8 +544,7 @@ impl Agent {
         self.events.notice(NoticeLevel::Info, text).await;
     }
 
-    /// The first of these steps to a shorter conversation that changes anything; `None` when none
-    /// does.
+    /// The first of these stages that makes the conversation shorter; `None` when none does.
     pub(super) async fn compaction(
         &self,
         stages: &[CompactionStage],
@@ -557,7 +565,7 @@ impl Agent {
     }
 }
 
-/// What a compaction leaves out, in a sentence.
+/// What a compaction leaves out, as a sentence for the user.
 pub(super) fn left_out(compaction: &CompactionEntry) -> &'static str {
     match compaction {
         CompactionEntry { first_kept: Some(_), .. } => {

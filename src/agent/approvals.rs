@@ -1,4 +1,4 @@
-//! Questions that wait for the person's answer.
+//! Questions that wait for the user's answer, and the order in which calls may ask them.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -20,13 +20,14 @@ struct OpenApprovals {
     waiting: HashMap<ApprovalId, oneshot::Sender<ApprovalAnswer>>,
 }
 
-/// When a call may ask: once each call before it has asked, or will not. Deciding takes each its
-/// own time, and a person answers in the order in which the calls are on screen.
+/// When a call may ask: once each earlier call has asked, or will not ask. Without this, calls that
+/// are decided faster would ask first, and the user answers in the order in which the calls are on
+/// screen.
 #[derive(Debug, Default)]
 pub(super) struct ApprovalOrder {
-    /// The calls before it. Each token is cancelled when its call has asked, or will not.
+    /// The earlier calls. Each token is cancelled when its call has asked, or will not ask.
     pub(super) earlier: Vec<CancellationToken>,
-    /// The same of this call.
+    /// Cancelled when this call has asked, or will not ask.
     pub(super) asked: CancellationToken,
 }
 
@@ -50,17 +51,17 @@ impl ApprovalWait {
         }
     }
 
-    /// The call waits for this one.
+    /// Notes which question the call waits for.
     pub(super) fn begin(&self, id: ApprovalId) {
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some(id);
     }
 
-    /// It has asked, or will not: the calls behind it may.
+    /// Lets later calls ask: this one has asked, or will not.
     pub(super) fn let_others_ask(&self) {
         self.order.asked.cancel();
     }
 
-    /// It waits no more; the question that it waited for, if any.
+    /// Notes that the call waits no more. Returns the question it waited for, if any.
     pub(super) fn end(&self) -> Option<ApprovalId> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -78,8 +79,8 @@ impl PendingApprovals {
         (id, receiver)
     }
 
-    /// Hands the answer to whoever asked. An answer to a question that is no longer open is stale
-    /// and does nothing.
+    /// Hands the answer to the call that asked. An answer to a question that is no longer open does
+    /// nothing.
     pub(super) fn answer(&self, id: ApprovalId, answer: ApprovalAnswer) {
         let waiting = self.lock().waiting.remove(&id);
         if let Some(sender) = waiting
@@ -100,21 +101,21 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_reaches_its_question_alone() {
-        let asks = PendingApprovals::default();
-        let (first, mut one) = asks.open();
-        let (second, two) = asks.open();
+        let approvals = PendingApprovals::default();
+        let (first, mut one) = approvals.open();
+        let (second, two) = approvals.open();
         assert_ne!(first, second);
-        asks.answer(second, ApprovalAnswer::Once);
+        approvals.answer(second, ApprovalAnswer::Once);
         assert_eq!(two.await, Ok(ApprovalAnswer::Once));
         assert!(one.try_recv().is_err());
     }
 
     #[test]
     fn a_stale_answer_does_nothing() {
-        let asks = PendingApprovals::default();
-        let (id, receiver) = asks.open();
+        let approvals = PendingApprovals::default();
+        let (id, receiver) = approvals.open();
         drop(receiver);
-        asks.answer(id, ApprovalAnswer::Once);
-        asks.answer(id, ApprovalAnswer::Once);
+        approvals.answer(id, ApprovalAnswer::Once);
+        approvals.answer(id, ApprovalAnswer::Once);
     }
 }

@@ -1,11 +1,12 @@
 //! Runs the calls of one response: reads side by side, everything else one after another in order.
 //!
 //! A call that changes something runs after every call before it; a read waits only for earlier
-//! calls that write what it reads, so that a question to the person holds up nothing it need not. A
-//! call of which nothing is known runs alone.
-//! Questions are asked at once and in the order of the calls, and queue up before the person,
-//! except where what the question shows depends on an earlier call: one that changes the same
-//! file, or the read without which there is no edit and so no diff.
+//! calls that write what it reads, so that an open question to the user delays no more calls than
+//! necessary. A call whose effects are unknown runs alone.
+//!
+//! Questions are asked at once and in the order of the calls, and queue up on the user's side. A
+//! question waits only when what it shows depends on an earlier call: one that changes the same
+//! file, or the read that an edit requires before there is a diff to show.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +20,7 @@ use crate::tools::{ToolRegistry, WorkingDirectory};
 use super::approvals::ApprovalOrder;
 use super::gate::{CallDependencies, ToolGate, execute_with_permission};
 
-/// Runs `calls` to their results, each of which is in the log when this returns.
+/// Runs `calls` to their results. All results are in the log when this returns.
 pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
     let footprints: Vec<CallFootprint> =
         calls.iter().map(|call| CallFootprint::of(call, &gate.registry, gate.place())).collect();
@@ -48,20 +49,20 @@ pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
     join_all(running).await;
 }
 
-/// What a call touches, as far as its order matters.
+/// What a call touches, as far as its order among other calls matters.
 #[derive(Debug, PartialEq, Eq)]
 enum CallFootprint {
-    /// Leaves everything as it was.
+    /// Changes nothing.
     Reads(Vec<PathBuf>),
-    /// Changes these paths, or (with none named) whatever it likes.
+    /// Changes these paths; with no path, it may change anything.
     Changes(Vec<PathBuf>),
-    /// Nothing is known of it: it runs alone.
+    /// The effects of the call are unknown: it runs alone.
     Unknown,
 }
 
 impl CallFootprint {
     fn of(call: &ToolCall, registry: &ToolRegistry, place: &WorkingDirectory) -> Self {
-        // What does not parse or names no tool fails in the gate without touching anything.
+        // A call that does not parse or names no tool fails in the gate without touching anything.
         let CallInput::Valid(input) = &call.input else { return Self::Reads(Vec::new()) };
         let Ok(accesses) = registry.get(&call.name).and_then(|tool| tool.access(input, place))
         else {
@@ -106,7 +107,7 @@ impl CallFootprint {
         }
     }
 
-    /// Whether both touch a path.
+    /// Whether both touch the same path, or one touches a folder that holds the other's.
     fn overlaps(&self, earlier: &Self) -> bool {
         let (mine, theirs) = (self.paths(), earlier.paths());
         mine.iter().any(|mine| {
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_could_matter_is_waited_for() {
+    fn a_call_waits_only_for_calls_it_depends_on() {
         let command = CallFootprint::Changes(Vec::new());
         for (later, earlier, waits) in [
             (reads("/w/a"), reads("/w/a"), false),

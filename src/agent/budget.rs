@@ -1,10 +1,10 @@
-//! Budgets: before each request it is seen whether what is spent and the least that the request
-//! will take still fit. Where they do not, the person is asked; where nobody is there, the turn
-//! ends.
+//! Budgets: before each request, what is spent plus the minimum that the request will take is
+//! compared with the limits. When that is too much, slug asks the user; a headless run ends its
+//! turn.
 //!
-//! The least is the input: what the request before had is counted as coming from the cache, the
-//! rest as read anew. What the answer takes is not known before it is there, so a budget can be
-//! overdrawn by one answer, and by no more.
+//! The minimum is the input: the tokens of the previous request and response count as read from the
+//! cache, the rest as new. The size of the answer is not known in advance, so one answer can
+//! overdraw a budget, and no more than one.
 
 use std::fmt;
 use std::future::pending;
@@ -21,7 +21,7 @@ use crate::session::{SessionSpending, SpendingSum};
 use super::agent_loop::Agent;
 use super::gate::{Interactivity, ToolGate};
 
-/// What holds now: the configured budgets, and what the person has made of them.
+/// The limits that hold now: the configured budgets, and what the user has raised them to.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct BudgetLimits {
     configured: AgentBudgets,
@@ -29,7 +29,7 @@ pub(super) struct BudgetLimits {
     turn: (TurnId, UsageBudget),
 }
 
-/// Which budget would be overdrawn, by what.
+/// A budget that the next request would overdraw. Its `Display` is the sentence that the user sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BudgetOverdraft {
     scope: BudgetScope,
@@ -50,14 +50,15 @@ enum BudgetAmount {
     Tokens(u64),
 }
 
-/// The least that a request will take.
+/// The minimum that a request will take. `cost` is `None` for a model without a known price.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct MinimumUsage {
     tokens: u64,
     cost: Option<Money>,
 }
 
-/// A question that a turn waits for before its next request.
+/// The open question whether a turn may go on over its budget; no request is made before its
+/// answer.
 #[derive(Debug)]
 pub(super) struct BudgetQuestion {
     pub(super) id: ApprovalId,
@@ -65,17 +66,17 @@ pub(super) struct BudgetQuestion {
     answer: oneshot::Receiver<ApprovalAnswer>,
 }
 
-/// What may become of a request.
+/// Whether the next request may be made.
 pub(super) enum BudgetVerdict {
     /// It is within the budgets.
     Fits,
-    /// The person is asked.
+    /// The user is asked; the request waits for the answer.
     Asked(BudgetQuestion),
-    /// Nobody is there to be asked.
+    /// The run is headless, so the turn ends. Holds the reason, as a sentence.
     Stop(String),
 }
 
-/// The answer to a question; never, where there is none.
+/// Waits for the answer to `question`. Waits for ever when there is no question.
 pub(super) async fn answered(question: &mut Option<BudgetQuestion>) -> ApprovalAnswer {
     match question {
         Some(question) => {
@@ -87,7 +88,7 @@ pub(super) async fn answered(question: &mut Option<BudgetQuestion>) -> ApprovalA
 }
 
 impl BudgetLimits {
-    /// What is configured.
+    /// The configured limits, with nothing raised.
     pub(super) fn new(configured: AgentBudgets) -> Self {
         Self {
             configured,
@@ -96,12 +97,12 @@ impl BudgetLimits {
         }
     }
 
-    /// Another session is open: what the person said of the one before does not hold for it.
+    /// Forgets what the user has raised: that held for the previous session only.
     pub(super) fn begin_session(&mut self) {
         *self = Self::new(self.configured);
     }
 
-    /// Twice as much from here on.
+    /// Doubles the limit that `overdraft` names: for this turn, or for the rest of the session.
     pub(super) fn double(&mut self, turn: TurnId, overdraft: &BudgetOverdraft) {
         match overdraft.scope {
             BudgetScope::Session => self.session = self.session.times(2),
@@ -117,7 +118,7 @@ impl BudgetLimits {
         self.configured.turn.money.or(self.configured.session.money).is_some()
     }
 
-    /// The budget that the next request would overdraw.
+    /// The budget that the next request would overdraw; the turn's comes before the session's.
     fn overdraft(
         &self,
         spending: &SessionSpending,
@@ -159,7 +160,7 @@ fn overdrawn(
 }
 
 impl MinimumUsage {
-    /// Of a request with these messages, where the response before took `before`.
+    /// The minimum for a request with these messages, when the previous response took `before`.
     fn of(messages: &[Message], before: Option<TokenUsage>, price: Option<&ModelPrice>) -> Self {
         let new = match before {
             Some(_) => {
@@ -170,7 +171,7 @@ impl MinimumUsage {
             None => messages,
         };
         let bytes: usize = new.iter().map(size).sum();
-        // Four bytes make about a token.
+        // About four bytes make a token.
         let tokens = bytes as u64 / 4;
         let known = before.map_or(0, |usage| usage.input.saturating_add(usage.output));
         let usage =
@@ -179,13 +180,14 @@ impl MinimumUsage {
     }
 }
 
-/// As JSON, which is close to what is sent.
+/// The size of a message in bytes of JSON, which is close to what is sent.
 fn size(message: &Message) -> usize {
     serde_json::to_string(message).map_or(0, |text| text.len())
 }
 
 impl Agent {
-    /// Whether the next request of a turn may be made.
+    /// Checks the budgets before the next request of a turn, and asks the user when one is
+    /// overdrawn.
     pub(super) async fn within_budget(&mut self, gate: &ToolGate, model: &str) -> BudgetVerdict {
         if self.allowance.configured == AgentBudgets::default() {
             return BudgetVerdict::Fits;
@@ -335,13 +337,13 @@ mod tests {
 
     #[test]
     fn twice_the_budget_of_a_turn_is_for_that_turn_alone() {
-        let mut allowance =
+        let mut limits =
             BudgetLimits::new(AgentBudgets { turn: budget("1"), session: budget("100 tokens") });
         let least = MinimumUsage { tokens: 0, cost: Some(Money::from_nanos(2_000_000_000)) };
-        let draft = allowance.overdraft(&SessionSpending::default(), TurnId(1), least).unwrap();
+        let draft = limits.overdraft(&SessionSpending::default(), TurnId(1), least).unwrap();
         assert_eq!(draft.scope, BudgetScope::Turn);
-        allowance.double(TurnId(1), &draft);
-        assert_eq!(allowance.overdraft(&SessionSpending::default(), TurnId(1), least), None);
-        assert!(allowance.overdraft(&SessionSpending::default(), TurnId(2), least).is_some());
+        limits.double(TurnId(1), &draft);
+        assert_eq!(limits.overdraft(&SessionSpending::default(), TurnId(1), least), None);
+        assert!(limits.overdraft(&SessionSpending::default(), TurnId(2), least).is_some());
     }
 }

@@ -1,5 +1,6 @@
-//! A look at the folder before and after each command that may change files, so that what it
-//! changed can be taken back.
+//! Compares the folder before and after each command that may change files, and logs what changed,
+//! so that a rewind can restore it. Changes that tools report themselves are in
+//! `tool_event_recorder`.
 
 use std::sync::Arc;
 
@@ -15,13 +16,13 @@ use crate::session::{
 use super::gate::ToolGate;
 use super::tool_event_recorder::ToolEventRecorder;
 
-/// So many files are named of those that are not covered.
-const NAMED: usize = 20;
+/// The most untracked files that one entry names; the rest is only counted.
+const MAX_NAMED: usize = 20;
 
-/// The folder as it was before a command.
+/// Tracks one command. It is made before the command runs and consumed afterwards.
 pub(super) struct ChangeTracker(Arc<FolderWatcher>);
 
-/// Has the folder looked at before the first command needs it.
+/// Scans the folder in the background, so that the first command does not have to wait for it.
 pub(super) fn warm(watch: &Arc<FolderWatcher>) {
     let watch = watch.clone();
     tokio::task::spawn_blocking(move || {
@@ -31,7 +32,8 @@ pub(super) fn warm(watch: &Arc<FolderWatcher>) {
     });
 }
 
-/// Looks at the folder, unless the call is known to change no file by a command.
+/// Scans the folder before a call. `None` when the call cannot change files by a command, when it
+/// was stopped meanwhile, or when the folder cannot be scanned.
 pub(super) async fn begin_tracking(
     gate: &ToolGate,
     query: &PermissionQuery,
@@ -41,27 +43,27 @@ pub(super) async fn begin_tracking(
         return None;
     }
     let watch = gate.watch.clone();
-    let looked = tokio::task::spawn_blocking({
+    let scan = tokio::task::spawn_blocking({
         let watch = watch.clone();
         move || watch.look()
     });
-    // Where the call is stopped meanwhile, nothing runs. A folder that cannot be watched is told
-    // of once the command has run.
-    gate.context.cancel.run_until_cancelled(looked).await?.ok()?.ok();
+    // When the call is stopped meanwhile, nothing runs. A folder that cannot be watched is reported
+    // after the command has run.
+    gate.context.cancel.run_until_cancelled(scan).await?.ok()?.ok();
     Some(ChangeTracker(watch))
 }
 
 impl ChangeTracker {
-    /// Looks at the folder at once, and puts on record what the command has changed.
+    /// Scans the folder at once; the future logs what the command has changed.
     pub(super) fn record_changes(
         self,
-        keeper: ToolEventRecorder,
+        recorder: ToolEventRecorder,
     ) -> impl Future<Output = ()> + Send + 'static {
-        let blobs = keeper.blobs.clone();
-        let looking = tokio::task::spawn_blocking(move || found(self.0.changes(), &blobs));
+        let blobs = recorder.blobs.clone();
+        let scan = tokio::task::spawn_blocking(move || file_changes(self.0.changes(), &blobs));
         async move {
-            match looking.await {
-                Ok((changes, not_covered)) => put_on_record(&keeper, changes, not_covered).await,
+            match scan.await {
+                Ok((changes, not_covered)) => log_changes(&recorder, changes, not_covered).await,
                 Err(error) => {
                     tracing::error!(%error, "looking for what a command changed was cut short");
                 }
@@ -70,20 +72,20 @@ impl ChangeTracker {
     }
 }
 
-async fn put_on_record(
-    keeper: &ToolEventRecorder,
+async fn log_changes(
+    recorder: &ToolEventRecorder,
     changes: Vec<FileChangeEntry>,
     not_covered: Option<UntrackedChanges>,
 ) {
     for change in changes {
-        keeper.journal.write(keeper.turn, LogEntry::FileChange(change)).await;
+        recorder.journal.write(recorder.turn, LogEntry::FileChange(change)).await;
     }
     if let Some(not_covered) = not_covered {
-        keeper.journal.write(keeper.turn, LogEntry::NotCovered(not_covered)).await;
+        recorder.journal.write(recorder.turn, LogEntry::NotCovered(not_covered)).await;
     }
 }
 
-fn found(
+fn file_changes(
     changes: Result<Vec<WatchedChange>, WatchError>,
     blobs: &BlobStore,
 ) -> (Vec<FileChangeEntry>, Option<UntrackedChanges>) {
@@ -100,8 +102,8 @@ fn found(
     };
     let mut covered = Vec::new();
     let mut not_covered = UntrackedChanges::default();
-    let mut leave = |path, why| {
-        if not_covered.files.len() < NAMED {
+    let mut skip = |path, why| {
+        if not_covered.files.len() < MAX_NAMED {
             not_covered.files.push(UntrackedFile { path, why });
         } else {
             not_covered.more += 1;
@@ -109,9 +111,9 @@ fn found(
     };
     for changed in changes {
         match changed {
-            WatchedChange::Unknown { path, why } => leave(path, why.into()),
+            WatchedChange::Unknown { path, why } => skip(path, why.into()),
             WatchedChange::Known { path, before, after } => {
-                match (kept(&before, blobs), kept(&after, blobs)) {
+                match (store_version(&before, blobs), store_version(&after, blobs)) {
                     (Ok(before), Ok(after)) => {
                         covered.push(FileChangeEntry::new(
                             path,
@@ -122,7 +124,7 @@ fn found(
                     }
                     (Err(error), _) | (_, Err(error)) => {
                         tracing::warn!(%error, "what a command changed could not be kept");
-                        leave(path, UntrackedReason::Unreadable);
+                        skip(path, UntrackedReason::Unreadable);
                     }
                 }
             }
@@ -132,8 +134,11 @@ fn found(
     (covered, (!is_empty).then_some(not_covered))
 }
 
-fn kept(thing: &PathContent, blobs: &BlobStore) -> Result<Option<FileVersion>, BlobError> {
-    let (kind, bytes, mode) = match thing {
+fn store_version(
+    content: &PathContent,
+    blobs: &BlobStore,
+) -> Result<Option<FileVersion>, BlobError> {
+    let (kind, bytes, mode) = match content {
         PathContent::Nothing => return Ok(None),
         PathContent::File { bytes, mode } => (FileKind::File, bytes, *mode),
         PathContent::Link { target } => (FileKind::Link, target, None),

@@ -1,5 +1,5 @@
-//! What a front end can ask of an agent. Stopping a turn is not here: that is a token, which
-//! waits behind no queue.
+//! What a front end can ask of an agent. Stopping a turn is not a command: it goes through
+//! [`StopHandle`](super::StopHandle), which does not wait in the queue.
 
 use std::sync::Arc;
 
@@ -10,69 +10,50 @@ use crate::domain::{
 };
 use crate::session::RewindScope;
 
-/// Something wanted.
+/// A request of the front end. The agent takes commands one by one, in the order they were sent.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentCommand {
-    /// Starts a turn with the person's text. While a turn runs, front ends queue on their side.
-    Send {
-        /// What the person typed.
-        text: UserInput,
-    },
-    /// Puts a message into the running turn at its next tool boundary, or before it would end. One
-    /// that comes after the turn's end is the front end's again, which `TurnEnded` has told.
+    /// Starts a turn with the user's text. While a turn runs, the front end keeps the text itself.
+    Send { text: UserInput },
+    /// Puts a message into the running turn at its next tool boundary, or before the turn would
+    /// end. A message that arrives after the turn's end is ignored: the front end knows from
+    /// `TurnEnded` that it still has it.
     Steer {
-        /// Names it for `WithdrawSteer`.
+        /// Chosen by the front end, for `WithdrawSteer` and `SteerSettled`.
         id: SteerId,
-        /// What the person typed.
         text: UserInput,
     },
-    /// Takes a steering message back that has not gone in yet.
-    WithdrawSteer {
-        /// Which one.
-        id: SteerId,
-    },
+    /// Withdraws a steering message that is not in the conversation yet.
+    WithdrawSteer { id: SteerId },
     /// Answers a permission question.
-    Answer {
-        /// Which question.
-        id: ApprovalId,
-        /// The answer.
-        answer: ApprovalAnswer,
-    },
-    /// Runs a shell command of the person's own and shows its output to the model, too.
+    Answer { id: ApprovalId, answer: ApprovalAnswer },
+    /// Runs a shell command that the user typed (`!cargo test`). Its output goes to the model, too.
     Shell {
-        /// The command line.
+        /// The command line, without the `!`.
         command: String,
     },
-    /// Sends the last message of the person's again, after a failed turn.
+    /// Asks the model again, after a failed turn. Nothing is added to the conversation.
     Retry,
-    /// Makes the conversation that is sent shorter.
+    /// Leaves out older parts of the conversation that is sent to the model.
     Compact,
     /// Begins an empty session.
     NewSession,
     /// Opens a session from the store.
-    Resume {
-        /// Which one.
-        session: SessionId,
-    },
+    Resume { session: SessionId },
     /// Forks a session and opens the fork.
-    Fork {
-        /// Which one.
-        session: SessionId,
-        /// How much of it.
-        at: ForkPosition,
-    },
-    /// Tells what going back in the session, or forth again, would do.
+    Fork { session: SessionId, at: ForkPosition },
+    /// Plans a rewind, or its reversal, without doing it; `RewindPlanned` answers.
     PlanRewind(RewindDestination),
-    /// Goes there.
+    /// Does a rewind that was planned.
     Rewind {
-        /// What was shown of it.
+        /// The plan that the user saw; if it no longer holds, a new plan is shown instead.
         plan: Arc<RewindPlan>,
-        /// What goes.
+        /// Whether files, the conversation or both go back.
         what: RewindScope,
     },
-    /// Changes how much is asked.
+    /// Changes the permission mode.
     SetMode(PermissionMode),
-    /// Changes the model to what a person means by this: a model's name, or `PROVIDER/MODEL`.
+    /// Changes the model to what the user typed: a model's name, or `PROVIDER/MODEL`.
     SetModel(String),
     /// Changes the model, and the provider with it.
     UseModel(ModelName),
@@ -84,17 +65,17 @@ pub enum AgentCommand {
     Rules(RuleRequest),
 }
 
-/// Names a steering message until it has gone in.
+/// Identifies a steering message until it is in the conversation or withdrawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SteerId(pub u64);
 
-/// Where a fork goes its own way.
+/// Where a fork leaves its parent session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ForkPosition {
-    /// At the end: it has all that its parent has.
+    /// At the end: the fork has all of its parent's entries.
     End,
-    /// Behind this entry.
+    /// After this entry, which the fork still has.
     After(EntryId),
-    /// Before this message of the person's, which is theirs again.
+    /// Before this message of the user's, which goes back into the input.
     Before(EntryId),
 }

@@ -1,7 +1,8 @@
-//! Whether a call may run: rules, mode, and the person.
+//! Decides whether a call may run: hooks, rules, mode, and the user.
 //!
-//! An edited input starts again from the top; a rule or mode that changes while a question is open
-//! or a call waits for its turn decides it anew.
+//! An input that the user edits is decided again from the start. When a rule or the mode changes
+//! while a question is open or the call waits for earlier calls, the call is decided again. How a
+//! decision is made from rules and mode is in `permissions`; running the call is in `gate`.
 
 use std::sync::Arc;
 
@@ -28,7 +29,7 @@ use super::partial_approval::{PartialApproval, narrow_to_part};
 use super::repeats::RepeatAction;
 use super::tool_messages::{denied, denied_by_user, not_json, repeated_call, stopped};
 
-/// What came of the decision.
+/// The result of the decision on a call.
 pub(super) enum GateOutcome {
     Approved {
         approved: ToolCallTicket,
@@ -36,7 +37,7 @@ pub(super) enum GateOutcome {
         story: CallProvenance,
     },
     Stopped(ToolOutput),
-    /// It leads nowhere, and nobody can be asked: however often it comes, it is not run.
+    /// The call repeats itself without a new result in a headless run, so it is never run.
     Repeated(ToolOutput),
 }
 
@@ -45,27 +46,27 @@ pub(super) enum GateOutcome {
 pub(super) enum ArgumentsOrigin {
     Model,
     User,
-    /// The model, and the person took a part of them.
+    /// The model; the user accepted a part of the change.
     Partial(PartialApproval),
-    /// The model, and a hook changed them; which one.
+    /// A hook changed the model's arguments. Names the hook, at the beginning of a sentence.
     Hook(String),
 }
 
-/// How the arguments of a call came about.
+/// Who wrote the arguments of a call, and what hooks say about the call.
 #[derive(Clone)]
 pub(super) struct CallProvenance {
     pub(super) origin: ArgumentsOrigin,
-    /// What hooks say of the call.
+    /// The hooks' decision on the call.
     pub(super) word: HookPermission,
-    /// What hooks tell the model with its result.
+    /// What hooks tell the model together with the result.
     pub(super) notes: Vec<String>,
 }
 
-/// Why a turn ends that leads nowhere.
+/// Why a headless turn of repeated calls ends.
 const IN_CIRCLES: &str = "The model makes the same calls again and again, whatever it is told, so \
                           the turn was ended.";
 
-/// Takes a call to its decision, in its turn.
+/// Decides a call once the calls that it depends on are done. A stop withdraws its question.
 pub(super) async fn authorise(
     gate: &ToolGate,
     call: &ToolCall,
@@ -96,7 +97,7 @@ pub(super) async fn authorise(
             }
             GateOutcome::Stopped(stopped())
         }
-        passed = async {
+        outcome = async {
             wait_for_all(&waits.before_deciding).await;
             let input = match repeats {
                 Some(times) => match ask_to_go_on(gate, call, input, times, &question).await {
@@ -105,30 +106,30 @@ pub(super) async fn authorise(
                 },
                 None => (input, ArgumentsOrigin::Model),
             };
-            let heard = match hooks::before(gate, call, input).await {
-                Ok(heard) => heard,
+            let checked = match hooks::before(gate, call, input).await {
+                Ok(checked) => checked,
                 Err(output) => return GateOutcome::Stopped(output),
             };
-            let passed = decide(gate, call, tool, heard, &question).await;
+            let outcome = decide(gate, call, tool, checked, &question).await;
             question.let_others_ask();
             if waits.before_running.is_empty() {
-                return passed;
+                return outcome;
             }
             wait_for_all(&waits.before_running).await;
-            recheck(gate, call, passed, &question).await
-        } => passed,
+            recheck(gate, call, outcome, &question).await
+        } => outcome,
     }
 }
 
-/// Looks at a decision again after the calls before this one: rules and mode may have become
-/// stricter meanwhile. What a person said yes to is not asked twice, but may be denied by now.
+/// Checks a decision again after the earlier calls have run, because rules and mode may be stricter
+/// by then. What the user has allowed is not asked a second time, but it can be denied now.
 async fn recheck(
     gate: &ToolGate,
     call: &ToolCall,
-    passed: GateOutcome,
+    outcome: GateOutcome,
     question: &ApprovalWait,
 ) -> GateOutcome {
-    let GateOutcome::Approved { approved, tool, story } = passed else { return passed };
+    let GateOutcome::Approved { approved, tool, story } = outcome else { return outcome };
     let query = match resolve(gate, &*tool, call, approved.input()).await {
         Ok(query) => query,
         Err(output) => return GateOutcome::Stopped(output),
@@ -153,7 +154,7 @@ async fn wait_for_all(done: &[CancellationToken]) {
     }
 }
 
-/// Asks rules, mode and person until there is an answer.
+/// Decides by rules and mode, and asks the user where they say so, until there is an answer.
 async fn decide(
     gate: &ToolGate,
     call: &ToolCall,
@@ -162,8 +163,8 @@ async fn decide(
     question: &ApprovalWait,
 ) -> GateOutcome {
     loop {
-        let asked = ToolCall { input: CallInput::Valid(input.clone()), ..call.clone() };
-        let query = match resolve(gate, &*tool, &asked, &input).await {
+        let current_call = ToolCall { input: CallInput::Valid(input.clone()), ..call.clone() };
+        let query = match resolve(gate, &*tool, &current_call, &input).await {
             Ok(query) => query,
             Err(output) => return GateOutcome::Stopped(output),
         };
@@ -173,7 +174,7 @@ async fn decide(
                 return GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await);
             }
             PermissionOutcome::Allow => {
-                return match decision.approve(&asked) {
+                return match decision.approve(&current_call) {
                     Ok(approved) => GateOutcome::Approved { approved, tool, story },
                     Err(decision) => {
                         GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await)
@@ -181,14 +182,14 @@ async fn decide(
                 };
             }
             PermissionOutcome::Ask if gate.interactivity == Interactivity::Headless => {
-                return GateOutcome::Stopped(refused_unasked(gate, &asked, &decision).await);
+                return GateOutcome::Stopped(refused_unasked(gate, &current_call, &decision).await);
             }
             PermissionOutcome::Ask => question.turn().await,
         }
         let context = gate.context_for(&query);
         let preview = match tool.preview(&context, &input).await {
             Ok(preview) => preview,
-            // A question about a call that cannot succeed would be for nothing.
+            // There is no point in asking about a call that cannot succeed.
             Err(error) if can_disclose(gate, &query).await => {
                 return GateOutcome::Stopped(ToolOutput::failed(error.to_string()));
             }
@@ -201,14 +202,14 @@ async fn decide(
             }
         };
         let why = DecisionExplanation { decision: &decision, reason };
-        match ask(gate, &asked, question, why, changed, preview.clone()).await {
+        match ask(gate, &current_call, question, why, changed, preview.clone()).await {
             AskOutcome::Changed => {}
             AskOutcome::Answered(ApprovalAnswer::Part { left_out }) => {
                 let part = narrow_to_part(&context, &*tool, &input, preview.as_ref(), &left_out);
                 match part.await {
-                    Ok((part, taken)) => {
+                    Ok((part, accepted)) => {
                         record(gate, call, PermissionOutcome::Allow, "part", None).await;
-                        return decide_part(gate, call, tool, part, taken).await;
+                        return decide_part(gate, call, tool, part, accepted).await;
                     }
                     Err(error) => gate.events.notice(NoticeLevel::Error, error.to_string()).await,
                 }
@@ -216,7 +217,7 @@ async fn decide(
             AskOutcome::Answered(ApprovalAnswer::Edited { input: edited }) => {
                 record(gate, call, PermissionOutcome::Ask, "edited", None).await;
                 match hooks::before(gate, call, (edited, ArgumentsOrigin::User)).await {
-                    Ok(heard) => (input, story) = heard,
+                    Ok(checked) => (input, story) = checked,
                     Err(output) => return GateOutcome::Stopped(output),
                 }
             }
@@ -231,26 +232,26 @@ async fn decide(
             }
             AskOutcome::Answered(ApprovalAnswer::Once) => {
                 record(gate, call, PermissionOutcome::Allow, "once", None).await;
-                return approve_by_user(decision, &asked, tool, story, "once");
+                return approve_by_user(decision, &current_call, tool, story, "once");
             }
             AskOutcome::Answered(ApprovalAnswer::Session { rules }) => {
                 record(gate, call, PermissionOutcome::Allow, "session", None).await;
                 if let Err(error) = gate.permissions.add_for_session(RuleKind::Allow, &rules) {
                     gate.events.notice(NoticeLevel::Error, error.to_string()).await;
                 }
-                return approve_by_user(decision, &asked, tool, story, "session");
+                return approve_by_user(decision, &current_call, tool, story, "session");
             }
             AskOutcome::Answered(ApprovalAnswer::Always { rules }) => {
                 let rule = save(gate, RuleKind::Allow, rules).await;
                 record(gate, call, PermissionOutcome::Allow, "always", rule).await;
-                return approve_by_user(decision, &asked, tool, story, "always");
+                return approve_by_user(decision, &current_call, tool, story, "always");
             }
         }
     }
 }
 
-/// What a call would say of the files that it does not get to change may be told where the model
-/// could read them unasked. Elsewhere even that a text is not there says too much.
+/// Whether the model may learn why a change would fail: only if it may read the files without a
+/// question. Otherwise even the fact that a text is not in the file would reveal too much.
 async fn can_disclose(gate: &ToolGate, query: &PermissionQuery) -> bool {
     let targets = query.accesses.iter().filter_map(|access| match access {
         ResolvedAccess::Write(path) => Some(ToolAccess::Read(path.path.clone())),
@@ -268,22 +269,22 @@ async fn can_disclose(gate: &ToolGate, query: &PermissionQuery) -> bool {
     })
 }
 
-/// Decides what the person took of a change. They have said yes to these very arguments, so that
-/// they are not asked again; hooks, rules and mode may refuse them.
+/// Decides on the part of a change that the user accepted. The user has allowed exactly these
+/// arguments and is not asked again; hooks, rules and mode can still refuse them.
 async fn decide_part(
     gate: &ToolGate,
     call: &ToolCall,
     tool: Arc<dyn Tool>,
     part: Value,
-    taken: PartialApproval,
+    accepted: PartialApproval,
 ) -> GateOutcome {
     let (part, story) =
-        match hooks::before(gate, call, (part, ArgumentsOrigin::Partial(taken))).await {
-            Ok(heard) => heard,
+        match hooks::before(gate, call, (part, ArgumentsOrigin::Partial(accepted))).await {
+            Ok(checked) => checked,
             Err(output) => return GateOutcome::Stopped(output),
         };
-    let asked = ToolCall { input: CallInput::Valid(part.clone()), ..call.clone() };
-    let query = match resolve(gate, &*tool, &asked, &part).await {
+    let current_call = ToolCall { input: CallInput::Valid(part.clone()), ..call.clone() };
+    let query = match resolve(gate, &*tool, &current_call, &part).await {
         Ok(query) => query,
         Err(output) => return GateOutcome::Stopped(output),
     };
@@ -293,7 +294,7 @@ async fn decide_part(
             GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await)
         }
         PermissionOutcome::Ask | PermissionOutcome::Allow => {
-            approve_by_user(decision, &asked, tool, story, "part")
+            approve_by_user(decision, &current_call, tool, story, "part")
         }
     }
 }
@@ -311,8 +312,8 @@ fn approve_by_user(
     }
 }
 
-/// What the call touches, with symbolic links resolved; off the async threads, since a network
-/// file system may take its time.
+/// What the call touches, with symbolic links resolved. Runs off the async threads, because a
+/// network file system may be slow.
 pub(super) async fn resolve(
     gate: &ToolGate,
     tool: &dyn Tool,
@@ -330,7 +331,7 @@ pub(super) async fn resolve(
     .map_err(|error| ToolOutput::failed(format!("The call could not be checked: {error}.")))
 }
 
-/// What a question shows of a decision.
+/// The decision behind a question, and the reason that the question shows.
 struct DecisionExplanation<'a> {
     decision: &'a PermissionDecision,
     reason: String,
@@ -338,7 +339,7 @@ struct DecisionExplanation<'a> {
 
 enum AskOutcome {
     Answered(ApprovalAnswer),
-    /// Rules or mode changed: decide again.
+    /// Rules or mode have changed: decide again.
     Changed,
 }
 
@@ -350,7 +351,7 @@ async fn ask(
     mut changed: watch::Receiver<u64>,
     preview: Option<FileDiff>,
 ) -> AskOutcome {
-    // What is asked was parsed before: it is always valid here.
+    // The input was parsed before, so it is always valid here.
     let CallInput::Valid(input) = &call.input else { return AskOutcome::Answered(NO) };
     let (id, answer) = gate.approvals.open();
     question.begin(id);
@@ -363,18 +364,18 @@ async fn ask(
     };
     gate.ask_user(request).await;
     question.let_others_ask();
-    let asked = tokio::select! {
+    let outcome = tokio::select! {
         answer = answer => AskOutcome::Answered(answer.unwrap_or(NO)),
         _ = changed.changed() => AskOutcome::Changed,
     };
-    if question.end().is_some() && matches!(asked, AskOutcome::Changed) {
+    if question.end().is_some() && matches!(outcome, AskOutcome::Changed) {
         gate.events.tell(AgentEvent::ApprovalWithdrawn(id)).await;
     }
-    asked
+    outcome
 }
 
-/// Asks what is to become of a call that has led nowhere. A yes lets it go its way, and a no ends
-/// the turn, unless it says what to do instead.
+/// Asks whether a repeated call may run again. A no ends the turn, unless it comes with an
+/// instruction for the model.
 async fn ask_to_go_on(
     gate: &ToolGate,
     call: &ToolCall,
@@ -412,7 +413,7 @@ async fn ask_to_go_on(
     }
 }
 
-/// The answer where there is none.
+/// The answer that counts when a question is closed without one.
 pub(super) const NO: ApprovalAnswer = ApprovalAnswer::Deny { instruction: None };
 
 async fn denied_by_rule(
@@ -443,15 +444,15 @@ async fn refused_unasked(
     ))
 }
 
-/// Characters of a command in the log's line about its permission.
-const ABOUT: usize = 300;
+/// The most characters of a command in the log entry of its permission.
+const MAX_SUBJECT_CHARACTERS: usize = 300;
 
-/// What a call is about, in a line.
+/// The argument that says what a call is about, for the log.
 fn about(call: &ToolCall) -> Option<String> {
     let CallInput::Valid(input) = &call.input else { return None };
     let known = ["command", "file_path", "path", "url", "pattern"];
     let text = known.iter().find_map(|key| input.get(key)?.as_str())?;
-    Some(text.chars().take(ABOUT).collect())
+    Some(text.chars().take(MAX_SUBJECT_CHARACTERS).collect())
 }
 
 pub(super) async fn record(
@@ -472,8 +473,8 @@ pub(super) async fn record(
     gate.journal.write(gate.turn, LogEntry::Permission(entry)).await;
 }
 
-/// Saves rules to the settings file. What cannot be saved holds for this session where it can, and
-/// the person is told.
+/// Saves rules to the settings file, and returns the first of them. When they cannot be saved, they
+/// hold for this session if possible, and the user is told.
 async fn save(gate: &ToolGate, kind: RuleKind, rules: Vec<String>) -> Option<RuleSource> {
     let first = rules.first().cloned();
     if let Err(error) = gate.permissions.save(kind, rules).await {

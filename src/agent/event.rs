@@ -1,4 +1,4 @@
-//! What an agent tells its front end. Facts only: each has happened.
+//! What an agent tells its front end. Each event is something that has happened, never a request.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,227 +14,171 @@ use crate::session::{LogRecord, SessionSpending, TurnOutcome};
 
 use super::{ForkPosition, RewindPlan, RuleReply, SteerId};
 
-/// Something that happened.
+/// Something that happened. Events of one agent arrive in the order in which they happened.
 #[derive(Debug, Clone, PartialEq)]
 pub enum AgentEvent {
-    /// A session is open; `records` is all there is of it, empty for a new one. Of a long session
-    /// it is the end, and `SessionRead` follows.
-    SessionOpened {
-        /// Which.
-        session: SessionId,
-        /// Its log.
-        records: Arc<Vec<LogRecord>>,
-    },
+    /// A session is open. `records` is its whole log, empty for a new session. For a long session
+    /// it is only the end of the log, and `SessionRead` follows.
+    SessionOpened { session: SessionId, records: Arc<Vec<LogRecord>> },
     /// All of a long session has been read.
     SessionRead {
-        /// Which.
         session: SessionId,
-        /// What comes before the records that it was opened with.
+        /// The records before those of `SessionOpened`.
         earlier: Arc<Vec<LogRecord>>,
     },
-    /// The model that answers.
+    /// Another model answers from now on, or more is known about the current one.
     ModelChanged {
-        /// Which, and whose.
         model: ModelName,
-        /// How hard it is to think, where that was said.
+        /// The configured effort; `None` leaves it to the provider.
         effort: Option<ReasoningEffort>,
-        /// How much it can read at once.
+        /// The context window, with how certain it is.
         window: ContextWindow,
         /// Whether the server is on this machine.
         local: bool,
     },
     /// The server offers several models and none was named: nothing can be sent before `SetModel`.
     ModelNeeded {
-        /// The provider's name.
+        /// The name of the provider in the configuration.
         provider: String,
-        /// All of them.
         models: Vec<ModelInfo>,
     },
-    /// How much is asked from now on.
+    /// The permission mode that holds from now on.
     ModeChanged(PermissionMode),
-    /// The session's title.
+    /// The session has another title.
     TitleChanged(String),
     /// A turn has begun.
-    TurnStarted {
-        /// Its number.
-        turn: TurnId,
-    },
-    /// A line is in the log: a message of the person's, a finished response, a tool's result.
+    TurnStarted { turn: TurnId },
+    /// An entry is in the log: a message of the user's, a finished response, a tool's result.
     Recorded(Arc<LogRecord>),
-    /// A steering message has gone in (its `RecordedRequest` follows), or was taken back.
+    /// A steering message is in the conversation (its `Recorded` follows), or was withdrawn.
     SteerSettled {
-        /// Which.
         id: SteerId,
-        /// The one that was taken back.
+        /// The text of a message that was withdrawn, which goes back into the input.
         returned: Option<UserInput>,
     },
-    /// A message was not sent, and is the person's again; `TurnEnded` follows and says why.
+    /// A message was not sent and goes back into the input; `TurnEnded` follows and says why.
     MessageReturned(UserInput),
-    /// A request is on its way to the model, or one for the models that there are.
-    RequestSent {
-        /// The turn.
-        turn: TurnId,
-    },
-    /// The request waits: the server asked to be left alone.
+    /// A request was sent: to the model, or for the list of models that a turn waits for.
+    RequestSent { turn: TurnId },
+    /// The request waits because of a rate limit.
     RequestRateLimited {
-        /// The turn.
         turn: TurnId,
         /// How long, and what the server said.
         held: RateLimited,
     },
-    /// The server reads the prompt.
+    /// The server reads the prompt; only some servers report this.
     Prefill {
-        /// The turn.
         turn: TurnId,
-        /// How far it is.
+        /// How much of the prompt the server has read.
         progress: PrefillProgress,
     },
     /// More text of the response.
-    Text {
-        /// The turn.
-        turn: TurnId,
-        /// The next piece.
-        text: String,
-    },
+    Text { turn: TurnId, text: String },
     /// More reasoning of the response.
-    Thinking {
-        /// The turn.
-        turn: TurnId,
-        /// The next piece.
-        text: String,
-    },
+    Thinking { turn: TurnId, text: String },
     /// The model has begun to write a call.
-    CallStarted {
-        /// The turn.
-        turn: TurnId,
-        /// The call.
-        call: CallId,
-        /// The tool's name.
-        name: String,
-    },
+    CallStarted { turn: TurnId, call: CallId, name: String },
     /// More of a call's arguments.
     CallInput {
-        /// The turn.
         turn: TurnId,
-        /// The call.
         call: CallId,
-        /// The next piece of JSON text.
+        /// The next piece of JSON text; only all pieces together are valid JSON.
         json: String,
     },
-    /// The response is over; its `RecordedRequest` has come just before.
+    /// The response is over; its `Recorded` came just before.
     ResponseEnded {
-        /// The turn.
         turn: TurnId,
-        /// Why.
         stop: StopReason,
-        /// What it took, where the server said.
+        /// The tokens it took; `None` when the server did not say.
         usage: Option<TokenUsage>,
-        /// How long tokens came, for a rate.
+        /// The time from the first token to the end, to compute a rate.
         streamed_for: Duration,
     },
-    /// The server read anew what it should have had in its cache.
+    /// The server did not use its prompt cache where it should have.
     CacheMissed {
-        /// What changed since the request before, in a sentence.
+        /// What changed since the previous request, as a sentence.
         reason: String,
     },
-    /// What the session has taken so far.
+    /// What the session has spent so far.
     SpendingChanged(Box<SessionSpending>),
-    /// The response, or the list of models that a turn waits for, failed and will be asked for
-    /// again: what streamed is void.
+    /// The response, or the list of models that a turn waits for, failed and is requested again.
+    /// What was streamed of it is void.
     ResponseDropped {
-        /// The turn.
         turn: TurnId,
-        /// Why, in a sentence.
+        /// Why, as a sentence.
         reason: String,
-        /// When the same is tried again; `None` where something else is asked at once, of which a
-        /// notice tells.
+        /// The next try of the same request; `None` when a different request follows at once, which
+        /// a notice explains.
         again: Option<RetryAttempt>,
     },
-    /// A call has passed the gate and runs. For a command of the person's own, the only start.
+    /// A call has passed the gate and runs. For a command that the user typed, this is the only
+    /// event at its start.
     ToolStarted {
-        /// The turn.
         turn: TurnId,
-        /// The call as it is run.
+        /// The call with the arguments that run, which may differ from what the model sent.
         call: ToolCall,
     },
     /// More live output of a call.
-    ToolProgress {
-        /// The turn.
-        turn: TurnId,
-        /// The call.
-        call: CallId,
-        /// The next piece.
-        text: String,
-    },
-    /// A call is over; its `RecordedRequest` has come just before.
+    ToolProgress { turn: TurnId, call: CallId, text: String },
+    /// A call is over; its `Recorded` came just before.
     ToolEnded {
-        /// The turn.
         turn: TurnId,
-        /// The call.
         call: CallId,
-        /// How it went.
         status: ToolStatus,
-        /// What the person sees, where that is not the result's text.
+        /// What the user sees; `None` when that is the result's text.
         display: Option<ToolDisplay>,
-        /// A few words for the pane's head.
+        /// A few words for the head of the call's pane.
         summary: Option<String>,
-        /// How long it ran.
+        /// How long it ran, without the wait for an approval.
         elapsed: Duration,
     },
-    /// The person is asked. Questions queue up on the front end's side.
+    /// The user is asked. Several questions can be open; the front end queues them.
     ApprovalAsked(Box<ApprovalRequest>),
     /// A question no longer needs an answer (the turn was stopped, or a new rule decided it).
     ApprovalWithdrawn(ApprovalId),
-    /// The plan has changed.
+    /// The model has changed its plan. Holds the whole new plan.
     TodosChanged(Vec<TodoItem>),
-    /// Something the person should know.
+    /// A message for the user that is no part of the conversation.
     Notice {
-        /// How bad it is.
         level: NoticeLevel,
-        /// A sentence, with a remedy where there is one.
+        /// A sentence, with a remedy if there is one.
         text: String,
     },
-    /// The turn is over. Comes without a `TurnStarted` where one that was asked for could not
+    /// The turn is over. Comes without a `TurnStarted` when a turn that was asked for could not
     /// begin; the outcome then says why.
     TurnEnded {
-        /// Its number.
         turn: TurnId,
-        /// How.
         outcome: TurnOutcome,
-        /// Tokens of all its responses together.
+        /// The tokens of all responses of the turn together.
         usage: TokenUsage,
     },
-    /// A call was refused for want of permission in a run without a person: a rule or the mode
-    /// denies it, or nobody could be asked.
-    CallRefused {
-        /// The call.
-        call: ToolCall,
-        /// Why.
-        reason: String,
-    },
-    /// What came of a `Rules` command.
+    /// A call was refused in a headless run: a rule, the mode or a hook denies it, or it would need
+    /// an answer of the user.
+    CallRefused { call: ToolCall, reason: String },
+    /// The answer to a `Rules` command.
     Rules(Box<RuleReply>),
-    /// Entries cannot be saved. Told once, until saving works again.
+    /// Entries cannot be saved. This is told once, and again only after saving has worked.
     SaveFailed {
-        /// What the system said, and what slug does now.
+        /// What the system said, and what slug does now, as sentences.
         reason: String,
     },
-    /// What going back in the session, or forth again, would do, or why that cannot be.
+    /// The answer to `PlanRewind`: what a rewind, or its reversal, would do, or why it is not
+    /// possible.
     RewindPlanned(Result<Arc<RewindPlan>, String>),
-    /// The person went there. The session was opened anew just before.
+    /// A rewind is done. `SessionOpened` with the new state came just before.
     Rewound {
-        /// The message that it went back before, which is the person's again.
+        /// The message that the rewind took back, which goes into the input.
         message: Option<UserInput>,
-        /// What was done, in a sentence.
+        /// What was done, as a sentence.
         told: String,
     },
-    /// What is open now is a fork.
+    /// The session that is open now is a fork.
     Forked {
         /// The session it came from.
         from: SessionId,
-        /// Where it goes its own way.
+        /// Where the fork leaves its parent.
         at: ForkPosition,
-        /// The message that it goes its own way before, which is the person's again.
+        /// The message that the fork leaves out, which goes into the input.
         message: Option<UserInput>,
     },
 }

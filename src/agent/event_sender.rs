@@ -1,12 +1,11 @@
-//! The way of events to the front end.
+//! Sends events to the front end. Nothing is dropped: a full queue makes the agent wait.
 
 use tokio::sync::mpsc;
 
 use super::AgentEvent;
 use crate::domain::NoticeLevel;
 
-/// Sends events in order. The queue is bounded: an agent that is ahead of its front end waits, and
-/// nothing is ever dropped.
+/// Sends events in order. The queue is bounded: an agent that is ahead of its front end waits.
 #[derive(Debug, Clone)]
 pub(super) struct AgentEventSender(mpsc::Sender<AgentEvent>);
 
@@ -15,7 +14,7 @@ impl AgentEventSender {
         Self(sender)
     }
 
-    /// Tells the front end. Once it is gone there is nobody to tell, and the agent ends soon.
+    /// Sends an event. Does nothing once the front end is gone; the agent ends soon after that.
     pub(super) async fn tell(&self, event: AgentEvent) {
         if self.0.send(event).await.is_err() {
             tracing::debug!("the front end is gone");

@@ -1,9 +1,12 @@
-//! The one gate: every execution of a tool goes through [`execute_with_permission`].
+//! The only way to run a tool: every call of the model goes through [`execute_with_permission`].
 //!
-//! Its order never changes: validate the input, the hooks before it, resolve what it touches, rules
-//! and mode, the person, the intent on disk, the run, the hooks after it. An edited input starts
-//! again from the top; a rule or mode that changes while a question is open or a call waits for its
-//! turn decides it anew; what was approved must still be what is there when it runs.
+//! The order of the steps never changes: validate the input, run the hooks before the call, resolve
+//! what it touches, apply rules and mode, ask the user, write the intent to the log, run the call,
+//! run the hooks after it. An input that the user edits starts again from the top. When a rule or
+//! the mode changes while a question is open or the call waits for earlier calls, the call is
+//! decided again. A call runs only if what it touches is still what was approved.
+//!
+//! A command that the user types goes through [`execute_for_user`]: typing it is its approval.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -44,19 +47,19 @@ use super::tool_event_recorder::ToolEventRecorder;
 use super::tool_events::ToolEventQueue;
 use super::tool_messages::{crashed, denied, not_json, stopped, stopped_after, with_change};
 
-/// How long a cancelled tool may take to say what it had done, before it is left behind.
+/// How long a cancelled tool may take to end by itself, before the gate answers for it.
 const GRACE: Duration = Duration::from_millis(75);
 
-/// Who can answer questions.
+/// Whether somebody can answer questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interactivity {
-    /// Somebody sits at the screen.
+    /// A user is at the front end.
     Interactive,
-    /// Nobody does: what would ask is refused.
+    /// Nobody is there: a call that would need a question is refused.
     Headless,
 }
 
-/// Everything a call needs on its way.
+/// What all calls of a turn share.
 pub(super) struct ToolGate {
     pub(super) turn: TurnId,
     pub(super) registry: Arc<ToolRegistry>,
@@ -81,22 +84,22 @@ impl ToolGate {
         &self.context.place
     }
 
-    /// What the call that `query` is about gets to work with: of the files, those that it names, at
-    /// the places where they are.
+    /// The context for the call that `query` is about. It can open only the files that it names, at
+    /// their real paths.
     pub(super) fn context_for(&self, query: &PermissionQuery) -> ToolContext {
         let granted = query.accesses.iter().filter_map(|access| {
-            let (path, may) = match access {
+            let (path, mode) = match access {
                 ResolvedAccess::Read(path) => (path, AccessMode::Read),
                 ResolvedAccess::Write(path) => (path, AccessMode::Write),
                 _ => return None,
             };
-            Some(Grant { named: path.path.clone(), real: path.real.clone(), mode: may })
+            Some(Grant { named: path.path.clone(), real: path.real.clone(), mode })
         });
-        let reach = Arc::new(ScopedFiles::new(self.context.files.clone(), granted));
-        let (is_hidden, places) = (self.context.is_hidden.clone(), reach.clone());
+        let scoped_files = Arc::new(ScopedFiles::new(self.context.files.clone(), granted));
+        let (is_hidden, places) = (self.context.is_hidden.clone(), scoped_files.clone());
         ToolContext {
-            files: reach,
-            // A rule may name a file by another path than the search does.
+            files: scoped_files,
+            // A rule and a search may name the same file by different paths.
             is_hidden: Arc::new(move |path| {
                 let elsewhere = || places.real(path).filter(|real| real != path);
                 is_hidden(path) || elsewhere().is_some_and(|real| is_hidden(&real))
@@ -111,7 +114,7 @@ impl ToolGate {
         id: ApprovalId,
         call: &ToolCall,
         input: &Value,
-        (matter, reason): (ApprovalKind, String),
+        (kind, reason): (ApprovalKind, String),
     ) -> ApprovalRequest {
         ApprovalRequest {
             id,
@@ -120,7 +123,7 @@ impl ToolGate {
             tool: call.name.clone(),
             input: input.clone(),
             cwd: self.place().cwd.clone(),
-            kind: matter,
+            kind,
             reason,
             parts: Vec::new(),
             allow_rules: Vec::new(),
@@ -130,7 +133,7 @@ impl ToolGate {
         }
     }
 
-    /// Asks the person, and has hooks call them.
+    /// Asks the user, and runs the `Notification` hooks.
     pub(super) async fn ask_user(&self, question: ApprovalRequest) {
         self.hooks.notify_of(&question);
         self.events.tell(AgentEvent::ApprovalAsked(Box::new(question))).await;
@@ -154,7 +157,7 @@ pub(super) struct CallDependencies {
 }
 
 impl CallDependencies {
-    /// For a call that comes alone.
+    /// For a call without earlier calls.
     pub(super) fn none() -> Self {
         Self {
             before_deciding: Vec::new(),
@@ -164,7 +167,7 @@ impl CallDependencies {
     }
 }
 
-/// Takes one call from its arguments to its result, which is in the log when this returns.
+/// Decides and runs one call. Its result is in the log when this returns.
 pub(super) async fn execute_with_permission(
     gate: &ToolGate,
     call: &ToolCall,
@@ -175,21 +178,22 @@ pub(super) async fn execute_with_permission(
 }
 
 async fn go_through(gate: &ToolGate, call: &ToolCall, waits: CallDependencies) -> ToolOutput {
-    let asked = Instant::now();
-    // A tool that panics takes neither the result nor the calls beside it with it.
+    let started = Instant::now();
+    // A tool that panics still gets a result, and the calls beside it go on.
     let attempt = AssertUnwindSafe(attempt(gate, call, waits)).catch_unwind().await;
-    let ended = attempt.unwrap_or_else(|_| CompletedCall::new(crashed(), asked.elapsed()));
+    let ended = attempt.unwrap_or_else(|_| CompletedCall::new(crashed(), started.elapsed()));
     let output = ended.output.clone();
     settle(gate, call, ended).await;
     output
 }
 
-/// What came of a call.
+/// A call with its result.
 pub(super) struct CompletedCall {
     pub(super) output: ToolOutput,
-    /// Its whole output among the blobs, where the model gets only a part.
+    /// The hash of its whole output in the blob store, when the model gets only a part of it.
     pub(super) kept: Option<ContentHash>,
-    /// How long it took; where it ran, without the wait for an answer.
+    /// How long it ran, without the wait for an answer; for a call that did not run, how long until
+    /// that was decided.
     pub(super) elapsed: Duration,
 }
 
@@ -198,7 +202,7 @@ impl CompletedCall {
         Self { output, kept: None, elapsed }
     }
 
-    /// The result as it goes on record.
+    /// The result as it is logged.
     pub(super) fn info(&self, tool: &str) -> ToolResultInfo {
         ToolResultInfo {
             name: tool.to_owned(),
@@ -212,14 +216,14 @@ impl CompletedCall {
 }
 
 async fn attempt(gate: &ToolGate, call: &ToolCall, waits: CallDependencies) -> CompletedCall {
-    let asked = Instant::now();
+    let started = Instant::now();
     match authorise(gate, call, waits).await {
         GateOutcome::Approved { approved, tool, story } => {
             let ended = match run(gate, call, &approved, &*tool, RunLocation::Default).await {
                 Ok(ended) => ended,
                 Err(output) => {
                     gate.repeats.note(call, &[], &output);
-                    return CompletedCall::new(output, asked.elapsed());
+                    return CompletedCall::new(output, started.elapsed());
                 }
             };
             let ended = sandbox_escalation::offer(gate, call, &approved, &*tool, ended).await;
@@ -229,35 +233,35 @@ async fn attempt(gate: &ToolGate, call: &ToolCall, waits: CallDependencies) -> C
             let output = hooks::after(gate, &approved, output, story.notes).await;
             CompletedCall { output, ..ended }
         }
-        GateOutcome::Repeated(output) => CompletedCall::new(output, asked.elapsed()),
+        GateOutcome::Repeated(output) => CompletedCall::new(output, started.elapsed()),
         GateOutcome::Stopped(output) => {
             gate.repeats.note(call, &[], &output);
-            CompletedCall::new(output, asked.elapsed())
+            CompletedCall::new(output, started.elapsed())
         }
     }
 }
 
-/// Answers a call that came to no result of its own.
+/// Logs a result for a call that ended without one.
 pub(super) async fn give_up(gate: &ToolGate, call: &ToolCall) {
     settle(gate, call, CompletedCall::new(crashed(), Duration::ZERO)).await;
 }
 
-/// Answers a call without running it.
+/// Logs a refusal for a call without running it.
 pub(super) async fn refuse(gate: &ToolGate, call: &ToolCall, reason: &str) {
     settle(gate, call, CompletedCall::new(denied(reason), Duration::ZERO)).await;
 }
 
-/// Runs a command that the person typed. That is its approval, whatever the rules say of the
-/// model; it goes the same way from there on.
+/// Runs a command that the user typed. Typing it is its approval, whatever the rules say about the
+/// model; the steps after the approval are the same.
 pub(super) async fn execute_for_user(gate: &ToolGate, call: &ToolCall) -> CompletedCall {
-    let asked = Instant::now();
+    let started = Instant::now();
     let attempt = AssertUnwindSafe(attempt_for_user(gate, call)).catch_unwind().await;
     let output = match attempt {
         Ok(Ok(ended)) => return ended,
         Ok(Err(output)) => output,
         Err(_) => crashed(),
     };
-    CompletedCall::new(output, asked.elapsed())
+    CompletedCall::new(output, started.elapsed())
 }
 
 async fn attempt_for_user(gate: &ToolGate, call: &ToolCall) -> Result<CompletedCall, ToolOutput> {
@@ -275,13 +279,13 @@ async fn attempt_for_user(gate: &ToolGate, call: &ToolCall) -> Result<CompletedC
 /// Where a call runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunLocation {
-    /// Inside the sandbox, if there is one.
+    /// Inside the sandbox; without a sandbox, on the host.
     Default,
-    /// Outside of it: a person said so.
+    /// Outside the sandbox, because the user said so.
     Outside,
 }
 
-/// Runs a call. `Err` is what the model is told of one that could not begin.
+/// Runs a call. `Err` is what the model is told about a call that could not begin.
 pub(super) async fn run(
     gate: &ToolGate,
     call: &ToolCall,
@@ -290,7 +294,7 @@ pub(super) async fn run(
     place: RunLocation,
 ) -> Result<CompletedCall, ToolOutput> {
     let query = check_and_record_intent(gate, call, approved, tool).await?;
-    let witness = change_tracker::begin_tracking(gate, &query).await;
+    let tracker = change_tracker::begin_tracking(gate, &query).await;
     let started = Instant::now();
     if gate.context.cancel.is_cancelled() {
         return Err(stopped());
@@ -299,13 +303,13 @@ pub(super) async fn run(
     shown.input = CallInput::Valid(approved.input().clone());
     gate.events.tell(AgentEvent::ToolStarted { turn: gate.turn, call: shown }).await;
 
-    let facts = Arc::new(ToolEventQueue::new(gate.blobs.clone()));
-    let keeper = gate.recorder();
+    let tool_events = Arc::new(ToolEventQueue::new(gate.blobs.clone()));
+    let recorder = gate.recorder();
     let processes = match (place, &gate.escalation) {
-        (RunLocation::Outside, Some(outside)) => outside.processes.clone(),
+        (RunLocation::Outside, Some(escalation)) => escalation.processes.clone(),
         (RunLocation::Outside, None) | (RunLocation::Default, _) => gate.context.processes.clone(),
     };
-    let effects = Arc::new(facts.sender());
+    let effects = Arc::new(tool_events.sender());
     let processes = Arc::new(RedactingProcesses {
         processes,
         redactor: gate.redactor.clone(),
@@ -324,30 +328,30 @@ pub(super) async fn run(
     let output = loop {
         tokio::select! {
             output = &mut running => break output,
-            () = facts.wait() => keeper.record_events(&call.id, &facts).await,
+            () = tool_events.wait() => recorder.record_events(&call.id, &tool_events).await,
             () = &mut out_of_time => {
-                drop(gate.journal.look_after(keeper.clone().record_late_events(facts.clone())));
-                break Ok(stopped_after(&facts.recent_output()));
+                drop(gate.journal.look_after(recorder.clone().record_late_events(tool_events.clone())));
+                break Ok(stopped_after(&tool_events.recent_output()));
             }
         }
     };
     let elapsed = started.elapsed();
-    keeper.record_events(&call.id, &facts).await;
-    if let Some(witness) = witness {
-        // A stop does not wait for it.
-        let looking = gate.journal.look_after(witness.record_changes(keeper));
-        if let Some(Err(error)) = gate.context.cancel.run_until_cancelled(looking).await {
+    recorder.record_events(&call.id, &tool_events).await;
+    if let Some(tracker) = tracker {
+        // A stop does not wait for this scan.
+        let scan = gate.journal.look_after(tracker.record_changes(recorder));
+        if let Some(Err(error)) = gate.context.cancel.run_until_cancelled(scan).await {
             tracing::error!(%error, "looking for what a command changed ended abnormally");
         }
     }
     let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));
     let output = without_keys(&gate.redactor, output);
     gate.debug.tool_result(logged, &json!({"status": output.status, "text": output.observation}));
-    Ok(CompletedCall { output, kept: facts.kept(), elapsed })
+    Ok(CompletedCall { output, kept: tool_events.kept(), elapsed })
 }
 
-/// The last look before a call acts: what was approved is still what is there, and the log says
-/// that it is about to run. Gives what it touches, which is all that it gets to open.
+/// The last check before a call runs: what it touches is still what was approved, and the log has
+/// the intent to run it. Returns what it touches, which is all that it can open.
 async fn check_and_record_intent(
     gate: &ToolGate,
     call: &ToolCall,

@@ -1,8 +1,9 @@
-//! Hooks on the way of a call: what they are told, and what their word comes to.
+//! Hooks before and after a call: what they are told, and what follows from their verdict.
 //!
-//! Before a call is decided they may refuse it, have it asked about, answer what the mode would
-//! ask, or change it, in which case it is decided as changed. After it has run they may add to what
-//! the model is told. What hooks do beside calls is in `lifecycle`.
+//! Before a call is decided, hooks can refuse it, have the user asked, allow what the mode would
+//! ask about, or change its arguments; then the changed call is decided. After the call has run,
+//! they can add to what the model is told. Hooks of other events are in `lifecycle`; reading and
+//! running hooks is in `crate::hooks`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -28,7 +29,7 @@ use super::gate::{Interactivity, ToolGate};
 use super::permission_state::PermissionState;
 use super::tool_messages::denied;
 
-/// The hooks of a run, in one session.
+/// The hooks of a run, with what they are told about the session.
 #[derive(Clone)]
 pub(super) struct SessionHooks {
     pub(super) hooks: Arc<HookSet>,
@@ -41,7 +42,7 @@ pub(super) struct SessionHooks {
     pub(super) background: BackgroundHooks,
 }
 
-/// What owns the hooks that nobody waits for.
+/// Owns the hooks that run in the background. `over` cancels them when the agent ends.
 #[derive(Clone, Default)]
 pub(super) struct BackgroundHooks {
     pub(super) tasks: TaskTracker,
@@ -49,24 +50,24 @@ pub(super) struct BackgroundHooks {
 }
 
 impl SessionHooks {
-    /// Whether there is any of these.
+    /// Whether there is a hook for this event.
     pub(super) fn has(&self, event: HookEvent) -> bool {
         self.hooks.has(event)
     }
 
-    /// Runs the hooks of a moment, and tells the person what they have to say.
+    /// Runs the hooks of an event and shows their messages and failures to the user.
     pub(super) async fn fire(
         &self,
-        moment: &HookPayload,
+        payload: &HookPayload,
         cancel: &CancellationToken,
     ) -> MergedHookVerdict {
-        let scene = HookContext {
+        let context = HookContext {
             session: self.session,
             transcript: self.transcript.clone(),
             cwd: self.cwd.clone(),
             mode: self.permissions.mode(),
         };
-        let merged = self.hooks.fire(&scene, moment, cancel).await;
+        let merged = self.hooks.fire(&context, payload, cancel).await;
         for HookMessage { text, origin } in &merged.messages {
             let text = format!("{} says: {text}", self.hook_label(origin));
             self.events.notice(NoticeLevel::Info, text).await;
@@ -78,17 +79,17 @@ impl SessionHooks {
         merged
     }
 
-    /// Runs the hooks of a moment that nobody waits for.
-    pub(super) fn fire_in_background(&self, moment: HookPayload) {
-        if self.has(moment.event()) {
-            let hooked = self.clone();
+    /// Runs the hooks of an event in the background; their verdict is ignored.
+    pub(super) fn fire_in_background(&self, payload: HookPayload) {
+        if self.has(payload.event()) {
+            let hooks = self.clone();
             self.background.tasks.spawn(async move {
-                hooked.fire(&moment, &hooked.background.over).await;
+                hooks.fire(&payload, &hooks.background.over).await;
             });
         }
     }
 
-    /// Has hooks call the person, who is asked something.
+    /// Runs the `Notification` hooks because the user is asked something.
     pub(super) fn notify_of(&self, request: &ApprovalRequest) {
         let message = match request.kind {
             ApprovalKind::Permission => format!("slug asks whether {} may run.", request.tool),
@@ -103,7 +104,7 @@ impl SessionHooks {
         self.fire_in_background(HookPayload::Notification { kind: "permission_prompt", message });
     }
 
-    /// A hook, at the beginning of a sentence.
+    /// Names a hook at the beginning of a sentence, by its file and line.
     pub(super) fn hook_label(&self, origin: &HookOrigin) -> String {
         let file = self.workspace.show(&origin.file);
         match origin.line {
@@ -112,68 +113,67 @@ impl SessionHooks {
         }
     }
 
-    fn says(&self, said: &HookMessage, what: &str) -> String {
-        let who = self.hook_label(&said.origin);
-        if said.text.is_empty() {
+    fn says(&self, message: &HookMessage, what: &str) -> String {
+        let who = self.hook_label(&message.origin);
+        if message.text.is_empty() {
             format!("{who} {what}.")
         } else {
-            format!("{who} {what}: {}", said.text)
+            format!("{who} {what}: {}", message.text)
         }
     }
 }
 
-/// What hooks make of a call before it is decided: its arguments, and what they say of it. `Err` is
-/// what the model is told of one that they refuse.
+/// Runs the hooks before a call is decided. Returns the arguments, changed or not, and what the
+/// hooks say about them. `Err` is what the model is told when they refuse the call.
 pub(super) async fn before(
     gate: &ToolGate,
     call: &ToolCall,
-    (input, whose): (Value, ArgumentsOrigin),
+    (input, origin): (Value, ArgumentsOrigin),
 ) -> Result<(Value, CallProvenance), ToolOutput> {
-    let hooked = &gate.hooks;
-    let mut story =
-        CallProvenance { origin: whose, word: HookPermission::Nothing, notes: Vec::new() };
-    if !hooked.has(HookEvent::PreToolUse) {
-        return Ok((input, story));
+    let hooks = &gate.hooks;
+    let mut provenance =
+        CallProvenance { origin, word: HookPermission::Nothing, notes: Vec::new() };
+    if !hooks.has(HookEvent::PreToolUse) {
+        return Ok((input, provenance));
     }
     let (tool, id) = (call.name.clone(), call.id.as_str().to_owned());
-    let moment = HookPayload::PreToolUse(HookToolCall { tool, input: input.clone(), id });
-    let merged = hooked.fire(&moment, &gate.context.cancel).await;
-    if let Some(said) = &merged.stop {
-        end_turn(gate, said).await;
-        return Err(refused(gate, call, said).await);
+    let payload = HookPayload::PreToolUse(HookToolCall { tool, input: input.clone(), id });
+    let merged = hooks.fire(&payload, &gate.context.cancel).await;
+    if let Some(message) = &merged.stop {
+        end_turn(gate, message).await;
+        return Err(refused(gate, call, message).await);
     }
-    story.word = match &merged.decision {
-        MergedHookDecision::Block(said) => return Err(refused(gate, call, said).await),
-        MergedHookDecision::Allow(said) => HookPermission::Allow(hooked.says(said, "allows it")),
-        MergedHookDecision::Ask(said) => HookPermission::Ask(hooked.says(said, "asks")),
+    provenance.word = match &merged.decision {
+        MergedHookDecision::Block(message) => return Err(refused(gate, call, message).await),
+        MergedHookDecision::Allow(message) => {
+            HookPermission::Allow(hooks.says(message, "allows it"))
+        }
+        MergedHookDecision::Ask(message) => HookPermission::Ask(hooks.says(message, "asks")),
         MergedHookDecision::Nothing => HookPermission::Nothing,
     };
-    story.notes = merged.contexts;
+    provenance.notes = merged.contexts;
     let Some((changed, origin)) = merged.input.filter(|(changed, _)| *changed != input) else {
-        return Ok((input, story));
+        return Ok((input, provenance));
     };
-    if let ArgumentsOrigin::Partial(_) = story.origin {
+    if let ArgumentsOrigin::Partial(_) = provenance.origin {
         let text = "It would change the part that was taken. Take the change whole, or none of it.";
         return Err(refused(gate, call, &HookMessage { text: text.into(), origin }).await);
     }
-    let who = hooked.hook_label(&origin);
-    hooked
-        .events
-        .notice(NoticeLevel::Info, format!("{who} changed a call of {}.", call.name))
-        .await;
-    story.origin = ArgumentsOrigin::Hook(who);
-    Ok((changed, story))
+    let who = hooks.hook_label(&origin);
+    hooks.events.notice(NoticeLevel::Info, format!("{who} changed a call of {}.", call.name)).await;
+    provenance.origin = ArgumentsOrigin::Hook(who);
+    Ok((changed, provenance))
 }
 
-/// Whether hooks let a call stand as the person wrote it, who has said yes to these arguments. One
-/// that would change them refuses it.
+/// Runs the hooks on arguments that the user wrote and approved. Hooks can only accept or refuse
+/// them: one that would change them refuses the call.
 pub(super) async fn check_user_edit(
     gate: &ToolGate,
     call: &ToolCall,
     input: &Value,
 ) -> Result<(), ToolOutput> {
-    let (_, story) = before(gate, call, (input.clone(), ArgumentsOrigin::User)).await?;
-    match story.origin {
+    let (_, provenance) = before(gate, call, (input.clone(), ArgumentsOrigin::User)).await?;
+    match provenance.origin {
         ArgumentsOrigin::Hook(who) => {
             Err(denied(&format!("{who} would change what the user wrote.")))
         }
@@ -181,32 +181,33 @@ pub(super) async fn check_user_edit(
     }
 }
 
-/// What the model is told of a call that has run, with what hooks add to it.
+/// Runs the hooks after a call and adds what they say to the result. Hooks do not run for a call
+/// that was denied or cancelled.
 pub(super) async fn after(
     gate: &ToolGate,
     approved: &ToolCallTicket,
     output: ToolOutput,
     mut notes: Vec<String>,
 ) -> ToolOutput {
-    let hooked = &gate.hooks;
+    let hooks = &gate.hooks;
     let has_run = matches!(output.status, ToolStatus::Done | ToolStatus::Failed);
-    if has_run && hooked.has(HookEvent::PostToolUse) {
+    if has_run && hooks.has(HookEvent::PostToolUse) {
         let call = HookToolCall {
             tool: approved.tool().to_owned(),
             input: approved.input().clone(),
             id: approved.call().as_str().to_owned(),
         };
         let response = json!({"status": output.status, "content": output.observation});
-        let moment = HookPayload::PostToolUse { call, response };
-        let merged = hooked.fire(&moment, &gate.context.cancel).await;
+        let payload = HookPayload::PostToolUse { call, response };
+        let merged = hooks.fire(&payload, &gate.context.cancel).await;
         notes.extend(merged.contexts);
-        if let MergedHookDecision::Block(said) = &merged.decision {
-            let text = hooked.says(said, &format!("objects to what {} did", approved.tool()));
-            hooked.events.notice(NoticeLevel::Warning, text).await;
-            notes.push(format!("A hook objects to what this call did: {}", said.text));
+        if let MergedHookDecision::Block(message) = &merged.decision {
+            let text = hooks.says(message, &format!("objects to what {} did", approved.tool()));
+            hooks.events.notice(NoticeLevel::Warning, text).await;
+            notes.push(format!("A hook objects to what this call did: {}", message.text));
         }
-        if let Some(said) = &merged.stop {
-            end_turn(gate, said).await;
+        if let Some(message) = &merged.stop {
+            end_turn(gate, message).await;
         }
     }
     if notes.is_empty() {
@@ -216,20 +217,20 @@ pub(super) async fn after(
     ToolOutput { observation, ..output }
 }
 
-async fn end_turn(gate: &ToolGate, said: &HookMessage) {
-    let text = gate.hooks.says(said, "ended the turn");
+async fn end_turn(gate: &ToolGate, message: &HookMessage) {
+    let text = gate.hooks.says(message, "ended the turn");
     gate.events.notice(NoticeLevel::Warning, text).await;
     gate.context.cancel.cancel();
 }
 
-async fn refused(gate: &ToolGate, call: &ToolCall, said: &HookMessage) -> ToolOutput {
+async fn refused(gate: &ToolGate, call: &ToolCall, message: &HookMessage) -> ToolOutput {
     record(gate, call, PermissionOutcome::Deny, "hook", None).await;
-    let reason = gate.hooks.says(said, &format!("blocked {}", call.name));
+    let reason = gate.hooks.says(message, &format!("blocked {}", call.name));
     match gate.interactivity {
         Interactivity::Interactive => gate.events.notice(NoticeLevel::Warning, reason).await,
         Interactivity::Headless => {
             gate.events.tell(AgentEvent::CallRefused { call: call.clone(), reason }).await;
         }
     }
-    denied(&format!("Not run: a hook blocked this call. {}", said.text))
+    denied(&format!("Not run: a hook blocked this call. {}", message.text))
 }

@@ -1,8 +1,8 @@
-//! The images of a conversation on their way to the model: read from the contents once, and left
-//! out, with a note in their place, where they are gone or the model takes none.
+//! The images of a conversation, for the requests to the model. Each is read from the blob store
+//! once. An image that is missing there, or that the model does not take, is replaced by a note.
 //!
-//! The notes depend on the image alone, so that what is sent for a message stays the same from
-//! request to request.
+//! A note depends only on its image, so what is sent for a message stays the same from request to
+//! request, and the server's prompt cache keeps working.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,22 +13,22 @@ use crate::session::BlobStore;
 
 use super::sessions::blocking;
 
-/// What has been read of them, and who takes none.
+/// The images read so far, and the models that take none.
 #[derive(Debug, Default)]
 pub(super) struct ConversationImages {
-    /// In base64; `None` where the content is missing or damaged.
+    /// In base64; `None` when the content is missing or damaged.
     read: HashMap<ContentHash, Option<Arc<str>>>,
     /// The models whose servers refused an image.
     refusing_models: HashSet<String>,
 }
 
 impl ConversationImages {
-    /// From here on this model gets no images.
+    /// Sends no images to this model from now on.
     pub(super) fn leave_out(&mut self, model: &str) {
         self.refusing_models.insert(model.to_owned());
     }
 
-    /// The bytes of all images in `messages`. Each that cannot be sent gets a note in its place.
+    /// The bytes of all images in `messages`. An image that cannot be sent becomes a note there.
     pub(super) async fn fill(
         &mut self,
         messages: &mut [Message],
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_kept_is_sent() {
+    async fn a_stored_image_is_sent() {
         let home = tempfile::tempdir().unwrap();
         let blobs = BlobStore::new(home.path().to_owned());
         let hash = blobs.put(b"abc").unwrap();
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_missing_or_damaged_is_a_note() {
+    async fn a_missing_or_damaged_image_becomes_a_note() {
         let home = tempfile::tempdir().unwrap();
         let blobs = BlobStore::new(home.path().to_owned());
         let note = "[An image was here, a.png 3×2. Its content is lost.]";
@@ -144,13 +144,13 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let blobs = BlobStore::new(home.path().to_owned());
         blobs.put(b"abc").unwrap();
-        let mut pictures = ConversationImages::default();
-        pictures.leave_out("blind");
+        let mut images = ConversationImages::default();
+        images.leave_out("blind");
         let mut messages = shown(b"abc");
-        pictures.fill(&mut messages, "blind", &blobs).await;
+        images.fill(&mut messages, "blind", &blobs).await;
         assert!(messages[0].text().contains("takes no images"));
         let mut messages = shown(b"abc");
-        pictures.fill(&mut messages, "seeing", &blobs).await;
+        images.fill(&mut messages, "seeing", &blobs).await;
         assert_eq!(messages, shown(b"abc"));
     }
 }

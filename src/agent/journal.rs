@@ -1,5 +1,5 @@
-//! The log as the agent writes it: one place that says when saving fails, and that keeps what was
-//! written until the conversation has taken it in.
+//! The agent's writer of the session log. It reports when saving fails, and keeps what was written
+//! until the conversation has applied it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,10 +14,10 @@ use crate::session::{LogEntry, LogError, LogHandle, LogRecord};
 use super::AgentEvent;
 use super::event_sender::AgentEventSender;
 
-/// How long closing, or going back, waits for files that are still being written after a stop.
-const LATE: Duration = Duration::from_secs(2);
+/// How long closing and rewinding wait for files that are still being written after a stop.
+const LATE_WRITES_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// Writes a session's log.
+/// Writes the log of one session, from any task of the agent.
 pub(super) struct SessionJournal {
     log: LogHandle,
     late: TaskTracker,
@@ -37,8 +37,8 @@ impl SessionJournal {
         }
     }
 
-    /// Writes an entry and tells the front end. When the disk does not take it, it is kept in
-    /// memory and the person is told once; the turn goes on.
+    /// Writes an entry and tells the front end. When it cannot be saved, it is kept in memory, the
+    /// user is told once, and the turn goes on. `None` when not even that is possible.
     pub(super) async fn write(&self, turn: TurnId, entry: LogEntry) -> Option<Arc<LogRecord>> {
         let record = match self.log.append(turn, entry).await {
             Ok(record) => {
@@ -65,7 +65,7 @@ impl SessionJournal {
         Some(record)
     }
 
-    /// Writes what is about to be done. It must not be done unless this succeeds.
+    /// Writes what is about to happen. The caller must not do it unless this succeeds.
     pub(super) async fn intent(&self, turn: TurnId, entry: LogEntry) -> Result<(), LogError> {
         match self.log.append(turn, entry).await {
             Ok(_) => Ok(()),
@@ -84,8 +84,7 @@ impl SessionJournal {
         written
     }
 
-    /// Runs work that still has something to write after its turn. Closing waits for it, and so does
-    /// going back.
+    /// Runs work that may still write after its turn. Closing and rewinding wait for it.
     pub(super) fn look_after(
         &self,
         work: impl Future<Output = ()> + Send + 'static,
@@ -93,15 +92,15 @@ impl SessionJournal {
         self.late.spawn(work)
     }
 
-    /// Waits until all that is still to be written is; `false` where that takes too long.
+    /// Waits for the work given to [`Self::look_after`]; `false` when that takes too long.
     pub(super) async fn wait_for_late_writes(&self) -> bool {
         self.late.close();
-        let waited = tokio::time::timeout(LATE, self.late.wait()).await;
+        let waited = tokio::time::timeout(LATE_WRITES_TIMEOUT, self.late.wait()).await;
         self.late.reopen();
         waited.is_ok()
     }
 
-    /// Saves what is left and gives the session free for others.
+    /// Saves what is left and releases the session for other processes.
     pub(super) async fn close(&self) {
         if !self.wait_for_late_writes().await {
             tracing::warn!("a file is still being written after its turn was stopped");

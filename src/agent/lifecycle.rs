@@ -1,5 +1,5 @@
-//! Hooks beside calls: when a session is opened or left, a message sent, an answer given, the
-//! conversation made shorter, the person waited for.
+//! Hooks of all events but calls: a session is opened or left, a message is sent, an answer is
+//! complete, the conversation is compacted, slug waits for the user. Hooks of calls are in `hooks`.
 
 use std::time::Duration;
 
@@ -19,14 +19,14 @@ use super::agent_loop::Agent;
 use super::gate::{Interactivity, ToolGate};
 use super::hooks::SessionHooks;
 
-/// How long the hooks of a session's end may take when slug ends: nobody waits longer for a shell.
-const FAREWELL: Duration = Duration::from_millis(1500);
+/// How long the `SessionEnd` hooks may take when slug ends, since the user waits for the shell.
+const SESSION_END_TIMEOUT: Duration = Duration::from_millis(1500);
 
-/// How often hooks may have the model go on where it would end its turn.
+/// How often in one turn `Stop` hooks may have the model go on.
 pub(super) const MAX_HOOK_CONTINUATIONS: u32 = 5;
 
 impl Agent {
-    /// The hooks, in the session that is open now.
+    /// The hooks, for the session that is open now.
     pub(super) fn session_hooks(&self) -> SessionHooks {
         SessionHooks {
             hooks: self.setup.hooks.clone(),
@@ -40,16 +40,16 @@ impl Agent {
         }
     }
 
-    /// Takes up what the person has written into their files of hooks, and says so.
+    /// Reads hook files that have changed, and tells the user whether the changes hold.
     pub(super) async fn refresh_hooks(&mut self) {
         let hooks = self.setup.hooks.clone();
         let changes = match tokio::task::spawn_blocking(move || hooks.refresh()).await {
             Ok(changes) => changes,
             Err(error) => return tracing::error!(%error, "looking at the hooks ended abnormally"),
         };
-        for HookFileChange { file, version: holds } in changes {
+        for HookFileChange { file, version } in changes {
             let file = self.setup.workspace.show(&file);
-            let text = match holds {
+            let text = match version {
                 HookFileVersion::Current => {
                     format!("The hooks in {file} have changed, and hold as they are now.")
                 }
@@ -62,19 +62,20 @@ impl Agent {
         }
     }
 
-    /// Runs what a session begins with. What comes of it goes with the first message, which waits
-    /// for it; nothing else does.
+    /// Runs the `SessionStart` hooks in the background. What they say goes with the first message,
+    /// and only that message waits for them.
     pub(super) fn session_began(&mut self, source: &'static str) {
-        let hooked = self.session_hooks();
-        self.session_start = hooked.has(HookEvent::SessionStart).then(|| {
+        let hooks = self.session_hooks();
+        self.session_start = hooks.has(HookEvent::SessionStart).then(|| {
             self.background.tasks.spawn(async move {
-                let moment = HookPayload::SessionStart { source };
-                hooked.fire(&moment, &hooked.background.over).await
+                let payload = HookPayload::SessionStart { source };
+                hooks.fire(&payload, &hooks.background.over).await
             })
         });
     }
 
-    /// Takes note that another session may be open than the one with these hooks.
+    /// Runs the hooks of the session that was left and of the one that was opened, if the session
+    /// has changed at all.
     pub(super) fn session_changed(&mut self, left: &SessionHooks, how: &'static str) {
         if left.session != self.session.id {
             left.fire_in_background(HookPayload::SessionEnd { reason: how });
@@ -82,11 +83,11 @@ impl Agent {
         }
     }
 
-    /// The session is left, and slug with it.
+    /// Runs the `SessionEnd` hooks because slug ends, and ends all background hooks.
     pub(super) async fn session_ended(&mut self) {
-        let hooked = self.session_hooks();
-        let moment = HookPayload::SessionEnd { reason: "exit" };
-        if tokio::time::timeout(FAREWELL, hooked.fire(&moment, &self.background.over))
+        let hooks = self.session_hooks();
+        let payload = HookPayload::SessionEnd { reason: "exit" };
+        if tokio::time::timeout(SESSION_END_TIMEOUT, hooks.fire(&payload, &self.background.over))
             .await
             .is_err()
         {
@@ -97,20 +98,20 @@ impl Agent {
         self.background.tasks.wait().await;
     }
 
-    /// What the model is told with the first message of a session.
+    /// What the `SessionStart` hooks tell the model with the first message of a session.
     pub(super) async fn session_context(
         &mut self,
         cancel: &CancellationToken,
     ) -> Option<ContentBlock> {
-        let begun = self.session_start.as_mut()?;
-        let merged = cancel.run_until_cancelled(begun).await?;
+        let start_hooks = self.session_start.as_mut()?;
+        let merged = cancel.run_until_cancelled(start_hooks).await?;
         self.session_start = None;
         match merged {
             Ok(merged) => {
-                if let MergedHookDecision::Block(said) = &merged.decision {
-                    self.complain(said, "has a complaint about the session's start").await;
+                if let MergedHookDecision::Block(hook_message) = &merged.decision {
+                    self.complain(hook_message, "has a complaint about the session's start").await;
                 }
-                told(&merged)
+                context_block(&merged)
             }
             Err(error) => {
                 tracing::error!(%error, "the hooks of a session's start ended abnormally");
@@ -119,35 +120,36 @@ impl Agent {
         }
     }
 
-    /// What hooks make of a message: what they tell the model with it, or why it is not sent.
+    /// Runs the hooks on a message. Returns what they tell the model with it, or, as a sentence,
+    /// why it is not sent.
     pub(super) async fn check_message(
         &self,
         text: &str,
         cancel: &CancellationToken,
     ) -> Result<Option<ContentBlock>, String> {
-        let hooked = self.session_hooks();
-        if !hooked.has(HookEvent::UserPromptSubmit) {
+        let hooks = self.session_hooks();
+        if !hooks.has(HookEvent::UserPromptSubmit) {
             return Ok(None);
         }
-        let moment = HookPayload::UserPromptSubmit { prompt: text.to_owned() };
-        let merged = hooked.fire(&moment, cancel).await;
-        let said = match (&merged.decision, &merged.stop) {
-            (MergedHookDecision::Block(said), _) | (_, Some(said)) => said,
+        let payload = HookPayload::UserPromptSubmit { prompt: text.to_owned() };
+        let merged = hooks.fire(&payload, cancel).await;
+        let hook_message = match (&merged.decision, &merged.stop) {
+            (MergedHookDecision::Block(hook_message), _) | (_, Some(hook_message)) => hook_message,
             (
                 MergedHookDecision::Nothing
                 | MergedHookDecision::Allow(_)
                 | MergedHookDecision::Ask(_),
                 None,
-            ) => return Ok(told(&merged)),
+            ) => return Ok(context_block(&merged)),
         };
         Err(format!(
             "{} did not let this message through: {}",
-            hooked.hook_label(&said.origin),
-            said.text
+            hooks.hook_label(&hook_message.origin),
+            hook_message.text
         ))
     }
 
-    /// Gives a message back that is not sent.
+    /// Returns a message that is not sent to the front end, and ends its turn.
     pub(super) async fn give_back(&mut self, text: UserInput, reason: Option<String>) {
         self.stop.end();
         self.events.tell(AgentEvent::MessageReturned(text)).await;
@@ -155,21 +157,21 @@ impl Agent {
         self.skip_turn(outcome).await;
     }
 
-    /// What comes of the hooks that were asked whether a turn may end: whether the model goes on,
-    /// with their reason in the log.
+    /// Applies the verdict of the `Stop` hooks. When the model is to go on, their reason is in the
+    /// log afterwards.
     pub(super) async fn apply_stop_hooks(
         &mut self,
         merged: &MergedHookVerdict,
         gate: &ToolGate,
     ) -> StopHookDecision {
-        let MergedHookDecision::Block(said) = &merged.decision else {
+        let MergedHookDecision::Block(hook_message) = &merged.decision else {
             return StopHookDecision::End;
         };
         if merged.stop.is_some() {
             return StopHookDecision::End;
         }
-        self.complain(said, "has the model go on").await;
-        let text = format!("A hook does not let you end here: {}", said.text);
+        self.complain(hook_message, "has the model go on").await;
+        let text = format!("A hook does not let you end here: {}", hook_message.text);
         let note = ContentBlock::Context {
             name: "hook".into(),
             text: context::escape_context_tags(&text),
@@ -179,18 +181,18 @@ impl Agent {
         StopHookDecision::Continue
     }
 
-    /// Whether hooks let the conversation be made shorter on request.
+    /// Runs the `PreCompact` hooks for `/compact`. `Err` says why the conversation stays as it is.
     pub(super) async fn may_compact(&mut self) -> Result<(), String> {
         let cancel = self.stop.begin();
-        let hooked = self.session_hooks();
-        let merged = hooked.fire(&HookPayload::PreCompact { trigger: "manual" }, &cancel).await;
+        let hooks = self.session_hooks();
+        let merged = hooks.fire(&HookPayload::PreCompact { trigger: "manual" }, &cancel).await;
         self.stop.end();
         match &merged.decision {
             _ if cancel.is_cancelled() => Err("Stopped: the conversation is as it was.".into()),
-            MergedHookDecision::Block(said) => Err(format!(
+            MergedHookDecision::Block(hook_message) => Err(format!(
                 "{} did not let this happen: {}",
-                hooked.hook_label(&said.origin),
-                said.text
+                hooks.hook_label(&hook_message.origin),
+                hook_message.text
             )),
             MergedHookDecision::Nothing
             | MergedHookDecision::Allow(_)
@@ -198,14 +200,14 @@ impl Agent {
         }
     }
 
-    /// A turn is over. Where the person does nothing for a while, hooks call them.
+    /// Starts the timer for the idle notification. A turn has just ended.
     pub(super) fn start_idle_timer(&mut self) {
         let calls = self.setup.interactivity == Interactivity::Interactive
             && self.setup.hooks.has(HookEvent::Notification);
         self.idle_at = calls.then(|| Instant::now() + self.setup.idle_after);
     }
 
-    /// Has hooks call the person, who has done nothing for a while.
+    /// Runs the `Notification` hooks because the user has done nothing for a while.
     pub(super) fn notify_idle(&mut self) {
         self.idle_at = None;
         let message = "slug has ended its turn and waits for you.".into();
@@ -213,20 +215,20 @@ impl Agent {
             .fire_in_background(HookPayload::Notification { kind: "idle_prompt", message });
     }
 
-    async fn complain(&self, said: &HookMessage, what: &str) {
-        let who = self.session_hooks().hook_label(&said.origin);
-        self.events.notice(NoticeLevel::Info, format!("{who} {what}: {}", said.text)).await;
+    async fn complain(&self, hook_message: &HookMessage, what: &str) {
+        let who = self.session_hooks().hook_label(&hook_message.origin);
+        self.events.notice(NoticeLevel::Info, format!("{who} {what}: {}", hook_message.text)).await;
     }
 }
 
-/// Whether a turn ends that would.
+/// Whether a turn that is about to end does so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum StopHookDecision {
     End,
     Continue,
 }
 
-/// At that time; without one, never.
+/// Waits until `time`; for ever when it is `None`.
 pub(super) async fn wait_until(time: Option<Instant>) {
     match time {
         Some(time) => tokio::time::sleep_until(time).await,
@@ -234,7 +236,7 @@ pub(super) async fn wait_until(time: Option<Instant>) {
     }
 }
 
-fn told(merged: &MergedHookVerdict) -> Option<ContentBlock> {
+fn context_block(merged: &MergedHookVerdict) -> Option<ContentBlock> {
     let text = context::escape_context_tags(&merged.contexts.join("\n"));
     (!text.is_empty()).then(|| ContentBlock::Context { name: "hook".into(), text })
 }

@@ -1,10 +1,10 @@
-//! What a message refers to with `@`, as a note that goes with it: the model is told that the
-//! person means that file, those lines, that session.
+//! The note on what a message refers to with `@`. It tells the model which file, lines or session
+//! the user means.
 //!
-//! The note is made once, when the message is sent, and logged with it, so that a session sends
-//! the same bytes ever after. It names and measures; contents are not here, because what the model
-//! reads goes through the gate. What is outside of the workspace, or kept from the model by a deny
-//! rule, is not read. What does not exist is passed over: not every `@` is a reference.
+//! The note is made once, when the message is sent, and logged with it, so that later requests send
+//! the same bytes. It holds names and sizes but no contents, because the model reads files only
+//! through the gate. Files outside of the workspace, and files that a deny rule hides, are not
+//! read. A reference to nothing that exists is skipped: not every `@` is a reference.
 
 use std::path::PathBuf;
 
@@ -17,16 +17,16 @@ use crate::tools::FileState;
 
 use super::agent_loop::Agent;
 
-/// Names the note.
+/// The name of the context block.
 const NAME: &str = "mentions";
-/// References of one message that are looked at; a pasted log has very many `@`.
-const LOOKED_AT: usize = 200;
-/// References that are told.
-const TOLD: usize = 20;
-/// The lines of a longer file are not counted, in bytes.
-const COUNTED: u64 = 2 << 20;
+/// The most references of one message that are examined; a pasted log can hold thousands of `@`.
+const MAX_EXAMINED: usize = 200;
+/// The most references that the note lists.
+const MAX_LISTED: usize = 20;
+/// The largest file whose lines are counted, in bytes.
+const MAX_COUNTED_BYTES: u64 = 2 << 20;
 
-/// Whether the note may say what takes a look inside.
+/// Whether the note may hold facts that need a look into the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum MentionAccess {
     Inside,
@@ -35,10 +35,10 @@ enum MentionAccess {
 }
 
 impl Agent {
-    /// The note on what a text refers to; `None` where it refers to nothing that there is.
+    /// The note on what a text refers to; `None` when it refers to nothing that exists.
     pub(super) async fn mention_note(&self, text: &str) -> Option<ContentBlock> {
         let mut named: Vec<MentionTarget> = Vec::new();
-        for mention in mentions(text).into_iter().take(LOOKED_AT) {
+        for mention in mentions(text).into_iter().take(MAX_EXAMINED) {
             if !named.contains(&mention.target) {
                 named.push(mention.target);
             }
@@ -50,7 +50,7 @@ impl Agent {
                 MentionTarget::Session(session) => self.mentioned_session_line(*session).await,
             };
             lines.extend(line);
-            if lines.len() == TOLD {
+            if lines.len() == MAX_LISTED {
                 break;
             }
         }
@@ -69,7 +69,7 @@ impl Agent {
         let whole = place.resolve(path);
         let shown = place.show(&whole);
         let (look, real) = self.mention_access(whole).await;
-        let limit = if look == MentionAccess::Inside { COUNTED } else { 0 };
+        let limit = if look == MentionAccess::Inside { MAX_COUNTED_BYTES } else { 0 };
         let found = match self.setup.files.read(&real, limit).await {
             Ok(found) => found,
             Err(error) => {
@@ -101,16 +101,16 @@ impl Agent {
         })
     }
 
-    /// Whether a path may be read for the note, and where it really is: links are followed here and
-    /// nowhere else, so that none leads out.
+    /// Whether a path may be read for the note, and its real path. Links are followed only here, so
+    /// that a link cannot lead out of the workspace.
     async fn mention_access(&self, path: PathBuf) -> (MentionAccess, PathBuf) {
-        let (workspace, powers) = (self.setup.workspace.clone(), self.permissions.clone());
+        let (workspace, permissions) = (self.setup.workspace.clone(), self.permissions.clone());
         let cwd = self.setup.place.cwd.clone();
         let named = path.clone();
         let looked = tokio::task::spawn_blocking(move || {
             let resolved = workspace.resolve(&path, &cwd);
             let look = match resolved.zone {
-                _ if powers.hides(&resolved.path) || powers.hides(&resolved.real) => {
+                _ if permissions.hides(&resolved.path) || permissions.hides(&resolved.real) => {
                     MentionAccess::Denied
                 }
                 PathZone::Inside => MentionAccess::Inside,
@@ -131,11 +131,11 @@ impl Agent {
                 return None;
             }
         };
-        metas.into_iter().find(|meta| meta.session_id == session).map(|meta| told(&meta))
+        metas.into_iter().find(|meta| meta.session_id == session).map(|meta| session_line(&meta))
     }
 }
 
-fn told(meta: &SessionMeta) -> String {
+fn session_line(meta: &SessionMeta) -> String {
     let session_id = meta.session_id;
     let count = meta.known_message_count();
     let count = count.map_or_else(|| "very many".to_owned(), |count| count.to_string());

@@ -1,7 +1,7 @@
 //! The agent: takes [`AgentCommand`]s, tells [`AgentEvent`]s, and knows nothing of any screen.
 //!
-//! `turn` decides what happens next and is pure; `drive` is its async half; `gate` is the one way
-//! to a tool; `driver` takes the commands between turns.
+//! `turn` decides what happens next in a turn and is pure; `turn_runner` is its async half; `gate`
+//! is the only way to a tool; `agent_loop` takes the commands between turns.
 
 mod active_session;
 mod agent_loop;

@@ -1,4 +1,4 @@
-//! What the catalogue knows of the model that answers, and what a request heeds of it.
+//! What the catalogue knows about the current model, and the limits that requests take from it.
 
 use crate::catalogue::{ImageSupport, ModelFacts, ReasoningSetting};
 use crate::domain::{ContextWindow, Money, ReasoningEffort, TokenUsage};
@@ -6,35 +6,36 @@ use crate::domain::{ContextWindow, Money, ReasoningEffort, TokenUsage};
 use super::agent_loop::Agent;
 
 impl Agent {
-    /// The facts about a model where the provider's host is known; never of one on this machine.
+    /// The catalogue's facts about a model. `None` when the catalogue does not know the model, and
+    /// always for a server on this machine.
     pub(super) async fn facts(&self, model: &str) -> Option<ModelFacts> {
         let host = self.current_provider().provider.host()?.to_owned();
-        let (shelf, model) = (self.setup.catalogue.clone(), model.to_owned());
-        // The first time this reads the catalogue.
+        let (cache, model) = (self.setup.catalogue.clone(), model.to_owned());
+        // The first call reads the catalogue from disk.
         let found =
-            tokio::task::spawn_blocking(move || shelf.catalogue().find(&host, &model).cloned());
+            tokio::task::spawn_blocking(move || cache.catalogue().find(&host, &model).cloned());
         found.await.ok().flatten()
     }
 
-    /// How much a model reads at once where its server does not say.
+    /// The context window of a model whose server does not report one.
     pub(super) async fn window_unserved(&self, model: &str) -> ContextWindow {
         let assumed = ContextWindow::Assumed(self.current_provider().window);
         let Some(host) = self.current_provider().provider.host().map(str::to_owned) else {
             return assumed;
         };
-        let (shelf, model) = (self.setup.catalogue.clone(), model.to_owned());
-        // The first time this reads the catalogue.
+        let (cache, model) = (self.setup.catalogue.clone(), model.to_owned());
+        // The first call reads the catalogue from disk.
         let found =
-            tokio::task::spawn_blocking(move || shelf.catalogue().fallback_window(&host, &model));
+            tokio::task::spawn_blocking(move || cache.catalogue().fallback_window(&host, &model));
         found.await.ok().flatten().map_or(assumed, ContextWindow::Known)
     }
 
-    /// What a response of this model cost, where that is known.
+    /// The cost of a response; `None` when the price or the usage is not known.
     pub(super) async fn cost(&self, model: &str, usage: Option<TokenUsage>) -> Option<Money> {
         Some(self.facts(model).await?.price?.of(usage?))
     }
 
-    /// Leaves images out of what a model is sent that takes none.
+    /// Sends no images to a model that is known to take none.
     pub(super) fn heed_images(&mut self, model: &str, facts: Option<&ModelFacts>) {
         match facts.map(|facts| facts.images) {
             Some(ImageSupport::Unsupported) => self.images.leave_out(model),
@@ -43,14 +44,14 @@ impl Agent {
     }
 }
 
-/// The limit of a response: the configured one, within what the model can do.
+/// The limit of a response in tokens: the configured one, but no more than the model can write.
 pub(super) fn max_tokens(wanted: u32, facts: Option<&ModelFacts>) -> u32 {
     let most = facts.and_then(|facts| facts.output).and_then(|most| u32::try_from(most).ok());
     most.map_or(wanted, |most| wanted.min(most))
 }
 
-/// How hard a model is to think: the configured step, or the nearest one that it knows, the lower
-/// of two; nothing for one that does not reason.
+/// The reasoning effort to request: the configured one, or the nearest that the model knows (the
+/// lower of two). `None` for a model that does not reason.
 pub(super) fn effort(
     wanted: Option<ReasoningEffort>,
     facts: Option<&ModelFacts>,
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_is_asked_to_be_no_longer_than_it_can_be() {
+    fn max_tokens_stay_within_what_the_model_can_write() {
         let known = facts(None);
         assert_eq!(max_tokens(16_000, Some(&known)), 8_192);
         assert_eq!(max_tokens(4_096, Some(&known)), 4_096);
@@ -94,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn effort_is_a_step_that_the_model_knows() {
+    fn effort_is_one_that_the_model_knows() {
         let steps = |efforts: &[ReasoningEffort], settings: &[ReasoningSetting]| {
             Some(ReasoningCapability { efforts: efforts.to_vec(), settings: settings.to_vec() })
         };

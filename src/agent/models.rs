@@ -1,4 +1,5 @@
-//! Which model answers: the one that was named, else the only one that the server offers.
+//! Which model answers: the one that was named, else the only one that the server offers. When the
+//! server offers several, the user chooses; a headless run takes the first.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -24,20 +25,20 @@ pub const ANY_MODEL: &str = "default";
 
 type FetchedModelList = Result<Vec<ModelInfo>, ProviderError>;
 
-/// What a turn gets of it, or how it ends without.
+/// The list for a turn that waits for it, or how that turn ends without it.
 type TurnModelList = Result<Vec<ModelInfo>, TurnOutcome>;
 
-/// What the server said of its models.
+/// The models that the server offers, as far as it has answered.
 #[derive(Debug, Default)]
 pub(super) struct OfferedModels {
     known: Vec<ModelInfo>,
     asking: Option<JoinHandle<FetchedModelList>>,
-    /// The last answer was a failure that passes.
+    /// The last answer was a failure that a later try may not meet.
     missed: bool,
 }
 
 impl OfferedModels {
-    /// Asks the server, on a task of its own.
+    /// Requests the list on its own task, unless a request is already running.
     pub(super) fn ask(&mut self, provider: &Arc<dyn Provider>) {
         if self.asking.is_none() {
             let provider = provider.clone();
@@ -45,7 +46,7 @@ impl OfferedModels {
         }
     }
 
-    /// The server's answer; never, when it was not asked.
+    /// Waits for the server's answer; for ever when no request is running.
     pub(super) async fn answer(&mut self) -> FetchedModelList {
         let Some(asking) = &mut self.asking else { return pending().await };
         let answer = asking.await;
@@ -88,14 +89,14 @@ impl Agent {
                 let text = format!("{} slug asks again with your next message.", error.message);
                 self.events.notice(NoticeLevel::Info, text).await;
             }
-            // The message that is being sent meets the same failure, and tells it.
+            // The message that is being sent meets the same failure and reports it.
             Interactivity::Interactive | Interactivity::Headless => {
                 tracing::info!(error = error.message, "the models are not listed yet");
             }
         }
     }
 
-    /// The model for a turn that is about to begin. Waits for the server's list where none was
+    /// The model for a turn that is about to begin. Waits for the server's list when no model was
     /// named.
     pub(super) async fn model_for_turn(
         &mut self,
@@ -123,8 +124,8 @@ impl Agent {
         })
     }
 
-    /// The server's list, for a turn that waits for it. What passes is waited for as it is where a
-    /// request fails: a server that has just been started needs its time to load a model.
+    /// Requests the server's list for a turn that waits for it. A failure is retried like that of a
+    /// model request: a server that was just started needs time to load a model.
     async fn list_for_turn(&mut self, turn: TurnId) -> TurnModelList {
         let mut failures = 0;
         loop {
@@ -149,11 +150,11 @@ impl Agent {
 
     pub(super) async fn set_model(&mut self, typed: &str) {
         let listed = self.models.known.iter().map(|known| known.id.as_str());
-        let meant = self.setup.providers.resolve_model(typed, listed);
-        self.use_model(meant).await;
+        let name = self.setup.providers.resolve_model(typed, listed);
+        self.use_model(name).await;
     }
 
-    /// Has another model answer from the next message on.
+    /// Changes the model, and the provider with it, from the next message on.
     pub(super) async fn use_model(&mut self, ModelName { provider, model }: ModelName) {
         if !self.change_to(&provider) {
             let known: Vec<_> = self.setup.providers.iter().map(|it| it.name.as_str()).collect();
@@ -168,13 +169,14 @@ impl Agent {
         self.note_model().await;
     }
 
-    /// Has the model think harder or less from the next message on.
+    /// Changes the reasoning effort from the next message on.
     pub(super) async fn set_effort(&mut self, effort: Option<ReasoningEffort>) {
         self.effort = effort;
         self.note_model().await;
     }
 
-    /// Goes on with what the session that was just opened had, unless this run names its own.
+    /// Takes the model and effort of the session that was just opened, unless they were named for
+    /// this run.
     pub(super) async fn take_over_model(&mut self) {
         let ReplayedConversation { model, provider, effort, .. } = &self.session.conversation;
         let effort = *effort;
@@ -183,7 +185,7 @@ impl Agent {
         else {
             return;
         };
-        // Where the server's own model answers, the list of what it has now decides.
+        // When no model is configured, the server's current list decides.
         let is_open = self.setup.model.is_none() && self.current_provider().name == provider;
         if is_open || model == ANY_MODEL || !self.change_to(&provider) {
             return;
@@ -192,7 +194,7 @@ impl Agent {
         self.tell_model().await;
     }
 
-    /// Changes the provider; false where there is none of this name.
+    /// Changes the provider; `false` when there is none of this name.
     fn change_to(&mut self, provider: &str) -> bool {
         if self.current_provider().name != provider {
             if !self.setup.providers.choose(provider) {
@@ -214,15 +216,15 @@ impl Agent {
         self.tell_model().await;
     }
 
-    /// Has the next session in this folder begin with what the person chose.
+    /// Saves the user's choice, so that the next session in this folder begins with it.
     async fn keep_model(&self, model: String) {
         let Some(path) = self.setup.last_models.clone() else { return };
         let name = ModelName::new(self.current_provider().name.as_str(), model);
         let (folder, effort) = (self.setup.place.cwd.clone(), self.effort);
-        let kept = blocking(move || LastModels::keep(&path, &folder, name, effort)).await;
-        if let Err(error) = kept
+        let saved = blocking(move || LastModels::keep(&path, &folder, name, effort)).await;
+        if let Err(error) = saved
             .map_err(|error| error.to_string())
-            .and_then(|kept| kept.map_err(|error| error.to_string()))
+            .and_then(|saved| saved.map_err(|error| error.to_string()))
         {
             tracing::warn!(error, "the model cannot be remembered for this folder");
         }
@@ -234,7 +236,7 @@ impl Agent {
         }
     }
 
-    /// Tells that this model answers.
+    /// Tells the front end that this model answers, with its window.
     pub(super) async fn tell_named(&self, model: &str) {
         let model = model.to_owned();
         let window = match self.models.window(&model) {
@@ -248,7 +250,8 @@ impl Agent {
         self.events.tell(changed).await;
     }
 
-    /// Takes the session's own model or the only one there is; otherwise somebody has to choose.
+    /// Chooses a model if there is none yet: the session's own, or the only one that is offered.
+    /// Otherwise the user has to choose, and a headless run takes the first.
     async fn choose(&mut self) {
         if self.model.is_none() {
             let of_session = self.session.conversation.model.clone();

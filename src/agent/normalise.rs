@@ -2,17 +2,19 @@
 //!
 //! What holds afterwards: the first message is the user's, roles alternate, every call is answered
 //! exactly once in the message right after it, results come first there and in the order of the
-//! calls, nothing is empty, and no response without words or calls stands last. Appending to the input only ever appends to the output, so that
-//! the provider's prefix cache keeps hitting.
+//! calls, no message is empty, and the last message is not a response without text and calls.
+//! Appending to the input only ever appends to the output, so that the provider's prompt cache
+//! keeps working.
 
 use std::collections::HashMap;
 
 use crate::domain::{CallId, ContentBlock, Message, MessageRole};
 
-/// What the model is told of a call whose result was lost.
+/// What the model is told about a call whose result was lost.
 const LOST: &str = "Interrupted: this call has no result. It may have run in part.";
 
-/// Puts `history` in order.
+/// Turns `history` into a conversation that any provider accepts. Running it on its own output
+/// changes nothing.
 pub fn normalise(history: impl IntoIterator<Item = Message>) -> Vec<Message> {
     let mut out: Vec<Message> = Vec::new();
     let mut open = OpenCalls::default();
@@ -39,14 +41,14 @@ pub fn normalise(history: impl IntoIterator<Item = Message>) -> Vec<Message> {
         }
     }
     open.close(&mut out);
-    // There is nothing in it to go on from, and servers want the user's word last.
+    // The model cannot go on from such a response, and servers want a user message last.
     while out.last().is_some_and(is_silent) {
         out.pop();
     }
     out
 }
 
-/// Whether a message is a response that says and calls nothing, at most thinks.
+/// Whether a message is a response without text and calls; it may hold thinking.
 pub fn is_silent(message: &Message) -> bool {
     message.role == MessageRole::Assistant
         && message.calls().next().is_none()
@@ -65,7 +67,7 @@ impl OpenCalls {
         self.order = content.iter().filter_map(call_id).cloned().collect();
     }
 
-    /// Takes the first result of each open call; others are orphans and dropped.
+    /// Takes the first result of each open call and drops all others.
     fn answer(&mut self, results: Vec<(CallId, ContentBlock)>) {
         for (id, block) in results {
             if self.order.contains(&id) {
@@ -201,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_call_is_answered_before_the_person_speaks() {
+    fn an_open_call_is_answered_before_a_user_message() {
         let out = normalise([
             text(MessageRole::User, "go"),
             calls(&["a"]),
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn orphans_doubles_and_empty_messages_are_dropped() {
+    fn results_without_a_call_second_results_and_empty_messages_are_dropped() {
         let out = normalise([
             text(MessageRole::Assistant, "before anything"),
             text(MessageRole::User, "go"),
@@ -253,8 +255,8 @@ mod tests {
     fn any_message() -> impl Strategy<Value = Message> {
         let id = prop::sample::select(vec!["a", "b", "c", "d"]);
         prop_oneof![
-            "[a-z ]{0,6}".prop_map(|said| text(MessageRole::User, &said)),
-            "[a-z ]{0,6}".prop_map(|said| text(MessageRole::Assistant, &said)),
+            "[a-z ]{0,6}".prop_map(|words| text(MessageRole::User, &words)),
+            "[a-z ]{0,6}".prop_map(|words| text(MessageRole::Assistant, &words)),
             prop::collection::hash_set(id.clone(), 1..3)
                 .prop_map(|ids| calls(&ids.into_iter().collect::<Vec<_>>())),
             id.prop_map(|id| result(id, "r")),
@@ -278,7 +280,7 @@ mod tests {
         }
 
         #[test]
-        fn it_changes_nothing_twice(history in prop::collection::vec(any_message(), 0..20)) {
+        fn a_second_run_changes_nothing(history in prop::collection::vec(any_message(), 0..20)) {
             let once = normalise(history);
             prop_assert_eq!(normalise(once.clone()), once);
         }

@@ -1,7 +1,7 @@
-//! What an agent may do right now: its rules and its mode, and the news that they changed.
+//! What an agent may do right now: its rules and its mode, and a signal when they change.
 //!
-//! The project's settings files hold as they were when the person trusted them: what changes in
-//! them while slug runs is asked about at its next start.
+//! The project's settings files hold as they were when the user trusted them. Changes that others
+//! make to them while slug runs are asked about at the next start.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,16 +19,16 @@ use crate::permissions::{
 };
 use crate::trust::{TrustError, TrustStore};
 
-/// Rules and mode, shared by the driver and its running calls.
+/// Rules and mode, shared by the agent loop and the running calls.
 #[derive(Debug)]
 pub(super) struct PermissionState {
     workspace: Arc<Workspace>,
     project: ProjectSettingsTrust,
     inner: Mutex<RulesAndMode>,
-    /// Held while a settings file is read, changed and written.
+    /// Locked while a settings file is read, changed and written.
     settings: Mutex<SettingsFiles>,
     version: watch::Sender<u64>,
-    /// For what looks from outside which files commands may read.
+    /// Where the sandbox looks up which files commands may read; `None` without a sandbox.
     read_rules: Option<Arc<ReadRules>>,
 }
 
@@ -39,7 +39,7 @@ struct RulesAndMode {
     mode: PermissionMode,
 }
 
-/// Why a rule does not hold as it was meant to.
+/// Why a rule does not hold as the user wanted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PermissionStateError {
     #[error(transparent)]
@@ -55,41 +55,41 @@ pub(super) enum PermissionStateError {
 }
 
 impl PermissionState {
-    /// The rules of the settings files that count.
+    /// Reads the rules of the settings files that count under this trust.
     pub(super) fn new(
         workspace: Arc<Workspace>,
         project: ProjectSettingsTrust,
         mode: PermissionMode,
-        readers: Option<Arc<ReadRules>>,
+        read_rules: Option<Arc<ReadRules>>,
     ) -> Self {
         let settings = SettingsFiles::read(&workspace, project);
         let rules = settings.rules(&workspace);
         let inner = Mutex::new(RulesAndMode { rules, of_session: Vec::new(), mode });
         let settings = Mutex::new(settings);
         let version = watch::channel(0).0;
-        let powers = Self { workspace, project, inner, settings, version, read_rules: readers };
-        powers.changed(&powers.lock());
-        powers
+        let state = Self { workspace, project, inner, settings, version, read_rules };
+        state.changed(&state.lock());
+        state
     }
 
-    /// What is wrong with the settings files, in sentences.
+    /// What is wrong in the settings files, as sentences.
     pub(super) fn warnings(&self) -> Vec<String> {
         self.lock().rules.warnings().iter().map(ToString::to_string).collect()
     }
 
-    /// What holds for `query` now, of which hooks have said `word`. The receiver wakes when that
-    /// may have changed.
+    /// Decides `query` by rules, mode and the verdict of the hooks. The receiver wakes when rules
+    /// or mode have changed since.
     pub(super) fn decide(
         &self,
         query: &PermissionQuery,
-        word: &HookPermission,
+        hook_permission: &HookPermission,
     ) -> (PermissionDecision, watch::Receiver<u64>) {
         let inner = self.lock();
         let changed = self.version.subscribe();
-        (decide_with(query, &inner.rules, inner.mode, &self.workspace, word), changed)
+        (decide_with(query, &inner.rules, inner.mode, &self.workspace, hook_permission), changed)
     }
 
-    /// Whether searches have to leave a path out.
+    /// Whether a deny rule hides this path from searches.
     pub(super) fn hides(&self, path: &Path) -> bool {
         self.lock().rules.hides(path)
     }
@@ -104,12 +104,12 @@ impl PermissionState {
         self.changed(&inner);
     }
 
-    /// Where saved rules go.
+    /// The settings file that new rules are saved to.
     pub(super) fn rule_file(&self) -> RuleFile {
         rule_file(&self.workspace, self.project)
     }
 
-    /// Rules that hold until slug ends.
+    /// Adds rules that hold until slug ends.
     pub(super) fn add_for_session(
         &self,
         kind: RuleKind,
@@ -124,14 +124,15 @@ impl PermissionState {
         Ok(())
     }
 
-    /// Rules that are saved, off the async threads. What cannot be saved holds until slug ends.
+    /// Saves rules to the settings file, off the async threads. When that fails, they hold until
+    /// slug ends.
     pub(super) async fn save(
         self: &Arc<Self>,
         kind: RuleKind,
         rules: Vec<String>,
     ) -> Result<(), PermissionStateError> {
-        let powers = self.clone();
-        tokio::task::spawn_blocking(move || powers.save_now(kind, &rules)).await?
+        let state = self.clone();
+        tokio::task::spawn_blocking(move || state.save_now(kind, &rules)).await?
     }
 
     fn save_now(&self, kind: RuleKind, rules: &[String]) -> Result<(), PermissionStateError> {
@@ -153,14 +154,14 @@ impl PermissionState {
         Ok(())
     }
 
-    /// Changes a rule of a file, or without one a rule that holds until slug ends.
+    /// Changes a rule of a settings file; without a file, a rule that holds until slug ends.
     pub(super) async fn change(
         self: &Arc<Self>,
         file: Option<PathBuf>,
         edit: RuleEdit,
     ) -> Result<(), PermissionStateError> {
-        let powers = self.clone();
-        tokio::task::spawn_blocking(move || powers.change_now(file.as_deref(), edit)).await?
+        let state = self.clone();
+        tokio::task::spawn_blocking(move || state.change_now(file.as_deref(), edit)).await?
     }
 
     fn change_now(&self, file: Option<&Path>, edit: RuleEdit) -> Result<(), PermissionStateError> {
@@ -185,7 +186,7 @@ impl PermissionState {
         }
     }
 
-    /// All rules that hold, and the files that they can be kept in.
+    /// All rules that hold, and the settings files that they can be saved to.
     pub(super) fn list(&self) -> (RuleListReport, Vec<PathBuf>) {
         let report = RuleListReport::from(&self.lock().rules);
         let files = self.settings().files().map(Path::to_owned).collect();
@@ -193,16 +194,16 @@ impl PermissionState {
     }
 
     fn change_file(&self, file: &Path, edit: &RuleEdit) -> Result<(), PermissionStateError> {
-        // Two answers at once must not overwrite each other's rule.
+        // Two answers at the same time must not overwrite each other's rule.
         let mut settings = self.settings();
         settings.refresh();
         let text = settings.change(file, edit, |text| self.is_trusted(file, text))?.to_owned();
-        // The rule holds from here on, whatever comes of the trust.
+        // The rule holds from now on, even if the trust cannot be saved.
         self.apply_settings(&settings)?;
         self.keep_trust(file, &text)
     }
 
-    /// The rules of the files and those of the session hold from now on.
+    /// Puts the rules of the files and those of the session into force.
     fn apply_settings(&self, settings: &SettingsFiles) -> Result<(), RuleError> {
         let mut fresh = settings.rules(&self.workspace);
         let mut inner = self.lock();
@@ -214,8 +215,8 @@ impl PermissionState {
         Ok(())
     }
 
-    /// Whether the person's word covers this content of a project's file: another slug may have
-    /// written it on that word since.
+    /// Whether this content of a project's file is trusted: another slug process may have written
+    /// it for the user since this one read it.
     fn is_trusted(&self, file: &Path, text: &str) -> bool {
         let folder = self.workspace.root();
         let inside = file.strip_prefix(folder).ok();
@@ -225,7 +226,7 @@ impl PermissionState {
             .is_some_and(|(inside, trust)| trust.knows(folder, inside, text.as_bytes()))
     }
 
-    /// A rule that slug itself has just written into a trusted folder is no change to ask about.
+    /// Keeps a trusted folder trusted after slug itself has written a rule into one of its files.
     fn keep_trust(&self, file: &Path, text: &str) -> Result<(), PermissionStateError> {
         let folder = self.workspace.root();
         let Ok(inside) = file.strip_prefix(folder) else { return Ok(()) };
@@ -233,10 +234,11 @@ impl PermissionState {
         Ok(trust.keep_own_change(folder, inside, text.as_bytes())?)
     }
 
-    /// Wakes the open questions, under the lock: who decides afterwards has seen the change.
+    /// Wakes the open questions. The caller holds the lock, so whoever decides afterwards sees the
+    /// change.
     fn changed(&self, inner: &RulesAndMode) {
-        if let Some(readers) = &self.read_rules {
-            readers.set(&inner.rules);
+        if let Some(read_rules) = &self.read_rules {
+            read_rules.set(&inner.rules);
         }
         self.version.send_modify(|version| *version += 1);
     }

@@ -1,8 +1,8 @@
-//! Why a server's cache had nothing of a prompt that begins like the one before.
+//! Finds out why a server's prompt cache missed, although the prompt begins like the previous one.
 //!
-//! Of each request a hash is kept of each part, no text. Where a response reports next to nothing
-//! from a cache that has worked in this session, the parts are compared in the order in which a
-//! server reads them: the first that differs is the reason.
+//! Of each request only hashes of its parts are kept, no text. When a response reports next to
+//! nothing from a cache that has worked in this session, the parts are compared in the order in
+//! which a server reads them. The first part that differs is the reason.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -11,23 +11,25 @@ use crate::domain::{ModelName, TokenUsage};
 
 use super::thinking_signatures::RequestHashes;
 
-/// The shortest prompt that is worth a word, in tokens: shorter ones are not kept by all servers.
-const SHORTEST: u64 = 2048;
+/// The shortest prompt whose miss is reported, in tokens. Not all servers cache shorter prompts:
+/// Anthropic's minimum is 512 to 4096 tokens, by model (its API docs, "Prompt caching").
+const MIN_REPORTED_TOKENS: u64 = 2048;
 
-/// How long servers keep a prompt that nobody asks for, where they do not say otherwise.
-const KEPT: Duration = Duration::from_secs(5 * 60);
+/// How long servers usually keep an unused prompt in the cache. It is the default of Anthropic's
+/// `ttl` (its API docs, "Prompt caching").
+const CACHE_LIFETIME: Duration = Duration::from_secs(5 * 60);
 
-/// What the cache did, as far as responses told.
+/// Follows what responses report about the server's prompt cache.
 #[derive(Debug, Default)]
 pub(super) struct PromptCacheMonitor {
-    /// The request that is under way.
+    /// The request whose response has not ended yet.
     sent: Option<HashedRequest>,
-    /// The last one that was answered, and what it took.
+    /// The last answered request, with its usage.
     answered: Option<(HashedRequest, TokenUsage)>,
     works: PromptCacheSupport,
 }
 
-/// Whether the server has ever told of its cache.
+/// Whether the current provider has ever reported tokens from its cache.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum PromptCacheSupport {
     #[default]
@@ -35,7 +37,7 @@ enum PromptCacheSupport {
     Yes,
 }
 
-/// A request that went out.
+/// A request that was sent: its model, its hashes and the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct HashedRequest {
     name: ModelName,
@@ -43,32 +45,32 @@ struct HashedRequest {
     at: Instant,
 }
 
-/// A prompt that the cache should have known.
+/// A prompt that the cache should have had. Its `Display` is the sentence that the user sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct PromptCacheMiss {
     changed: PrefixChange,
-    /// Since the request before.
+    /// The time since the previous request.
     after: Duration,
 }
 
-/// What differs from the request before.
+/// The first part that differs from the previous request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PrefixChange {
     Model,
     Tools,
     System,
-    /// This one of so many, counted from 1.
+    /// Which message, counted from 1, and how many the previous request had.
     Message(usize, usize),
     Nothing,
 }
 
 impl PromptCacheMonitor {
-    /// A request goes out to this model.
+    /// Notes a request that is sent to this model.
     pub(super) fn sent(&mut self, name: ModelName, parts: RequestHashes) {
         self.sent = Some(HashedRequest { name, parts, at: Instant::now() });
     }
 
-    /// Its response has said what it took.
+    /// Notes the usage of the response to the last request. Returns a miss if it shows one.
     pub(super) fn answered(&mut self, usage: TokenUsage) -> Option<PromptCacheMiss> {
         let sent = self.sent.take()?;
         let before = self.answered.replace((sent.clone(), usage));
@@ -84,14 +86,14 @@ impl PromptCacheMonitor {
         let (before, took) = before?;
         let is_miss = works == PromptCacheSupport::Yes
             && before.name.provider == sent.name.provider
-            && took.input >= SHORTEST
+            && took.input >= MIN_REPORTED_TOKENS
             && usage.cache_read < took.input / 10;
         let after = sent.at.saturating_duration_since(before.at);
         is_miss.then(|| PromptCacheMiss { changed: changed(&before, &sent), after })
     }
 }
 
-/// The first part that differs. What was only added is no difference.
+/// The first part that differs. Messages that were only added at the end are no difference.
 fn changed(before: &HashedRequest, now: &HashedRequest) -> PrefixChange {
     if before.name != now.name {
         return PrefixChange::Model;
@@ -123,7 +125,7 @@ impl fmt::Display for PromptCacheMiss {
             PrefixChange::Message(which, of) => {
                 write!(f, "message {which} of {of} changed, as when older parts are left out")
             }
-            PrefixChange::Nothing if self.after > KEPT => write!(
+            PrefixChange::Nothing if self.after > CACHE_LIFETIME => write!(
                 f,
                 "nothing changed, but the server had {} minutes to forget it",
                 self.after.as_secs() / 60
@@ -150,23 +152,23 @@ mod tests {
         (ModelName::new("p", model), parts)
     }
 
-    fn send(prefix: &mut PromptCacheMonitor, (name, parts): (ModelName, RequestHashes)) {
-        prefix.sent(name, parts);
+    fn send(monitor: &mut PromptCacheMonitor, (name, parts): (ModelName, RequestHashes)) {
+        monitor.sent(name, parts);
     }
 
     fn usage(cache_read: u64) -> TokenUsage {
         TokenUsage { input: 10_000, output: 1, cache_read, cache_write: 0 }
     }
 
-    /// What is told of the third of three requests; the second was taken from the cache.
+    /// The miss that the third of three requests reports, when the second was a cache hit.
     fn third(last: (ModelName, RequestHashes), cache_read: u64) -> Option<PromptCacheMiss> {
-        let mut prefix = PromptCacheMonitor::default();
+        let mut monitor = PromptCacheMonitor::default();
         for (messages, cached) in [(&["a"][..], 0), (&["a", "b"], 9_000)] {
-            send(&mut prefix, request("m", "s", messages));
-            assert_eq!(prefix.answered(usage(cached)), None);
+            send(&mut monitor, request("m", "s", messages));
+            assert_eq!(monitor.answered(usage(cached)), None);
         }
-        send(&mut prefix, last);
-        prefix.answered(usage(cache_read))
+        send(&mut monitor, last);
+        monitor.answered(usage(cache_read))
     }
 
     #[test]
@@ -206,15 +208,15 @@ mod tests {
 
     #[test]
     fn a_server_without_a_cache_misses_nothing() {
-        let mut prefix = PromptCacheMonitor::default();
+        let mut monitor = PromptCacheMonitor::default();
         for _ in 0..3 {
-            send(&mut prefix, request("m", "s", &["a"]));
-            assert_eq!(prefix.answered(usage(0)), None);
+            send(&mut monitor, request("m", "s", &["a"]));
+            assert_eq!(monitor.answered(usage(0)), None);
         }
     }
 
     #[test]
-    fn what_was_long_ago_is_told_as_that() {
+    fn a_miss_after_a_long_pause_names_the_pause() {
         let miss =
             PromptCacheMiss { changed: PrefixChange::Nothing, after: Duration::from_secs(12 * 60) };
         assert!(miss.to_string().contains("12 minutes to forget"), "{miss}");

@@ -1,29 +1,29 @@
-//! The providers that a session can use: one of them answers, and the person may change to another
-//! at any message.
+//! The providers that a session can use. One of them answers; the user can change to another with
+//! any message.
 
 use std::sync::Arc;
 
 use crate::domain::{ModelName, ReasoningEffort};
 use crate::providers::Provider;
 
-/// A provider as it was configured. Nothing is asked of it before it is used.
+/// A provider as it is configured. No request is made before it is used.
 #[derive(Clone)]
 pub struct AgentProvider {
-    /// Its name in the configuration.
+    /// The name in the configuration.
     pub name: String,
-    /// How it is asked.
+    /// The connection to it.
     pub provider: Arc<dyn Provider>,
-    /// The model that is asked where none is chosen; `None` takes what the server offers.
+    /// The model to use when none is chosen; `None` takes what the server offers.
     pub model: Option<String>,
-    /// Limit of one response, in tokens.
+    /// The limit of one response, in tokens.
     pub max_tokens: u32,
-    /// The window to assume where the server does not say, in tokens.
+    /// The context window to assume when neither server nor catalogue knows it, in tokens.
     pub window: u64,
-    /// How hard the model is to think; sent only when set.
+    /// The reasoning effort; not sent when `None`.
     pub effort: Option<ReasoningEffort>,
 }
 
-/// All configured providers.
+/// All configured providers, one of which is current. Never empty.
 #[derive(Clone)]
 pub struct AgentProviderSet {
     all: Vec<AgentProvider>,
@@ -31,22 +31,22 @@ pub struct AgentProviderSet {
 }
 
 impl AgentProviderSet {
-    /// `first` answers until another is chosen.
+    /// A set in which `first` is current until another is chosen.
     pub fn new(first: AgentProvider, others: impl IntoIterator<Item = AgentProvider>) -> Self {
         Self { all: std::iter::once(first).chain(others).collect(), current: 0 }
     }
 
-    /// The one that answers.
+    /// The provider that requests go to.
     pub fn current(&self) -> &AgentProvider {
         &self.all[self.current]
     }
 
-    /// All of them, the first one first.
+    /// All providers, in the order that [`Self::new`] got them.
     pub fn iter(&self) -> impl Iterator<Item = &AgentProvider> {
         self.all.iter()
     }
 
-    /// Has the one of this name answer from now on; false, with nothing changed, where there is
+    /// Makes the provider of this name current. Returns `false`, and changes nothing, when there is
     /// none.
     pub fn choose(&mut self, name: &str) -> bool {
         let found = self.all.iter().position(|it| it.name == name);
@@ -54,9 +54,9 @@ impl AgentProviderSet {
         found.is_some()
     }
 
-    /// What a person means by `typed`: `PROVIDER/MODEL`, or a model of the provider that answers.
-    /// Models have slashes in their names, too, so that one that the provider lists as it was
-    /// typed is meant first.
+    /// Resolves what the user typed: `PROVIDER/MODEL`, or a model of the current provider. Names of
+    /// models can contain slashes, too, so a model that the current provider lists under exactly
+    /// this name comes first.
     pub fn resolve_model<'a>(
         &self,
         typed: &str,
@@ -81,10 +81,10 @@ mod tests {
     use super::*;
     use crate::providers::demo::{DemoProvider, DemoSpeed, built_in};
 
-    fn services() -> AgentProviderSet {
+    fn provider_set() -> AgentProviderSet {
         let provider: Arc<dyn Provider> =
             Arc::new(DemoProvider::new(built_in().unwrap(), DemoSpeed::AsWritten));
-        let service = |name: &str| AgentProvider {
+        let agent_provider = |name: &str| AgentProvider {
             name: name.to_owned(),
             provider: provider.clone(),
             model: None,
@@ -92,22 +92,25 @@ mod tests {
             window: 1,
             effort: None,
         };
-        AgentProviderSet::new(service("router"), [service("openai"), service("local")])
+        AgentProviderSet::new(
+            agent_provider("router"),
+            [agent_provider("openai"), agent_provider("local")],
+        )
     }
 
     #[test]
     fn the_first_answers_until_another_is_chosen() {
-        let mut services = services();
-        assert_eq!(services.current().name, "router");
-        assert!(services.choose("local"));
-        assert_eq!(services.current().name, "local");
-        assert!(!services.choose("nobody"));
-        assert_eq!(services.current().name, "local");
+        let mut provider_set = provider_set();
+        assert_eq!(provider_set.current().name, "router");
+        assert!(provider_set.choose("local"));
+        assert_eq!(provider_set.current().name, "local");
+        assert!(!provider_set.choose("nobody"));
+        assert_eq!(provider_set.current().name, "local");
     }
 
     #[test]
     fn a_provider_can_be_named_before_a_model() {
-        let services = services();
+        let provider_set = provider_set();
         for (typed, listed, provider, model) in [
             ("qwen3", "", "router", "qwen3"),
             ("local/qwen3", "", "local", "qwen3"),
@@ -117,12 +120,8 @@ mod tests {
             ("openai/gpt", "openai/gpt", "router", "openai/gpt"),
             ("openai/", "", "router", "openai/"),
         ] {
-            let meant = services.resolve_model(typed, [listed].into_iter());
-            assert_eq!(
-                (meant.provider.as_str(), meant.model.as_str()),
-                (provider, model),
-                "{typed}"
-            );
+            let name = provider_set.resolve_model(typed, [listed].into_iter());
+            assert_eq!((name.provider.as_str(), name.model.as_str()), (provider, model), "{typed}");
         }
     }
 }

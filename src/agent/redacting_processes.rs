@@ -1,9 +1,10 @@
-//! Keeps slug's own keys out of what calls give, before the model, the log or the screen has it.
+//! Removes slug's own keys from the output of calls before the model, the log or the screen gets
+//! it.
 //!
-//! A command that prints slug's configuration prints the key in it. What is looked for are the
-//! values that slug holds, in the forms that `platform::redact` knows. Output of
-//! commands is cleaned as it comes, everything else when the call has ended. Contents of files that
-//! a call changed are kept as they are, for undo.
+//! A command that prints slug's configuration prints the key in it. The values that slug holds are
+//! removed, in the forms that `platform::redact` knows. The output of commands is cleaned as it
+//! arrives, everything else when the call has ended. Contents of files that a call changed are
+//! stored unchanged, for rewinding.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -20,7 +21,7 @@ use crate::tools::{ProcessError, Processes, ScriptExit, ScriptSpec};
 pub(super) struct RedactingProcesses {
     pub(super) processes: Arc<dyn Processes>,
     pub(super) redactor: Redactor,
-    /// The value of PATH that the call was approved with, where it is not the usual one.
+    /// The value of PATH that the call was approved with; `None` for the usual one.
     pub(super) search_path: Option<OsString>,
 }
 
@@ -51,13 +52,13 @@ pub(super) fn without_keys(redactor: &Redactor, output: ToolOutput) -> ToolOutpu
     ToolOutput {
         output: redactor.redact_own_json(output.output),
         observation: clean(output.observation),
-        display: output.display.map(|display| shown(redactor, display)),
+        display: output.display.map(|display| redacted_display(redactor, display)),
         summary: output.summary.map(clean),
         status: output.status,
     }
 }
 
-fn shown(redactor: &Redactor, display: ToolDisplay) -> ToolDisplay {
+fn redacted_display(redactor: &Redactor, display: ToolDisplay) -> ToolDisplay {
     match display {
         ToolDisplay::Terminal { text } => {
             ToolDisplay::Terminal { text: redactor.redact_own(&text).into_owned() }
@@ -96,7 +97,7 @@ mod tests {
         assert_eq!(clean.observation, "it is [redacted: slug's key for work]");
         assert!(!format!("{clean:?}").contains("CANARY"), "{clean:?}");
         let text = "CANARY-123".to_owned();
-        let terminal = shown(&redactor, ToolDisplay::Terminal { text });
+        let terminal = redacted_display(&redactor, ToolDisplay::Terminal { text });
         let text = "[redacted: slug's key for work]".to_owned();
         assert_eq!(terminal, ToolDisplay::Terminal { text });
     }

@@ -1,10 +1,9 @@
-//! Calls that lead nowhere: the same call with the same result, again and again.
+//! Detects repeated calls: the same call with the same result, again and again.
 //!
-//! Small models fall into such loops and do not get out by themselves. After two identical results
-//! the third identical call is a question to the person: go on, or stop. Where nobody is there to
-//! ask it is answered with a word to the model instead of being run, and a model that does not
-//! listen ends its turn. Any call that may have changed something makes every other worth
-//! repeating.
+//! Small models fall into such loops and do not leave them by themselves. After two identical
+//! results slug asks the user about the third identical call: go on, or stop. In a headless run the
+//! call is not run; the model is told so instead, and a model that still repeats it ends its turn.
+//! After a call that may have changed something, all other calls count from zero again.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,26 +11,25 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::domain::{CallInput, ContentHash, ToolAccess, ToolCall, ToolOutput};
 
-/// How often a call may come to the same result within a turn.
-const SAME_RESULTS: u32 = 2;
+/// How often a call may have the same result within a turn.
+const MAX_SAME_RESULTS: u32 = 2;
 
-/// How many such calls are answered with a word where nobody can be asked. A model that makes yet
-/// another one hears no words.
-const WORDS: u32 = 3;
+/// How many repeated calls of a headless turn are answered with a note to the model. The next one
+/// ends the turn.
+const MAX_NOTES: u32 = 3;
 
-/// What the calls of one turn have come to.
+/// The results of the calls of one turn, to find repetitions.
 #[derive(Debug, Default)]
 pub(super) struct RepeatedCalls {
     seen: Mutex<HashMap<ContentHash, RepeatedResult>>,
-    words: AtomicU32,
+    notes: AtomicU32,
 }
 
-/// What becomes of a call that leads nowhere, where nobody can be asked.
+/// What a headless run does about a repeated call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RepeatAction {
-    /// The model is told so.
+    /// Does not run the call, and tells the model so.
     TellModel,
-    /// The turn ends.
     EndTurn,
 }
 
@@ -42,26 +40,26 @@ struct RepeatedResult {
 }
 
 impl RepeatedCalls {
-    /// How often a call has led nowhere, where that is often enough to stop.
+    /// How often a call has had the same result; `None` as long as it may run again.
     pub(super) fn repeat_count(&self, call: &ToolCall) -> Option<u32> {
         let times = self.lock().get(&key(call)?)?.times;
-        (times >= SAME_RESULTS).then_some(times)
+        (times >= MAX_SAME_RESULTS).then_some(times)
     }
 
-    /// Such a call has come where nobody can be asked.
+    /// Counts a repeated call of a headless run and says what to do about it.
     pub(super) fn next_action(&self) -> RepeatAction {
-        let before = self.words.fetch_add(1, Ordering::Relaxed);
-        if before < WORDS { RepeatAction::TellModel } else { RepeatAction::EndTurn }
+        let before = self.notes.fetch_add(1, Ordering::Relaxed);
+        if before < MAX_NOTES { RepeatAction::TellModel } else { RepeatAction::EndTurn }
     }
 
-    /// The person lets the model go on with it: it counts anew.
+    /// Counts this call from zero again, because the user lets the model go on.
     pub(super) fn forget(&self, call: &ToolCall) {
         if let Some(key) = key(call) {
             self.lock().remove(&key);
         }
     }
 
-    /// Takes note of a result.
+    /// Notes the result of a call.
     pub(super) fn note(&self, call: &ToolCall, accesses: &[ToolAccess], output: &ToolOutput) {
         let Some(key) = key(call) else { return };
         let result = ContentHash::of(output.observation.as_bytes());
@@ -82,7 +80,8 @@ impl RepeatedCalls {
     }
 }
 
-/// A command may change things and then fail; a write that failed has changed nothing.
+/// Whether a call may have changed something. A command can change things and then fail; a write
+/// that failed has changed nothing.
 fn may_have_changed(accesses: &[ToolAccess], output: &ToolOutput) -> bool {
     let known = accesses.iter().any(|access| match access {
         ToolAccess::Write(_) => !output.status.is_error(),
@@ -120,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_third_identical_call_with_identical_results_is_not_worth_running() {
+    fn the_third_identical_call_with_identical_results_is_a_repetition() {
         let repeats = RepeatedCalls::default();
         let read = call("Read", "a");
         for _ in 0..2 {
@@ -134,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn another_result_begins_anew() {
+    fn another_result_resets_the_count() {
         let repeats = RepeatedCalls::default();
         let read = call("Read", "a");
         for text in ["one", "two", "three", "four"] {
@@ -144,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_change_everything_else_is_worth_repeating() {
+    fn after_a_change_all_other_calls_may_run_again() {
         let repeats = RepeatedCalls::default();
         let read = call("Read", "a");
         for _ in 0..2 {
@@ -156,17 +155,17 @@ mod tests {
     }
 
     #[test]
-    fn a_command_that_failed_may_have_changed_something_and_a_write_may_not() {
+    fn a_failed_command_may_have_changed_something_and_a_failed_write_has_not() {
         let run = [ToolAccess::Run { command: "make".into(), cwd: "/w".into() }];
         let write = [ToolAccess::Write("/w/b".into())];
-        for (accesses, worth_it) in [(&run, true), (&write, false)] {
+        for (accesses, may_repeat) in [(&run, true), (&write, false)] {
             let repeats = RepeatedCalls::default();
             let read = call("Read", "a");
             for _ in 0..2 {
                 repeats.note(&read, &reads(), &ToolOutput::text("same"));
             }
             repeats.note(&call("Other", "b"), accesses, &ToolOutput::failed("no"));
-            assert_eq!(repeats.repeat_count(&read).is_none(), worth_it, "{accesses:?}");
+            assert_eq!(repeats.repeat_count(&read).is_none(), may_repeat, "{accesses:?}");
         }
     }
 }

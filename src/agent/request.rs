@@ -1,8 +1,8 @@
-//! From the conversation to what the model is sent.
+//! Builds a request to the model from the conversation.
 //!
-//! The prefix is byte-stable: the same system text and tools in the same order, then the history,
-//! which only grows at its end. What changes from turn to turn comes with the newest message of the
-//! person's and stays there as it was sent.
+//! The beginning of a request is byte-stable, for the servers' prompt caches: the same system text
+//! and tools in the same order, then the history, which only grows at its end. What changes from
+//! turn to turn is sent with the user's newest message and stays in the history as it was sent.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::providers::{EncodedImages, ProviderRequest};
 /// The name of the context block that tells the model its own plan.
 const TODO: &str = "todo";
 
-/// What one request consists of besides the conversation.
+/// The parameters of a request besides the conversation.
 pub(super) struct RequestParameters<'a> {
     pub(super) model: &'a str,
     pub(super) system: &'a str,
@@ -26,19 +26,22 @@ pub(super) struct RequestParameters<'a> {
     pub(super) effort: Option<ReasoningEffort>,
 }
 
-/// What is said with it: the history in order, and the bytes of its images.
+/// The history in the order that providers accept, and the bytes of its images.
 pub(super) struct RequestConversation {
     pub(super) messages: Vec<Message>,
     pub(super) images: EncodedImages,
 }
 
 /// Puts a request together.
-pub(super) fn build(parts: &RequestParameters<'_>, said: RequestConversation) -> ProviderRequest {
+pub(super) fn build(
+    parts: &RequestParameters<'_>,
+    conversation: RequestConversation,
+) -> ProviderRequest {
     ProviderRequest {
         model: parts.model.to_owned(),
         system: parts.system.to_owned(),
-        messages: said.messages,
-        images: said.images,
+        messages: conversation.messages,
+        images: conversation.images,
         tools: parts.tools.clone(),
         max_tokens: parts.max_tokens,
         temperature: parts.temperature,
@@ -46,7 +49,7 @@ pub(super) fn build(parts: &RequestParameters<'_>, said: RequestConversation) ->
     }
 }
 
-/// Writes a request to the debug log, where there is one.
+/// Writes a request to the debug log; `None` when there is no debug log.
 pub(super) fn log(debug: &DebugLog, request: &ProviderRequest) -> Option<ExchangeNumber> {
     debug.folder()?;
     Some(debug.request(&json!({
@@ -60,7 +63,7 @@ pub(super) fn log(debug: &DebugLog, request: &ProviderRequest) -> Option<Exchang
     })))
 }
 
-/// The plan as the model is reminded of it; `None` when there is none or it is done.
+/// The plan as a note for the model; `None` when there is no plan or all of it is done.
 pub(super) fn plan(todos: &[TodoItem]) -> Option<ContentBlock> {
     if todos.iter().all(|todo| todo.status == TodoStatus::Completed) {
         return None;

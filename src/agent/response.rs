@@ -1,4 +1,5 @@
-//! Puts a response together from the stream's pieces.
+//! Assembles a response from the events of its stream. The events of all protocols are already the
+//! same here; see `providers`.
 
 use serde_json::Value;
 
@@ -8,11 +9,11 @@ use crate::domain::{
 };
 use crate::providers::StreamEvent;
 
-/// A response that is being streamed.
+/// A response that is being streamed: its blocks in the order in which they began.
 #[derive(Debug, Default)]
 pub struct ResponseAssembler {
     parts: Vec<AssembledPart>,
-    /// Token counts, as far as the server has told them.
+    /// The token counts that the server reported last; `None` before it has.
     pub usage: Option<TokenUsage>,
 }
 
@@ -25,7 +26,7 @@ enum AssembledPart {
 }
 
 impl ResponseAssembler {
-    /// Takes the next piece; says why the response ended when this was its last one.
+    /// Takes the next event. Returns the stop reason when it is the last one.
     pub fn take(&mut self, event: StreamEvent) -> Option<StopReason> {
         match event {
             StreamEvent::Started | StreamEvent::RateLimited(_) | StreamEvent::Prefill(_) => {}
@@ -37,13 +38,13 @@ impl ResponseAssembler {
                 Some(AssembledPart::Thinking { text, signature: None }) => text.push_str(&piece),
                 _ => self.parts.push(AssembledPart::Thinking { text: piece, signature: None }),
             },
-            StreamEvent::Signature(seal) => match self.parts.last_mut() {
+            StreamEvent::Signature(text) => match self.parts.last_mut() {
                 Some(AssembledPart::Thinking { signature: signature @ None, .. }) => {
-                    *signature = Some(seal)
+                    *signature = Some(text)
                 }
                 _ => self
                     .parts
-                    .push(AssembledPart::Thinking { text: String::new(), signature: Some(seal) }),
+                    .push(AssembledPart::Thinking { text: String::new(), signature: Some(text) }),
             },
             StreamEvent::Sealed { protocol, data } => {
                 self.parts.push(AssembledPart::Sealed { protocol, data });
@@ -62,12 +63,12 @@ impl ResponseAssembler {
         None
     }
 
-    /// Whether anything has come of it.
+    /// Whether any content has arrived.
     pub fn has_begun(&self) -> bool {
         !self.parts.is_empty()
     }
 
-    /// The id of the call with this number.
+    /// The id of the call with this index in the stream.
     pub fn call_id(&self, index: usize) -> Option<&CallId> {
         self.parts.iter().find_map(|part| match part {
             AssembledPart::Call { index: at, id, .. } if *at == index => Some(id),
@@ -78,18 +79,18 @@ impl ResponseAssembler {
         })
     }
 
-    /// The whole message.
+    /// The message of a response that has ended. Empty text is left out.
     pub fn finish(self) -> Message {
         self.message(ResponseExtent::Whole)
     }
 
-    /// What had come before it was broken off: without calls, which were half made, and without
-    /// what belongs to a piece that has not come.
+    /// The message of a response that broke off. It has no calls, because they may be incomplete,
+    /// and no sealed blocks, because they may belong to a block that never arrived.
     pub fn cut(self) -> Message {
         self.message(ResponseExtent::Cut)
     }
 
-    fn message(self, half: ResponseExtent) -> Message {
+    fn message(self, extent: ResponseExtent) -> Message {
         let mut content = Vec::with_capacity(self.parts.len());
         for part in self.parts {
             match part {
@@ -98,11 +99,11 @@ impl ResponseAssembler {
                 AssembledPart::Thinking { text, signature } => {
                     content.push(ContentBlock::Thinking { thinking: text, signature });
                 }
-                AssembledPart::Sealed { protocol, data } => match half {
+                AssembledPart::Sealed { protocol, data } => match extent {
                     ResponseExtent::Whole => content.push(ContentBlock::Sealed { protocol, data }),
                     ResponseExtent::Cut => {}
                 },
-                AssembledPart::Call { id, name, json, .. } => match half {
+                AssembledPart::Call { id, name, json, .. } => match extent {
                     ResponseExtent::Whole => {
                         let input = CallInput::parse(&json);
                         content.push(ContentBlock::ToolUse(ToolCall { id, name, input }));

@@ -1,12 +1,13 @@
-//! Going back in the session, and forth again: files, conversation, or both.
+//! Rewinds a session, and reverses a rewind: files, conversation, or both.
 //!
-//! What would happen is planned and shown before anything does. Then it is planned once more: where
-//! that comes out otherwise, nothing is done and the person is shown the new plan. What is
-//! overwritten is kept before it is, and the log says what is about to be written before it is
-//! written, so that going forth, and going back once more after a crash, always work.
+//! A rewind is planned and shown before anything happens, and planned again when the user accepts
+//! it. When the second plan differs, nothing is done and the user sees the new plan. Contents are
+//! stored before they are overwritten, and the log says what will be written before it is written,
+//! so that a redo, and another rewind after a crash, always work.
 //!
-//! A log may come from elsewhere and name any file. What lies outside the workspace or is protected
-//! is left in every plan, and goes back only where the plan that was shown says so of that file.
+//! A log may come from another machine and name any file. Every plan skips files that are outside
+//! the workspace or protected; such a file is restored only if the user has said so for this very
+//! file. How a plan is computed from the log is in `session::undo`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,43 +28,43 @@ use super::AgentEvent;
 use super::agent_loop::Agent;
 use super::sessions::blocking;
 
-/// Larger files are left alone.
-const LARGEST: u64 = 16 << 20;
-/// Why it cannot be gone back yet.
+/// Larger files are not restored, in bytes.
+const MAX_FILE_BYTES: u64 = 16 << 20;
+/// Why a rewind is not possible yet.
 const UNSETTLED: &str = "A stopped call is still being looked after. Try it again in a moment.";
-/// How what the model is told of it is named.
+/// The name of the context block that tells the model about restored files.
 const CONTEXT: &str = "rewind";
 
-/// Where to.
+/// The point in the session that a rewind goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RewindDestination {
-    /// Before the last message that has not been gone back before.
+    /// Before the last message of the user's that no rewind has taken back yet.
     Last,
-    /// Before this message.
+    /// Before this message of the user's.
     Before(EntryId),
-    /// Forth again: the last rewind is taken back.
+    /// Reverses the last rewind.
     Redo,
 }
 
-/// What going there would do.
+/// What a rewind would do.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RewindPlan {
-    /// Where to, once it is known: never [`RewindDestination::Last`].
+    /// The destination, resolved: never [`RewindDestination::Last`].
     pub to: RewindDestination,
-    /// The message that it goes back before, or went back before.
+    /// The message that the rewind goes back before; for a redo, that the reversed rewind did.
     pub before: EntryId,
-    /// What that says.
+    /// The text of that message, which goes back into the input.
     pub message: UserInput,
-    /// What can be chosen.
+    /// The scopes that the user can choose from.
     pub offers: Vec<RewindScope>,
-    /// How many messages go, or come back.
+    /// How many messages the rewind removes, or the redo brings back.
     pub messages: u64,
-    /// What becomes of the files.
+    /// What happens to each file.
     pub files: FilesPlan,
 }
 
 impl Agent {
-    /// Tells what going there would do.
+    /// Plans a rewind and tells the front end.
     pub(super) async fn plan_rewind(&mut self, to: RewindDestination) {
         let planned = match self.rewindable_records().await {
             Ok(records) => {
@@ -79,7 +80,7 @@ impl Agent {
         self.events.tell(AgentEvent::RewindPlanned(planned)).await;
     }
 
-    /// Goes where a plan says that was shown.
+    /// Does the rewind of the plan that the user saw.
     pub(super) async fn rewind(&mut self, shown: Arc<RewindPlan>, what: RewindScope) {
         if let Err(reason) = self.apply_rewind(&shown, what).await {
             self.events.tell(AgentEvent::RewindPlanned(Err(reason))).await;
@@ -153,7 +154,7 @@ impl Agent {
         }
     }
 
-    /// What the model is told of its changes that are no longer there, while it remembers them.
+    /// Tells the model which of its changes were restored while they are still in its conversation.
     pub(super) fn reverted_files_note(&self) -> Option<ContentBlock> {
         let files = &self.session.reverted_files;
         (!files.is_empty()).then(|| ContentBlock::Context {
@@ -166,20 +167,20 @@ impl Agent {
         })
     }
 
-    /// Takes the log as it is now for the conversation, and shows it.
+    /// Rebuilds the conversation from the log as it is now, and shows it.
     async fn reopen_session(&mut self, what: RewindScope) -> Result<(), String> {
         let records = self.rewindable_records().await?;
         self.session.catch_up();
         self.session.replay(&records);
         if what.has_conversation() {
-            // What the model has read is no longer in what it is sent.
+            // The files that the model has read are no longer in what it is sent.
             self.session.reads = Arc::default();
         }
         self.tell_opened(records).await;
         Ok(())
     }
 
-    /// All records of the open session, or why it cannot be gone back in.
+    /// All records of the open session, or why it cannot be rewound.
     async fn rewindable_records(&mut self) -> Result<Vec<LogRecord>, String> {
         if let Some(reason) = self.session.read_only.clone() {
             return Err(reason);
@@ -187,7 +188,7 @@ impl Agent {
         if !self.session.has_log() {
             return Err("Nothing has been said in this session yet.".to_owned());
         }
-        // What a stopped call still does is to be taken back, too.
+        // The rewind also restores what a stopped call is still doing.
         if !self.session.wait_for_late_writes().await {
             return Err(UNSETTLED.to_owned());
         }
@@ -200,16 +201,16 @@ impl Agent {
     }
 }
 
-/// Whether the model is told with this of files that went back.
+/// Whether this block is the note about restored files.
 pub(super) fn tells_of_rewind(block: &ContentBlock) -> bool {
     matches!(block, ContentBlock::Context { name, .. } if name == CONTEXT)
 }
 
-/// A plan on its way.
+/// A plan that was computed again when the user accepted it.
 enum PreparedRewind {
-    /// It is still the one that was shown, and everything that would be lost is kept.
+    /// The plan is the one that the user saw, and everything that will be overwritten is stored.
     Unchanged { plan: RewindPlan, rewind: RewindEntry, writes: Vec<RewindWrite> },
-    /// The files have changed since, and this would happen now.
+    /// The files have changed since. Holds the plan as it is now.
     Changed(RewindPlan),
 }
 
@@ -220,7 +221,7 @@ struct RewindWrite {
     change: FileChangeEntry,
 }
 
-/// What is on the disk.
+/// The files on disk, as `session::undo` looks at them.
 struct RewindFileSystem<'a> {
     blobs: &'a BlobStore,
     workspace: &'a Workspace,
@@ -228,9 +229,9 @@ struct RewindFileSystem<'a> {
 
 impl FileSystemView for RewindFileSystem<'_> {
     fn current_state(&self, path: &Path) -> CurrentFileState {
-        match restore::look(path, LARGEST) {
-            Ok(PathInspection::Content(thing)) => match image_of(&thing) {
-                Some((image, bytes)) => CurrentFileState::Present(image, bytes),
+        match restore::look(path, MAX_FILE_BYTES) {
+            Ok(PathInspection::Content(content)) => match version_of(&content) {
+                Some((version, bytes)) => CurrentFileState::Present(version, bytes),
                 None => CurrentFileState::Nothing,
             },
             Ok(PathInspection::Other(what)) => CurrentFileState::Other(what.to_owned()),
@@ -254,8 +255,8 @@ impl FileSystemView for RewindFileSystem<'_> {
     }
 }
 
-fn image_of(thing: &PathContent) -> Option<(FileVersion, Vec<u8>)> {
-    let (kind, bytes, mode) = match thing {
+fn version_of(content: &PathContent) -> Option<(FileVersion, Vec<u8>)> {
+    let (kind, bytes, mode) = match content {
         PathContent::Nothing => return None,
         PathContent::File { bytes, mode } => (FileKind::File, bytes, mode.map(plain_mode)),
         PathContent::Link { target } => (FileKind::Link, target, None),
@@ -263,9 +264,9 @@ fn image_of(thing: &PathContent) -> Option<(FileVersion, Vec<u8>)> {
     Some((FileVersion { kind, hash: ContentHash::of(bytes), mode }, bytes.clone()))
 }
 
-fn thing_of(image: &FileVersion, bytes: Vec<u8>) -> PathContent {
-    match image.kind {
-        FileKind::File => PathContent::File { bytes, mode: image.mode.map(plain_mode) },
+fn path_content(version: &FileVersion, bytes: Vec<u8>) -> PathContent {
+    match version.kind {
+        FileKind::File => PathContent::File { bytes, mode: version.mode.map(plain_mode) },
         FileKind::Link => PathContent::Link { target: bytes },
     }
 }
@@ -273,11 +274,11 @@ fn thing_of(image: &FileVersion, bytes: Vec<u8>) -> PathContent {
 fn plan(
     records: &[LogRecord],
     to: RewindDestination,
-    world: &dyn FileSystemView,
+    file_system: &dyn FileSystemView,
 ) -> Result<RewindPlan, String> {
     let rewinds = RewindHistory::of(records);
     if let RewindDestination::Redo = to {
-        return plan_redo(records, &rewinds, world);
+        return plan_redo(records, &rewinds, file_system);
     }
     let mut all = points(records, &rewinds);
     let found = match to {
@@ -287,11 +288,11 @@ fn plan(
             all.rfind(|(at, _)| *at < upto)
         }
     };
-    let Some((at, said)) = found else {
+    let Some((at, message)) = found else {
         return Err("There is no message of yours to go back before.".to_owned());
     };
     let before = records[at].id;
-    let files = undo::plan_undo(records, at, world);
+    let files = undo::plan_undo(records, at, file_system);
     let offers = match files.touched().next().is_some() || files.has_questions() {
         true => vec![RewindScope::Both, RewindScope::Files, RewindScope::Conversation],
         false => vec![RewindScope::Conversation],
@@ -301,7 +302,7 @@ fn plan(
     Ok(RewindPlan {
         to: RewindDestination::Before(before),
         before,
-        message: UserInput::from_blocks(&said.content),
+        message: UserInput::from_blocks(&message.content),
         offers,
         messages: now.saturating_sub(then),
         files,
@@ -311,7 +312,7 @@ fn plan(
 fn plan_redo(
     records: &[LogRecord],
     rewinds: &RewindHistory,
-    world: &dyn FileSystemView,
+    file_system: &dyn FileSystemView,
 ) -> Result<RewindPlan, String> {
     let undone = rewinds.redoable().and_then(|at| match &records[at].entry {
         LogEntry::Rewind(undone) => Some((records[at].id, undone)),
@@ -321,16 +322,16 @@ fn plan_redo(
         return Err("There is nothing to bring back.".to_owned());
     };
     let files = match undone.what.has_files() {
-        true => undo::plan_redo(undone, world),
+        true => undo::plan_redo(undone, file_system),
         false => FilesPlan::default(),
     };
     let message = records.iter().find(|record| record.id == undone.before);
     let message = message.and_then(|record| match &record.entry {
-        LogEntry::Message(said) => Some(UserInput::from_blocks(&said.content)),
+        LogEntry::Message(message) => Some(UserInput::from_blocks(&message.content)),
         _ => None,
     });
     let entry = RewindEntry { redoes: Some(id), ..entry(undone.before, undone.what) };
-    let (then, _) = outlook_after(records, &entry);
+    let (then, _) = message_summary_after(records, &entry);
     let (now, _) = SessionMeta::message_summary(records, rewinds);
     Ok(RewindPlan {
         to: RewindDestination::Redo,
@@ -354,13 +355,13 @@ fn entry(before: EntryId, what: RewindScope) -> RewindEntry {
     }
 }
 
-/// What lists show once the log has this, too.
-fn outlook_after(records: &[LogRecord], rewind: &RewindEntry) -> (u64, Option<String>) {
+/// The number of messages and the summary that lists show once the log has this entry.
+fn message_summary_after(records: &[LogRecord], rewind: &RewindEntry) -> (u64, Option<String>) {
     let mark = RewindMark::Rewind(EntryId::generate(), Box::new(rewind.clone()));
     SessionMeta::message_summary(records, &RewindHistory::of_parts(records, &[mark]))
 }
 
-/// Plans it again, and keeps what would be overwritten.
+/// Plans the rewind again, and stores what would be overwritten.
 fn prepare(
     records: &[LogRecord],
     shown: &RewindPlan,
@@ -384,41 +385,41 @@ fn prepare(
             writes.push(write(file, disk.blobs)?);
         }
         rewind.files = writes.iter().map(|write| write.change.clone()).collect();
-        // A folder may have to be made where there is a file now.
+        // Removals come first: a folder may have to be made where there is a file now.
         writes.sort_by_key(|write| write.then != PathContent::Nothing);
         rewind.left = plan.files.skipped().map(|file| file.path.clone()).collect();
     }
-    (rewind.messages, rewind.summary) = outlook_after(records, &rewind);
+    (rewind.messages, rewind.summary) = message_summary_after(records, &rewind);
     Ok(PreparedRewind::Unchanged { plan, rewind, writes })
 }
 
 fn write(file: &PlannedFile, blobs: &BlobStore) -> Result<RewindWrite, String> {
-    let kept = |bytes: &[u8]| {
+    let store = |bytes: &[u8]| {
         blobs.put(bytes).map_err(|error: BlobError| {
             format!("Nothing was taken back: what is there now could not be kept. {error}")
         })
     };
-    let now = match restore::look(&file.path, LARGEST) {
+    let now = match restore::look(&file.path, MAX_FILE_BYTES) {
         Ok(PathInspection::Content(now)) => now,
         Ok(PathInspection::Other(what)) => return Err(format!("{}: {what}", file.path.display())),
         Err(error) => return Err(format!("{}: {error}", file.path.display())),
     };
-    let before = image_of(&now);
+    let before = version_of(&now);
     if let Some((_, bytes)) = &before {
-        kept(bytes)?;
+        store(bytes)?;
     }
     let (then, after) = match &file.action {
         FileAction::Put(put) => {
             if put.is_merged {
-                kept(&put.bytes)?;
+                store(&put.bytes)?;
             }
-            (thing_of(&put.version, put.bytes.clone()), Some(put.version.clone()))
+            (path_content(&put.version, put.bytes.clone()), Some(put.version.clone()))
         }
         FileAction::Nothing | FileAction::Remove | FileAction::Skip(_) => {
             (PathContent::Nothing, None)
         }
     };
-    let before = before.map(|(image, _)| image);
+    let before = before.map(|(version, _)| version);
     if before != file.now {
         return Err("The files have just changed. Try it again.".to_owned());
     }
@@ -426,7 +427,7 @@ fn write(file: &PlannedFile, blobs: &BlobStore) -> Result<RewindWrite, String> {
     Ok(RewindWrite { now, then, change })
 }
 
-/// What was done, in a sentence; so many of the files were written that should have been.
+/// What was done, as a phrase. `written` of `wanted` files were restored.
 fn describe_rewind(
     to: RewindDestination,
     what: RewindScope,
@@ -455,7 +456,7 @@ fn describe_rewind(
     }
 }
 
-/// Names of files for a sentence.
+/// The first five files for a sentence, and how many more there are.
 fn names(paths: &[PathBuf], cwd: &Path) -> String {
     let shown = paths
         .iter()
@@ -473,7 +474,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_counts_what_was_written() {
+    fn the_message_counts_the_files_that_were_written() {
         let before = RewindDestination::Before(EntryId::generate());
         for (to, what, files, expected) in [
             (

@@ -1,4 +1,4 @@
-//! What the person asks of the rules themselves: to see them, to change one, to try a call on them.
+//! What the user asks about the rules themselves: list them, change one, test a call on them.
 
 use std::path::PathBuf;
 
@@ -12,46 +12,49 @@ use crate::tools::{ToolRegistry, WorkingDirectory};
 use super::AgentEvent;
 use super::agent_loop::Agent;
 
-/// Something wanted of the rules.
+/// A request about the rules, from `/permissions`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleRequest {
-    /// To see them all.
+    /// Lists all rules.
     List,
-    /// To change one.
+    /// Adds, removes or replaces a rule.
     Change {
-        /// The settings file; without one it is a rule that holds until slug ends.
+        /// The settings file; `None` for a rule that holds until slug ends.
         file: Option<PathBuf>,
-        /// What is to become of it.
         edit: RuleEdit,
     },
-    /// To be told what they say of a call, which is not made.
+    /// Tests the rules on a call, which is not made.
     Try(String),
 }
 
-/// What came of it.
+/// The answer to a [`RuleRequest`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RuleReply {
-    /// All rules as they hold now.
+    /// All rules as they hold now, after a `List` or a `Change`.
     Listed {
-        /// They, and what is wrong in their files.
+        /// The rules, and what is wrong in their files.
         list: RuleListReport,
-        /// The files that they can be kept in, the person's own first.
+        /// The settings files that rules can be saved to, the user's own first.
         files: Vec<PathBuf>,
-        /// Why the change that was asked for does not hold.
+        /// Why the requested change does not hold, as a sentence.
         failed: Option<String>,
     },
-    /// A call was tried.
+    /// The result of a test.
     Tried {
-        /// As it was typed.
+        /// The call in the words of the user.
         typed: String,
-        /// The mode in which.
         mode: PermissionMode,
-        /// What would be decided, or why that cannot be said.
+        /// What would be decided, or why that is not known.
         report: Result<PermissionTestReport, String>,
     },
 }
 
-/// What a call of `tool` with this command or path would touch, as the tool says.
+/// What a call of `tool` with this command or path would touch, as the tool reports it.
+///
+/// # Errors
+///
+/// When there is no such tool, or the tool does not accept the text as its argument. The error is a
+/// sentence for the user.
 pub fn accesses_of(
     registry: &ToolRegistry,
     tool: &str,
@@ -73,8 +76,8 @@ pub fn accesses_of(
 }
 
 impl Agent {
-    pub(super) async fn rules(&mut self, order: RuleRequest) {
-        let news = match order {
+    pub(super) async fn rules(&mut self, request: RuleRequest) {
+        let reply = match request {
             RuleRequest::List => self.listed(None),
             RuleRequest::Change { file, edit } => {
                 let changed = self.permissions.change(file, edit).await;
@@ -85,7 +88,7 @@ impl Agent {
                 RuleReply::Tried { typed, mode: self.permissions.mode(), report }
             }
         };
-        self.events.tell(AgentEvent::Rules(Box::new(news))).await;
+        self.events.tell(AgentEvent::Rules(Box::new(reply))).await;
     }
 
     fn listed(&self, failed: Option<String>) -> RuleReply {
@@ -93,7 +96,7 @@ impl Agent {
         RuleReply::Listed { list, files, failed }
     }
 
-    /// `typed` is a command, or the name of another tool and what it is to touch.
+    /// Tests a call: `typed` is a command line, or the name of another tool and its path.
     async fn try_out(&self, typed: &str) -> Result<PermissionTestReport, String> {
         let registry = &self.setup.registry;
         let (first, rest) = typed.trim().split_once(' ').unwrap_or((typed.trim(), ""));

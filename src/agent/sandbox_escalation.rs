@@ -1,8 +1,8 @@
-//! A command that failed for the sandbox can be run again outside of it: where a person is there,
-//! they are asked, with the exact command; else it stays as it is.
+//! Offers to run a command again outside of the sandbox after the sandbox made it fail. The user is
+//! asked with the exact command; in a headless run the failure stands.
 //!
-//! The model has no say in it: there is nothing that it could set or ask for. Deny rules hold for
-//! the second run as for the first, and what runs is bound to what was shown.
+//! The model cannot ask for this: no argument of a call leads here. Deny rules hold for the second
+//! run as for the first, and only the command that was shown can run.
 
 use std::fmt;
 use std::sync::Arc;
@@ -24,17 +24,17 @@ use super::decide::{NO, record, resolve};
 use super::gate::{CompletedCall, Interactivity, RunLocation, ToolGate, run};
 use super::hooks;
 
-/// The answer's name on record.
+/// The name of the approval in the log.
 const ANSWER: &str = "outside the sandbox";
 
-/// The sandbox that is in force, and the way around it for what a person says yes to.
+/// The sandbox that is in force, and how to run commands outside of it once the user has approved.
 #[derive(Clone)]
 pub struct SandboxEscalation {
-    /// What the sandbox is.
+    /// The backend, folder and network of the sandbox.
     pub boundary: SandboxSummary,
-    /// Runs commands outside of it.
+    /// Runs commands outside of the sandbox.
     pub processes: Arc<dyn Processes>,
-    /// Where commands inside learn which files the deny rules keep from them.
+    /// The rules that the sandbox uses to hide files from the commands inside.
     pub read_rules: Arc<ReadRules>,
 }
 
@@ -44,7 +44,8 @@ impl fmt::Debug for SandboxEscalation {
     }
 }
 
-/// Offers to run a call again outside, where it failed and the sandbox may be why.
+/// Offers to run a call again outside of the sandbox, if it failed and its output shows that the
+/// sandbox may be the reason. Returns the result of the run that counts.
 pub(super) async fn offer(
     gate: &ToolGate,
     call: &ToolCall,
@@ -52,60 +53,61 @@ pub(super) async fn offer(
     tool: &dyn Tool,
     ended: CompletedCall,
 ) -> CompletedCall {
-    let Some(outside) = &gate.escalation else { return ended };
+    let Some(escalation) = &gate.escalation else { return ended };
     let accesses = tool.access(approved.input(), gate.place()).unwrap_or_default();
     let runs = accesses.iter().any(|access| matches!(access, ToolAccess::Run { .. }));
     if !runs || ended.output.status != ToolStatus::Failed {
         return ended;
     }
-    let Some(mark) = denial_line(&ended.output.observation, &outside.boundary) else {
+    let Some(denial) = denial_line(&ended.output.observation, &escalation.boundary) else {
         return ended;
     };
-    let boundary = outside.boundary.meaning();
-    let dir = outside.boundary.dir.display();
+    let boundary = escalation.boundary.meaning();
+    let dir = escalation.boundary.dir.display();
     let why = format!("It ran in a sandbox ({boundary}): only files in {dir} can be changed");
     if gate.interactivity == Interactivity::Headless {
-        return noted(ended, &format!("{why}. Nobody is there to let it run outside."));
+        return with_note(ended, &format!("{why}. Nobody is there to let it run outside."));
     }
-    match ask(gate, call, approved.input(), &boundary, &mark).await {
+    match ask(gate, call, approved.input(), &boundary, &denial).await {
         Some(EscalationReply::Yes(input)) => {
-            let asked = ToolCall { input: CallInput::Valid(input.clone()), ..call.clone() };
-            let passed = match input == *approved.input() {
+            let current_call = ToolCall { input: CallInput::Valid(input.clone()), ..call.clone() };
+            let accepted = match input == *approved.input() {
                 true => Ok(()),
                 false => hooks::check_user_edit(gate, call, &input).await,
             };
-            let ticket = match passed {
-                Ok(()) => outside_ticket(gate, tool, &asked, &input).await,
+            let ticket = match accepted {
+                Ok(()) => outside_ticket(gate, tool, &current_call, &input).await,
                 Err(output) => Err(output.observation),
             };
             match ticket {
                 Ok(approved) => {
                     record(gate, call, PermissionOutcome::Allow, ANSWER, None).await;
-                    let again = run(gate, &asked, &approved, tool, RunLocation::Outside).await;
+                    let again =
+                        run(gate, &current_call, &approved, tool, RunLocation::Outside).await;
                     let again = match again {
                         Ok(again) => again,
-                        Err(output) => return noted(ended, &output.observation),
+                        Err(output) => return with_note(ended, &output.observation),
                     };
                     let note = format!(
-                        "In the sandbox it failed ({mark}); the user let it run again outside"
+                        "In the sandbox it failed ({denial}); the user let it run again outside"
                     );
-                    noted(again, &note)
+                    with_note(again, &note)
                 }
-                Err(reason) => noted(ended, &format!("{why}. Outside it is refused: {reason}")),
+                Err(reason) => with_note(ended, &format!("{why}. Outside it is refused: {reason}")),
             }
         }
         Some(EscalationReply::No(instruction)) => {
             record(gate, call, PermissionOutcome::Deny, ANSWER, None).await;
-            let instead = instruction.map(|it| format!(" They say instead: {it}"));
-            let instead = instead.unwrap_or_default();
-            noted(ended, &format!("{why}. The user does not want it run outside.{instead}"))
+            let wish = instruction.map(|it| format!(" They say instead: {it}"));
+            let wish = wish.unwrap_or_default();
+            with_note(ended, &format!("{why}. The user does not want it run outside.{wish}"))
         }
-        // The turn was stopped; what came of the first run stands.
+        // The turn was stopped, so the result of the first run stands.
         None => ended,
     }
 }
 
-/// What the person said.
+/// The user's answer. `Yes` holds the arguments, which the user may have edited.
 enum EscalationReply {
     Yes(Value),
     No(Option<String>),
@@ -116,15 +118,15 @@ async fn ask(
     call: &ToolCall,
     input: &Value,
     boundary: &str,
-    mark: &str,
+    denial: &str,
 ) -> Option<EscalationReply> {
     let (id, answer) = gate.approvals.open();
     let reason = format!(
-        "It failed in the sandbox ({boundary}): {mark}. Outside the sandbox it can change what you \
+        "It failed in the sandbox ({boundary}): {denial}. Outside the sandbox it can change what you \
          can change, and reach what you can reach."
     );
     gate.ask_user(gate.question(id, call, input, (ApprovalKind::SandboxEscalation, reason))).await;
-    match answered(gate, id, answer).await? {
+    match wait_for_answer(gate, id, answer).await? {
         ApprovalAnswer::Once
         | ApprovalAnswer::Part { .. }
         | ApprovalAnswer::Session { .. }
@@ -135,7 +137,7 @@ async fn ask(
     }
 }
 
-async fn answered(
+async fn wait_for_answer(
     gate: &ToolGate,
     id: ApprovalId,
     answer: oneshot::Receiver<ApprovalAnswer>,
@@ -150,19 +152,21 @@ async fn answered(
     }
 }
 
-/// The ticket for a run that the person said yes to. Rules may have been added meanwhile.
+/// The ticket for a run that the user has approved. Decides again, because rules may have been
+/// added meanwhile.
 async fn outside_ticket(
     gate: &ToolGate,
     tool: &dyn Tool,
-    asked: &ToolCall,
+    current_call: &ToolCall,
     input: &Value,
 ) -> Result<ToolCallTicket, String> {
-    let query = resolve(gate, tool, asked, input).await.map_err(|output| output.observation)?;
+    let query =
+        resolve(gate, tool, current_call, input).await.map_err(|output| output.observation)?;
     let (decision, _) = gate.permissions.decide(&query, &HookPermission::Nothing);
-    decision.approve_by_user(asked, ANSWER).map_err(|decision| decision.reason().to_owned())
+    decision.approve_by_user(current_call, ANSWER).map_err(|decision| decision.reason().to_owned())
 }
 
-fn noted(ended: CompletedCall, note: &str) -> CompletedCall {
+fn with_note(ended: CompletedCall, note: &str) -> CompletedCall {
     let observation = format!("{}\n[{note}]", ended.output.observation);
     CompletedCall { output: ToolOutput { observation, ..ended.output }, ..ended }
 }

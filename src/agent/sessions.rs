@@ -1,4 +1,6 @@
-//! Opening another session: a new one, a stored one, a fork.
+//! Opens another session: a new one, a stored one, or a fork.
+//!
+//! The old session is closed only after the new one was read, so it stays open when that fails.
 
 use std::sync::Arc;
 
@@ -20,7 +22,8 @@ impl Agent {
         self.tell_opened(Vec::new()).await;
     }
 
-    /// What was asked for at the start; where that cannot be had, an empty session and the reason.
+    /// Opens the session that the command line names. When that fails, an interactive run begins an
+    /// empty session and shows the reason.
     pub(super) async fn resume_or_new(&mut self, session: SessionId) {
         if let Err(error) = self.resume(session).await {
             self.begin_without(error.to_string()).await;
@@ -33,8 +36,8 @@ impl Agent {
         }
     }
 
-    /// A script that asked for a session must not get its answer from another one, so without a
-    /// person nothing is opened.
+    /// Goes on without the session that was asked for. A headless run opens nothing: a script must
+    /// not get its answer from another session.
     async fn begin_without(&mut self, reason: String) {
         match self.setup.interactivity {
             Interactivity::Interactive => {
@@ -49,9 +52,9 @@ impl Agent {
         if session == self.session.id {
             return Ok(());
         }
-        let (open, loaded, shown) = self.load(session).await?;
+        let (active, loaded, shown) = self.load(session).await?;
         self.session.close().await;
-        self.session = open;
+        self.session = active;
         self.allowance.begin_session();
         self.take_over_model().await;
         for notice in &loaded.notices {
@@ -68,15 +71,16 @@ impl Agent {
         Ok(())
     }
 
-    /// Opens a session to go on with it; one of another folder or a newer slug only to be read.
-    /// The end of a long one is shown before; then its first record comes with it.
+    /// Loads a session to continue it; a session of another folder or of a newer slug can only be
+    /// read. The end of a long session is shown while the rest is being read; then the id of the
+    /// first shown record is returned, too.
     async fn load(
         &self,
         session: SessionId,
     ) -> Result<(ActiveSession, LoadedLog, Option<EntryId>), StoreError> {
         let store = self.setup.store.clone();
         let (show, newest) = oneshot::channel();
-        // Nobody listens any more when slug ends meanwhile.
+        // The receiver is gone when slug ends meanwhile.
         let opening = blocking(move || store.open_showing(session, |it| drop(show.send(it))));
         let (opened, shown) = tokio::join!(opening, self.show(session, newest));
         let (log, loaded) = match opened? {
@@ -84,19 +88,19 @@ impl Agent {
             Err(StoreError::Newer(_)) => {
                 let store = self.setup.store.clone();
                 let loaded = blocking(move || store.read(session)).await??;
-                let open = ActiveSession::read_only(session, &loaded.records, NEWER.to_owned());
-                return Ok((open, loaded, shown));
+                let active = ActiveSession::read_only(session, &loaded.records, NEWER.to_owned());
+                return Ok((active, loaded, shown));
             }
             Err(error) => return Err(error),
         };
-        let open = match self.belongs_elsewhere(&loaded) {
+        let active = match self.belongs_elsewhere(&loaded) {
             Some(reason) => {
                 log.close().await?;
                 ActiveSession::read_only(session, &loaded.records, reason)
             }
             None => ActiveSession::stored(log, &loaded.records, &self.events),
         };
-        Ok((open, loaded, shown))
+        Ok((active, loaded, shown))
     }
 
     async fn show(
@@ -104,7 +108,7 @@ impl Agent {
         session: SessionId,
         newest: oneshot::Receiver<Vec<LogRecord>>,
     ) -> Option<EntryId> {
-        // A short session is told when all of it has been read.
+        // A short session is not shown in advance: the sender is dropped, and `recv` fails.
         let records = newest.await.ok()?;
         let first = records.first()?.id;
         self.events.tell(AgentEvent::SessionOpened { session, records: Arc::new(records) }).await;
@@ -118,34 +122,34 @@ impl Agent {
     ) -> Result<(), StoreError> {
         let (store, header) = (self.setup.store.clone(), self.header(SessionId::generate()));
         let fork = header.session_id;
-        let made = move || {
+        let make_fork = move || {
             let (upto, message) = match at {
                 ForkPosition::End => (None, None),
                 ForkPosition::After(entry) => (Some(entry), None),
                 ForkPosition::Before(entry) => {
                     let (upto, record) = store.record_and_previous(session, entry)?;
-                    let LogEntry::Message(said) = record.entry else {
+                    let LogEntry::Message(logged) = record.entry else {
                         return Err(StoreError::NoSuchEntry { session, entry });
                     };
-                    (Some(upto), Some(UserInput::from_blocks(&said.content)))
+                    (Some(upto), Some(UserInput::from_blocks(&logged.content)))
                 }
             };
             store.fork(session, upto, header).map(|()| message)
         };
-        let message = blocking(made).await??;
+        let message = blocking(make_fork).await??;
         self.resume(fork).await?;
         self.events.tell(AgentEvent::Forked { from: session, at, message }).await;
         Ok(())
     }
 
-    /// Tells the front end all there is of the open session.
+    /// Tells the front end about the open session, with all of its records.
     pub(super) async fn tell_opened(&mut self, records: Vec<LogRecord>) {
         let session = self.session.id;
         self.events.tell(AgentEvent::SessionOpened { session, records: Arc::new(records) }).await;
         self.tell_session_state().await;
     }
 
-    /// Tells what comes before the record that was shown first.
+    /// Tells the front end the records before the one that was shown first.
     async fn tell_read(&mut self, mut records: Vec<LogRecord>, first: EntryId) {
         let session = self.session.id;
         let shown = records.iter().position(|record| record.id == first);
@@ -154,7 +158,7 @@ impl Agent {
         self.tell_session_state().await;
     }
 
-    /// What the front end shows of a session beside its records.
+    /// Tells the front end the title, plan and spending of the session.
     async fn tell_session_state(&mut self) {
         let conversation = &self.session.conversation;
         let (title, todos) = (conversation.title.clone(), conversation.todos.clone());
@@ -177,9 +181,10 @@ impl Agent {
     }
 }
 
+/// Why a session of a newer slug cannot be continued.
 const NEWER: &str = "This session was written by a newer slug: it can be read here, and forked.";
 
-/// Work on files, off the async threads.
+/// Runs work on files off the async threads. Fails when the work panics.
 pub(super) async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, StoreError> {

@@ -1,5 +1,5 @@
-//! All that an agent is given when it is made. Nothing of it is process-wide: several agents with
-//! other folders, rules and models can run side by side.
+//! Everything an agent is given when it is made. Nothing of it is process-wide: several agents with
+//! different folders, rules and models can run side by side.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,77 +20,77 @@ use super::gate::Interactivity;
 use super::provider_set::AgentProviderSet;
 use super::sandbox_escalation::SandboxEscalation;
 
-/// Whether the model that a run begins with holds for a session that had another one.
+/// Whether the model that a run begins with replaces the model of a resumed session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelPin {
-    /// It was named for this very run.
+    /// It was named for this very run, so it replaces the session's model.
     Explicit,
-    /// It is what usually answers; a session goes on with its own.
+    /// It comes from the configuration; a resumed session keeps its own model.
     Default,
 }
 
-/// What an agent works with.
+/// The settings and services of one agent.
 pub struct AgentSetup {
-    /// Where the models are.
+    /// The configured providers, one of which is current.
     pub providers: AgentProviderSet,
-    /// What may be spent before the person is asked.
+    /// What may be spent before the user is asked.
     pub budgets: AgentBudgets,
-    /// What is known of models without asking.
+    /// What is known about models without a request.
     pub catalogue: Arc<CatalogueCache>,
-    /// The model that was asked for by name; `None` takes what the server offers.
+    /// The configured model; `None` takes what the server offers.
     pub model: Option<String>,
-    /// How hard it is to think, where that is not as its provider was configured.
+    /// The reasoning effort; `None` takes the one that is configured for the provider.
     pub effort: Option<ReasoningEffort>,
-    /// Where it is kept which model the person chose in which folder; nowhere where they have no
-    /// say in it.
+    /// The file that remembers the model the user chose in each folder; `None` in runs in which
+    /// the user does not choose.
     pub last_models: Option<PathBuf>,
-    /// Whether that model and its provider hold for a session that had others.
+    /// Whether `model` and its provider replace those of a resumed session.
     pub model_pin: ModelPin,
-    /// The model of the same provider that stands in, for the rest of a turn, where the first one's
-    /// server is overloaded.
+    /// The model of the same provider that answers for the rest of a turn when the server is
+    /// overloaded.
     pub fallback_model: Option<String>,
-    /// Sent only when set.
+    /// The sampling temperature; not sent when `None`.
     pub temperature: Option<f32>,
-    /// Rounds of tool calls in one turn.
+    /// The most rounds of tool calls in one turn.
     pub max_tool_rounds: u32,
     /// Replaces the built-in system prompt.
     pub system_prompt: Option<String>,
-    /// Where relative paths start.
+    /// The folder that relative paths start from.
     pub place: WorkingDirectory,
-    /// What counts as inside.
+    /// Which paths count as inside the project.
     pub workspace: Arc<Workspace>,
-    /// The tools.
+    /// The tools that the model can call.
     pub registry: Arc<ToolRegistry>,
     /// Reads and writes files for the tools.
     pub files: Arc<dyn Files>,
-    /// Runs commands for the tools; inside the sandbox, where one is in force.
+    /// Runs commands for the tools; inside the sandbox, if one is in force.
     pub processes: Arc<dyn Processes>,
-    /// The sandbox that is in force, and the way around it.
+    /// The sandbox that is in force, and how to leave it; `None` without a sandbox.
     pub escalation: Option<SandboxEscalation>,
     /// Whether the project's own settings files count.
     pub project: ProjectSettingsTrust,
-    /// How much is asked.
+    /// The permission mode that the run begins with.
     pub mode: PermissionMode,
-    /// Who answers.
+    /// Whether a user can answer questions.
     pub interactivity: Interactivity,
-    /// The sessions.
+    /// The logs of all sessions.
     pub store: SessionStore,
-    /// Contents by hash.
+    /// Contents of files, images and long outputs, by hash.
     pub blobs: BlobStore,
-    /// slug's own folder, for the person's instruction files.
+    /// slug's own folder, for the user's instruction files.
     pub home: PathBuf,
-    /// The folders whose instruction files are read, each time anew; none without trust.
+    /// The project folders whose instruction files are read in each turn; empty without trust.
     pub instruction_folders: Vec<PathBuf>,
-    /// What is told besides the conversation.
+    /// The providers of notes for the model.
     pub contexts: Vec<Box<dyn ContextProvider>>,
-    /// What the person, or a project that they trust, wants done at set moments.
+    /// The hooks of the user and of a project that the user trusts.
     pub hooks: Arc<HookSet>,
-    /// How long the person does nothing before hooks call them.
+    /// How long the user is idle before the `Notification` hooks run.
     pub idle_after: Duration,
-    /// Numbered files of every request and call, where that was asked for.
+    /// Writes every request and call into numbered files; does nothing without `--debug-log`.
     pub debug: DebugLog,
-    /// Knows slug's own keys, which no tool's output may hold.
+    /// Knows slug's own keys, which are removed from the output of tools.
     pub redactor: Redactor,
-    /// What the person should know from the start.
+    /// Warnings to show at the start, as sentences.
     pub notices: Vec<String>,
 }

@@ -1,5 +1,5 @@
-//! Commands of the person's own: `!cargo test`. Their output is shown to the model, too, as a
-//! context block that begins with `$` and the command.
+//! Commands that the user types: `!cargo test`. The model gets their output, too, as a context
+//! block that begins with `$` and the command.
 
 use serde_json::json;
 
@@ -12,9 +12,9 @@ use super::gate::{CompletedCall, ToolGate, execute_for_user};
 use super::turn_runner::FrontEndState;
 use super::{AgentCommand, AgentEvent};
 
-/// The tool that runs it.
+/// The tool that runs the command.
 const BASH: &str = "Bash";
-/// The longest it may run, in milliseconds: as long as the tool allows.
+/// The longest that a command may run, in milliseconds: the most that the tool allows.
 const TIMEOUT_MS: u32 = 600_000;
 
 impl Agent {
@@ -32,8 +32,8 @@ impl Agent {
         let ended = self.run_beside_commands(&gate, &call).await;
         let info = ended.info(BASH);
         let CompletedCall { output, elapsed, .. } = ended;
-        let said = context::escape_context_tags(&format!("$ {command}\n{}", output.observation));
-        let block = ContentBlock::Context { name: "shell".to_owned(), text: said };
+        let text = context::escape_context_tags(&format!("$ {command}\n{}", output.observation));
+        let block = ContentBlock::Context { name: "shell".to_owned(), text };
         let entry = MessageEntry {
             result: Some(info),
             ..MessageEntry::new(Message { role: MessageRole::User, content: vec![block] })
@@ -47,8 +47,8 @@ impl Agent {
         self.events.tell(ended).await;
     }
 
-    /// Runs the command, and meanwhile does what can be done at any time. What would begin
-    /// something else waits for its end.
+    /// Runs the command, and meanwhile handles the commands that are possible at any time. All
+    /// others wait until this one has ended.
     async fn run_beside_commands(&mut self, gate: &ToolGate, call: &ToolCall) -> CompletedCall {
         let running = execute_for_user(gate, call);
         tokio::pin!(running);

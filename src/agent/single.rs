@@ -1,4 +1,4 @@
-//! One call without a model: `slug tools run`. It goes through the same gate.
+//! Runs one call without a model, for `slug tools run`. The call goes through the same gate.
 
 use crate::domain::{ToolCall, ToolOutput, TurnId};
 
@@ -6,8 +6,8 @@ use super::agent_loop::Agent;
 use super::gate::{CallDependencies, execute_with_permission};
 use super::setup::AgentSetup;
 
-/// Runs `call` and returns its result; `None`, with the reason in the log, when the session that
-/// it would be on record in cannot be begun. What would ask is refused.
+/// Runs `call` and returns its result. `None`, with the reason in slug's own log, when the session
+/// that records the call cannot be created. A call that would need a question is refused.
 pub async fn run_call(setup: AgentSetup, call: ToolCall) -> Option<ToolOutput> {
     let (mut agent, mut events, _commands) = Agent::new(setup);
     // Nobody listens to the events of a single call, but they must not fill their queue.

@@ -1,4 +1,4 @@
-//! What the session takes, as the front end is told of it.
+//! Tells the front end what the session has spent, and why a prompt cache missed.
 
 use serde_json::json;
 
@@ -8,14 +8,14 @@ use super::AgentEvent;
 use super::agent_loop::Agent;
 
 impl Agent {
-    /// Tells what the session has taken so far.
+    /// Tells what the session has spent so far.
     pub(super) async fn tell_spent(&mut self) {
         self.session.catch_up();
         let spending = self.session.conversation.spending.clone();
         self.events.tell(AgentEvent::SpendingChanged(Box::new(spending))).await;
     }
 
-    /// Tells why a prompt was read anew, where a response shows that it was.
+    /// Tells why the prompt cache missed, if the usage of a response shows that it did.
     pub(super) async fn tell_cache(&mut self, usage: Option<TokenUsage>) {
         if let Some(miss) = usage.and_then(|usage| self.prompt_cache.answered(usage)) {
             let reason = miss.to_string();

@@ -1,9 +1,9 @@
-//! The way of commands to the agent, and stopping, which goes past it.
+//! The queue of commands to the agent, and stopping, which does not wait in that queue.
 //!
-//! One token for the agent, a child for each turn. A stop may come before the command that it is
-//! meant for has become a turn: between Enter and the turn's first step lies the queue. So a stop
-//! that finds a command on its way is kept for the turn that the command begins, and one that finds
-//! nothing on its way is spent.
+//! The agent has one cancellation token, and each turn a child of it. A stop may come before the
+//! command that it is meant for has begun a turn, because the command waits in the queue. So a stop
+//! that finds a waiting command is kept for the turn that this command begins; a stop that finds
+//! nothing does nothing.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::AgentCommand;
 
-/// Stops what an agent is doing. Front ends keep a clone.
+/// Stops what an agent is doing. Clones stop the same agent.
 #[derive(Debug, Clone)]
 pub struct StopHandle {
     all: CancellationToken,
@@ -23,11 +23,11 @@ pub struct StopHandle {
     commands: mpsc::WeakSender<AgentCommand>,
 }
 
-/// The commands as the agent takes them.
+/// The agent's end of the queue of commands.
 #[derive(Debug)]
 pub(super) struct CommandInbox {
     commands: mpsc::Receiver<AgentCommand>,
-    /// What came while something ran, and has to wait for its end.
+    /// Commands that came while something ran and have to wait until it ends.
     held: VecDeque<AgentCommand>,
     shared: Arc<Mutex<StopState>>,
 }
@@ -36,7 +36,7 @@ pub(super) struct CommandInbox {
 struct StopState {
     phase: CommandPhase,
     early: EarlyStop,
-    /// How many commands the inbox holds.
+    /// How many commands wait in [`CommandInbox::held`].
     held: usize,
 }
 
@@ -44,9 +44,9 @@ struct StopState {
 enum CommandPhase {
     /// The agent waits for a command.
     Idle,
-    /// It has taken one, which may begin a turn.
+    /// The agent has taken a command, which may begin a turn.
     Taken,
-    /// A turn, or a command of the person's own, runs.
+    /// A turn, or a command that the user typed, runs.
     Running(CancellationToken),
 }
 
@@ -57,7 +57,7 @@ enum EarlyStop {
     Stopped,
 }
 
-/// A queue for `capacity` commands, with its stop.
+/// A queue for `capacity` commands, with the handle that stops its agent.
 pub(super) fn channel(capacity: usize) -> (mpsc::Sender<AgentCommand>, CommandInbox, StopHandle) {
     let (sender, commands) = mpsc::channel(capacity);
     let shared = StopState { phase: CommandPhase::Idle, early: EarlyStop::NotStopped, held: 0 };
@@ -68,8 +68,8 @@ pub(super) fn channel(capacity: usize) -> (mpsc::Sender<AgentCommand>, CommandIn
 }
 
 impl StopHandle {
-    /// Stops the turn that runs now, or that a command on its way is about to begin. One that is
-    /// asked for later is not touched.
+    /// Stops the turn that runs now, or the turn that a waiting command is about to begin. Does not
+    /// stop a turn that is asked for later.
     pub fn stop_turn(&self) {
         let mut shared = lock(&self.shared);
         match &shared.phase {
@@ -82,12 +82,12 @@ impl StopHandle {
         }
     }
 
-    /// Stops everything the agent ever started, for good.
+    /// Stops everything the agent has started or will start, for good.
     pub fn stop_all(&self) {
         self.all.cancel();
     }
 
-    /// The token of a new turn.
+    /// Begins a turn and returns its token, already cancelled if a stop was kept for it.
     pub(super) fn begin(&self) -> CancellationToken {
         let token = self.all.child_token();
         let mut shared = lock(&self.shared);
@@ -99,7 +99,7 @@ impl StopHandle {
         token
     }
 
-    /// What ran is over; a stop from here on is meant for something else.
+    /// Ends a turn. A later stop is meant for something else.
     pub(super) fn end(&self) {
         lock(&self.shared).phase = CommandPhase::Idle;
     }
@@ -110,8 +110,9 @@ impl StopHandle {
 }
 
 impl CommandInbox {
-    /// The next command, with nothing running; `None` once the front end is gone. Taking it and
-    /// noting that it was taken are one step for [`StopHandle::stop_turn`].
+    /// The next command while nothing runs; `None` once the front end is gone. Takes the command
+    /// and notes that it was taken under one lock, so that [`StopHandle::stop_turn`] cannot come
+    /// in between.
     pub(super) async fn next(&mut self) -> Option<AgentCommand> {
         poll_fn(|context| {
             let mut shared = lock(&self.shared);
@@ -130,12 +131,12 @@ impl CommandInbox {
         .await
     }
 
-    /// The next command while something runs.
+    /// The next command while something runs; `None` once the front end is gone.
     pub(super) async fn next_meanwhile(&mut self) -> Option<AgentCommand> {
         self.commands.recv().await
     }
 
-    /// Keeps a command for when nothing runs.
+    /// Keeps a command until nothing runs.
     pub(super) fn hold(&mut self, command: AgentCommand) {
         self.held.push_back(command);
         lock(&self.shared).held = self.held.len();
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_stop_with_nothing_on_its_way_is_spent() {
+    async fn a_stop_with_nothing_to_stop_does_nothing() {
         let (commands, mut inbox, stop) = channel(4);
         stop.stop_turn();
         commands.try_send(AgentCommand::Retry).unwrap();

@@ -1,9 +1,11 @@
-//! Sealed thinking, which holds only under the very bytes that it answered.
+//! Removes signed thinking that is no longer valid. It is valid only after the exact bytes that it
+//! answered.
 //!
-//! Newer models bind each sealed thought to the model, tools, system text and messages before it,
-//! and a server refuses the whole request where one of them has changed since: another SLUG.md,
-//! another model. Each response is on record with the hash of what it answered. Here a request is
-//! hashed message by message, and a response that answered something else goes without its seals.
+//! Newer models bind each signed thinking block to the model, tools, system text and messages
+//! before it. A server refuses the whole request when one of them has changed, for example after an
+//! edit of SLUG.md or a change of the model. Each response is logged with the hash of the request
+//! that it answered. Here a request is hashed message by message, and a response that answered
+//! something else loses its signed and sealed blocks.
 
 use std::collections::HashMap;
 
@@ -11,21 +13,22 @@ use crate::domain::{ContentBlock, ContentHash, JsonHasher, Message, MessageRole}
 
 use super::request::RequestParameters;
 
-/// What stands for a response of which nothing but sealed thinking was there.
+/// The text of a response that has no content left.
 const NOTHING_SAID: &str = "(no words)";
 
-/// The parts of a request, as hashes.
+/// The hashes of the parts of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct RequestHashes {
     pub(super) tools: ContentHash,
     pub(super) system: ContentHash,
     pub(super) messages: Vec<ContentHash>,
-    /// Of all of them, and the model.
+    /// The hash of all parts together and the model.
     pub(super) whole: ContentHash,
 }
 
-/// Takes out what no longer holds, and returns the hashes of the request with these messages.
-/// `answered` has for each seal the hash of the whole that its response answered.
+/// Removes signed blocks that are no longer valid, and returns the hashes of the request with these
+/// messages. `answered` maps the hash of each signature to the hash of the whole request that its
+/// response answered.
 pub(super) fn unseal(
     parts: &RequestParameters<'_>,
     messages: &mut [Message],
@@ -38,8 +41,9 @@ pub(super) fn unseal(
     let mut hashes = Vec::with_capacity(messages.len());
     for message in messages {
         if message.role == MessageRole::Assistant {
-            let mut seals = message.content.iter().filter_map(ContentBlock::signature_hash);
-            let holds = seals.all(|seal| answered.get(&seal) == Some(&so_far.clone().hash()));
+            let mut signatures = message.content.iter().filter_map(ContentBlock::signature_hash);
+            let holds = signatures
+                .all(|signature| answered.get(&signature) == Some(&so_far.clone().hash()));
             if !holds {
                 message.content.retain(|block| block.signature_hash().is_none());
                 if message.content.is_empty() {
@@ -72,11 +76,11 @@ mod tests {
         }
     }
 
-    fn thought(seal: &str) -> ContentBlock {
-        ContentBlock::Thinking { thinking: "hm".into(), signature: Some(seal.to_owned()) }
+    fn thought(signature: &str) -> ContentBlock {
+        ContentBlock::Thinking { thinking: "hm".into(), signature: Some(signature.to_owned()) }
     }
 
-    fn said(content: Vec<ContentBlock>) -> Message {
+    fn response(content: Vec<ContentBlock>) -> Message {
         Message { role: MessageRole::Assistant, content }
     }
 
@@ -84,23 +88,23 @@ mod tests {
         ContentBlock::Text { text: text.into() }
     }
 
-    /// Two turns, and what each answered, under these parts.
+    /// A conversation of two turns under these parts, and what each response answered.
     fn conversation(
         parts: &RequestParameters<'_>,
     ) -> (Vec<Message>, HashMap<ContentHash, ContentHash>) {
         let mut answered = HashMap::new();
         let mut messages = vec![Message::user("one")];
-        for (seal, words, next) in [("s1", "first", "two"), ("s2", "second", "three")] {
-            let block = thought(seal);
+        for (signature, words, next) in [("s1", "first", "two"), ("s2", "second", "three")] {
+            let block = thought(signature);
             let hash = unseal(parts, &mut messages, &answered).whole;
             answered.insert(block.signature_hash().unwrap(), hash);
-            messages.push(said(vec![block, text(words)]));
+            messages.push(response(vec![block, text(words)]));
             messages.push(Message::user(next));
         }
         (messages, answered)
     }
 
-    fn seals(messages: &[Message]) -> usize {
+    fn signatures(messages: &[Message]) -> usize {
         messages
             .iter()
             .flat_map(|message| &message.content)
@@ -109,28 +113,28 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_changed_keeps_its_seals() {
+    fn an_unchanged_conversation_keeps_its_signatures() {
         let parts = parts("m", "s");
         let (mut messages, answered) = conversation(&parts);
         let before = messages.clone();
         unseal(&parts, &mut messages, &answered);
         assert_eq!(messages, before);
-        assert_eq!(seals(&messages), 2);
+        assert_eq!(signatures(&messages), 2);
     }
 
     #[test]
-    fn another_model_or_another_system_text_opens_them() {
+    fn another_model_or_another_system_text_removes_signatures() {
         let (messages, answered) = conversation(&parts("m", "s"));
         for other in [parts("n", "s"), parts("m", "t")] {
             let mut messages = messages.clone();
             unseal(&other, &mut messages, &answered);
-            assert_eq!(seals(&messages), 0);
+            assert_eq!(signatures(&messages), 0);
             assert_eq!(messages[1].content, [text("first")]);
         }
     }
 
     #[test]
-    fn a_message_that_changed_opens_those_behind_it() {
+    fn a_changed_message_removes_later_signatures() {
         let parts = parts("m", "s");
         let (mut messages, answered) = conversation(&parts);
         messages[2] = Message::user("two, otherwise");
@@ -140,24 +144,24 @@ mod tests {
     }
 
     #[test]
-    fn what_was_sealed_after_the_change_holds() {
+    fn a_signature_made_after_the_change_stays() {
         let (mut messages, mut answered) = conversation(&parts("m", "s"));
         let now = parts("m", "t");
         let hash = unseal(&now, &mut messages.clone(), &answered).whole;
         answered.insert(thought("s3").signature_hash().unwrap(), hash);
-        messages.push(said(vec![thought("s3"), text("third")]));
+        messages.push(response(vec![thought("s3"), text("third")]));
         messages.push(Message::user("four"));
         unseal(&now, &mut messages, &answered);
-        assert_eq!(seals(&messages), 1);
+        assert_eq!(signatures(&messages), 1);
         assert_eq!(messages[5].content, [thought("s3"), text("third")]);
     }
 
     #[test]
-    fn a_response_of_seals_alone_is_not_left_empty() {
+    fn a_response_of_sealed_blocks_alone_is_not_left_empty() {
         let parts = parts("m", "s");
         let sealed =
             ContentBlock::Sealed { protocol: ProviderProtocol::Anthropic, data: "x".into() };
-        let mut messages = vec![Message::user("one"), said(vec![sealed]), Message::user("two")];
+        let mut messages = vec![Message::user("one"), response(vec![sealed]), Message::user("two")];
         unseal(&parts, &mut messages, &HashMap::new());
         assert_eq!(messages[1].content, [text(NOTHING_SAID)]);
     }

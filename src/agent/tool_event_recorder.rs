@@ -1,4 +1,5 @@
-//! What a running call tells, on its way to the log and the front end.
+//! Takes the events of running calls to the log and the front end. Changes of files that commands
+//! make are found in `change_tracker`.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -15,7 +16,7 @@ use super::event_sender::AgentEventSender;
 use super::journal::SessionJournal;
 use super::tool_events::{ToolEvent, ToolEventQueue};
 
-/// Keeps what the calls of a turn tell.
+/// Records the events of the calls of one turn.
 #[derive(Clone)]
 pub(super) struct ToolEventRecorder {
     pub(super) turn: TurnId,
@@ -25,10 +26,10 @@ pub(super) struct ToolEventRecorder {
 }
 
 impl ToolEventRecorder {
-    /// Takes what the call told since the last time.
-    pub(super) async fn record_events(&self, call: &CallId, facts: &ToolEventQueue) {
-        for fact in facts.take() {
-            match fact {
+    /// Records the events that the call has sent since the last time.
+    pub(super) async fn record_events(&self, call: &CallId, queue: &ToolEventQueue) {
+        for event in queue.take() {
+            match event {
                 ToolEvent::Progress(text) => {
                     let call = call.clone();
                     self.events
@@ -44,14 +45,14 @@ impl ToolEventRecorder {
         }
     }
 
-    /// Keeps what a call still does after it was left behind: a file whose writing could not be
-    /// stopped any more is on record like every other, so that it can be undone.
-    pub(super) async fn record_late_events(self, facts: Arc<ToolEventQueue>) {
+    /// Records what a call still does after a stop: a file whose writing could not be stopped is
+    /// logged like any other, so that it can be restored.
+    pub(super) async fn record_late_events(self, queue: Arc<ToolEventQueue>) {
         loop {
-            let is_last = facts.is_closed();
-            for fact in facts.take() {
-                match fact {
-                    // The call is over for the person and the model.
+            let is_last = queue.is_closed();
+            for event in queue.take() {
+                match event {
+                    // For the user and the model the call is over.
                     ToolEvent::Progress(_) | ToolEvent::Todos(_) => {}
                     ToolEvent::FileChanged(change) => self.keep_change(change).await,
                 }
@@ -59,29 +60,30 @@ impl ToolEventRecorder {
             if is_last {
                 break;
             }
-            facts.wait().await;
+            queue.wait().await;
         }
     }
 
-    /// Keeps both contents by hash and writes the change to the log.
+    /// Stores both contents by hash and writes the change to the log.
     async fn keep_change(&self, change: FileChange) {
         let blobs = self.blobs.clone();
         let path = change.path.clone();
         let kept = tokio::task::spawn_blocking(move || {
             let mode = std::fs::metadata(&change.path).ok();
             let mode = mode.map(|metadata| metadata.permissions().mode() & 0o7777);
-            let image = |hash| FileVersion { kind: FileKind::File, hash, mode };
+            let version = |hash| FileVersion { kind: FileKind::File, hash, mode };
             let before = change.before.as_deref().map(|bytes| blobs.put(bytes)).transpose()?;
             let after = blobs.put(&change.after)?;
-            // Links on the way may be others when it is undone.
+            // The links in the path may lead elsewhere by the time of a rewind.
             let real = change.path.canonicalize().ok().filter(|real| *real != change.path);
-            let (before, after) = (before.map(image), Some(image(after)));
+            let (before, after) = (before.map(version), Some(version(after)));
             let changed = FileChangeEntry::new(change.path, before, after, FileChangeSource::Tool);
             Ok::<_, BlobError>(FileChangeEntry { real, ..changed })
         })
         .await;
         match kept {
-            // The log would name another place, and what was there would be taken for removed.
+            // A path that is not UTF-8 would be another one in the log, so a rewind would take the
+            // file for removed.
             Ok(Ok(changed)) if changed.place().to_str().is_none() => {
                 let files = vec![UntrackedFile { path, why: UntrackedReason::Name }];
                 let not_covered = UntrackedChanges { files, ..UntrackedChanges::default() };

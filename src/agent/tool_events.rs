@@ -1,7 +1,7 @@
-//! What a running tool tells the agent, kept until the gate fetches it.
+//! The queue of events from a running tool to the gate.
 //!
-//! Tools speak from any thread and must never wait for the screen. Live output is merged into one
-//! pending piece of bounded size; changes of files and plan are kept one by one.
+//! Tools send events from any thread and must never wait for the screen. Live output is merged into
+//! one pending piece of bounded size; changes of files and of the plan are kept one by one.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,37 +14,37 @@ use crate::domain::{ContentHash, TodoItem};
 use crate::session::BlobStore;
 use crate::tools::{FileChange, ToolEffects};
 
-/// Live output that waits, at most; older text gives way.
-const PENDING: usize = 64 * 1024;
+/// The most live output that waits, in bytes; older text is dropped.
+const MAX_PENDING_BYTES: usize = 64 * 1024;
 
-/// What is remembered of live output that was passed on already.
-const REMEMBERED: usize = 4 * 1024;
+/// How much of the latest live output is remembered after the gate has taken it, in bytes.
+const MAX_RECENT_BYTES: usize = 4 * 1024;
 
-/// Something a tool told.
+/// An event of a running tool.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ToolEvent {
     /// More live output.
     Progress(String),
-    /// The plan has changed.
+    /// The model has written a new plan.
     Todos(Vec<TodoItem>),
     /// A file was written.
     FileChanged(FileChange),
 }
 
-/// The mailbox between a tool and the gate.
+/// The events of one call, between the tool and the gate.
 pub(super) struct ToolEventQueue {
     inner: Mutex<ToolEventState>,
     news: Notify,
     blobs: BlobStore,
 }
 
-/// The tool's end of the mailbox. When its last clone is gone, nothing more can come.
+/// The tool's end of the queue. Dropping it closes the queue.
 pub(super) struct ToolEventSender(Arc<ToolEventQueue>);
 
 #[derive(Default)]
 struct ToolEventState {
     progress: String,
-    /// The end of all live output, for a call that never comes to report it.
+    /// The end of all live output, for a call that is stopped before it returns its result.
     so_far: String,
     others: VecDeque<ToolEvent>,
     kept: Option<ContentHash>,
@@ -56,12 +56,12 @@ impl ToolEventQueue {
         Self { inner: Mutex::default(), news: Notify::new(), blobs }
     }
 
-    /// The end for the tool. One is enough: it closes the mailbox when it goes.
+    /// The tool's end. There must be only one, because dropping it closes the queue.
     pub(super) fn sender(self: &Arc<Self>) -> ToolEventSender {
         ToolEventSender(self.clone())
     }
 
-    /// The output that was kept whole.
+    /// The hash of the whole output, if the tool has stored it.
     pub(super) fn kept(&self) -> Option<ContentHash> {
         self.lock().kept.clone()
     }
@@ -71,29 +71,29 @@ impl ToolEventQueue {
         strip_ansi(&self.lock().so_far).into_owned()
     }
 
-    /// Whether nothing more can come than what is there.
+    /// Whether the tool is done: no more events can come than those in the queue.
     pub(super) fn is_closed(&self) -> bool {
         self.lock().is_closed
     }
 
-    /// Wakes when something is there, or when the mailbox is closed.
+    /// Waits until there are events or the queue is closed.
     pub(super) async fn wait(&self) {
         self.news.notified().await;
     }
 
-    /// Everything that is there.
+    /// Takes all events out of the queue.
     pub(super) fn take(&self) -> Vec<ToolEvent> {
         let mut inner = self.lock();
         let progress = std::mem::take(&mut inner.progress);
-        let mut facts: Vec<ToolEvent> = inner.others.drain(..).collect();
+        let mut events: Vec<ToolEvent> = inner.others.drain(..).collect();
         if !progress.is_empty() {
-            facts.push(ToolEvent::Progress(progress));
+            events.push(ToolEvent::Progress(progress));
         }
-        facts
+        events
     }
 
-    fn put(&self, fact: ToolEvent) {
-        self.lock().others.push_back(fact);
+    fn put(&self, event: ToolEvent) {
+        self.lock().others.push_back(event);
         self.news.notify_one();
     }
 
@@ -113,8 +113,8 @@ impl Drop for ToolEventSender {
 impl ToolEffects for ToolEventSender {
     fn progress(&self, text: &str) {
         let mut inner = self.0.lock();
-        push_bounded(&mut inner.progress, text, PENDING);
-        push_bounded(&mut inner.so_far, text, REMEMBERED);
+        push_bounded(&mut inner.progress, text, MAX_PENDING_BYTES);
+        push_bounded(&mut inner.so_far, text, MAX_RECENT_BYTES);
         drop(inner);
         self.0.news.notify_one();
     }
@@ -129,7 +129,7 @@ impl ToolEffects for ToolEventSender {
 
     async fn keep(&self, bytes: Vec<u8>) -> Option<ContentHash> {
         let blobs = self.0.blobs.clone();
-        // Megabytes, synced: not for a thread that others wait on.
+        // Writes megabytes and syncs them, so it must not block an async thread.
         match tokio::task::spawn_blocking(move || blobs.put(&bytes)).await {
             Ok(Ok(hash)) => {
                 self.0.lock().kept = Some(hash.clone());
@@ -147,7 +147,7 @@ impl ToolEffects for ToolEventSender {
     }
 }
 
-/// Appends, and lets the oldest text go.
+/// Appends `more`, and drops the oldest text beyond `limit` bytes.
 fn push_bounded(text: &mut String, more: &str, limit: usize) {
     text.push_str(more);
     let excess = text.len().saturating_sub(limit);
@@ -161,54 +161,54 @@ fn push_bounded(text: &mut String, more: &str, limit: usize) {
 mod tests {
     use super::*;
 
-    fn facts() -> (tempfile::TempDir, Arc<ToolEventQueue>) {
+    fn queue() -> (tempfile::TempDir, Arc<ToolEventQueue>) {
         let folder = tempfile::tempdir().unwrap();
-        let facts = ToolEventQueue::new(BlobStore::new(folder.path().to_owned()));
-        (folder, Arc::new(facts))
+        let queue = ToolEventQueue::new(BlobStore::new(folder.path().to_owned()));
+        (folder, Arc::new(queue))
     }
 
     #[test]
     fn live_output_is_merged_and_bounded() {
-        let (_folder, facts) = facts();
-        let teller = facts.sender();
+        let (_folder, queue) = queue();
+        let sender = queue.sender();
         for _ in 0..40_000 {
-            teller.progress("äb");
+            sender.progress("äb");
         }
-        let taken = facts.take();
+        let taken = queue.take();
         assert_eq!(taken.len(), 1);
         let ToolEvent::Progress(text) = &taken[0] else { panic!("no progress") };
-        assert!(text.len() <= PENDING && text.ends_with("äb"));
-        assert_eq!(facts.take(), []);
+        assert!(text.len() <= MAX_PENDING_BYTES && text.ends_with("äb"));
+        assert_eq!(queue.take(), []);
     }
 
     #[test]
     fn the_end_of_the_output_is_remembered_after_it_was_taken() {
-        let (_folder, facts) = facts();
-        let teller = facts.sender();
-        teller.progress(&"old ".repeat(REMEMBERED));
-        teller.progress("\u{1b}[1mnew\u{1b}[0m");
-        facts.take();
-        let so_far = facts.recent_output();
-        assert!(so_far.len() <= REMEMBERED && so_far.ends_with("old new"), "{so_far}");
+        let (_folder, queue) = queue();
+        let sender = queue.sender();
+        sender.progress(&"old ".repeat(MAX_RECENT_BYTES));
+        sender.progress("\u{1b}[1mnew\u{1b}[0m");
+        queue.take();
+        let so_far = queue.recent_output();
+        assert!(so_far.len() <= MAX_RECENT_BYTES && so_far.ends_with("old new"), "{so_far}");
     }
 
     #[test]
     fn changes_are_kept_one_by_one() {
-        let (_folder, facts) = facts();
+        let (_folder, queue) = queue();
         let change = FileChange { path: "/w/a".into(), before: None, after: b"x".to_vec() };
-        let teller = facts.sender();
-        teller.file_changed(change.clone());
-        teller.todos(Vec::new());
-        assert_eq!(facts.take(), [ToolEvent::FileChanged(change), ToolEvent::Todos(Vec::new())]);
+        let sender = queue.sender();
+        sender.file_changed(change.clone());
+        sender.todos(Vec::new());
+        assert_eq!(queue.take(), [ToolEvent::FileChanged(change), ToolEvent::Todos(Vec::new())]);
     }
 
     #[tokio::test]
-    async fn the_end_of_the_tool_is_news() {
-        let (_folder, facts) = facts();
-        let teller = facts.sender();
-        assert!(!facts.is_closed());
-        drop(teller);
-        facts.wait().await;
-        assert!(facts.is_closed());
+    async fn the_end_of_the_tool_wakes_the_gate() {
+        let (_folder, queue) = queue();
+        let sender = queue.sender();
+        assert!(!queue.is_closed());
+        drop(sender);
+        queue.wait().await;
+        assert!(queue.is_closed());
     }
 }

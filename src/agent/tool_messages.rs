@@ -1,4 +1,4 @@
-//! What the model is told of calls that did not go as it asked.
+//! What the model is told about calls that were not run as it asked.
 
 use crate::domain::{ToolOutput, ToolStatus, lenient_json};
 use crate::permissions::ToolCallTicket;
@@ -6,7 +6,7 @@ use crate::permissions::ToolCallTicket;
 use super::decide::ArgumentsOrigin;
 use super::partial_approval::PartialApproval;
 
-/// What the model is told of a call that the person stopped.
+/// What the model is told about a call that the user stopped.
 const CANCELLED: &str = "Cancelled by the user.";
 
 pub(super) fn denied_by_user(instruction: Option<String>) -> ToolOutput {
@@ -20,7 +20,7 @@ pub(super) fn denied_by_user(instruction: Option<String>) -> ToolOutput {
     }
 }
 
-/// Tells the model when something else ran than it asked for.
+/// Tells the model when other arguments ran than it sent.
 pub(super) fn with_change(
     output: ToolOutput,
     approved: &ToolCallTicket,
@@ -32,7 +32,7 @@ pub(super) fn with_change(
             let note = format!("The user changed this call. What ran: {}\n\n", approved.input());
             ToolOutput { observation: note + &output.observation, ..output }
         }
-        ArgumentsOrigin::Partial(taken) => with_partial_note(output, &taken),
+        ArgumentsOrigin::Partial(part) => with_partial_note(output, &part),
         ArgumentsOrigin::Hook(_) => {
             let note = format!("A hook changed this call. What ran: {}\n\n", approved.input());
             ToolOutput { observation: note + &output.observation, ..output }
@@ -40,19 +40,19 @@ pub(super) fn with_change(
     }
 }
 
-/// Tells the model what the person left out of a change, so that it knows what the file holds.
+/// Tells the model which changes the user left out, so that it knows what the file holds.
 fn with_partial_note(output: ToolOutput, part: &PartialApproval) -> ToolOutput {
-    let PartialApproval { accepted: taken, total: of, excluded: left_out } = part;
+    let PartialApproval { accepted, total, excluded } = part;
     let note = format!(
-        "The user took {taken} of the {of} changes in this call and left out what follows. There \
+        "The user took {accepted} of the {total} changes in this call and left out what follows. There \
          the file keeps the lines with - and does not get those with +. Do not make these changes \
-         again unless they ask.\n{left_out}\n"
+         again unless they ask.\n{excluded}\n"
     );
-    let summary = output.summary.map(|summary| format!("{taken} of {of} changes  {summary}"));
+    let summary = output.summary.map(|summary| format!("{accepted} of {total} changes  {summary}"));
     ToolOutput { observation: note + &output.observation, summary, ..output }
 }
 
-/// What the model is told instead of running a call that has led nowhere.
+/// What the model is told instead of running a repeated call.
 pub(super) fn repeated_call(times: u32) -> ToolOutput {
     ToolOutput::failed(format!(
         "Not run: you made this exact call {times} times in this turn, and its result was the same \
@@ -68,7 +68,7 @@ pub(super) fn stopped() -> ToolOutput {
     ToolOutput { status: ToolStatus::Cancelled, ..ToolOutput::text(CANCELLED) }
 }
 
-/// A call that was left behind in the middle of its work, with what it had printed.
+/// The result of a call that was stopped while it ran, with what it had printed.
 pub(super) fn stopped_after(so_far: &str) -> ToolOutput {
     match so_far.trim_end() {
         "" => stopped(),
@@ -86,7 +86,7 @@ pub(super) fn crashed() -> ToolOutput {
     )
 }
 
-/// Shows the model where its arguments went wrong.
+/// Shows the model where its arguments stop being a JSON object.
 pub(super) fn not_json(raw: &str) -> ToolOutput {
     let mistake = match lenient_json::parse_object(raw) {
         Ok(_) => "they are nested too deeply".to_owned(),
@@ -104,9 +104,9 @@ mod tests {
 
     #[test]
     fn the_model_is_shown_where_its_arguments_went_wrong() {
-        let said = not_json("{\"path\": \"a\" \"limit\": 3}").observation;
-        assert!(said.contains("line 1, column 14: expected `,` or `}`"), "{said}");
-        assert!(said.contains("found `\\\"limit\\\": 3}`"), "{said}");
+        let text = not_json("{\"path\": \"a\" \"limit\": 3}").observation;
+        assert!(text.contains("line 1, column 14: expected `,` or `}`"), "{text}");
+        assert!(text.contains("found `\\\"limit\\\": 3}`"), "{text}");
         assert!(not_json("{\"path\": \"a").observation.contains("break off"));
         assert!(not_json(&"[".repeat(9)).observation.contains("expected an object"));
     }

@@ -1,9 +1,9 @@
-//! The turn machine: what an agent does next, as a pure function of what has happened.
+//! The turn machine: decides what an agent does next, as a pure function of what has happened.
 //!
-//! The driver feeds it [`TurnInput`]s and carries out the [`TurnAction`]s in order. No clock, no I/O and
-//! no randomness here; a pause's length and its jitter come in with the failure. Invariants: tools
-//! run only after a whole response, each call gets exactly one result, and after `ReplyEnd` nothing
-//! follows.
+//! `turn_runner` feeds it [`TurnInput`]s and carries out the [`TurnAction`]s in order. There is no
+//! clock, no I/O and no randomness here; the length of a pause and its jitter come in with the
+//! failure. Invariants: tools run only after a whole response, each call gets exactly one result,
+//! and no action follows [`TurnAction::End`].
 
 use crate::domain::{Message, StopReason, TokenUsage, ToolCall};
 use crate::providers::retry::{ReceivedContent, RetryAttempt};
@@ -13,22 +13,22 @@ use crate::session::{CompactionStage, TurnOutcome};
 use super::normalise::is_silent;
 use super::response::ResponseAssembler;
 
-/// One turn, from the person's message to the end of the answer.
+/// One turn, from the user's message to the end of the answer.
 #[derive(Debug)]
 pub struct TurnMachine {
     limits: TurnLimits,
     phase: TurnMachinePhase,
     rounds: u32,
     failures: u32,
-    /// How many of them in a row said that the server cannot at the moment.
+    /// How many failures in a row said that the server is overloaded.
     overloads: u32,
-    /// The model that may stand in, as long as it does not do so already.
+    /// The model that can take over; `None` once it has, or when none is configured.
     fallback: Option<String>,
-    /// How the conversation can be made shorter next.
+    /// The next way to make the conversation shorter; `None` when all were tried.
     shorten: Option<CompactionStage>,
-    /// How often the answer has been taken up again after the output limit.
+    /// How often the answer was continued after the output limit.
     continued: u32,
-    /// How often hooks may still have the model go on where it would end.
+    /// How often hooks may still have the model go on in this turn.
     hook_continuations_left: u32,
     stop_hook_state: StopHookState,
     images: TurnImagePolicy,
@@ -36,125 +36,120 @@ pub struct TurnMachine {
     usage: TokenUsage,
 }
 
-/// What bounds a turn.
+/// What ends a turn although the model would go on.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnLimits {
-    /// Rounds of tool calls.
+    /// The most rounds of tool calls.
     pub tool_rounds: u32,
 }
 
-/// Something that happened.
+/// Something that happened, as `turn_runner` reports it.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnInput {
-    /// The person's message is in the log.
+    /// The user's message is in the log.
     Begun,
-    /// A piece of the response came.
+    /// An event of the response arrived.
     Event(StreamEvent),
-    /// The request failed, or its stream ended early. `again` is what the retry policy wants,
-    /// `None` when it has had enough.
+    /// The request failed, or its stream ended early.
     Failed {
-        /// What went wrong.
+        /// The failure; its `recovery` says what to do about it.
         error: ProviderError,
-        /// The next try.
+        /// The next try by the retry policy; `None` when it gives up.
         again: Option<RetryAttempt>,
     },
-    /// The pause is over.
+    /// The pause before the next try has passed.
     PauseOver,
     /// All calls of the response have their results in the log.
     CallsDone,
-    /// The conversation was asked to be shorter.
+    /// The compaction is done.
     Compacted(CompactionResult),
-    /// A message of the person's waits for the next tool boundary.
+    /// A message of the user's waits for the next tool boundary.
     Steered,
-    /// No message waits any more.
+    /// All waiting messages were withdrawn.
     Unsteered,
     /// Hooks let the turn end.
     HooksAllowEnd,
     /// Hooks want the model to go on; their reason is in the log.
     HooksContinue,
-    /// The person stopped the turn.
+    /// The user stopped the turn.
     Cancelled,
 }
 
-/// What came of making the conversation shorter.
+/// Whether a compaction has left anything out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompactionResult {
-    /// It is shorter now.
+    /// The conversation is shorter now.
     Shorter,
     /// There was nothing to leave out.
     NothingLeft,
 }
 
-/// Something to do.
+/// Something that `turn_runner` has to do.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnAction {
     /// Send the conversation to the model.
     Request,
     /// Write a response, whole or cut short, to the log.
     Record {
-        /// What was said.
         message: Message,
-        /// Why it ended.
         stop: StopReason,
-        /// What it took, where the server said.
+        /// The tokens it took; `None` when the server did not say.
         usage: Option<TokenUsage>,
     },
-    /// Run these calls; answer with `CallsDone`.
+    /// Run these calls; [`TurnInput::CallsDone`] answers.
     Run(Vec<ToolCall>),
-    /// Answer these calls without running them; no answer is awaited.
+    /// Log a refusal for these calls without running them; the machine expects no answer.
     Refuse {
-        /// Which.
         calls: Vec<ToolCall>,
-        /// What the model is told.
+        /// What the model is told about each call.
         reason: String,
     },
-    /// Move the waiting messages of the person's into the log.
+    /// Move the user's waiting messages into the log.
     TakeSteering,
-    /// What streamed is void; try again after the pause and answer with `PauseOver`.
+    /// Discard what streamed; [`TurnInput::PauseOver`] answers after the pause.
     Pause {
-        /// The next try.
+        /// The pause, and which try follows it.
         again: RetryAttempt,
-        /// Why, in a sentence.
+        /// Why, as a sentence.
         reason: String,
     },
-    /// What streamed is void, for this reason; what is asked next is something else.
+    /// Discard what streamed, for this reason; a different request follows.
     Drop(String),
-    /// Make the conversation shorter in this way; answer with `CompactionResult`.
+    /// Make the conversation shorter in this way; [`TurnInput::Compacted`] answers.
     Compact(CompactionStage),
-    /// Have another model answer for the rest of the turn.
+    /// Send all further requests of this turn to another model.
     FallBack {
-        /// Which.
         model: String,
-        /// What the first one's server says.
+        /// What the server of the first model says.
         reason: String,
     },
-    /// Write to the log that the response ran into the output limit and is to go on.
+    /// Log a note that tells the model to continue after the output limit.
     ContinueTruncated(TruncationPoint),
-    /// Ask hooks whether the turn may end; answer with `HooksAllowEnd` or `HooksContinue`.
+    /// Run the `Stop` hooks; [`TurnInput::HooksAllowEnd`] or [`TurnInput::HooksContinue`] answers.
     AskHooks(StopHookState),
-    /// Tell the person that the answer ends at the output limit.
+    /// Tell the user that the answer ends at the output limit.
     WarnTruncated,
     /// Send no images to this model from now on.
     LeaveImagesOut(String),
-    /// The turn is over.
+    /// End the turn; always the last action.
     End(TurnOutcome),
 }
 
 /// Where the output limit cut a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TruncationPoint {
-    /// In what it said.
+    /// In its text.
     Answer,
-    /// Before it had said anything.
+    /// In its thinking, before any text.
     Thought,
 }
 
 /// Whether hooks have had the model go on in this turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopHookState {
-    /// Not yet.
+    /// No hook has done so yet.
     Inactive,
-    /// They have.
+    /// A hook has done so. Hooks are told, so that they can avoid a loop.
     Active,
 }
 
@@ -165,7 +160,7 @@ enum TurnMachinePhase {
     Running(AfterCalls),
     Pausing,
     Compacting(ProviderError),
-    /// The model has answered, and hooks are asked whether that is all.
+    /// The model has answered, and the `Stop` hooks run.
     Ending,
     Over,
 }
@@ -176,7 +171,7 @@ enum AfterCalls {
     StopInterrupted,
 }
 
-/// Whether images go with the requests, as far as the turn has seen.
+/// Whether images are sent with the requests of this turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TurnImagePolicy {
     Send,
@@ -189,13 +184,13 @@ enum SteeringState {
     Waiting,
 }
 
-/// How often an answer goes on after the output limit.
-const CONTINUATIONS: u32 = 3;
+/// How often an answer is continued after the output limit.
+const MAX_CONTINUATIONS: u32 = 3;
 
-/// How many overloaded answers in a row have another model stand in.
-const OVERLOADS: u32 = 3;
+/// After how many overload failures in a row the fallback model takes over.
+const MAX_OVERLOADS: u32 = 3;
 
-/// What the model is told of calls in a response that ran into the output limit.
+/// What the model is told about calls in a response that ran into the output limit.
 const CUT: &str = "Not run: the response was cut off at the output limit, so this call may be \
                    incomplete. Send it again, with less in one response.";
 
@@ -219,27 +214,27 @@ impl TurnMachine {
         }
     }
 
-    /// The same, with a model that stands in where the server of the first one cannot.
+    /// Adds the model that takes over when the server is overloaded.
     pub fn with_fallback(self, model: Option<String>) -> Self {
         Self { fallback: model, ..self }
     }
 
-    /// The same, with hooks that are asked before it ends, and may have it go on so often.
-    pub fn with_hook_continuations(self, holds: u32) -> Self {
-        Self { hook_continuations_left: holds, ..self }
+    /// Runs hooks before the turn ends. They can have the model go on at most this often.
+    pub fn with_hook_continuations(self, most: u32) -> Self {
+        Self { hook_continuations_left: most, ..self }
     }
 
-    /// What the turn has taken so far.
+    /// The tokens of all responses of the turn so far.
     pub fn usage(&self) -> TokenUsage {
         self.usage
     }
 
-    /// How often the current request has failed.
+    /// How often the current request has failed. A successful response resets it.
     pub fn failures(&self) -> u32 {
         self.failures
     }
 
-    /// What has come of the response that is being streamed.
+    /// Whether a part of the current response has arrived.
     pub fn response_progress(&self) -> ReceivedContent {
         match self.response() {
             Some(response) if response.has_begun() => ReceivedContent::Part,
@@ -247,7 +242,7 @@ impl TurnMachine {
         }
     }
 
-    /// The response that is being streamed.
+    /// The response that is being streamed; `None` between requests.
     pub fn response(&self) -> Option<&ResponseAssembler> {
         match &self.phase {
             TurnMachinePhase::Streaming(response) => Some(response),
@@ -260,7 +255,8 @@ impl TurnMachine {
         }
     }
 
-    /// Takes what happened and says what to do.
+    /// Takes an input and returns the actions to carry out, in order. Inputs that do not fit the
+    /// current phase are ignored.
     pub fn step(&mut self, input: TurnInput) -> Vec<TurnAction> {
         match input {
             TurnInput::Begun => self.request(),
@@ -327,7 +323,7 @@ impl TurnMachine {
             actions.extend(self.tool_boundary());
         } else if self.rounds >= self.limits.tool_rounds {
             let reason = format!(
-                "Not run: this turn has used all its {} rounds of tool calls. Wait for the person.",
+                "Not run: this turn has used all its {} rounds of tool calls. Wait for the user.",
                 self.limits.tool_rounds
             );
             actions.push(TurnAction::Refuse { calls, reason });
@@ -340,7 +336,7 @@ impl TurnMachine {
         actions
     }
 
-    /// The model has said all it wanted; the person may have more to say already.
+    /// The answer is complete. A waiting message of the user's continues the turn.
     fn answered(&mut self) -> Vec<TurnAction> {
         match self.steering {
             SteeringState::None if self.hook_continuations_left > 0 => {
@@ -368,7 +364,7 @@ impl TurnMachine {
         }
     }
 
-    /// Hooks may do this so often and no more, or a turn might never end.
+    /// Continues the turn for a hook. The number is limited, or a turn might never end.
     fn hooks_continue(&mut self) -> Vec<TurnAction> {
         match self.phase {
             TurnMachinePhase::Ending => {
@@ -385,13 +381,13 @@ impl TurnMachine {
         }
     }
 
-    /// The answer ends in the midst of a sentence. It goes back with a word of slug's behind it, for
-    /// some servers refuse a conversation whose last message is the model's.
+    /// Continues an answer that the output limit cut. A note of slug's follows it in the
+    /// conversation, because some servers refuse one whose last message is the model's.
     fn cut_off(&mut self, cut: TruncationPoint) -> Vec<TurnAction> {
         if self.steering == SteeringState::Waiting {
             return self.steer_and_request();
         }
-        if self.continued >= CONTINUATIONS {
+        if self.continued >= MAX_CONTINUATIONS {
             let mut actions = vec![TurnAction::WarnTruncated];
             actions.extend(self.end(TurnOutcome::Answered));
             return actions;
@@ -402,8 +398,8 @@ impl TurnMachine {
         actions
     }
 
-    /// What was said so far goes back, and the provider goes on. That counts as a round, so that a
-    /// provider that only ever pauses is not asked for ever.
+    /// Sends a paused response back so that the provider continues it (Anthropic's stop reason
+    /// `pause_turn`). This counts as a round, or a provider that always pauses would never end.
     fn paused(&mut self) -> Vec<TurnAction> {
         if self.rounds >= self.limits.tool_rounds {
             return self.end(TurnOutcome::RoundLimit);
@@ -427,7 +423,7 @@ impl TurnMachine {
         }
     }
 
-    /// All calls have their results: the model goes on, and what the person has said goes in.
+    /// Goes on after all calls have results, with the user's waiting messages.
     fn tool_boundary(&mut self) -> Vec<TurnAction> {
         match self.steering {
             SteeringState::None => self.request(),
@@ -476,9 +472,10 @@ impl TurnMachine {
         }
     }
 
-    /// The same again, or the same of another model once this one's server is overloaded for good.
+    /// Repeats the request after a pause, or sends it to the fallback model when the server stays
+    /// overloaded.
     fn try_again(&mut self, error: ProviderError, again: Option<RetryAttempt>) -> Vec<TurnAction> {
-        if self.overloads >= OVERLOADS
+        if self.overloads >= MAX_OVERLOADS
             && let Some(model) = self.fallback.take()
         {
             let mut actions = self.discard_streamed(&error);
@@ -495,7 +492,7 @@ impl TurnMachine {
         }
     }
 
-    /// Each way to make the conversation shorter is gone once.
+    /// Tries the next way to make the conversation shorter. Each way is tried once.
     fn shorten(&mut self, error: ProviderError) -> Vec<TurnAction> {
         let Some(stage) = self.shorten else {
             return self.end_streaming(TurnOutcome::Failed(error.message));
@@ -527,14 +524,14 @@ impl TurnMachine {
         }
     }
 
-    /// A request that is not the one that failed.
+    /// Sends a request that differs from the failed one, so its failures count from zero.
     fn ask_anew(&mut self) -> Vec<TurnAction> {
         self.failures = 0;
         self.overloads = 0;
         self.request()
     }
 
-    /// What streamed before a failure that leads to another request.
+    /// Discards what streamed before a failure that leads to a different request.
     fn discard_streamed(&self, error: &ProviderError) -> Vec<TurnAction> {
         match self.response_progress() {
             ReceivedContent::Part => vec![TurnAction::Drop(error.message.clone())],
@@ -545,7 +542,7 @@ impl TurnMachine {
     fn cancelled(&mut self) -> Vec<TurnAction> {
         match &mut self.phase {
             TurnMachinePhase::Streaming(_) => self.end_streaming(TurnOutcome::Interrupted),
-            // The calls see the same token: each ends with a result, and then the turn does.
+            // The calls see the same token. Each ends with a result, and then the turn ends.
             TurnMachinePhase::Running(after) => {
                 *after = AfterCalls::StopInterrupted;
                 Vec::new()
@@ -553,13 +550,13 @@ impl TurnMachine {
             TurnMachinePhase::Idle
             | TurnMachinePhase::Pausing
             | TurnMachinePhase::Compacting(_) => self.end(TurnOutcome::Interrupted),
-            // The whole answer is there.
+            // The answer is complete.
             TurnMachinePhase::Ending => self.end(TurnOutcome::Answered),
             TurnMachinePhase::Over => Vec::new(),
         }
     }
 
-    /// Ends in the middle of a response: what was said so far is kept, its calls are not run.
+    /// Ends the turn in the middle of a response. Its text is kept, its calls are not run.
     fn end_streaming(&mut self, outcome: TurnOutcome) -> Vec<TurnAction> {
         let mut actions = Vec::new();
         if let TurnMachinePhase::Streaming(response) = &mut self.phase {
@@ -581,7 +578,7 @@ impl TurnMachine {
     }
 }
 
-/// Whether the server says that it cannot at the moment, whatever it is asked.
+/// Whether the server fails for any request at the moment: a status of 5xx.
 fn is_overload(error: &ProviderError) -> bool {
     error.status.is_some_and(|status| (500..600).contains(&status))
 }

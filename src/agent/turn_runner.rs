@@ -1,5 +1,5 @@
-//! One turn on its way: waits for whatever comes next, feeds the turn machine, and carries out
-//! what it says.
+//! Runs one turn: waits for whatever happens next, feeds it to the turn machine (`turn`), and
+//! carries out the actions that the machine returns. What to do next is not decided here.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -36,15 +36,15 @@ use super::{
     AgentCommand, AgentEvent, SteerId, batch, budget, model_limits, request, thinking_signatures,
 };
 
-/// What the model is told where the output limit cut its answer.
+/// What the model is told when the output limit cut its answer.
 const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stops, in the \
                      midst of the word if need be. Repeat nothing, and say nothing about this note.";
 
-/// What it is told where the limit left no room for an answer.
+/// What the model is told when the output limit left no room for an answer.
 const GO_ON_SPEAKING: &str = "You reached the output limit before you had said anything. Think less this time, \
                               and answer.";
 
-/// A turn that runs.
+/// The state of a running turn besides the machine: its stream, calls, pause and open questions.
 pub(super) struct TurnRun {
     pub(super) turn: TurnId,
     pub(super) cancel: CancellationToken,
@@ -57,16 +57,16 @@ pub(super) struct TurnRun {
     front_end: FrontEndState,
     stream: Option<BoxStream<'static, Result<StreamEvent, ProviderError>>>,
     answered: Option<ContentHash>,
-    /// The request in the debug log, until its response is there, too.
+    /// The request in the debug log, until its response is logged, too.
     exchange: Option<ExchangeNumber>,
     first_token: Option<Instant>,
     calls: Option<CallBatch>,
     pause_over: Option<tokio::time::Instant>,
     steering: VecDeque<(SteerId, UserInput)>,
     outcome: Option<TurnOutcome>,
-    /// What the person has to say before the next request.
+    /// The question about the budget that the next request waits for.
     over_budget: Option<budget::BudgetQuestion>,
-    /// What hooks have to say before the turn ends.
+    /// The running `Stop` hooks that the end of the turn waits for.
     stop_hooks: Option<JoinHandle<MergedHookVerdict>>,
 }
 
@@ -76,21 +76,21 @@ enum CancelState {
     Seen,
 }
 
-/// Whether a model answers that was not asked first.
+/// Whether the fallback model answers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ModelFallback {
     No,
     Yes,
 }
 
-/// Whether somebody still sends commands.
+/// Whether the front end still sends commands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum FrontEndState {
     Connected,
     Disconnected,
 }
 
-/// The calls of a response on their way.
+/// The calls of a response, while they run.
 struct CallBatch {
     calls: Vec<ToolCall>,
     running: JoinHandle<()>,
@@ -98,12 +98,12 @@ struct CallBatch {
 
 enum TurnRunEvent {
     Input(TurnInput),
-    /// These calls ended, some of them perhaps without a result.
+    /// The batch ended abnormally; some of these calls may have no result.
     CallsLost(Vec<ToolCall>),
     Command(AgentCommand),
-    /// The person has said what becomes of a turn over its budget.
+    /// The user has answered the question about the budget.
     Budget(ApprovalAnswer),
-    /// Hooks have said whether the turn may end.
+    /// The `Stop` hooks have ended.
     HooksAsked(Box<MergedHookVerdict>),
     FrontEndGone,
 }
@@ -138,7 +138,7 @@ impl TurnRun {
         }
     }
 
-    /// Waits for whatever comes next. A stop goes before everything else, commands before data.
+    /// Waits for whatever happens next. A stop comes before everything else, commands before data.
     async fn next(&mut self, commands: &mut CommandInbox) -> TurnRunEvent {
         let cancelled = async {
             match self.cancel_state {
@@ -146,7 +146,7 @@ impl TurnRun {
                 CancelState::Seen => pending().await,
             }
         };
-        let (failures, came) = (self.machine.failures(), self.machine.response_progress());
+        let (failures, received) = (self.machine.failures(), self.machine.response_progress());
         tokio::select! {
             biased;
             () = cancelled => {
@@ -164,8 +164,8 @@ impl TurnRun {
             },
             piece = next_piece(&mut self.stream) => TurnRunEvent::Input(match piece {
                 Some(Ok(event)) => TurnInput::Event(event),
-                Some(Err(error)) => failed(error, failures, came),
-                None => failed(ended_early(), failures, came),
+                Some(Err(error)) => failed(error, failures, received),
+                None => failed(ended_early(), failures, received),
             }),
             lost = finished(&mut self.calls) => match lost {
                 None => TurnRunEvent::Input(TurnInput::CallsDone),
@@ -179,7 +179,7 @@ impl TurnRun {
 }
 
 impl Agent {
-    /// Runs a turn whose first message is in the log, to its end.
+    /// Runs a turn to its end. Its first message must be in the log.
     pub(super) async fn drive(&mut self, running: TurnRun) {
         let (session, turn, model) = (self.session.id, running.turn.0, running.model.clone());
         let span = tracing::info_span!("turn", %session, turn, model);
@@ -187,26 +187,26 @@ impl Agent {
     }
 
     async fn drive_to_end(&mut self, mut running: TurnRun) {
-        let mut happened = TurnRunEvent::Input(TurnInput::Begun);
+        let mut event = TurnRunEvent::Input(TurnInput::Begun);
         loop {
-            match happened {
+            match event {
                 TurnRunEvent::Input(input) => self.take(&mut running, input).await,
                 TurnRunEvent::CallsLost(calls) => self.calls_lost(&mut running, calls).await,
                 TurnRunEvent::Command(command) => self.command_in_turn(&mut running, command).await,
                 TurnRunEvent::Budget(answer) => self.take_budget(&mut running, &answer).await,
                 TurnRunEvent::HooksAsked(merged) => {
-                    let held = match self.apply_stop_hooks(&merged, &running.gate).await {
+                    let input = match self.apply_stop_hooks(&merged, &running.gate).await {
                         StopHookDecision::Continue => TurnInput::HooksContinue,
                         StopHookDecision::End => TurnInput::HooksAllowEnd,
                     };
-                    self.take(&mut running, held).await;
+                    self.take(&mut running, input).await;
                 }
                 TurnRunEvent::FrontEndGone => running.cancel.cancel(),
             }
             if running.outcome.is_some() {
                 break;
             }
-            happened = running.next(&mut self.commands).await;
+            event = running.next(&mut self.commands).await;
         }
         self.end(running).await;
     }
@@ -240,7 +240,7 @@ impl Agent {
     async fn tell_of(&self, running: &mut TurnRun, input: &TurnInput) {
         let TurnInput::Event(event) = input else { return };
         let turn = running.turn;
-        let told = match event {
+        let forwarded = match event {
             StreamEvent::Started
             | StreamEvent::Signature(_)
             | StreamEvent::Sealed { .. }
@@ -263,10 +263,11 @@ impl Agent {
                 AgentEvent::CallInput { turn, call: call.clone(), json: json.clone() }
             }
         };
-        if !matches!(told, AgentEvent::Prefill { .. } | AgentEvent::RequestRateLimited { .. }) {
+        if !matches!(forwarded, AgentEvent::Prefill { .. } | AgentEvent::RequestRateLimited { .. })
+        {
             running.first_token.get_or_insert_with(Instant::now);
         }
-        self.events.tell(told).await;
+        self.events.tell(forwarded).await;
     }
 
     async fn perform(&mut self, running: &mut TurnRun, action: TurnAction) -> Option<TurnInput> {
@@ -286,8 +287,8 @@ impl Agent {
             }
             TurnAction::TakeSteering => {
                 for (id, text) in std::mem::take(&mut running.steering) {
-                    let heard = match self.check_message(&text.text, &running.cancel).await {
-                        Ok(heard) => heard,
+                    let hook_note = match self.check_message(&text.text, &running.cancel).await {
+                        Ok(hook_note) => hook_note,
                         Err(reason) => {
                             let returned = Some(text);
                             self.events.tell(AgentEvent::SteerSettled { id, returned }).await;
@@ -297,7 +298,7 @@ impl Agent {
                     };
                     let mentioned = self.mention_note(&text.text);
                     let mentioned = running.cancel.run_until_cancelled(mentioned).await.flatten();
-                    let notes = heard.into_iter().chain(mentioned);
+                    let notes = hook_note.into_iter().chain(mentioned);
                     let content = notes.chain(text.into_blocks()).collect();
                     let message = Message { role: MessageRole::User, content };
                     let entry = LogEntry::Message(MessageEntry::new(message));
@@ -311,9 +312,9 @@ impl Agent {
             }
             TurnAction::Drop(reason) => self.dropped(running, reason, None).await,
             TurnAction::Compact(stage) => {
-                let hooked = &running.gate.hooks;
-                hooked.fire(&HookPayload::PreCompact { trigger: "auto" }, &running.cancel).await;
-                // Where this is stopped half-way, the stop is the next thing that happens.
+                let hooks = &running.gate.hooks;
+                hooks.fire(&HookPayload::PreCompact { trigger: "auto" }, &running.cancel).await;
+                // When this is stopped, the stop is the next input.
                 let compaction =
                     running.cancel.run_until_cancelled(self.compaction(&[stage])).await?;
                 return Some(TurnInput::Compacted(match compaction {
@@ -340,8 +341,8 @@ impl Agent {
                 running.model = model;
                 running.fallback = ModelFallback::Yes;
             }
-            TurnAction::ContinueTruncated(cut) => {
-                let text = match cut {
+            TurnAction::ContinueTruncated(point) => {
+                let text = match point {
                     TruncationPoint::Answer => GO_ON,
                     TruncationPoint::Thought => GO_ON_SPEAKING,
                 };
@@ -350,10 +351,10 @@ impl Agent {
                 let entry = LogEntry::Message(MessageEntry::new(message));
                 running.gate.journal.write(running.turn, entry).await;
             }
-            TurnAction::AskHooks(held) => {
-                let (hooked, cancel) = (running.gate.hooks.clone(), running.cancel.clone());
-                let moment = HookPayload::Stop { active: held == StopHookState::Active };
-                let asking = async move { hooked.fire(&moment, &cancel).await };
+            TurnAction::AskHooks(state) => {
+                let (hooks, cancel) = (running.gate.hooks.clone(), running.cancel.clone());
+                let payload = HookPayload::Stop { active: state == StopHookState::Active };
+                let asking = async move { hooks.fire(&payload, &cancel).await };
                 running.stop_hooks = Some(tokio::spawn(asking.in_current_span()));
             }
             TurnAction::WarnTruncated => {
@@ -379,14 +380,14 @@ impl Agent {
         None
     }
 
-    /// Tells that what streamed is void.
+    /// Tells the front end that what streamed is void.
     async fn dropped(&self, running: &mut TurnRun, reason: String, again: Option<RetryAttempt>) {
         running.first_token = None;
         let turn = running.turn;
         self.events.tell(AgentEvent::ResponseDropped { turn, reason, again }).await;
     }
 
-    /// Gives each call of a batch that came to an abnormal end its result.
+    /// Logs a result for each call that has none after its batch ended abnormally.
     async fn calls_lost(&mut self, running: &mut TurnRun, calls: Vec<ToolCall>) {
         self.session.catch_up();
         for call in calls {
@@ -439,8 +440,8 @@ impl Agent {
             temperature: self.setup.temperature,
             effort: model_limits::effort(self.effort, facts.as_ref()),
         };
-        let seals = &self.session.conversation.seals;
-        let hashes = thinking_signatures::unseal(&parts, &mut messages, seals);
+        let signatures = &self.session.conversation.seals;
+        let hashes = thinking_signatures::unseal(&parts, &mut messages, signatures);
         running.answered = Some(hashes.whole.clone());
         let request = request::build(&parts, request::RequestConversation { messages, images });
         running.exchange = request::log(&self.setup.debug, &request);
@@ -451,7 +452,7 @@ impl Agent {
         self.events.tell(AgentEvent::RequestSent { turn: running.turn }).await;
         let cancel = running.cancel.child_token();
         let stream = limit_response(self.current_provider().provider.stream(request, cancel));
-        // A server may repeat the key in another form than it was sent in.
+        // An error message of the server may repeat the key, also in another form.
         let redactor = self.setup.redactor.clone();
         let cleaned = stream.map(move |event| {
             event.map_err(|error| {
@@ -543,14 +544,13 @@ impl Agent {
         }
     }
 
-    /// Hands back what did not go in, and ends the turn.
+    /// Returns steering messages that were not used, and ends the turn.
     async fn end(&mut self, running: TurnRun) {
-        let TurnRun { machine, gate, steering, outcome, fallback: stands_in, over_budget, .. } =
-            running;
+        let TurnRun { machine, gate, steering, outcome, fallback, over_budget, .. } = running;
         if let Some(question) = over_budget {
             self.events.tell(AgentEvent::ApprovalWithdrawn(question.id)).await;
         }
-        if stands_in == ModelFallback::Yes {
+        if fallback == ModelFallback::Yes {
             self.tell_model().await;
         }
         for (id, text) in steering {
@@ -574,7 +574,7 @@ async fn next_piece(
     }
 }
 
-/// Waits for the running calls; what they are, where they ended abnormally.
+/// Waits for the running calls. Returns them if the batch ended abnormally.
 async fn finished(batch: &mut Option<CallBatch>) -> Option<Vec<ToolCall>> {
     let ended = match batch {
         Some(batch) => (&mut batch.running).await,
@@ -587,7 +587,7 @@ async fn finished(batch: &mut Option<CallBatch>) -> Option<Vec<ToolCall>> {
     })
 }
 
-/// What hooks say to the end of the turn. Where they could not be heard, it ends.
+/// Waits for the `Stop` hooks. When they fail, the turn ends.
 async fn asked_hooks(ending: &mut Option<JoinHandle<MergedHookVerdict>>) -> MergedHookVerdict {
     let merged = match ending {
         Some(ending) => ending.await,
@@ -607,8 +607,8 @@ async fn wait_until(when: Option<tokio::time::Instant>) {
     }
 }
 
-fn failed(error: ProviderError, failures: u32, came: ReceivedContent) -> TurnInput {
-    let again = match retry::next(failures + 1, &error, came, random_fraction()) {
+fn failed(error: ProviderError, failures: u32, received: ReceivedContent) -> TurnInput {
+    let again = match retry::next(failures + 1, &error, received, random_fraction()) {
         RetryDecision::Retry(again) => Some(again),
         RetryDecision::Stop => None,
     };
@@ -623,7 +623,7 @@ fn ended_early() -> ProviderError {
     }
 }
 
-/// Between 0 and 1, from the random bits of a UUID.
+/// A number from 0 to 1, from the random bits of a UUID.
 pub(super) fn random_fraction() -> f64 {
     let bits = uuid::Uuid::new_v4().as_u64_pair().1 & u64::from(u32::MAX);
     #[allow(clippy::cast_precision_loss, reason = "32 bits fit a double exactly")]

@@ -1,4 +1,4 @@
-//! What an agent is given in place of the outside world: a model, commands, files and notes.
+//! Fakes of everything outside an agent: a model, commands, files, hooks and notes.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -24,12 +24,12 @@ use slug_code::tools::{
 use tokio::sync::{Barrier, Semaphore};
 use tokio_util::sync::CancellationToken;
 
-/// A piece of a response.
+/// An event of a scripted response.
 #[derive(Clone)]
 pub enum ScriptedEvent {
     Event(StreamEvent),
     Fail(ProviderError),
-    /// Nothing more comes.
+    /// No more events come, and the stream stays open.
     Hang,
 }
 
@@ -47,14 +47,14 @@ pub fn calls(calls: &[(&str, &str, Value)]) -> ScriptedStream {
     reply
 }
 
-/// Calls in a response that ran into the output limit.
+/// A response with calls that ran into the output limit.
 pub fn cut_calls(calls: &[(&str, &str, Value)]) -> ScriptedStream {
     let mut reply = unfinished_calls(calls);
     reply.push(finish_event(StopReason::MaxTokens));
     reply
 }
 
-/// Calls without an end of the response.
+/// A response with calls whose end does not come.
 pub fn unfinished_calls(calls: &[(&str, &str, Value)]) -> ScriptedStream {
     let mut reply = Vec::new();
     for (index, (id, name, input)) in calls.iter().enumerate() {
@@ -75,15 +75,15 @@ pub fn failure(status: u16, recovery: ErrorRecovery) -> ScriptedEvent {
     ScriptedEvent::Fail(ProviderError { message, status: Some(status), recovery })
 }
 
-/// What the server says when it is asked for its models.
+/// The answer to the request for the models.
 pub enum FakeModelList {
     Named(Vec<&'static str>),
-    /// These failures one after another, then `test-model`.
+    /// These failures in turn, then `test-model`.
     AfterFailures(Mutex<VecDeque<ProviderError>>),
     Hang,
 }
 
-/// A model that plays one reply a request.
+/// A model that plays one queued reply for each request.
 pub struct ScriptedProvider {
     replies: Mutex<VecDeque<ScriptedStream>>,
     requests: Mutex<Vec<ProviderRequest>>,
@@ -96,7 +96,7 @@ impl ScriptedProvider {
         Self { replies: Mutex::default(), requests: Mutex::default(), models, host: None }
     }
 
-    /// One that is asked at this host.
+    /// A model on this host, instead of on this machine.
     pub fn at(host: &'static str) -> Self {
         Self { host: Some(host), ..Self::new(FakeModelList::Named(Vec::new())) }
     }
@@ -105,7 +105,7 @@ impl ScriptedProvider {
         self.replies.lock().unwrap().push_back(reply);
     }
 
-    /// Leaves a reply out; false when there is none.
+    /// Drops a queued reply; `false` when there is none.
     pub fn skip(&self) -> bool {
         self.replies.lock().unwrap().pop_front().is_some()
     }
@@ -163,9 +163,9 @@ impl Provider for ScriptedProvider {
     }
 }
 
-/// Commands that do nothing: `block …` waits for [`Self::release`], `deaf` for nothing at all, and
-/// `panic` brings the tool down; `write FILE TEXT` and `remove FILE` do that. Everything else ends
-/// at once.
+/// Fake commands: `block …` waits for [`Self::release`], `deaf` never ends, not even by a stop, and
+/// `panic` panics in the tool. `write FILE TEXT`, `remove FILE` and `flatten FOLDER TEXT` (which
+/// puts a file in place of a folder) change files. Everything else ends at once.
 pub struct FakeAgentProcesses {
     log: Mutex<Vec<String>>,
     blocked: Semaphore,
@@ -182,7 +182,7 @@ impl FakeAgentProcesses {
         self.blocked.add_permits(1);
     }
 
-    /// The commands as they began and ended.
+    /// The beginnings and ends of the commands, in order.
     pub fn log(&self) -> Vec<String> {
         self.log.lock().unwrap().clone()
     }
@@ -191,7 +191,7 @@ impl FakeAgentProcesses {
         self.log.lock().unwrap().push(what);
     }
 
-    /// How many calls are on record as about to run.
+    /// How many calls the logs announce as about to run.
     fn intents(&self) -> usize {
         let logs = std::fs::read_dir(&self.sessions).unwrap().map(|entry| entry.unwrap().path());
         logs.filter(|path| path.extension().is_some_and(|it| it == "jsonl"))
@@ -208,11 +208,11 @@ impl Processes for FakeAgentProcesses {
         output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
         cancel: CancellationToken,
     ) -> Result<ScriptExit, ProcessError> {
-        // A command that is allowed unasked comes in slug's own words, all of them quoted.
+        // A command that is allowed without a question is rebuilt by slug, with all words quoted.
         let text = script.text.replace('\'', "");
-        let begun = self.log().iter().filter(|it| it.starts_with("begin")).count();
+        let begun_count = self.log().iter().filter(|it| it.starts_with("begin")).count();
         self.note(format!("begin {text}"));
-        if self.intents() <= begun {
+        if self.intents() <= begun_count {
             self.note(format!("{text} ran without being on record"));
         }
         assert!(text != "panic", "a tool that panics");
@@ -250,8 +250,8 @@ impl Processes for FakeAgentProcesses {
     }
 }
 
-/// The disk, but reads of `pair…` end only two at a time, reads of `panic` panic, and writes of
-/// `slow…` wait for [`Self::release`].
+/// The disk, except that reads of `pair…` end only two at a time, reads of `panic…` panic, and
+/// writes of `slow…` wait for [`Self::release`].
 pub struct FakeFiles {
     disk: DiskFiles,
     pair: Barrier,
@@ -315,7 +315,7 @@ impl Files for FakeFiles {
     }
 }
 
-/// A note that a test changes.
+/// A note whose text a test can change.
 #[derive(Clone, Default)]
 pub struct NoteContext(pub Arc<Mutex<Option<String>>>);
 
@@ -330,7 +330,7 @@ impl ContextProvider for NoteContext {
     }
 }
 
-/// A note that never comes.
+/// A context provider that never returns.
 pub struct StalledContext;
 
 #[async_trait]
@@ -344,8 +344,8 @@ impl ContextProvider for StalledContext {
     }
 }
 
-/// Commands of hooks that do nothing but end as a test [says](Self::set); with status 0 and no word
-/// where it does not. `block` waits until it is cancelled.
+/// Fake commands of hooks that end as the test [sets](Self::set), by default with status 0 and no
+/// output. `block` waits until it is cancelled.
 #[derive(Default)]
 pub struct FakeHooks {
     ends: Mutex<HashMap<String, (i32, String, String)>>,
@@ -353,21 +353,22 @@ pub struct FakeHooks {
 }
 
 impl FakeHooks {
-    /// How a command ends: with this status, and these words on both outputs.
+    /// Sets how a command ends: its status, and the text on both outputs.
     pub fn set(&self, name: &str, status: i32, output: &str, complaint: &str) {
         let end = (status, output.to_owned(), complaint.to_owned());
         self.ends.lock().unwrap().insert(name.to_owned(), end);
     }
 
-    /// What was run, with what it was told.
+    /// The commands that ran, with their input.
     pub fn inputs(&self) -> Vec<(String, Value)> {
         let orders = self.orders.lock().unwrap();
-        let told =
-            |order: &HookCommand| (order.line.clone(), serde_json::from_str(&order.input).unwrap());
-        orders.iter().map(told).collect()
+        let input = |command: &HookCommand| {
+            (command.line.clone(), serde_json::from_str(&command.input).unwrap())
+        };
+        orders.iter().map(input).collect()
     }
 
-    /// What was run.
+    /// The commands that ran.
     pub fn run(&self) -> Vec<String> {
         self.inputs().into_iter().map(|(line, _)| line).collect()
     }
@@ -375,9 +376,9 @@ impl FakeHooks {
 
 #[async_trait]
 impl HookRunner for FakeHooks {
-    async fn run(&self, order: HookCommand, cancel: &CancellationToken) -> HookCommandResult {
-        let name = order.line.clone();
-        self.orders.lock().unwrap().push(order);
+    async fn run(&self, command: HookCommand, cancel: &CancellationToken) -> HookCommandResult {
+        let name = command.line.clone();
+        self.orders.lock().unwrap().push(command);
         let end = self.ends.lock().unwrap().get(&name).cloned();
         let (status, output, complaint) = end.unwrap_or_default();
         let mut ended = HookExit::Code(status);

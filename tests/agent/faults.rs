@@ -1,5 +1,5 @@
-//! A whole agent and a real connection: whatever breaks, a call runs once, and what went wrong
-//! stands in the history once or not at all.
+//! A whole agent with a real connection that breaks: each call still runs once, and what went wrong
+//! is in the history once or not at all.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use super::test_agent::{AgentFixture, queue_replies};
 use crate::support::answer_streams;
 use crate::support::model_server::{ModelServer, ServerReply};
 
-/// A scene whose model is at the scripted server.
-fn scene(protocol: ProviderProtocol, server: &ModelServer) -> AgentFixture {
+/// A fixture whose model is at the scripted server.
+fn fixture(protocol: ProviderProtocol, server: &ModelServer) -> AgentFixture {
     let endpoint = HttpEndpoint::parse(&server.endpoint(), PlainHttp::LoopbackOnly).unwrap();
     let provider =
         connect(protocol, ConnectionConfig::new(Arc::new(HttpClient::new()), endpoint, None));
@@ -32,7 +32,7 @@ fn turn(protocol: ProviderProtocol) -> Vec<String> {
     answer_streams::answer(protocol, TEXT, &calls)
 }
 
-/// A turn whose first response breaks after so many bytes.
+/// Runs a turn whose first response breaks after this many bytes.
 async fn broken_at(protocol: ProviderProtocol, bytes: usize) {
     let case = format!("{protocol}, after {bytes} bytes");
     let server = ModelServer::start();
@@ -44,25 +44,25 @@ async fn broken_at(protocol: ProviderProtocol, bytes: usize) {
         "Both are fine.",
         &[],
     )));
-    let scene = scene(protocol, &server);
-    let mut rig = scene.open(InitialSession::New).await;
-    assert_eq!(rig.turn("look").await, TurnOutcome::Answered, "{case}");
+    let fixture = fixture(protocol, &server);
+    let mut agent = fixture.open(InitialSession::New).await;
+    assert_eq!(agent.turn("look").await, TurnOutcome::Answered, "{case}");
     for name in ["first", "second"] {
         let begun = format!("begin {name} ");
-        let happened = scene.processes.log();
-        let times = happened.iter().filter(|it| it.starts_with(&begun)).count();
-        assert_eq!(times, 1, "{case}: {happened:?}");
+        let log = fixture.processes.log();
+        let times = log.iter().filter(|it| it.starts_with(&begun)).count();
+        assert_eq!(times, 1, "{case}: {log:?}");
     }
     for call in ["call_1", "call_2"] {
-        assert_eq!(rig.result(call).1, ToolStatus::Done, "{case}");
+        assert_eq!(agent.result(call).1, ToolStatus::Done, "{case}");
     }
-    let said: Vec<String> = rig.messages().iter().map(|said| said.message().text()).collect();
-    assert_eq!(said, ["look", TEXT, "", "", "Both are fine."], "{case}");
+    let texts: Vec<String> = agent.messages().iter().map(|entry| entry.message().text()).collect();
+    assert_eq!(texts, ["look", TEXT, "", "", "Both are fine."], "{case}");
     let dropped =
-        rig.events.iter().filter(|event| matches!(event, AgentEvent::ResponseDropped { .. }));
+        agent.events.iter().filter(|event| matches!(event, AgentEvent::ResponseDropped { .. }));
     let asked = server.model_requests().len();
     assert_eq!(asked, dropped.count() + 2, "{case}: each break is told, and nothing asked beyond");
-    rig.close().await;
+    agent.close().await;
 }
 
 async fn broken_everywhere(protocol: ProviderProtocol) {
@@ -107,8 +107,8 @@ async fn r25_gemini_broken_anywhere_runs_each_call_once() {
 async fn r31_a_call_that_cannot_be_read_is_refused_and_the_model_told() {
     let deep = format!("{{\"a\":{}", "[".repeat(100_000));
     for arguments in ["{\"command\":NaN}", "[\"ls\"]", "{\"command\":\"a\"} {\"b\":2}", &deep] {
-        let scene = AgentFixture::in_mode(PermissionMode::Yolo);
-        let mut rig = scene.open(InitialSession::New).await;
+        let fixture = AgentFixture::in_mode(PermissionMode::Yolo);
+        let mut agent = fixture.open(InitialSession::New).await;
         let mut reply = calls(&[("c1", "Bash", json!({}))]);
         reply[1] = ScriptedEvent::Event(StreamEvent::ToolInputDelta {
             index: 0,
@@ -116,18 +116,18 @@ async fn r31_a_call_that_cannot_be_read_is_refused_and_the_model_told() {
         });
         assert_eq!(reply.len(), 3);
         reply[2] = finish_event(StopReason::ToolUse);
-        queue_replies(&scene, [reply, words("sorry")]);
-        assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
-        assert_eq!(scene.processes.log(), [""; 0]);
-        let (told, status) = rig.result("c1");
-        let told = told.chars().take(300).collect::<String>();
-        assert!(status != ToolStatus::Done && told.contains("JSON"), "{arguments:.20}: {told}");
-        rig.close().await;
+        queue_replies(&fixture, [reply, words("sorry")]);
+        assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
+        assert_eq!(fixture.processes.log(), [""; 0]);
+        let (result, status) = agent.result("c1");
+        let result = result.chars().take(300).collect::<String>();
+        assert!(status != ToolStatus::Done && result.contains("JSON"), "{arguments:.20}: {result}");
+        agent.close().await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r34_an_error_in_the_midst_is_struck_and_not_kept() {
+async fn r34_a_response_with_an_error_in_the_middle_is_dropped() {
     for protocol in ProviderProtocol::ALL {
         let server = ModelServer::start();
         let mut half = answer_streams::answer(protocol, TEXT, &[]);
@@ -135,20 +135,21 @@ async fn r34_an_error_in_the_midst_is_struck_and_not_kept() {
         half.push(answer_streams::overloaded(protocol));
         server.reply(ServerReply::stream(half));
         server.reply(ServerReply::stream(answer_streams::answer(protocol, "Here I am.", &[])));
-        let scene = scene(protocol, &server);
-        let mut rig = scene.open(InitialSession::New).await;
-        assert_eq!(rig.turn("hello").await, TurnOutcome::Answered, "{protocol}");
+        let fixture = fixture(protocol, &server);
+        let mut agent = fixture.open(InitialSession::New).await;
+        assert_eq!(agent.turn("hello").await, TurnOutcome::Answered, "{protocol}");
         let streamed =
             |event: &AgentEvent| matches!(event, AgentEvent::Text { text, .. } if text == "shall ");
-        assert!(rig.events.iter().any(streamed), "{protocol}: what came was shown");
+        assert!(agent.events.iter().any(streamed), "{protocol}: what came was shown");
         let dropped = |event: &AgentEvent| {
             matches!(event, AgentEvent::ResponseDropped { reason, again: Some(again), .. }
                 if reason.contains("Overloaded") && again.number == 1)
         };
-        assert!(rig.events.iter().any(dropped), "{protocol}");
-        let said: Vec<String> = rig.messages().iter().map(|said| said.message().text()).collect();
-        assert_eq!(said, ["hello", "Here I am."], "{protocol}");
-        rig.close().await;
+        assert!(agent.events.iter().any(dropped), "{protocol}");
+        let texts: Vec<String> =
+            agent.messages().iter().map(|entry| entry.message().text()).collect();
+        assert_eq!(texts, ["hello", "Here I am."], "{protocol}");
+        agent.close().await;
     }
 }
 
@@ -159,11 +160,11 @@ async fn r33_a_conversation_that_stays_too_long_fails_without_a_loop() {
         for _ in 0..5 {
             server.reply(ServerReply::error(400, "prompt is too long: 9 tokens > 8 maximum"));
         }
-        let scene = scene(protocol, &server);
-        let mut rig = scene.open(InitialSession::New).await;
-        let TurnOutcome::Failed(reason) = rig.turn("hello").await else { panic!("{protocol}") };
+        let fixture = fixture(protocol, &server);
+        let mut agent = fixture.open(InitialSession::New).await;
+        let TurnOutcome::Failed(reason) = agent.turn("hello").await else { panic!("{protocol}") };
         assert!(reason.contains("/compact"), "{protocol}: {reason}");
         assert_eq!(server.model_requests().len(), 1, "{protocol}: there was nothing to leave out");
-        rig.close().await;
+        agent.close().await;
     }
 }

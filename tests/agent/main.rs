@@ -1,5 +1,5 @@
 //! The agent from its commands to its events, with the real tools, gate and session store, and a
-//! model that says what a test tells it to.
+//! scripted model.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Several providers in one session: changing between them, and finding the last one again.
+//! Several providers in one session: changing between them, and restoring the last choice.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,10 +11,10 @@ use slug_code::session::{LastModels, LogEntry, TurnOutcome};
 use super::fakes::{FakeModelList, ScriptedProvider, words};
 use super::test_agent::{AgentFixture, TestAgent, queue_replies};
 
-/// A scene with a provider `other` beside its own, and that provider.
+/// A fixture with a second provider `other`, and that provider.
 fn two() -> (AgentFixture, Arc<ScriptedProvider>) {
     let other = Arc::new(ScriptedProvider::new(FakeModelList::Named(vec!["big", "small"])));
-    let service = AgentProvider {
+    let agent_provider = AgentProvider {
         name: "other".into(),
         provider: other.clone(),
         model: Some("big".into()),
@@ -22,12 +22,12 @@ fn two() -> (AgentFixture, Arc<ScriptedProvider>) {
         window: 100_000,
         effort: None,
     };
-    (AgentFixture { others: vec![service], ..AgentFixture::new() }, other)
+    (AgentFixture { others: vec![agent_provider], ..AgentFixture::new() }, other)
 }
 
-async fn changes_to(rig: &mut TestAgent, provider: &str, model: &str) -> Option<ReasoningEffort> {
+async fn changes_to(agent: &mut TestAgent, provider: &str, model: &str) -> Option<ReasoningEffort> {
     let name = ModelName::new(provider, model);
-    let changed = rig
+    let changed = agent
         .wait_for(
             "change",
             |event| matches!(event, AgentEvent::ModelChanged { model, .. } if *model == name),
@@ -39,98 +39,98 @@ async fn changes_to(rig: &mut TestAgent, provider: &str, model: &str) -> Option<
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_provider_answers_from_the_next_message_on() {
-    let (scene, other) = two();
-    let mut rig = scene.open(InitialSession::New).await;
-    queue_replies(&scene, [words("here")]);
-    assert_eq!(rig.turn("one").await, TurnOutcome::Answered);
-    rig.tell(AgentCommand::SetModel("other/small".into())).await;
-    changes_to(&mut rig, "other", "small").await;
+    let (fixture, other) = two();
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [words("here")]);
+    assert_eq!(agent.turn("one").await, TurnOutcome::Answered);
+    agent.tell(AgentCommand::SetModel("other/small".into())).await;
+    changes_to(&mut agent, "other", "small").await;
     other.reply(words("there"));
-    assert_eq!(rig.turn("two").await, TurnOutcome::Answered);
+    assert_eq!(agent.turn("two").await, TurnOutcome::Answered);
     let request = other.last_request();
     assert_eq!((request.model.as_str(), request.max_tokens), ("small", 777));
     assert_eq!(request.messages.len(), 3);
-    rig.tell(AgentCommand::UseModel(ModelName::new("test", "test-model"))).await;
-    changes_to(&mut rig, "test", "test-model").await;
-    queue_replies(&scene, [words("here again")]);
-    assert_eq!(rig.turn("three").await, TurnOutcome::Answered);
-    assert_eq!(scene.model.last_request().messages.len(), 5);
-    rig.close().await;
+    agent.tell(AgentCommand::UseModel(ModelName::new("test", "test-model"))).await;
+    changes_to(&mut agent, "test", "test-model").await;
+    queue_replies(&fixture, [words("here again")]);
+    assert_eq!(agent.turn("three").await, TurnOutcome::Answered);
+    assert_eq!(fixture.model.last_request().messages.len(), 5);
+    agent.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_provider_that_is_not_there_changes_nothing() {
-    let (scene, _) = two();
-    let mut rig = scene.open(InitialSession::New).await;
-    rig.tell(AgentCommand::UseModel(ModelName::new("nobody", "big"))).await;
-    rig.wait_for("sentence", |event| {
+    let (fixture, _) = two();
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.tell(AgentCommand::UseModel(ModelName::new("nobody", "big"))).await;
+    agent.wait_for("sentence", |event| {
         matches!(event, AgentEvent::Notice { text, .. } if text.contains("no provider `nobody`"))
     })
     .await;
-    queue_replies(&scene, [words("still here")]);
-    assert_eq!(rig.turn("hello").await, TurnOutcome::Answered);
-    rig.close().await;
+    queue_replies(&fixture, [words("still here")]);
+    assert_eq!(agent.turn("hello").await, TurnOutcome::Answered);
+    agent.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn how_hard_it_thinks_is_sent_and_kept() {
-    let (scene, _) = two();
-    let mut rig = scene.open(InitialSession::New).await;
-    queue_replies(&scene, [words("quick"), words("slow")]);
-    rig.turn("one").await;
-    assert_eq!(scene.model.last_request().effort, None);
-    rig.tell(AgentCommand::SetEffort(Some(ReasoningEffort::High))).await;
-    rig.turn("two").await;
-    assert_eq!(scene.model.last_request().effort, Some(ReasoningEffort::High));
-    let said = rig.records().into_iter().find_map(|record| match record.entry {
+async fn the_effort_is_sent_and_logged() {
+    let (fixture, _) = two();
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [words("quick"), words("slow")]);
+    agent.turn("one").await;
+    assert_eq!(fixture.model.last_request().effort, None);
+    agent.tell(AgentCommand::SetEffort(Some(ReasoningEffort::High))).await;
+    agent.turn("two").await;
+    assert_eq!(fixture.model.last_request().effort, Some(ReasoningEffort::High));
+    let effort = agent.records().into_iter().find_map(|record| match record.entry {
         LogEntry::Model { effort, .. } => Some(effort),
         _ => None,
     });
-    assert_eq!(said, Some(Some(ReasoningEffort::High)));
-    rig.close().await;
+    assert_eq!(effort, Some(Some(ReasoningEffort::High)));
+    agent.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_session_goes_on_with_its_own_model_unless_another_was_named() {
-    let (scene, other) = two();
-    let mut rig = scene.open(InitialSession::New).await;
-    queue_replies(&scene, [words("here")]);
-    rig.turn("one").await;
-    rig.tell(AgentCommand::SetModel("other/small".into())).await;
-    rig.tell(AgentCommand::SetEffort(Some(ReasoningEffort::Low))).await;
-    changes_to(&mut rig, "other", "small").await;
+    let (fixture, other) = two();
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [words("here")]);
+    agent.turn("one").await;
+    agent.tell(AgentCommand::SetModel("other/small".into())).await;
+    agent.tell(AgentCommand::SetEffort(Some(ReasoningEffort::Low))).await;
+    changes_to(&mut agent, "other", "small").await;
     other.reply(words("there"));
-    rig.turn("two").await;
-    let session = rig.id();
-    rig.close().await;
+    agent.turn("two").await;
+    let session = agent.id();
+    agent.close().await;
 
-    let mut rig = scene.open(InitialSession::Resume(session)).await;
-    assert_eq!(changes_to(&mut rig, "other", "small").await, Some(ReasoningEffort::Low));
+    let mut agent = fixture.open(InitialSession::Resume(session)).await;
+    assert_eq!(changes_to(&mut agent, "other", "small").await, Some(ReasoningEffort::Low));
     other.reply(words("there again"));
-    assert_eq!(rig.turn("three").await, TurnOutcome::Answered);
-    rig.close().await;
+    assert_eq!(agent.turn("three").await, TurnOutcome::Answered);
+    agent.close().await;
 
-    let scene = AgentFixture { model_pin: ModelPin::Explicit, ..scene };
-    let mut rig = scene.open(InitialSession::Resume(session)).await;
-    queue_replies(&scene, [words("here")]);
-    assert_eq!(rig.turn("four").await, TurnOutcome::Answered);
-    assert_eq!(scene.model.last_request().model, "test-model");
-    rig.close().await;
+    let fixture = AgentFixture { model_pin: ModelPin::Explicit, ..fixture };
+    let mut agent = fixture.open(InitialSession::Resume(session)).await;
+    queue_replies(&fixture, [words("here")]);
+    assert_eq!(agent.turn("four").await, TurnOutcome::Answered);
+    assert_eq!(fixture.model.last_request().model, "test-model");
+    agent.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_chosen_in_a_folder_is_remembered_there() {
-    let (scene, _) = two();
-    let mut rig = scene.open(InitialSession::New).await;
-    rig.tell(AgentCommand::SetModel("other/small".into())).await;
-    changes_to(&mut rig, "other", "small").await;
-    rig.close().await;
-    let kept = LastModels::load(&scene.home.join("models.json"));
-    let last = kept.of(&scene.work).unwrap();
+async fn the_model_chosen_in_a_folder_is_remembered_there() {
+    let (fixture, _) = two();
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.tell(AgentCommand::SetModel("other/small".into())).await;
+    changes_to(&mut agent, "other", "small").await;
+    agent.close().await;
+    let last_models = LastModels::load(&fixture.home.join("models.json"));
+    let last = last_models.of(&fixture.work).unwrap();
     assert_eq!((&last.name, last.effort), (&ModelName::new("other", "small"), None));
 }
 
-/// A scene whose server lists its models only after it has failed so often in this way.
+/// A fixture whose server lists its models only after this many failures.
 fn failing(times: usize, recovery: ErrorRecovery) -> AgentFixture {
     let message = "It is not ready.".to_owned();
     let failure = ProviderError { message, status: Some(503), recovery };
@@ -141,58 +141,59 @@ fn failing(times: usize, recovery: ErrorRecovery) -> AgentFixture {
     }
 }
 
-/// The tries that were announced.
-fn tries(rig: &TestAgent) -> Vec<u32> {
+/// The numbers of the retries that were announced.
+fn tries(agent: &TestAgent) -> Vec<u32> {
     let number = |event: &AgentEvent| match event {
         AgentEvent::ResponseDropped { again, .. } => again.map(|again| again.number),
         _ => None,
     };
-    rig.events.iter().filter_map(number).collect()
+    agent.events.iter().filter_map(number).collect()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_fails_is_waited_for_as_an_answer_is() {
-    let scene = failing(4, ErrorRecovery::RetryAfter(Duration::from_millis(1)));
-    let mut rig = scene.open(InitialSession::New).await;
-    queue_replies(&scene, [words("awake")]);
-    assert_eq!(rig.turn("hello").await, TurnOutcome::Answered);
+async fn a_model_list_that_fails_is_retried_like_a_request() {
+    let fixture = failing(4, ErrorRecovery::RetryAfter(Duration::from_millis(1)));
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [words("awake")]);
+    assert_eq!(agent.turn("hello").await, TurnOutcome::Answered);
     // The first failure may have come before the message.
-    let tries = tries(&rig);
+    let tries = tries(&agent);
     assert!(matches!(tries.as_slice(), [1, 2, 3] | [1, 2, 3, 4]), "{tries:?}");
-    rig.close().await;
+    agent.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_fails_in_passing_is_told_quietly_and_asked_for_with_the_next_message() {
-    let scene = AgentFixture { model_name: Some("test-model"), ..failing(1, ErrorRecovery::Retry) };
-    let mut rig = scene.open(InitialSession::New).await;
-    let told = |event: &AgentEvent| {
+async fn a_model_list_that_fails_for_now_is_requested_again_with_the_next_message() {
+    let fixture =
+        AgentFixture { model_name: Some("test-model"), ..failing(1, ErrorRecovery::Retry) };
+    let mut agent = fixture.open(InitialSession::New).await;
+    let is_notice = |event: &AgentEvent| {
         matches!(event, AgentEvent::Notice { level: NoticeLevel::Info, text } if
             text == "It is not ready. slug asks again with your next message.")
     };
-    rig.wait_for("word of it", told).await;
-    queue_replies(&scene, [words("awake")]);
-    assert_eq!(rig.turn("hello").await, TurnOutcome::Answered);
-    rig.wait_for("list", |event| matches!(event, AgentEvent::ModelChanged { .. })).await;
-    rig.close().await;
+    agent.wait_for("word of it", is_notice).await;
+    queue_replies(&fixture, [words("awake")]);
+    assert_eq!(agent.turn("hello").await, TurnOutcome::Answered);
+    agent.wait_for("list", |event| matches!(event, AgentEvent::ModelChanged { .. })).await;
+    agent.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_wait_for_a_list_ends_with_the_turn() {
-    let scene = failing(100, ErrorRecovery::RetryAfter(Duration::from_secs(60)));
-    let mut rig = scene.open(InitialSession::New).await;
-    rig.send("hello").await;
-    rig.wait_for("pause", |event| matches!(event, AgentEvent::ResponseDropped { .. })).await;
-    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
-    rig.close().await;
+async fn a_stop_ends_the_wait_for_a_model_list() {
+    let fixture = failing(100, ErrorRecovery::RetryAfter(Duration::from_secs(60)));
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.send("hello").await;
+    agent.wait_for("pause", |event| matches!(event, AgentEvent::ResponseDropped { .. })).await;
+    assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
+    agent.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_list_that_would_fail_again_is_not_waited_for() {
-    let scene = failing(100, ErrorRecovery::AskUser);
-    let mut rig = scene.open(InitialSession::New).await;
+async fn a_model_list_that_would_fail_again_is_not_retried() {
+    let fixture = failing(100, ErrorRecovery::AskUser);
+    let mut agent = fixture.open(InitialSession::New).await;
     let outcome = TurnOutcome::Failed("It is not ready.".to_owned());
-    assert_eq!(rig.turn("hello").await, outcome);
-    assert_eq!(tries(&rig), [0; 0]);
-    rig.close().await;
+    assert_eq!(agent.turn("hello").await, outcome);
+    assert_eq!(tries(&agent), [0; 0]);
+    agent.close().await;
 }

@@ -1,4 +1,4 @@
-//! What a prefix cache sees: each request begins with the bytes of the one before.
+//! What a prompt cache sees: each request begins with the bytes of the previous one.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use super::fakes::NoteContext;
 use super::support::model_server::{ModelServer, ServerReply};
 use super::test_agent::AgentFixture;
 
-/// The real provider, against the scripted server.
+/// The real provider, connected to the scripted server.
 pub fn chat(server: &ModelServer) -> Arc<dyn Provider> {
     let endpoint = HttpEndpoint::parse(&server.endpoint(), PlainHttp::LoopbackOnly).unwrap();
     Arc::new(ChatCompletionsProvider::new(ConnectionConfig::new(
@@ -32,8 +32,8 @@ fn todos(turn: usize) -> Value {
     ]})
 }
 
-/// That each chat request has all bytes of the one before it, but for the brackets that end it. The
-/// tools are part of that: they stand ahead of the messages.
+/// Asserts that each chat request begins with all bytes of the previous one, except its closing
+/// brackets. That includes the tools, which come before the messages.
 fn assert_each_begins_with_the_last(server: &ModelServer) {
     let chats = server.chat_requests();
     for (number, pair) in chats.windows(2).enumerate() {
@@ -51,20 +51,20 @@ fn assert_each_begins_with_the_last(server: &ModelServer) {
     }
 }
 
-/// Fifty turns with reads, writes, edits, plans, notes, refusals, steering, commands of the person's
-/// own and titles: the server checks pairing and alternation in each request, and each has the one
-/// before it as its beginning.
+/// Fifty turns with reads, writes, edits, plans, notes, refusals, steering, commands of the user
+/// and titles. The server checks pairing and alternation in each request, and each request begins
+/// with the previous one.
 #[tokio::test(flavor = "multi_thread")]
-async fn fifty_turns_only_ever_grow_at_their_end() {
+async fn requests_of_fifty_turns_only_grow_at_their_end() {
     let server = ModelServer::start();
-    let scene = AgentFixture {
+    let fixture = AgentFixture {
         provider: Some(chat(&server)),
         ..AgentFixture::in_mode(PermissionMode::AllowEdits)
     };
-    scene.put("SLUG.md", "Be brief.");
-    scene.put("a", "text 0\n");
+    fixture.put("SLUG.md", "Be brief.");
+    fixture.put("a", "text 0\n");
     let note = NoteContext::default();
-    let mut rig = scene.open_with(InitialSession::New, vec![Box::new(note.clone())]).await;
+    let mut agent = fixture.open_with(InitialSession::New, vec![Box::new(note.clone())]).await;
     for turn in 0..50 {
         *note.0.lock().unwrap() = Some(format!("as of {}", turn / 3));
         let id = |name: &str| format!("{name}{turn}");
@@ -89,55 +89,55 @@ async fn fifty_turns_only_ever_grow_at_their_end() {
             ],
         ));
         server.reply(ServerReply::thinking("Was that all?", "Done."));
-        rig.send(&format!("turn {turn}")).await;
-        let question = rig.next_approval().await;
+        agent.send(&format!("turn {turn}")).await;
+        let question = agent.next_approval().await;
         if turn % 4 == 1 {
             let text = "and be quick".to_owned();
-            rig.tell(AgentCommand::Steer { id: SteerId(turn as u64), text: text.into() }).await;
+            agent.tell(AgentCommand::Steer { id: SteerId(turn as u64), text: text.into() }).await;
         }
         let answer = match turn % 3 {
             0 => ApprovalAnswer::Once,
             1 => ApprovalAnswer::Deny { instruction: Some("not now".into()) },
             _ => ApprovalAnswer::Edited { input: json!({"command": "make edited"}) },
         };
-        rig.answer(&question, answer).await;
+        agent.answer(&question, answer).await;
         if turn % 3 == 2 {
-            let question = rig.next_approval().await;
-            rig.answer(&question, ApprovalAnswer::Once).await;
+            let question = agent.next_approval().await;
+            agent.answer(&question, ApprovalAnswer::Once).await;
         }
-        assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered, "turn {turn}");
+        assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered, "turn {turn}");
         if turn % 5 == 2 {
-            rig.tell(AgentCommand::Shell { command: format!("look {turn}") }).await;
-            rig.wait_for("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
-            rig.tell(AgentCommand::SetTitle(format!("title {turn}"))).await;
+            agent.tell(AgentCommand::Shell { command: format!("look {turn}") }).await;
+            agent.wait_for("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
+            agent.tell(AgentCommand::SetTitle(format!("title {turn}"))).await;
         }
     }
     assert_eq!(server.chat_requests().len(), 150);
-    assert_eq!(scene.read("a"), "text 50\n");
+    assert_eq!(fixture.read("a"), "text 50\n");
     server.assert_clean();
-    let session = rig.id();
-    rig.close().await;
+    let session = agent.id();
+    agent.close().await;
 
-    let mut rig = scene.open_with(InitialSession::Resume(session), vec![Box::new(note)]).await;
+    let mut agent = fixture.open_with(InitialSession::Resume(session), vec![Box::new(note)]).await;
     server.reply(ServerReply::text("Still here."));
-    assert_eq!(rig.turn("and again").await, TurnOutcome::Answered);
+    assert_eq!(agent.turn("and again").await, TurnOutcome::Answered);
     server.assert_clean();
     assert_each_begins_with_the_last(&server);
-    rig.close().await;
+    agent.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_in_mid_sentence_keeps_the_prefix() {
     let server = ModelServer::start();
-    let scene = AgentFixture { provider: Some(chat(&server)), ..AgentFixture::new() };
-    let mut rig = scene.open(InitialSession::New).await;
+    let fixture = AgentFixture { provider: Some(chat(&server)), ..AgentFixture::new() };
+    let mut agent = fixture.open(InitialSession::New).await;
     server.reply(ServerReply::words(["half ", "an ", "answer"]).hanging_after(3));
-    rig.send("hello").await;
-    rig.wait_for("text", |event| matches!(event, AgentEvent::Text { .. })).await;
-    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    agent.send("hello").await;
+    agent.wait_for("text", |event| matches!(event, AgentEvent::Text { .. })).await;
+    assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
     assert!(server.wait_until_idle(), "the server stops generating");
     server.reply(ServerReply::text("whole"));
-    assert_eq!(rig.turn("go on").await, TurnOutcome::Answered);
+    assert_eq!(agent.turn("go on").await, TurnOutcome::Answered);
     server.assert_clean();
-    rig.close().await;
+    agent.close().await;
 }

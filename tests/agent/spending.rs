@@ -1,4 +1,4 @@
-//! What is known of a hosted model: its cost on record, and what a request heeds.
+//! What the catalogue knows about a hosted model: its price, budgets, and the limits of a request.
 
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, Interactivity};
 use slug_code::domain::{
@@ -13,7 +13,8 @@ use super::test_agent::{AgentFixture, TestAgent, queue_replies};
 
 const USAGE: TokenUsage = TokenUsage { input: 1000, output: 100, cache_read: 400, cache_write: 0 };
 
-/// gpt-5: $1.25 for a million tokens read, $0.125 from the cache, $10 written.
+/// The cost of [`USAGE`] with gpt-5, in billionths of a dollar: $1.25 for a million tokens read,
+/// $0.125 from the cache, $10 written.
 const COST: u64 = 600 * 1250 + 400 * 125 + 100 * 10_000;
 
 fn gpt() -> AgentFixture {
@@ -26,78 +27,78 @@ fn counted(usage: TokenUsage) -> ScriptedStream {
     reply
 }
 
-/// What the front end was told last.
-fn told(rig: &TestAgent) -> SessionSpending {
-    let told = rig.events.iter().rev().find_map(|event| match event {
+/// The spending that the front end was told last.
+fn last_spending(agent: &TestAgent) -> SessionSpending {
+    let spending = agent.events.iter().rev().find_map(|event| match event {
         AgentEvent::SpendingChanged(spending) => Some((**spending).clone()),
         _ => None,
     });
-    told.expect("nothing was told")
+    spending.expect("nothing was told")
 }
 
 #[tokio::test]
 async fn a_response_is_on_record_with_its_model_and_cost() {
-    let scene = gpt();
-    queue_replies(&scene, [counted(USAGE), counted(USAGE)]);
-    let mut rig = scene.open(InitialSession::New).await;
-    rig.turn("one").await;
-    rig.turn("two").await;
-    let said = rig.messages();
-    let answer = said.last().unwrap();
+    let fixture = gpt();
+    queue_replies(&fixture, [counted(USAGE), counted(USAGE)]);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn("one").await;
+    agent.turn("two").await;
+    let messages = agent.messages();
+    let answer = messages.last().unwrap();
     assert_eq!(answer.model.as_deref(), Some("gpt-5"));
     assert_eq!(answer.cost, Some(Money::from_nanos(COST)));
-    let ends = rig.records().into_iter().filter_map(|record| match record.entry {
+    let ends = agent.records().into_iter().filter_map(|record| match record.entry {
         LogEntry::TurnEnd(end) => Some(end.cost),
         _ => None,
     });
     assert_eq!(ends.collect::<Vec<_>>(), [Some(Money::from_nanos(COST)); 2]);
-    let total = told(&rig).total();
+    let total = last_spending(&agent).total();
     assert_eq!((total.cost, total.responses), (Money::from_nanos(2 * COST), 2));
-    assert_eq!(told(&rig).by_model()[0].spent.usage.cache_read, 800);
-    rig.close().await;
+    assert_eq!(last_spending(&agent).by_model()[0].spent.usage.cache_read, 800);
+    agent.close().await;
 }
 
 #[tokio::test]
 async fn a_resumed_session_goes_on_with_its_sum_and_a_fork_begins_at_nothing() {
-    let scene = gpt();
-    queue_replies(&scene, [counted(USAGE), counted(USAGE), counted(USAGE)]);
-    let mut rig = scene.open(InitialSession::New).await;
-    rig.turn("one").await;
-    let id = rig.id();
-    rig.close().await;
-    let mut rig = scene.open(InitialSession::Resume(id)).await;
-    rig.turn("two").await;
-    assert_eq!(told(&rig).total().cost, Money::from_nanos(2 * COST));
-    rig.close().await;
-    let mut rig = scene.open(InitialSession::Fork(id)).await;
-    rig.turn("three").await;
-    let spending = told(&rig);
+    let fixture = gpt();
+    queue_replies(&fixture, [counted(USAGE), counted(USAGE), counted(USAGE)]);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn("one").await;
+    let id = agent.id();
+    agent.close().await;
+    let mut agent = fixture.open(InitialSession::Resume(id)).await;
+    agent.turn("two").await;
+    assert_eq!(last_spending(&agent).total().cost, Money::from_nanos(2 * COST));
+    agent.close().await;
+    let mut agent = fixture.open(InitialSession::Fork(id)).await;
+    agent.turn("three").await;
+    let spending = last_spending(&agent);
     assert_eq!(spending.total().cost, Money::from_nanos(COST));
     assert_eq!(spending.taken_over().cost, Money::from_nanos(2 * COST));
-    assert_eq!(rig.conversation().spending, spending);
-    rig.close().await;
+    assert_eq!(agent.conversation().spending, spending);
+    agent.close().await;
 }
 
 #[tokio::test]
 async fn a_server_on_this_machine_has_no_price() {
-    let mut scene = AgentFixture::new();
-    scene.model_name = Some("gpt-5");
-    queue_replies(&scene, [counted(USAGE)]);
-    let mut rig = scene.open(InitialSession::New).await;
-    rig.turn("one").await;
-    let total = told(&rig).total();
+    let mut fixture = AgentFixture::new();
+    fixture.model_name = Some("gpt-5");
+    queue_replies(&fixture, [counted(USAGE)]);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn("one").await;
+    let total = last_spending(&agent).total();
     assert_eq!((total.known_cost(), total.unpriced, total.usage), (None, 1, USAGE));
-    rig.close().await;
+    agent.close().await;
 }
 
 #[tokio::test]
-async fn what_nobody_counted_has_no_cost() {
-    let scene = gpt();
-    queue_replies(&scene, [words("Well.")]);
-    let mut rig = scene.open(InitialSession::New).await;
-    rig.turn("one").await;
-    assert_eq!(told(&rig).total().known_cost(), None);
-    rig.close().await;
+async fn a_response_without_usage_has_no_cost() {
+    let fixture = gpt();
+    queue_replies(&fixture, [words("Well.")]);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn("one").await;
+    assert_eq!(last_spending(&agent).total().known_cost(), None);
+    agent.close().await;
 }
 
 #[tokio::test]
@@ -107,66 +108,66 @@ async fn the_catalogue_says_the_window_where_the_server_does_not() {
         ("gateway.example.com", "openai/gpt-4", ContextWindow::Known(8192)),
         ("gateway.example.com", "my-own", ContextWindow::Assumed(100_000)),
     ] {
-        let scene = AgentFixture::hosted(host, model);
-        let mut rig = scene.open(InitialSession::New).await;
+        let fixture = AgentFixture::hosted(host, model);
+        let mut agent = fixture.open(InitialSession::New).await;
         let changed = |event: &AgentEvent| match event {
             AgentEvent::ModelChanged { window, .. } => Some(*window),
             _ => None,
         };
-        // Told before the session is open.
-        let window = rig.events.iter().find_map(changed);
+        // The model is told before the session is open.
+        let window = agent.events.iter().find_map(changed);
         assert_eq!(window, Some(expected), "{model} at {host}");
-        queue_replies(&scene, [words("Well.")]);
-        rig.turn("one").await;
-        rig.close().await;
+        queue_replies(&fixture, [words("Well.")]);
+        agent.turn("one").await;
+        agent.close().await;
     }
 }
 
 #[tokio::test]
-async fn effort_goes_by_what_the_model_knows() {
+async fn the_effort_is_one_that_the_model_knows() {
     for (model, effort) in [("gpt-4", None), ("gpt-5", Some(ReasoningEffort::High))] {
-        let scene = AgentFixture::hosted("api.openai.com", model);
-        let mut rig = scene.open(InitialSession::New).await;
-        rig.tell(AgentCommand::SetEffort(Some(ReasoningEffort::Max))).await;
-        queue_replies(&scene, [words("Well.")]);
-        rig.turn("one").await;
-        let request = scene.model.last_request();
+        let fixture = AgentFixture::hosted("api.openai.com", model);
+        let mut agent = fixture.open(InitialSession::New).await;
+        agent.tell(AgentCommand::SetEffort(Some(ReasoningEffort::Max))).await;
+        queue_replies(&fixture, [words("Well.")]);
+        agent.turn("one").await;
+        let request = fixture.model.last_request();
         assert_eq!(request.effort, effort, "{model}");
-        rig.close().await;
+        agent.close().await;
     }
 }
 
 #[tokio::test]
 async fn no_image_goes_to_a_model_that_takes_none() {
     for (model, images) in [("gpt-4", 0), ("gpt-5", 1)] {
-        let scene = AgentFixture::hosted("api.openai.com", model);
-        let mut rig = scene.open(InitialSession::New).await;
+        let fixture = AgentFixture::hosted("api.openai.com", model);
+        let mut agent = fixture.open(InitialSession::New).await;
         let bytes: &[u8] = b"an image";
-        scene.store.blobs().put(bytes).unwrap();
+        fixture.store.blobs().put(bytes).unwrap();
         let image = MessageImage::new("shot.png", MediaType::Png, (3, 2), bytes);
         let label = "[Image 1]".to_owned();
         let text = UserInput { text: label.clone(), images: vec![Attachment { label, image }] };
-        scene.model.reply(vec![finish_event(StopReason::EndTurn)]);
-        rig.tell(AgentCommand::Send { text }).await;
-        rig.wait_for_turn_end().await;
-        let request = scene.model.last_request();
+        fixture.model.reply(vec![finish_event(StopReason::EndTurn)]);
+        agent.tell(AgentCommand::Send { text }).await;
+        agent.wait_for_turn_end().await;
+        let request = fixture.model.last_request();
         let sent = request.messages.iter().flat_map(|message| &message.content);
         let sent = sent.filter(|block| matches!(block, ContentBlock::Image(_))).count();
         assert_eq!(sent, images, "{model}");
-        rig.close().await;
+        agent.close().await;
     }
 }
 
-/// Two requests with this budget, each of which reads 1,000 tokens and writes 100.
+/// A session with this budget and two requests, each of which reads 1,000 tokens and writes 100.
 fn bounded(session: &str) -> AgentFixture {
-    let mut scene = gpt();
-    scene.budgets.session = session.parse().unwrap();
+    let mut fixture = gpt();
+    fixture.budgets.session = session.parse().unwrap();
     let read = [("c1", "Read", serde_json::json!({"file_path": "a.txt"}))];
     for mut reply in [calls(&read), words("Well.")] {
         reply.insert(0, ScriptedEvent::Event(StreamEvent::Usage(USAGE)));
-        scene.model.reply(reply);
+        fixture.model.reply(reply);
     }
-    scene
+    fixture
 }
 
 #[tokio::test]
@@ -176,22 +177,22 @@ async fn a_turn_over_its_budget_asks_before_the_next_request() {
         (ApprovalAnswer::Session { rules: Vec::new() }, None, 2),
         (ApprovalAnswer::Deny { instruction: None }, Some("would be overdrawn"), 1),
     ] {
-        let scene = bounded("700 tokens");
-        let mut rig = scene.open(InitialSession::New).await;
-        rig.send("go").await;
-        let question = rig.next_approval().await;
+        let fixture = bounded("700 tokens");
+        let mut agent = fixture.open(InitialSession::New).await;
+        agent.send("go").await;
+        let question = agent.next_approval().await;
         assert_eq!((question.kind, question.tool.as_str()), (ApprovalKind::Budget, "Budget"));
-        assert_eq!(scene.model.requests().len(), 1);
-        rig.answer(&question, answer).await;
-        match (rig.wait_for_turn_end().await, outcome) {
+        assert_eq!(fixture.model.requests().len(), 1);
+        agent.answer(&question, answer).await;
+        match (agent.wait_for_turn_end().await, outcome) {
             (TurnOutcome::Answered, None) => {}
             (TurnOutcome::Budget(reason), Some(words)) => {
                 assert!(reason.contains(words) && reason.contains("700 tokens"), "{reason}");
             }
             (ended, expected) => panic!("{ended:?} and not {expected:?}"),
         }
-        assert_eq!(scene.model.requests().len(), requests);
-        rig.close().await;
+        assert_eq!(fixture.model.requests().len(), requests);
+        agent.close().await;
     }
 }
 
@@ -199,49 +200,49 @@ async fn a_turn_over_its_budget_asks_before_the_next_request() {
 async fn a_budget_in_money_counts_what_the_next_request_takes_at_least() {
     // The first response costs $0.0018; the second reads 1,100 tokens from the cache at least.
     for (session, asked) in [("0.0018", true), ("0.0019", true), ("0.01", false)] {
-        let scene = bounded(session);
-        let mut rig = scene.open(InitialSession::New).await;
-        rig.send("go").await;
+        let fixture = bounded(session);
+        let mut agent = fixture.open(InitialSession::New).await;
+        agent.send("go").await;
         if asked {
-            let question = rig.next_approval().await;
+            let question = agent.next_approval().await;
             assert!(question.reason.contains("$0.0018 are spent"), "{}", question.reason);
-            rig.answer(&question, ApprovalAnswer::Once).await;
+            agent.answer(&question, ApprovalAnswer::Once).await;
         }
-        assert_eq!(rig.wait_for_turn_end().await, TurnOutcome::Answered);
-        assert_eq!(rig.approval_count(), usize::from(asked), "{session}");
-        rig.close().await;
+        assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+        assert_eq!(agent.approval_count(), usize::from(asked), "{session}");
+        agent.close().await;
     }
 }
 
 #[tokio::test]
-async fn without_a_person_a_budget_stops_the_turn() {
-    let mut scene = bounded("700 tokens");
-    scene.interactivity = Interactivity::Headless;
-    let mut rig = scene.open(InitialSession::New).await;
-    assert!(matches!(rig.turn("go").await, TurnOutcome::Budget(_)));
-    assert_eq!(scene.model.requests().len(), 1);
-    rig.close().await;
+async fn without_a_user_a_budget_stops_the_turn() {
+    let mut fixture = bounded("700 tokens");
+    fixture.interactivity = Interactivity::Headless;
+    let mut agent = fixture.open(InitialSession::New).await;
+    assert!(matches!(agent.turn("go").await, TurnOutcome::Budget(_)));
+    assert_eq!(fixture.model.requests().len(), 1);
+    agent.close().await;
 }
 
 #[tokio::test]
 async fn a_stop_ends_a_turn_that_waits_for_its_budget() {
-    let scene = bounded("700 tokens");
-    let mut rig = scene.open(InitialSession::New).await;
-    rig.send("go").await;
-    let question = rig.next_approval().await;
-    assert_eq!(rig.stop().await, TurnOutcome::Interrupted);
+    let fixture = bounded("700 tokens");
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.send("go").await;
+    let question = agent.next_approval().await;
+    assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
     let withdrawn = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalWithdrawn(id) if *id == question.id);
-    assert!(rig.events.iter().any(withdrawn));
-    rig.close().await;
+    assert!(agent.events.iter().any(withdrawn));
+    agent.close().await;
 }
 
 #[tokio::test]
-async fn a_model_without_a_price_is_told_once_and_goes_on() {
-    let mut scene = bounded("0.0000001");
-    scene.model_name = Some("my-own");
-    let mut rig = scene.open(InitialSession::New).await;
-    assert_eq!(rig.turn("go").await, TurnOutcome::Answered);
-    let told = rig.notices().iter().filter(|text| text.contains("No price is known")).count();
-    assert_eq!((told, rig.approval_count()), (1, 0));
-    rig.close().await;
+async fn a_model_without_a_price_gets_one_warning_and_goes_on() {
+    let mut fixture = bounded("0.0000001");
+    fixture.model_name = Some("my-own");
+    let mut agent = fixture.open(InitialSession::New).await;
+    assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
+    let warnings = agent.notices().iter().filter(|text| text.contains("No price is known")).count();
+    assert_eq!((warnings, agent.approval_count()), (1, 0));
+    agent.close().await;
 }

@@ -1,4 +1,4 @@
-//! Folders for agents to work in, and an agent with everything that was heard of it.
+//! A fixture with folders for agents to work in, and an agent with all events it has sent.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,13 +36,12 @@ use super::fakes::{
 /// How long anything may take before a test has failed.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// How long a turn may take to be over once it is stopped: 100 ms by design, and room for a slow
-/// machine.
+/// How long a stopped turn may take to end: 100 ms by design, plus room for a slow machine.
 pub const STOPPED_WITHIN: Duration = Duration::from_secs(5);
 
-/// Folders, and what agents that are opened there have in common.
+/// The folders and settings that agents opened here have in common.
 pub struct AgentFixture {
-    /// Kept, since the folders go with it.
+    /// Kept because dropping it removes the folders.
     pub _folders: TempDir,
     pub work: PathBuf,
     pub home: PathBuf,
@@ -52,7 +51,7 @@ pub struct AgentFixture {
     pub others: Vec<AgentProvider>,
     pub model_pin: ModelPin,
     pub processes: Arc<FakeAgentProcesses>,
-    /// What runs commands inside a sandbox, where one is in force.
+    /// Runs commands inside the sandbox; `None` without a sandbox.
     pub sandbox: Option<Arc<dyn Processes>>,
     pub files: Arc<FakeFiles>,
     pub mode: PermissionMode,
@@ -66,12 +65,12 @@ pub struct AgentFixture {
     pub redactor: Redactor,
     pub hooks: Arc<FakeHooks>,
     pub idle_after: Duration,
-    /// What commands in the sandbox are told of the rules.
+    /// The rules that the sandbox uses to hide files.
     pub readers: Arc<ReadRules>,
 }
 
 impl AgentFixture {
-    /// With a person, in the mode ask.
+    /// A fixture for an interactive run in mode ask.
     pub fn new() -> Self {
         Self::with_models(FakeModelList::Named(vec!["test-model"]))
     }
@@ -111,7 +110,7 @@ impl AgentFixture {
         }
     }
 
-    /// Where this model is asked at this host, and slug knows no other server.
+    /// A fixture whose only server is this model at this host.
     pub fn hosted(host: &'static str, model: &'static str) -> Self {
         Self { model: Arc::new(ScriptedProvider::at(host)), model_name: Some(model), ..Self::new() }
     }
@@ -125,7 +124,7 @@ impl AgentFixture {
         put(&self.work.join(name), text);
     }
 
-    /// The person's own settings.
+    /// Writes the user's own settings.
     pub fn settings(&self, settings: &Value) {
         put(&self.home.join("settings.json"), &settings.to_string());
     }
@@ -211,15 +210,17 @@ impl AgentFixture {
         start: InitialSession,
         contexts: Vec<Box<dyn ContextProvider>>,
     ) -> TestAgent {
-        let mut rig = TestAgent {
+        let mut agent = TestAgent {
             agent: spawn(self.setup(contexts), start),
             events: Vec::new(),
             session: None,
             approvals_taken: 0,
             store: self.store.clone(),
         };
-        rig.wait_for("a session", |event| matches!(event, AgentEvent::SessionOpened { .. })).await;
-        rig
+        agent
+            .wait_for("a session", |event| matches!(event, AgentEvent::SessionOpened { .. }))
+            .await;
+        agent
     }
 }
 
@@ -228,12 +229,12 @@ fn put(path: &Path, text: &str) {
     std::fs::write(path, text).unwrap();
 }
 
-/// An agent, and what it has told so far.
+/// An agent, and the events it has sent so far.
 pub struct TestAgent {
     pub agent: AgentHandle,
     pub events: Vec<AgentEvent>,
     pub session: Option<SessionId>,
-    /// How many questions the test has taken.
+    /// How many questions the test has taken with [`Self::next_approval`].
     approvals_taken: usize,
     store: SessionStore,
 }
@@ -250,7 +251,7 @@ impl TestAgent {
         event
     }
 
-    /// The next event that fits.
+    /// Waits for the next event that fits. `what` names it in a failure.
     pub async fn wait_for(&mut self, what: &str, fits: impl Fn(&AgentEvent) -> bool) -> AgentEvent {
         let began = Instant::now();
         loop {
@@ -283,7 +284,8 @@ impl TestAgent {
         }
     }
 
-    /// Stops the turn and says how it ended. Fails when that takes long.
+    /// Stops the turn and returns its outcome. Fails when that takes longer than
+    /// [`STOPPED_WITHIN`].
     pub async fn stop(&mut self) -> TurnOutcome {
         let stopped = Instant::now();
         self.agent.stop.stop_turn();
@@ -292,7 +294,7 @@ impl TestAgent {
         outcome
     }
 
-    /// The next question, which may have come while something else was waited for.
+    /// The next question, which may have come during another wait.
     pub async fn next_approval(&mut self) -> ApprovalRequest {
         self.approvals_taken += 1;
         while self.approval_count() < self.approvals_taken {
@@ -329,7 +331,7 @@ impl TestAgent {
         self.session.expect("no session was opened")
     }
 
-    /// How many questions were asked so far.
+    /// How many questions the agent has asked so far.
     pub fn approval_count(&self) -> usize {
         self.events.iter().filter(|event| matches!(event, AgentEvent::ApprovalAsked(_))).count()
     }
@@ -353,16 +355,16 @@ impl TestAgent {
         ReplayedConversation::of(&self.records())
     }
 
-    /// All that was said, as it stands in the log.
+    /// All messages in the log.
     pub fn messages(&self) -> Vec<MessageEntry> {
-        let said = |record: LogRecord| match record.entry {
-            LogEntry::Message(said) => Some(said),
+        let message = |record: LogRecord| match record.entry {
+            LogEntry::Message(message) => Some(message),
             _ => None,
         };
-        self.records().into_iter().filter_map(said).collect()
+        self.records().into_iter().filter_map(message).collect()
     }
 
-    /// What the model was told of a call, and how it went.
+    /// The result of a call for the model, and its status. Fails unless there is exactly one.
     pub fn result(&self, id: &str) -> (String, ToolStatus) {
         let id = CallId::new(id);
         let of_it: Vec<MessageEntry> = self
@@ -376,7 +378,7 @@ impl TestAgent {
         (text["content"].as_str().unwrap().to_owned(), status)
     }
 
-    /// Leaves, and waits until everything is saved.
+    /// Closes the agent, and waits until everything is saved.
     pub async fn close(self) {
         let AgentHandle { commands, events, stop: _, task } = self.agent;
         drop((commands, events));
@@ -384,14 +386,14 @@ impl TestAgent {
     }
 }
 
-/// Plays these replies in turn.
-pub fn queue_replies(scene: &AgentFixture, replies: impl IntoIterator<Item = ScriptedStream>) {
+/// Queues replies of the model, one for each request.
+pub fn queue_replies(fixture: &AgentFixture, replies: impl IntoIterator<Item = ScriptedStream>) {
     for reply in replies {
-        scene.model.reply(reply);
+        fixture.model.reply(reply);
     }
 }
 
-/// A conversation as the provider's bytes would have it.
+/// A conversation as JSON, to compare bytes.
 pub fn bytes(messages: &[Message]) -> String {
     serde_json::to_string(messages).unwrap()
 }

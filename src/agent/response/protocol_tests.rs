@@ -1,4 +1,5 @@
-//! A conversation moves from one protocol to another: what one made is valid when another sends it.
+//! A conversation can move from one protocol to another: a response of each protocol is valid when
+//! any other protocol sends it.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::providers::{
 type ProtocolEventStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
 /// A response with sealed and unsealed thinking, text and two calls, as its protocol streams it.
-/// Seals have SEAL in them, thoughts THOUGHT.
+/// Signatures and sealed blocks contain SEAL, thinking contains THOUGHT.
 fn made_by(protocol: ProviderProtocol) -> Message {
     let pieces: Vec<Value> = match protocol {
         ProviderProtocol::ChatCompletions => {
@@ -82,14 +83,14 @@ fn made_by(protocol: ProviderProtocol) -> Message {
         ]}}]})],
     };
     let body: String = pieces.iter().map(|piece| format!("data: {piece}\n\n")).collect();
-    let (bytes, site) = (stream::iter([Ok(body)]), RequestTarget::default());
+    let (bytes, target) = (stream::iter([Ok(body)]), RequestTarget::default());
     let events: ProtocolEventStream = match protocol {
         ProviderProtocol::ChatCompletions => {
-            chat::decode(bytes, site, chat::ChatRequestContext::default()).boxed()
+            chat::decode(bytes, target, chat::ChatRequestContext::default()).boxed()
         }
-        ProviderProtocol::Responses => responses::decode(bytes, site, HashSet::new()).boxed(),
-        ProviderProtocol::Anthropic => anthropic::decode(bytes, site).boxed(),
-        ProviderProtocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
+        ProviderProtocol::Responses => responses::decode(bytes, target, HashSet::new()).boxed(),
+        ProviderProtocol::Anthropic => anthropic::decode(bytes, target).boxed(),
+        ProviderProtocol::Gemini => gemini::decode(bytes, target, HashSet::new()).boxed(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let mut response = ResponseAssembler::default();
@@ -101,14 +102,15 @@ fn made_by(protocol: ProviderProtocol) -> Message {
     response.finish()
 }
 
-fn request(model: &str, said: Message) -> ProviderRequest {
-    let answered = said.calls().map(|call| ContentBlock::ToolResult {
+fn request(model: &str, response: Message) -> ProviderRequest {
+    let answered = response.calls().map(|call| ContentBlock::ToolResult {
         tool_use_id: call.id.clone(),
         content: "done".to_owned(),
         is_error: false,
     });
     let results = Message { role: MessageRole::User, content: answered.collect() };
-    let history = [Message::user("Go."), said.clone(), results, said, Message::user("And?")];
+    let history =
+        [Message::user("Go."), response.clone(), results, response, Message::user("And?")];
     ProviderRequest {
         model: model.to_owned(),
         system: "Be brief.".to_owned(),
@@ -121,8 +123,8 @@ fn request(model: &str, said: Message) -> ProviderRequest {
     }
 }
 
-/// What was sent: who spoke in turn, and calls and results in order, by id or, where the protocol
-/// goes by it, by name.
+/// The roles in a request body, and its calls and results in order, by id (by name for protocols
+/// that pair them by name).
 #[derive(Default)]
 struct SentConversation {
     roles: Vec<String>,
@@ -182,23 +184,29 @@ impl SentConversation {
 }
 
 #[test]
-fn what_one_protocol_made_is_valid_in_each_other() {
+fn a_response_of_one_protocol_is_valid_in_every_other() {
     for maker in ProviderProtocol::ALL {
-        let said = made_by(maker);
-        assert_eq!((said.text().as_str(), said.calls().count()), ("Looking.", 2), "{maker}");
+        let response = made_by(maker);
+        assert_eq!(
+            (response.text().as_str(), response.calls().count()),
+            ("Looking.", 2),
+            "{maker}"
+        );
         for target in ProviderProtocol::ALL {
             let case = format!("made by {maker}, sent to {target}");
             let body = match target {
                 ProviderProtocol::ChatCompletions => chat::body(
-                    &request("m", said.clone()),
+                    &request("m", response.clone()),
                     "localhost",
                     PromptProgressReports::Unknown,
                 ),
-                ProviderProtocol::Responses => responses::body(&request("gpt-5", said.clone())),
+                ProviderProtocol::Responses => responses::body(&request("gpt-5", response.clone())),
                 ProviderProtocol::Anthropic => {
-                    anthropic::body(&request("claude-sonnet-5", said.clone()))
+                    anthropic::body(&request("claude-sonnet-5", response.clone()))
                 }
-                ProviderProtocol::Gemini => gemini::body(&request("gemini-3-flash", said.clone())),
+                ProviderProtocol::Gemini => {
+                    gemini::body(&request("gemini-3-flash", response.clone()))
+                }
             };
             let text = String::from_utf8(body).unwrap();
             let has_seals = maker == target && maker != ProviderProtocol::ChatCompletions;

@@ -1,4 +1,4 @@
-//! The turn machine, path by path.
+//! The turn machine, path by path: inputs in, expected actions out.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ fn failed(recovery: ErrorRecovery, pause: Option<Duration>) -> TurnInput {
     TurnInput::Failed { error: error(recovery), again }
 }
 
-/// A failure of this status, to be tried again at once.
+/// A failure with this status that is retried at once.
 fn refused(status: u16) -> TurnInput {
     let error = ProviderError { status: Some(status), ..error(ErrorRecovery::Retry) };
     TurnInput::Failed {
@@ -86,7 +86,7 @@ fn an_answer_is_recorded_and_ends_the_turn() {
 }
 
 #[test]
-fn what_was_said_before_the_last_failure_is_kept() {
+fn text_before_the_last_failure_is_kept() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
     turn.step(TurnInput::Event(StreamEvent::Text("half".into())));
@@ -192,7 +192,7 @@ fn steering_goes_in_behind_calls_that_were_cut_off_too() {
 }
 
 #[test]
-fn what_a_stopped_response_took_counts() {
+fn the_usage_of_a_stopped_response_counts() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
     let usage = TokenUsage { input: 7, ..TokenUsage::default() };
@@ -248,7 +248,7 @@ fn a_failure_that_cannot_be_retried_ends_the_turn() {
 }
 
 #[test]
-fn r33_each_way_to_a_shorter_prompt_is_gone_once() {
+fn r33_each_way_to_a_shorter_prompt_is_tried_once() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
     for stage in [CompactionStage::Results, CompactionStage::Turns] {
@@ -264,7 +264,7 @@ fn r33_each_way_to_a_shorter_prompt_is_gone_once() {
 }
 
 #[test]
-fn r33_where_one_way_leaves_nothing_out_the_next_is_gone() {
+fn r33_when_one_way_leaves_nothing_out_the_next_is_tried() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
     turn.step(failed(ErrorRecovery::Compact, None));
@@ -274,7 +274,7 @@ fn r33_where_one_way_leaves_nothing_out_the_next_is_gone() {
 }
 
 #[test]
-fn what_streamed_before_another_request_is_void() {
+fn text_streamed_before_another_request_is_dropped() {
     for (recovery, then) in [
         (ErrorRecovery::Compact, vec!["drop", "compact"]),
         (ErrorRecovery::LeaveImagesOut, vec!["drop", "leave images out", "request"]),
@@ -287,15 +287,15 @@ fn what_streamed_before_another_request_is_void() {
 }
 
 #[test]
-fn after_three_overloads_in_a_row_another_model_stands_in_once() {
+fn after_three_overloads_in_a_row_the_fallback_model_takes_over_once() {
     let mut turn = turn().with_fallback(Some("other".into()));
     turn.step(TurnInput::Begun);
     for status in [529, 503] {
         assert_eq!(names(&turn.step(refused(status))), ["pause"]);
         turn.step(TurnInput::PauseOver);
     }
-    let stands_in = TurnAction::FallBack { model: "other".into(), reason: "it broke".into() };
-    assert_eq!(turn.step(refused(500)), [stands_in, TurnAction::Request]);
+    let fall_back = TurnAction::FallBack { model: "other".into(), reason: "it broke".into() };
+    assert_eq!(turn.step(refused(500)), [fall_back, TurnAction::Request]);
     assert_eq!(turn.failures(), 0, "the other model is tried as often as the first");
     for _ in 0..4 {
         assert_eq!(names(&turn.step(refused(529))), ["pause"]);
@@ -381,8 +381,8 @@ fn any_input() -> impl Strategy<Value = TurnInput> {
 }
 
 proptest! {
-    /// R57: whatever comes in whatever order, a turn ends once and does nothing afterwards,
-    /// and calls run only from a response that was recorded just before.
+    /// R57: with any inputs in any order, a turn ends once and does nothing afterwards, and calls
+    /// run only from a response that was recorded just before.
     #[test]
     fn nothing_follows_the_end(inputs in prop::collection::vec(any_input(), 0..40)) {
         let mut turn = turn();
@@ -409,12 +409,12 @@ proptest! {
 }
 
 #[test]
-fn hooks_are_asked_before_the_end_and_hold_it_up_so_often_and_no_more() {
+fn hooks_are_asked_before_the_end_and_can_continue_only_so_often() {
     let mut turn = turn().with_hook_continuations(2);
     turn.step(TurnInput::Begun);
-    for held in [StopHookState::Inactive, StopHookState::Active] {
+    for state in [StopHookState::Inactive, StopHookState::Active] {
         let actions = say(&mut turn, "done", StopReason::EndTurn);
-        assert_eq!(actions.last(), Some(&TurnAction::AskHooks(held)));
+        assert_eq!(actions.last(), Some(&TurnAction::AskHooks(state)));
         assert_eq!(turn.step(TurnInput::HooksContinue), [TurnAction::Request]);
     }
     assert_eq!(names(&say(&mut turn, "done", StopReason::EndTurn)), ["record", "end"]);
@@ -422,7 +422,7 @@ fn hooks_are_asked_before_the_end_and_hold_it_up_so_often_and_no_more() {
 }
 
 #[test]
-fn a_turn_that_hooks_let_go_ends_unless_the_person_has_more_to_say() {
+fn a_turn_that_hooks_let_end_ends_unless_a_steering_message_waits() {
     for (before, actions) in
         [(None, vec!["end"]), (Some(TurnInput::Steered), vec!["steer", "request"])]
     {
