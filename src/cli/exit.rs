@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// An exit status.
+/// The exit status of slug. The numbers are documented and do not change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum CliExitStatus {
@@ -21,7 +21,7 @@ pub enum CliExitStatus {
 }
 
 impl CliExitStatus {
-    /// The number.
+    /// The number that the shell sees.
     pub fn code(self) -> u8 {
         self as u8
     }

@@ -1,7 +1,9 @@
 //! Flags, subcommands and exit statuses.
 //!
-//! One parser reads the command line, once: no value of a flag is ever looked at for further
-//! flags, so that a text from elsewhere given to `--prompt` stays a text.
+//! One parser reads the command line, once. The value of a flag is never searched for further
+//! flags, so a text from elsewhere that is given to `--prompt` stays a text.
+//!
+//! The doc comments of flags and commands are the text of `--help`.
 
 mod command;
 mod exit;
@@ -193,8 +195,12 @@ Exit status:
   4   answered, but calls were refused
   78  a sandbox was asked for, and there can be none";
 
-/// Reads a command line, the program's name first. The error knows how to print itself, and
-/// whether it is one: `--help` and `--version` arrive as errors, too.
+/// Parses a command line that begins with the program's name.
+///
+/// # Errors
+///
+/// When the command line is wrong, and for `--help` and `--version`, whose output is the error. The
+/// error can print itself and has the exit status.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let cli = match Cli::try_parse_from(&arguments) {
@@ -208,7 +214,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap:
 }
 
 impl Cli {
-    /// What the command line says of the configuration.
+    /// The flags that are part of the configuration.
     pub fn flags(&self) -> ConfigFlags {
         ConfigFlags {
             endpoint: self.endpoint.clone(),
@@ -236,8 +242,8 @@ impl Cli {
     }
 }
 
-/// `slug -p --output-format json` fails further on, with words that do not help: `--prompt` took
-/// the flag as its text.
+/// Replaces the error for `slug -p --output-format json`, where `--prompt` takes the flag as its
+/// text and clap's message about the rest does not help.
 fn explain(error: clap::Error, arguments: &[OsString]) -> clap::Error {
     match error.kind() {
         ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument => {}
@@ -282,7 +288,7 @@ fn is_flag(text: &str) -> bool {
     }
 }
 
-// Also named in clap's messages, which quote no value of a parser that cannot fail.
+// clap quotes a wrong value in its message. This parser cannot fail, so the key is never quoted.
 fn secret(text: &str) -> Result<SecretString, std::convert::Infallible> {
     Ok(SecretString::from(text))
 }

@@ -1,4 +1,4 @@
-//! The command line as people and scripts write it.
+//! The command line as users and scripts write it.
 
 use clap::CommandFactory;
 
@@ -98,7 +98,7 @@ fn each_mode_has_its_flag() {
 }
 
 #[test]
-fn what_cannot_go_together_is_refused() {
+fn flags_that_exclude_each_other_are_refused() {
     let id = "0190a1b2-0000-7000-8000-000000000001";
     for arguments in [
         vec!["--yolo", "--plan"],
@@ -125,11 +125,11 @@ fn a_prompt_is_a_text_and_never_a_flag() {
         assert_eq!(parsed(&["-p", text]).prompt, Some(Some(text.to_owned())));
     }
     for text in ["--yolo", "--config=/tmp/e.toml", "-k", "--session", "--help"] {
-        let told = refusal(&["-p", text]);
-        assert!(told.contains("--prompt takes the next argument as its text"), "{told}");
+        let message = refusal(&["-p", text]);
+        assert!(message.contains("--prompt takes the next argument as its text"), "{message}");
     }
-    let told = refusal(&["-p", "--output-format", "json"]);
-    assert!(told.contains("--prompt takes the next argument as its text"), "{told}");
+    let message = refusal(&["-p", "--output-format", "json"]);
+    assert!(message.contains("--prompt takes the next argument as its text"), "{message}");
 }
 
 #[test]

@@ -1,11 +1,11 @@
 //! Slash commands: the table and the parser.
 //!
-//! Pure: a line of text becomes a [`SlashCommand`] or an error that says what to type instead.
-//! What a command does is decided by the front end.
+//! This module is pure: a line of text becomes a [`SlashCommand`] or an error that says what to
+//! type instead. What a command does is up to the front end.
 
 use crate::domain::{PermissionMode, ReasoningEffort, SessionId, UnknownMode};
 
-/// A command that the person typed.
+/// A command that the user typed, with its argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SlashCommand {
     /// Shows the keys and commands.
@@ -32,7 +32,7 @@ pub enum SlashCommand {
     Redo,
     /// Goes back before a message, or lists those that can be gone back before.
     Rewind(Option<MessageArgument>),
-    /// Makes the conversation that is sent shorter.
+    /// Leaves out older parts of the conversation that is sent to the model.
     Compact,
     /// Starts over with nothing in the conversation.
     Clear,
@@ -40,30 +40,30 @@ pub enum SlashCommand {
     Copy(CopyArgument),
     /// Shows what this session changed, from this file on.
     Diff(Option<String>),
-    /// Opens the transcript in the person's own pager.
+    /// Opens the transcript in `$PAGER`.
     Pager,
     /// Folds or unfolds panes: all, or those of a kind.
     Fold(Option<FoldArgument>),
     /// Shows the plan.
     Todos,
-    /// Shows the session, its model, and what was taken.
+    /// Shows the session, its model, and what it has spent.
     Status,
     /// Changes the theme, or asks which.
     Theme(Option<String>),
     /// Sends the last message again.
     Retry,
-    /// Turns Vi's keys on or off, or the other way round.
+    /// Turns Vi's keys on or off; without an argument, toggles them.
     Vi(Option<OnOffArgument>),
-    /// Leaves.
+    /// Leaves slug.
     Quit,
 }
 
-/// A message of the person's.
+/// A message of the user's, as `/fork` and `/rewind` name it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MessageArgument {
     /// Counted from the last one, which is 1.
     Nth(usize),
-    /// The newest that has these words in it.
+    /// The newest message that contains this text.
     Containing(String),
 }
 
@@ -82,14 +82,14 @@ pub enum CopyArgument {
 /// How hard the model is to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EffortArgument {
-    /// As its provider has it.
+    /// What is configured for the provider.
     Default,
-    /// So hard.
+    /// The step that the user named.
     Level(ReasoningEffort),
 }
 
 impl EffortArgument {
-    /// What is asked of the provider; nothing where it is to be as usual.
+    /// The effort to request; `None` for the provider's own.
     pub fn effort(self) -> Option<ReasoningEffort> {
         match self {
             Self::Default => None,
@@ -98,7 +98,7 @@ impl EffortArgument {
     }
 }
 
-/// How hard a model can think, by the words of `/effort`.
+/// The words that `/effort` takes, each with its meaning.
 pub const EFFORT_WORDS: &[(&str, &str)] = &[
     ("default", "as the model's provider has it"),
     ("none", "not at all, where the model can do that"),
@@ -110,12 +110,10 @@ pub const EFFORT_WORDS: &[(&str, &str)] = &[
     ("max", "as long as it takes"),
 ];
 
-/// On or off.
+/// The argument of a command that switches something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnOffArgument {
-    /// On.
     On,
-    /// Off.
     Off,
 }
 
@@ -139,7 +137,7 @@ pub enum SlashArgumentKind {
     Model,
     /// A mode's name.
     Mode,
-    /// What to copy.
+    /// A part of the session: see [`CopyArgument`].
     Copy,
     /// A theme's name.
     Theme,
@@ -149,7 +147,7 @@ pub enum SlashArgumentKind {
     File,
     /// A past session: chosen by its title, written as its id.
     Session,
-    /// A message of the person's: chosen by its words, written as its number from the end.
+    /// A message of the user's: chosen by its words, written as its number from the end.
     Message,
     /// One of these words, each with what it means.
     OneOf(&'static [(&'static str, &'static str)]),
@@ -160,18 +158,18 @@ pub enum SlashArgumentKind {
 pub struct FoldArgument {
     /// "thinking", "messages", "tools", or the name of a tool.
     pub kind: String,
-    /// How; the next way where nothing was said.
+    /// The new state; `None` takes the next one.
     pub how: Option<FoldSetting>,
 }
 
 /// How panes are to be folded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoldSetting {
-    /// All of each is shown.
+    /// Shows all of each pane.
     Open,
-    /// The head of each alone is shown.
+    /// Shows only the head of each pane.
     Closed,
-    /// As suits what each shows.
+    /// Lets each pane choose by its content.
     Auto,
 }
 
@@ -181,7 +179,7 @@ pub enum SlashCommandError {
     /// No command has this name.
     #[error("There is no command /{0}. Type / to see them all.")]
     Unknown(String),
-    /// The command takes nothing.
+    /// The command takes no argument.
     #[error("/{0} takes nothing after it.")]
     NoArgument(&'static str),
     /// There is no such thing to copy.
@@ -193,9 +191,8 @@ pub enum SlashCommandError {
     /// The command takes other words.
     #[error("/{name} takes {words} after it.")]
     NoSuchWord {
-        /// The command.
         name: &'static str,
-        /// What it takes.
+        /// The words that it takes, joined by "or".
         words: String,
     },
     /// No server could have a model of this name.
@@ -347,10 +344,10 @@ impl SlashArgumentKind {
 }
 
 impl CopyArgument {
-    /// All of them.
+    /// All parts, in the order of the completion list.
     pub const ALL: [Self; 3] = [Self::Answer, Self::Code, Self::All];
 
-    /// Its name in `/copy`.
+    /// The word that `/copy` takes for this part.
     pub fn name(self) -> &'static str {
         match self {
             Self::Answer => "answer",
@@ -379,7 +376,7 @@ impl std::str::FromStr for CopyArgument {
 
 const SWITCH: &[(&str, &str)] = &[("on", "from now on"), ("off", "no longer")];
 
-/// Reads a line. `None` where it is not meant as a command, as a path (`/usr/bin is full`).
+/// Parses a line. `None` when it is not meant as a command, such as a path (`/usr/bin is full`).
 pub fn parse(line: &str) -> Option<Result<SlashCommand, SlashCommandError>> {
     let rest = line.trim_end().strip_prefix('/')?;
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -437,7 +434,7 @@ fn command(name: &str, argument: &str) -> Result<SlashCommand, SlashCommandError
     })
 }
 
-/// Names of models hold slashes, and begin with none: what does is another command.
+/// Names of models can contain slashes, but do not begin with one; such a text is another command.
 fn model(given: &str) -> Result<String, SlashCommandError> {
     if given.starts_with('/') || given.contains(char::is_whitespace) {
         return Err(SlashCommandError::Model(given.to_owned()));
@@ -457,7 +454,7 @@ fn message_argument(given: &str) -> Result<MessageArgument, SlashCommandError> {
     number.map(MessageArgument::Nth).ok_or(SlashCommandError::Earlier)
 }
 
-/// What the table let through and is no step is `default`.
+/// The table has already checked the word, so one that is no effort is `default`.
 fn thinking(given: &str) -> EffortArgument {
     ReasoningEffort::parse(given).map_or(EffortArgument::Default, EffortArgument::Level)
 }

@@ -1,7 +1,7 @@
-//! The working folder as a small tree: names only, what git ignores left out.
+//! The note with the working folder as a small tree: names only, without what git ignores.
 //!
-//! Outer folders come first: everything near the top is shown before anything deeper, until the
-//! note is full. Home and root folders are not listed.
+//! The tree is filled level by level, so everything near the top is shown before anything deeper,
+//! until the note is full. The home folder and the root are not listed.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -15,22 +15,22 @@ use crate::disk::IgnoreFiles;
 
 use super::{ContextProvider, strip_invisible};
 
-/// The tree of a working folder.
+/// Provides the tree of a working folder as a note.
 #[derive(Debug, Clone)]
 pub struct FileStructure {
     cwd: PathBuf,
     user_home: Option<PathBuf>,
 }
 
-/// Folders below the working folder that are opened.
+/// How many levels of folders below the working folder are opened.
 const MAX_DEPTH: usize = 2;
-/// Entries that are shown of one folder.
+/// The most entries that are shown of one folder.
 const MAX_ENTRIES: usize = 25;
-/// Entries that are looked at in one folder.
+/// The most entries that are read in one folder.
 const MAX_LOOKED_AT: usize = 2000;
-/// Size of the whole note, in bytes.
+/// The largest size of the note, in bytes.
 const MAX_BYTES: usize = 1400;
-/// A slower file system gets no note.
+/// When the file system is slower than this, there is no note.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
 
 impl FileStructure {
@@ -57,7 +57,7 @@ impl ContextProvider for FileStructure {
     }
 }
 
-/// One shown line and the lines below it.
+/// A line of the tree, with the indices of the lines below it.
 struct StructureNode {
     name: String,
     children: Vec<usize>,
@@ -96,11 +96,11 @@ fn tree(cwd: &Path) -> String {
 
 struct StructureEntry {
     name: String,
-    /// Its path, where it is a folder that can be opened.
+    /// The path of a folder; `None` for a file.
     folder: Option<PathBuf>,
 }
 
-/// What a folder holds, folders first, each by name.
+/// The entries of a folder, folders first, sorted by name.
 fn list(folder: &Path, ignore_files: &Arc<IgnoreFiles>) -> Vec<StructureEntry> {
     let ignore_files = ignore_files.clone();
     let walk = WalkBuilder::new(folder)

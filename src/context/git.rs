@@ -1,12 +1,12 @@
-//! The state of the repository, asked of git. Made only for a trusted folder.
+//! The note with the state of the repository, from git. Made only for a trusted folder.
 //!
-//! A repository can name programs in its configuration, so git is held back from running any: no
-//! file system monitor, hooks, pager, filters, signature checks, transports or submodules. The
-//! program itself is searched in absolute folders of PATH outside the workspace, and gets an
-//! environment of a few names, without keys.
+//! A repository can name programs in its configuration, so git is called in a way that runs none of
+//! them: no file system monitor, hooks, pager, filters, signature checks, transports or submodules.
+//! git itself is searched in absolute folders of PATH outside the workspace, and gets only a few
+//! environment variables and no keys.
 //!
-//! What a repository names can change between two looks. Where a sandbox is in force git runs inside
-//! it, so that what it is made to run is kept there.
+//! The configuration can change between two calls of git. So when a sandbox is in force, git runs
+//! inside it, and a program that it is made to run stays in the sandbox.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -26,27 +26,31 @@ use crate::domain::MaskedPathKind;
 use crate::platform::process::{PipedCommand, ProcessHost};
 use crate::platform::sandbox::is_placeholder;
 
-/// A git that may be run.
+/// A git program that is safe to run: it is not from the workspace.
 #[derive(Debug, Clone)]
 pub struct GitExecutable {
     program: PathBuf,
-    /// The host that keeps it inside the sandbox, where one is in force.
+    /// Runs git inside the sandbox; `None` when no sandbox is in force.
     inside: Option<Arc<ProcessHost>>,
 }
 
-/// Branch, changed files and recent commits.
+/// Provides branch, changed files and recent commits as a note.
 #[derive(Debug, Clone)]
 pub struct GitStatus {
     git: GitExecutable,
     cwd: PathBuf,
 }
 
-/// Together the commands may take this long; a huge or slow repository gets no note.
+/// How long all git commands together may take; a huge or slow repository gets no note.
 const TIME_LIMIT: Duration = Duration::from_secs(2);
+/// The most bytes of git's output that are read.
 const MAX_OUTPUT: u64 = 64 * 1024;
+/// The most changed files that are listed.
 const MAX_FILES: usize = 20;
+/// The most characters of a line.
 const MAX_LINE: usize = 120;
 
+/// Settings for every call: git runs no program that the repository names.
 const HARDENED: [&str; 20] = [
     "-c",
     "core.fsmonitor=false",
@@ -71,8 +75,8 @@ const HARDENED: [&str; 20] = [
 ];
 
 impl GitExecutable {
-    /// Searches `path`, the value of PATH. Relative folders are skipped, and so is whatever lies
-    /// in the workspace.
+    /// Searches git in `path`, the value of PATH. Skips relative folders and everything in the
+    /// workspace.
     pub fn find(path: &OsStr, workspace: &[PathBuf]) -> Option<Self> {
         let workspace: Vec<PathBuf> =
             workspace.iter().map(|it| it.canonicalize().unwrap_or_else(|_| it.clone())).collect();
@@ -85,18 +89,18 @@ impl GitExecutable {
             .map(|program| Self { program, inside: None })
     }
 
-    /// The same, run by this host.
+    /// The same git, run by this host, which is in the sandbox.
     pub fn inside(self, host: Arc<ProcessHost>) -> Self {
         Self { inside: Some(host), ..self }
     }
 
-    /// Where it is.
+    /// The absolute path of git, without symbolic links.
     pub fn program(&self) -> &Path {
         &self.program
     }
 
-    /// Runs git in `cwd` with these arguments and with the keys in `quiet` emptied; `None` when
-    /// it cannot be run.
+    /// Runs git in `cwd` with these arguments. The settings in `quiet` are emptied. `None` when git
+    /// cannot be run.
     async fn run(&self, cwd: &Path, quiet: &[OsString], arguments: &[&str]) -> Option<GitOutput> {
         match &self.inside {
             Some(host) => self.run_inside(host, cwd, quiet, arguments).await,
@@ -125,15 +129,15 @@ impl GitExecutable {
         let mut output = Vec::new();
         child.stdout.take()?.take(MAX_OUTPUT).read_to_end(&mut output).await.ok()?;
         if output.len() as u64 >= MAX_OUTPUT {
-            // The rest stays in the pipe, and git goes with its handle.
+            // The rest stays in the pipe; dropping the handle kills git.
             return Some(GitOutput { bytes: output, end: GitExit::Cut });
         }
         let code = child.wait().await.ok()?.code()?;
         Some(GitOutput { bytes: output, end: GitExit::Code(code) })
     }
 
-    /// The same, by a host whose limit of output is the same one. A name that is no text is none
-    /// that a shell could be told.
+    /// Runs git by the sandboxed host, which has the same limit of output. `None` for a name that
+    /// is not UTF-8, because the command line is text.
     async fn run_inside(
         &self,
         host: &ProcessHost,
@@ -151,16 +155,16 @@ impl GitExecutable {
         let (cwd, variables) = (cwd.to_owned(), Vec::new());
         let piped =
             PipedCommand { line, cwd, timeout: TIME_LIMIT, input: String::new(), variables };
-        let said = host.run_piped(piped, &CancellationToken::new()).await.ok()?;
-        let end = match said.stdout.len() as u64 >= MAX_OUTPUT {
+        let output = host.run_piped(piped, &CancellationToken::new()).await.ok()?;
+        let end = match output.stdout.len() as u64 >= MAX_OUTPUT {
             true => GitExit::Cut,
-            false => GitExit::Code(said.code()?),
+            false => GitExit::Code(output.code()?),
         };
-        Some(GitOutput { bytes: said.stdout.into_bytes(), end })
+        Some(GitOutput { bytes: output.stdout.into_bytes(), end })
     }
 
-    /// The configured filters' keys, to be emptied: `git status` would run their programs. `None`
-    /// when they cannot all be told, and then nothing more may be asked.
+    /// The keys of all configured filters, to empty them, because `git status` would run their
+    /// programs. `None` when they cannot all be listed; then git must not be called any more.
     async fn filters(&self, cwd: &Path) -> Option<Vec<OsString>> {
         let arguments = ["config", "--name-only", "-z", "--get-regexp", r"^filter\."];
         let listed = self.run(cwd, &[], &arguments).await?;
@@ -169,21 +173,21 @@ impl GitExecutable {
                 let keys = listed.bytes.split(|byte| *byte == 0).filter(|key| !key.is_empty());
                 Some(keys.map(|key| OsStr::from_bytes(key).to_owned()).collect())
             }
-            // So it says that there is none.
+            // The status for a pattern without a match: there are no filters.
             GitExit::Code(1) => Some(Vec::new()),
             GitExit::Code(_) | GitExit::Cut => None,
         }
     }
 }
 
-/// All that git gets of an environment: with it the settings in `quiet` are empty.
+/// The whole environment of git. It empties the settings in `quiet`.
 fn environment(quiet: &[OsString]) -> Vec<(String, OsString)> {
     let always = [
         ("LC_ALL", "C"),
         ("GIT_TERMINAL_PROMPT", "0"),
         ("GIT_NO_LAZY_FETCH", "1"),
-        // A list of protocols: there is none of this name. Unlike `protocol.allow`, the
-        // repository's configuration cannot override it.
+        // A list of protocols; none has this name. Unlike `protocol.allow`, the configuration of
+        // the repository cannot override it.
         ("GIT_ALLOW_PROTOCOL", "none"),
     ];
     let always = always.map(|(name, value)| (name.to_owned(), value.into()));
@@ -193,7 +197,7 @@ fn environment(quiet: &[OsString]) -> Vec<(String, OsString)> {
         let is_required = key.as_encoded_bytes().ends_with(b".required");
         (key.clone(), if is_required { "false" } else { "" })
     });
-    // What lies in the folder and looks like a bare repository is none.
+    // A folder that only looks like a bare repository is not used as one.
     let settings = emptied.chain([("safe.bareRepository".into(), "explicit")]);
     let count = ("GIT_CONFIG_COUNT".to_owned(), (quiet.len() + 1).to_string().into());
     let settings = settings.enumerate().flat_map(|(index, (key, value))| {
@@ -217,7 +221,7 @@ struct GitOutput {
 enum GitExit {
     /// git exited with this status.
     Code(i32),
-    /// There was more to come.
+    /// The output was larger than the limit.
     Cut,
 }
 
@@ -233,7 +237,7 @@ impl GitOutput {
 }
 
 impl GitStatus {
-    /// The state of the repository that holds `cwd`. To be made only when the folder is trusted.
+    /// The note for the repository that holds `cwd`. The folder must be trusted.
     pub fn new(git: GitExecutable, cwd: PathBuf) -> Self {
         Self { git, cwd }
     }
@@ -252,7 +256,7 @@ impl GitStatus {
 
     async fn status(&self, root: &Path, filters: &[OsString]) -> Option<String> {
         let status = self.git.run(&self.cwd, filters, &STATUS).await?.text()?;
-        // While a sandbox is open, names in the folder are kept free by something empty.
+        // While a sandbox is in force, empty placeholders stand for protected names in the folder.
         let is_there = |entry: &&str| {
             let untracked = entry.strip_prefix("?? ");
             !untracked.is_some_and(|path| is_placeholder(&root.join(path), MaskedPathKind::File))
@@ -264,20 +268,20 @@ impl GitStatus {
         let filters = self.git.filters(&self.cwd).await?;
         let log = ["log", "-5", "--no-show-signature", "--format=%h %s"];
         let status = self.status(root, &filters).await?;
-        // Fails, as it should, where there is no commit yet.
+        // Fails when there is no commit yet; then the list is empty.
         let commits = self.git.run(&self.cwd, &filters, &log).await?.text().unwrap_or_default();
         Some(describe(&status, &commits))
     }
 }
 
-/// Files of a working tree that differ from the last commit.
+/// How many files of a working tree differ from the last commit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct GitChangeCounts {
-    /// New ones, those that git does not know among them.
+    /// New files, including untracked ones.
     pub added: usize,
-    /// Changed and renamed ones.
+    /// Changed and renamed files.
     pub changed: usize,
-    /// Removed ones.
+    /// Removed files.
     pub removed: usize,
 }
 

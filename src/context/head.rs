@@ -1,11 +1,11 @@
-//! The checked-out branch, read from `.git` itself. No git process runs, so it may be asked for
-//! in a folder that nobody trusts, and often.
+//! The checked-out branch, read from the files in `.git`. No git process runs, so this is safe in
+//! an untrusted folder, and cheap enough to call often.
 
 use std::path::{Path, PathBuf};
 
 use crate::disk::read_text;
 
-/// What is checked out.
+/// What `HEAD` points to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum GitHead {
     /// A branch, by its short name.
@@ -14,7 +14,8 @@ pub enum GitHead {
     Detached(String),
 }
 
-/// What is checked out in the repository that holds `folder`.
+/// What is checked out in the repository that holds `folder`; `None` outside of a repository, or
+/// when `HEAD` is not understood.
 pub fn git_head(folder: &Path) -> Option<GitHead> {
     let root = repository_root(folder)?;
     let text = read_text(&git_folder(&root)?.join("HEAD"), MAX_BYTES).ok()??;
@@ -33,9 +34,10 @@ pub fn repository_root(folder: &Path) -> Option<PathBuf> {
     folder.ancestors().find(|folder| folder.join(".git").exists()).map(Path::to_owned)
 }
 
+/// The most bytes that are read of `HEAD` and of a `.git` file.
 const MAX_BYTES: u64 = 4096;
 
-/// `.git` itself, or the folder that it names: worktrees and submodules have a file there.
+/// The folder `.git`, or the folder that a file `.git` names, as in worktrees and submodules.
 fn git_folder(root: &Path) -> Option<PathBuf> {
     let git = root.join(".git");
     if git.is_dir() {

@@ -1,11 +1,11 @@
-//! Instruction files: what the person and the project want the model to know.
+//! Instruction files: what the user and the project want the model to know.
 //!
-//! They are read from disk each time the person sends a message, and never stored. The same files
-//! give the same bytes. Nothing there, nothing sent. They are text, not powers: whatever they say, permissions
-//! stay as they are.
+//! They are read from disk each time the user sends a message, and never stored. The same files
+//! give the same bytes; without files nothing is sent. They are only text: whatever they say,
+//! permissions stay as they are.
 //!
-//! Of a project, the root of the git repository and the working folder are looked at, in this
-//! order. In each folder SLUG.md is read, else AGENTS.md, else CLAUDE.md.
+//! Of a project, the root of the git repository and the working folder are read, in this order. In
+//! each folder SLUG.md is read, else AGENTS.md, else CLAUDE.md.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -14,31 +14,30 @@ use std::path::{Path, PathBuf};
 use super::{repository_root, strip_invisible};
 use crate::disk::read_text;
 
-/// Characters that are sent of all the files together.
+/// The most characters that are sent of all files together.
 pub const MAX_CHARACTERS: usize = 40_000;
 
-/// What the instruction files say.
+/// The text of all instruction files, with warnings about them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LoadedInstructions {
-    /// All of it under its headings; empty when there is nothing.
+    /// The text of all files below their headings; empty when there is none.
     pub text: String,
-    /// What the person should know, in sentences. The same ones each time: show each once.
+    /// Warnings for the user, as sentences. Each read gives them again, so show each only once.
     pub warnings: Vec<String>,
-    /// The files that it is made of.
+    /// The files that the text is made of, in order.
     pub files: Vec<InstructionFile>,
 }
 
-/// One file that was read.
+/// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InstructionFile {
-    /// Where it is.
     pub path: PathBuf,
-    /// What was taken from it, in bytes, before anything was cut.
+    /// The size of its text in bytes, before the limit cuts anything.
     pub bytes: usize,
 }
 
-/// Reads the instruction files of slug's `home` and of the project's folders, outermost first.
-/// Without trust there are no such folders.
+/// Reads the instruction files of slug's `home` and of the project's folders, outermost first. For
+/// an untrusted project, pass no folders.
 pub fn read_instructions(home: &Path, project: &[PathBuf]) -> LoadedInstructions {
     let mut reader = InstructionReader::default();
     reader.main_file("# Global Rules", home, InstructionLinkPolicy::Followed);
@@ -55,9 +54,9 @@ pub fn read_instructions(home: &Path, project: &[PathBuf]) -> LoadedInstructions
     reader.finish()
 }
 
-/// The folders whose instructions belong to work in `cwd`, once that is trusted: the root of its
-/// repository, where it has another one and the same owner, and `cwd` itself. A home folder that
-/// is a repository is no project.
+/// The folders whose instructions apply to work in `cwd`, once it is trusted: the root of its
+/// repository, if that is another folder of the same owner, and `cwd` itself. A home folder that is
+/// a repository does not count as a project.
 pub fn project_folders(cwd: &Path, user_home: Option<&Path>) -> Vec<PathBuf> {
     let owner = |path: &Path| fs::metadata(path).ok().map(|it| it.uid());
     let root = repository_root(cwd).filter(|root| {
@@ -69,12 +68,12 @@ pub fn project_folders(cwd: &Path, user_home: Option<&Path>) -> Vec<PathBuf> {
     root.into_iter().chain([cwd.to_owned()]).collect()
 }
 
-/// Where a symbolic link in place of a file may lead.
+/// Where a symbolic link in place of an instruction file may lead.
 #[derive(Clone, Copy)]
 enum InstructionLinkPolicy<'a> {
-    /// Anywhere: it is the person's own.
+    /// Anywhere, because it is the user's own link.
     Followed,
-    /// Only inside this folder: else a project could have any file of the person's sent.
+    /// Only inside this folder, or a project could have any file of the user's sent.
     Inside(&'a Path),
 }
 
@@ -94,7 +93,8 @@ struct InstructionSection {
     path: PathBuf,
 }
 
-/// A file with more bytes than this has more characters than are sent.
+/// A file with more bytes than this has more characters than the limit, because a character has at
+/// most four bytes.
 const MAX_BYTES: u64 = (MAX_CHARACTERS * 4 + 4) as u64;
 
 impl InstructionReader {
@@ -193,8 +193,8 @@ impl InstructionReader {
         self.found
     }
 
-    /// Cuts at the last line that ends before `limit`. A line that fills the limit by itself is
-    /// cut inside, and a heading does not stay behind alone.
+    /// Cuts the text after the last line that ends before `limit`. A line that fills the limit by
+    /// itself is cut inside, and a heading without text is cut, too.
     fn cut(&mut self, limit: usize) {
         let Some(section) = self.sections.iter().rfind(|section| section.start <= limit) else {
             return;
@@ -222,7 +222,7 @@ impl InstructionReader {
 fn leads_outside(path: &Path, folder: &Path) -> bool {
     match (path.canonicalize(), folder.canonicalize()) {
         (Ok(real), Ok(folder)) => !real.starts_with(folder),
-        // A link that leads nowhere is as good as no file, and reading says so.
+        // A link that leads nowhere counts as a missing file, which reading reports.
         (Err(_), _) | (_, Err(_)) => false,
     }
 }
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn all_files_stand_under_their_headings_in_order() {
+    fn all_files_are_below_their_headings_in_order() {
         let place = InstructionTestFolder::new()
             .write("home/SLUG.md", "be kind\n")
             .write("project/SLUG.md", "\nuse tabs\r\nand care\r\n\n")
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_there_gives_nothing() {
+    fn no_files_give_no_text() {
         assert_eq!(InstructionTestFolder::new().read(), LoadedInstructions::default());
         let blank = InstructionTestFolder::new().write("project/SLUG.md", " \n\n");
         assert_eq!(blank.read().text, "");
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_on_disk_is_there_the_next_time() {
+    fn a_change_on_disk_is_read_the_next_time() {
         let place = InstructionTestFolder::new().write("project/SLUG.md", "one");
         assert!(place.read().text.ends_with("one"));
         let place = place.write("project/SLUG.md", "two");
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_is_left_out_with_a_warning() {
+    fn a_file_that_is_no_text_is_left_out_with_a_warning() {
         let place = InstructionTestFolder::new()
             .write("home/SLUG.md", "\0\u{1}binary")
             .write("project/.slug/rules/ok.md", "fine");
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn a_home_folder_is_no_project() {
+    fn a_home_folder_does_not_count_as_a_project() {
         let place =
             InstructionTestFolder::new().write("home/.git/HEAD", "").write("home/src/x", "");
         let cwd = place.path("home/src");

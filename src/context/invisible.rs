@@ -1,8 +1,9 @@
-//! Takes out of a text what a person cannot see in it but a model reads: tag characters, bidi
+//! Removes characters from a text that the user cannot see but a model reads: tag characters, bidi
 //! controls, zero-width characters, runs of variation selectors, control characters.
 //!
-//! What honest text needs is kept: a single joiner between two visible non-ASCII characters
-//! (emoji, Persian, Indic scripts) and a single variation selector after one.
+//! Characters that ordinary text needs stay: a single joiner between two visible non-ASCII
+//! characters (emoji, Persian, Indic scripts) and a single variation selector after a visible
+//! character.
 
 use std::borrow::Cow;
 
@@ -11,11 +12,11 @@ use std::borrow::Cow;
 pub struct StrippedText<'a> {
     /// The text that is left.
     pub text: Cow<'a, str>,
-    /// How many characters were taken out.
+    /// How many characters were removed.
     pub removed: usize,
 }
 
-/// Takes out what cannot be seen. Doing it twice changes nothing more.
+/// Removes invisible characters. A second run changes nothing.
 pub fn strip_invisible(text: &str) -> StrippedText<'_> {
     if text.chars().all(|character| kind(character) == CharacterVisibility::Visible) {
         return StrippedText { text: Cow::Borrowed(text), removed: 0 };

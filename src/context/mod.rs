@@ -1,9 +1,9 @@
 //! What slug tells the model besides the conversation: its own prompt, instruction files, and
 //! short notes on date, folder and git.
 //!
-//! All of it is kept byte-stable, so that the servers' prefix caches hit: the prompt is fixed, the
-//! same instruction files give the same bytes, and a note is sent again only when its text has
-//! changed since the conversation last held it.
+//! All of it is byte-stable, so that the servers' prompt caches work: the prompt is fixed, the same
+//! instruction files give the same bytes, and a note is sent again only when its text differs from
+//! the newest one in the conversation.
 
 mod files;
 mod git;

@@ -1,9 +1,9 @@
-//! slug's own words to the model. They are the same in every session, mode and folder, and every
-//! one of them is paid for on each request: a small local model reads some twenty tokens a second.
+//! slug's own system prompt. It is the same in every session, mode and folder. Each of its words
+//! costs time and money on every request: a small local model reads some twenty tokens a second.
 
 use super::LoadedInstructions;
 
-/// The fixed system prompt.
+/// The part of the system prompt that never changes.
 pub const FIXED_PROMPT: &str = "\
 You are slug, a coding agent in the user's terminal. You work in their repository through tools; \
 they see every call and may refuse it.
@@ -37,7 +37,7 @@ come from slug; the newest of a name holds.
 - Write Markdown. Point at code as path:line.
 - Say plainly what is not done or did not work.";
 
-/// The whole system text: `custom` or else slug's own prompt, then the instruction files.
+/// The whole system prompt: `custom`, or else slug's own, followed by the instruction files.
 pub fn system_prompt(custom: Option<&str>, instructions: &LoadedInstructions) -> String {
     let prompt = custom.unwrap_or(FIXED_PROMPT).trim_end();
     if instructions.text.is_empty() {

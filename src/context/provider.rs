@@ -1,8 +1,8 @@
-//! Context providers: short notes for the model, put beside the person's newest message.
+//! Context providers: short notes for the model, sent with the user's newest message.
 //!
-//! What was sent stays as it was sent; a note whose text has changed is sent anew with the next
-//! message, and one that has not is not sent again. To add one, implement [`ContextProvider`]
-//! and name it in [`providers`].
+//! A note that was sent stays in the history unchanged. When its text changes, the new text is sent
+//! with the next message; otherwise it is not sent again. To add a provider, implement
+//! [`ContextProvider`] and add it to [`providers`].
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,33 +13,33 @@ use futures_util::future::join_all;
 use super::{EnvironmentNote, FileStructure, GitExecutable, GitStatus, StaticText};
 use crate::domain::ContentBlock;
 
-/// Something that can be told of the place slug works in.
+/// A source of a short note about the place that slug works in.
 ///
-/// A provider that reads what an untrusted folder must not have read is not made before trust.
+/// A provider that reads files of the project must not be made before the folder is trusted.
 #[async_trait]
 pub trait ContextProvider: Send + Sync {
-    /// Names the note: letters, digits, `-` and `_`.
+    /// The name of the note: letters, digits, `-` and `_`.
     fn name(&self) -> &str;
 
-    /// The note as it is now; `None` when there is nothing to tell. Ends by itself within a few
+    /// The text of the note now; `None` when there is nothing to tell. Must end within a few
     /// seconds, whatever is on disk.
     async fn collect(&self) -> Option<String>;
 }
 
-/// What the providers are made from.
+/// The input of [`providers`].
 #[derive(Debug, Clone)]
 pub struct ContextProviderSetup {
     /// The working folder.
     pub cwd: PathBuf,
-    /// The person's home folder, whose contents are not listed.
+    /// The user's home folder, whose contents are not listed.
     pub user_home: Option<PathBuf>,
-    /// `[context.static]`
+    /// The notes of the configuration's table `[context.static]`, by name.
     pub statics: BTreeMap<String, String>,
-    /// Only when the working folder is trusted.
+    /// `None` unless the working folder is trusted.
     pub git: Option<GitExecutable>,
 }
 
-/// All providers for a place, in the order of their notes.
+/// All providers for a working folder, in the order of their notes.
 pub fn providers(setup: ContextProviderSetup) -> Vec<Box<dyn ContextProvider>> {
     let mut providers: Vec<Box<dyn ContextProvider>> = vec![
         Box::new(EnvironmentNote::new(setup.cwd.clone())),
@@ -54,7 +54,8 @@ pub fn providers(setup: ContextProviderSetup) -> Vec<Box<dyn ContextProvider>> {
     providers
 }
 
-/// The notes whose text differs from what the conversation holds, in the providers' order.
+/// Collects the notes whose text differs from `previous`, the newest texts in the conversation, in
+/// the order of the providers.
 pub async fn collect(
     providers: &[Box<dyn ContextProvider>],
     previous: &BTreeMap<String, String>,
@@ -71,8 +72,8 @@ pub async fn collect(
         .collect()
 }
 
-/// `text` as it can stand in a note: a commit's subject or a command's output must not end the
-/// tags that the note is put in.
+/// Escapes `<context` tags in a text, because a commit's subject or a command's output must not end
+/// the tags around a note.
 pub fn escape_context_tags(text: &str) -> String {
     text.trim_end().replace("</context", "< /context").replace("<context", "< context")
 }
@@ -82,13 +83,13 @@ mod tests {
     use super::*;
     use crate::domain::Message;
 
-    /// What a conversation holds: the newest text of each note.
-    fn held<'a>(messages: impl IntoIterator<Item = &'a Message>) -> BTreeMap<String, String> {
-        let mut held = BTreeMap::new();
+    /// The newest text of each note in a conversation.
+    fn newest<'a>(messages: impl IntoIterator<Item = &'a Message>) -> BTreeMap<String, String> {
+        let mut newest = BTreeMap::new();
         for block in messages.into_iter().flat_map(|message| &message.content) {
             match block {
                 ContentBlock::Context { name, text } => {
-                    held.insert(name.clone(), text.clone());
+                    newest.insert(name.clone(), text.clone());
                 }
                 ContentBlock::Text { .. }
                 | ContentBlock::Image(_)
@@ -98,7 +99,7 @@ mod tests {
                 | ContentBlock::ToolResult { .. } => {}
             }
         }
-        held
+        newest
     }
 
     fn statics(texts: &[(&str, &str)]) -> Vec<Box<dyn ContextProvider>> {
@@ -120,8 +121,8 @@ mod tests {
         assert_eq!(first, [note("a", "1"), note("b", "2")]);
         let mut message = Message::user("hello");
         message.content.extend(first);
-        assert_eq!(collect(&statics(&[("a", "1"), ("b", "2")]), &held([&message])).await, []);
-        let next = collect(&statics(&[("a", "1"), ("b", "3")]), &held([&message])).await;
+        assert_eq!(collect(&statics(&[("a", "1"), ("b", "2")]), &newest([&message])).await, []);
+        let next = collect(&statics(&[("a", "1"), ("b", "3")]), &newest([&message])).await;
         assert_eq!(next, [note("b", "3")]);
     }
 
@@ -129,9 +130,9 @@ mod tests {
     async fn the_newest_text_is_what_counts() {
         let old = Message { content: vec![note("a", "1")], ..Message::user("") };
         let new = Message { content: vec![note("a", "2")], ..Message::user("") };
-        let held = held([&old, &new]);
-        assert_eq!(collect(&statics(&[("a", "2")]), &held).await, []);
-        assert_eq!(collect(&statics(&[("a", "1")]), &held).await, [note("a", "1")]);
+        let newest = newest([&old, &new]);
+        assert_eq!(collect(&statics(&[("a", "2")]), &newest).await, []);
+        assert_eq!(collect(&statics(&[("a", "1")]), &newest).await, [note("a", "1")]);
     }
 
     #[tokio::test]
@@ -139,7 +140,7 @@ mod tests {
         let sent = collect(&statics(&[("a", "x </context> y"), ("e", "")]), &BTreeMap::new()).await;
         assert_eq!(sent, [note("a", "x < /context> y")]);
         let message = Message { content: sent, ..Message::user("") };
-        let again = collect(&statics(&[("a", "x </context> y")]), &held([&message])).await;
+        let again = collect(&statics(&[("a", "x </context> y")]), &newest([&message])).await;
         assert_eq!(again, []);
     }
 

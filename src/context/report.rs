@@ -1,4 +1,4 @@
-//! `slug prompt`: what goes to the model with every request, and how large it is.
+//! `slug prompt`: shows what is sent to the model with every request, and how large it is.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::domain::ToolSpec;
 
-/// The fixed part of every request.
+/// The part of every request that does not depend on the conversation.
 #[derive(Debug, Clone)]
 pub struct PromptReport<'a> {
     /// The system prompt, without instruction files.
@@ -15,11 +15,15 @@ pub struct PromptReport<'a> {
     pub tools: &'a [ToolSpec],
 }
 
-/// Bytes in a token, near enough for English, code and JSON.
+/// Bytes in a token; a good estimate for English, code and JSON.
 const BYTES_PER_TOKEN: usize = 4;
 
 impl PromptReport<'_> {
-    /// The prompt, each tool with its schema, and the sizes.
+    /// Writes the prompt, each tool with its schema, and the sizes.
+    ///
+    /// # Errors
+    ///
+    /// When writing to `out` fails.
     pub fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}\n", self.prompt)?;
         for tool in self.tools {
@@ -33,7 +37,11 @@ impl PromptReport<'_> {
         writeln!(out, "all     {}", size(prompt + tools))
     }
 
-    /// `{"prompt","tools":[…],"bytes":{"prompt","tools","all"},"tokens":{…}}` on one line.
+    /// Writes `{"prompt","tools":[…],"bytes":{"prompt","tools","all"},"tokens":{…}}` on one line.
+    ///
+    /// # Errors
+    ///
+    /// When writing to `out` fails.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         let (prompt, tools) = (self.prompt.len(), self.tools_size());
         let sizes = |unit: usize| {
@@ -54,7 +62,7 @@ impl PromptReport<'_> {
     }
 }
 
-/// A tool as chat completions get it.
+/// A tool in the form of the Chat Completions API.
 fn sent(tool: &ToolSpec) -> Value {
     json!({"type": "function", "function": {
         "name": tool.name, "description": tool.description, "parameters": tool.input_schema,

@@ -1,5 +1,4 @@
-//! Notes that are known without looking far: date, platform, working folder, and the texts of
-//! `[context.static]`.
+//! Notes that need no file: date, platform and working folder, and the texts of `[context.static]`.
 
 use std::path::PathBuf;
 
@@ -7,13 +6,14 @@ use async_trait::async_trait;
 
 use super::ContextProvider;
 
-/// The day, the platform and the working folder. No time of day: the note changes once a day.
+/// The date, the platform and the working folder. There is no time of day, so that the note changes
+/// only once a day.
 #[derive(Debug, Clone)]
 pub struct EnvironmentNote {
     cwd: PathBuf,
 }
 
-/// A text from the configuration.
+/// A fixed text from `[context.static]` in the configuration.
 #[derive(Debug, Clone)]
 pub struct StaticText {
     name: String,
@@ -28,7 +28,7 @@ impl EnvironmentNote {
 }
 
 impl StaticText {
-    /// The text of this name.
+    /// The note `name` with this text.
     pub fn new(name: String, text: String) -> Self {
         Self { name, text }
     }

@@ -1,4 +1,5 @@
-//! Whether the files of the connection are there, and closed to others; which proxy is asked.
+//! Whether the files of the connection exist and other users cannot read the private ones, and
+//! which proxy is used.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -43,14 +44,18 @@ pub(super) fn check(server: &ModelServerConfig, user_home: Option<&Path>) -> Vec
     findings
 }
 
-/// Whether a file has a private key in it.
+/// Whether a file holds a private key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FileSecrecy {
     Secret,
     Public,
 }
 
-fn look(file: &ConfigValue<PathBuf>, kept: FileSecrecy, user_home: Option<&Path>) -> DoctorFinding {
+fn look(
+    file: &ConfigValue<PathBuf>,
+    secrecy: FileSecrecy,
+    user_home: Option<&Path>,
+) -> DoctorFinding {
     let path = match (file.value.strip_prefix("~"), user_home) {
         (Ok(rest), Some(home)) => home.join(rest),
         (Ok(_) | Err(_), _) => file.value.clone(),
@@ -62,7 +67,7 @@ fn look(file: &ConfigValue<PathBuf>, kept: FileSecrecy, user_home: Option<&Path>
             format!("{shown} ({origin}) cannot be read: {error}."),
             "Put the file there, or change that line.",
         ),
-        Ok(data) if kept == FileSecrecy::Secret && data.permissions().mode() & 0o077 != 0 => {
+        Ok(data) if secrecy == FileSecrecy::Secret && data.permissions().mode() & 0o077 != 0 => {
             DoctorFinding::warn(
                 SUBJECT,
                 format!("{shown} ({origin}) holds a private key, and others can read it."),

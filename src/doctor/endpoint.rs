@@ -7,12 +7,13 @@ use crate::config::{EndpointSecurity, ModelServerConfig};
 use crate::providers::{ModelInfo, Provider, ProviderError};
 
 const SUBJECT: &str = "endpoint";
+/// How long `slug doctor` waits for the server.
 const TIME_LIMIT: Duration = Duration::from_secs(8);
 
-/// What came of asking for the models.
+/// The answer to the request for the models.
 #[derive(Debug)]
 pub(super) enum EndpointProbe {
-    /// These.
+    /// The server listed them.
     Models(Vec<ModelInfo>),
     /// The server answered with an error.
     Refused { status: u16, message: String },

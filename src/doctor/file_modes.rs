@@ -1,6 +1,6 @@
-//! Whether what slug keeps is closed to other users: folders 0700, files 0600.
+//! Whether other users can read slug's files: folders should be 0700, files 0600.
 //!
-//! Only what slug itself writes is looked at; a person's own themes or skills may be open.
+//! Only files that slug itself writes are checked; the user's own themes or skills may be open.
 
 use std::fs;
 use std::io;
@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use super::DoctorFinding;
 
 const SUBJECT: &str = "home";
+/// What slug writes, in its home.
 const OWN: [&str; 10] = [
     "config.toml",
     "settings.json",
@@ -22,11 +23,12 @@ const OWN: [&str; 10] = [
     "history.jsonl",
     "trust.json",
 ];
+/// The most files that are checked.
 const MAX_LOOKED_AT: usize = 10_000;
 
 pub(super) fn check(home: &Path, cwd: &Path, user_home: Option<&Path>) -> Vec<DoctorFinding> {
     let shown = home.display();
-    // Whoever works in the home folder itself, or above it, has slug's home below it rightly.
+    // In the home folder itself, or above it, slug's home is rightly below the working folder.
     let is_above_home = user_home.is_some_and(|user_home| user_home.starts_with(cwd));
     if home.starts_with(cwd) && !is_above_home {
         return vec![DoctorFinding::fail(
@@ -96,7 +98,7 @@ fn open_to_others(home: &Path) -> Vec<PathBuf> {
     open
 }
 
-/// Links are as open as what they lead to; their own mode means nothing.
+/// Whether other users have any access. The mode of a link itself means nothing.
 fn is_open(path: &Path) -> bool {
     fs::symlink_metadata(path)
         .is_ok_and(|it| !it.is_symlink() && it.permissions().mode() & 0o077 != 0)

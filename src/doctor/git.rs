@@ -1,4 +1,4 @@
-//! Whether git is there and what is checked out.
+//! Whether slug can use git, and what is checked out.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Whether there is a key where one is wanted. The key itself is never shown.
+//! Whether there is a key when the server wants one. The key itself is never shown.
 
 use super::DoctorFinding;
 use super::endpoint::EndpointProbe;
@@ -55,7 +55,7 @@ pub(super) fn check(server: &ModelServerConfig, answer: &EndpointProbe) -> Docto
     }
 }
 
-/// Where the key could not be had.
+/// The finding for a key that could not be fetched. `why` is a sentence.
 pub(super) fn missing(server: &ModelServerConfig, why: &str) -> DoctorFinding {
     let origin = server.api_key.as_ref().map(|key| key.origin.to_string()).unwrap_or_default();
     DoctorFinding::fail(

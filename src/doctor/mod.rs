@@ -1,7 +1,7 @@
 //! Checks of the environment, each with a remedy: `slug doctor`.
 //!
-//! One file a subject. A check looks and reports; it changes nothing. All it needs is handed in
-//! with [`DoctorInput`], so that each can be tried with any environment.
+//! Each file checks one subject. A check only reads and reports; it changes nothing. Everything it
+//! needs is in [`DoctorInput`], so that tests can run each check in any environment.
 
 mod config;
 mod connection;
@@ -29,49 +29,48 @@ use crate::context::GitExecutable;
 use crate::domain::{SandboxNetwork, ScanExtent};
 use crate::providers::Provider;
 
-/// What is looked at.
+/// Everything that the checks look at.
 #[derive(Clone)]
 pub struct DoctorInput<'a> {
     /// The configuration, or what is wrong with it.
     pub config: Result<&'a ResolvedConfig, &'a [ConfigError]>,
-    /// The provider made from it; none where the configuration is wrong.
+    /// The provider of the configured server; `None` when the configuration is wrong.
     pub provider: Option<&'a dyn Provider>,
-    /// Whether its key could be had; why not is a sentence.
+    /// Whether the provider's key could be fetched; the error is a sentence.
     pub key: Result<(), String>,
-    /// What is known of models without asking.
+    /// What is known about models without a request.
     pub catalogue: &'a CatalogueCache,
     /// slug's home folder.
     pub home: &'a Path,
     /// The working folder.
     pub cwd: &'a Path,
-    /// The person's home folder.
+    /// The user's home folder; `None` when there is none.
     pub user_home: Option<&'a Path>,
-    /// The git that slug would use.
+    /// The git that slug would use; `None` when there is none outside the workspace.
     pub git: Option<&'a GitExecutable>,
-    /// What the terminal says of itself.
+    /// The terminal's properties and environment variables.
     pub terminal: &'a DoctorTerminal,
-    /// The kinds of sandbox that there are, tried.
+    /// The test results of all sandbox backends.
     pub sandboxes: &'a [SandboxTrial],
-    /// What commands in one are to reach.
+    /// What commands in a sandbox may reach on the network.
     pub network: &'a SandboxNetwork,
-    /// Whether one around the working folder finds all that it has to hold back.
+    /// Whether a sandbox around the working folder finds all paths that it has to protect.
     pub extent: ScanExtent,
 }
 
 /// What one check found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DoctorFinding {
-    /// What was looked at, in a word.
+    /// The subject of the check, in a word.
     pub subject: &'static str,
-    /// How it is.
     pub state: DoctorStatus,
     /// What was found, in a sentence.
     pub text: String,
-    /// What to do about it.
+    /// What to do about it; `None` exactly when the state is `Ok`.
     pub remedy: Option<String>,
 }
 
-/// How something is; the worst is the greatest.
+/// The state of a subject. A worse state is greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum DoctorStatus {
     /// As it should be.
@@ -82,33 +81,33 @@ pub enum DoctorStatus {
     Fail,
 }
 
-/// Makes all the checks. Asks the endpoint once, and waits no longer than a few seconds for it.
-pub async fn examine(checkup: &DoctorInput<'_>) -> Vec<DoctorFinding> {
-    let mut findings = config::check(checkup.config);
-    if let (Ok(config), Some(provider)) = (checkup.config, checkup.provider) {
+/// Runs all checks. Sends one request to the endpoint and waits at most a few seconds for it.
+pub async fn examine(input: &DoctorInput<'_>) -> Vec<DoctorFinding> {
+    let mut findings = config::check(input.config);
+    if let (Ok(config), Some(provider)) = (input.config, input.provider) {
         let answer = endpoint::ask(provider).await;
         findings.push(endpoint::check(&config.server, &answer));
-        let known = CatalogueLookup { catalogue: checkup.catalogue, host: provider.host() };
+        let known = CatalogueLookup { catalogue: input.catalogue, host: provider.host() };
         findings.extend(model::check(&config.server, &answer, known));
-        findings.push(match &checkup.key {
+        findings.push(match &input.key {
             Ok(()) => key::check(&config.server, &answer),
             Err(why) => key::missing(&config.server, why),
         });
     }
-    if let Ok(config) = checkup.config {
-        findings.extend(connection::check(&config.server, checkup.user_home));
+    if let Ok(config) = input.config {
+        findings.extend(connection::check(&config.server, input.user_home));
         findings.extend(other_servers::check(&config.others));
     }
-    findings.push(git::check(checkup.git, checkup.cwd));
-    findings.extend(terminal::check(checkup.terminal));
-    findings.extend(file_modes::check(checkup.home, checkup.cwd, checkup.user_home));
-    findings.extend(sandbox::check(checkup.sandboxes, checkup.network));
-    findings.extend(sandbox::check_extent(checkup.extent));
-    findings.push(space::check(checkup.home));
+    findings.push(git::check(input.git, input.cwd));
+    findings.extend(terminal::check(input.terminal));
+    findings.extend(file_modes::check(input.home, input.cwd, input.user_home));
+    findings.extend(sandbox::check(input.sandboxes, input.network));
+    findings.extend(sandbox::check_extent(input.extent));
+    findings.push(space::check(input.home));
     findings
 }
 
-/// The worst of all states: what the exit status tells.
+/// The worst of all states, which decides the exit status.
 pub fn worst(findings: &[DoctorFinding]) -> DoctorStatus {
     findings.iter().map(|finding| finding.state).max().unwrap_or(DoctorStatus::Ok)
 }

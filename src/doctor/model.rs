@@ -1,4 +1,4 @@
-//! Whether the model that is asked for is there.
+//! Whether the server offers the configured model.
 
 use super::DoctorFinding;
 use super::endpoint::EndpointProbe;
@@ -8,11 +8,11 @@ use crate::providers::ModelInfo;
 
 const SUBJECT: &str = "model";
 
-/// What is known of a model whose server says nothing of it.
+/// Looks up the window of a model in the catalogue, for a server that does not report it.
 #[derive(Clone, Copy)]
 pub(super) struct CatalogueLookup<'a> {
     pub(super) catalogue: &'a CatalogueCache,
-    /// The server's host; none on this machine, whose models may be served with any window.
+    /// The server's host; `None` on this machine, where a model may be served with any window.
     pub(super) host: Option<&'a str>,
 }
 
@@ -80,7 +80,7 @@ fn describe(server: &ModelServerConfig, model: &ModelInfo, known: CatalogueLooku
 }
 
 impl CatalogueLookup<'_> {
-    /// The window that the agent takes where the server does not say.
+    /// The window that the agent uses when the server does not report one.
     fn window(self, model: &str) -> Option<u64> {
         self.catalogue.catalogue().fallback_window(self.host?, model)
     }

@@ -1,4 +1,4 @@
-//! Which other servers could be switched to. They are named, and not asked.
+//! Names the other servers that the user can switch to. No request is sent to them.
 
 use super::DoctorFinding;
 use crate::config::ModelServerConfig;

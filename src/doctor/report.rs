@@ -1,4 +1,4 @@
-//! How findings are printed.
+//! Prints the findings, as text or as JSON.
 
 use std::io::{self, Write};
 
@@ -7,7 +7,11 @@ use serde_json::{Value, json};
 use super::{DoctorFinding, DoctorStatus};
 use crate::context::strip_invisible;
 
-/// One line a finding, and its remedy below it.
+/// Writes one line for each finding, with its remedy below.
+///
+/// # Errors
+///
+/// When writing to `out` fails.
 pub fn write_text(findings: &[DoctorFinding], out: &mut dyn Write) -> io::Result<()> {
     let width = findings.iter().map(|finding| finding.subject.len()).max().unwrap_or_default();
     for finding in findings {
@@ -20,7 +24,11 @@ pub fn write_text(findings: &[DoctorFinding], out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// `[{"subject","state":"ok"|"warn"|"fail","text","remedy"}]` on one line.
+/// Writes `[{"subject","state":"ok"|"warn"|"fail","text","remedy"}]` on one line.
+///
+/// # Errors
+///
+/// When writing to `out` fails.
 pub fn write_json(findings: &[DoctorFinding], out: &mut dyn Write) -> io::Result<()> {
     let findings: Vec<Value> = findings
         .iter()
@@ -40,7 +48,7 @@ fn name(state: DoctorStatus) -> &'static str {
     }
 }
 
-/// Texts of servers and paths get here: nothing in them may reach the terminal as a command.
+/// Makes a text safe for the terminal: it may hold names and messages that come from servers.
 fn line(text: &str) -> String {
     strip_invisible(&text.replace(['\n', '\t'], " ")).text.into_owned()
 }

@@ -1,31 +1,29 @@
-//! Whether what the sandbox refuses is refused: each way out was tried in each kind of sandbox.
+//! Whether the sandbox holds. The escape tests of each backend have run before; this reports them.
 
 use super::DoctorFinding;
 use crate::domain::{HostRule, SandboxBackendKind, SandboxNetwork, ScanExtent};
 
 const SUBJECT: &str = "sandbox";
 
-/// One kind of sandbox, tried.
+/// The test result of one sandbox backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SandboxTrial {
-    /// Which kind.
     pub method: SandboxBackendKind,
-    /// What came of it.
     pub tried: SandboxTrialResult,
 }
 
-/// What came of trying a kind of sandbox.
+/// How the test of a sandbox backend ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SandboxTrialResult {
-    /// It cannot be had here; why, as a phrase.
+    /// The backend is not available here. Holds the reason, as a phrase.
     Missing(String),
-    /// It could not be tried; why, as a phrase.
+    /// The test could not run. Holds the reason, as a phrase.
     Failed(String),
-    /// Each way out was taken.
+    /// All escape tests ran.
     Ran {
-        /// What was refused.
+        /// The attempts that the sandbox stopped, as phrases.
         refused: Vec<&'static str>,
-        /// What got through.
+        /// The attempts that succeeded, as phrases.
         escaped: Vec<&'static str>,
     },
 }
@@ -42,7 +40,7 @@ pub(super) fn check(trials: &[SandboxTrial], network: &SandboxNetwork) -> Vec<Do
     findings
 }
 
-/// Whether a sandbox around the working folder has an end.
+/// Warns when a sandbox around the working folder cannot check all of it.
 pub(super) fn check_extent(extent: ScanExtent) -> Option<DoctorFinding> {
     match extent {
         ScanExtent::Whole => None,
@@ -55,7 +53,7 @@ pub(super) fn check_extent(extent: ScanExtent) -> Option<DoctorFinding> {
     }
 }
 
-/// Whether the hosts that are listed can be reached, and no others.
+/// Whether commands can reach exactly the hosts of `sandbox.hosts`.
 fn hosts_finding(hosts: &[HostRule], can_be: bool) -> DoctorFinding {
     let all: Vec<String> = hosts.iter().map(HostRule::to_string).collect();
     let all = all.join(", ");
@@ -111,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_gets_through_is_an_error_and_is_named() {
+    fn an_escape_is_an_error_and_is_named() {
         let ran = |escaped| SandboxTrialResult::Ran { refused: vec!["a"], escaped };
         let off = SandboxNetwork::Off;
         let held = check(&[trial(ran(Vec::new()))], &off);
@@ -122,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn s117_what_is_missing_is_said_and_weighs_more_where_nothing_else_holds() {
+    fn s117_a_missing_backend_is_a_warning_only_when_no_other_holds() {
         let missing = || trial(SandboxTrialResult::Missing("it is not installed".into()));
         let alone = check(&[missing()], &SandboxNetwork::Off);
         assert_eq!(alone[0].state, DoctorStatus::Warn);

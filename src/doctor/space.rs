@@ -1,4 +1,4 @@
-//! Whether sessions can still be saved.
+//! Whether there is enough disk space to save sessions.
 
 use std::path::Path;
 
@@ -6,7 +6,9 @@ use super::DoctorFinding;
 
 const SUBJECT: &str = "space";
 const MIB: u64 = 1 << 20;
+/// Less than this is a warning, in bytes.
 const LITTLE: u64 = 200 * MIB;
+/// Less than this is a failure, in bytes.
 const NONE: u64 = 10 * MIB;
 
 pub(super) fn check(home: &Path) -> DoctorFinding {

@@ -1,4 +1,4 @@
-//! Whether the terminal can show slug.
+//! Whether the terminal can show the full screen.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -6,29 +6,31 @@ use std::io::IsTerminal;
 use super::DoctorFinding;
 
 const SUBJECT: &str = "terminal";
+/// Columns and rows below which the screen is too small to work in.
 const SMALLEST: (u16, u16) = (40, 12);
 
-/// What the terminal says of itself.
+/// The properties of the terminal that slug runs in.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct DoctorTerminal {
-    /// Whether standard output is one.
+    /// Whether standard output is a terminal.
     pub is_terminal: bool,
-    /// Columns and rows.
+    /// Columns and rows; `None` when unknown.
     pub size: Option<(u16, u16)>,
-    /// `TERM`
+    /// The environment variable `TERM`; `None` when it is not set or empty.
     pub term: Option<String>,
-    /// `COLORTERM`
+    /// The environment variable `COLORTERM`; `None` when it is not set or empty.
     pub colorterm: Option<String>,
     /// The first of `LC_ALL`, `LC_CTYPE` and `LANG` that is set.
     pub locale: Option<String>,
-    /// Whether tmux lies in between.
+    /// Whether slug runs inside tmux.
     pub in_tmux: bool,
-    /// Whether colours are not wanted.
+    /// Whether `NO_COLOR` is set.
     pub no_color: bool,
 }
 
 impl DoctorTerminal {
-    /// Looks at standard output, and asks `get`, normally `std::env::var_os`, for the rest.
+    /// Reads the properties of standard output, and variables from `get` (in slug
+    /// `std::env::var_os`).
     pub fn read(get: impl Fn(&str) -> Option<OsString>) -> Self {
         let text = |name: &str| {
             get(name)

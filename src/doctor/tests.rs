@@ -1,4 +1,4 @@
-//! Each subject in good health and with what ails it.
+//! Each check, with a good environment and with each problem that it finds.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -52,7 +52,7 @@ async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> 
     let provider = ModelListingProvider(listing);
     let folder = tempfile::tempdir().unwrap();
     let terminal = DoctorTerminal::default();
-    let checkup = DoctorInput {
+    let input = DoctorInput {
         config: Ok(&config),
         provider: Some(&provider),
         key: Ok(()),
@@ -66,7 +66,7 @@ async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> 
         network: &SandboxNetwork::Off,
         extent: ScanExtent::Whole,
     };
-    examine(&checkup).await
+    examine(&input).await
 }
 
 fn states(findings: &[DoctorFinding], subject: &str) -> Vec<DoctorStatus> {
@@ -101,11 +101,11 @@ async fn endpoint_model_and_key_are_judged_together() {
 }
 
 #[test]
-fn a_window_is_told_with_who_says_so() {
+fn a_window_is_reported_with_its_source() {
     let folder = tempfile::tempdir().unwrap();
     let catalogue = &CatalogueCache::new(folder.path().join("models.json"));
     let config = config("context_window = 9000");
-    for (host, id, served, told) in [
+    for (host, id, served, expected) in [
         (None, "claude-haiku-4-5", Some(4096), "a window of 4096 tokens."),
         (None, "claude-haiku-4-5", None, "9000 tokens are assumed (c.toml:1)"),
         (Some("api.anthropic.com"), "claude-haiku-4-5", None, "as slug's catalogue says"),
@@ -116,12 +116,12 @@ fn a_window_is_told_with_who_says_so() {
         let answer = endpoint::EndpointProbe::Models(vec![model]);
         let found =
             model::check(&config.server, &answer, CatalogueLookup { catalogue, host }).unwrap();
-        assert!(found.text.contains(told), "{host:?} {id}: {}", found.text);
+        assert!(found.text.contains(expected), "{host:?} {id}: {}", found.text);
     }
 }
 
 #[tokio::test]
-async fn all_that_is_not_well_has_a_remedy() {
+async fn every_problem_has_a_remedy() {
     let findings = server("model = \"x\"\n[ui]\nnonsense = 1", Ok(vec!["a"])).await;
     assert_eq!(states(&findings, "config"), [DoctorStatus::Warn]);
     assert_eq!(states(&findings, "git"), [DoctorStatus::Warn]);
@@ -134,7 +134,7 @@ async fn all_that_is_not_well_has_a_remedy() {
 }
 
 #[tokio::test]
-async fn the_files_of_the_connection_are_looked_at() {
+async fn the_files_of_the_connection_are_checked() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     fs::write(path("ca.pem"), "").unwrap();
@@ -152,9 +152,11 @@ async fn the_files_of_the_connection_are_looked_at() {
     // The proxy, which a server on this machine does without; three files; the headers.
     use DoctorStatus::{Fail as Bad, Ok as Good};
     assert_eq!(states(&findings, "connection"), [Good, Good, Good, Bad, Good]);
-    let told = |word: &str| findings.iter().any(|it| it.text.contains(word));
-    assert!(told("gone.key") && told("x-team") && told("work at https://work.example/v1"));
-    assert!(!told("CANARY"), "{findings:?}");
+    let mentions = |word: &str| findings.iter().any(|it| it.text.contains(word));
+    assert!(
+        mentions("gone.key") && mentions("x-team") && mentions("work at https://work.example/v1")
+    );
+    assert!(!mentions("CANARY"), "{findings:?}");
 
     let both = text.replace(&format!("client_key = \"{}\"\n", path("gone.key").display()), "");
     let findings = server(&both, Ok(vec!["a"])).await;
@@ -163,26 +165,26 @@ async fn the_files_of_the_connection_are_looked_at() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_not_stored_is_told_by_its_place() {
+async fn a_key_that_is_not_stored_is_reported_with_its_source() {
     let ways = [
         ("api_key = { keyring = \"work\" }", "in the keyring as `work`"),
         ("api_key_command = [\"op\"]", "printed by `op`"),
     ];
-    for (text, told) in ways {
+    for (text, expected) in ways {
         let findings = server(text, Ok(vec!["a"])).await;
         let key = findings.iter().find(|it| it.subject == "key").unwrap();
-        assert!(key.state == DoctorStatus::Ok && key.text.contains(told), "{key:?}");
+        assert!(key.state == DoctorStatus::Ok && key.text.contains(expected), "{key:?}");
     }
 }
 
 #[tokio::test]
-async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
+async fn a_broken_configuration_is_reported_and_the_rest_still_checked() {
     let user = ConfigText { path: PathBuf::from("c.toml"), text: "model = 1".to_owned() };
     let texts = ConfigTexts { user: Some(user), ..ConfigTexts::default() };
     let errors =
         resolve(&texts, &ConfigEnvironment::default(), &ConfigFlags::default()).unwrap_err();
     let folder = tempfile::tempdir().unwrap();
-    let checkup = DoctorInput {
+    let input = DoctorInput {
         config: Err(&errors),
         provider: None,
         key: Ok(()),
@@ -196,7 +198,7 @@ async fn a_broken_configuration_is_told_and_the_rest_still_checked() {
         network: &SandboxNetwork::Off,
         extent: ScanExtent::Whole,
     };
-    let findings = examine(&checkup).await;
+    let findings = examine(&input).await;
     assert_eq!(findings[0].state, DoctorStatus::Fail);
     assert!(findings[0].text.starts_with("c.toml:1: "), "{:?}", findings[0]);
     assert!(states(&findings, "endpoint").is_empty());
@@ -228,7 +230,7 @@ fn a_good_terminal_is_described() {
 }
 
 #[test]
-fn what_others_can_read_is_found() {
+fn files_that_others_can_read_are_found() {
     let folder = tempfile::tempdir().unwrap();
     let (home, cwd) = (folder.path().join("home"), folder.path().join("work"));
     let mode = |path: &PathBuf, mode| {

@@ -1,7 +1,7 @@
 //! Front end: `slug -p`, for scripts.
 //!
-//! The answer alone goes to standard output, everything else to standard error. What comes out is a
-//! pure function of the agent's events ([`HeadlessReport`]); [`run`] only carries it to the two streams.
+//! Only the answer goes to standard output, everything else to standard error. The output is a pure
+//! function of the agent's events ([`HeadlessReport`]); [`run`] only writes it to the two streams.
 
 mod report;
 
@@ -16,9 +16,10 @@ pub use report::HeadlessReport;
 
 use report::ReportStream;
 
-/// Sends `prompt`, prints what comes of it, and returns how it went once the turn is over.
+/// Sends `prompt`, prints the result, and returns the report once the turn is over.
 ///
 /// # Errors
+///
 /// When a stream cannot be written to, or the agent is gone.
 pub async fn run(
     prompt: String,

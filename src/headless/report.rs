@@ -1,4 +1,4 @@
-//! From events to what a script reads.
+//! Turns events into the lines that a script reads, in each output format.
 
 use serde_json::{Map, Value, json};
 
@@ -10,13 +10,13 @@ use crate::domain::{
 };
 use crate::session::{LogEntry, LogRecord, MessageEntry, SpendingBySource, TurnOutcome};
 
-/// What has happened so far, and what is left to say of it.
+/// What has happened so far, and what the result will be.
 #[derive(Debug)]
 pub struct HeadlessReport {
     format: OutputFormat,
     session: Option<SessionId>,
     text: String,
-    /// Why the response ended that the text is of.
+    /// The stop reason of the response that `text` is from.
     stop: Option<StopReason>,
     turn: TurnId,
     refused: Vec<(ToolCall, String)>,
@@ -35,7 +35,7 @@ pub(super) enum ReportStream {
 type ReportLines = Vec<(ReportStream, String)>;
 
 impl HeadlessReport {
-    /// Nothing has happened yet.
+    /// A report before the first event.
     pub fn new(format: OutputFormat) -> Self {
         Self {
             format,
@@ -56,7 +56,7 @@ impl HeadlessReport {
         self.outcome.is_some()
     }
 
-    /// How the run ends.
+    /// The exit status for the events so far. A run whose turn has not ended has failed.
     pub fn exit(&self) -> CliExitStatus {
         match &self.outcome {
             Some(TurnOutcome::Answered) if self.refused.is_empty() => CliExitStatus::Answered,
@@ -98,8 +98,8 @@ impl HeadlessReport {
             AgentEvent::SaveFailed { reason } => vec![(ReportStream::Err, reason.clone())],
             AgentEvent::ResponseDropped { reason, again: Some(again), .. } => {
                 let (seconds, number, of) = (again.pause.as_secs_f32(), again.number, again.of);
-                let said = format!("{reason} Trying again in {seconds:.1} s ({number} of {of}).");
-                let mut lines = vec![(ReportStream::Err, said)];
+                let text = format!("{reason} Trying again in {seconds:.1} s ({number} of {of}).");
+                let mut lines = vec![(ReportStream::Err, text)];
                 lines.extend(self.line(&json!({
                     "type": "retry",
                     "reason": reason,
@@ -109,12 +109,12 @@ impl HeadlessReport {
                 })));
                 lines
             }
-            // What is asked instead is told by a notice.
+            // A notice tells what is requested instead.
             AgentEvent::ResponseDropped { again: None, .. } => Vec::new(),
             AgentEvent::RequestRateLimited { held, .. } => {
                 let reason = &held.reason;
-                let said = format!("{reason} Waiting {:.1} s.", held.wait.as_secs_f32());
-                let mut lines = vec![(ReportStream::Err, said)];
+                let text = format!("{reason} Waiting {:.1} s.", held.wait.as_secs_f32());
+                let mut lines = vec![(ReportStream::Err, text)];
                 lines.extend(self.line(&json!({
                     "type": "held",
                     "reason": reason,
@@ -262,7 +262,7 @@ impl HeadlessReport {
         })
     }
 
-    /// A line of the event stream, where that was asked for.
+    /// A line of the event stream; nothing in other formats.
     fn line(&self, value: &Value) -> ReportLines {
         match self.format {
             OutputFormat::StreamJson => vec![(ReportStream::Out, value.to_string())],
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn every_try_is_told_with_its_number() {
+    fn every_retry_is_reported_with_its_number() {
         use crate::providers::RateLimited;
         use crate::providers::retry::RetryAttempt;
         let pause = std::time::Duration::from_millis(1500);
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_calls_are_told_in_every_format() {
+    fn refused_calls_are_reported_in_every_format() {
         for format in [OutputFormat::Text, OutputFormat::Json, OutputFormat::StreamJson] {
             let call = ToolCall {
                 id: CallId::new("c"),

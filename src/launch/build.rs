@@ -1,4 +1,5 @@
-//! Puts an agent's setup together.
+//! Puts an agent's setup together from the command line, the configuration and the trust in the
+//! folder. Nothing runs yet when this returns; see `crate::agent::spawn`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,92 +30,91 @@ use super::run_context::RunContext;
 use super::sandbox_setup::{self, SandboxSetup};
 use super::servers::ServerConnector;
 
-/// As other agents have it.
+/// How long the user is idle before the `Notification` hooks run; the same as in other agents.
 const IDLE_AFTER: Duration = Duration::from_secs(60);
 
-/// What a run is made of.
+/// An agent's setup, and what the front end needs besides.
 pub(super) struct RunParts {
     /// For [`crate::agent::spawn`].
     pub(super) setup: AgentSetup,
-    /// Owns what commands have left running.
+    /// Owns the processes that commands have left running.
     pub(super) processes: Arc<ProcessHost>,
-    /// Only when the working folder is trusted.
+    /// `None` unless the working folder is trusted.
     pub(super) git: Option<GitExecutable>,
 }
 
-/// Who answers, and who is asked.
+/// The models that answer, and the user who is asked.
 pub(super) struct RunParticipants {
-    /// The models.
+    /// The configured providers, one of which is current.
     pub(super) providers: AgentProviderSet,
-    /// The person.
+    /// Whether there is a user to ask.
     pub(super) interactivity: Interactivity,
-    /// Where it is kept which model they chose in which folder, where that counts.
+    /// The file that remembers the model the user chose in each folder; `None` to ignore it.
     pub(super) last_models: Option<PathBuf>,
 }
 
-/// The setup of an agent for this run.
+/// Builds the setup of an agent for this run.
 pub(super) fn parts(
     cli: &Cli,
-    ground: &RunContext,
+    run_context: &RunContext,
     config: &ResolvedConfig,
     project: ProjectSettingsTrust,
-    sides: RunParticipants,
+    participants: RunParticipants,
     redactor: &Redactor,
 ) -> anyhow::Result<RunParts> {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let changeable = sandbox_setup::changeable(ground, config);
+    let changeable = sandbox_setup::changeable(run_context, config);
     let programs = HostPrograms::find(&path, &changeable)?;
     let environment = child_environment(config, redactor);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
-    let sandboxed = sandbox_setup::establish(ground, config, project, &processes)?;
-    let (inside, outside, said) = match sandboxed {
-        Some(SandboxSetup { inside, escalation: outside, notices }) => {
-            (inside, Some(outside), notices)
-        }
+    let sandboxed = sandbox_setup::establish(run_context, config, project, &processes)?;
+    let (inside, escalation, sandbox_notices) = match sandboxed {
+        Some(SandboxSetup { inside, escalation, notices }) => (inside, Some(escalation), notices),
         None => (processes.clone(), None, Vec::new()),
     };
     let (git, instruction_folders) = match project {
         ProjectSettingsTrust::Trusted => {
             let folders: Vec<PathBuf> =
-                std::iter::once(&changeable).chain(&ground.added_folders).cloned().collect();
-            let instructions = context::project_folders(&ground.cwd, ground.user_home.as_deref());
+                std::iter::once(&changeable).chain(&run_context.added_folders).cloned().collect();
+            let instructions =
+                context::project_folders(&run_context.cwd, run_context.user_home.as_deref());
             (GitExecutable::find(&path, &folders), instructions)
         }
         ProjectSettingsTrust::Untrusted => (None, Vec::new()),
     };
-    let git = match &outside {
+    let git = match &escalation {
         Some(_) => git.map(|git| git.inside(inside.clone())),
         None => git,
     };
     let statics = config.statics.iter();
     let contexts = context::providers(context::ContextProviderSetup {
-        cwd: ground.cwd.clone(),
-        user_home: ground.user_home.clone(),
+        cwd: run_context.cwd.clone(),
+        user_home: run_context.user_home.clone(),
         statics: statics.map(|(name, text)| (name.clone(), text.value.clone())).collect(),
         git: git.clone(),
     });
     let debug = if cli.debug_log {
-        DebugLog::start(&ground.home.debug(), redactor.clone(), Local::now())
+        DebugLog::start(&run_context.home.debug(), redactor.clone(), Local::now())
             .context("The debug log cannot be begun")?
     } else {
         DebugLog::off()
     };
-    let store = store(ground);
-    let RunParticipants { providers: mut services, interactivity: person, last_models } = sides;
-    let (mut model, mut effort) = (services.current().model.clone(), None);
+    let store = store(run_context);
+    let RunParticipants { mut providers, interactivity, last_models } = participants;
+    let (mut model, mut effort) = (providers.current().model.clone(), None);
     if let (ModelPin::Default, Some(path)) = (model_pin(config), &last_models)
-        && let Some(last) = LastModels::load(path).of(&ground.cwd)
-        && services.choose(&last.name.provider)
+        && let Some(last) = LastModels::load(path).of(&run_context.cwd)
+        && providers.choose(&last.name.provider)
     {
         (model, effort) = (Some(last.name.model.clone()), last.effort);
     }
-    let workspace = match &outside {
-        Some(outside) => ground.workspace(project).with_sandbox(&outside.boundary.dir),
-        None => ground.workspace(project),
+    let workspace = match &escalation {
+        Some(escalation) => run_context.workspace(project).with_sandbox(&escalation.boundary.dir),
+        None => run_context.workspace(project),
     };
     let setup = AgentSetup {
         model,
-        providers: services,
+        providers,
         effort,
         last_models,
         model_pin: model_pin(config),
@@ -123,34 +123,43 @@ pub(super) fn parts(
             turn: config.budget_turn.as_ref().map(|budget| budget.value).unwrap_or_default(),
             session: config.budget_session.as_ref().map(|budget| budget.value).unwrap_or_default(),
         },
-        catalogue: Arc::new(CatalogueCache::new(ground.home.catalogue())),
+        catalogue: Arc::new(CatalogueCache::new(run_context.home.catalogue())),
         temperature: config.temperature.as_ref().map(|temperature| temperature.value),
         max_tool_rounds: config.max_tool_rounds.value,
         system_prompt: config.system_prompt.as_ref().map(|prompt| prompt.value.clone()),
-        place: WorkingDirectory { cwd: ground.cwd.clone(), home: ground.user_home.clone() },
+        place: WorkingDirectory {
+            cwd: run_context.cwd.clone(),
+            home: run_context.user_home.clone(),
+        },
         workspace: Arc::new(workspace),
         registry: Arc::new(ToolRegistry::standard()),
         files: Arc::new(DiskFiles),
         idle_after: IDLE_AFTER,
-        hooks: hooks::hooks(ground, project, inside.clone(), processes.clone(), redactor),
+        hooks: hooks::hooks(run_context, project, inside.clone(), processes.clone(), redactor),
         processes: inside,
-        escalation: outside,
+        escalation,
         project,
         mode: config.mode.value,
-        interactivity: person,
+        interactivity,
         blobs: store.blobs().clone(),
         store,
-        home: ground.home.root().to_owned(),
+        home: run_context.home.root().to_owned(),
         instruction_folders,
         contexts,
         debug,
         redactor: redactor.clone(),
-        notices: ground.notices.iter().chain(&config.warnings).chain(&said).cloned().collect(),
+        notices: run_context
+            .notices
+            .iter()
+            .chain(&config.warnings)
+            .chain(&sandbox_notices)
+            .cloned()
+            .collect(),
     };
     Ok(RunParts { setup, processes, git })
 }
 
-/// What of slug's environment goes to what it starts.
+/// The part of slug's environment that the processes it starts get: no keys.
 pub(super) fn child_environment(config: &ResolvedConfig, redactor: &Redactor) -> ChildEnvironment {
     let own_keys = config.key_variables.clone();
     let passed = config.bash_environment.as_ref().map(|it| it.value.clone()).unwrap_or_default();
@@ -158,31 +167,32 @@ pub(super) fn child_environment(config: &ResolvedConfig, redactor: &Redactor) ->
     ChildEnvironment::from_variables(std::env::vars_os(), &rules).without_secrets_of(redactor)
 }
 
-/// The sessions below slug's home.
-pub(super) fn store(ground: &RunContext) -> SessionStore {
-    let home = &ground.home;
+/// The store of sessions in slug's home.
+pub(super) fn store(run_context: &RunContext) -> SessionStore {
+    let home = &run_context.home;
     SessionStore::new(home.sessions(), home.trash(), home.blobs())
 }
 
-/// The models of this run: a script where one is played, else the configured server.
+/// The providers of this run: the demo script if one is given, else the configured servers.
 pub(super) fn services(
-    ground: &RunContext,
+    run_context: &RunContext,
     config: &ResolvedConfig,
     script: Option<&Option<PathBuf>>,
     redactor: &Redactor,
 ) -> anyhow::Result<AgentProviderSet> {
-    let servers = ServerConnector::new(ground, config, redactor);
+    let servers = ServerConnector::new(run_context, config, redactor);
     if let Some(script) = script {
         let provider = demo(script.as_ref())?;
-        let first = AgentProvider { name: "demo".to_owned(), ..service(&config.server, provider) };
+        let first =
+            AgentProvider { name: "demo".to_owned(), ..agent_provider(&config.server, provider) };
         return Ok(AgentProviderSet::new(first, []));
     }
-    let first = service(&config.server, servers.connect(&config.server)?);
-    let others = config.others.iter().map(|it| service(it, servers.connect_or_tell(it)));
+    let first = agent_provider(&config.server, servers.connect(&config.server)?);
+    let others = config.others.iter().map(|it| agent_provider(it, servers.connect_or_tell(it)));
     Ok(AgentProviderSet::new(first, others))
 }
 
-fn service(server: &ModelServerConfig, provider: Arc<dyn Provider>) -> AgentProvider {
+fn agent_provider(server: &ModelServerConfig, provider: Arc<dyn Provider>) -> AgentProvider {
     AgentProvider {
         name: server.name.value.to_string(),
         provider,
@@ -196,7 +206,7 @@ fn service(server: &ModelServerConfig, provider: Arc<dyn Provider>) -> AgentProv
     }
 }
 
-/// Whether the configured model was named for this very run.
+/// Whether the model was named for this very run, by a flag or the environment.
 fn model_pin(config: &ResolvedConfig) -> ModelPin {
     let ModelServerConfig { name, model, endpoint, .. } = &config.server;
     let named = [&model.origin, &name.origin, &endpoint.origin];

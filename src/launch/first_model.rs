@@ -1,5 +1,6 @@
-//! The first run without a screen: which model is to answer, as numbered lines. The choices are
-//! those of the screen's first run; a key is never asked for, since the line would show it.
+//! Asks in linear mode which model is to answer when none is configured, with numbered lines. The
+//! choices are those of the screen's first-run page. Keys are never asked for, because the terminal
+//! would show the typed line.
 
 use std::io::{self, Write};
 
@@ -17,10 +18,10 @@ use super::questions::{self, StartupModel, StartupOutcome};
 use super::run_context::RunContext;
 use super::server_discovery::{ServerConsent, ServerDiscovery};
 
-/// As many models are read out; others can be typed.
-const LISTED: usize = 20;
+/// The most models that are listed; others can be typed.
+const MAX_LISTED: usize = 20;
 
-/// What can be chosen by its number.
+/// A choice with a number.
 enum FirstModelChoice {
     Server(DetectedServer),
     Key(DetectedApiKey),
@@ -28,26 +29,29 @@ enum FirstModelChoice {
     Demo,
 }
 
-/// Asks which model is to answer, and writes that into the configuration.
+/// Asks which model is to answer, and writes the answer into the configuration.
 pub(super) async fn ask(
-    desk: &mut LinearStartup,
+    startup: &mut LinearStartup,
     cli: &Cli,
-    ground: &RunContext,
+    run_context: &RunContext,
     config: &ResolvedConfig,
 ) -> anyhow::Result<StartupOutcome<StartupModel>> {
-    let candidates = ServerDiscovery::new(ground, config);
+    let discovery = ServerDiscovery::new(run_context, config);
     say("Looking for servers on this machine.")?;
-    let servers = questions::local_servers(&candidates).await;
+    let servers = questions::local_servers(&discovery).await;
     let keys = found_keys(|name| process_privacy::variable(name)?.into_string().ok());
     let (question, choices) = question(servers, &keys);
     loop {
-        let answer = match desk.ask(&question).await? {
+        let answer = match startup.ask(&question).await? {
             StartupOutcome::Answer(answer) => answer,
             StartupOutcome::Quit => return Ok(StartupOutcome::Quit),
             StartupOutcome::Signal(signal) => return Ok(StartupOutcome::Signal(signal)),
         };
         let number = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        let taken = match (answer.as_str(), number.and_then(|number| choices.get(number))) {
+        let target_and_models = match (
+            answer.as_str(),
+            number.and_then(|number| choices.get(number)),
+        ) {
             ("" | "q" | "quit", _) => return Ok(StartupOutcome::Quit),
             ("demo", _) | (_, Some(FirstModelChoice::Demo)) => {
                 return Ok(StartupOutcome::Answer(StartupModel::Demo));
@@ -58,7 +62,7 @@ pub(super) async fn ask(
             }
             (_, Some(FirstModelChoice::Key(key))) => {
                 say("Asking for its models.")?;
-                match candidates.clone().models(ServerConsent::Chosen, key.target()).await {
+                match discovery.clone().models(ServerConsent::Chosen, key.target()).await {
                     Ok(models) => Some((key.target(), models)),
                     Err(error) => {
                         print::complain(&error);
@@ -90,13 +94,13 @@ pub(super) async fn ask(
                 }
             },
         };
-        let Some((target, models)) = taken else { continue };
-        let model = match which(desk, models).await? {
+        let Some((target, models)) = target_and_models else { continue };
+        let model = match choose_model(startup, models).await? {
             StartupOutcome::Answer(model) => model,
             StartupOutcome::Quit => return Ok(StartupOutcome::Quit),
             StartupOutcome::Signal(signal) => return Ok(StartupOutcome::Signal(signal)),
         };
-        questions::save(cli, ground, target, model)?;
+        questions::save(cli, run_context, target, model)?;
         return Ok(StartupOutcome::Answer(StartupModel::Configured));
     }
 }
@@ -133,24 +137,24 @@ fn question(
     (text, choices)
 }
 
-/// Asks which of several models, the first without an answer.
-async fn which(
-    desk: &mut LinearStartup,
+/// Asks which of several models is to answer. An empty line takes the first.
+async fn choose_model(
+    startup: &mut LinearStartup,
     models: Vec<String>,
 ) -> anyhow::Result<StartupOutcome<Option<String>>> {
     if models.len() < 2 {
         return Ok(StartupOutcome::Answer(models.into_iter().next()));
     }
     let mut question = String::from("Which model?\n");
-    for (number, model) in models.iter().enumerate().take(LISTED) {
+    for (number, model) in models.iter().enumerate().take(MAX_LISTED) {
         question.push_str(&format!("{}. {model}\n", number + 1));
     }
-    if models.len() > LISTED {
-        question.push_str(&format!("And {} more.\n", models.len() - LISTED));
+    if models.len() > MAX_LISTED {
+        question.push_str(&format!("And {} more.\n", models.len() - MAX_LISTED));
     }
     question.push_str("Type a number or a name; an empty line takes the first.");
     loop {
-        let answer = match desk.ask(&question).await? {
+        let answer = match startup.ask(&question).await? {
             StartupOutcome::Answer(answer) => answer,
             StartupOutcome::Quit => return Ok(StartupOutcome::Quit),
             StartupOutcome::Signal(signal) => return Ok(StartupOutcome::Signal(signal)),
@@ -174,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_found_is_offered_by_number() {
+    fn found_servers_and_keys_are_offered_by_number() {
         let server = |name, endpoint: &str, models: &[&str]| DetectedServer {
             name,
             endpoint: endpoint.into(),

@@ -1,4 +1,5 @@
-//! A yes to hooks of a project that have changed while slug runs: to what was shown, and nothing else.
+//! Trusts the hooks of a project again after they have changed while slug runs. The user trusts
+//! exactly the files that were shown.
 
 use std::path::PathBuf;
 
@@ -7,26 +8,26 @@ use crate::trust::{
     InventoryItemKind, TrustError, TrustLineMark, TrustQuestion, TrustQuestionFile, TrustStore,
 };
 
-/// Where that is asked and kept.
+/// The folder in question, and the homes whose trust store is used.
 pub(super) struct ProjectHookTrust {
     pub(super) cwd: PathBuf,
     pub(super) home: PathBuf,
     pub(super) user_home: Option<PathBuf>,
 }
 
-/// Why a yes does not hold.
+/// Why the changed hooks are still not trusted.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum HookTrustError {
-    /// It could not be kept.
+    /// The trust store could not be written.
     #[error(transparent)]
     Store(#[from] TrustError),
-    /// The folder is not as it was shown.
+    /// A file has changed since it was shown.
     #[error("{0} has changed since it was shown. Open /hooks anew.")]
     Changed(PathBuf),
 }
 
 impl ProjectHookTrust {
-    /// What to ask where these files have changed; nothing where none has.
+    /// The question to ask when these files have changed; `None` when there are none.
     pub(super) fn question(
         &self,
         changed: &[PathBuf],
@@ -37,7 +38,7 @@ impl ProjectHookTrust {
         self.store()?.question(&self.cwd).map(Some)
     }
 
-    /// Keeps a yes; the hooks hold from here on as they were shown.
+    /// Saves the user's trust; the hooks hold from now on as they were shown.
     pub(super) fn take(
         &self,
         question: TrustQuestion,
@@ -55,7 +56,8 @@ impl ProjectHookTrust {
     }
 }
 
-/// A question's lines: those of what has changed, all of its programs where nothing is known of before.
+/// The lines of a question: the files that have changed, or all files with hooks when the folder
+/// was not trusted before.
 pub(super) fn lines(question: &TrustQuestion) -> String {
     let items = question.items();
     let is_new =
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_named_once_above_all_that_came_and_went() {
+    fn a_file_is_named_once_above_its_new_and_removed_lines() {
         let folder = tempfile::tempdir().unwrap();
         let (home, project) = (folder.path().join("home"), folder.path().join("app"));
         let hook = |command: &str| {

@@ -1,11 +1,11 @@
-//! How the commands of hooks are run: below a supervisor, as the model's own commands are, with the
-//! same environment and a few names more.
+//! Runs the commands of hooks under a supervisor, like the model's commands, with the same
+//! environment and a few variables more.
 //!
-//! Where a sandbox is in force they run inside it. In plan mode nothing may be changed, and what a
-//! program does cannot be told from its name: there they run in a sandbox in which only a folder of
-//! their own can be written. That is the one in force, made narrower, or one in which all can be
-//! read. Where this machine has none, a command is run only if the analysis that decides commands
-//! in plan mode knows it to read.
+//! When a sandbox is in force, hooks run inside it. In plan mode nothing may change, and the name
+//! of a program does not say what it does, so hooks run in a sandbox that can write only to a
+//! folder of its own. That is the sandbox in force, made narrower, or else one that can read
+//! everything. When this machine has no sandbox, a command runs in plan mode only if the analysis
+//! of commands knows that it only reads.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -33,19 +33,19 @@ use super::run_context::RunContext;
 
 /// The hooks of a run in this folder.
 pub(super) fn hooks(
-    ground: &RunContext,
+    run_context: &RunContext,
     project: ProjectSettingsTrust,
     inside: Arc<ProcessHost>,
     host: Arc<ProcessHost>,
     redactor: &Redactor,
 ) -> Arc<HookSet> {
-    let workspace = ground.workspace(project);
+    let workspace = run_context.workspace(project);
     let project = match project {
-        ProjectSettingsTrust::Trusted => Some(ground.cwd.clone()),
+        ProjectSettingsTrust::Trusted => Some(run_context.cwd.clone()),
         ProjectSettingsTrust::Untrusted => None,
     };
-    let files = HookFiles { home: ground.home.root().to_owned(), project };
-    // A hook that runs slug must not be run by that again.
+    let files = HookFiles { home: run_context.home.root().to_owned(), project };
+    // A hook may run slug itself; that slug must not run the hook again.
     let files = std::env::var_os(IN_HOOK).is_none().then_some(files);
     let (read_only, redactor) = (OnceCell::new(), redactor.clone());
     let commands = SupervisedHookRunner { inside, host, workspace, redactor, read_only };
@@ -53,17 +53,17 @@ pub(super) fn hooks(
 }
 
 struct SupervisedHookRunner {
-    /// Inside the sandbox that is in force, if one is.
+    /// Runs commands inside the sandbox; on the host when there is no sandbox.
     inside: Arc<ProcessHost>,
     host: Arc<ProcessHost>,
     workspace: Workspace,
-    /// What a hook prints may go to the model and the log.
+    /// Removes slug's keys, because the output of a hook may go to the model and the log.
     redactor: Redactor,
-    /// For plan mode; made when it is first needed.
+    /// The sandbox for plan mode, made when it is first needed; `None` inside when there is none.
     read_only: OnceCell<Option<PlanModeSandbox>>,
 }
 
-/// A sandbox in which nothing can be changed but a folder of its own.
+/// A sandbox that can write only to its scratch folder.
 struct PlanModeSandbox {
     host: ProcessHost,
     scratch: TempDir,
@@ -71,46 +71,48 @@ struct PlanModeSandbox {
 
 #[async_trait]
 impl HookRunner for SupervisedHookRunner {
-    async fn run(&self, order: HookCommand, cancel: &CancellationToken) -> HookCommandResult {
-        let read_only = match order.confine {
+    async fn run(&self, command: HookCommand, cancel: &CancellationToken) -> HookCommandResult {
+        let read_only = match command.confine {
             HookConfinement::Normal => None,
             HookConfinement::ReadOnly => self.read_only().await,
         };
-        if order.confine == HookConfinement::ReadOnly
+        if command.confine == HookConfinement::ReadOnly
             && read_only.is_none()
-            && !self.only_reads(&order)
+            && !self.only_reads(&command)
         {
             return not_run(
                 "It is not run in plan mode: it might change something, and there is no sandbox \
                  here that would keep it from that. Leave plan mode, or switch it off with /hooks.",
             );
         }
-        let here = order.cwd.as_os_str().to_owned();
+        let here = command.cwd.as_os_str().to_owned();
         let mut variables: Vec<_> =
             PROJECT_FOLDER_VARIABLES.map(|name| (name, here.clone())).into();
         variables.push((IN_HOOK, "1".into()));
         variables.extend(read_only.map(|it| ("TMPDIR", it.scratch.path().as_os_str().to_owned())));
         let (line, cwd) = match read_only {
-            None => (order.line, order.cwd),
-            // A sandbox begins in its own folder.
+            None => (command.line, command.cwd),
+            // A command in the sandbox starts in the scratch folder, so it changes the folder
+            // itself.
             Some(it) => {
-                let to = order.cwd.to_string_lossy().replace('\'', r"'\''");
-                (format!("cd '{to}' || exit 127\n{}", order.line), it.scratch.path().to_owned())
+                let to = command.cwd.to_string_lossy().replace('\'', r"'\''");
+                (format!("cd '{to}' || exit 127\n{}", command.line), it.scratch.path().to_owned())
             }
         };
-        let piped = PipedCommand { line, cwd, timeout: order.limit, input: order.input, variables };
+        let piped =
+            PipedCommand { line, cwd, timeout: command.limit, input: command.input, variables };
         let processes = read_only.map_or(&*self.inside, |it| &it.host);
         match processes.run_piped(piped, cancel).await {
-            Ok(said) => HookCommandResult {
-                exit: match said.exit.cause {
+            Ok(output) => HookCommandResult {
+                exit: match output.exit.cause {
                     ExitCause::Code(code) => HookExit::Code(code),
                     ExitCause::Signal(signal) => HookExit::Signal(signal),
-                    ExitCause::TimedOut => HookExit::TimedOut(order.limit),
+                    ExitCause::TimedOut => HookExit::TimedOut(command.limit),
                     ExitCause::Cancelled => HookExit::Cancelled,
                 },
-                stdout: self.redactor.redact_own(&said.stdout).into_owned(),
-                stderr: self.redactor.redact_own(&said.stderr).into_owned(),
-                elapsed: said.exit.elapsed,
+                stdout: self.redactor.redact_own(&output.stdout).into_owned(),
+                stderr: self.redactor.redact_own(&output.stderr).into_owned(),
+                elapsed: output.exit.elapsed,
             },
             Err(error) => not_run(&format!("It cannot be run: {error}.")),
         }
@@ -122,15 +124,15 @@ impl SupervisedHookRunner {
         let found = self.read_only.get_or_init(|| async {
             let (inside, host) = (self.inside.clone(), self.host.clone());
             let root = self.workspace.root().to_owned();
-            let made =
+            let sandbox =
                 tokio::task::spawn_blocking(move || PlanModeSandbox::make(&inside, &host, &root));
-            made.await.ok().flatten()
+            sandbox.await.ok().flatten()
         });
         found.await.as_ref()
     }
 
-    fn only_reads(&self, order: &HookCommand) -> bool {
-        let access = ToolAccess::Run { command: order.line.clone(), cwd: order.cwd.clone() };
+    fn only_reads(&self, command: &HookCommand) -> bool {
+        let access = ToolAccess::Run { command: command.line.clone(), cwd: command.cwd.clone() };
         let query = PermissionQuery::resolve("Bash", &[access], &self.workspace);
         decide(&query, &RuleSet::new(), PermissionMode::Plan, &self.workspace).outcome()
             == PermissionOutcome::Allow
@@ -138,7 +140,7 @@ impl SupervisedHookRunner {
 }
 
 impl PlanModeSandbox {
-    /// `None` where this machine has no sandbox.
+    /// `None` when this machine has no sandbox.
     fn make(inside: &ProcessHost, host: &ProcessHost, workspace: &Path) -> Option<Self> {
         let scratch = tempfile::tempdir().ok()?;
         let own = scratch.path().canonicalize().ok()?;
@@ -146,9 +148,9 @@ impl PlanModeSandbox {
             return Some(Self { host, scratch });
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
-        let means = sandbox::find(None, &path, workspace).ok()?;
-        let view = SandboxProfile::for_folder(own, SandboxNetwork::On);
-        let host = host.with_sandbox(means, Arc::new(move || Ok(view.clone())));
+        let backend = sandbox::find(None, &path, workspace).ok()?;
+        let profile = SandboxProfile::for_folder(own, SandboxNetwork::On);
+        let host = host.with_sandbox(backend, Arc::new(move || Ok(profile.clone())));
         Some(Self { host, scratch })
     }
 }

@@ -1,4 +1,5 @@
-//! The conversation without a screen: the questions before it, as text, then the conversation.
+//! Starts the linear mode, which has no full screen: first the questions about trust and model, as
+//! text, then the conversation. The conversation itself is in `tui::linear`.
 
 use std::io::{self, IsTerminal, Stdout, Write};
 use std::path::Path;
@@ -24,41 +25,41 @@ use super::questions::{self, StartupOutcome};
 use super::run_context::RunContext;
 use super::screen::{self, ChatFrontEnd, ChatLaunch};
 
-/// Whether there is to be no screen: as the flag says, and where the terminal can do no more.
-/// Where standard output is no terminal it takes the flag, because nobody would see the questions.
+/// Whether to start in linear mode: with `--linear`, or on a terminal that can do no more. When
+/// standard output is no terminal, only the flag counts, because nobody would see the questions.
 pub(super) fn is_wanted(cli: &Cli) -> bool {
     cli.linear || terminal::is_dumb()
 }
 
-pub(super) async fn run(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExitStatus> {
+pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<CliExitStatus> {
     let scratch = screen::scratch(cli)?;
-    let moved = scratch.as_ref().map(|scratch| ground.moved_to(scratch.path().to_owned()));
-    let ground = moved.as_ref().unwrap_or(ground);
-    let own = match ground.config(cli, ProjectSettingsTrust::Untrusted) {
+    let moved = scratch.as_ref().map(|scratch| run_context.moved_to(scratch.path().to_owned()));
+    let run_context = moved.as_ref().unwrap_or(run_context);
+    let own = match run_context.config(cli, ProjectSettingsTrust::Untrusted) {
         Ok(config) => config,
         Err(errors) => return Ok(screen::report_config_errors(&errors)),
     };
-    questions::plain_http(ground, &own)?;
-    let mut desk = LinearStartup::new()?;
+    questions::plain_http(run_context, &own)?;
+    let mut startup = LinearStartup::new()?;
     let project = match &scratch {
-        // slug has made it itself.
+        // slug has made this folder itself.
         Some(_) => ProjectSettingsTrust::Trusted,
-        None => match desk.trust(cli, ground).await? {
+        None => match startup.trust(cli, run_context).await? {
             StartupOutcome::Answer(project) => project,
             StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
             StartupOutcome::Signal(signal) => raise_again(signal, &child::program()?),
         },
     };
-    let mut config = match ground.config(cli, project) {
+    let mut config = match run_context.config(cli, project) {
         Ok(config) => config,
         Err(errors) => return Ok(screen::report_config_errors(&errors)),
     };
     let mut script = cli.demo.clone();
     if script.is_none() && config.nothing_configured() {
-        match first_model::ask(&mut desk, cli, ground, &config).await? {
+        match first_model::ask(&mut startup, cli, run_context, &config).await? {
             StartupOutcome::Answer(questions::StartupModel::Demo) => script = Some(None),
             StartupOutcome::Answer(questions::StartupModel::Configured) => {
-                match ground.config(cli, project) {
+                match run_context.config(cli, project) {
                     Ok(chosen) => config = chosen,
                     Err(errors) => return Ok(screen::report_config_errors(&errors)),
                 }
@@ -67,19 +68,19 @@ pub(super) async fn run(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExi
             StartupOutcome::Signal(signal) => raise_again(signal, &child::program()?),
         }
     }
-    let LinearStartup { lines: ears, signals, continued: _ } = desk;
+    let LinearStartup { lines, signals, continued: _ } = startup;
     let front = |config: &ResolvedConfig| ChatFrontEnd::Linear {
-        ears,
-        voice: LabelledLineWriter::new(io::stdout(), paint()),
+        ears: lines,
+        voice: LabelledLineWriter::new(io::stdout(), label_coloring()),
         bell: bell(config),
     };
     if scratch.is_none() && script == Some(None) && cli.directory.is_none() {
         let folder = screen::scratch_repo()?;
-        let ground = ground.moved_to(folder.path().to_owned());
+        let run_context = run_context.moved_to(folder.path().to_owned());
         let front = front(&config);
         let chat = ChatLaunch {
             cli,
-            ground: &ground,
+            ground: &run_context,
             config,
             project: ProjectSettingsTrust::Trusted,
             script,
@@ -87,10 +88,10 @@ pub(super) async fn run(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExi
         return chat.run(front, signals).await;
     }
     let front = front(&config);
-    ChatLaunch { cli, ground, config, project, script }.run(front, signals).await
+    ChatLaunch { cli, ground: run_context, config, project, script }.run(front, signals).await
 }
 
-/// Where the questions before the conversation are asked.
+/// The input that the questions before the conversation read.
 pub(super) struct LinearStartup {
     lines: StdinLines,
     signals: SignalStream,
@@ -100,33 +101,33 @@ pub(super) struct LinearStartup {
 impl LinearStartup {
     fn new() -> anyhow::Result<Self> {
         let signals = SignalStream::listen()?;
-        let hand =
+        let source =
             if io::stdin().is_terminal() { StdinSource::Terminal } else { StdinSource::Pipe };
         Ok(Self {
-            lines: StdinLines::from_stdin(hand)?,
+            lines: StdinLines::from_stdin(source)?,
             signals,
             continued: ContinuedFlag::listen()?,
         })
     }
 
-    /// Asks about this folder, where that has not been settled. Without an answer it is not
-    /// trusted.
+    /// Asks whether to trust this folder, unless that is already decided. At the end of input the
+    /// folder is not trusted.
     async fn trust(
         &mut self,
         cli: &Cli,
-        ground: &RunContext,
+        run_context: &RunContext,
     ) -> anyhow::Result<StartupOutcome<ProjectSettingsTrust>> {
         if cli.trust_workspace {
             return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
         }
-        let mut store = ground.trust()?;
-        // What changes while the question is open is asked about next.
+        let mut store = run_context.trust()?;
+        // A change while the question is open leads to the next question.
         loop {
-            let heading = match store.status(&ground.cwd) {
+            let heading = match store.status(&run_context.cwd) {
                 TrustStatus::Trusted => {
                     return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
                 }
-                // A yes would not help. The chat says what is left out.
+                // Such a folder cannot be trusted. The chat says what is left out.
                 TrustStatus::TooWide => {
                     return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
                 }
@@ -135,8 +136,8 @@ impl LinearStartup {
                     "This folder has changed since you trusted it. Do you still?"
                 }
             };
-            let asked = store.question(&ground.cwd)?;
-            let question = trust_question(heading, &ground.cwd, asked.items());
+            let asked = store.question(&run_context.cwd)?;
+            let question = trust_question(heading, &run_context.cwd, asked.items());
             let answer = match self.ask(&question).await? {
                 StartupOutcome::Answer(answer) => answer,
                 StartupOutcome::Quit => {
@@ -153,8 +154,8 @@ impl LinearStartup {
         }
     }
 
-    /// Asks, and waits for a line or a signal. A line that was typed before the question could be
-    /// read is no answer; those of a pipe wait until they are asked for.
+    /// Asks, and waits for a line or a signal. On a terminal, a line that was typed before the user
+    /// could read the question does not count; lines of a pipe always do.
     pub(super) async fn ask(&mut self, question: &str) -> anyhow::Result<StartupOutcome<String>> {
         let mut out = io::stdout();
         let began = Instant::now();
@@ -170,7 +171,7 @@ impl LinearStartup {
             let armed_at = guard.due_at().map(|at| began + at);
             tokio::select! {
                 biased;
-                heard = self.lines.next_input() => match heard? {
+                input = self.lines.next_input() => match input? {
                     LinearInput::Text(_) if self.continued.take() => guard.hidden(),
                     LinearInput::Text(_) if self.lines.source == StdinSource::Terminal && !guard.is_armed() => {
                         guard.typed(began.elapsed());
@@ -211,7 +212,7 @@ impl LinearStartup {
     }
 }
 
-/// The question about a folder, with all that would become active.
+/// The question about a folder, with the list of what trusting it activates.
 fn trust_question(heading: &str, folder: &Path, items: &[trust::TrustQuestionFile]) -> String {
     let mut question = format!("{heading}\n  {}\n", folder.display());
     if !items.is_empty() {
@@ -236,8 +237,8 @@ fn trust_question(heading: &str, folder: &Path, items: &[trust::TrustQuestionFil
     question
 }
 
-/// Labels have colours where a terminal that has any shows them, and NO_COLOR does not forbid it.
-fn paint() -> LabelColoring {
+/// Labels are coloured on a terminal with colours, unless NO_COLOR is set.
+fn label_coloring() -> LabelColoring {
     let coloured =
         io::stdout().is_terminal() && !terminal::is_dumb() && screen::depth() != ColorDepth::None;
     if coloured { LabelColoring::Labels } else { LabelColoring::Plain }
@@ -248,5 +249,5 @@ fn bell(config: &ResolvedConfig) -> TerminalBell {
     if wanted { TerminalBell::Rings } else { TerminalBell::Silent }
 }
 
-/// The voice of standard output.
+/// The writer of the linear mode's lines to standard output.
 pub(super) type StdoutLineWriter = LabelledLineWriter<Stdout>;

@@ -1,7 +1,7 @@
-//! What is put right in the background while the person begins to type: temporary files of a slug
-//! that was killed in the middle of a write go, and old logs are packed.
+//! Maintenance of the session store in the background, while the user begins to type: removes
+//! temporary files of a slug that was killed in the middle of a write, and packs old logs.
 //!
-//! Nothing waits for it, and slug may end before it does: each step is whole by itself.
+//! Nothing waits for it, and slug may end in the middle: each step is complete by itself.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,15 +9,15 @@ use std::time::Duration;
 use crate::platform::files;
 use crate::session::SessionStore;
 
-/// Logs that nobody has used for so long are packed.
+/// Logs that were not used for this long are packed.
 const PACK_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// At each start, so that the first one with a large store does not work for minutes.
+/// The most logs that one start packs, so that a large store does not keep slug busy for minutes.
 const PACK_AT_ONCE: usize = 50;
 
-/// Begins it.
+/// Starts the maintenance on its own thread.
 pub(super) fn start(store: SessionStore) {
-    let begun = std::thread::Builder::new().name("upkeep".into()).spawn(move || work(&store));
-    if let Err(error) = begun {
+    let thread = std::thread::Builder::new().name("upkeep".into()).spawn(move || work(&store));
+    if let Err(error) = thread {
         tracing::debug!(%error, "no thread for the upkeep");
     }
 }
@@ -34,7 +34,7 @@ fn work(store: &SessionStore) {
     }
 }
 
-/// Removes what a killed slug has left beside a file that it was going to write.
+/// Removes temporary files that a killed slug has left beside the file it was writing.
 fn clear(target: &Path) {
     match files::remove_leftovers(target) {
         Ok(0) => {}

@@ -1,7 +1,6 @@
-//! From the command line to a running slug: the one room that knows all the others.
+//! From the command line to a running slug: the only module that uses all the others.
 //!
-//! Nothing is decided here that a room could decide; this is where what they need is put together
-//! and handed over.
+//! It builds what the other modules need and hands it over. Decisions belong into those modules.
 
 mod build;
 mod first_model;
@@ -36,10 +35,11 @@ use crate::platform::{child, environment, terminal};
 use run_context::RunContext;
 use sandbox_setup::SandboxSetupError;
 
-/// Runs slug as its arguments say.
+/// Runs slug with the arguments of the process. Returns the exit status; errors go to standard
+/// error.
 pub fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|first| first == child::COMMAND) {
-        // The kernel refuses it to nobody, and nobody is there to be told.
+        // This does not fail on any supported kernel, and the child has nobody to tell.
         let _ = process_privacy::close_process();
         return child::main(std::env::args_os().skip(2));
     }
@@ -51,7 +51,7 @@ pub fn main() -> ExitCode {
     let cli = match cli::parse(arguments) {
         Ok(cli) => cli,
         Err(error) => {
-            // Nothing is left to tell it to when standard error is closed.
+            // When standard error is closed, the message cannot be shown anywhere.
             let _ = error.print();
             return ExitCode::from(
                 u8::try_from(error.exit_code()).unwrap_or(CliExitStatus::Usage.code()),
@@ -98,29 +98,29 @@ fn run(cli: &Cli, memory: &StartMemory) -> anyhow::Result<CliExitStatus> {
         )
         | None => {}
     }
-    let ground = RunContext::find(cli)?;
-    tell_unless_hidden(take_out_keys(cli, &ground, memory));
+    let run_context = RunContext::find(cli)?;
+    tell_unless_hidden(take_out_keys(cli, &run_context, memory));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let result = runtime.block_on(async {
         match (&cli.command, &cli.prompt) {
-            (Some(command), _) => subcommands::run(cli, &ground, command).await,
-            (None, Some(prompt)) => single_prompt::run(cli, &ground, prompt.as_deref()).await,
-            (None, None) if linear::is_wanted(cli) => linear::run(cli, &ground).await,
-            (None, None) => screen::run(cli, &ground).await,
+            (Some(command), _) => subcommands::run(cli, &run_context, command).await,
+            (None, Some(prompt)) => single_prompt::run(cli, &run_context, prompt.as_deref()).await,
+            (None, None) if linear::is_wanted(cli) => linear::run(cli, &run_context).await,
+            (None, None) => screen::run(cli, &run_context).await,
         }
     });
-    // What blocks on a stalled disk must not hold up the end.
+    // A thread that blocks on a stalled disk must not delay the end.
     runtime.shutdown_background();
     let exit = result?;
     io::stdout().flush()?;
     Ok(exit)
 }
 
-/// Takes out what only the configuration and the flags know to be a key.
-fn take_out_keys(cli: &Cli, ground: &RunContext, memory: &StartMemory) -> io::Result<()> {
-    // What is wrong with it is told by whoever needs it.
-    let config = ground.config(cli, ProjectSettingsTrust::Untrusted).ok();
+/// Removes from the memory of the process the keys that only configuration and flags name.
+fn take_out_keys(cli: &Cli, run_context: &RunContext, memory: &StartMemory) -> io::Result<()> {
+    // Errors in the configuration are reported by the code that needs it.
+    let config = run_context.config(cli, ProjectSettingsTrust::Untrusted).ok();
     let named = config.iter().flat_map(|config| &config.key_variables).map(String::as_str);
     memory.take_out(named, cli.api_key.as_ref().map(ExposeSecret::expose_secret))
 }

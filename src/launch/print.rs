@@ -1,6 +1,6 @@
-//! Words on standard output and standard error. What is printed comes from models, configuration and
-//! servers, too: where a terminal would obey it, it is made harmless first. A program that reads it
-//! gets it as it is.
+//! Text on standard output and standard error. It may come from models, configuration and servers,
+//! so control sequences are made harmless when the output is a terminal. A program that reads the
+//! output gets it unchanged.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -12,13 +12,13 @@ use crate::tui::runtime::FrontEndExit;
 use super::build;
 use super::run_context::RunContext;
 
-/// A stream of words.
+/// Writes text to a stream, sanitised when the stream is a terminal.
 pub(super) struct PrintWriter<W> {
     to: W,
     reader: PrintConsumer,
 }
 
-/// Who reads a stream.
+/// What reads a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum PrintConsumer {
     Terminal,
@@ -33,12 +33,12 @@ impl<W: Write + IsTerminal> PrintWriter<W> {
     }
 }
 
-/// Standard output, for what comes from elsewhere.
+/// Standard output, for text that may come from models, files or servers.
 pub(super) fn out() -> PrintWriter<io::StdoutLock<'static>> {
     PrintWriter::new(io::stdout().lock())
 }
 
-/// Takes whole pieces of text, as the macros write them.
+/// Expects whole characters in each write, as the `write!` macros send them.
 impl<W: Write> Write for PrintWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.reader {
@@ -57,32 +57,32 @@ impl<W: Write> Write for PrintWriter<W> {
 
 /// One line on standard error.
 pub(super) fn complain(text: &str) {
-    // With standard error closed there is nobody to tell.
+    // When standard error is closed, there is no place for the message.
     let _ = writeln!(io::stderr(), "slug: {}", sanitize(text));
 }
 
-/// What is wrong with the configuration, a line each.
+/// Prints the errors of the configuration, one per line.
 pub(super) fn config_errors(errors: &[ConfigError]) {
     for error in errors {
         complain(&error.to_string());
     }
 }
 
-/// After the chat: what was said last, and how to go on with the session.
-pub(super) fn farewell(ground: &RunContext, left: &FrontEndExit) {
-    // Where nobody reads, the lines would hold up the end.
+/// Prints the last page of the chat, and how to continue the session.
+pub(super) fn farewell(run_context: &RunContext, exit: &FrontEndExit) {
+    // When nothing reads the output, writing would block the end of slug.
     if !takes_lines() {
         return;
     }
-    let mut text = left.page.clone();
-    let begun = |session| build::store(ground).has_log(session).unwrap_or(false);
-    if let Some(session) = left.session.filter(|session| begun(*session)) {
+    let mut text = exit.page.clone();
+    let has_log = |session| build::store(run_context).has_log(session).unwrap_or(false);
+    if let Some(session) = exit.session.filter(|session| has_log(*session)) {
         if !text.is_empty() {
             text.push('\n');
         }
         text.push_str(&format!("To go on with this session: slug --resume {session}\n"));
     }
-    // With standard output closed there is nobody to tell.
+    // When standard output is closed, there is no place for the text.
     let _ = io::stdout().write_all(text.as_bytes());
 }
 
@@ -96,9 +96,9 @@ mod tests {
         for (reader, expected) in
             [(PrintConsumer::Terminal, "a␛[2Jb\\u{9b}c‹U+202E›\n"), (PrintConsumer::Program, text)]
         {
-            let mut words = PrintWriter { to: Vec::new(), reader };
-            writeln!(words, "{}", text.trim_end()).unwrap();
-            assert_eq!(String::from_utf8(words.to).unwrap(), expected);
+            let mut writer = PrintWriter { to: Vec::new(), reader };
+            writeln!(writer, "{}", text.trim_end()).unwrap();
+            assert_eq!(String::from_utf8(writer.to).unwrap(), expected);
         }
     }
 }

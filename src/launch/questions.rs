@@ -1,4 +1,4 @@
-//! The questions before the chat: does the person trust this folder, and which model answers.
+//! The questions before the chat: whether the user trusts this folder, and which model answers.
 
 use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
@@ -28,53 +28,53 @@ use crate::tui::welcome::{self, runner::StartupEnd};
 use super::run_context::RunContext;
 use super::server_discovery::{ServerConsent, ServerDiscovery};
 
-/// What came of a question.
+/// How a question before the chat ended.
 pub(super) enum StartupOutcome<T> {
-    /// This.
+    /// The user has answered.
     Answer(T),
-    /// The person leaves.
+    /// The user leaves slug.
     Quit,
     /// A signal ends slug.
     Signal(HandledSignal),
 }
 
-/// What answers from now on.
+/// The model that the user has chosen.
 pub(super) enum StartupModel {
-    /// The scripted one.
+    /// The scripted model of the demo.
     Demo,
-    /// What the configuration, as it is now, says.
+    /// The one that is in the configuration file now.
     Configured,
 }
 
-/// Asks about this folder, where that has not been settled.
+/// Asks on the full screen whether to trust this folder, unless that is already decided.
 pub(super) async fn trust(
     cli: &Cli,
-    ground: &RunContext,
+    run_context: &RunContext,
     screen: &mut TerminalGuard,
     signals: &mut SignalStream,
-    looks: &mut ThemeState,
+    theme_state: &mut ThemeState,
 ) -> anyhow::Result<StartupOutcome<ProjectSettingsTrust>> {
     if cli.trust_workspace {
         return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
     }
-    let mut store = ground.trust()?;
-    // What changes while the question is open is asked about next.
+    let mut store = run_context.trust()?;
+    // A change while the question is open leads to the next question.
     loop {
-        let about = match store.status(&ground.cwd) {
+        let about = match store.status(&run_context.cwd) {
             TrustStatus::Trusted => {
                 return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
             }
-            // A yes would not help. The chat says what is left out.
+            // Such a folder cannot be trusted. The chat says what is left out.
             TrustStatus::TooWide => {
                 return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
             }
             TrustStatus::Unknown => TrustPageSubject::Folder,
             TrustStatus::Changed(_) => TrustPageSubject::Changes,
         };
-        let question = store.question(&ground.cwd)?;
-        let page = TrustPage::new(&ground.cwd.display().to_string(), about, question.items());
+        let question = store.question(&run_context.cwd)?;
+        let page = TrustPage::new(&run_context.cwd.display().to_string(), about, question.items());
         let nothing = |job: welcome::trust::NeverJob, _| async move { match job {} };
-        match welcome::run(page, screen, signals, looks, nothing).await? {
+        match welcome::run(page, screen, signals, theme_state, nothing).await? {
             StartupEnd::Signalled(signal) => return Ok(StartupOutcome::Signal(signal)),
             StartupEnd::Answered(TrustAnswer::Quit) => return Ok(StartupOutcome::Quit),
             StartupEnd::Answered(TrustAnswer::GoOnWithout) => {
@@ -85,57 +85,57 @@ pub(super) async fn trust(
     }
 }
 
-/// Asks which model is to answer, and writes that into the configuration.
+/// Asks on the full screen which model is to answer, and writes the answer into the configuration.
 pub(super) async fn model(
     cli: &Cli,
-    ground: &RunContext,
+    run_context: &RunContext,
     config: &ResolvedConfig,
     screen: &mut TerminalGuard,
     signals: &mut SignalStream,
-    looks: &mut ThemeState,
+    theme_state: &mut ThemeState,
 ) -> anyhow::Result<StartupOutcome<StartupModel>> {
-    let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
+    let file = cli.config.clone().unwrap_or_else(|| run_context.home.config());
     let page = FirstRunPage::new(
         &file.display().to_string(),
         found_keys(|name| process_privacy::variable(name)?.into_string().ok()),
     );
-    let candidates = ServerDiscovery::new(ground, config);
-    let jobs = |job, notes| {
-        let candidates = candidates.clone();
-        let said = match &job {
+    let discovery = ServerDiscovery::new(run_context, config);
+    let jobs = |job, events| {
+        let discovery = discovery.clone();
+        let consent = match &job {
             FirstRunJob::FindServers => ServerConsent::None,
             FirstRunJob::Check { .. } => ServerConsent::Chosen,
         };
-        run_job(job, notes, move |target| candidates.clone().models(said, target))
+        run_job(job, events, move |target| discovery.clone().models(consent, target))
     };
-    match welcome::run(page, screen, signals, looks, jobs).await? {
+    match welcome::run(page, screen, signals, theme_state, jobs).await? {
         StartupEnd::Signalled(signal) => Ok(StartupOutcome::Signal(signal)),
         StartupEnd::Answered(FirstRunAnswer::Quit) => Ok(StartupOutcome::Quit),
         StartupEnd::Answered(FirstRunAnswer::Demo) => {
             Ok(StartupOutcome::Answer(StartupModel::Demo))
         }
         StartupEnd::Answered(FirstRunAnswer::Use { target, model }) => {
-            save(cli, ground, target, model)?;
+            save(cli, run_context, target, model)?;
             Ok(StartupOutcome::Answer(StartupModel::Configured))
         }
     }
 }
 
-/// Writes what was chosen into the configuration. The person has agreed to an address that is not
-/// encrypted. A key of the environment stays there.
+/// Writes the choice into the configuration. Before this, the user has agreed to an address that is
+/// not encrypted. A key in the environment is not copied.
 pub(super) fn save(
     cli: &Cli,
-    ground: &RunContext,
+    run_context: &RunContext,
     target: FirstRunEndpoint,
     model: Option<String>,
 ) -> anyhow::Result<()> {
-    let file = cli.config.clone().unwrap_or_else(|| ground.home.config());
+    let file = cli.config.clone().unwrap_or_else(|| run_context.home.config());
     let mut changes = match target.key_storage {
         FirstRunKeyStorage::InEnvironment => vec![ConfigChange::Provider(target.protocol)],
         FirstRunKeyStorage::InFile => {
             let endpoint = Address::parse(&target.endpoint)?;
             if endpoint.security() == EndpointSecurity::PlainRemote {
-                ground.trust()?.allow_origin(endpoint.origin().as_str())?;
+                run_context.trust()?.allow_origin(endpoint.origin().as_str())?;
             }
             let key = target.key.map(ConfigChange::ApiKey);
             std::iter::once(ConfigChange::Endpoint(endpoint)).chain(key).collect()
@@ -146,29 +146,29 @@ pub(super) fn save(
     Ok(())
 }
 
-/// The servers that answer at the usual ports of this machine.
-pub(super) async fn local_servers(candidates: &Arc<ServerDiscovery>) -> Vec<DetectedServer> {
-    let (notes, mut found) = mpsc::channel(4);
-    let list = |target| candidates.clone().models(ServerConsent::None, target);
-    let look = run_job(FirstRunJob::FindServers, notes, list);
+/// The servers that answer at the usual ports of this machine, the most likely first.
+pub(super) async fn local_servers(discovery: &Arc<ServerDiscovery>) -> Vec<DetectedServer> {
+    let (sender, mut events) = mpsc::channel(4);
+    let list = |target| discovery.clone().models(ServerConsent::None, target);
+    let search = run_job(FirstRunJob::FindServers, sender, list);
     let collect = async {
         let mut servers = Vec::new();
-        while let Some(note) = found.recv().await {
-            if let FirstRunEvent::Found(server) = note {
+        while let Some(event) = events.recv().await {
+            if let FirstRunEvent::Found(server) = event {
                 servers.push(server);
             }
         }
         servers.sort_by_key(|server: &DetectedServer| rank(&server.endpoint));
         servers
     };
-    let ((), servers) = tokio::join!(look, collect);
+    let ((), servers) = tokio::join!(search, collect);
     servers
 }
 
-/// Asks, before anything is sent, about a server elsewhere that is reached without encryption.
-pub(super) fn plain_http(ground: &RunContext, config: &ResolvedConfig) -> anyhow::Result<()> {
+/// Asks, before anything is sent, whether to use a server on another machine without encryption.
+pub(super) fn plain_http(run_context: &RunContext, config: &ResolvedConfig) -> anyhow::Result<()> {
     let endpoint = &config.server.endpoint.value;
-    let mut store = ground.trust()?;
+    let mut store = run_context.trust()?;
     let origin = endpoint.origin();
     if endpoint.security() != EndpointSecurity::PlainRemote || store.origin_allowed(origin.as_str())
     {
@@ -188,7 +188,7 @@ pub(super) fn plain_http(ground: &RunContext, config: &ResolvedConfig) -> anyhow
             wait_until_armed().context("No answer")?;
             answer.clear();
             std::io::stdin().lock().read_line(&mut answer).context("No answer")?;
-            // What was typed at the shell while slug was stopped is no answer.
+            // A line that was typed at the shell while slug was stopped is no answer.
             if !continued.take() {
                 break;
             }
@@ -201,8 +201,8 @@ pub(super) fn plain_http(ground: &RunContext, config: &ResolvedConfig) -> anyhow
     Ok(())
 }
 
-/// Returns once a question that was printed just now takes an answer from a terminal that edits
-/// lines; drops what is typed until then, half a line too.
+/// Waits until the user has had time to read a question that was just printed. Drops everything
+/// that is typed until then, also half a line. For a terminal in line mode.
 fn wait_until_armed() -> std::io::Result<()> {
     let began = Instant::now();
     let mut guard = QuestionGuard::default();

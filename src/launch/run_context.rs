@@ -1,4 +1,5 @@
-//! What a run stands on: its folder, slug's home, and what the configuration says.
+//! The context of a run: its working folder, slug's home, and the environment. Configuration, trust
+//! and keymap are read through it.
 
 use std::path::{Path, PathBuf};
 
@@ -16,20 +17,20 @@ use crate::platform::process_privacy;
 use crate::trust::{TrustError, TrustStatus, TrustStore};
 use crate::tui::app::keymap::Keymap;
 
-/// More bytes than any file of keys needs; what is beyond is not read.
-const MAX_KEYS: u64 = 1 << 20;
+/// The largest `keys.toml` that is read, in bytes; far more than any needs.
+const MAX_KEYS_BYTES: u64 = 1 << 20;
 
-/// Where slug works and where it keeps its things.
+/// The folders and variables that all parts of a run share.
 pub(super) struct RunContext {
     /// The working folder, without symbolic links.
     pub(super) cwd: PathBuf,
-    /// The folders that `--add-dir` names.
+    /// The folders that `--add-dir` names, without symbolic links.
     pub(super) added_folders: Vec<PathBuf>,
-    /// The person's home folder.
+    /// The user's home folder; `None` when there is none.
     pub(super) user_home: Option<PathBuf>,
-    /// slug's own folder.
+    /// slug's own folder: `SLUG_HOME`, or `~/.slug`.
     pub(super) home: SlugHome,
-    /// What was not as it should be, for the person.
+    /// Warnings for the user, as sentences.
     pub(super) notices: Vec<String>,
     /// The environment variables that count as configuration.
     pub(super) environment: ConfigEnvironment,
@@ -59,7 +60,7 @@ impl RunContext {
         })
     }
 
-    /// The same ground with another working folder.
+    /// The same context with another working folder, and no added folders.
     pub(super) fn moved_to(&self, cwd: PathBuf) -> Self {
         Self {
             cwd,
@@ -71,7 +72,8 @@ impl RunContext {
         }
     }
 
-    /// Whether the folder's own files count: by this run's flag or the person's stored word.
+    /// Whether the settings files of the folder count: by the flag of this run, or because the user
+    /// has trusted the folder.
     pub(super) fn project(&self, cli: &Cli) -> anyhow::Result<ProjectSettingsTrust> {
         if cli.trust_workspace {
             return Ok(ProjectSettingsTrust::Trusted);
@@ -84,15 +86,17 @@ impl RunContext {
         })
     }
 
-    /// What to say of a folder that is not asked about, because it cannot be trusted.
+    /// The notice for a folder that cannot be trusted, such as the home folder, and so is not asked
+    /// about; `None` for all others.
     pub(super) fn too_wide_notice(
         &self,
         project: ProjectSettingsTrust,
     ) -> anyhow::Result<Option<String>> {
-        let is_it = project == ProjectSettingsTrust::Untrusted
+        let is_too_wide = project == ProjectSettingsTrust::Untrusted
             && self.trust()?.status(&self.cwd) == TrustStatus::TooWide;
         let why = || TrustError::TooWide(self.cwd.clone());
-        Ok(is_it.then(|| format!("{} Settings and instructions in it are left out here.", why())))
+        Ok(is_too_wide
+            .then(|| format!("{} Settings and instructions in it are left out here.", why())))
     }
 
     pub(super) fn trust(&self) -> anyhow::Result<TrustStore> {
@@ -115,18 +119,18 @@ impl RunContext {
         config::load(ConfigFiles { user, project }, &self.environment, &cli.flags())
     }
 
-    /// What the keys do, and what is wrong in the person's `keys.toml`.
+    /// The keymap, and what is wrong in the user's `keys.toml`, as sentences.
     pub(super) fn keys(&self, config: &ResolvedConfig) -> (Keymap, Vec<String>) {
         let path = self.home.root().join("keys.toml");
-        let (own, unreadable) = match disk::read_text(&path, MAX_KEYS) {
+        let (own, unreadable) = match disk::read_text(&path, MAX_KEYS_BYTES) {
             Ok(text) => (text.map(|text| ConfigText { path, text }), None),
             Err(error) => {
                 let text = format!("{} {error}. Its keys do not hold.", path.display());
                 (None, Some(text))
             }
         };
-        let (map, said) = Keymap::resolve(config.keys.value, own.as_ref());
-        (map, unreadable.into_iter().chain(said).collect())
+        let (map, warnings) = Keymap::resolve(config.keys.value, own.as_ref());
+        (map, unreadable.into_iter().chain(warnings).collect())
     }
 
     pub(super) fn workspace(&self, project: ProjectSettingsTrust) -> Workspace {

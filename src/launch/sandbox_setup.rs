@@ -1,4 +1,5 @@
-//! The sandbox of a run: around which folder, by what means, or why there is none.
+//! Sets up the sandbox of a run: around which folder, with which backend, or why it is not
+//! possible.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,84 +14,72 @@ use crate::platform::sandbox::{self, SandboxUnavailable};
 
 use super::run_context::RunContext;
 
-/// A sandbox in force.
+/// A sandbox that is in force.
 pub(super) struct SandboxSetup {
-    /// Runs scripts inside: for whatever is executed from the workspace.
+    /// Runs scripts inside the sandbox; for everything that is executed from the workspace.
     pub(super) inside: Arc<ProcessHost>,
-    /// What it is, and the way around it.
+    /// The sandbox, and how to run an approved command outside of it.
     pub(super) escalation: SandboxEscalation,
-    /// What the person should know of it.
+    /// Warnings about the sandbox for the user, as sentences.
     pub(super) notices: Vec<String>,
 }
 
-/// A sandbox was asked for and there is none. slug does not start without.
+/// Why the requested sandbox is not possible. slug does not start without it.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SandboxSetupError {
-    /// Not around this folder.
+    /// There can be no sandbox around this folder.
     #[error("{origin}: {source}")]
-    Folder {
-        /// Where it was asked for.
-        origin: ConfigOrigin,
-        /// Why.
-        source: SandboxPolicyError,
-    },
-    /// slug would work outside of it.
+    Folder { origin: ConfigOrigin, source: SandboxPolicyError },
+    /// The working folder is outside of the sandbox's folder.
     #[error(
         "{origin}: slug works in {cwd}, which is not in the sandbox's folder {dir}. Add \
          --directory {dir}, or name another folder"
     )]
-    OutsideFolder {
-        /// Where it was asked for.
-        origin: ConfigOrigin,
-        /// The working folder.
-        cwd: PathBuf,
-        /// The sandbox's.
-        dir: PathBuf,
-    },
-    /// Not on this machine.
+    OutsideFolder { origin: ConfigOrigin, cwd: PathBuf, dir: PathBuf },
+    /// This machine has no backend for a sandbox.
     #[error(transparent)]
     Unavailable(#[from] SandboxUnavailable),
 }
 
-/// Sets up the sandbox that the configuration asks for.
+/// Sets up the sandbox that the configuration requests; `None` when it requests none.
 pub(super) fn establish(
-    ground: &RunContext,
+    run_context: &RunContext,
     config: &ResolvedConfig,
     project: ProjectSettingsTrust,
     host: &Arc<ProcessHost>,
 ) -> Result<Option<SandboxSetup>, SandboxSetupError> {
-    let Some(asked) = &config.sandbox else { return Ok(None) };
+    let Some(requested) = &config.sandbox else { return Ok(None) };
     let network = network(config);
-    let given = match &asked.value {
-        Some(dir) => absolute_path(dir, ground, &asked.origin),
-        None => ground.cwd.clone(),
+    let given = match &requested.value {
+        Some(dir) => absolute_path(dir, run_context, &requested.origin),
+        None => run_context.cwd.clone(),
     };
-    let origin = || asked.origin.clone();
+    let origin = || requested.origin.clone();
     let sandbox = SandboxPolicy::around(
         &given,
-        ground.user_home.as_deref(),
-        ground.home.root(),
+        run_context.user_home.as_deref(),
+        run_context.home.root(),
         network.clone(),
     )
     .map_err(|source| SandboxSetupError::Folder { origin: origin(), source })?;
     let dir = sandbox.dir().to_owned();
-    if !ground.cwd.starts_with(&dir) {
+    if !run_context.cwd.starts_with(&dir) {
         return Err(SandboxSetupError::OutsideFolder {
             origin: origin(),
-            cwd: ground.cwd.clone(),
+            cwd: run_context.cwd.clone(),
             dir,
         });
     }
-    let sandbox = sandbox.with_work_in(ground.cwd.clone());
-    // What cannot be held in place is said before anything runs.
-    let (readers, workspace) = (Arc::new(ReadRules::default()), ground.workspace(project));
-    readers.set(&SettingsFiles::read(&workspace, project).rules(&workspace));
+    let sandbox = sandbox.with_work_in(run_context.cwd.clone());
+    // Problems with paths in the folder are reported before anything runs.
+    let (read_rules, workspace) = (Arc::new(ReadRules::default()), run_context.workspace(project));
+    read_rules.set(&SettingsFiles::read(&workspace, project).rules(&workspace));
     let (_, extent) = sandbox
-        .survey(&HostSandboxDisk, &readers.current())
+        .survey(&HostSandboxDisk, &read_rules.current())
         .map_err(|source| SandboxSetupError::Folder { origin: origin(), source })?;
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let means = sandbox::find(config.sandbox_method.value, &path, &dir)?;
-    let mut boundary = SandboxSummary { backend: means.method(), dir, network, extent };
+    let backend = sandbox::find(config.sandbox_method.value, &path, &dir)?;
+    let mut boundary = SandboxSummary { backend: backend.method(), dir, network, extent };
     let mut notices = Vec::new();
     if given != boundary.dir {
         let (given, real) = (given.display(), boundary.dir.display());
@@ -112,28 +101,29 @@ pub(super) fn establish(
         }
         SandboxNetwork::Hosts(_) | SandboxNetwork::Off | SandboxNetwork::On => sandbox,
     };
-    let rules = readers.clone();
-    let looking = move || {
+    let rules = read_rules.clone();
+    let profile = move || {
         sandbox
             .later_profile(&HostSandboxDisk, &rules.current(), extent)
             .map_err(|error| error.to_string())
     };
-    let inside = Arc::new(host.with_sandbox(means, Arc::new(looking)));
-    let outside = SandboxEscalation { boundary, processes: host.clone(), read_rules: readers };
-    Ok(Some(SandboxSetup { inside, escalation: outside, notices }))
+    let inside = Arc::new(host.with_sandbox(backend, Arc::new(profile)));
+    let escalation = SandboxEscalation { boundary, processes: host.clone(), read_rules };
+    Ok(Some(SandboxSetup { inside, escalation, notices }))
 }
 
-/// The folder that commands can change without a question, else the one that slug works in: what
-/// is in it is no program of slug's own.
-pub(super) fn changeable(ground: &RunContext, config: &ResolvedConfig) -> PathBuf {
-    let folder = config.sandbox.as_ref().and_then(|asked| asked.value.as_ref().zip(Some(asked)));
-    let folder = folder.map(|(dir, asked)| absolute_path(dir, ground, &asked.origin));
+/// The folder that commands can change without a question, else the working folder. slug does not
+/// run its own helper programs from it.
+pub(super) fn changeable(run_context: &RunContext, config: &ResolvedConfig) -> PathBuf {
+    let folder =
+        config.sandbox.as_ref().and_then(|requested| requested.value.as_ref().zip(Some(requested)));
+    let folder = folder.map(|(dir, requested)| absolute_path(dir, run_context, &requested.origin));
     let real = folder.and_then(|folder| folder.canonicalize().ok());
-    // Another is refused.
-    real.filter(|real| ground.cwd.starts_with(real)).unwrap_or_else(|| ground.cwd.clone())
+    // A sandbox that does not hold the working folder is refused later.
+    real.filter(|real| run_context.cwd.starts_with(real)).unwrap_or_else(|| run_context.cwd.clone())
 }
 
-/// What commands in a sandbox are to reach.
+/// What commands in a sandbox may reach on the network.
 pub(super) fn network(config: &ResolvedConfig) -> SandboxNetwork {
     match &config.sandbox_hosts {
         Some(hosts) if hosts.value.is_empty() => SandboxNetwork::Off,
@@ -143,7 +133,8 @@ pub(super) fn network(config: &ResolvedConfig) -> SandboxNetwork {
     }
 }
 
-/// Only a network of its own can have just one way out.
+/// Why the list of hosts does not work: only a separate network, which bubblewrap makes, can have a
+/// single way out.
 fn no_hosts(method: SandboxBackendKind) -> String {
     format!(
         "Commands reach no network: `sandbox.hosts` lists hosts, and {method} cannot tell hosts \
@@ -151,16 +142,18 @@ fn no_hosts(method: SandboxBackendKind) -> String {
     )
 }
 
-/// A folder on the command line is meant from where slug was started, one in the configuration
-/// from where it works.
-fn absolute_path(dir: &Path, ground: &RunContext, origin: &ConfigOrigin) -> PathBuf {
+/// A relative folder on the command line starts from the folder that slug was started in, one in
+/// the configuration from the working folder.
+fn absolute_path(dir: &Path, run_context: &RunContext, origin: &ConfigOrigin) -> PathBuf {
     let from = match origin {
-        ConfigOrigin::Flag(_) => std::env::current_dir().unwrap_or_else(|_| ground.cwd.clone()),
+        ConfigOrigin::Flag(_) => {
+            std::env::current_dir().unwrap_or_else(|_| run_context.cwd.clone())
+        }
         ConfigOrigin::Default | ConfigOrigin::File { .. } | ConfigOrigin::Environment(_) => {
-            ground.cwd.clone()
+            run_context.cwd.clone()
         }
     };
-    match (dir.strip_prefix("~"), &ground.user_home) {
+    match (dir.strip_prefix("~"), &run_context.user_home) {
         (Ok(below), Some(home)) => home.join(below),
         (Ok(_), None) | (Err(_), _) => from.join(dir).components().collect(),
     }

@@ -1,4 +1,5 @@
-//! The full screen: the questions before the chat, then the chat.
+//! Starts the chat: first the questions about trust and model on the full screen, then the agent
+//! and its front end. The linear mode uses [`ChatLaunch`], too.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -48,11 +49,11 @@ use super::run_context::RunContext;
 use super::screen_services::{self, ScreenServices};
 use super::{maintenance, print, single_prompt, themes};
 
-/// How long the agent may take to save what it has when it is told to end. A disk that hangs must
-/// not hold the shell up.
-const LAST_LINES: Duration = Duration::from_secs(5);
+/// How long the agent may take to save the session when slug ends. A disk that hangs must not keep
+/// the user from the shell.
+const SAVE_TIMEOUT: Duration = Duration::from_secs(5);
 
-pub(super) async fn run(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExitStatus> {
+pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<CliExitStatus> {
     if !terminal::is_capable() {
         bail!(
             "The full screen needs a terminal. `slug --linear` does without a screen, and `slug -p TEXT` \
@@ -60,28 +61,30 @@ pub(super) async fn run(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExi
         );
     }
     let scratch = scratch(cli)?;
-    let moved = scratch.as_ref().map(|scratch| ground.moved_to(scratch.path().to_owned()));
-    let ground = moved.as_ref().unwrap_or(ground);
-    // What is wrong in the person's own file is said before the screen is taken.
-    let own = match ground.config(cli, ProjectSettingsTrust::Untrusted) {
+    let moved = scratch.as_ref().map(|scratch| run_context.moved_to(scratch.path().to_owned()));
+    let run_context = moved.as_ref().unwrap_or(run_context);
+    // Errors in the user's own file are printed before the screen is taken over.
+    let own = match run_context.config(cli, ProjectSettingsTrust::Untrusted) {
         Ok(config) => config,
         Err(errors) => return Ok(report_config_errors(&errors)),
     };
-    questions::plain_http(ground, &own)?;
-    let mut looks = looks(ground, &own);
+    questions::plain_http(run_context, &own)?;
+    let mut looks = theme_state(run_context, &own);
     let mut signals = SignalStream::listen()?;
     let mouse = if own.mouse.value { MouseOwner::Slugs } else { MouseOwner::Terminals };
     let mut screen = TerminalGuard::enter(mouse)?;
     let project = match &scratch {
-        // slug has made it itself.
+        // slug has made this folder itself.
         Some(_) => ProjectSettingsTrust::Trusted,
-        None => match questions::trust(cli, ground, &mut screen, &mut signals, &mut looks).await? {
-            StartupOutcome::Answer(project) => project,
-            StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
-            StartupOutcome::Signal(signal) => return raise(screen, signal),
-        },
+        None => {
+            match questions::trust(cli, run_context, &mut screen, &mut signals, &mut looks).await? {
+                StartupOutcome::Answer(project) => project,
+                StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
+                StartupOutcome::Signal(signal) => return raise(screen, signal),
+            }
+        }
     };
-    let mut config = match ground.config(cli, project) {
+    let mut config = match run_context.config(cli, project) {
         Ok(config) => config,
         Err(errors) => {
             drop(screen);
@@ -90,25 +93,29 @@ pub(super) async fn run(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExi
     };
     let mut script = cli.demo.clone();
     if script.is_none() && config.nothing_configured() {
-        match questions::model(cli, ground, &config, &mut screen, &mut signals, &mut looks).await? {
+        match questions::model(cli, run_context, &config, &mut screen, &mut signals, &mut looks)
+            .await?
+        {
             StartupOutcome::Answer(StartupModel::Demo) => script = Some(None),
-            StartupOutcome::Answer(StartupModel::Configured) => match ground.config(cli, project) {
-                Ok(chosen) => config = chosen,
-                Err(errors) => {
-                    drop(screen);
-                    return Ok(report_config_errors(&errors));
+            StartupOutcome::Answer(StartupModel::Configured) => {
+                match run_context.config(cli, project) {
+                    Ok(chosen) => config = chosen,
+                    Err(errors) => {
+                        drop(screen);
+                        return Ok(report_config_errors(&errors));
+                    }
                 }
-            },
+            }
             StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
             StartupOutcome::Signal(signal) => return raise(screen, signal),
         }
     }
     if scratch.is_none() && script == Some(None) && cli.directory.is_none() {
         let folder = scratch_repo()?;
-        let ground = ground.moved_to(folder.path().to_owned());
+        let run_context = run_context.moved_to(folder.path().to_owned());
         let chat = ChatLaunch {
             cli,
-            ground: &ground,
+            ground: &run_context,
             config,
             project: ProjectSettingsTrust::Trusted,
             script,
@@ -116,10 +123,10 @@ pub(super) async fn run(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExi
         return chat.run(ChatFrontEnd::Full { screen, looks }, signals).await;
     }
     let front = ChatFrontEnd::Full { screen, looks };
-    ChatLaunch { cli, ground, config, project, script }.run(front, signals).await
+    ChatLaunch { cli, ground: run_context, config, project, script }.run(front, signals).await
 }
 
-/// The scratch repository that the built-in demo works in; gone when it is dropped.
+/// The scratch repository that the built-in demo works in; removed when it is dropped.
 pub(super) fn scratch(cli: &Cli) -> anyhow::Result<Option<TempDir>> {
     if cli.demo != Some(None) || cli.directory.is_some() {
         return Ok(None);
@@ -133,39 +140,40 @@ pub(super) fn scratch_repo() -> anyhow::Result<TempDir> {
     Ok(folder)
 }
 
-/// How the chat meets the person.
+/// The front end of the chat, with what it needs.
 pub(super) enum ChatFrontEnd {
     /// On the whole screen.
     Full {
-        /// The screen.
         screen: TerminalGuard,
-        /// Its colours.
+        /// The theme, its choices and what the terminal can show of them.
         looks: ThemeState,
     },
     /// Line by line.
     Linear {
-        /// Where lines come from.
+        /// The lines of standard input.
         ears: StdinLines,
-        /// Where lines go.
+        /// The writer to standard output.
         voice: StdoutLineWriter,
-        /// Whether a bell calls.
+        /// Whether the terminal bell calls the user.
         bell: TerminalBell,
     },
 }
 
 impl ChatFrontEnd {
-    /// Sequences go to a terminal that understands them, and to nothing else.
-    fn clipboard(&self, ground: &RunContext, config: &ResolvedConfig) -> Clipboard {
+    /// The clipboard. Escape sequences are used only on a terminal that understands them.
+    fn clipboard(&self, run_context: &RunContext, config: &ResolvedConfig) -> Clipboard {
         match self {
             Self::Linear { .. } if !terminal::is_capable() => {
-                screen_services::clipboard(ground, config).without_terminal()
+                screen_services::clipboard(run_context, config).without_terminal()
             }
-            Self::Linear { .. } | Self::Full { .. } => screen_services::clipboard(ground, config),
+            Self::Linear { .. } | Self::Full { .. } => {
+                screen_services::clipboard(run_context, config)
+            }
         }
     }
 }
 
-/// All that the chat needs.
+/// What is decided before the chat starts.
 pub(super) struct ChatLaunch<'a> {
     pub(super) cli: &'a Cli,
     pub(super) ground: &'a RunContext,
@@ -180,22 +188,22 @@ impl ChatLaunch<'_> {
         mut front: ChatFrontEnd,
         mut signals: SignalStream,
     ) -> anyhow::Result<CliExitStatus> {
-        let Self { cli, ground, config, project, script } = self;
+        let Self { cli, ground: run_context, config, project, script } = self;
         let redactor = Redactor::default();
         let filter = std::env::var("RUST_LOG").ok();
-        let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
-        let services = build::services(ground, &config, script.as_ref(), &redactor)?;
-        let last_models = script.is_none().then(|| ground.home.last_models());
-        let sides = RunParticipants {
-            providers: services.clone(),
+        let log = logging::start(&run_context.home.logs(), filter.as_deref(), redactor.clone());
+        let providers = build::services(run_context, &config, script.as_ref(), &redactor)?;
+        let last_models = script.is_none().then(|| run_context.home.last_models());
+        let participants = RunParticipants {
+            providers: providers.clone(),
             interactivity: Interactivity::Interactive,
             last_models,
         };
         let RunParts { mut setup, processes, git } =
-            build::parts(cli, ground, &config, project, sides, &redactor)?;
-        let (keys, said) = ground.keys(&config);
-        setup.notices.extend(said);
-        setup.notices.extend(ground.too_wide_notice(project)?);
+            build::parts(cli, run_context, &config, project, participants, &redactor)?;
+        let (keys, key_warnings) = run_context.keys(&config);
+        setup.notices.extend(key_warnings);
+        setup.notices.extend(run_context.too_wide_notice(project)?);
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));
         if let ChatFrontEnd::Full { looks, .. } = &mut front {
             looks.choice.clone_from(&config.theme.value);
@@ -207,30 +215,31 @@ impl ChatLaunch<'_> {
             status_command::StatusCommand::new(&it.value, environment)
         });
         maintenance::start(setup.store.clone());
-        let kept = (setup.store.clone(), setup.hooks.clone());
-        let clipboard = front.clipboard(ground, &config);
-        let outside = ScreenServices::new(cli, ground, git, services, kept, command, clipboard);
+        let stores = (setup.store.clone(), setup.hooks.clone());
+        let clipboard = front.clipboard(run_context, &config);
+        let services =
+            ScreenServices::new(cli, run_context, git, providers, stores, command, clipboard);
         let shutdown = CancellationToken::new();
-        let boundary = setup.escalation.as_ref().map(|outside| outside.boundary.clone());
+        let boundary = setup.escalation.as_ref().map(|escalation| escalation.boundary.clone());
         let AgentHandle { commands, events, stop, task } =
-            agent::spawn(setup, single_prompt::start(cli, ground)?);
+            agent::spawn(setup, single_prompt::start(cli, run_context)?);
         let watch = io::stdin().is_terminal().then(|| HangupWatch::start(shutdown.clone()));
         if let Some(Err(error)) = &watch {
             tracing::warn!(%error, "the terminal's end will not be noticed");
         }
-        let handles = handles(commands, &stop, outside.clone());
+        let handles = handles(commands, &stop, services.clone());
 
-        let settings = ScreenSettings { boundary, ..settings(ground, &config, keys) };
-        let status = status(ground, &config);
-        let history = outside.last_sent();
-        let (left, signal) = match front {
+        let settings = ScreenSettings { boundary, ..settings(run_context, &config, keys) };
+        let status = status(run_context, &config);
+        let history = services.last_sent();
+        let (exit, signal) = match front {
             ChatFrontEnd::Full { screen, looks } => {
-                let (told, jobs) = mpsc::channel(4);
+                let (sender, jobs) = mpsc::channel(4);
                 let start = ScreenStart {
                     settings,
                     status,
                     history,
-                    draft: outside.draft(),
+                    draft: services.draft(),
                     code: if depth() == ColorDepth::None {
                         CodeHighlighting::Plain
                     } else {
@@ -243,10 +252,10 @@ impl ChatLaunch<'_> {
                     shutdown: shutdown.clone(),
                 };
                 let chat = runtime::run(screen, start, handles, events);
-                until_left(chat, &mut signals, &shutdown, ChatSignalSink::Screen(told)).await
+                until_left(chat, &mut signals, &shutdown, ChatSignalSink::Screen(sender)).await
             }
             ChatFrontEnd::Linear { ears, voice, bell } => {
-                let (told, interrupts) = mpsc::channel(4);
+                let (sender, interrupts) = mpsc::channel(4);
                 let start = linear::LinearStart {
                     settings,
                     status,
@@ -256,7 +265,7 @@ impl ChatLaunch<'_> {
                     bell,
                 };
                 let chat = linear::run(start, ears, voice, handles, events);
-                until_left(chat, &mut signals, &shutdown, ChatSignalSink::Linear(told)).await
+                until_left(chat, &mut signals, &shutdown, ChatSignalSink::Linear(sender)).await
             }
         };
         stop.stop_all();
@@ -269,7 +278,7 @@ impl ChatLaunch<'_> {
         match agent {
             AgentEnd::Completed => {}
             AgentEnd::Failed => {
-                let logs = ground.home.logs();
+                let logs = run_context.home.logs();
                 bail!("slug's agent ended abnormally. The log is in {}.", logs.display());
             }
             AgentEnd::TimedOut => print::complain(
@@ -277,22 +286,22 @@ impl ChatLaunch<'_> {
                  What is on the disk is put in order when the session is opened again.",
             ),
         }
-        print::farewell(ground, &left?);
+        print::farewell(run_context, &exit?);
         Ok(CliExitStatus::Answered)
     }
 }
 
-/// How the agent came to its end.
+/// How the agent's task ended.
 enum AgentEnd {
     Completed,
     Failed,
     TimedOut,
 }
 
-/// Waits for the agent, which has been told to stop, to have saved everything.
+/// Waits until the agent, which was told to stop, has saved everything.
 async fn ended(task: JoinHandle<()>) -> AgentEnd {
     let abort = task.abort_handle();
-    match tokio::time::timeout(LAST_LINES, task).await {
+    match tokio::time::timeout(SAVE_TIMEOUT, task).await {
         Ok(Ok(())) => AgentEnd::Completed,
         Ok(Err(error)) => {
             tracing::error!(%error, "the agent");
@@ -305,16 +314,16 @@ async fn ended(task: JoinHandle<()>) -> AgentEnd {
     }
 }
 
-/// The preset brings Vi's modes along, unless `vi` says otherwise.
+/// The editing mode. The key preset `vi` implies Vi's modes, unless `vi` is set.
 fn typing(config: &ResolvedConfig) -> EditingMode {
     let by_preset = config.keys.value == KeyPreset::Vi && config.vi.origin == ConfigOrigin::Default;
     if config.vi.value || by_preset { EditingMode::Vi } else { EditingMode::Plain }
 }
 
-fn settings(ground: &RunContext, config: &ResolvedConfig, keys: Keymap) -> ScreenSettings {
+fn settings(run_context: &RunContext, config: &ResolvedConfig, keys: Keymap) -> ScreenSettings {
     ScreenSettings {
-        cwd: ground.cwd.clone(),
-        home: ground.user_home.clone(),
+        cwd: run_context.cwd.clone(),
+        home: run_context.user_home.clone(),
         keys: Arc::new(keys),
         motion: if config.reduced_motion.value {
             MotionPreference::Reduced
@@ -335,7 +344,8 @@ fn settings(ground: &RunContext, config: &ResolvedConfig, keys: Keymap) -> Scree
     }
 }
 
-/// What pictures are painted on, with a number to begin with that other programs do not have.
+/// The canvas for pictures, with a first picture number that other programs in the terminal do not
+/// use. `None` when the terminal cannot show pictures.
 fn canvas(config: &ResolvedConfig) -> Option<(GraphicsCanvas, u32)> {
     let colours = match depth() {
         ColorDepth::TrueColor | ColorDepth::Palette => true,
@@ -346,10 +356,10 @@ fn canvas(config: &ResolvedConfig) -> Option<(GraphicsCanvas, u32)> {
     Some((GraphicsCanvas::new(graphics), std::process::id() << 8))
 }
 
-/// What is known before the session is open.
-fn status(ground: &RunContext, config: &ResolvedConfig) -> ScreenStatus {
-    let name = ground.cwd.file_name().unwrap_or(ground.cwd.as_os_str());
-    let branch = git_head(&ground.cwd).map(|head| match head {
+/// The status that is known before the session is open.
+fn status(run_context: &RunContext, config: &ResolvedConfig) -> ScreenStatus {
+    let name = run_context.cwd.file_name().unwrap_or(run_context.cwd.as_os_str());
+    let branch = git_head(&run_context.cwd).map(|head| match head {
         GitHead::Branch(name) | GitHead::Detached(name) => name,
     });
     ScreenStatus {
@@ -369,9 +379,9 @@ fn wheel(config: &ResolvedConfig) -> WheelSettings {
     WheelSettings { rows, events }
 }
 
-/// What is wanted of what the terminal can do.
+/// How to notify the user: what the configuration wants, as far as the terminal can do it.
 fn announcer(config: &ResolvedConfig, terminal: &TerminalInfo) -> TerminalNotifier {
-    let call = match config.notify.value {
+    let method = match config.notify.value {
         NotificationMethod::Auto => Some(NotificationSequence::of(terminal.kind)),
         NotificationMethod::Bell => Some(NotificationSequence::Bell),
         NotificationMethod::Osc9 => Some(NotificationSequence::Osc9),
@@ -389,23 +399,23 @@ fn announcer(config: &ResolvedConfig, terminal: &TerminalInfo) -> TerminalNotifi
     } else {
         ProgressReporting::No
     };
-    TerminalNotifier { method: call, title, progress, multiplexer: terminal.multiplexer }
+    TerminalNotifier { method, title, progress, multiplexer: terminal.multiplexer }
 }
 
 fn handles(
     commands: mpsc::Sender<agent::AgentCommand>,
     stop: &agent::StopHandle,
-    outside: Arc<ScreenServices>,
+    services: Arc<ScreenServices>,
 ) -> ExecutorHandles {
     let stop = stop.clone();
-    ExecutorHandles { commands, cancel: Arc::new(move || stop.stop_turn()), services: outside }
+    ExecutorHandles { commands, cancel: Arc::new(move || stop.stop_turn()), services }
 }
 
-/// Who is told of the signals that end nothing.
+/// Where signals go that do not end slug.
 enum ChatSignalSink {
-    /// The full screen: of stops.
+    /// The full screen gets stops and continuations.
     Screen(mpsc::Sender<JobControl>),
-    /// The linear mode: of ctrl+c.
+    /// The linear mode gets ctrl+c.
     Linear(mpsc::Sender<()>),
 }
 
@@ -414,17 +424,17 @@ async fn until_left(
     chat: impl Future<Output = anyhow::Result<FrontEndExit>>,
     signals: &mut SignalStream,
     shutdown: &CancellationToken,
-    told: ChatSignalSink,
+    sink: ChatSignalSink,
 ) -> (anyhow::Result<FrontEndExit>, Option<HandledSignal>) {
     tokio::pin!(chat);
     let mut ending = None;
     loop {
         tokio::select! {
-            left = &mut chat => return (left, ending),
+            exit = &mut chat => return (exit, ending),
             signal = signals.next(), if ending.is_none() => {
-                match (signal, &told) {
-                    // Without a screen ctrl+c is a signal, and so is ctrl+z. A full queue holds
-                    // more than anybody means.
+                match (signal, &sink) {
+                    // In linear mode ctrl+c and ctrl+z are signals. When the queue is full,
+                    // one more ctrl+c makes no difference.
                     (HandledSignal::Interrupt, ChatSignalSink::Linear(interrupts)) => {
                         let _ = interrupts.try_send(());
                         continue;
@@ -464,12 +474,12 @@ fn raise(screen: TerminalGuard, signal: HandledSignal) -> anyhow::Result<CliExit
     raise_again(signal, &child::program()?)
 }
 
-fn looks(ground: &RunContext, config: &ResolvedConfig) -> ThemeState {
+fn theme_state(run_context: &RunContext, config: &ResolvedConfig) -> ThemeState {
     ThemeState {
         choice: config.theme.value.clone(),
         background: TerminalBackground::from_environment(|name| std::env::var(name).ok()),
         depth: depth(),
-        library: Arc::new(themes::library(&ground.home.themes())),
+        library: Arc::new(themes::library(&run_context.home.themes())),
     }
 }
 

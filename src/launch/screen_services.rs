@@ -1,4 +1,5 @@
-//! What the screen needs from the rest of slug.
+//! Implements the services that the front end uses: sessions, models, files, clipboard, images,
+//! theme and git. Each runs its blocking work off the async threads.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,16 +48,16 @@ use super::run_context::RunContext;
 use super::sandbox_setup;
 use super::{themes, workspace};
 
-/// How long the system's clipboard may take before slug says that it has not answered.
-const CLIPBOARD: Duration = Duration::from_secs(2);
+/// How long the system's clipboard may take to copy before slug says that it has not answered.
+const COPY_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// How long a large image on it may take.
-const PASTE: Duration = Duration::from_secs(10);
+/// How long the system's clipboard may take to paste; longer, because it may hold a large image.
+const PASTE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How long a provider may take to list its models beside others that already have.
-const LISTING: Duration = Duration::from_secs(5);
+/// How long a provider may take to list its models, while the others already have.
+const MODELS_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The rest of slug, as the screen sees it.
+/// The parts of slug that the front end uses, for one run.
 pub(super) struct ScreenServices {
     cwd: PathBuf,
     home: PathBuf,
@@ -64,63 +65,63 @@ pub(super) struct ScreenServices {
     providers: agent::AgentProviderSet,
     store: SessionStore,
     hooks: Arc<HookSet>,
-    /// What the list of hooks has shown as new, for a yes.
+    /// The changes that the list of hooks has shown; trusting them uses exactly these.
     hook_question: Mutex<Option<TrustQuestion>>,
     drafts: Arc<DraftStore>,
-    /// What this run's draft is kept under.
+    /// The id under which this run's draft is saved.
     draft: SessionId,
     history: PromptHistoryFile,
-    /// The file of how the list of sessions is grouped.
+    /// The file that remembers how the list of sessions is grouped, and the folder for exports.
     session_files: SessionJobPaths,
-    /// The file of how kinds of panes are folded.
+    /// The file that remembers how kinds of panes are folded.
     folds: PathBuf,
-    /// The file of the models that the person marked.
+    /// The file with the models that the user has marked.
     favourites: PathBuf,
     clipboard: Mutex<Clipboard>,
-    /// The person's own command for the first line.
+    /// The user's own command for the status line.
     status_command: Option<StatusCommand>,
     git: Option<GitStatus>,
     themes: PathBuf,
-    /// The person's configuration.
+    /// The user's configuration file.
     config: PathBuf,
 }
 
 impl ScreenServices {
     pub(super) fn new(
         cli: &Cli,
-        ground: &RunContext,
+        run_context: &RunContext,
         git: Option<context::GitExecutable>,
-        services: agent::AgentProviderSet,
+        providers: agent::AgentProviderSet,
         (store, hooks): (SessionStore, Arc<HookSet>),
         status_command: Option<StatusCommand>,
         clipboard: Clipboard,
     ) -> Arc<Self> {
         Arc::new(Self {
-            cwd: ground.cwd.clone(),
-            home: ground.home.root().to_owned(),
-            user_home: ground.user_home.clone(),
-            providers: services,
+            cwd: run_context.cwd.clone(),
+            home: run_context.home.root().to_owned(),
+            user_home: run_context.user_home.clone(),
+            providers,
             store,
             hooks,
             hook_question: Mutex::default(),
-            drafts: Arc::new(DraftStore::new(ground.home.drafts())),
+            drafts: Arc::new(DraftStore::new(run_context.home.drafts())),
             draft: SessionId::generate(),
-            history: PromptHistoryFile::new(ground.home.history()),
+            history: PromptHistoryFile::new(run_context.home.history()),
             session_files: SessionJobPaths {
-                grouping: ground.home.grouping(),
-                exports: ground.home.exports(),
+                grouping: run_context.home.grouping(),
+                exports: run_context.home.exports(),
             },
-            folds: ground.home.folds(),
-            favourites: ground.home.favourites(),
+            folds: run_context.home.folds(),
+            favourites: run_context.home.favourites(),
             clipboard: Mutex::new(clipboard),
             status_command,
-            git: git.map(|git| GitStatus::new(git, ground.cwd.clone())),
-            themes: ground.home.themes(),
-            config: cli.config.clone().unwrap_or_else(|| ground.home.config()),
+            git: git.map(|git| GitStatus::new(git, run_context.cwd.clone())),
+            themes: run_context.home.themes(),
+            config: cli.config.clone().unwrap_or_else(|| run_context.home.config()),
         })
     }
 
-    /// The last part of what was sent before.
+    /// The newest page of the prompt history.
     pub(super) fn last_sent(&self) -> HistoryPage {
         self.history.page(None).unwrap_or_else(|error| {
             tracing::warn!(%error, "the history of prompts cannot be read");
@@ -136,17 +137,17 @@ impl ScreenServices {
         }
     }
 
-    /// What is on the system's clipboard.
+    /// Reads the system's clipboard.
     fn pasted(&self) -> oneshot::Receiver<Result<ClipboardContent, String>> {
         self.clipboard.lock().unwrap_or_else(PoisonError::into_inner).paste()
     }
 
-    /// Where paths that are typed begin.
+    /// The folder that typed paths start from.
     fn place(&self) -> WorkingDirectory {
         WorkingDirectory { cwd: self.cwd.clone(), home: self.user_home.clone() }
     }
 
-    /// What was being typed in this folder when slug last ended.
+    /// The unfinished input in this folder from when slug last ended.
     pub(super) fn draft(&self) -> UserInput {
         match self.drafts.adopt(&self.cwd, &self.store, self.draft) {
             Ok(draft) => draft.map(|draft| draft.text).unwrap_or_default(),
@@ -161,8 +162,8 @@ impl ScreenServices {
 #[async_trait]
 impl FrontEndServices for ScreenServices {
     async fn sessions(&self, job: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
-        let (store, beside) = (self.store.clone(), self.session_files.clone());
-        blocking(move || session_jobs::run(&store, &beside, &job)).await?
+        let (store, paths) = (self.store.clone(), self.session_files.clone());
+        blocking(move || session_jobs::run(&store, &paths, &job)).await?
     }
 
     async fn search_sessions(
@@ -196,18 +197,18 @@ impl FrontEndServices for ScreenServices {
                 let question =
                     self.hook_question.lock().unwrap_or_else(PoisonError::into_inner).take();
                 let question = question.ok_or("Open the list anew: there is nothing to trust.")?;
-                let (outside, hooks) = (self.trust(), self.hooks.clone());
-                let trusted = blocking(move || outside.take(question, &hooks)).await?;
+                let (project_trust, hooks) = (self.trust(), self.hooks.clone());
+                let trusted = blocking(move || project_trust.take(question, &hooks)).await?;
                 trusted.map_err(|error| error.to_string())?;
             }
             HookAdminRequest::Try(id) => {
-                let scene = hooks::HookContext {
+                let context = hooks::HookContext {
                     session: self.draft,
                     transcript: self.store.log_path(self.draft),
                     cwd: self.cwd.clone(),
                     mode: PermissionMode::Ask,
                 };
-                let trial = self.hooks.try_out(&id, &scene, &CancellationToken::new()).await;
+                let trial = self.hooks.try_out(&id, &context, &CancellationToken::new()).await;
                 let trial = trial.ok_or("This hook is gone: open the list anew.")?;
                 return Ok(HookAdminResponse::Tried(Box::new(trial)));
             }
@@ -248,8 +249,8 @@ impl FrontEndServices for ScreenServices {
             if favourites.0.contains(name) { FavouriteMark::Favourite } else { FavouriteMark::None }
         };
         let (mut rows, mut failures) = (Vec::new(), Vec::new());
-        let asked = self.providers.iter().map(|service| async move {
-            (&service.name, tokio::time::timeout(LISTING, service.provider.models()).await)
+        let asked = self.providers.iter().map(|provider| async move {
+            (&provider.name, tokio::time::timeout(MODELS_TIMEOUT, provider.provider.models()).await)
         });
         for (provider, listed) in join_all(asked).await {
             match listed {
@@ -261,7 +262,7 @@ impl FrontEndServices for ScreenServices {
                 Err(_) => failures.push(format!("{provider} does not say what models it has.")),
             }
         }
-        // One server that is not there must not hide what the others have.
+        // A server that does not answer must not hide the models of the others.
         if rows.is_empty() && !failures.is_empty() { Err(failures.join(" ")) } else { Ok(rows) }
     }
 
@@ -316,23 +317,27 @@ impl FrontEndServices for ScreenServices {
     }
 
     async fn take_image(&self, source: ImageSource) -> Result<ImageLoadResult, String> {
-        let fit = match source {
+        let prepared = match source {
             ImageSource::File(path) => {
                 let read = blocking(move || image::read(&path)).await?;
                 match read.map_err(|error| error.to_string())? {
-                    Some(fit) => fit,
+                    Some(prepared) => prepared,
                     None => return Ok(ImageLoadResult::Nothing),
                 }
             }
-            ImageSource::Clipboard => match tokio::time::timeout(PASTE, self.pasted()).await {
-                Ok(Ok(Ok(ClipboardContent::Image(fit)))) => fit,
-                Ok(Ok(Ok(ClipboardContent::Text(text)))) => return Ok(ImageLoadResult::Text(text)),
-                Ok(Ok(Err(reason))) => return Err(reason),
-                Ok(Err(_)) | Err(_) => return Err("The clipboard does not answer.".to_owned()),
-            },
+            ImageSource::Clipboard => {
+                match tokio::time::timeout(PASTE_TIMEOUT, self.pasted()).await {
+                    Ok(Ok(Ok(ClipboardContent::Image(prepared)))) => prepared,
+                    Ok(Ok(Ok(ClipboardContent::Text(text)))) => {
+                        return Ok(ImageLoadResult::Text(text));
+                    }
+                    Ok(Ok(Err(reason))) => return Err(reason),
+                    Ok(Err(_)) | Err(_) => return Err("The clipboard does not answer.".to_owned()),
+                }
+            }
         };
         let blobs = self.store.blobs().clone();
-        let PreparedImage { image, bytes } = fit;
+        let PreparedImage { image, bytes } = prepared;
         blocking(move || blobs.put(&bytes)).await?.map_err(|error| error.to_string())?;
         Ok(ImageLoadResult::Image(image))
     }
@@ -346,8 +351,8 @@ impl FrontEndServices for ScreenServices {
     ) -> Result<TerminalPicture, String> {
         let blobs = self.store.blobs().clone();
         blocking(move || {
-            let kept = blobs.get(&image.hash).map_err(|error| error.to_string())?;
-            let bytes = kept.ok_or_else(|| format!("{image} is not kept any more"))?;
+            let stored = blobs.get(&image.hash).map_err(|error| error.to_string())?;
+            let bytes = stored.ok_or_else(|| format!("{image} is not kept any more"))?;
             canvas
                 .picture(number, cells, image.name(), image.media_type, &bytes)
                 .map(|sequence| pictures::picture(canvas, number, cells, sequence))
@@ -385,17 +390,17 @@ impl FrontEndServices for ScreenServices {
         let shown = title::home_path(&file, self.user_home.as_deref());
         Box::pin(async move {
             let copied = copied.map_err(|error| format!("Cannot copy: {error}."))?;
-            let kept = match tokio::time::timeout(CLIPBOARD, copied.results).await {
+            let results = match tokio::time::timeout(COPY_TIMEOUT, copied.results).await {
                 Ok(Ok(answer)) => answer,
                 Ok(Err(_)) | Err(_) => CopyResults::unknown(),
             };
-            let in_file = if kept.has_any() {
+            let in_file = if results.has_any() {
                 Err("it was not needed".to_owned())
             } else {
                 let written = blocking(move || clipboard::keep_in_file(&file, &text)).await?;
                 written.map(|()| shown).map_err(|error| error.to_string())
             };
-            clipboard::describe(copied.terminal, &kept, &in_file)
+            clipboard::describe(copied.terminal, &results, &in_file)
         })
     }
 
@@ -408,14 +413,14 @@ impl FrontEndServices for ScreenServices {
     }
 }
 
-/// The clipboard of a run.
-pub(super) fn clipboard(ground: &RunContext, config: &ResolvedConfig) -> Clipboard {
+/// The clipboard of a run, with tmux if it is in between.
+pub(super) fn clipboard(run_context: &RunContext, config: &ResolvedConfig) -> Clipboard {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let tmux = which::find("tmux", &path, &sandbox_setup::changeable(ground, config));
-    Clipboard::new(TerminalInfo::from_environment(), tmux, ground.home.clipboard())
+    let tmux = which::find("tmux", &path, &sandbox_setup::changeable(run_context, config));
+    Clipboard::new(TerminalInfo::from_environment(), tmux, run_context.home.clipboard())
 }
 
-/// Work on files, off the async threads.
+/// Runs work on files off the async threads. The error is a sentence.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {

@@ -1,8 +1,8 @@
-//! Servers that are not configured yet, asked for their models while the person chooses one.
+//! Asks servers that are not configured yet for their models, while the user chooses one.
 //!
-//! They are reached as the configuration says: through its proxy, with its certificates. What
-//! stands in it for one server alone, headers and the like, waits for the server that is chosen; so
-//! one that the person has picked gets it already, and one that was merely found here does not.
+//! The shared settings of the configuration apply to all of them: proxy and certificates. Settings
+//! for a single server, such as headers, are sent only to a server that the user has picked, not to
+//! one that was merely found on this machine.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::tui::welcome::first_run::FirstRunEndpoint;
 use super::run_context::RunContext;
 use super::servers::ServerConnector;
 
-/// How such servers are asked.
+/// The connections to servers that were found and to the server that the user picked.
 pub(super) struct ServerDiscovery {
     found: Arc<HttpClient>,
     picked: Arc<HttpClient>,
@@ -23,19 +23,19 @@ pub(super) struct ServerDiscovery {
     query: Vec<(String, String)>,
 }
 
-/// What the person has said to a server.
+/// Whether the user has picked a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServerConsent {
-    /// Nothing: it listens on this machine.
+    /// Not picked: the server was found on this machine.
     None,
-    /// That it may be the one.
+    /// Picked, so it gets the settings for a single server.
     Chosen,
 }
 
 impl ServerDiscovery {
-    /// Nothing is read or asked yet.
-    pub(super) fn new(ground: &RunContext, config: &ResolvedConfig) -> Arc<Self> {
-        let servers = ServerConnector::new(ground, config, &Redactor::default());
+    /// Prepares the connections; no request is made yet.
+    pub(super) fn new(run_context: &RunContext, config: &ResolvedConfig) -> Arc<Self> {
+        let servers = ServerConnector::new(run_context, config, &Redactor::default());
         let ServerTransportConfig { origin_bound: own, .. } = &config.server.connection;
         let query = own.query.iter().map(|(name, it)| (name.clone(), it.value.clone()));
         Arc::new(Self {
@@ -46,17 +46,17 @@ impl ServerDiscovery {
         })
     }
 
-    /// The ids of a server's models; an error is a sentence for the person, who has agreed to an
-    /// address that is not encrypted.
+    /// The ids of a server's models. The error is a sentence for the user. Before this, the user
+    /// has agreed to an address that is not encrypted.
     pub(super) async fn models(
         self: Arc<Self>,
-        said: ServerConsent,
+        consent: ServerConsent,
         target: FirstRunEndpoint,
     ) -> Result<Vec<String>, String> {
         let FirstRunEndpoint { protocol, endpoint, key, .. } = target;
         let endpoint = HttpEndpoint::parse(&endpoint, PlainHttp::Allowed)
             .map_err(|error| error.to_string())?;
-        let way = match said {
+        let connection = match consent {
             ServerConsent::None => ConnectionConfig::new(Arc::clone(&self.found), endpoint, key),
             ServerConsent::Chosen => ConnectionConfig {
                 key_header: self.key_header.clone(),
@@ -64,7 +64,7 @@ impl ServerDiscovery {
                 ..ConnectionConfig::new(Arc::clone(&self.picked), endpoint, key)
             },
         };
-        let models = connect(protocol, way).models().await;
+        let models = connect(protocol, connection).models().await;
         models
             .map(|models| models.into_iter().map(|model| model.id).collect())
             .map_err(|error| error.message)

@@ -1,7 +1,7 @@
-//! From what the configuration says of a server to the provider that asks it.
+//! Makes the providers of the configured servers.
 //!
-//! Nothing is touched before it is needed: a command for a key, a keyring and certificates are
-//! looked at with the first request. What is secret is told to the redactor as soon as it is known.
+//! Commands for keys, keyrings and certificates are used only with the first request. Every secret
+//! is given to the redactor as soon as it is known.
 
 use std::ffi::OsString;
 use std::future::ready;
@@ -35,20 +35,20 @@ use crate::trust::TrustStore;
 use super::run_context::RunContext;
 use super::sandbox_setup;
 
-/// Makes the providers of the configured servers.
+/// Makes providers for one run. They share the HTTP client where their transport settings allow it.
 pub(super) struct ServerConnector<'a> {
-    ground: &'a RunContext,
+    run_context: &'a RunContext,
     redactor: Redactor,
-    /// Variables that hold keys.
+    /// The environment variables that hold keys; commands do not get them.
     hidden: Vec<String>,
-    /// What is in it is no program of slug's own.
+    /// The folder that commands can change; programs for keys are not run from it.
     changeable: PathBuf,
-    /// For all that are reached in no way of their own.
+    /// The client for all servers without transport settings of their own.
     http: Arc<HttpClient>,
     timeouts: TimeoutSettings,
 }
 
-/// The limits of time that are configured.
+/// The configured time-outs, in seconds in the configuration.
 fn timeouts(config: &ResolvedConfig) -> TimeoutSettings {
     let seconds = |set: &Option<config::ConfigValue<u32>>| {
         set.as_ref().map(|set| Duration::from_secs(u64::from(set.value)))
@@ -62,7 +62,7 @@ fn timeouts(config: &ResolvedConfig) -> TimeoutSettings {
 
 impl<'a> ServerConnector<'a> {
     pub(super) fn new(
-        ground: &'a RunContext,
+        run_context: &'a RunContext,
         config: &ResolvedConfig,
         redactor: &Redactor,
     ) -> Self {
@@ -72,10 +72,10 @@ impl<'a> ServerConnector<'a> {
             variable(name).iter().for_each(|secret| redactor.learn(secret));
         }
         Self {
-            ground,
+            run_context,
             redactor: redactor.clone(),
             hidden: config.key_variables.clone(),
-            changeable: sandbox_setup::changeable(ground, config),
+            changeable: sandbox_setup::changeable(run_context, config),
             http: Arc::new(HttpClient::with_transport(TransportConfig {
                 timeouts: timeouts(config),
                 ..TransportConfig::default()
@@ -84,12 +84,13 @@ impl<'a> ServerConnector<'a> {
         }
     }
 
-    /// The provider of a server.
+    /// The provider for a server; fails when its address is not allowed.
     pub(super) fn connect(&self, server: &ModelServerConfig) -> anyhow::Result<Arc<dyn Provider>> {
-        Ok(providers::connect(server.protocol, self.way(server)?))
+        Ok(providers::connect(server.protocol, self.connection_config(server)?))
     }
 
-    /// The same; one that cannot be asked says why when it is.
+    /// The provider for a server. When the address is not allowed, each request to the provider
+    /// fails with the reason.
     pub(super) fn connect_or_tell(&self, server: &ModelServerConfig) -> Arc<dyn Provider> {
         self.connect(server).unwrap_or_else(|error| {
             let name = &server.name.value;
@@ -98,32 +99,32 @@ impl<'a> ServerConnector<'a> {
         })
     }
 
-    /// The same with its key fetched already, and why there is none where that fails. `None` where
-    /// the server cannot be asked at all.
+    /// The provider with its key already fetched, and the reason when there is no key. `None` when
+    /// the address is not allowed.
     pub(super) async fn with_key(
         &self,
         server: &ModelServerConfig,
     ) -> Option<(Arc<dyn Provider>, Result<(), String>)> {
-        let mut way = self.way(server).ok()?;
-        let key = match &way.key {
+        let mut connection = self.connection_config(server).ok()?;
+        let key = match &connection.key {
             ApiKey::Fetched(source) => source.fetch().await,
             ApiKey::None | ApiKey::Given(_) => {
-                return Some((providers::connect(server.protocol, way), Ok(())));
+                return Some((providers::connect(server.protocol, connection), Ok(())));
             }
         };
         let (key, fetched) = match key {
             Ok(key) => (ApiKey::Given(key), Ok(())),
             Err(error) => (ApiKey::None, Err(error)),
         };
-        way.key = key;
-        Some((providers::connect(server.protocol, way), fetched))
+        connection.key = key;
+        Some((providers::connect(server.protocol, connection), fetched))
     }
 
-    fn way(&self, server: &ModelServerConfig) -> anyhow::Result<ConnectionConfig> {
+    fn connection_config(&self, server: &ModelServerConfig) -> anyhow::Result<ConnectionConfig> {
         let own = &server.connection.origin_bound;
         Ok(ConnectionConfig {
             http: self.http(&server.connection),
-            endpoint: endpoint(&self.ground.trust()?, server)?,
+            endpoint: endpoint(&self.run_context.trust()?, server)?,
             key: self.key(server),
             key_header: own.key_header.as_ref().map(|name| name.value.clone()),
             query: own.query.iter().map(|(name, it)| (name.clone(), it.value.clone())).collect(),
@@ -132,7 +133,7 @@ impl<'a> ServerConnector<'a> {
         })
     }
 
-    /// The client for servers that are reached in this way.
+    /// The HTTP client for these transport settings.
     pub(super) fn http(&self, connection: &ServerTransportConfig) -> Arc<HttpClient> {
         let ServerTransportConfig { origin_bound: own, ca_file, proxy } = connection;
         if own.headers.is_empty()
@@ -208,7 +209,7 @@ impl<'a> ServerConnector<'a> {
             source,
             path: std::env::var_os("PATH").unwrap_or_default(),
             workspace: self.changeable.clone(),
-            folder: self.ground.home.root().to_owned(),
+            folder: self.run_context.home.root().to_owned(),
             hidden: self.hidden.clone(),
             redactor: self.redactor.clone(),
             server: server.name.value.as_str().to_owned(),
@@ -216,14 +217,14 @@ impl<'a> ServerConnector<'a> {
     }
 
     fn file(&self, path: &Path) -> PathBuf {
-        match (path.strip_prefix("~"), &self.ground.user_home) {
+        match (path.strip_prefix("~"), &self.run_context.user_home) {
             (Ok(rest), Some(home)) => home.join(rest),
             (Ok(_) | Err(_), _) => path.to_owned(),
         }
     }
 }
 
-/// A server that is not asked, and why: a sentence.
+/// A provider whose requests all fail with this sentence.
 struct UnavailableProvider(String);
 
 impl UnavailableProvider {
@@ -252,7 +253,7 @@ impl Provider for UnavailableProvider {
     }
 }
 
-/// A key that a program is asked for.
+/// A key that a command or the keyring prints.
 struct FetchedKeySource {
     source: KeyCommandSource,
     path: OsString,
@@ -274,7 +275,7 @@ impl ApiKeyFetcher for FetchedKeySource {
     }
 }
 
-/// A key that was to come from this variable.
+/// A key from this environment variable, which is not set.
 struct MissingVariable(String);
 
 #[async_trait]
@@ -288,7 +289,8 @@ impl ApiKeyFetcher for MissingVariable {
     }
 }
 
-/// Where requests go. Plain http leaves this machine only for an origin that the person allowed.
+/// The address of requests. Plain http to another machine needs an origin that the user has
+/// allowed.
 fn endpoint(trust: &TrustStore, server: &ModelServerConfig) -> anyhow::Result<HttpEndpoint> {
     let endpoint = &server.endpoint.value;
     let plain = match endpoint.security() {
@@ -302,7 +304,7 @@ fn endpoint(trust: &TrustStore, server: &ModelServerConfig) -> anyhow::Result<Ht
     Ok(HttpEndpoint::parse(endpoint.as_str(), plain)?)
 }
 
-/// What a variable holds, where that is text.
+/// The value of an environment variable; `None` when it is unset, blank or not UTF-8.
 fn variable(name: &str) -> Option<SecretString> {
     let text = process_privacy::variable(name)?.into_string().ok()?;
     let text = text.trim();

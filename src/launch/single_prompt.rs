@@ -18,28 +18,28 @@ use super::build::{self, RunParticipants, RunParts};
 use super::print;
 use super::run_context::RunContext;
 
-/// The most of standard input that is read as context, in bytes.
+/// The most bytes of standard input that are read as context.
 const INPUT_LIMIT: u64 = 4 << 20;
-/// How long a run that was stopped may take to put its things in order.
-const WIND_UP: Duration = Duration::from_secs(3);
+/// How long a stopped run may take to save its session.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 pub(super) async fn run(
     cli: &Cli,
-    ground: &RunContext,
+    run_context: &RunContext,
     prompt: Option<&str>,
 ) -> anyhow::Result<CliExitStatus> {
     let scratch = super::screen::scratch(cli)?;
-    let moved = scratch.as_ref().map(|scratch| ground.moved_to(scratch.path().to_owned()));
-    let ground = moved.as_ref().unwrap_or(ground);
-    let project = ground.project(cli)?;
-    let config = match ground.config(cli, project) {
+    let moved = scratch.as_ref().map(|scratch| run_context.moved_to(scratch.path().to_owned()));
+    let run_context = moved.as_ref().unwrap_or(run_context);
+    let project = run_context.project(cli)?;
+    let config = match run_context.config(cli, project) {
         Ok(config) => config,
         Err(errors) => {
             print::config_errors(&errors);
             return Ok(CliExitStatus::Usage);
         }
     };
-    let rules = store::load(&ground.workspace(project), project);
+    let rules = store::load(&run_context.workspace(project), project);
     if !rules.faults().is_empty() {
         rules.faults().iter().for_each(|fault| print::complain(&fault.to_string()));
         print::complain(
@@ -49,7 +49,8 @@ pub(super) async fn run(
         return Ok(CliExitStatus::Usage);
     }
     let text = prompt_text(prompt)?;
-    if project == ProjectSettingsTrust::Untrusted && !trust::inventory(&ground.cwd).is_empty() {
+    if project == ProjectSettingsTrust::Untrusted && !trust::inventory(&run_context.cwd).is_empty()
+    {
         print::complain(
             "this folder is not trusted: its settings and instruction files are left out \
              (--trust-workspace takes them for this run)",
@@ -57,17 +58,14 @@ pub(super) async fn run(
     }
     let redactor = Redactor::default();
     let filter = std::env::var("RUST_LOG").ok();
-    let log = logging::start(&ground.home.logs(), filter.as_deref(), redactor.clone());
-    let services = build::services(ground, &config, cli.demo.as_ref(), &redactor)?;
-    let sides = RunParticipants {
-        providers: services,
-        interactivity: Interactivity::Headless,
-        last_models: None,
-    };
+    let log = logging::start(&run_context.home.logs(), filter.as_deref(), redactor.clone());
+    let providers = build::services(run_context, &config, cli.demo.as_ref(), &redactor)?;
+    let participants =
+        RunParticipants { providers, interactivity: Interactivity::Headless, last_models: None };
     let RunParts { mut setup, processes, .. } =
-        build::parts(cli, ground, &config, project, sides, &redactor)?;
+        build::parts(cli, run_context, &config, project, participants, &redactor)?;
     setup.notices.extend(log.as_ref().err().map(ToString::to_string));
-    let start = start(cli, ground)?;
+    let start = start(cli, run_context)?;
     let mut signals = SignalStream::listen()?;
     let AgentHandle { commands, mut events, stop, task } = agent::spawn(setup, start);
 
@@ -82,19 +80,19 @@ pub(super) async fn run(
         loop {
             tokio::select! {
                 report = &mut answering => break Some(report),
-                got = signals.next(), if signal.is_none() => {
-                    if got.is_ending() {
-                        signal = Some(got);
+                received = signals.next(), if signal.is_none() => {
+                    if received.is_ending() {
+                        signal = Some(received);
                         stop.stop_all();
                     }
                 }
-                () = tokio::time::sleep(WIND_UP), if signal.is_some() => break None,
+                () = tokio::time::sleep(SHUTDOWN_TIMEOUT), if signal.is_some() => break None,
             }
         }
     };
     drop((commands, events));
-    // The session is saved and the children are gone before slug is.
-    let saved = tokio::time::timeout(WIND_UP, task).await;
+    // Saves the session and ends the child processes before slug ends.
+    let saved = tokio::time::timeout(SHUTDOWN_TIMEOUT, task).await;
     processes.end_all().await;
     if let Some(signal) = signal {
         drop((log, scratch));
@@ -109,9 +107,9 @@ pub(super) async fn run(
     }
 }
 
-/// What the agent opens first.
-pub(super) fn start(cli: &Cli, ground: &RunContext) -> anyhow::Result<InitialSession> {
-    let store = build::store(ground);
+/// The session that the agent opens: a new one, or the one that the command line names.
+pub(super) fn start(cli: &Cli, run_context: &RunContext) -> anyhow::Result<InitialSession> {
+    let store = build::store(run_context);
     if let Some(prefix) = &cli.resume {
         return Ok(InitialSession::Resume(store.resolve(prefix)?));
     }
@@ -121,13 +119,13 @@ pub(super) fn start(cli: &Cli, ground: &RunContext) -> anyhow::Result<InitialSes
     if !cli.continue_newest {
         return Ok(InitialSession::New);
     }
-    match store.newest_in(&ground.cwd)? {
+    match store.newest_in(&run_context.cwd)? {
         Some(session) => Ok(InitialSession::Resume(session)),
         None => bail!("There is no session of this folder to continue. `slug` begins one."),
     }
 }
 
-/// The text of the flag, with standard input behind it where that is not a terminal.
+/// The text of `-p`, followed by standard input unless that is a terminal.
 fn prompt_text(prompt: Option<&str>) -> anyhow::Result<String> {
     let stdin = std::io::stdin();
     let mut input = String::new();

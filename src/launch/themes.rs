@@ -1,4 +1,4 @@
-//! Reads the person's themes.
+//! Reads the user's themes. A theme that cannot be read is left out with a sentence.
 
 use std::path::Path;
 
@@ -6,10 +6,10 @@ use crate::disk::read_text;
 use crate::tui::theme::ThemeLibrary;
 use crate::tui::theme::library::UserTheme;
 
-/// A theme is a page of text; what is longer is something else.
-const LONGEST: u64 = 64 << 10;
+/// The largest theme file that is read, in bytes; a theme is a page of text.
+const MAX_THEME_BYTES: u64 = 64 << 10;
 
-/// The themes in `folder`, which need not be there, with those that slug brings.
+/// slug's own themes and those in `folder`, which may be missing.
 pub(super) fn library(folder: &Path) -> ThemeLibrary {
     let Ok(entries) = folder.read_dir() else { return ThemeLibrary::default() };
     let paths = entries.filter_map(Result::ok).map(|entry| entry.path());
@@ -24,13 +24,13 @@ pub(super) fn library(folder: &Path) -> ThemeLibrary {
     ThemeLibrary::new(own).with_unreadable_files(left_out)
 }
 
-/// The theme in a file; none if it is no theme's, and a sentence if it cannot be read.
+/// The theme in a file. `None` when the file is not a theme; a sentence when it cannot be read.
 fn read(path: &Path) -> Result<Option<UserTheme>, String> {
     if path.extension().is_none_or(|end| end != "toml") {
         return Ok(None);
     }
     let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { return Ok(None) };
-    let text = read_text(path, LONGEST).map_err(|error| {
+    let text = read_text(path, MAX_THEME_BYTES).map_err(|error| {
         tracing::warn!(path = %path.display(), %error, "a theme was left out");
         format!("{}: this theme was left out: {error}", path.display())
     })?;

@@ -1,6 +1,5 @@
-//! What completion wants to know of the disk: the paths of the workspace, the names in a folder,
-//! the lines of a file. All of it reads and returns when that is done, and is for a thread that
-//! may block.
+//! What completion reads from the disk: the paths of the workspace, the names in a folder, the
+//! number of lines in a file. All functions block, so call them on a thread that may block.
 //!
 //! Names that cannot be written in a mention (control characters, quotes) are left out.
 
@@ -13,14 +12,15 @@ use ignore::WalkBuilder;
 use crate::disk::{FileTextError, IgnoreFiles, open_regular};
 use crate::tui::app::paths;
 
-/// Paths that are listed at most: more than anybody picks from.
-const PATHS: usize = 200_000;
-/// Names of one folder that are listed at most.
-const NAMES: usize = 5_000;
-/// The lines of a longer file are not counted, in bytes.
-const COUNTED: u64 = 64 << 20;
+/// The most paths that are listed; more than anybody picks from.
+const MAX_PATHS: usize = 200_000;
+/// The most names of one folder that are listed.
+const MAX_NAMES: usize = 5_000;
+/// The largest file whose lines are counted, in bytes.
+const MAX_COUNTED_BYTES: u64 = 64 << 20;
 
-/// The folder's files and folders, relative to it, as git would list them, sorted for the list.
+/// The files and folders below `cwd`, relative to it, without what git ignores, in the order of the
+/// completion list.
 pub(super) fn paths_of(cwd: &Path) -> Vec<String> {
     let mut walk = WalkBuilder::new(cwd);
     let ignore_files = IgnoreFiles::of(cwd);
@@ -37,30 +37,30 @@ pub(super) fn paths_of(cwd: &Path) -> Vec<String> {
                 (false, false) => None,
             }
         })
-        .take(PATHS)
+        .take(MAX_PATHS)
         .collect();
     paths::sort(&mut all);
     all
 }
 
-/// What is in a folder, by name, hidden names last. Nothing where it cannot be read.
+/// The names in a folder, sorted, hidden names last. Empty when the folder cannot be read.
 pub(super) fn names_in(folder: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut names: Vec<String> = entries
         .filter_map(Result::ok)
         .filter_map(|entry| {
             let name = entry.file_name().into_string().ok().filter(|name| is_plain(name))?;
-            // A link to a folder is gone into like a folder.
+            // A link to a folder is completed like a folder.
             let is_folder = fs::metadata(entry.path()).is_ok_and(|it| it.is_dir());
             Some(if is_folder { format!("{name}/") } else { name })
         })
-        .take(NAMES)
+        .take(MAX_NAMES)
         .collect();
     names.sort_unstable_by(|a, b| (a.starts_with('.'), a).cmp(&(b.starts_with('.'), b)));
     names
 }
 
-/// How many lines a text file has. `None` for what is no text or too long.
+/// The number of lines of a text file. `None` for a file that is no text, too large or unreadable.
 pub(super) fn lines_of(path: &Path) -> Option<u64> {
     count(path).unwrap_or_else(|error| {
         tracing::debug!(path = %path.display(), %error, "the lines cannot be counted");
@@ -69,9 +69,9 @@ pub(super) fn lines_of(path: &Path) -> Option<u64> {
 }
 
 fn count(path: &Path) -> Result<Option<u64>, FileTextError> {
-    let opened = open_regular(path)?.filter(|(_, metadata)| metadata.len() <= COUNTED);
+    let opened = open_regular(path)?.filter(|(_, metadata)| metadata.len() <= MAX_COUNTED_BYTES);
     let Some((file, _)) = opened else { return Ok(None) };
-    let mut file = file.take(COUNTED);
+    let mut file = file.take(MAX_COUNTED_BYTES);
     let mut buffer = vec![0; 64 << 10];
     let (mut lines, mut last) = (0, b'\n');
     loop {

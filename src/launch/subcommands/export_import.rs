@@ -1,4 +1,4 @@
-//! `slug sessions export` and `import`: sessions out of the store, and into it.
+//! `slug sessions export` and `slug sessions import`.
 
 use std::fs;
 use std::io::Write;
@@ -16,7 +16,7 @@ use crate::session::{
     ExportForm, ImportMode, ImportedFile, ImportedSession, SecretHandling, SessionStore,
 };
 
-/// Prints a session or writes it into a file, and says how many secrets were taken out.
+/// Prints a session or writes it into a file, and says how many secrets were removed.
 pub(super) fn export(
     store: &SessionStore,
     what: &SessionsExport,
@@ -39,16 +39,17 @@ pub(super) fn export(
                 .with_context(|| format!("cannot write {}", file.display()))?;
             if what.format.json {
                 let file = file.to_string_lossy();
-                let told = json!({"session_id": session, "file": file, "redacted": redacted});
-                writeln!(out, "{told}")?;
+                let report = json!({"session_id": session, "file": file, "redacted": redacted});
+                writeln!(out, "{report}")?;
             } else {
                 let file = file.display().to_string();
                 writeln!(out, "{session} is written to {}", sanitize(&file))?;
             }
         }
         None if what.format.json => {
-            let told = json!({"session_id": session, "text": exported.text, "redacted": redacted});
-            writeln!(out, "{told}")?;
+            let report =
+                json!({"session_id": session, "text": exported.text, "redacted": redacted});
+            writeln!(out, "{report}")?;
         }
         None => out.write_all(exported.text.as_bytes())?,
     }
@@ -72,7 +73,8 @@ fn by_ending(file: Option<&Path>) -> ExportFormatArg {
     }
 }
 
-/// Whole or not at all, and for its owner alone; what is no file is written to as it is.
+/// Writes a file atomically, readable by its owner only. An existing path that is no regular file,
+/// such as a pipe, is written to directly.
 fn write_file(path: &Path, text: &str) -> std::io::Result<()> {
     if fs::metadata(path).is_ok_and(|it| !it.is_file()) {
         return fs::write(path, text);
@@ -83,7 +85,7 @@ fn write_file(path: &Path, text: &str) -> std::io::Result<()> {
     file.persist(path).map(drop).map_err(|failed| failed.error)
 }
 
-/// Takes over what the paths hold, and says of each file what became of it.
+/// Imports the sessions in the paths, and reports the outcome of each file.
 pub(super) fn import(
     store: &SessionStore,
     what: &SessionsImport,
@@ -98,7 +100,7 @@ pub(super) fn import(
             None
         }
     };
-    let (mut told, mut exit) = (Vec::new(), CliExitStatus::Answered);
+    let (mut reports, mut exit) = (Vec::new(), CliExitStatus::Answered);
     for path in &what.paths {
         for ImportedFile { path, outcome } in store.import(path, &here, &fit, importing) {
             let name = path.display().to_string();
@@ -106,7 +108,7 @@ pub(super) fn import(
             match outcome {
                 Ok(ImportedSession { session, kind, messages, left_out, missing }) => {
                     if what.format.json {
-                        told.push(json!({
+                        reports.push(json!({
                             "file": path.to_string_lossy(), "session_id": session, "kind": kind.name(),
                             "messages": messages, "left_out": left_out, "missing": missing,
                         }));
@@ -117,8 +119,8 @@ pub(super) fn import(
                         write!(out, "  ({left_out} lines not understood)")?;
                     }
                     writeln!(out)?;
-                    if let Some(told) = missing.describe() {
-                        print::complain(&format!("{session}: {told}"));
+                    if let Some(missing) = missing.describe() {
+                        print::complain(&format!("{session}: {missing}"));
                     }
                 }
                 Err(error) => {
@@ -126,14 +128,14 @@ pub(super) fn import(
                     print::complain(&format!("{name}: {error}"));
                     if what.format.json {
                         let file = path.to_string_lossy();
-                        told.push(json!({"file": file, "error": error.to_string()}));
+                        reports.push(json!({"file": file, "error": error.to_string()}));
                     }
                 }
             }
         }
     }
     if what.format.json {
-        writeln!(out, "{}", json!(told))?;
+        writeln!(out, "{}", json!(reports))?;
     }
     Ok(exit)
 }

@@ -1,4 +1,4 @@
-//! `slug sessions gc`: what is removed and packed, as text or as JSON.
+//! `slug sessions gc`: reports what is removed and packed, as text or as JSON.
 
 use std::io::Write;
 use std::time::Duration;
@@ -12,23 +12,23 @@ use crate::launch::print;
 use crate::launch::run_context::RunContext;
 use crate::session::{GcMode, GcOptions, GcReport, PackReport, Reclaimed};
 
-pub(super) fn run(ground: &RunContext, gc: &SessionsGc) -> anyhow::Result<CliExitStatus> {
-    let home = &ground.home;
-    let also = [home.drafts(), home.history(), home.clipboard()];
-    let kept = build::store(ground).collect_garbage(keeping(gc), &also)?;
-    for error in &kept.packed.failed {
+pub(super) fn run(run_context: &RunContext, gc: &SessionsGc) -> anyhow::Result<CliExitStatus> {
+    let home = &run_context.home;
+    let extra_paths = [home.drafts(), home.history(), home.clipboard()];
+    let report = build::store(run_context).collect_garbage(gc_options(gc), &extra_paths)?;
+    for error in &report.packed.failed {
         print::complain(error);
     }
     let mut out = print::out();
     if gc.format.json {
-        writeln!(out, "{}", json!(kept))?;
+        writeln!(out, "{}", json!(report))?;
     } else {
-        tell(&mut out, gc, &kept)?;
+        tell(&mut out, gc, &report)?;
     }
     Ok(CliExitStatus::Answered)
 }
 
-fn keeping(gc: &SessionsGc) -> GcOptions {
+fn gc_options(gc: &SessionsGc) -> GcOptions {
     let days = |days: u32| Duration::from_secs(u64::from(days) * 24 * 60 * 60);
     GcOptions {
         mode: if gc.dry_run { GcMode::DryRun } else { GcMode::Apply },
@@ -37,22 +37,22 @@ fn keeping(gc: &SessionsGc) -> GcOptions {
     }
 }
 
-fn tell(out: &mut dyn Write, gc: &SessionsGc, kept: &GcReport) -> std::io::Result<()> {
+fn tell(out: &mut dyn Write, gc: &SessionsGc, report: &GcReport) -> std::io::Result<()> {
     let (removed, packed) =
         if gc.dry_run { ("would be removed", "would be packed") } else { ("removed", "packed") };
     let rows = [
-        ("deleted sessions", kept.trash),
-        ("contents that nothing names", kept.contents),
-        ("leftovers of killed runs", kept.leftovers),
+        ("deleted sessions", report.trash),
+        ("contents that nothing names", report.contents),
+        ("leftovers of killed runs", report.leftovers),
     ];
     for (what, Reclaimed { count, bytes: size }) in
         rows.into_iter().filter(|(_, freed)| freed.count > 0)
     {
         writeln!(out, "{removed}: {count} {what}, {}", format_bytes(size))?;
     }
-    let PackReport { count, before, after, .. } = kept.packed;
+    let PackReport { count, before, after, .. } = report.packed;
     match (count, gc.dry_run) {
-        (0, _) if *kept == GcReport::default() => {
+        (0, _) if *report == GcReport::default() => {
             writeln!(out, "There is nothing to remove or pack.")
         }
         (0, _) => Ok(()),

@@ -1,4 +1,4 @@
-//! `slug keys`: every action that can be bound, its keys, and where they were bound.
+//! `slug keys`: every action that can be bound to keys, its keys, and where they were bound.
 
 use std::io::Write;
 
@@ -11,12 +11,12 @@ use crate::launch::run_context::RunContext;
 use crate::tui::app::keymap::{KeyContext, KeyOrigin, Keymap, KeymapRow};
 
 pub(super) fn run(
-    ground: &RunContext,
+    run_context: &RunContext,
     config: &ResolvedConfig,
     format: PrintFormat,
 ) -> anyhow::Result<CliExitStatus> {
-    let (map, warnings) = ground.keys(config);
-    let file = ground.home.root().join("keys.toml").display().to_string();
+    let (map, warnings) = run_context.keys(config);
+    let file = run_context.home.root().join("keys.toml").display().to_string();
     let mut out = print::out();
     if format.json {
         let keys: Vec<Value> = rows(&map).map(|row| as_json(row, &file)).collect();

@@ -1,4 +1,4 @@
-//! The subcommands: each prints what a room knows, as text or as JSON.
+//! The subcommands. Each prints what another module knows, as text or as JSON.
 
 mod export_import;
 mod gc;
@@ -25,16 +25,16 @@ use super::servers::ServerConnector;
 
 pub(super) async fn run(
     cli: &Cli,
-    ground: &RunContext,
+    run_context: &RunContext,
     command: &CliCommand,
 ) -> anyhow::Result<CliExitStatus> {
     match command {
         CliCommand::Config { format } => {
-            let mut config = match ground.config(cli, ground.project(cli)?) {
+            let mut config = match run_context.config(cli, run_context.project(cli)?) {
                 Ok(config) => config,
                 Err(errors) => return Ok(report_config_errors(&errors)),
             };
-            config.warnings.extend(ground.keys(&config).1);
+            config.warnings.extend(run_context.keys(&config).1);
             if format.json {
                 config::write_json(&config, &mut print::out())?;
             } else {
@@ -42,18 +42,18 @@ pub(super) async fn run(
             }
             Ok(CliExitStatus::Answered)
         }
-        CliCommand::Keys { format } => match ground.config(cli, ground.project(cli)?) {
-            Ok(config) => keys::run(ground, &config, *format),
+        CliCommand::Keys { format } => match run_context.config(cli, run_context.project(cli)?) {
+            Ok(config) => keys::run(run_context, &config, *format),
             Err(errors) => Ok(report_config_errors(&errors)),
         },
         CliCommand::Models { command: Some(ModelsCommand::Refresh), .. } => {
-            models::refresh(cli, ground).await
+            models::refresh(cli, run_context).await
         }
         CliCommand::Models { command: Some(ModelsCommand::List(list)), .. }
-        | CliCommand::Models { command: None, list } => models::list(cli, ground, list).await,
-        CliCommand::Tools(command) => tools::run(cli, ground, command).await,
-        CliCommand::Sessions(command) => sessions::run(ground, command),
-        CliCommand::Permissions(command) => permissions::run(cli, ground, command),
+        | CliCommand::Models { command: None, list } => models::list(cli, run_context, list).await,
+        CliCommand::Tools(command) => tools::run(cli, run_context, command).await,
+        CliCommand::Sessions(command) => sessions::run(run_context, command),
+        CliCommand::Permissions(command) => permissions::run(cli, run_context, command),
         CliCommand::Prompt { format } => {
             let tools = ToolRegistry::standard().specs();
             let report = PromptReport { prompt: FIXED_PROMPT, tools: &tools };
@@ -64,34 +64,34 @@ pub(super) async fn run(
             }
             Ok(CliExitStatus::Answered)
         }
-        CliCommand::Doctor { format } => examine(cli, ground, format.json).await,
-        // These two need no ground and are answered before there is one.
+        CliCommand::Doctor { format } => examine(cli, run_context, format.json).await,
+        // These two need no `RunContext` and are answered before there is one.
         CliCommand::Completions { .. } | CliCommand::Man => Ok(CliExitStatus::Answered),
     }
 }
 
-/// Says what is wrong with the configuration.
+/// Prints the errors of the configuration, and returns the exit status for them.
 fn report_config_errors(errors: &[ConfigError]) -> CliExitStatus {
     print::config_errors(errors);
     CliExitStatus::Usage
 }
 
-async fn examine(cli: &Cli, ground: &RunContext, json: bool) -> anyhow::Result<CliExitStatus> {
-    let mut config = ground.config(cli, ground.project(cli)?);
+async fn examine(cli: &Cli, run_context: &RunContext, json: bool) -> anyhow::Result<CliExitStatus> {
+    let mut config = run_context.config(cli, run_context.project(cli)?);
     if let Ok(config) = &mut config {
-        config.warnings.extend(ground.keys(config).1);
+        config.warnings.extend(run_context.keys(config).1);
     }
     let redactor = Redactor::default();
     let server = match &config {
         Ok(config) => {
-            ServerConnector::new(ground, config, &redactor).with_key(&config.server).await
+            ServerConnector::new(run_context, config, &redactor).with_key(&config.server).await
         }
         Err(_) => None,
     };
     let (provider, key) = server.unzip();
     let changeable = match &config {
-        Ok(config) => sandbox_setup::changeable(ground, config),
-        Err(_) => ground.cwd.clone(),
+        Ok(config) => sandbox_setup::changeable(run_context, config),
+        Err(_) => run_context.cwd.clone(),
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let git = GitExecutable::find(&path, std::slice::from_ref(&changeable));
@@ -100,15 +100,15 @@ async fn examine(cli: &Cli, ground: &RunContext, json: bool) -> anyhow::Result<C
         config: config.as_ref().map_err(Vec::as_slice),
         provider: provider.as_deref().map(|provider| provider as &dyn Provider),
         key: key.unwrap_or(Ok(())),
-        catalogue: &CatalogueCache::new(ground.home.catalogue()),
-        home: ground.home.root(),
-        cwd: &ground.cwd,
-        user_home: ground.user_home.as_deref(),
+        catalogue: &CatalogueCache::new(run_context.home.catalogue()),
+        home: run_context.home.root(),
+        cwd: &run_context.cwd,
+        user_home: run_context.user_home.as_deref(),
         git: git.as_ref(),
         terminal: &DoctorTerminal::read(|name| std::env::var_os(name)),
-        sandboxes: &trials::run(ground, &changeable, &network).await,
+        sandboxes: &trials::run(run_context, &changeable, &network).await,
         network: &network,
-        extent: trials::extent(ground),
+        extent: trials::extent(run_context),
     })
     .await;
     if json {

@@ -1,4 +1,4 @@
-//! `slug models`: what can be asked, how much it reads, and what it costs.
+//! `slug models`: the models that can be used, with window, limits and prices.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -25,42 +25,42 @@ use crate::providers::{ModelInfo, Provider};
 
 use super::report_config_errors;
 
-/// A model that is listed.
+/// A row of the list.
 struct ModelsTableRow<'a> {
-    /// The configured provider that offers it, or the catalogue's that has it.
+    /// The configured provider that offers the model, or the provider's name in the catalogue.
     provider: String,
     id: String,
     place: ModelRowOrigin,
-    /// What the server says that it reads.
+    /// The context window in tokens, if the server reports it.
     served: Option<u64>,
     facts: Option<&'a ModelFacts>,
 }
 
-/// Where a model was found.
+/// Whether a server offers the model, or only the catalogue has it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ModelRowOrigin {
     Server,
     Catalogue,
 }
 
-/// What stands over the columns.
+/// The headings of the columns.
 const HEADS: [&str; 7] = ["model", "window", "output", "in", "cached", "out", ""];
 
 pub(super) async fn list(
     cli: &Cli,
-    ground: &RunContext,
+    run_context: &RunContext,
     list: &ModelsList,
 ) -> anyhow::Result<CliExitStatus> {
-    let config = match ground.config(cli, ground.project(cli)?) {
+    let config = match run_context.config(cli, run_context.project(cli)?) {
         Ok(config) => config,
         Err(errors) => return Ok(report_config_errors(&errors)),
     };
-    let shelf = CatalogueCache::new(ground.home.catalogue());
-    let catalogue = shelf.catalogue();
-    if let Some(complaint) = shelf.complaint() {
+    let cache = CatalogueCache::new(run_context.home.catalogue());
+    let catalogue = cache.catalogue();
+    if let Some(complaint) = cache.complaint() {
         print::complain(complaint);
     }
-    let servers = ServerConnector::new(ground, &config, &Redactor::default());
+    let servers = ServerConnector::new(run_context, &config, &Redactor::default());
     let asked = std::iter::once(&config.server).chain(&config.others).map(async |server| {
         let provider = servers.connect_or_tell(server);
         let models = provider.models().await;
@@ -97,16 +97,16 @@ pub(super) async fn list(
     Ok(if failed && rows.is_empty() { CliExitStatus::Failed } else { CliExitStatus::Answered })
 }
 
-pub(super) async fn refresh(cli: &Cli, ground: &RunContext) -> anyhow::Result<CliExitStatus> {
-    let config = match ground.config(cli, ground.project(cli)?) {
+pub(super) async fn refresh(cli: &Cli, run_context: &RunContext) -> anyhow::Result<CliExitStatus> {
+    let config = match run_context.config(cli, run_context.project(cli)?) {
         Ok(config) => config,
         Err(errors) => return Ok(report_config_errors(&errors)),
     };
-    let servers = ServerConnector::new(ground, &config, &Redactor::default());
+    let servers = ServerConnector::new(run_context, &config, &Redactor::default());
     let http = servers.http(&config.server.connection.shared());
     let from = HttpEndpoint::parse(catalogue::SOURCE, PlainHttp::LoopbackOnly)?;
     let fetched = catalogue::refresh(&http, &from, Utc::now().date_naive()).await?;
-    let path = ground.home.catalogue();
+    let path = run_context.home.catalogue();
     replace_private(&path, fetched.text()?.as_bytes())
         .with_context(|| format!("Cannot write {}", path.display()))?;
     let (count, from, path) = (fetched.len(), catalogue::SOURCE, path.display());
@@ -222,8 +222,7 @@ fn reasons(reasoning: &ReasoningCapability) -> String {
     }
 }
 
-/// The rows of each server under a line that names it, and those that only the catalogue has under
-/// one of their own.
+/// The rows of each server below a line that names it, then the rows that only the catalogue has.
 fn text(rows: &[ModelsTableRow<'_>], servers: &[(String, String)]) -> String {
     let mut text = String::new();
     let of_servers = servers.iter().map(|(name, head)| (Some(name), head.as_str()));

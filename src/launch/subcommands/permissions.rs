@@ -1,4 +1,4 @@
-//! `slug permissions`: the rules that hold, and what they say of a call.
+//! `slug permissions`: lists the rules that hold, and tests them on a call.
 
 use std::io::Write;
 
@@ -16,13 +16,13 @@ use crate::tools::{ToolRegistry, WorkingDirectory};
 
 pub(super) fn run(
     cli: &Cli,
-    ground: &RunContext,
+    run_context: &RunContext,
     command: &PermissionsCommand,
 ) -> anyhow::Result<CliExitStatus> {
     match command {
         PermissionsCommand::List { format } => {
-            let project = ground.project(cli)?;
-            let rules = store::load(&ground.workspace(project), project);
+            let project = run_context.project(cli)?;
+            let rules = store::load(&run_context.workspace(project), project);
             let report = RuleListReport::from(&rules);
             let mut out = print::out();
             if format.json {
@@ -34,7 +34,7 @@ pub(super) fn run(
                 return Ok(CliExitStatus::Answered);
             }
             for rule in &report.rules {
-                writeln!(out, "{:5}  {}  {}", rule.kind.word(), rule.rule, stands_in(rule))?;
+                writeln!(out, "{:5}  {}  {}", rule.kind.word(), rule.rule, location(rule))?;
                 if let Some(means) = means(rule) {
                     writeln!(out, "       it {means}")?;
                 }
@@ -44,20 +44,20 @@ pub(super) fn run(
             }
             Ok(CliExitStatus::Answered)
         }
-        PermissionsCommand::Test(test) => try_out(cli, ground, test),
+        PermissionsCommand::Test(test) => try_out(cli, run_context, test),
     }
 }
 
 fn try_out(
     cli: &Cli,
-    ground: &RunContext,
+    run_context: &RunContext,
     test: &PermissionsTest,
 ) -> anyhow::Result<CliExitStatus> {
-    let project = ground.project(cli)?;
-    let workspace = ground.workspace(project);
+    let project = run_context.project(cli)?;
+    let workspace = run_context.workspace(project);
     let rules = match &test.settings {
         Some(file) => {
-            // A missing settings file is no fault elsewhere; one that is named here has to be there.
+            // Elsewhere a settings file may be missing; one that is named here must exist.
             std::fs::metadata(file)
                 .map_err(|error| anyhow::anyhow!("Cannot read {}: {error}", file.display()))?;
             let mut rules = RuleSet::new();
@@ -71,20 +71,21 @@ fn try_out(
     }
     let mode = match test.mode {
         Some(mode) => mode,
-        None => match ground.config(cli, project) {
+        None => match run_context.config(cli, project) {
             Ok(config) => config.mode.value,
             Err(errors) => return Ok(super::report_config_errors(&errors)),
         },
     };
     let workspace = match mode {
-        // As if it were in force around the working folder.
-        PermissionMode::Sandbox => workspace.with_sandbox(&ground.cwd),
+        // Decides as if a sandbox around the working folder were in force.
+        PermissionMode::Sandbox => workspace.with_sandbox(&run_context.cwd),
         PermissionMode::Ask
         | PermissionMode::AllowEdits
         | PermissionMode::Plan
         | PermissionMode::Yolo => workspace,
     };
-    let place = WorkingDirectory { cwd: ground.cwd.clone(), home: ground.user_home.clone() };
+    let place =
+        WorkingDirectory { cwd: run_context.cwd.clone(), home: run_context.user_home.clone() };
     let accesses = accesses_of(&ToolRegistry::standard(), &test.tool, &test.input, &place)
         .map_err(anyhow::Error::msg)?;
     let query = PermissionQuery::resolve(&test.tool, &accesses, &workspace);
@@ -104,10 +105,10 @@ fn try_out(
         let allows = |rule: &RuleSource| rule.kind == RuleKind::Allow;
         let is_enough =
             part.decision == PermissionOutcome::Allow || !part.rule.as_ref().is_some_and(allows);
-        let lacks = if is_enough { "" } else { "not certain enough for " };
+        let prefix = if is_enough { "" } else { "not certain enough for " };
         let rule = part.rule.as_ref().map_or_else(
             || "no rule".to_owned(),
-            |rule| format!("{lacks}{}  {}", rule.rule, stands_in(rule)),
+            |rule| format!("{prefix}{}  {}", rule.rule, location(rule)),
         );
         writeln!(out, "  {:5}  {}  {rule}", part.decision.word(), part.text)?;
         if let Some(means) = part.rule.as_ref().and_then(means) {
@@ -117,18 +118,18 @@ fn try_out(
     Ok(CliExitStatus::Answered)
 }
 
-/// The file and the line of a rule.
-fn stands_in(rule: &RuleSource) -> String {
+/// The file and line of a rule; empty for a rule without a file.
+fn location(rule: &RuleSource) -> String {
     let file = rule.file.as_ref().map(|file| file.display().to_string()).unwrap_or_default();
     rule.line.map_or(file.clone(), |line| format!("{file}:{line}"))
 }
 
-/// What an allow rule lets run besides what it names.
+/// What an allow rule allows besides the command it names; `None` for other rules.
 fn means(rule: &RuleSource) -> Option<String> {
     (rule.kind == RuleKind::Allow).then(|| permissions::meaning(&rule.rule)).flatten()
 }
 
-/// Adds to a rule in JSON what it means.
+/// Adds the meaning of an allow rule to its JSON.
 fn explain(rule: &mut Value) {
     let means =
         rule["rule"].as_str().filter(|_| rule["kind"] == "allow").and_then(permissions::meaning);

@@ -1,4 +1,4 @@
-//! `slug sessions`: the store, without a screen.
+//! `slug sessions`: lists, shows, searches, renames and deletes stored sessions.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -22,8 +22,11 @@ use crate::session::{
 
 use super::gc;
 
-pub(super) fn run(ground: &RunContext, command: &SessionsCommand) -> anyhow::Result<CliExitStatus> {
-    let store = build::store(ground);
+pub(super) fn run(
+    run_context: &RunContext,
+    command: &SessionsCommand,
+) -> anyhow::Result<CliExitStatus> {
+    let store = build::store(run_context);
     let mut out = print::out();
     match command {
         SessionsCommand::List { which, limit, format } => {
@@ -50,7 +53,7 @@ pub(super) fn run(ground: &RunContext, command: &SessionsCommand) -> anyhow::Res
                         show(&mut out, record)?;
                     }
                 }
-                took(&mut out, &ReplayedConversation::of(&loaded.records).spending)?;
+                write_spending(&mut out, &ReplayedConversation::of(&loaded.records).spending)?;
             }
         }
         SessionsCommand::Search { query, which, limit, format } => {
@@ -86,17 +89,18 @@ pub(super) fn run(ground: &RunContext, command: &SessionsCommand) -> anyhow::Res
         SessionsCommand::Export(what) => export_import::export(&store, what, &mut out)?,
         SessionsCommand::Import(what) => return export_import::import(&store, what, &mut out),
         SessionsCommand::Delete { ids, format } => {
-            // A name that means nothing is found before anything is moved.
+            // An id that does not exist is reported before any session is moved.
             let sessions: Vec<SessionId> =
                 ids.iter().map(|id| store.resolve(id)).collect::<Result<_, _>>()?;
             return delete(&store, &sessions, format.json, &mut out);
         }
-        SessionsCommand::Gc(gc) => return gc::run(ground, gc),
+        SessionsCommand::Gc(gc) => return gc::run(run_context, gc),
     }
     Ok(CliExitStatus::Answered)
 }
 
-/// Moves all that can be moved; what cannot is said, and leads to a failure in the end.
+/// Moves sessions to the trash. Reports those that cannot be moved; then the exit status is a
+/// failure.
 fn delete(
     store: &SessionStore,
     sessions: &[SessionId],
@@ -127,7 +131,7 @@ fn today() -> NaiveDate {
     Local::now().date_naive()
 }
 
-/// What the flags narrow further. A date that cannot be read is said, and is `None`.
+/// Narrows the filter by the flags. Reports a date that cannot be read and returns `None`.
 fn narrowed(mut filter: SessionListFilter, which: &SessionsFilter) -> Option<SessionListFilter> {
     which.project.iter().for_each(|name| filter.project(name));
     which.model.iter().for_each(|name| filter.model(name));
@@ -152,7 +156,8 @@ fn facts(session: &SessionMeta) -> SessionAttributes<'_> {
     }
 }
 
-/// The sessions that have a text, newest first, a line that several have in one of them alone.
+/// The sessions that contain the text, newest first. A hit that forks have copied is listed only
+/// once.
 fn search(
     store: &SessionStore,
     text: &SearchText,
@@ -185,7 +190,7 @@ fn as_json((session, found): &(SessionMeta, SessionSearchResult)) -> Value {
     })
 }
 
-/// Each session as it is listed, and below it the places.
+/// Writes each session as in the list, with its hits below it.
 fn tell(out: &mut dyn Write, found: &[(SessionMeta, SessionSearchResult)]) -> std::io::Result<()> {
     if found.is_empty() {
         return writeln!(out, "No session has this in it.");
@@ -194,7 +199,7 @@ fn tell(out: &mut dyn Write, found: &[(SessionMeta, SessionSearchResult)]) -> st
         list(out, std::slice::from_ref(session))?;
         for SessionSearchHit { timestamp, who, before, found, behind, .. } in &found.places {
             let who = match who {
-                SearchHitSource::Person => "you".to_owned(),
+                SearchHitSource::User => "you".to_owned(),
                 SearchHitSource::Model => "slug".to_owned(),
                 SearchHitSource::Thinking => "thought".to_owned(),
                 SearchHitSource::Call(tool) | SearchHitSource::Result(Some(tool)) => {
@@ -228,8 +233,8 @@ fn list(out: &mut dyn Write, sessions: &[SessionMeta]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What the session took, by model.
-fn took(out: &mut dyn Write, spending: &SessionSpending) -> std::io::Result<()> {
+/// Writes what the session has spent, by model.
+fn write_spending(out: &mut dyn Write, spending: &SessionSpending) -> std::io::Result<()> {
     let sums = |spent: &SpendingSum| {
         let TokenUsage { input, output, cache_read, .. } = spent.usage;
         let cost = spent.known_cost().map(|cost| format!(", {cost}")).unwrap_or_default();
@@ -245,7 +250,7 @@ fn took(out: &mut dyn Write, spending: &SessionSpending) -> std::io::Result<()> 
     Ok(())
 }
 
-/// A message as Markdown; what is not one is left out.
+/// Writes a message as Markdown; skips entries of other kinds.
 fn show(out: &mut dyn Write, record: &LogRecord) -> std::io::Result<()> {
     let LogEntry::Message(message) = &record.entry else { return Ok(()) };
     for block in &message.content {

@@ -1,4 +1,4 @@
-//! `slug tools`: the registry, and one call through the gate.
+//! `slug tools`: lists the tools, and runs one call through the gate.
 
 use std::io::Write;
 
@@ -16,7 +16,7 @@ use crate::tools::ToolRegistry;
 
 pub(super) async fn run(
     cli: &Cli,
-    ground: &RunContext,
+    run_context: &RunContext,
     command: &ToolsCommand,
 ) -> anyhow::Result<CliExitStatus> {
     match command {
@@ -39,32 +39,29 @@ pub(super) async fn run(
                 name: name.clone(),
                 input: CallInput::Valid(input.clone()),
             };
-            call_one(cli, ground, call, format.json).await
+            call_one(cli, run_context, call, format.json).await
         }
     }
 }
 
 async fn call_one(
     cli: &Cli,
-    ground: &RunContext,
+    run_context: &RunContext,
     call: ToolCall,
     json: bool,
 ) -> anyhow::Result<CliExitStatus> {
-    let project = ground.project(cli)?;
-    let config = match ground.config(cli, project) {
+    let project = run_context.project(cli)?;
+    let config = match run_context.config(cli, project) {
         Ok(config) => config,
         Err(errors) => return Ok(super::report_config_errors(&errors)),
     };
     let redactor = Redactor::default();
-    let services = build::services(ground, &config, cli.demo.as_ref(), &redactor)?;
-    let sides = RunParticipants {
-        providers: services,
-        interactivity: Interactivity::Headless,
-        last_models: None,
-    };
+    let providers = build::services(run_context, &config, cli.demo.as_ref(), &redactor)?;
+    let participants =
+        RunParticipants { providers, interactivity: Interactivity::Headless, last_models: None };
     let RunParts { mut setup, processes, .. } =
-        build::parts(cli, ground, &config, project, sides, &redactor)?;
-    // A call by itself is no session to come back to; it is on record while it runs.
+        build::parts(cli, run_context, &config, project, participants, &redactor)?;
+    // A single call is no session to resume, so its log is in a folder that is removed afterwards.
     let scratch = tempfile::tempdir()?;
     let folder = |name: &str| scratch.path().join(name);
     setup.store = SessionStore::new(folder("sessions"), folder("trash"), folder("blobs"));

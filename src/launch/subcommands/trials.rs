@@ -1,4 +1,4 @@
-//! The ways out of each kind of sandbox, tried for `slug doctor`.
+//! Tests each sandbox backend for `slug doctor`: a process inside tries to escape.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -15,10 +15,10 @@ use crate::platform::sandbox::{self, SandboxUnavailable};
 #[cfg(target_os = "linux")]
 use linux::try_out;
 
-/// `network` is what commands are to reach, all of it aside: with that nothing holds them. What is
-/// in `changeable` is no program of slug's own.
+/// Tests all backends. `network` is what commands may reach; full access is tested as none, because
+/// it would let everything through. slug does not run its own programs from `changeable`.
 pub(super) async fn run(
-    ground: &RunContext,
+    run_context: &RunContext,
     changeable: &Path,
     network: &SandboxNetwork,
 ) -> Vec<SandboxTrial> {
@@ -26,9 +26,9 @@ pub(super) async fn run(
     let mut trials = Vec::new();
     for method in sandbox::methods() {
         let tried = match sandbox::find(Some(*method), &path, changeable) {
-            Ok(means) => try_out(ground, changeable, &means, network).await,
-            Err(SandboxUnavailable(lacks)) => {
-                SandboxTrialResult::Missing(lacks.into_iter().map(|(_, why)| why).collect())
+            Ok(backend) => try_out(run_context, changeable, &backend, network).await,
+            Err(SandboxUnavailable(missing)) => {
+                SandboxTrialResult::Missing(missing.into_iter().map(|(_, why)| why).collect())
             }
         };
         trials.push(SandboxTrial { method: *method, tried });
@@ -36,11 +36,11 @@ pub(super) async fn run(
     trials
 }
 
-/// Whether a sandbox around the working folder would find all that it has to hold back there. A
-/// folder that there can be none around is another matter.
-pub(super) fn extent(ground: &RunContext) -> ScanExtent {
-    let (home, slug_home) = (ground.user_home.as_deref(), ground.home.root());
-    let sandbox = SandboxPolicy::around(&ground.cwd, home, slug_home, SandboxNetwork::Off);
+/// Whether a sandbox around the working folder would find all paths that it has to protect. Returns
+/// `Whole` when there can be no sandbox around the folder, because that is reported elsewhere.
+pub(super) fn extent(run_context: &RunContext) -> ScanExtent {
+    let (home, slug_home) = (run_context.user_home.as_deref(), run_context.home.root());
+    let sandbox = SandboxPolicy::around(&run_context.cwd, home, slug_home, SandboxNetwork::Off);
     let surveyed = sandbox.and_then(|sandbox| sandbox.survey(&HostSandboxDisk, &RuleSet::new()));
     surveyed.map_or(ScanExtent::Whole, |(_, extent)| extent)
 }

@@ -1,4 +1,4 @@
-//! The supervisor of each command is there to try the ways out on Linux alone.
+//! Tests a sandbox backend. Only Linux has the supervisor that this needs.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
 use crate::platform::process::{HostPrograms, ProcessHost};
 use crate::platform::sandbox::{self, SandboxBackend};
 
-/// Starts what tries them, inside a sandbox of folders made for it.
+/// Runs the escape tests in a sandbox around folders that are made for the test.
 pub(super) async fn try_out(
-    ground: &RunContext,
+    run_context: &RunContext,
     changeable: &Path,
-    means: &SandboxBackend,
+    backend: &SandboxBackend,
     network: &SandboxNetwork,
 ) -> SandboxTrialResult {
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -27,27 +27,27 @@ pub(super) async fn try_out(
         Ok(host) => host,
         Err(error) => return SandboxTrialResult::Failed(error.to_string()),
     };
-    // A sandbox has folders of its own under the system's one for temporary files.
+    // Prefers the home folder, because a sandbox has its own folders in place of the temporary one.
     let temporary = std::env::temp_dir();
-    let base = ground.user_home.as_deref().unwrap_or(&temporary);
+    let base = run_context.user_home.as_deref().unwrap_or(&temporary);
     let network = match network {
-        SandboxNetwork::Hosts(_) if means.method() == SandboxBackendKind::Bubblewrap => {
+        SandboxNetwork::Hosts(_) if backend.method() == SandboxBackendKind::Bubblewrap => {
             network.clone()
         }
         SandboxNetwork::Hosts(_) | SandboxNetwork::Off | SandboxNetwork::On => SandboxNetwork::Off,
     };
-    let looking = |dir: &Path, home: &Path, slug_home: &Path| {
+    let profile = |dir: &Path, home: &Path, slug_home: &Path| {
         SandboxPolicy::around(dir, Some(home), slug_home, network.clone())
             .and_then(|sandbox| sandbox.profile(&HostSandboxDisk, &RuleSet::new()))
             .map_err(|error| error.to_string())
     };
-    let tried = sandbox::trial(&host, means, base, &looking).await;
+    let result = sandbox::trial(&host, backend, base, &profile).await;
     host.end_all().await;
-    match tried {
+    match result {
         Ok(attempts) => {
-            let of = |came_to| {
-                let those = attempts.iter().filter(move |it| it.outcome == came_to);
-                those.map(|it| it.what).collect()
+            let of = |outcome| {
+                let matching = attempts.iter().filter(move |it| it.outcome == outcome);
+                matching.map(|it| it.what).collect()
             };
             SandboxTrialResult::Ran {
                 refused: of(sandbox::EscapeOutcome::Nothing),
