@@ -11,7 +11,7 @@ use crate::session::{
 };
 use crate::tools::ReadLedger;
 
-use super::event_sender::AgentEventSender;
+use super::event_queue::AgentEventSender;
 use super::journal::SessionJournal;
 use super::rewind::tells_of_rewind;
 

@@ -29,7 +29,7 @@ use super::active_session::ActiveSession;
 use super::approvals::PendingApprovals;
 use super::budget::BudgetLimits;
 use super::change_tracker;
-use super::event_sender::AgentEventSender;
+use super::event_queue::{AgentEventReceiver, AgentEventSender, event_queue};
 use super::gate::ToolGate;
 use super::hooks::BackgroundHooks;
 use super::images::ConversationImages;
@@ -48,8 +48,6 @@ use super::turn::{TurnLimits, TurnMachine};
 use super::turn_runner::TurnRun;
 use super::{AgentCommand, AgentEvent, request};
 
-/// How many events may wait for the front end; the agent waits when the queue is full.
-const MAX_QUEUED_EVENTS: usize = 1024;
 /// How many commands may wait for the agent; the front end waits when the queue is full.
 const MAX_QUEUED_COMMANDS: usize = 64;
 
@@ -65,7 +63,7 @@ pub struct AgentHandle {
     /// Takes commands. Dropping it ends the agent once its turn is over.
     pub commands: mpsc::Sender<AgentCommand>,
     /// What the agent tells, in order. An agent whose queue is full waits for its front end.
-    pub events: mpsc::Receiver<AgentEvent>,
+    pub events: AgentEventReceiver,
     /// Stops what runs at once: a stop does not wait in the queue of commands.
     pub stop: StopHandle,
     /// Ends after the agent has saved its session.
@@ -113,7 +111,7 @@ pub(super) struct Agent {
 /// turn that runs is over.
 pub fn spawn(setup: AgentSetup, start: InitialSession) -> AgentHandle {
     let (commands, inbox, stop) = stop::channel(MAX_QUEUED_COMMANDS);
-    let (outbox, events) = mpsc::channel(MAX_QUEUED_EVENTS);
+    let (outbox, events) = event_queue();
     let stopped = stop.clone();
     // Inside the task, because reading hundreds of rules would delay the first frame.
     let task =
@@ -123,18 +121,16 @@ pub fn spawn(setup: AgentSetup, start: InitialSession) -> AgentHandle {
 
 impl Agent {
     /// An agent with an empty session, and the front end's ends of both queues.
-    pub(super) fn new(
-        setup: AgentSetup,
-    ) -> (Self, mpsc::Receiver<AgentEvent>, mpsc::Sender<AgentCommand>) {
+    pub(super) fn new(setup: AgentSetup) -> (Self, AgentEventReceiver, mpsc::Sender<AgentCommand>) {
         let (commands, inbox, stop) = stop::channel(MAX_QUEUED_COMMANDS);
-        let (outbox, events) = mpsc::channel(MAX_QUEUED_EVENTS);
+        let (outbox, events) = event_queue();
         (Self::with(setup, inbox, outbox, stop), events, commands)
     }
 
     fn with(
         setup: AgentSetup,
         commands: CommandInbox,
-        events: mpsc::Sender<AgentEvent>,
+        events: AgentEventSender,
         stop: StopHandle,
     ) -> Self {
         let read_rules = setup.escalation.as_ref().map(|escalation| escalation.read_rules.clone());
@@ -145,7 +141,7 @@ impl Agent {
             effort: setup.effort.or(setup.providers.current().effort),
             session: ActiveSession::new(),
             commands,
-            events: AgentEventSender::new(events),
+            events,
             stop,
             permissions: Arc::new(permissions),
             approvals: Arc::default(),
@@ -171,12 +167,12 @@ impl Agent {
     }
 
     async fn run(mut self, start: InitialSession) {
-        self.events.tell(AgentEvent::ModeChanged(self.permissions.mode())).await;
+        self.events.send(AgentEvent::ModeChanged(self.permissions.mode()));
         self.models.ask(&self.current_provider().provider.clone());
         self.tell_model().await;
         let source = match start {
             InitialSession::New => {
-                self.tell_opened(Vec::new()).await;
+                self.tell_opened(Vec::new());
                 "startup"
             }
             InitialSession::Resume(session) => {
@@ -195,7 +191,7 @@ impl Agent {
         let warnings: Vec<String> =
             notices.into_iter().chain(self.permissions.warnings()).chain(of_hooks).collect();
         for warning in warnings {
-            self.events.notice(NoticeLevel::Warning, warning).await;
+            self.events.notice(NoticeLevel::Warning, warning);
         }
         loop {
             tokio::select! {
@@ -231,14 +227,14 @@ impl Agent {
             AgentCommand::Resume { session } => {
                 let left = self.session_hooks();
                 if let Err(error) = self.resume(session).await {
-                    self.error(error.to_string()).await;
+                    self.error(error.to_string());
                 }
                 self.session_changed(&left, "resume");
             }
             AgentCommand::Fork { session, at } => {
                 let left = self.session_hooks();
                 if let Err(error) = self.fork(session, at).await {
-                    self.error(error.to_string()).await;
+                    self.error(error.to_string());
                 }
                 self.session_changed(&left, "resume");
             }
@@ -290,12 +286,12 @@ impl Agent {
                 if cancel.is_cancelled()
                     && self.session_hooks().has(HookEvent::UserPromptSubmit) =>
             {
-                return self.give_back(text, None).await;
+                return self.give_back(text, None);
             }
             Ok(hook_note) => hook_note,
-            Err(reason) => return self.give_back(text, Some(reason)).await,
+            Err(reason) => return self.give_back(text, Some(reason)),
         };
-        let Some(gate) = self.begin_turn().await else { return };
+        let Some(gate) = self.begin_turn() else { return };
         if cancel.is_cancelled() {
             gate.context.cancel.cancel();
         }
@@ -319,7 +315,7 @@ impl Agent {
         }
         self.session.catch_up();
         if let (true, Some(title)) = (untitled, self.session.conversation.title.clone()) {
-            self.events.tell(AgentEvent::TitleChanged(title)).await;
+            self.events.send(AgentEvent::TitleChanged(title));
         }
         self.answer(gate).await;
     }
@@ -331,9 +327,9 @@ impl Agent {
             message.role == MessageRole::User || message.calls().next().is_some()
         });
         if !is_open {
-            return self.refuse_turn(NOTHING_TO_RETRY.to_owned()).await;
+            return self.refuse_turn(NOTHING_TO_RETRY.to_owned());
         }
-        if let Some(gate) = self.begin_turn().await {
+        if let Some(gate) = self.begin_turn() {
             self.answer(gate).await;
         }
     }
@@ -381,13 +377,13 @@ impl Agent {
         let ended = json!({"turn": gate.turn, "outcome": outcome, "usage": usage});
         gate.debug.event("turn_ended", &ended);
         self.stop.end();
-        self.events.tell(AgentEvent::TurnEnded { turn: gate.turn, outcome, usage }).await;
+        self.events.send(AgentEvent::TurnEnded { turn: gate.turn, outcome, usage });
         self.start_idle_timer();
     }
 
     /// Begins a turn and returns the gate that its calls go through. When this session cannot go
     /// on, tells the front end why and returns `None`.
-    async fn begin_turn(&mut self) -> Option<Arc<ToolGate>> {
+    fn begin_turn(&mut self) -> Option<Arc<ToolGate>> {
         let turn = self.session.conversation.next_turn;
         match self.gate(turn) {
             Ok(gate) => {
@@ -395,25 +391,25 @@ impl Agent {
                 let begun = json!({"session": session, "turn": turn, "model": model});
                 gate.debug.event("turn_started", &begun);
                 change_tracker::warm(&self.watch);
-                self.events.tell(AgentEvent::TurnStarted { turn }).await;
+                self.events.send(AgentEvent::TurnStarted { turn });
                 Some(gate)
             }
             Err(reason) => {
-                self.refuse_turn(reason).await;
+                self.refuse_turn(reason);
                 None
             }
         }
     }
 
     /// Tells the front end that the turn it waits for fails before it begins.
-    pub(super) async fn refuse_turn(&mut self, reason: String) {
-        self.skip_turn(TurnOutcome::Failed(reason)).await;
+    pub(super) fn refuse_turn(&mut self, reason: String) {
+        self.skip_turn(TurnOutcome::Failed(reason));
     }
 
     /// Tells the front end that the turn it waits for does not begin, with this outcome.
-    pub(super) async fn skip_turn(&mut self, outcome: TurnOutcome) {
+    pub(super) fn skip_turn(&mut self, outcome: TurnOutcome) {
         let (turn, usage) = (self.session.skip_turn(), TokenUsage::default());
-        self.events.tell(AgentEvent::TurnEnded { turn, outcome, usage }).await;
+        self.events.send(AgentEvent::TurnEnded { turn, outcome, usage });
     }
 
     /// The gate for the calls of a turn, or why the open session cannot go on.
@@ -476,13 +472,13 @@ impl Agent {
         let instructions = match read.await {
             Ok(instructions) => instructions,
             Err(error) => {
-                self.error(format!("The instruction files could not be read: {error}.")).await;
+                self.error(format!("The instruction files could not be read: {error}."));
                 context::LoadedInstructions::default()
             }
         };
         for warning in &instructions.warnings {
             if self.warned.insert(warning.clone()) {
-                self.events.notice(NoticeLevel::Warning, warning.clone()).await;
+                self.events.notice(NoticeLevel::Warning, warning.clone());
             }
         }
         context::system_prompt(self.setup.system_prompt.as_deref(), &instructions)
@@ -503,45 +499,43 @@ impl Agent {
 
     async fn set_mode(&mut self, mode: PermissionMode) {
         if mode == PermissionMode::Sandbox && self.setup.escalation.is_none() {
-            return self
-                .error("No sandbox is in force: `slug --sandbox DIR` begins with one.")
-                .await;
+            return self.error("No sandbox is in force: `slug --sandbox DIR` begins with one.");
         }
         self.permissions.set_mode(mode);
         self.session.note(LogEntry::Mode { mode }).await;
-        self.events.tell(AgentEvent::ModeChanged(mode)).await;
+        self.events.send(AgentEvent::ModeChanged(mode));
     }
 
     /// Gives the session a title. The title is an entry of the log, so a session without a log can
     /// have none.
     async fn set_title(&mut self, title: String) {
         if let Some(reason) = self.session.read_only.clone() {
-            self.error(reason).await;
+            self.error(reason);
         } else if self.session.has_log() {
             self.session.note(LogEntry::Title { title: title.clone() }).await;
-            self.events.tell(AgentEvent::TitleChanged(title)).await;
+            self.events.send(AgentEvent::TitleChanged(title));
         } else {
-            self.error("This session begins with its first message, and can be named then.").await;
+            self.error("This session begins with its first message, and can be named then.");
         }
     }
 
     async fn compact_on_request(&mut self) {
         if let Some(reason) = self.session.read_only.clone() {
-            return self.error(reason).await;
+            return self.error(reason);
         }
         if let Err(reason) = self.may_compact().await {
-            return self.error(reason).await;
+            return self.error(reason);
         }
         let stages = [CompactionStage::Results, CompactionStage::Turns];
         let compaction = match self.compaction(&stages).await {
             Ok(compaction) => compaction,
-            Err(error) => return self.error(error.to_string()).await,
+            Err(error) => return self.error(error.to_string()),
         };
         let text = compaction.as_ref().map_or("There is nothing to leave out yet.", left_out);
         if let Some(compaction) = compaction {
             self.session.note(LogEntry::Compaction(compaction)).await;
         }
-        self.events.notice(NoticeLevel::Info, text).await;
+        self.events.notice(NoticeLevel::Info, text);
     }
 
     /// The first of these stages that makes the conversation shorter; `None` when none does.
@@ -560,8 +554,8 @@ impl Agent {
         .await?
     }
 
-    pub(super) async fn error(&self, text: impl Into<String>) {
-        self.events.notice(NoticeLevel::Error, text).await;
+    pub(super) fn error(&self, text: impl Into<String>) {
+        self.events.notice(NoticeLevel::Error, text);
     }
 }
 

@@ -196,7 +196,7 @@ impl Agent {
         let facts = self.facts(model).await;
         let price = facts.and_then(|facts| facts.price);
         if price.is_none() && self.allowance.has_money() {
-            self.tell_unpriced(model).await;
+            self.tell_unpriced(model);
         }
         let conversation = &self.session.conversation;
         let messages: Vec<Message> =
@@ -209,12 +209,12 @@ impl Agent {
                 BudgetVerdict::Stop(overdraft.to_string())
             }
             (Some(overdraft), Interactivity::Interactive) => {
-                BudgetVerdict::Asked(self.ask_for_more(gate, overdraft).await)
+                BudgetVerdict::Asked(self.ask_for_more(gate, overdraft))
             }
         }
     }
 
-    async fn ask_for_more(&self, gate: &ToolGate, overdraft: BudgetOverdraft) -> BudgetQuestion {
+    fn ask_for_more(&self, gate: &ToolGate, overdraft: BudgetOverdraft) -> BudgetQuestion {
         let (id, answer) = gate.approvals.open();
         let input = json!({});
         let call = ToolCall {
@@ -223,17 +223,17 @@ impl Agent {
             input: CallInput::Valid(input.clone()),
         };
         let why = (ApprovalKind::Budget, overdraft.to_string());
-        gate.ask_user(gate.question(id, &call, &input, why)).await;
+        gate.ask_user(gate.question(id, &call, &input, why));
         BudgetQuestion { id, overdraft, answer }
     }
 
-    async fn tell_unpriced(&mut self, model: &str) {
+    fn tell_unpriced(&mut self, model: &str) {
         let text = format!(
             "No price is known for {model}, so a budget in money cannot be kept for it. One in \
              tokens can: --budget \"500k tokens\"."
         );
         if self.warned.insert(text.clone()) {
-            self.events.notice(NoticeLevel::Warning, text).await;
+            self.events.notice(NoticeLevel::Warning, text);
         }
     }
 }

@@ -83,7 +83,7 @@ pub(super) async fn authorise(
     let repeats = gate.repeats.repeat_count(call);
     if let (Some(times), Interactivity::Headless) = (repeats, gate.interactivity) {
         if gate.repeats.next_action() == RepeatAction::EndTurn {
-            gate.events.notice(NoticeLevel::Error, IN_CIRCLES).await;
+            gate.events.notice(NoticeLevel::Error, IN_CIRCLES);
             gate.context.cancel.cancel();
         }
         return GateOutcome::Repeated(repeated_call(times));
@@ -93,7 +93,7 @@ pub(super) async fn authorise(
         biased;
         () = gate.context.cancel.cancelled() => {
             if let Some(id) = question.end() {
-                gate.events.tell(AgentEvent::ApprovalWithdrawn(id)).await;
+                gate.events.send(AgentEvent::ApprovalWithdrawn(id));
             }
             GateOutcome::Stopped(stopped())
         }
@@ -211,7 +211,7 @@ async fn decide(
                         record(gate, call, PermissionOutcome::Allow, "part", None).await;
                         return decide_part(gate, call, tool, part, accepted).await;
                     }
-                    Err(error) => gate.events.notice(NoticeLevel::Error, error.to_string()).await,
+                    Err(error) => gate.events.notice(NoticeLevel::Error, error.to_string()),
                 }
             }
             AskOutcome::Answered(ApprovalAnswer::Edited { input: edited }) => {
@@ -237,7 +237,7 @@ async fn decide(
             AskOutcome::Answered(ApprovalAnswer::Session { rules }) => {
                 record(gate, call, PermissionOutcome::Allow, "session", None).await;
                 if let Err(error) = gate.permissions.add_for_session(RuleKind::Allow, &rules) {
-                    gate.events.notice(NoticeLevel::Error, error.to_string()).await;
+                    gate.events.notice(NoticeLevel::Error, error.to_string());
                 }
                 return approve_by_user(decision, &current_call, tool, story, "session");
             }
@@ -362,14 +362,14 @@ async fn ask(
         preview,
         ..gate.question(id, call, input, (ApprovalKind::Permission, reason))
     };
-    gate.ask_user(request).await;
+    gate.ask_user(request);
     question.let_others_ask();
     let outcome = tokio::select! {
         answer = answer => AskOutcome::Answered(answer.unwrap_or(NO)),
         _ = changed.changed() => AskOutcome::Changed,
     };
     if question.end().is_some() && matches!(outcome, AskOutcome::Changed) {
-        gate.events.tell(AgentEvent::ApprovalWithdrawn(id)).await;
+        gate.events.send(AgentEvent::ApprovalWithdrawn(id));
     }
     outcome
 }
@@ -390,7 +390,7 @@ async fn ask_to_go_on(
         "The model made this exact call {times} times in this turn, and the result was the same \
          each time."
     );
-    gate.ask_user(gate.question(id, call, &input, (ApprovalKind::RepeatedCall, reason))).await;
+    gate.ask_user(gate.question(id, call, &input, (ApprovalKind::RepeatedCall, reason)));
     question.let_others_ask();
     let answer = answer.await.unwrap_or(NO);
     question.end();
@@ -425,7 +425,7 @@ async fn denied_by_rule(
     record(gate, call, PermissionOutcome::Deny, why, decision.rule().cloned()).await;
     if gate.interactivity == Interactivity::Headless {
         let reason = decision.reason().to_owned();
-        gate.events.tell(AgentEvent::CallRefused { call: call.clone(), reason }).await;
+        gate.events.send(AgentEvent::CallRefused { call: call.clone(), reason });
     }
     denied(&format!("Denied: {} Do not try another way around this.", decision.reason()))
 }
@@ -437,7 +437,7 @@ async fn refused_unasked(
 ) -> ToolOutput {
     record(gate, call, PermissionOutcome::Deny, "headless", decision.rule().cloned()).await;
     let reason = decision.reason().to_owned();
-    gate.events.tell(AgentEvent::CallRefused { call: call.clone(), reason: reason.clone() }).await;
+    gate.events.send(AgentEvent::CallRefused { call: call.clone(), reason: reason.clone() });
     denied(&format!(
         "Refused: {reason} Nobody is there to ask. Go on without it, and say in your answer what \
          you could not do."
@@ -478,7 +478,7 @@ pub(super) async fn record(
 async fn save(gate: &ToolGate, kind: RuleKind, rules: Vec<String>) -> Option<RuleSource> {
     let first = rules.first().cloned();
     if let Err(error) = gate.permissions.save(kind, rules).await {
-        gate.events.notice(NoticeLevel::Error, error.to_string()).await;
+        gate.events.notice(NoticeLevel::Error, error.to_string());
         return None;
     }
     let rule = first?;

@@ -36,7 +36,7 @@ use super::AgentEvent;
 use super::approvals::{ApprovalOrder, PendingApprovals};
 use super::change_tracker;
 use super::decide::{GateOutcome, authorise, resolve};
-use super::event_sender::AgentEventSender;
+use super::event_queue::AgentEventSender;
 use super::hooks::{self, SessionHooks};
 use super::journal::SessionJournal;
 use super::permission_state::PermissionState;
@@ -134,9 +134,9 @@ impl ToolGate {
     }
 
     /// Asks the user, and runs the `Notification` hooks.
-    pub(super) async fn ask_user(&self, question: ApprovalRequest) {
+    pub(super) fn ask_user(&self, question: ApprovalRequest) {
         self.hooks.notify_of(&question);
-        self.events.tell(AgentEvent::ApprovalAsked(Box::new(question))).await;
+        self.events.send(AgentEvent::ApprovalAsked(Box::new(question)));
     }
 
     pub(super) fn recorder(&self) -> ToolEventRecorder {
@@ -301,7 +301,7 @@ pub(super) async fn run(
     }
     let mut shown = call.clone();
     shown.input = CallInput::Valid(approved.input().clone());
-    gate.events.tell(AgentEvent::ToolStarted { turn: gate.turn, call: shown }).await;
+    gate.events.send(AgentEvent::ToolStarted { turn: gate.turn, call: shown });
 
     let tool_events = Arc::new(ToolEventQueue::new(gate.blobs.clone()));
     let recorder = gate.recorder();
@@ -390,14 +390,12 @@ async fn settle(gate: &ToolGate, call: &ToolCall, ended: CompletedCall) {
         ..MessageEntry::new(Message { role: MessageRole::User, content: vec![block] })
     };
     gate.journal.write(gate.turn, LogEntry::Message(entry)).await;
-    gate.events
-        .tell(AgentEvent::ToolEnded {
-            turn: gate.turn,
-            call: call.id.clone(),
-            status: output.status,
-            display: output.display,
-            summary: output.summary,
-            elapsed,
-        })
-        .await;
+    gate.events.send(AgentEvent::ToolEnded {
+        turn: gate.turn,
+        call: call.id.clone(),
+        status: output.status,
+        display: output.display,
+        summary: output.summary,
+        elapsed,
+    });
 }

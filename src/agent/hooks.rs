@@ -24,7 +24,7 @@ use crate::permissions::{HookPermission, ToolCallTicket, Workspace};
 
 use super::AgentEvent;
 use super::decide::{ArgumentsOrigin, CallProvenance, record};
-use super::event_sender::AgentEventSender;
+use super::event_queue::AgentEventSender;
 use super::gate::{Interactivity, ToolGate};
 use super::permission_state::PermissionState;
 use super::tool_messages::denied;
@@ -70,11 +70,11 @@ impl SessionHooks {
         let merged = self.hooks.fire(&context, payload, cancel).await;
         for HookMessage { text, origin } in &merged.messages {
             let text = format!("{} says: {text}", self.hook_label(origin));
-            self.events.notice(NoticeLevel::Info, text).await;
+            self.events.notice(NoticeLevel::Info, text);
         }
         for HookMessage { text, origin } in &merged.faults {
             let text = format!("{} failed and was passed over: {text}", self.hook_label(origin));
-            self.events.notice(NoticeLevel::Warning, text).await;
+            self.events.notice(NoticeLevel::Warning, text);
         }
         merged
     }
@@ -140,7 +140,7 @@ pub(super) async fn before(
     let payload = HookPayload::PreToolUse(HookToolCall { tool, input: input.clone(), id });
     let merged = hooks.fire(&payload, &gate.context.cancel).await;
     if let Some(message) = &merged.stop {
-        end_turn(gate, message).await;
+        end_turn(gate, message);
         return Err(refused(gate, call, message).await);
     }
     provenance.word = match &merged.decision {
@@ -160,7 +160,7 @@ pub(super) async fn before(
         return Err(refused(gate, call, &HookMessage { text: text.into(), origin }).await);
     }
     let who = hooks.hook_label(&origin);
-    hooks.events.notice(NoticeLevel::Info, format!("{who} changed a call of {}.", call.name)).await;
+    hooks.events.notice(NoticeLevel::Info, format!("{who} changed a call of {}.", call.name));
     provenance.origin = ArgumentsOrigin::Hook(who);
     Ok((changed, provenance))
 }
@@ -203,11 +203,11 @@ pub(super) async fn after(
         notes.extend(merged.contexts);
         if let MergedHookDecision::Block(message) = &merged.decision {
             let text = hooks.says(message, &format!("objects to what {} did", approved.tool()));
-            hooks.events.notice(NoticeLevel::Warning, text).await;
+            hooks.events.notice(NoticeLevel::Warning, text);
             notes.push(format!("A hook objects to what this call did: {}", message.text));
         }
         if let Some(message) = &merged.stop {
-            end_turn(gate, message).await;
+            end_turn(gate, message);
         }
     }
     if notes.is_empty() {
@@ -217,9 +217,9 @@ pub(super) async fn after(
     ToolOutput { observation, ..output }
 }
 
-async fn end_turn(gate: &ToolGate, message: &HookMessage) {
+fn end_turn(gate: &ToolGate, message: &HookMessage) {
     let text = gate.hooks.says(message, "ended the turn");
-    gate.events.notice(NoticeLevel::Warning, text).await;
+    gate.events.notice(NoticeLevel::Warning, text);
     gate.context.cancel.cancel();
 }
 
@@ -227,9 +227,9 @@ async fn refused(gate: &ToolGate, call: &ToolCall, message: &HookMessage) -> Too
     record(gate, call, PermissionOutcome::Deny, "hook", None).await;
     let reason = gate.hooks.says(message, &format!("blocked {}", call.name));
     match gate.interactivity {
-        Interactivity::Interactive => gate.events.notice(NoticeLevel::Warning, reason).await,
+        Interactivity::Interactive => gate.events.notice(NoticeLevel::Warning, reason),
         Interactivity::Headless => {
-            gate.events.tell(AgentEvent::CallRefused { call: call.clone(), reason }).await;
+            gate.events.send(AgentEvent::CallRefused { call: call.clone(), reason });
         }
     }
     denied(&format!("Not run: a hook blocked this call. {}", message.text))

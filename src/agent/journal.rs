@@ -12,7 +12,7 @@ use crate::domain::{NoticeLevel, TurnId};
 use crate::session::{LogEntry, LogError, LogHandle, LogRecord};
 
 use super::AgentEvent;
-use super::event_sender::AgentEventSender;
+use super::event_queue::AgentEventSender;
 
 /// How long closing and rewinding wait for files that are still being written after a stop.
 const LATE_WRITES_TIMEOUT: Duration = Duration::from_secs(2);
@@ -43,14 +43,12 @@ impl SessionJournal {
         let record = match self.log.append(turn, entry).await {
             Ok(record) => {
                 if self.failing.swap(false, Ordering::Relaxed) {
-                    self.events
-                        .notice(NoticeLevel::Info, "The session is being saved again.")
-                        .await;
+                    self.events.notice(NoticeLevel::Info, "The session is being saved again.");
                 }
                 record
             }
             Err(error) => {
-                self.report(&error).await;
+                self.report(&error);
                 match error {
                     LogError::NotSaved { record, .. } => record,
                     LogError::NotAnnounced { .. }
@@ -61,7 +59,7 @@ impl SessionJournal {
             }
         };
         self.written.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
-        self.events.tell(AgentEvent::Recorded(record.clone())).await;
+        self.events.send(AgentEvent::Recorded(record.clone()));
         Some(record)
     }
 
@@ -70,7 +68,7 @@ impl SessionJournal {
         match self.log.append(turn, entry).await {
             Ok(_) => Ok(()),
             Err(error) => {
-                self.report(&error).await;
+                self.report(&error);
                 Err(error)
             }
         }
@@ -106,14 +104,14 @@ impl SessionJournal {
             tracing::warn!("a file is still being written after its turn was stopped");
         }
         if let Err(error) = self.log.close().await {
-            self.report(&error).await;
+            self.report(&error);
         }
     }
 
-    async fn report(&self, error: &LogError) {
+    fn report(&self, error: &LogError) {
         tracing::error!(%error, "writing the session log failed");
         if !self.failing.swap(true, Ordering::Relaxed) {
-            self.events.tell(AgentEvent::SaveFailed { reason: error.to_string() }).await;
+            self.events.send(AgentEvent::SaveFailed { reason: error.to_string() });
         }
     }
 }

@@ -58,7 +58,7 @@ impl Agent {
                      new: /hooks shows it."
                 ),
             };
-            self.events.notice(NoticeLevel::Info, text).await;
+            self.events.notice(NoticeLevel::Info, text);
         }
     }
 
@@ -109,7 +109,7 @@ impl Agent {
         match merged {
             Ok(merged) => {
                 if let MergedHookDecision::Block(hook_message) = &merged.decision {
-                    self.complain(hook_message, "has a complaint about the session's start").await;
+                    self.complain(hook_message, "has a complaint about the session's start");
                 }
                 context_block(&merged)
             }
@@ -150,11 +150,11 @@ impl Agent {
     }
 
     /// Returns a message that is not sent to the front end, and ends its turn.
-    pub(super) async fn give_back(&mut self, text: UserInput, reason: Option<String>) {
+    pub(super) fn give_back(&mut self, text: UserInput, reason: Option<String>) {
         self.stop.end();
-        self.events.tell(AgentEvent::MessageReturned(text)).await;
+        self.events.send(AgentEvent::MessageReturned(text));
         let outcome = reason.map_or(TurnOutcome::Interrupted, TurnOutcome::Failed);
-        self.skip_turn(outcome).await;
+        self.skip_turn(outcome);
     }
 
     /// Applies the verdict of the `Stop` hooks. When the model is to go on, their reason is in the
@@ -170,7 +170,7 @@ impl Agent {
         if merged.stop.is_some() {
             return StopHookDecision::End;
         }
-        self.complain(hook_message, "has the model go on").await;
+        self.complain(hook_message, "has the model go on");
         let text = format!("A hook does not let you end here: {}", hook_message.text);
         let note = ContentBlock::Context {
             name: "hook".into(),
@@ -215,9 +215,9 @@ impl Agent {
             .fire_in_background(HookPayload::Notification { kind: "idle_prompt", message });
     }
 
-    async fn complain(&self, hook_message: &HookMessage, what: &str) {
+    fn complain(&self, hook_message: &HookMessage, what: &str) {
         let who = self.session_hooks().hook_label(&hook_message.origin);
-        self.events.notice(NoticeLevel::Info, format!("{who} {what}: {}", hook_message.text)).await;
+        self.events.notice(NoticeLevel::Info, format!("{who} {what}: {}", hook_message.text));
     }
 }
 

@@ -81,13 +81,13 @@ impl Agent {
             Err(error) => error,
         };
         if retry::next(1, &error, ReceivedContent::Nothing, 0.0) == RetryDecision::Stop {
-            return self.error(error.message).await;
+            return self.error(error.message);
         }
         let was_missed = std::mem::replace(&mut self.models.missed, true);
         match self.setup.interactivity {
             Interactivity::Interactive if !was_missed => {
                 let text = format!("{} slug asks again with your next message.", error.message);
-                self.events.notice(NoticeLevel::Info, text).await;
+                self.events.notice(NoticeLevel::Info, text);
             }
             // The message that is being sent meets the same failure and reports it.
             Interactivity::Interactive | Interactivity::Headless => {
@@ -139,9 +139,9 @@ impl Agent {
                 RetryDecision::Retry(again) => {
                     let reason = error.message;
                     let dropped = AgentEvent::ResponseDropped { turn, reason, again: Some(again) };
-                    self.events.tell(dropped).await;
+                    self.events.send(dropped);
                     tokio::time::sleep(again.pause).await;
-                    self.events.tell(AgentEvent::RequestSent { turn }).await;
+                    self.events.send(AgentEvent::RequestSent { turn });
                 }
                 RetryDecision::Stop => return Err(TurnOutcome::Failed(error.message)),
             }
@@ -163,7 +163,7 @@ impl Agent {
                  ~/.slug/config.toml.",
                 known.join(", ")
             );
-            return self.error(text).await;
+            return self.error(text);
         }
         self.model = Some(model);
         self.note_model().await;
@@ -247,7 +247,7 @@ impl Agent {
         let (local, provider) = (provider.is_local(), name.clone());
         let model = ModelName { provider, model };
         let changed = AgentEvent::ModelChanged { model, effort: self.effort, window, local };
-        self.events.tell(changed).await;
+        self.events.send(changed);
     }
 
     /// Chooses a model if there is none yet: the session's own, or the only one that is offered.
@@ -266,12 +266,12 @@ impl Agent {
                         "The server offers several models; {first} answers. Name another with \
                          --model."
                     );
-                    self.events.notice(NoticeLevel::Info, text).await;
+                    self.events.notice(NoticeLevel::Info, text);
                     self.model = Some(first);
                 }
                 (None, [_, ..], Interactivity::Interactive) => {
                     let (provider, models) = (self.current_provider().name.clone(), known.clone());
-                    self.events.tell(AgentEvent::ModelNeeded { provider, models }).await;
+                    self.events.send(AgentEvent::ModelNeeded { provider, models });
                 }
             }
         }

@@ -77,13 +77,13 @@ impl Agent {
             }
             Err(reason) => Err(reason),
         };
-        self.events.tell(AgentEvent::RewindPlanned(planned)).await;
+        self.events.send(AgentEvent::RewindPlanned(planned));
     }
 
     /// Does the rewind of the plan that the user saw.
     pub(super) async fn rewind(&mut self, shown: Arc<RewindPlan>, what: RewindScope) {
         if let Err(reason) = self.apply_rewind(&shown, what).await {
-            self.events.tell(AgentEvent::RewindPlanned(Err(reason))).await;
+            self.events.send(AgentEvent::RewindPlanned(Err(reason)));
         }
     }
 
@@ -107,9 +107,9 @@ impl Agent {
         let (plan, rewind, writes) = match prepared.map_err(|error| error.to_string())?? {
             PreparedRewind::Unchanged { plan, rewind, writes } => (plan, rewind, writes),
             PreparedRewind::Changed(plan) => {
-                self.events.tell(AgentEvent::RewindPlanned(Ok(Arc::new(plan)))).await;
+                self.events.send(AgentEvent::RewindPlanned(Ok(Arc::new(plan))));
                 let text = "The files have changed since: look again at what would happen.";
-                self.events.notice(NoticeLevel::Warning, text).await;
+                self.events.notice(NoticeLevel::Warning, text);
                 return Ok(());
             }
         };
@@ -129,27 +129,27 @@ impl Agent {
                 Ok(Ok(put)) => {
                     journal.write(turn, LogEntry::FileChange(change)).await;
                     written += 1;
-                    self.warn_of(put).await;
+                    self.warn_of(put);
                 }
-                Ok(Err(error)) => self.error(format!("{error}. It was left as it is.")).await,
-                Err(error) => self.error(error.to_string()).await,
+                Ok(Err(error)) => self.error(format!("{error}. It was left as it is.")),
+                Err(error) => self.error(error.to_string()),
             }
         }
         self.reopen_session(what).await?;
         let back = plan.to != RewindDestination::Redo;
         let message = (back && what.has_conversation()).then(|| plan.message.clone());
         let told = describe_rewind(plan.to, what, (written, rewind.files.len()));
-        self.events.tell(AgentEvent::Rewound { message, told }).await;
+        self.events.send(AgentEvent::Rewound { message, told });
         Ok(())
     }
 
-    async fn warn_of(&self, put: RestoreDurability) {
+    fn warn_of(&self, put: RestoreDurability) {
         match put {
             RestoreDurability::Synced => {}
             RestoreDurability::NotSynced(error) => {
                 let text =
                     format!("{error}. It was written, and may be lost if the machine stops.");
-                self.events.notice(NoticeLevel::Warning, text).await;
+                self.events.notice(NoticeLevel::Warning, text);
             }
         }
     }
@@ -176,7 +176,7 @@ impl Agent {
             // The files that the model has read are no longer in what it is sent.
             self.session.reads = Arc::default();
         }
-        self.tell_opened(records).await;
+        self.tell_opened(records);
         Ok(())
     }
 

@@ -88,7 +88,7 @@ impl Agent {
                 RuleReply::Tried { typed, mode: self.permissions.mode(), report }
             }
         };
-        self.events.tell(AgentEvent::Rules(Box::new(reply))).await;
+        self.events.send(AgentEvent::Rules(Box::new(reply)));
     }
 
     fn listed(&self, failed: Option<String>) -> RuleReply {

@@ -125,7 +125,7 @@ async fn ask(
         "It failed in the sandbox ({boundary}): {denial}. Outside the sandbox it can change what you \
          can change, and reach what you can reach."
     );
-    gate.ask_user(gate.question(id, call, input, (ApprovalKind::SandboxEscalation, reason))).await;
+    gate.ask_user(gate.question(id, call, input, (ApprovalKind::SandboxEscalation, reason)));
     match wait_for_answer(gate, id, answer).await? {
         ApprovalAnswer::Once
         | ApprovalAnswer::Part { .. }
@@ -145,7 +145,7 @@ async fn wait_for_answer(
     tokio::select! {
         biased;
         () = gate.context.cancel.cancelled() => {
-            gate.events.tell(AgentEvent::ApprovalWithdrawn(id)).await;
+            gate.events.send(AgentEvent::ApprovalWithdrawn(id));
             None
         }
         answer = answer => Some(answer.unwrap_or(NO)),

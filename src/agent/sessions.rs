@@ -19,32 +19,32 @@ impl Agent {
         self.session.close().await;
         self.session = ActiveSession::new();
         self.allowance.begin_session();
-        self.tell_opened(Vec::new()).await;
+        self.tell_opened(Vec::new());
     }
 
     /// Opens the session that the command line names. When that fails, an interactive run begins an
     /// empty session and shows the reason.
     pub(super) async fn resume_or_new(&mut self, session: SessionId) {
         if let Err(error) = self.resume(session).await {
-            self.begin_without(error.to_string()).await;
+            self.begin_without(error.to_string());
         }
     }
 
     pub(super) async fn fork_or_new(&mut self, session: SessionId) {
         if let Err(error) = self.fork(session, ForkPosition::End).await {
-            self.begin_without(error.to_string()).await;
+            self.begin_without(error.to_string());
         }
     }
 
     /// Goes on without the session that was asked for. A headless run opens nothing: a script must
     /// not get its answer from another session.
-    async fn begin_without(&mut self, reason: String) {
+    fn begin_without(&mut self, reason: String) {
         match self.setup.interactivity {
             Interactivity::Interactive => {
-                self.tell_opened(Vec::new()).await;
-                self.error(reason).await;
+                self.tell_opened(Vec::new());
+                self.error(reason);
             }
-            Interactivity::Headless => self.refuse_turn(reason).await,
+            Interactivity::Headless => self.refuse_turn(reason),
         }
     }
 
@@ -58,15 +58,15 @@ impl Agent {
         self.allowance.begin_session();
         self.take_over_model().await;
         for notice in &loaded.notices {
-            self.events.notice(NoticeLevel::Warning, notice.to_string()).await;
+            self.events.notice(NoticeLevel::Warning, notice.to_string());
         }
         let read_only = self.session.read_only.clone();
         match shown {
-            Some(first) => self.tell_read(loaded.records, first).await,
-            None => self.tell_opened(loaded.records).await,
+            Some(first) => self.tell_read(loaded.records, first),
+            None => self.tell_opened(loaded.records),
         }
         if let Some(reason) = read_only {
-            self.events.notice(NoticeLevel::Info, reason).await;
+            self.events.notice(NoticeLevel::Info, reason);
         }
         Ok(())
     }
@@ -111,7 +111,7 @@ impl Agent {
         // A short session is not shown in advance: the sender is dropped, and `recv` fails.
         let records = newest.await.ok()?;
         let first = records.first()?.id;
-        self.events.tell(AgentEvent::SessionOpened { session, records: Arc::new(records) }).await;
+        self.events.send(AgentEvent::SessionOpened { session, records: Arc::new(records) });
         Some(first)
     }
 
@@ -138,35 +138,35 @@ impl Agent {
         };
         let message = blocking(make_fork).await??;
         self.resume(fork).await?;
-        self.events.tell(AgentEvent::Forked { from: session, at, message }).await;
+        self.events.send(AgentEvent::Forked { from: session, at, message });
         Ok(())
     }
 
     /// Tells the front end about the open session, with all of its records.
-    pub(super) async fn tell_opened(&mut self, records: Vec<LogRecord>) {
+    pub(super) fn tell_opened(&mut self, records: Vec<LogRecord>) {
         let session = self.session.id;
-        self.events.tell(AgentEvent::SessionOpened { session, records: Arc::new(records) }).await;
-        self.tell_session_state().await;
+        self.events.send(AgentEvent::SessionOpened { session, records: Arc::new(records) });
+        self.tell_session_state();
     }
 
     /// Tells the front end the records before the one that was shown first.
-    async fn tell_read(&mut self, mut records: Vec<LogRecord>, first: EntryId) {
+    fn tell_read(&mut self, mut records: Vec<LogRecord>, first: EntryId) {
         let session = self.session.id;
         let shown = records.iter().position(|record| record.id == first);
         records.truncate(shown.unwrap_or_default());
-        self.events.tell(AgentEvent::SessionRead { session, earlier: Arc::new(records) }).await;
-        self.tell_session_state().await;
+        self.events.send(AgentEvent::SessionRead { session, earlier: Arc::new(records) });
+        self.tell_session_state();
     }
 
     /// Tells the front end the title, plan and spending of the session.
-    async fn tell_session_state(&mut self) {
+    fn tell_session_state(&mut self) {
         let conversation = &self.session.conversation;
         let (title, todos) = (conversation.title.clone(), conversation.todos.clone());
         if let Some(title) = title {
-            self.events.tell(AgentEvent::TitleChanged(title)).await;
+            self.events.send(AgentEvent::TitleChanged(title));
         }
-        self.events.tell(AgentEvent::TodosChanged(todos)).await;
-        self.tell_spent().await;
+        self.events.send(AgentEvent::TodosChanged(todos));
+        self.tell_spent();
     }
 
     fn belongs_elsewhere(&self, loaded: &LoadedLog) -> Option<String> {

@@ -22,7 +22,7 @@ impl Agent {
         let turn = self.session.last_turn();
         let gate = match self.gate(turn) {
             Ok(gate) => gate,
-            Err(reason) => return self.error(reason).await,
+            Err(reason) => return self.error(reason),
         };
         let call = ToolCall {
             id: CallId::generate(),
@@ -44,7 +44,7 @@ impl Agent {
         let (status, display, summary) = (output.status, output.display, output.summary);
         let ended =
             AgentEvent::ToolEnded { turn, call: call.id, status, display, summary, elapsed };
-        self.events.tell(ended).await;
+        self.events.send(ended);
     }
 
     /// Runs the command, and meanwhile handles the commands that are possible at any time. All

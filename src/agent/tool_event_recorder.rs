@@ -12,7 +12,7 @@ use crate::session::{
 use crate::tools::FileChange;
 
 use super::AgentEvent;
-use super::event_sender::AgentEventSender;
+use super::event_queue::AgentEventSender;
 use super::journal::SessionJournal;
 use super::tool_events::{ToolEvent, ToolEventQueue};
 
@@ -32,13 +32,11 @@ impl ToolEventRecorder {
             match event {
                 ToolEvent::Progress(text) => {
                     let call = call.clone();
-                    self.events
-                        .tell(AgentEvent::ToolProgress { turn: self.turn, call, text })
-                        .await;
+                    self.events.send(AgentEvent::ToolProgress { turn: self.turn, call, text });
                 }
                 ToolEvent::Todos(todos) => {
                     self.journal.write(self.turn, LogEntry::Todo { todos: todos.clone() }).await;
-                    self.events.tell(AgentEvent::TodosChanged(todos)).await;
+                    self.events.send(AgentEvent::TodosChanged(todos));
                 }
                 ToolEvent::FileChanged(change) => self.keep_change(change).await,
             }
@@ -94,7 +92,7 @@ impl ToolEventRecorder {
             }
             Ok(Err(error)) => {
                 let text = format!("What a changed file held could not be kept: {error}.");
-                self.events.notice(NoticeLevel::Warning, text).await;
+                self.events.notice(NoticeLevel::Warning, text);
             }
             Err(error) => tracing::error!(%error, "keeping a changed file was cut short"),
         }

@@ -214,7 +214,7 @@ impl Agent {
     async fn take(&mut self, running: &mut TurnRun, input: TurnInput) {
         let mut inputs = VecDeque::from([input]);
         while let Some(input) = inputs.pop_front() {
-            self.tell_of(running, &input).await;
+            self.tell_of(running, &input);
             if matches!(
                 input,
                 TurnInput::Failed { .. } | TurnInput::Event(StreamEvent::Finished(_))
@@ -237,7 +237,7 @@ impl Agent {
     }
 
     /// Forwards the pieces of a response to the front end.
-    async fn tell_of(&self, running: &mut TurnRun, input: &TurnInput) {
+    fn tell_of(&self, running: &mut TurnRun, input: &TurnInput) {
         let TurnInput::Event(event) = input else { return };
         let turn = running.turn;
         let forwarded = match event {
@@ -267,7 +267,7 @@ impl Agent {
         {
             running.first_token.get_or_insert_with(Instant::now);
         }
-        self.events.tell(forwarded).await;
+        self.events.send(forwarded);
     }
 
     async fn perform(&mut self, running: &mut TurnRun, action: TurnAction) -> Option<TurnInput> {
@@ -291,8 +291,8 @@ impl Agent {
                         Ok(hook_note) => hook_note,
                         Err(reason) => {
                             let returned = Some(text);
-                            self.events.tell(AgentEvent::SteerSettled { id, returned }).await;
-                            self.warn(reason).await;
+                            self.events.send(AgentEvent::SteerSettled { id, returned });
+                            self.warn(reason);
                             continue;
                         }
                     };
@@ -302,15 +302,15 @@ impl Agent {
                     let content = notes.chain(text.into_blocks()).collect();
                     let message = Message { role: MessageRole::User, content };
                     let entry = LogEntry::Message(MessageEntry::new(message));
-                    self.events.tell(AgentEvent::SteerSettled { id, returned: None }).await;
+                    self.events.send(AgentEvent::SteerSettled { id, returned: None });
                     running.gate.journal.write(running.turn, entry).await;
                 }
             }
             TurnAction::Pause { again, reason } => {
                 running.pause_over = Some(tokio::time::Instant::now() + again.pause);
-                self.dropped(running, reason, Some(again)).await;
+                self.dropped(running, reason, Some(again));
             }
-            TurnAction::Drop(reason) => self.dropped(running, reason, None).await,
+            TurnAction::Drop(reason) => self.dropped(running, reason, None),
             TurnAction::Compact(stage) => {
                 let hooks = &running.gate.hooks;
                 hooks.fire(&HookPayload::PreCompact { trigger: "auto" }, &running.cancel).await;
@@ -324,19 +324,18 @@ impl Agent {
                         self.warn(format!(
                             "The conversation was longer than what {} can read. {text}",
                             running.model
-                        ))
-                        .await;
+                        ));
                         CompactionResult::Shorter
                     }
                     Ok(None) => CompactionResult::NothingLeft,
                     Err(error) => {
-                        self.error(error.to_string()).await;
+                        self.error(error.to_string());
                         CompactionResult::NothingLeft
                     }
                 }));
             }
             TurnAction::FallBack { model, reason } => {
-                self.warn(format!("{reason} {model} answers for the rest of this turn.")).await;
+                self.warn(format!("{reason} {model} answers for the rest of this turn."));
                 self.tell_named(&model).await;
                 running.model = model;
                 running.fallback = ModelFallback::Yes;
@@ -364,16 +363,14 @@ impl Agent {
                 self.warn(format!(
                     "The answer was cut off at {limit} tokens, time and again. Say \"go on\", or \
                      raise `max_tokens` in config.toml."
-                ))
-                .await;
+                ));
             }
             TurnAction::LeaveImagesOut(reason) => {
                 self.images.leave_out(&running.model);
                 self.warn(format!(
                     "{reason} The images of this conversation are left out, with a note in their \
                      place."
-                ))
-                .await;
+                ));
             }
             TurnAction::End(outcome) => running.outcome = Some(outcome),
         }
@@ -381,10 +378,10 @@ impl Agent {
     }
 
     /// Tells the front end that what streamed is void.
-    async fn dropped(&self, running: &mut TurnRun, reason: String, again: Option<RetryAttempt>) {
+    fn dropped(&self, running: &mut TurnRun, reason: String, again: Option<RetryAttempt>) {
         running.first_token = None;
         let turn = running.turn;
-        self.events.tell(AgentEvent::ResponseDropped { turn, reason, again }).await;
+        self.events.send(AgentEvent::ResponseDropped { turn, reason, again });
     }
 
     /// Logs a result for each call that has none after its batch ended abnormally.
@@ -449,7 +446,7 @@ impl Agent {
         self.prompt_cache.sent(name, hashes);
         running.first_token = None;
         tracing::info!(model = running.model, messages = request.messages.len(), "request");
-        self.events.tell(AgentEvent::RequestSent { turn: running.turn }).await;
+        self.events.send(AgentEvent::RequestSent { turn: running.turn });
         let cancel = running.cancel.child_token();
         let stream = limit_response(self.current_provider().provider.stream(request, cancel));
         // An error message of the server may repeat the key, also in another form.
@@ -488,15 +485,15 @@ impl Agent {
         let TokenUsage { input, output, cache_read, cache_write } = usage.unwrap_or_default();
         tracing::info!(input, output, cache_read, cache_write, ?streamed_for, "response");
         let ended = AgentEvent::ResponseEnded { turn: running.turn, stop, usage, streamed_for };
-        self.events.tell(ended).await;
-        self.tell_spent().await;
-        self.tell_cache(usage).await;
+        self.events.send(ended);
+        self.tell_spent();
+        self.tell_cache(usage);
         match stop {
             StopReason::Refusal => {
-                self.warn("The provider withheld the rest of this answer.").await;
+                self.warn("The provider withheld the rest of this answer.");
             }
             StopReason::EndTurn | StopReason::ToolUse if is_silent => {
-                self.warn("The model answered with nothing. /retry asks again.").await;
+                self.warn("The model answered with nothing. /retry asks again.");
             }
             StopReason::EndTurn
             | StopReason::ToolUse
@@ -515,7 +512,7 @@ impl Agent {
             AgentCommand::WithdrawSteer { id } => {
                 let at = running.steering.iter().position(|(waiting, _)| *waiting == id);
                 if let Some((id, text)) = at.and_then(|at| running.steering.remove(at)) {
-                    self.events.tell(AgentEvent::SteerSettled { id, returned: Some(text) }).await;
+                    self.events.send(AgentEvent::SteerSettled { id, returned: Some(text) });
                 }
                 if running.steering.is_empty() {
                     self.take(running, TurnInput::Unsteered).await;
@@ -539,7 +536,7 @@ impl Agent {
             | AgentCommand::SetModel(_)
             | AgentCommand::UseModel(_)
             | AgentCommand::SetEffort(_) => {
-                self.warn("A turn is running: wait for its end, or stop it with Escape.").await;
+                self.warn("A turn is running: wait for its end, or stop it with Escape.");
             }
         }
     }
@@ -548,20 +545,20 @@ impl Agent {
     async fn end(&mut self, running: TurnRun) {
         let TurnRun { machine, gate, steering, outcome, fallback, over_budget, .. } = running;
         if let Some(question) = over_budget {
-            self.events.tell(AgentEvent::ApprovalWithdrawn(question.id)).await;
+            self.events.send(AgentEvent::ApprovalWithdrawn(question.id));
         }
         if fallback == ModelFallback::Yes {
             self.tell_model().await;
         }
         for (id, text) in steering {
-            self.events.tell(AgentEvent::SteerSettled { id, returned: Some(text) }).await;
+            self.events.send(AgentEvent::SteerSettled { id, returned: Some(text) });
         }
         let outcome = outcome.unwrap_or(TurnOutcome::Interrupted);
         self.end_turn(&gate, outcome, machine.usage()).await;
     }
 
-    async fn warn(&self, text: impl Into<String>) {
-        self.events.notice(NoticeLevel::Warning, text).await;
+    fn warn(&self, text: impl Into<String>) {
+        self.events.notice(NoticeLevel::Warning, text);
     }
 }
 

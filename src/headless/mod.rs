@@ -9,7 +9,7 @@ use std::io::Write;
 
 use tokio::sync::mpsc;
 
-use crate::agent::{AgentCommand, AgentEvent};
+use crate::agent::{AgentCommand, AgentEvent, AgentEventReceiver};
 use crate::cli::OutputFormat;
 
 pub use report::HeadlessReport;
@@ -25,7 +25,7 @@ pub async fn run(
     prompt: String,
     format: OutputFormat,
     commands: &mpsc::Sender<AgentCommand>,
-    events: &mut mpsc::Receiver<AgentEvent>,
+    events: &mut AgentEventReceiver,
     (out, err): (&mut dyn Write, &mut dyn Write),
 ) -> anyhow::Result<HeadlessReport> {
     let mut report = HeadlessReport::new(format);

@@ -108,7 +108,7 @@ pub async fn run(
     screen: TerminalGuard,
     start: ScreenStart,
     handles: ExecutorHandles,
-    events: mpsc::Receiver<agent::AgentEvent>,
+    events: agent::AgentEventReceiver,
 ) -> anyhow::Result<FrontEndExit> {
     let continued = ContinuedFlag::listen().context("cannot listen for SIGCONT")?;
     let surface = TtySurface::new(screen, start.announcer, continued)
@@ -218,7 +218,7 @@ async fn run_loop<S, K>(
     keys: impl Fn() -> K,
     start: ScreenStart,
     handles: ExecutorHandles,
-    mut events: mpsc::Receiver<agent::AgentEvent>,
+    mut events: agent::AgentEventReceiver,
 ) -> anyhow::Result<FrontEndExit>
 where
     S: ScreenSurface,

@@ -1,12 +1,12 @@
 //! Turns: steering, limits, failures, and retries.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, SteerId};
 use slug_code::domain::{MessageRole, PermissionMode, StopReason, ToolStatus};
 use slug_code::providers::{ErrorRecovery, StreamEvent};
-use slug_code::session::{LogEntry, TurnOutcome};
+use slug_code::session::{LogEntry, LogRecord, TurnOutcome};
 use slug_code::tui::app::transcript::Transcript;
 
 use super::fakes::{ScriptedEvent, calls, failure, finish_event, unfinished_calls, words};
@@ -325,5 +325,40 @@ async fn the_fallback_model_answers_for_the_rest_of_the_turn() {
     shown.dedup();
     let shown = &shown[shown.iter().position(|name| *name == "other").unwrap()..];
     assert_eq!(shown, ["other", first]);
+    agent.close().await;
+}
+
+/// As while an editor is open over the screen: nobody takes an event until the turn is over.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_front_end_that_is_away_stops_no_stream_and_no_tool() {
+    let fixture = AgentFixture::in_mode(PermissionMode::Yolo);
+    let mut agent = fixture.open(InitialSession::New).await;
+    let long_answer = "word ".repeat(20_000);
+    let mut first = words(&long_answer);
+    first.pop();
+    first.extend(calls(&[bash("c1", "echo hello")]));
+    queue_replies(&fixture, [first, words(&long_answer)]);
+    let known = agent.events.len();
+    agent.send("tell me everything").await;
+
+    let is_over =
+        |record: &LogRecord| matches!(record.entry, LogEntry::TurnEnd(_) | LogEntry::Interrupted);
+    let began = Instant::now();
+    let log = || fixture.store.read(agent.id()).map(|log| log.records);
+    while !log().is_ok_and(|records| records.iter().any(is_over)) {
+        assert!(began.elapsed() < Duration::from_secs(60), "the turn waits for the front end");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    assert_eq!(agent.result("c1").1, ToolStatus::Done);
+
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let text = |event: &AgentEvent| match event {
+        AgentEvent::Text { text, .. } => Some(text.clone()),
+        _ => None,
+    };
+    let told: String = agent.events.iter().filter_map(text).collect();
+    assert_eq!(told, long_answer.repeat(2), "no delta is lost");
+    let count = agent.events.len() - known;
+    assert!(count < 2_000, "{count} events waited: deltas have to merge");
     agent.close().await;
 }

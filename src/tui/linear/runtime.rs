@@ -80,7 +80,7 @@ pub async fn run<W: Write>(
     mut stdin: StdinLines,
     writer: LabelledLineWriter<W>,
     handles: ExecutorHandles,
-    mut events: mpsc::Receiver<agent::AgentEvent>,
+    mut events: agent::AgentEventReceiver,
 ) -> anyhow::Result<FrontEndExit> {
     let LinearStart { settings, status, history, mut interrupts, shutdown, bell } = start;
     let (answers_in, mut answers) = mpsc::channel(64);

@@ -10,7 +10,9 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::{AgentCommand, AgentEvent, RewindDestination, RewindPlan};
+use crate::agent::{
+    AgentCommand, AgentEvent, AgentEventSender, RewindDestination, RewindPlan, event_queue,
+};
 use crate::domain::{
     ApprovalAnswer, ApprovalId, ContentBlock, ContentHash, ContextWindow, EntryId, MessageImage,
     ModelName, PermissionMode, SessionId, TokenUsage, ToolStatus, TurnId, UserInput,
@@ -149,7 +151,7 @@ impl Write for CapturedOutput {
 }
 
 struct TestLinearLoop {
-    events: mpsc::Sender<AgentEvent>,
+    events: AgentEventSender,
     commands: mpsc::Receiver<AgentCommand>,
     lines: Option<mpsc::Sender<std::io::Result<String>>>,
     interrupts: mpsc::Sender<()>,
@@ -159,7 +161,7 @@ struct TestLinearLoop {
 }
 
 fn test_loop(source: StdinSource) -> TestLinearLoop {
-    let (events, events_out) = mpsc::channel(64);
+    let (events, events_out) = event_queue();
     let (commands_in, commands) = mpsc::channel(8);
     let (lines, stdin_lines) = mpsc::channel(8);
     let (interrupts, interrupts_out) = mpsc::channel(8);
@@ -191,7 +193,7 @@ fn test_loop(source: StdinSource) -> TestLinearLoop {
 
 impl TestLinearLoop {
     async fn event(&self, event: AgentEvent) {
-        self.events.send(event).await.unwrap();
+        self.events.send(event);
     }
 
     async fn events(&self, events: impl IntoIterator<Item = AgentEvent>) {

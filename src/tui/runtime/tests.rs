@@ -163,7 +163,7 @@ impl ScreenSurface for FakeTerminal {
 
 struct TestScreenLoop {
     keys: mpsc::UnboundedSender<Input>,
-    events: mpsc::Sender<agent::AgentEvent>,
+    events: agent::AgentEventSender,
     commands: mpsc::Receiver<AgentCommand>,
     services: Arc<FakeLoopServices>,
     frames: Arc<AtomicUsize>,
@@ -200,7 +200,7 @@ fn start(shutdown: CancellationToken) -> ScreenStart {
 fn test_loop() -> TestScreenLoop {
     let (keys, typed) = mpsc::unbounded_channel();
     let typed = Arc::new(Mutex::new(typed));
-    let (events, events_out) = mpsc::channel(64);
+    let (events, events_out) = agent::event_queue();
     let (commands_in, commands) = mpsc::channel(8);
     let services = Arc::new(FakeLoopServices::default());
     let shutdown = CancellationToken::new();
@@ -243,8 +243,8 @@ async fn a_key_reaches_the_agent_and_its_event_the_screen() {
     test.key("enter");
     assert_eq!(test.commands.recv().await, Some(AgentCommand::Send { text: "h".into() }));
     let turn = TurnId(1);
-    test.events.send(agent::AgentEvent::TurnStarted { turn }).await.unwrap();
-    test.events.send(agent::AgentEvent::Text { turn, text: "good day".into() }).await.unwrap();
+    test.events.send(agent::AgentEvent::TurnStarted { turn });
+    test.events.send(agent::AgentEvent::Text { turn, text: "good day".into() });
     test.until("good day").await;
     test.key("ctrl+c");
     test.shutdown.cancel();
@@ -278,11 +278,11 @@ fn an_idle_screen_has_no_timer() {
 async fn a_stream_is_drawn_at_most_once_an_interval() {
     let test = test_loop();
     let turn = TurnId(1);
-    test.events.send(agent::AgentEvent::TurnStarted { turn }).await.unwrap();
+    test.events.send(agent::AgentEvent::TurnStarted { turn });
     let began = Instant::now();
     for number in 0..4000 {
         let text = format!("{number}\n");
-        test.events.send(agent::AgentEvent::Text { turn, text }).await.unwrap();
+        test.events.send(agent::AgentEvent::Text { turn, text });
     }
     test.until("3999").await;
     let frames = test.frames.load(Ordering::SeqCst);
@@ -298,7 +298,7 @@ async fn the_editor_gets_the_text_and_gives_it_back() {
     test.key("h");
     test.key("ctrl+g");
     test.until("❯ h, edited").await;
-    test.events.send(agent::AgentEvent::TitleChanged("still here".into())).await.unwrap();
+    test.events.send(agent::AgentEvent::TitleChanged("still here".into()));
     test.until("still here").await;
     test.key("ctrl+c");
     test.key("ctrl+c");
@@ -325,7 +325,7 @@ async fn a_question_calls_a_user_who_looks_elsewhere() {
     test.keys.send(Input::FocusLost).unwrap();
     test.key("h");
     test.until("❯ h").await;
-    test.events.send(crate::tui::test_screen::question(1, "rm -rf build/")).await.unwrap();
+    test.events.send(crate::tui::test_screen::question(1, "rm -rf build/"));
     test.until("yes, once").await;
     test.shutdown.cancel();
     test.task.await.unwrap().unwrap();
