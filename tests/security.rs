@@ -13,10 +13,16 @@ mod support;
 
 #[path = "security/commands.rs"]
 mod commands;
+#[path = "security/exports.rs"]
+mod exports;
 #[path = "security/folders.rs"]
 mod folders;
+#[path = "security/hook_files.rs"]
+mod hook_files;
 #[path = "security/keys.rs"]
 mod keys;
+#[path = "security/place_commands.rs"]
+mod place_commands;
 #[path = "security/places.rs"]
 mod places;
 #[path = "security/programs.rs"]
@@ -31,6 +37,8 @@ mod run_for_real;
 mod sessions;
 #[path = "security/settings.rs"]
 mod settings;
+#[path = "security/special_files.rs"]
+mod special_files;
 #[path = "security/test_project.rs"]
 mod test_project;
 

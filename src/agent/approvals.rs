@@ -1,12 +1,17 @@
 //! Questions that wait for the user's answer, and the order in which calls may ask them.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{ApprovalAnswer, ApprovalId};
+
+/// The id of the next question. Agents share it: an answer that reaches the wrong agent finds no
+/// question there.
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 /// The open questions of an agent.
 #[derive(Debug, Default)]
@@ -16,7 +21,6 @@ pub(super) struct PendingApprovals {
 
 #[derive(Debug, Default)]
 struct OpenApprovals {
-    last: u64,
     waiting: HashMap<ApprovalId, oneshot::Sender<ApprovalAnswer>>,
 }
 
@@ -73,8 +77,7 @@ impl PendingApprovals {
         let (sender, receiver) = oneshot::channel();
         let mut inner = self.lock();
         inner.waiting.retain(|_, waiting| !waiting.is_closed());
-        inner.last += 1;
-        let id = ApprovalId(inner.last);
+        let id = ApprovalId(NEXT_ID.fetch_add(1, Ordering::Relaxed));
         inner.waiting.insert(id, sender);
         (id, receiver)
     }

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::{RewindDestination, RewindPlan, RuleRequest};
 use crate::domain::{
     ApprovalAnswer, ApprovalId, EntryId, ModelName, PermissionMode, ReasoningEffort, SessionId,
@@ -11,7 +13,8 @@ use crate::domain::{
 use crate::session::RewindScope;
 
 /// A request of the front end. The agent takes commands one by one, in the order they were sent.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum AgentCommand {
     /// Starts a turn with the user's text. While a turn runs, the front end keeps the text itself.
     Send { text: UserInput },
@@ -66,11 +69,12 @@ pub enum AgentCommand {
 }
 
 /// Identifies a steering message until it is in the conversation or withdrawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SteerId(pub u64);
 
 /// Where a fork leaves its parent session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum ForkPosition {
     /// At the end: the fork has all of its parent's entries.
     End,

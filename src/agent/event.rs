@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{
     ApprovalId, ApprovalRequest, CallId, ContextWindow, ModelName, NoticeLevel, PermissionMode,
     ReasoningEffort, SessionId, StopReason, TodoItem, TokenUsage, ToolCall, ToolDisplay,
@@ -12,10 +14,11 @@ use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
 use crate::session::{LogRecord, SessionSpending, TurnOutcome};
 
-use super::{ForkPosition, RewindPlan, RuleReply, SteerId};
+use super::{ForkPosition, RewindError, RewindPlan, RuleReply, SteerId};
 
 /// Something that happened. Events of one agent arrive in the order in which they happened.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum AgentEvent {
     /// A session is open. `records` is its whole log, empty for a new session. For a long session
     /// it is only the end of the log, and `SessionRead` follows.
@@ -164,7 +167,7 @@ pub enum AgentEvent {
     },
     /// The answer to `PlanRewind`: what a rewind, or its reversal, would do, or why it is not
     /// possible.
-    RewindPlanned(Result<Arc<RewindPlan>, String>),
+    RewindPlanned(Result<Arc<RewindPlan>, RewindError>),
     /// A rewind is done. `SessionOpened` with the new state came just before.
     Rewound {
         /// The message that the rewind took back, which goes into the input.

@@ -25,6 +25,8 @@ mod normalise;
 mod partial_approval;
 mod permission_state;
 mod prefix;
+#[cfg(test)]
+mod protocol_tests;
 mod provider_set;
 mod redacting_processes;
 mod repeats;
@@ -54,7 +56,7 @@ pub use gate::Interactivity;
 pub use models::ANY_MODEL;
 pub use normalise::normalise;
 pub use provider_set::{AgentProvider, AgentProviderSet};
-pub use rewind::{RewindDestination, RewindPlan};
+pub use rewind::{RewindDestination, RewindError, RewindPlan};
 pub use rules::{RuleReply, RuleRequest, accesses_of};
 pub use sandbox_escalation::SandboxEscalation;
 pub use setup::{AgentSetup, ModelPin};

@@ -12,8 +12,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{ContentBlock, ContentHash, EntryId, NoticeLevel, UserInput};
-use crate::permissions::{PathZone, ProtectionReason, Workspace};
+use crate::permissions::{PathZone, Workspace};
 use crate::platform::restore::{self, PathContent, PathInspection, RestoreDurability};
 use crate::session::undo::{
     self, CurrentFileState, FileAction, FilePlace, FileSystemView, FilesPlan, PlannedFile,
@@ -30,13 +32,12 @@ use super::sessions::blocking;
 
 /// Larger files are not restored, in bytes.
 const MAX_FILE_BYTES: u64 = 16 << 20;
-/// Why a rewind is not possible yet.
-const UNSETTLED: &str = "A stopped call is still being looked after. Try it again in a moment.";
 /// The name of the context block that tells the model about restored files.
 const CONTEXT: &str = "rewind";
 
 /// The point in the session that a rewind goes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RewindDestination {
     /// Before the last message of the user's that no rewind has taken back yet.
     Last,
@@ -47,7 +48,7 @@ pub enum RewindDestination {
 }
 
 /// What a rewind would do.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct RewindPlan {
     /// The destination, resolved: never [`RewindDestination::Last`].
     pub to: RewindDestination,
@@ -63,6 +64,35 @@ pub struct RewindPlan {
     pub files: FilesPlan,
 }
 
+/// Why a rewind cannot be planned or done. Each text is a sentence for the user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
+pub enum RewindError {
+    /// The session is open for reading only; holds the reason.
+    #[error("{0}")]
+    ReadOnlySession(String),
+    #[error("Nothing has been said in this session yet.")]
+    EmptySession,
+    /// A call that was stopped may still be writing. The same request works a little later.
+    #[error("A stopped call is still being looked after. Try it again in a moment.")]
+    LateWrites,
+    #[error("There is no message of yours to go back before.")]
+    NoMessage,
+    #[error("There is nothing to bring back.")]
+    NothingToRedo,
+    /// Files changed between the plan and the rewind. The same request makes a new plan.
+    #[error("The files have just changed. Try it again.")]
+    FilesChanged,
+    #[error("Nothing was taken back, since nothing happens that is not on record. {0}")]
+    NotRecorded(String),
+    /// What a file holds now could not be stored, or the file cannot be read.
+    #[error("{0}")]
+    Files(String),
+    /// The session's log cannot be read or written.
+    #[error("{0}")]
+    Log(String),
+}
+
 impl Agent {
     /// Plans a rewind and tells the front end.
     pub(super) async fn plan_rewind(&mut self, to: RewindDestination) {
@@ -73,7 +103,7 @@ impl Agent {
                     let disk = RewindFileSystem { blobs: &blobs, workspace: &workspace };
                     plan(&records, to, &disk).map(Arc::new)
                 });
-                planned.await.unwrap_or_else(|error| Err(error.to_string()))
+                planned.await.unwrap_or_else(|error| Err(RewindError::Log(error.to_string())))
             }
             Err(reason) => Err(reason),
         };
@@ -91,7 +121,7 @@ impl Agent {
         &mut self,
         shown: &Arc<RewindPlan>,
         what: RewindScope,
-    ) -> Result<(), String> {
+    ) -> Result<(), RewindError> {
         let records = self.rewindable_records().await?;
         let (blobs, workspace) = (self.setup.blobs.clone(), self.setup.workspace.clone());
         let shown = shown.clone();
@@ -104,22 +134,24 @@ impl Agent {
             )
         });
         let prepared = prepared.await;
-        let (plan, rewind, writes) = match prepared.map_err(|error| error.to_string())?? {
-            PreparedRewind::Unchanged { plan, rewind, writes } => (plan, rewind, writes),
-            PreparedRewind::Changed(plan) => {
-                self.events.send(AgentEvent::RewindPlanned(Ok(Arc::new(plan))));
-                let text = "The files have changed since: look again at what would happen.";
-                self.events.notice(NoticeLevel::Warning, text);
-                return Ok(());
-            }
-        };
+        let (plan, rewind, writes) =
+            match prepared.map_err(|error| RewindError::Log(error.to_string()))?? {
+                PreparedRewind::Unchanged { plan, rewind, writes } => (plan, rewind, writes),
+                PreparedRewind::Changed(plan) => {
+                    self.events.send(AgentEvent::RewindPlanned(Ok(Arc::new(plan))));
+                    let text = "The files have changed since: look again at what would happen.";
+                    self.events.notice(NoticeLevel::Warning, text);
+                    return Ok(());
+                }
+            };
         let header = self.header(self.session.id);
         let journal = self.session.journal(&self.setup.store, &self.events, header);
-        let journal = journal.map_err(|error| error.to_string())?;
+        let journal = journal.map_err(|error| RewindError::Log(error.to_string()))?;
         let turn = self.session.last_turn();
-        journal.intent(turn, LogEntry::Rewind(rewind.clone())).await.map_err(|error| {
-            format!("Nothing was taken back, since nothing happens that is not on record. {error}")
-        })?;
+        journal
+            .intent(turn, LogEntry::Rewind(rewind.clone()))
+            .await
+            .map_err(|error| RewindError::NotRecorded(error.to_string()))?;
         let mut written = 0;
         for write in writes {
             let change = write.change.clone();
@@ -168,7 +200,7 @@ impl Agent {
     }
 
     /// Rebuilds the conversation from the log as it is now, and shows it.
-    async fn reopen_session(&mut self, what: RewindScope) -> Result<(), String> {
+    async fn reopen_session(&mut self, what: RewindScope) -> Result<(), RewindError> {
         let records = self.rewindable_records().await?;
         self.session.catch_up();
         self.session.replay(&records);
@@ -181,22 +213,22 @@ impl Agent {
     }
 
     /// All records of the open session, or why it cannot be rewound.
-    async fn rewindable_records(&mut self) -> Result<Vec<LogRecord>, String> {
+    async fn rewindable_records(&mut self) -> Result<Vec<LogRecord>, RewindError> {
         if let Some(reason) = self.session.read_only.clone() {
-            return Err(reason);
+            return Err(RewindError::ReadOnlySession(reason));
         }
         if !self.session.has_log() {
-            return Err("Nothing has been said in this session yet.".to_owned());
+            return Err(RewindError::EmptySession);
         }
         // The rewind also restores what a stopped call is still doing.
         if !self.session.wait_for_late_writes().await {
-            return Err(UNSETTLED.to_owned());
+            return Err(RewindError::LateWrites);
         }
         let (store, session) = (self.setup.store.clone(), self.session.id);
         let read = blocking(move || store.read(session)).await;
         match read {
             Ok(Ok(loaded)) => Ok(loaded.records),
-            Ok(Err(error)) | Err(error) => Err(error.to_string()),
+            Ok(Err(error)) | Err(error) => Err(RewindError::Log(error.to_string())),
         }
     }
 }
@@ -250,7 +282,7 @@ impl FileSystemView for RewindFileSystem<'_> {
         let resolved = self.workspace.resolve(path, self.workspace.root());
         FilePlace {
             is_outside: resolved.zone == PathZone::Outside,
-            protected: resolved.protected.map(ProtectionReason::description),
+            protected: resolved.protected.map(|reason| reason.description().into()),
         }
     }
 }
@@ -275,7 +307,7 @@ fn plan(
     records: &[LogRecord],
     to: RewindDestination,
     file_system: &dyn FileSystemView,
-) -> Result<RewindPlan, String> {
+) -> Result<RewindPlan, RewindError> {
     let rewinds = RewindHistory::of(records);
     if let RewindDestination::Redo = to {
         return plan_redo(records, &rewinds, file_system);
@@ -289,7 +321,7 @@ fn plan(
         }
     };
     let Some((at, message)) = found else {
-        return Err("There is no message of yours to go back before.".to_owned());
+        return Err(RewindError::NoMessage);
     };
     let before = records[at].id;
     let files = undo::plan_undo(records, at, file_system);
@@ -313,13 +345,13 @@ fn plan_redo(
     records: &[LogRecord],
     rewinds: &RewindHistory,
     file_system: &dyn FileSystemView,
-) -> Result<RewindPlan, String> {
+) -> Result<RewindPlan, RewindError> {
     let undone = rewinds.redoable().and_then(|at| match &records[at].entry {
         LogEntry::Rewind(undone) => Some((records[at].id, undone)),
         _ => None,
     });
     let Some((id, undone)) = undone else {
-        return Err("There is nothing to bring back.".to_owned());
+        return Err(RewindError::NothingToRedo);
     };
     let files = match undone.what.has_files() {
         true => undo::plan_redo(undone, file_system),
@@ -367,7 +399,7 @@ fn prepare(
     shown: &RewindPlan,
     what: RewindScope,
     disk: &RewindFileSystem<'_>,
-) -> Result<PreparedRewind, String> {
+) -> Result<PreparedRewind, RewindError> {
     let now = plan(records, shown.to, disk)?;
     let mut plan = now.clone();
     plan.files.copy_overrides(&shown.files);
@@ -393,16 +425,19 @@ fn prepare(
     Ok(PreparedRewind::Unchanged { plan, rewind, writes })
 }
 
-fn write(file: &PlannedFile, blobs: &BlobStore) -> Result<RewindWrite, String> {
+fn write(file: &PlannedFile, blobs: &BlobStore) -> Result<RewindWrite, RewindError> {
     let store = |bytes: &[u8]| {
         blobs.put(bytes).map_err(|error: BlobError| {
-            format!("Nothing was taken back: what is there now could not be kept. {error}")
+            RewindError::Files(format!(
+                "Nothing was taken back: what is there now could not be kept. {error}"
+            ))
         })
     };
+    let unreadable = |why: &str| RewindError::Files(format!("{}: {why}", file.path.display()));
     let now = match restore::look(&file.path, MAX_FILE_BYTES) {
         Ok(PathInspection::Content(now)) => now,
-        Ok(PathInspection::Other(what)) => return Err(format!("{}: {what}", file.path.display())),
-        Err(error) => return Err(format!("{}: {error}", file.path.display())),
+        Ok(PathInspection::Other(what)) => return Err(unreadable(what)),
+        Err(error) => return Err(unreadable(&error.to_string())),
     };
     let before = version_of(&now);
     if let Some((_, bytes)) = &before {
@@ -421,7 +456,7 @@ fn write(file: &PlannedFile, blobs: &BlobStore) -> Result<RewindWrite, String> {
     };
     let before = before.map(|(version, _)| version);
     if before != file.now {
-        return Err("The files have just changed. Try it again.".to_owned());
+        return Err(RewindError::FilesChanged);
     }
     let change = FileChangeEntry::new(file.path.clone(), before, after, FileChangeSource::Rewind);
     Ok(RewindWrite { now, then, change })

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::domain::{PermissionMode, ToolAccess};
@@ -13,7 +14,8 @@ use super::AgentEvent;
 use super::agent_loop::Agent;
 
 /// A request about the rules, from `/permissions`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RuleRequest {
     /// Lists all rules.
     List,
@@ -28,7 +30,8 @@ pub enum RuleRequest {
 }
 
 /// The answer to a [`RuleRequest`].
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RuleReply {
     /// All rules as they hold now, after a `List` or a `Change`.
     Listed {

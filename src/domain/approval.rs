@@ -9,7 +9,7 @@ use super::lookalike::{LookalikeWord, lookalikes};
 use super::{CallId, DiffLineTag, ExcludedHunks, FileDiff, TurnId};
 
 /// Identifies one question. The agent makes the id; an answer with another id is stale.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
 pub struct ApprovalId(pub u64);
 
 /// What rules and mode decide for a call.
@@ -25,7 +25,7 @@ pub enum PermissionOutcome {
 }
 
 /// Everything that the permission dialog shows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
 pub struct ApprovalRequest {
     /// The id that the answer has to carry.
     pub id: ApprovalId,
@@ -59,7 +59,8 @@ pub struct ApprovalRequest {
 }
 
 /// What a question is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ApprovalKind {
     /// Whether the call may run.
     Permission,
@@ -106,7 +107,7 @@ fn gather(value: &Value, into: &mut String) {
 }
 
 /// One simple command, or one path, of a call.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CallPart {
     /// The command or path as it will be used.
     pub text: String,
@@ -172,7 +173,8 @@ impl PermissionOutcome {
 pub struct RuleFile(pub PathBuf);
 
 /// The user's answer.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ApprovalAnswer {
     /// Yes, this time.
     Once,

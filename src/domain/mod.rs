@@ -4,6 +4,7 @@
 
 mod align;
 mod approval;
+pub mod base64_bytes;
 mod budget;
 mod bytes;
 mod dialect;

@@ -1,7 +1,10 @@
 //! What is shown beside the conversation: notices, and the size of the context window.
 
+use serde::{Deserialize, Serialize};
+
 /// The model's context window in tokens, and where the number comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ContextWindow {
     /// The server reports it.
     Served(u64),
@@ -12,7 +15,8 @@ pub enum ContextWindow {
 }
 
 /// The severity of a notice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NoticeLevel {
     /// For information only.
     Info,

@@ -7,10 +7,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use serde::{Deserialize, Serialize};
+
 use super::{DiffLine, DiffLineTag, FileDiff, Hunk, LineEnding};
 
 /// The changes of a diff that the user leaves out, by number.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct ExcludedHunks(BTreeSet<usize>);
 
 impl ExcludedHunks {

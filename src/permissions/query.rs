@@ -4,25 +4,22 @@
 //! Here alone the decision looks at the disk. The same call resolved twice gives queries with the
 //! same fingerprint, unless what its paths lead to has changed in between.
 
+mod path_lookup;
+
 use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use crate::domain::{ContentHash, ToolAccess, clean_path};
+use crate::domain::{ContentHash, ToolAccess};
 
-use super::folders::{PossibleFolders, add_all, cd_target, changes_folder, static_path};
-use super::paths::{PathLookupCache, PathZone, ResolvedPath, Workspace};
-use super::pattern::MAX_DEPTH;
-use super::programs::{self, CommandEffects, MovedLinks};
-use super::repository;
+use super::folders::{PossibleFolders, changes_folder};
+use super::paths::{PathLookupCache, ResolvedPath, Workspace};
+use super::programs::{CommandEffects, MovedLinks};
 use super::search_path::ProjectProgram;
 use super::shell::{
     self, AnalysisKind, CommandAnalysis, CommandOrder, RedirectDirection, SimpleCommand,
     WrappedCommands,
 };
-
-/// A command that names more paths than this is over the limit: the paths beyond it are compared as
-/// they are written, not looked up on the disk.
-const MAX_LOOKUPS: usize = 2048;
+use path_lookup::{CommandPathLookup, MAX_LOOKUPS};
 
 /// A call, resolved and ready to be decided.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -360,241 +357,4 @@ impl ResolvedRun {
         }
         parts
     }
-}
-
-/// The folder holds more entries than are searched.
-struct FolderTooLarge;
-
-/// Looks up a command's paths on the disk, [`MAX_LOOKUPS`] at most.
-struct CommandPathLookup<'a> {
-    workspace: &'a Workspace,
-    cache: &'a mut PathLookupCache,
-    left: usize,
-    over_limit: bool,
-}
-
-impl CommandPathLookup<'_> {
-    /// Resolves one command, and follows it into the folder that it changes to.
-    fn command(
-        &mut self,
-        command: &SimpleCommand,
-        order: CommandOrder,
-        possible: &mut PossibleFolders,
-    ) -> ResolvedCommand {
-        let home = self.workspace.home();
-        if order != CommandOrder::AfterSuccess {
-            possible.current.clone_from(&possible.visited);
-        }
-        let outside_of = possible.current.clone();
-        let started_in: Vec<Option<PathBuf>> = programs::start_folders(&command.words)
-            .iter()
-            .map(|word| static_path(word, home))
-            .collect();
-        let (mut folders, mut has_unknown) = (outside_of.clone(), possible.has_unknown);
-        if !started_in.is_empty() {
-            let (further, unknown) = PossibleFolders::below(&outside_of, &started_in);
-            add_all(&mut folders, &further);
-            has_unknown |= unknown;
-        }
-        let mut resolved = self.files(command, &folders);
-        resolved.has_unknown_folder = has_unknown;
-        let root = Path::new("/");
-        let all =
-            folders.iter().map(|folder| self.workspace.resolve_cached(folder, root, self.cache));
-        resolved.folders = all.collect();
-        resolved.effects =
-            programs::effects(command).map(|it| self.effects(it, &resolved, &folders));
-        let search_path = self.workspace.search_path();
-        let name = command.words.first().filter(|word| word.is_literal());
-        resolved.program =
-            name.and_then(|name| search_path.project_program(&name.text, &folders, self.workspace));
-        if let Some(target) = cd_target(command, home) {
-            possible.go(target, order);
-        }
-        resolved
-    }
-
-    fn effects(
-        &mut self,
-        by_words: CommandEffects,
-        resolved: &ResolvedCommand,
-        folders: &[PathBuf],
-    ) -> ResolvedEffects {
-        let (mut writes, mut is_too_large) = (Vec::new(), false);
-        if by_words.is_recursive {
-            let (from, to) =
-                match by_words.writes.last().filter(|_| !by_words.target_entries.is_empty()) {
-                    Some(target) => (&by_words.target_entries, Some(target)),
-                    None => (&by_words.writes, None),
-                };
-            for text in from {
-                match self.protected_below(text, to.map(Path::new), folders) {
-                    Ok(found) => writes.extend(found.map(|path| (text, path))),
-                    Err(FolderTooLarge) => is_too_large = true,
-                }
-            }
-        }
-        for (at, text) in by_words.writes.iter().enumerate() {
-            let found = self.everywhere(Path::new(text), folders);
-            let is_target = at + 1 == by_words.writes.len();
-            // An entry that is put into a folder changes what is in the folder, not the folder.
-            let is_into = !by_words.target_entries.is_empty()
-                && is_target
-                && found.iter().any(|it| it.folder);
-            if is_into {
-                for source in
-                    by_words.target_entries.iter().filter_map(|it| Path::new(it).file_name())
-                {
-                    let inside = self.everywhere(&Path::new(text).join(source), folders);
-                    writes.extend(inside.into_iter().map(|path| (text, path)));
-                }
-            } else {
-                writes.extend(found.into_iter().map(|path| (text, path)));
-            }
-        }
-        let writes = writes.into_iter();
-        let writes = writes.map(|(text, path)| PathArgument { text: text.clone(), path }).collect();
-        let inside = resolved.folders.iter().map(|folder| folder.real.as_path());
-        let hindrance = repository::hindrance(inside, &by_words, self.workspace, self.cache);
-        // A plain file brings no link with it.
-        let mut is_plain = |text: &String| {
-            let found = self.everywhere(Path::new(text), folders);
-            found.iter().all(|it| it.exists && !it.folder && it.path == it.real)
-        };
-        let moved_links = match by_words.moved_links {
-            MovedLinks::InTargets
-                if !by_words.target_entries.is_empty()
-                    && by_words.target_entries.iter().all(&mut is_plain) =>
-            {
-                MovedLinks::Nowhere
-            }
-            other => other,
-        };
-        ResolvedEffects { by_words, writes, hindrance, is_too_large, moved_links }
-    }
-
-    /// A protected place in the folder `from`, either where it is now or where it lands when `from`
-    /// goes `to`.
-    fn protected_below(
-        &mut self,
-        from: &str,
-        to: Option<&Path>,
-        folders: &[PathBuf],
-    ) -> Result<Option<ResolvedPath>, FolderTooLarge> {
-        let mut left = MAX_LOOKUPS;
-        let target = to.and_then(|to| self.everywhere(to, folders).into_iter().next());
-        let target = target.map(|it| match Path::new(from).file_name() {
-            Some(name) if it.folder => it.path.join(name),
-            Some(_) | None => it.path,
-        });
-        let starts = self.everywhere(Path::new(from), folders).into_iter();
-        let mut ahead: Vec<(PathBuf, Option<PathBuf>)> =
-            starts.filter(|it| it.folder).map(|it| (it.path, target.clone())).collect();
-        while let Some((here, there)) = ahead.pop() {
-            for entry in std::fs::read_dir(&here).into_iter().flatten().flatten() {
-                left = left.checked_sub(1).ok_or(FolderTooLarge)?;
-                let name = entry.file_name();
-                let (here, there) = (here.join(&name), there.as_ref().map(|it| it.join(&name)));
-                for path in [Some(&here), there.as_ref()].into_iter().flatten() {
-                    let path = self.workspace.resolve_cached(path, Path::new("/"), self.cache);
-                    if path.protected.is_some() {
-                        return Ok(Some(path));
-                    }
-                }
-                if entry.file_type().is_ok_and(|it| it.is_dir()) {
-                    ahead.push((here, there));
-                }
-            }
-        }
-        Ok(None)
-    }
-
-    /// The files that redirections open, and the words that may be paths.
-    fn files(&mut self, command: &SimpleCommand, folders: &[PathBuf]) -> ResolvedCommand {
-        let home = self.workspace.home();
-        let mut files = ResolvedCommand::default();
-        for redirect in &command.redirects {
-            let Some(path) = static_path(&redirect.target, home) else { continue };
-            let found = self.everywhere(&path, folders);
-            match redirect.direction {
-                RedirectDirection::Read => files.reads.extend(found),
-                RedirectDirection::Write => files.writes.extend(found),
-            }
-        }
-        for word in command.words.iter().skip(1) {
-            let Some(text) = word.known() else {
-                if let Some(path) = static_path(word, home) {
-                    self.argument(&path, &word.text, folders, &mut files);
-                }
-                continue;
-            };
-            for candidate in path_candidates(text) {
-                self.argument(Path::new(candidate), candidate, folders, &mut files);
-                // A program may expand the `~` that the shell left alone.
-                if let Some((rest, home)) = candidate.strip_prefix("~/").zip(home) {
-                    self.argument(&home.join(rest), candidate, folders, &mut files);
-                }
-            }
-        }
-        files
-    }
-
-    fn argument(
-        &mut self,
-        path: &Path,
-        text: &str,
-        folders: &[PathBuf],
-        files: &mut ResolvedCommand,
-    ) {
-        let found = self.everywhere(path, folders);
-        let arguments = found.into_iter().map(|path| PathArgument { text: text.to_owned(), path });
-        files.arguments.extend(arguments);
-    }
-
-    /// The path resolved from each folder that the command may be in.
-    fn everywhere(&mut self, path: &Path, all: &[PathBuf]) -> Vec<ResolvedPath> {
-        let folders = if path.is_absolute() { &all[..1] } else { all };
-        let deep = path.components().count() > MAX_DEPTH;
-        let look = !deep && self.left >= folders.len();
-        self.over_limit |= !look;
-        self.left = self.left.saturating_sub(folders.len());
-        let resolve = |folder: &PathBuf| match look {
-            true => self.workspace.resolve_cached(path, folder, self.cache),
-            false => as_written(&folder.join(path)),
-        };
-        folders.iter().map(resolve).collect()
-    }
-}
-
-/// A path that is compared as written and not looked up on the disk.
-fn as_written(path: &Path) -> ResolvedPath {
-    let path = clean_path(path);
-    ResolvedPath {
-        real: path.clone(),
-        path,
-        zone: PathZone::Outside,
-        protected: None,
-        has_other_names: false,
-        folder: false,
-        exists: true,
-    }
-}
-
-/// The parts of an argument that may be a path: all of it, what follows `=`, `:`, `,` or `@`, and
-/// what is glued to short options.
-fn path_candidates(text: &str) -> Vec<&str> {
-    let mut candidates = vec![text];
-    if let Some(option) = text.strip_prefix('-').filter(|option| !option.starts_with('-')) {
-        // `-f.env`, `-hf.env`.
-        let letters = option.char_indices().take_while(|(_, c)| c.is_ascii_alphabetic()).take(4);
-        candidates.extend(letters.map(|(at, _)| &option[at + 1..]));
-    }
-    for mark in ['=', ':', ',', '@'] {
-        candidates.extend(text.split_once(mark).map(|(_, rest)| rest));
-    }
-    // `a=@file`.
-    candidates.extend(text.split_once("=@").map(|(_, rest)| rest));
-    candidates.retain(|candidate| !candidate.is_empty());
-    candidates.dedup();
-    candidates
 }

@@ -1,6 +1,6 @@
 //! What `slug permissions test` and `slug permissions list` print with `--json`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::{CallPart, PermissionOutcome, RuleSource};
 
@@ -8,7 +8,7 @@ use super::rules::{RuleSet, RuleWarning};
 use super::ticket::PermissionDecision;
 
 /// A decision as JSON: `{"decision":"ask","reason":"…","rule":null,"commands":[…]}`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PermissionTestReport {
     /// `allow`, `ask` or `deny`.
     pub decision: PermissionOutcome,
@@ -21,7 +21,7 @@ pub struct PermissionTestReport {
 }
 
 /// All rules in force, and what was wrong in their files.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleListReport {
     /// `{"rule","kind","file","line"}` each, in the order of the files.
     pub rules: Vec<RuleSource>,

@@ -15,7 +15,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::domain::jsonc::{self, JsonPathStep, JsoncDocument};
@@ -36,7 +36,7 @@ pub struct RuleSet {
 }
 
 /// Something in a settings file that does not take effect, or not as it reads.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error, Deserialize)]
 #[error("{}{}: {text}", file.display(), line.map_or(String::new(), |line| format!(":{line}")))]
 pub struct RuleWarning {
     pub file: PathBuf,

@@ -8,6 +8,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::disk::read_user_owned;
 use crate::domain::{RuleFile, RuleKind};
 use crate::platform::paths::replace_private;
@@ -93,7 +95,8 @@ pub struct SettingsFiles {
 pub type RuleEntry = (RuleKind, String);
 
 /// A change to the rules of a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum RuleEdit {
     /// Adds a rule. One that is already there stays as it is.
     Add(RuleEntry),

@@ -31,6 +31,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
@@ -142,7 +143,7 @@ pub enum StreamEvent {
 }
 
 /// A pause that one request's refusal causes for all requests to the same server with the same key.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct RateLimited {
     /// The time until the request is sent.
     pub wait: Duration,
@@ -151,7 +152,7 @@ pub struct RateLimited {
 }
 
 /// How much of the prompt a local server has read. Counts are tokens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrefillProgress {
     /// Tokens read so far, cached ones included.
     pub processed: u64,
@@ -162,7 +163,7 @@ pub struct PrefillProgress {
 }
 
 /// A model in a server's list.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ModelInfo {
     /// The model's name in requests.
     pub id: String,

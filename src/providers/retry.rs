@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::{ErrorRecovery, ProviderError};
 
 /// Retries after 429, "too many requests".
@@ -42,7 +44,7 @@ pub enum RetryDecision {
 }
 
 /// The next attempt at a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 pub struct RetryAttempt {
     /// The wait before it is sent.
     pub pause: Duration,

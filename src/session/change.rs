@@ -63,7 +63,7 @@ pub enum FileChangeSource {
 }
 
 /// One state of a file: its content, kind and permissions.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct FileVersion {
     pub kind: FileKind,
     /// The hash of its content.

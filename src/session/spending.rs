@@ -8,12 +8,14 @@
 
 use std::ops::AddAssign;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{EntryId, ModelName, Money, RequestSource, TokenUsage, TurnId};
 
 use super::{LogRecord, MessageEntry};
 
 /// What the responses of a session took, in total and by model, source and turn.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionSpending {
     by_model: Vec<ModelSpending>,
     by_source: SpendingBySource,
@@ -25,7 +27,7 @@ pub struct SessionSpending {
 }
 
 /// What the responses of one model took in a session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 pub struct ModelSpending {
     pub model: ModelName,
     /// The sum of all its responses.
@@ -33,11 +35,11 @@ pub struct ModelSpending {
 }
 
 /// Sums by what the responses were asked for, in the order in which each purpose first came up.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct SpendingBySource(Vec<(RequestSource, SpendingSum)>);
 
 /// What one response took, or several together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct SpendingSum {
     /// The tokens, as far as servers reported them.
     pub usage: TokenUsage,

@@ -2,12 +2,14 @@
 
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::time::SystemTime;
 
 use crate::domain::Message;
 use crate::domain::faults::with_failing_call;
 
+use super::super::recover::load;
 use super::super::samples::{TestSessionStore, header, home, lines, log, says, turn_end, user};
-use super::super::{LogNotice, LogRecord};
+use super::super::{LogNotice, LogRecord, index};
 use super::*;
 
 impl TestSessionStore {

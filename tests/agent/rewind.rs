@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use chrono::DateTime;
 use serde_json::json;
-use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, RewindDestination, RewindPlan};
+use slug_code::agent::{
+    AgentCommand, AgentEvent, InitialSession, RewindDestination, RewindError, RewindPlan,
+};
 use slug_code::domain::{
     AgentBudgets, ApprovalAnswer, ContentBlock, ContentHash, EntryId, Message, PermissionMode,
     SessionId, TokenUsage, TurnId, UserInput,
@@ -21,7 +23,7 @@ use super::fakes::{ScriptedEvent, calls, words};
 use super::test_agent::{AgentFixture, TestAgent, queue_replies};
 
 impl TestAgent {
-    async fn plan(&mut self, to: RewindDestination) -> Result<Arc<RewindPlan>, String> {
+    async fn plan(&mut self, to: RewindDestination) -> Result<Arc<RewindPlan>, RewindError> {
         self.tell(AgentCommand::PlanRewind(to)).await;
         self.planned().await
     }
@@ -31,12 +33,12 @@ impl TestAgent {
         loop {
             match self.plan(to).await {
                 Ok(plan) => return plan,
-                Err(reason) => assert!(reason.contains("still being looked after"), "{reason}"),
+                Err(reason) => assert_eq!(reason, RewindError::LateWrites),
             }
         }
     }
 
-    async fn planned(&mut self) -> Result<Arc<RewindPlan>, String> {
+    async fn planned(&mut self) -> Result<Arc<RewindPlan>, RewindError> {
         match self.wait_for("plan", |event| matches!(event, AgentEvent::RewindPlanned(_))).await {
             AgentEvent::RewindPlanned(plan) => plan,
             _ => unreachable!(),
@@ -263,7 +265,7 @@ async fn while_a_stopped_call_still_writes_a_rewind_is_refused() {
     fixture.files.writing().await;
     assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
     let refused = agent.plan(RewindDestination::Last).await.unwrap_err();
-    assert!(refused.contains("still being looked after"), "{refused}");
+    assert_eq!(refused, RewindError::LateWrites);
     fixture.files.release();
     let plan = agent.plan_once_settled(RewindDestination::Last).await;
     assert_eq!(plan.files.touched().count(), 1);
@@ -297,7 +299,7 @@ async fn a_stop_does_not_wait_for_the_scan_of_changes() {
     agent.wait_for("output", |event| matches!(event, AgentEvent::ToolProgress { .. })).await;
     assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
     let refused = agent.plan(RewindDestination::Last).await.unwrap_err();
-    assert!(refused.contains("still being looked after"), "{refused}");
+    assert_eq!(refused, RewindError::LateWrites);
     drop(shut);
     let plan = agent.plan_once_settled(RewindDestination::Last).await;
     assert_eq!(plan.files.touched().count(), 1);
@@ -497,13 +499,13 @@ async fn an_imported_session_restores_nothing_outside_or_protected_without_an_an
 
     let plan = agent.plan(RewindDestination::Last).await.unwrap();
     let marked =
-        |path: &PathBuf| plan.files.files.iter().find(|it| it.path == *path).unwrap().place;
+        |path: &PathBuf| plan.files.files.iter().find(|it| it.path == *path).unwrap().place.clone();
     assert!(!marked(&paths[0]).needs_answer());
     for path in &paths[1..] {
         assert!(marked(path).needs_answer(), "{path:?}");
     }
     assert!(marked(&outside).is_outside && marked(&link.join("linked")).is_outside);
-    assert_eq!(marked(&paths[5]).protected, Some("what git runs"));
+    assert_eq!(marked(&paths[5]).protected, Some("what git runs".into()));
     agent.go(RewindDestination::Last, RewindScope::Files).await;
     let now: Vec<String> = paths.iter().map(read).collect();
     assert_eq!(now[0], "evil", "what is plain goes back");

@@ -2,15 +2,17 @@
 //! workspace, or a protected one, stays as it is in every plan; only
 //! [`PlannedFile::toggle_override`] changes that, file by file.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use similar::DiffOp;
 
-use crate::domain::{ContentHash, align};
+use crate::domain::{ContentHash, align, base64_bytes};
 use crate::session::{
     FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord, RewindEntry,
     UntrackedChanges,
@@ -30,13 +32,13 @@ pub trait FileSystemView {
 
 /// Where a file lies. A log may come from anywhere and name any file. So a file outside the
 /// workspace, or a protected one, is left as it is until the user asks to restore this very file.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FilePlace {
     /// Whether it is outside the workspace.
     pub is_outside: bool,
     /// Where the file is protected: what changing it changes, as the end of the sentence "It
     /// changes …".
-    pub protected: Option<&'static str>,
+    pub protected: Option<Cow<'static, str>>,
 }
 
 impl FilePlace {
@@ -49,7 +51,7 @@ impl FilePlace {
     }
 
     /// Whether a file there is restored only when the user asks for this very file.
-    pub fn needs_answer(self) -> bool {
+    pub fn needs_answer(&self) -> bool {
         self.is_outside || self.protected.is_some()
     }
 }
@@ -66,7 +68,7 @@ pub enum CurrentFileState {
 }
 
 /// What a rewind or a redo does to all files.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 pub struct FilesPlan {
     /// Each file that was changed, in the order of its first change.
     pub files: Vec<PlannedFile>,
@@ -75,7 +77,7 @@ pub struct FilesPlan {
 }
 
 /// What a rewind or a redo does to one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedFile {
     /// Absolute, with links on the way resolved.
     pub path: PathBuf,
@@ -95,7 +97,7 @@ pub struct PlannedFile {
 
 /// What is done instead where the user asks for it: a file that would be left becomes what it was.
 /// Its current content is kept like everything that is overwritten, so that a redo brings it back.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Alternative {
     pub action: FileAction,
     /// Lines added and removed; `None` where the file is not written, is a link, is too long, or
@@ -104,7 +106,8 @@ pub struct Alternative {
 }
 
 /// What a rewind or a redo does to a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum FileAction {
     /// The file is already as it should be.
     Nothing,
@@ -117,17 +120,19 @@ pub enum FileAction {
 }
 
 /// What is written to a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedRestore {
     /// The file as it will be.
     pub version: FileVersion,
+    #[serde(with = "base64_bytes")]
     pub bytes: Vec<u8>,
     /// Whether it is merged with what the user has changed since.
     pub is_merged: bool,
 }
 
 /// Why a file is left as it is.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum SkipReason {
     /// The user has changed the same lines since.
     SameLines,
@@ -347,7 +352,8 @@ impl FileHistory<'_> {
             }
         };
         let mut planned = PlannedFile { path, now, place, by, action, lines, alternative };
-        if place.needs_answer() && matches!(planned.action, FileAction::Put(_) | FileAction::Remove)
+        if planned.place.needs_answer()
+            && matches!(planned.action, FileAction::Put(_) | FileAction::Remove)
         {
             let action = FileAction::Skip(SkipReason::NeedsAnswer);
             planned.alternative = Some(Alternative { action, lines: None });

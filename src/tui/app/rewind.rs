@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::agent::{self, RewindDestination, RewindPlan};
+use crate::agent::{self, RewindDestination, RewindError, RewindPlan};
 use crate::commands::MessageArgument;
 use crate::domain::{EntryId, NoticeLevel, UserInput};
 
@@ -176,7 +176,7 @@ pub fn at(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
 }
 
 /// Shows the agent's plan in the dialog, or closes the dialog and shows why there is none.
-pub fn on_plan(model: &mut ScreenModel, plan: Result<Arc<RewindPlan>, String>) {
+pub fn on_plan(model: &mut ScreenModel, plan: Result<Arc<RewindPlan>, RewindError>) {
     let dialog = |overlay: &Overlay| matches!(overlay, Overlay::Rewind(_));
     let Some(at) = model.overlays.iter().position(dialog) else { return };
     match plan {
@@ -187,7 +187,7 @@ pub fn on_plan(model: &mut ScreenModel, plan: Result<Arc<RewindPlan>, String>) {
         }
         Err(reason) => {
             model.overlays.remove(at);
-            model.toast(NoticeLevel::Warning, reason);
+            model.toast(NoticeLevel::Warning, reason.to_string());
         }
     }
 }

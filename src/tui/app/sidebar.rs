@@ -7,9 +7,11 @@
 //! is reverted on screen.
 
 mod changes;
+mod keys;
 mod order;
 mod pane;
 mod routing;
+mod selection;
 mod session_search;
 mod tree;
 
@@ -22,10 +24,10 @@ use chrono::{DateTime, FixedOffset, TimeDelta};
 use crate::domain::{EntryId, SessionId};
 use crate::session::SessionGrouping;
 
-use super::editor::{EditorLines, TextEditor};
+use super::editor::TextEditor;
 use super::effect::{RequestId, ScreenEffect};
 use super::jump::PendingJump;
-use super::keymap::{self, ChatKey, KeyPress, Keymap, ListKey, SidebarKey};
+use super::keymap::{Keymap, SidebarKey};
 use super::model::PendingRequests;
 use super::sessions::{
     SessionList, SessionLockState, SessionRow, SessionStoreRequest, SessionStoreResponse,
@@ -151,10 +153,6 @@ enum SidebarReadState {
     Asked(RequestId),
 }
 
-/// The selection, to restore it after the lines change: the session, and the number of the search
-/// hit in it.
-type SidebarSelection = Option<(SessionId, Option<usize>)>;
-
 impl Sidebar {
     /// A closed list; the sessions of `folder` will come first.
     pub fn new(folder: PathBuf) -> Self {
@@ -228,17 +226,6 @@ impl Sidebar {
         self.tree.iter().flat_map(SessionTree::session_lines).collect()
     }
 
-    /// Index of the first visible line, if `rows` lines fit.
-    pub fn first_shown(&self, rows: usize) -> usize {
-        // A heading right above the selected session stays visible with it.
-        let heading = self.selected.checked_sub(1).filter(|above| {
-            let lines = self.tree.as_ref().map_or(&[][..], SessionTree::lines);
-            rows > 1 && matches!(lines.get(*above), Some(SessionTreeLine::Heading(_)))
-        });
-        let lowest = heading.unwrap_or(self.selected);
-        self.top.clamp((self.selected + 1).saturating_sub(rows.max(1)), lowest)
-    }
-
     /// The time of day for ages in the list, `now` after slug's start; `None` before the list is
     /// loaded.
     pub fn clock(&self, now: Duration) -> Option<DateTime<FixedOffset>> {
@@ -259,58 +246,12 @@ impl Sidebar {
         }
     }
 
-    /// Handles a key while the list has the focus.
-    pub fn key(&mut self, key: &KeyPress<'_>, context: SidebarContext<'_>) -> SidebarOutcome {
-        self.top = self.first_shown(context.page);
-        // The keys that leave and close work while text is typed, too.
-        if keymap::is(SidebarKey::Leave, key) {
-            return SidebarOutcome::Leave;
-        }
-        if keymap::is(ChatKey::Sessions, key) {
-            return SidebarOutcome::Close;
-        }
-        self.is_chosen = true;
-        let step = match &self.mode {
-            SidebarMode::Browsing => match keymap::find(keymap::SIDEBAR, key) {
-                Some(command) => self.command(command, context),
-                None => return SidebarOutcome::Pass,
-            },
-            SidebarMode::Filtering(_) => self.filter_key(key, context),
-            SidebarMode::Renaming { .. } => self.title_key(key, context),
-        };
-        self.top = self.first_shown(context.page);
-        step
-    }
-
     /// Applies the filter after its text has changed.
     pub fn edited(&mut self) {
         if let SidebarMode::Filtering(editor) = &self.mode {
             let query = editor.text();
             self.show(query.trim());
         }
-    }
-
-    /// Selects a line; nothing happens if the line has no session, as a heading.
-    pub fn select(&mut self, line: usize) {
-        if self.tree.as_ref().is_some_and(|tree| tree.session_at(line).is_some()) {
-            self.is_chosen = true;
-            self.selected = line;
-        }
-    }
-
-    /// Moves the selection by a number of lines, over headings; stops at the ends.
-    pub fn step(&mut self, by: isize) {
-        let Some(tree) = &self.tree else { return };
-        let last = tree.lines().len().saturating_sub(1);
-        let to = self.selected.saturating_add_signed(by).min(last);
-        let is_session = |line: &usize| tree.session_at(*line).is_some();
-        // Skip a heading in the same direction; from the heading at the very top go back down.
-        let found = if by < 0 {
-            (0..=to).rev().find(is_session).or_else(|| (to..=last).find(is_session))
-        } else {
-            (to..=last).find(is_session).or_else(|| (0..=to).rev().find(is_session))
-        };
-        self.selected = found.unwrap_or(0);
     }
 
     /// The effects that are due now: changes, reading the list and the preview, saving the
@@ -403,43 +344,6 @@ impl Sidebar {
         }
     }
 
-    fn selection(&self) -> SidebarSelection {
-        let tree = self.tree.as_ref()?;
-        let place = match tree.lines().get(self.selected)? {
-            SessionTreeLine::Place(_, place) => Some(*place),
-            SessionTreeLine::Heading(_)
-            | SessionTreeLine::Session(_)
-            | SessionTreeLine::Parted(_) => None,
-        };
-        Some((self.session()?.id, place))
-    }
-
-    /// Restores the selection after the lines changed, else selects the first session.
-    fn restore_selection(&mut self, before: SidebarSelection) {
-        let line = self.tree.as_ref().zip(before).and_then(|(tree, (session, place))| {
-            let line = tree.line_of(session)?;
-            let at = place.map(|place| line + 1 + place);
-            let is_there =
-                |at: &usize| matches!(tree.lines().get(*at), Some(SessionTreeLine::Place(_, _)));
-            Some(at.filter(is_there).unwrap_or(line))
-        });
-        match line {
-            Some(line) => self.selected = line,
-            None => {
-                self.selected = 0;
-                self.top = 0;
-                self.step(0);
-            }
-        }
-    }
-
-    /// Selects a session, if it is shown.
-    fn find(&mut self, session: SessionId) {
-        if let Some(line) = self.tree.as_ref().and_then(|tree| tree.line_of(session)) {
-            self.selected = line;
-        }
-    }
-
     fn query(&self) -> String {
         match &self.mode {
             SidebarMode::Filtering(editor) => editor.text().trim().to_owned(),
@@ -460,130 +364,9 @@ impl Sidebar {
         }
     }
 
-    fn command(&mut self, command: SidebarKey, context: SidebarContext<'_>) -> SidebarOutcome {
-        self.note = None;
-        let page = isize::try_from(context.page.max(2) - 1).unwrap_or(1);
-        match command {
-            SidebarKey::Previous => self.step(-1),
-            SidebarKey::Next => self.step(1),
-            SidebarKey::PageUp => self.step(-page),
-            SidebarKey::PageDown => self.step(page),
-            SidebarKey::First => self.step(isize::MIN),
-            SidebarKey::Last => self.step(isize::MAX),
-            SidebarKey::Open => return self.open_selected(context),
-            SidebarKey::Fork => {
-                let upto = self.session().and_then(|row| self.pane.chosen(row.id));
-                return self
-                    .session()
-                    .map_or(SidebarOutcome::Stay, |row| SidebarOutcome::Fork(row.id, upto));
-            }
-            SidebarKey::Rename => self.begin_rename(),
-            SidebarKey::Delete => self.delete(context),
-            SidebarKey::Undo => self.undo(),
-            SidebarKey::Filter => {
-                self.mode = SidebarMode::Filtering(TextEditor::new(EditorLines::One))
-            }
-            SidebarKey::Preview => self.pane.toggle(),
-            SidebarKey::PreviousMessage => self.choose(-1),
-            SidebarKey::NextMessage => self.choose(1),
-            SidebarKey::Group => self.group(),
-            SidebarKey::Compare => return self.compare(context),
-            SidebarKey::Export => return self.export(),
-            SidebarKey::SumUp => {
-                return self
-                    .session()
-                    .map_or(SidebarOutcome::Stay, |row| SidebarOutcome::SumUp(row.id));
-            }
-            SidebarKey::Scope => {
-                self.scope = match self.scope {
-                    SidebarScope::AllProjects => SidebarScope::ThisProject,
-                    SidebarScope::ThisProject => SidebarScope::AllProjects,
-                };
-                self.show("");
-            }
-            SidebarKey::Help => return SidebarOutcome::Help,
-            SidebarKey::Leave => return SidebarOutcome::Leave,
-            SidebarKey::Close => return SidebarOutcome::Close,
-        }
-        SidebarOutcome::Stay
-    }
-
-    /// Switches to the next grouping, and has it saved.
-    fn group(&mut self) {
-        let before = self.selection();
-        let Some(tree) = &mut self.tree else { return };
-        let next = tree.grouping().next();
-        tree.group(next);
-        self.grouped = Some(next);
-        self.restore_selection(before);
-        let text = match next {
-            SessionGrouping::Project => "By project, the newest first.",
-            SessionGrouping::Date => "By date, those of all projects together.",
-            SessionGrouping::Forks => {
-                "Forks, each with the message after which it goes its own way."
-            }
-        };
-        self.say(NoticeLevel::Info, text);
-    }
-
-    fn export(&mut self) -> SidebarOutcome {
-        let Some((id, name)) = self.session().map(|row| (row.id, row.name().to_owned())) else {
-            return SidebarOutcome::Stay;
-        };
-        self.say(NoticeLevel::Info, format!("“{name}” is being exported …"));
-        SidebarOutcome::Export(id)
-    }
-
-    /// Marks the selected session, or compares it with the one that is marked.
-    fn compare(&mut self, context: SidebarContext<'_>) -> SidebarOutcome {
-        let Some((id, name)) = self.session().map(|row| (row.id, row.name().to_owned())) else {
-            return SidebarOutcome::Stay;
-        };
-        match self.marked.take() {
-            Some(marked) if marked != id => return SidebarOutcome::Compare([marked, id]),
-            Some(_) => self.say(NoticeLevel::Info, "Compared with nothing."),
-            None => {
-                self.marked = Some(id);
-                let key = context.keys.key(SidebarKey::Compare);
-                let text = format!("“{name}” is compared with the one you press {key} on next.");
-                self.say(NoticeLevel::Info, text);
-            }
-        }
-        SidebarOutcome::Stay
-    }
-
     /// The session marked for a comparison.
     pub fn marked(&self) -> Option<SessionId> {
         self.marked
-    }
-
-    /// Moves to another message of the preview.
-    fn choose(&mut self, by: isize) {
-        if let Some(session) = self.session().map(|row| row.id) {
-            self.pane.choose(session, by);
-        }
-    }
-
-    fn filter_key(&mut self, key: &KeyPress<'_>, context: SidebarContext<'_>) -> SidebarOutcome {
-        let page = isize::try_from(context.page.max(2) - 1).unwrap_or(1);
-        match keymap::find(keymap::LIST, key) {
-            Some(ListKey::Previous) => self.step(-1),
-            Some(ListKey::Next) => self.step(1),
-            Some(ListKey::PageUp) => self.step(-page),
-            Some(ListKey::PageDown) => self.step(page),
-            Some(ListKey::Accept) => return self.open_selected(context),
-            Some(ListKey::Back) => {
-                self.mode = SidebarMode::Browsing;
-                self.show("");
-            }
-            None => {
-                if let Some(editor) = self.editor() {
-                    editor.key(key);
-                }
-                self.edited();
-            }
-        }
-        SidebarOutcome::Stay
     }
 
     fn open_selected(&mut self, context: SidebarContext<'_>) -> SidebarOutcome {

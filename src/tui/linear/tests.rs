@@ -11,29 +11,23 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{
-    AgentCommand, AgentEvent, AgentEventSender, RewindDestination, RewindPlan, event_queue,
+    AgentCommand, AgentEvent, AgentEventSender, RewindDestination, RewindError, RewindPlan,
+    event_queue,
 };
 use crate::domain::{
-    ApprovalAnswer, ApprovalId, ContentBlock, ContentHash, ContextWindow, EntryId, MessageImage,
-    ModelName, PermissionMode, SessionId, TokenUsage, ToolStatus, TurnId, UserInput,
+    ApprovalAnswer, ApprovalId, ContentBlock, ContentHash, ContextWindow, EntryId, ModelName,
+    PermissionMode, TokenUsage, ToolStatus, TurnId,
 };
-use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::providers::RateLimited;
 use crate::providers::retry::RetryAttempt;
 use crate::session::undo::{self, Alternative, FileAction, FilesPlan, PlannedFile, PlannedRestore};
-use crate::session::{
-    FileChangeSource, FileKind, KindFolds, RewindScope, SessionFolds, SessionSearchResult,
-    ToolResultInfo, TurnOutcome,
-};
-use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
-use crate::tui::app::images::{ImageLoadResult, ImageSource};
+use crate::session::{FileChangeSource, FileKind, RewindScope, ToolResultInfo, TurnOutcome};
 use crate::tui::app::model::ScreenSettings;
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
-use crate::tui::app::status::{GitSummary, ScreenStatus};
+use crate::tui::app::status::ScreenStatus;
 use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
 use crate::tui::executor::{ExecutorHandles, FrontEndServices};
-use crate::tui::picture_cells::TerminalPicture;
 use crate::tui::runtime::FrontEndExit;
 use crate::tui::test_screen::{
     TURN, assistant, call, done, question, recorded, result, session, turn_end, user,
@@ -50,29 +44,9 @@ impl FrontEndServices for FakeLinearServices {
     async fn sessions(&self, _: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
         Err("The sessions cannot be read.".into())
     }
-    async fn search_sessions(
-        &self,
-        _: String,
-        _: Arc<[SessionId]>,
-        _: mpsc::Sender<SessionSearchResult>,
-    ) {
-    }
     async fn pages(&self, _: StoreQuery) -> Result<StoreQueryResult, String> {
         // The answer is no part of what is tested here.
         std::future::pending().await
-    }
-    async fn hooks(&self, _: HookAdminRequest) -> Result<HookAdminResponse, String> {
-        Err("not in this test".into())
-    }
-    async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {
-        Ok(())
-    }
-    async fn toggle_favourite(&self, _: ModelName) -> Result<(), String> {
-        Ok(())
-    }
-
-    async fn keep_kinds(&self, _: KindFolds) -> Result<(), String> {
-        Ok(())
     }
     async fn models(&self) -> Result<Vec<ModelRow>, String> {
         Ok(["small", "large"]
@@ -83,47 +57,8 @@ impl FrontEndServices for FakeLinearServices {
             })
             .into())
     }
-    async fn files(&self) -> Vec<String> {
-        Vec::new()
-    }
-    async fn history(&self, _: u64) -> Result<crate::session::HistoryPage, String> {
-        Ok(crate::session::HistoryPage::default())
-    }
-    async fn count_lines(&self, _: String) -> Option<u64> {
-        None
-    }
-    async fn list_folder(&self, _: String) -> Vec<String> {
-        Vec::new()
-    }
-    async fn git(&self) -> Option<GitSummary> {
-        None
-    }
-    async fn picture(
-        &self,
-        _: GraphicsCanvas,
-        _: u32,
-        _: MessageImage,
-        _: SizeInCells,
-    ) -> Result<TerminalPicture, String> {
-        Err("not in this test".into())
-    }
-    async fn take_image(&self, _: ImageSource) -> Result<ImageLoadResult, String> {
-        Ok(ImageLoadResult::Nothing)
-    }
-    async fn save_draft(&self, _: UserInput) -> Result<(), String> {
-        Ok(())
-    }
-    async fn add_history(&self, _: UserInput) -> Result<(), String> {
-        Ok(())
-    }
     async fn status_line(&self, state: String) -> Result<String, String> {
         Ok(state)
-    }
-    async fn themes(&self) -> crate::tui::theme::ThemeLibrary {
-        crate::tui::theme::ThemeLibrary::default()
-    }
-    async fn keep_theme(&self, _: crate::config::ThemeChoice) -> Result<(), String> {
-        Ok(())
     }
     fn copy(&self, _: String) -> BoxFuture<'static, Result<String, String>> {
         Box::pin(async { Ok("Copied".into()) })
@@ -592,7 +527,7 @@ async fn a_rewind_is_answered_by_numbers() {
     plan.files.files[0].toggle_override();
     let wanted = AgentCommand::Rewind { plan: Arc::new(plan), what: RewindScope::Both };
     assert_eq!(test.command().await, wanted);
-    test.event(AgentEvent::RewindPlanned(Err("The disk is gone.".into()))).await;
+    test.event(AgentEvent::RewindPlanned(Err(RewindError::Log("The disk is gone.".into())))).await;
     test.until("The disk is gone.").await;
     test.end().await;
 }

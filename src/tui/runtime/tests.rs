@@ -11,20 +11,10 @@ use ratatui::backend::TestBackend;
 
 use super::*;
 use crate::agent::AgentCommand;
-use crate::config::ThemeChoice;
-use crate::domain::{MessageImage, ModelName, TurnId};
-use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
-use crate::session::{KindFolds, SessionFolds, SessionSearchResult};
-use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
-use crate::tui::app::images::{ImageLoadResult, ImageSource};
-use crate::tui::app::msg::ModelRow;
+use crate::domain::TurnId;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
-use crate::tui::app::status::GitSummary;
-use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
 use crate::tui::executor::FrontEndServices;
-use crate::tui::picture_cells::TerminalPicture;
 use crate::tui::test_screen::key_named;
-use crate::tui::theme::ThemeLibrary;
 
 #[derive(Default)]
 struct FakeLoopServices {
@@ -36,74 +26,12 @@ impl FrontEndServices for FakeLoopServices {
     async fn sessions(&self, _: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
         Ok(SessionStoreResponse::Changed)
     }
-    async fn search_sessions(
-        &self,
-        _: String,
-        _: Arc<[SessionId]>,
-        _: mpsc::Sender<SessionSearchResult>,
-    ) {
-    }
-    async fn pages(&self, _: StoreQuery) -> Result<StoreQueryResult, String> {
-        Err("not in this test".into())
-    }
-    async fn hooks(&self, _: HookAdminRequest) -> Result<HookAdminResponse, String> {
-        Err("not in this test".into())
-    }
-    async fn keep_folds(&self, _: SessionId, _: SessionFolds) -> Result<(), String> {
-        Ok(())
-    }
-    async fn toggle_favourite(&self, _: ModelName) -> Result<(), String> {
-        Ok(())
-    }
-
-    async fn keep_kinds(&self, _: KindFolds) -> Result<(), String> {
-        Ok(())
-    }
-    async fn models(&self) -> Result<Vec<ModelRow>, String> {
-        Ok(Vec::new())
-    }
-    async fn files(&self) -> Vec<String> {
-        Vec::new()
-    }
-    async fn history(&self, _: u64) -> Result<HistoryPage, String> {
-        Ok(HistoryPage::default())
-    }
-    async fn count_lines(&self, _: String) -> Option<u64> {
-        None
-    }
-    async fn list_folder(&self, _: String) -> Vec<String> {
-        Vec::new()
-    }
-    async fn git(&self) -> Option<GitSummary> {
-        None
-    }
-    async fn picture(
-        &self,
-        _: GraphicsCanvas,
-        _: u32,
-        _: MessageImage,
-        _: SizeInCells,
-    ) -> Result<TerminalPicture, String> {
-        Err("not in this test".into())
-    }
-    async fn take_image(&self, _: ImageSource) -> Result<ImageLoadResult, String> {
-        Ok(ImageLoadResult::Nothing)
-    }
     async fn save_draft(&self, text: UserInput) -> Result<(), String> {
         self.kept.lock().unwrap().push(text.text);
         Ok(())
     }
-    async fn add_history(&self, _: UserInput) -> Result<(), String> {
-        Ok(())
-    }
     async fn status_line(&self, state: String) -> Result<String, String> {
         Ok(state)
-    }
-    async fn themes(&self) -> ThemeLibrary {
-        ThemeLibrary::default()
-    }
-    async fn keep_theme(&self, _: ThemeChoice) -> Result<(), String> {
-        Ok(())
     }
     fn copy(&self, _: String) -> BoxFuture<'static, Result<String, String>> {
         Box::pin(async { Ok("Copied".into()) })

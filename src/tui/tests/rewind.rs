@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use crate::agent::{AgentCommand, AgentEvent, ForkPosition, RewindDestination, RewindPlan};
+use crate::agent::{
+    AgentCommand, AgentEvent, ForkPosition, RewindDestination, RewindError, RewindPlan,
+};
 use crate::domain::{ContentBlock, ContentHash, EntryId, SessionId};
 use crate::session::undo::{
     Alternative, FileAction, FilePlace, FilesPlan, PlannedFile, PlannedRestore, SkipReason,
@@ -50,8 +52,8 @@ fn elsewhere(path: &str, place: FilePlace) -> PlannedFile {
 fn far(width: u16, height: u16) -> (TestScreen, RewindPlan) {
     let log = log();
     let outside = FilePlace { is_outside: true, protected: None };
-    let git = FilePlace { is_outside: false, protected: Some("what git runs") };
-    let login = Some("what runs when you log in or open a shell");
+    let git = FilePlace { is_outside: false, protected: Some("what git runs".into()) };
+    let login = Some("what runs when you log in or open a shell".into());
     let both = FilePlace { is_outside: true, protected: login };
     let mut plan = plan(log[3].id);
     plan.files.not_covered.clear();
@@ -300,7 +302,7 @@ fn while_a_turn_runs_nothing_goes_back() {
 #[test]
 fn a_refused_rewind_says_why() {
     let scene = opened(80, 24, &log()).types("/redo").key("enter");
-    let refused = AgentEvent::RewindPlanned(Err("There is nothing to bring back.".into()));
+    let refused = AgentEvent::RewindPlanned(Err(RewindError::NothingToRedo));
     scene.event(refused).shows("There is nothing to bring back.").hides("One moment");
 }
 

@@ -1,17 +1,22 @@
 //! Slug's default keys: one table for each context. Each row has the text for the help and the word
 //! for the last line.
 
+mod pages;
+mod transcript;
+
 use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::tui::app::editor::EditAction;
 use crate::tui::app::navigation::TranscriptJump;
 
 use super::actions::{
-    AlwaysKey, ApprovalKey, CaretKey, CaretMotion, ChangesKey, ChatKey, CompletionKey,
-    EmptyInputKey, FieldKey, FindKey, InputKey, ListKey, ModelListKey, PagerKey, PaneKey,
-    ReadingKey, RewindKey, RulesKey, ScrollAction, SearchKey, SearchMatchKey, SidebarKey,
+    AlwaysKey, ApprovalKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey, InputKey, ListKey,
+    ModelListKey, ScrollAction, SidebarKey,
 };
 use super::chord::KeyChord;
+
+pub use pages::*;
+pub use transcript::*;
 
 /// An action with its default keys and its texts on screen.
 #[derive(Debug, Clone, Copy)]
@@ -210,140 +215,6 @@ pub const COMPLETION: &[KeyBinding<CompletionKey>] = &[
     hinted(&[key(KeyCode::Esc)], CompletionKey::Dismiss, "close the list", "close"),
 ];
 
-/// The keys of the panes.
-pub const PANES: &[KeyBinding<PaneKey>] = &[
-    hinted(
-        &[key(KeyCode::Enter), char(' ')],
-        PaneKey::Toggle,
-        "fold or unfold the pane",
-        "fold/unfold",
-    ),
-    hinted(&[key(KeyCode::Up), char('k')], PaneKey::Previous, "the pane above", "above"),
-    hinted(&[key(KeyCode::Down), char('j')], PaneKey::Next, "the pane below", "below"),
-    hinted(&[char('p')], PaneKey::View, "the whole of it: search, follow, copy", "view"),
-    hinted(&[char('c')], PaneKey::Copy, "copy its text", "copy"),
-    hinted(&[char('z')], PaneKey::ToggleKind, "fold or unfold all panes of this kind", "all such"),
-    row(&[char('Z')], PaneKey::ToggleTools, "fold or unfold all calls"),
-    hinted(&[char('f')], PaneKey::Fork, "fork the session after this message", "fork"),
-    row(&[char('r')], PaneKey::Rewind, "go back before this message: files, conversation, or both"),
-    row(&[char('b')], PaneKey::CopyCode, "copy its last code block"),
-    hinted(&[char('v')], PaneKey::Select, "select with a caret", "select"),
-    hinted(&[char('/')], PaneKey::Search, "search the transcript", "search"),
-    row(&[char('[')], PaneKey::Jump(TranscriptJump::PreviousMessage), "your message above"),
-    row(&[char(']')], PaneKey::Jump(TranscriptJump::NextMessage), "your message below"),
-    row(&[char('(')], PaneKey::Jump(TranscriptJump::PreviousError), "the error above"),
-    row(&[char(')')], PaneKey::Jump(TranscriptJump::NextError), "the error below"),
-    row(&[char('u')], PaneKey::Scroll(ScrollAction::HalfUp), "half a page up"),
-    row(&[char('d')], PaneKey::Scroll(ScrollAction::HalfDown), "half a page down"),
-    row(&[], PaneKey::Scroll(ScrollAction::LineUp), "a line up"),
-    row(&[], PaneKey::Scroll(ScrollAction::LineDown), "a line down"),
-    row(&[], PaneKey::Scroll(ScrollAction::PageUp), "a page up"),
-    row(&[], PaneKey::Scroll(ScrollAction::PageDown), "a page down"),
-    row(&[char('g'), key(KeyCode::Home)], PaneKey::Scroll(ScrollAction::Top), "to the beginning"),
-    row(&[char('G'), key(KeyCode::End)], PaneKey::Scroll(ScrollAction::Bottom), "to the end"),
-    hinted(&[char('?')], PaneKey::Help, "these keys", "keys"),
-];
-
-/// The keys of the transcript search while the query is being typed.
-pub const SEARCH: &[KeyBinding<SearchKey>] = &[
-    row(&[key(KeyCode::Up), ctrl('p')], SearchKey::Previous, "the match above"),
-    row(&[key(KeyCode::Down), ctrl('n')], SearchKey::Next, "the match below"),
-    row(&[alt('r')], SearchKey::Regex, "as a regular expression, or letter by letter"),
-    hinted(&[key(KeyCode::Enter)], SearchKey::Stay, "stay on the match", "stay"),
-    hinted(&[key(KeyCode::Esc)], SearchKey::Back, "back to where it began", "back"),
-];
-
-/// The keys of the panes while a search is on a match.
-pub const FOUND: &[KeyBinding<SearchMatchKey>] = &[
-    hinted(&[char('n')], SearchMatchKey::Next, "the match below", "next"),
-    hinted(&[char('N')], SearchMatchKey::Previous, "the match above", "previous"),
-    hinted(&[char('/')], SearchMatchKey::Edit, "change the query", "change"),
-    hinted(&[key(KeyCode::Esc)], SearchMatchKey::Close, "end the search", "end"),
-];
-
-/// The keys of the caret in the transcript.
-pub const CARET: &[KeyBinding<CaretKey>] = &[
-    row(&[key(KeyCode::Left), char('h')], CaretKey::Move(CaretMotion::Left), "a character left"),
-    row(&[key(KeyCode::Right), char('l')], CaretKey::Move(CaretMotion::Right), "a character right"),
-    row(&[key(KeyCode::Up), char('k')], CaretKey::Move(CaretMotion::Up), "a row up"),
-    row(&[key(KeyCode::Down), char('j')], CaretKey::Move(CaretMotion::Down), "a row down"),
-    row(
-        &[held(CTRL, KeyCode::Left), held(ALT, KeyCode::Left), char('b')],
-        CaretKey::Move(CaretMotion::WordLeft),
-        "a word left",
-    ),
-    row(
-        &[held(CTRL, KeyCode::Right), held(ALT, KeyCode::Right), char('w')],
-        CaretKey::Move(CaretMotion::WordRight),
-        "a word right",
-    ),
-    row(
-        &[key(KeyCode::Home), char('0'), char('^')],
-        CaretKey::Move(CaretMotion::RowStart),
-        "to the beginning of the row",
-    ),
-    row(
-        &[key(KeyCode::End), char('$')],
-        CaretKey::Move(CaretMotion::RowEnd),
-        "to the end of the row",
-    ),
-    row(
-        &[held(ALT, KeyCode::Up), ctrl('u')],
-        CaretKey::Move(CaretMotion::HalfUp),
-        "half a page up",
-    ),
-    row(
-        &[held(ALT, KeyCode::Down), ctrl('d')],
-        CaretKey::Move(CaretMotion::HalfDown),
-        "half a page down",
-    ),
-    row(&[key(KeyCode::PageUp)], CaretKey::Move(CaretMotion::PageUp), "a page up"),
-    row(&[key(KeyCode::PageDown)], CaretKey::Move(CaretMotion::PageDown), "a page down"),
-    row(
-        &[char('g'), held(CTRL, KeyCode::Home)],
-        CaretKey::Move(CaretMotion::Top),
-        "to the beginning",
-    ),
-    row(&[char('G'), held(CTRL, KeyCode::End)], CaretKey::Move(CaretMotion::Bottom), "to the end"),
-    row(&[held(SHIFT, KeyCode::Left)], CaretKey::Extend(CaretMotion::Left), "select to the left"),
-    row(
-        &[held(SHIFT, KeyCode::Right)],
-        CaretKey::Extend(CaretMotion::Right),
-        "select to the right",
-    ),
-    row(&[held(SHIFT, KeyCode::Up)], CaretKey::Extend(CaretMotion::Up), "select upwards"),
-    row(&[held(SHIFT, KeyCode::Down)], CaretKey::Extend(CaretMotion::Down), "select downwards"),
-    row(
-        &[held(CTRL.union(SHIFT), KeyCode::Left)],
-        CaretKey::Extend(CaretMotion::WordLeft),
-        "select a word to the left",
-    ),
-    row(
-        &[held(CTRL.union(SHIFT), KeyCode::Right)],
-        CaretKey::Extend(CaretMotion::WordRight),
-        "select a word to the right",
-    ),
-    row(
-        &[held(SHIFT, KeyCode::Home)],
-        CaretKey::Extend(CaretMotion::RowStart),
-        "select to the beginning of the row",
-    ),
-    row(
-        &[held(SHIFT, KeyCode::End)],
-        CaretKey::Extend(CaretMotion::RowEnd),
-        "select to the end of the row",
-    ),
-    hinted(&[char('v'), char(' ')], CaretKey::Mark, "select from here, or no longer", "from here"),
-    hinted(&[char('V')], CaretKey::MarkLines, "select whole lines, or no longer", "lines"),
-    hinted(
-        &[char('y'), key(KeyCode::Enter)],
-        CaretKey::Copy,
-        "copy what is selected, or else the line",
-        "copy",
-    ),
-    hinted(&[key(KeyCode::Esc), char('q')], CaretKey::Back, "select no longer, then leave", "back"),
-];
-
 /// The keys of a permission question.
 pub const APPROVAL: &[KeyBinding<ApprovalKey>] = &[
     row(&[char('y')], ApprovalKey::Once, "yes, once"),
@@ -445,160 +316,4 @@ pub const SIDEBAR: &[KeyBinding<SidebarKey>] = &[
     row(&[char('?')], SidebarKey::Help, "these keys"),
     row(&[key(KeyCode::Tab)], SidebarKey::Leave, "back to the input; the list stays"),
     row(&[key(KeyCode::Esc)], SidebarKey::Close, "close the list"),
-];
-
-/// The keys of the page of permission rules.
-pub const RULES: &[KeyBinding<RulesKey>] = &[
-    row(&[key(KeyCode::Up), char('k')], RulesKey::Previous, "the row above"),
-    row(&[key(KeyCode::Down), char('j')], RulesKey::Next, "the row below"),
-    row(&[key(KeyCode::PageUp)], RulesKey::PageUp, "a page up"),
-    row(&[key(KeyCode::PageDown)], RulesKey::PageDown, "a page down"),
-    row(&[key(KeyCode::Home), char('g')], RulesKey::First, "the first row"),
-    row(&[key(KeyCode::End), char('G')], RulesKey::Last, "the last row"),
-    hinted(&[char('a')], RulesKey::Add, "add a rule", "add"),
-    hinted(&[char('e'), key(KeyCode::Enter)], RulesKey::Edit, "edit the rule", "edit"),
-    hinted(
-        &[char('d'), key(KeyCode::Delete)],
-        RulesKey::Remove,
-        "remove the rule; once more does it",
-        "remove",
-    ),
-    hinted(&[char('t')], RulesKey::Try, "test a command or a path on the rules", "test"),
-    hinted(&[key(KeyCode::Esc), char('q')], RulesKey::Back, "close", "close"),
-];
-
-/// The keys of the rewind dialog.
-pub const REWIND: &[KeyBinding<RewindKey>] = &[
-    hinted(&[char('y'), key(KeyCode::Enter)], RewindKey::Accept, "all that is offered", "go back"),
-    row(&[char('f')], RewindKey::Files, "the files alone"),
-    row(&[char('c')], RewindKey::Conversation, "the conversation alone"),
-    row(&[char(' ')], RewindKey::Answer, "take a file back that you changed, or leave it"),
-    row(&[key(KeyCode::Tab)], RewindKey::NextQuestion, "the next file that you changed"),
-    row(&[key(KeyCode::Up), char('k')], RewindKey::Scroll(ScrollAction::LineUp), "a line up"),
-    row(&[key(KeyCode::Down), char('j')], RewindKey::Scroll(ScrollAction::LineDown), "a line down"),
-    row(&[key(KeyCode::PageUp)], RewindKey::Scroll(ScrollAction::PageUp), "a page up"),
-    row(&[key(KeyCode::PageDown)], RewindKey::Scroll(ScrollAction::PageDown), "a page down"),
-    hinted(
-        &[key(KeyCode::Esc), char('n'), char('q')],
-        RewindKey::Back,
-        "leave everything as it is",
-        "nothing",
-    ),
-];
-
-/// The keys of a page of text.
-pub const READING: &[KeyBinding<ReadingKey>] = &[
-    row(&[key(KeyCode::Up), char('k')], ReadingKey::Scroll(ScrollAction::LineUp), "a line up"),
-    row(
-        &[key(KeyCode::Down), char('j')],
-        ReadingKey::Scroll(ScrollAction::LineDown),
-        "a line down",
-    ),
-    hinted(
-        &[key(KeyCode::PageUp), char('u')],
-        ReadingKey::Scroll(ScrollAction::PageUp),
-        "a page up",
-        "up",
-    ),
-    hinted(
-        &[key(KeyCode::PageDown), char(' '), char('d')],
-        ReadingKey::Scroll(ScrollAction::PageDown),
-        "a page down",
-        "down",
-    ),
-    row(&[], ReadingKey::Scroll(ScrollAction::HalfUp), "half a page up"),
-    row(&[], ReadingKey::Scroll(ScrollAction::HalfDown), "half a page down"),
-    row(
-        &[key(KeyCode::Home), char('g')],
-        ReadingKey::Scroll(ScrollAction::Top),
-        "to the beginning",
-    ),
-    row(&[key(KeyCode::End), char('G')], ReadingKey::Scroll(ScrollAction::Bottom), "to the end"),
-    hinted(
-        &[key(KeyCode::Esc), char('q'), char('?'), key(KeyCode::F(1))],
-        ReadingKey::Back,
-        "close",
-        "close",
-    ),
-];
-
-/// The keys of the pager.
-pub const PAGER: &[KeyBinding<PagerKey>] = &[
-    row(&[key(KeyCode::Up), char('k')], PagerKey::Scroll(ScrollAction::LineUp), "a line up"),
-    row(&[key(KeyCode::Down), char('j')], PagerKey::Scroll(ScrollAction::LineDown), "a line down"),
-    row(&[key(KeyCode::PageUp), char('b')], PagerKey::Scroll(ScrollAction::PageUp), "a page up"),
-    row(
-        &[key(KeyCode::PageDown), char(' ')],
-        PagerKey::Scroll(ScrollAction::PageDown),
-        "a page down",
-    ),
-    row(&[char('u')], PagerKey::Scroll(ScrollAction::HalfUp), "half a page up"),
-    row(&[char('d')], PagerKey::Scroll(ScrollAction::HalfDown), "half a page down"),
-    row(&[key(KeyCode::Home), char('g')], PagerKey::Scroll(ScrollAction::Top), "to the beginning"),
-    row(&[key(KeyCode::End), char('G')], PagerKey::Scroll(ScrollAction::Bottom), "to the end"),
-    hinted(&[key(KeyCode::Esc), char('q')], PagerKey::Back, "end marking, else close", "close"),
-    hinted(&[char('/')], PagerKey::Search, "look for something", "search"),
-    hinted(&[char('n')], PagerKey::Next, "the next match", "next"),
-    row(&[char('N')], PagerKey::Previous, "the match before"),
-    hinted(&[char('c')], PagerKey::Copy, "copy the marked lines, or all", "copy"),
-    hinted(&[char('v')], PagerKey::Mark, "begin or end marking lines", "mark"),
-    hinted(&[char('w')], PagerKey::Wrap, "wrap long lines, or cut them", "wrap"),
-    hinted(&[char('#')], PagerKey::Numbers, "line numbers", "numbers"),
-    hinted(&[char('F')], PagerKey::Follow, "keep the end in sight while more comes", "follow"),
-    row(&[key(KeyCode::Left)], PagerKey::Left, "to the left of cut lines"),
-    row(&[key(KeyCode::Right)], PagerKey::Right, "to the right of cut lines"),
-    row(&[char('P')], PagerKey::OpenPager, "open it in $PAGER"),
-];
-
-/// The keys of the pager's search field.
-pub const FIND: &[KeyBinding<FindKey>] = &[
-    hinted(&[key(KeyCode::Enter)], FindKey::Accept, "stay there", "take"),
-    hinted(&[key(KeyCode::Esc)], FindKey::Back, "back to where it was", "back"),
-    hinted(&[key(KeyCode::Tab)], FindKey::Regex, "as a regular expression, or not", "regex"),
-    hinted(&[key(KeyCode::Down)], FindKey::Next, "the next match", "next"),
-    hinted(&[key(KeyCode::Up)], FindKey::Previous, "the match before", "previous"),
-];
-
-/// The keys of the changes page.
-pub const CHANGES: &[KeyBinding<ChangesKey>] = &[
-    row(&[key(KeyCode::Up), char('k')], ChangesKey::Scroll(ScrollAction::LineUp), "a line up"),
-    row(
-        &[key(KeyCode::Down), char('j')],
-        ChangesKey::Scroll(ScrollAction::LineDown),
-        "a line down",
-    ),
-    row(&[key(KeyCode::PageUp), char('b')], ChangesKey::Scroll(ScrollAction::PageUp), "a page up"),
-    row(
-        &[key(KeyCode::PageDown), char(' ')],
-        ChangesKey::Scroll(ScrollAction::PageDown),
-        "a page down",
-    ),
-    row(&[char('u')], ChangesKey::Scroll(ScrollAction::HalfUp), "half a page up"),
-    row(&[char('d')], ChangesKey::Scroll(ScrollAction::HalfDown), "half a page down"),
-    row(
-        &[key(KeyCode::Home), char('g')],
-        ChangesKey::Scroll(ScrollAction::Top),
-        "to the beginning",
-    ),
-    row(&[key(KeyCode::End), char('G')], ChangesKey::Scroll(ScrollAction::Bottom), "to the end"),
-    hinted(&[key(KeyCode::Esc), char('q')], ChangesKey::Back, "close", "close"),
-    hinted(
-        &[key(KeyCode::Tab), key(KeyCode::Right)],
-        ChangesKey::NextFile,
-        "the next file",
-        "next file",
-    ),
-    row(
-        &[held(SHIFT, KeyCode::Tab), key(KeyCode::Left)],
-        ChangesKey::PreviousFile,
-        "the file before",
-    ),
-    hinted(&[char('n'), char(']')], ChangesKey::NextHunk, "the next change", "next change"),
-    row(&[char('N'), char('[')], ChangesKey::PreviousHunk, "the change before"),
-    hinted(&[char('s')], ChangesKey::Sides, "side by side, or unified", "sides"),
-    hinted(&[char('x')], ChangesKey::Context, "show what did not change, or fold it", "context"),
-    hinted(&[key(KeyCode::Enter)], ChangesKey::Unfold, "open the first fold", "unfold"),
-    hinted(&[char('c')], ChangesKey::Copy, "copy the file's patch, for git apply", "copy patch"),
-    row(&[char('C')], ChangesKey::CopyAll, "copy the patch of all files"),
-    row(&[char('r')], ChangesKey::Reload, "read the files anew"),
 ];

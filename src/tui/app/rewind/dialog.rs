@@ -165,7 +165,7 @@ impl RewindDialog {
             let after = if file.is_overridden() {
                 String::new()
             } else if file.place.needs_answer() {
-                format!(", though it is {}", marks(file.place))
+                format!(", though it is {}", marks(&file.place))
             } else if file.now.is_some() {
                 "; yours is kept".to_owned()
             } else {
@@ -379,8 +379,10 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
     };
     let marked = match (&file.action, file.place.needs_answer()) {
         (_, false) => what,
-        (FileAction::Skip(SkipReason::NeedsAnswer), true) => format!("left: {}", marks(file.place)),
-        (_, true) => format!("{what}, {}", marks(file.place)),
+        (FileAction::Skip(SkipReason::NeedsAnswer), true) => {
+            format!("left: {}", marks(&file.place))
+        }
+        (_, true) => format!("{what}, {}", marks(&file.place)),
     };
     let name = name(file, cwd);
     let fate = match (fate, file.by) {
@@ -393,8 +395,8 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
 }
 
 /// The label of a file that needs an answer of its own; empty for other files.
-fn marks(place: FilePlace) -> &'static str {
-    match (place.is_outside, place.protected) {
+fn marks(place: &FilePlace) -> &'static str {
+    match (place.is_outside, &place.protected) {
         (true, Some(_)) => "protected and outside",
         (true, None) => "outside",
         (false, Some(_)) => "protected",
@@ -405,7 +407,7 @@ fn marks(place: FilePlace) -> &'static str {
 /// The same as [`marks`], in a sentence.
 fn place_warning(file: &PlannedFile, cwd: &Path) -> Option<String> {
     let name = name(file, cwd);
-    match (file.place.is_outside, file.place.protected) {
+    match (file.place.is_outside, &file.place.protected) {
         (true, Some(what)) => {
             Some(format!("{name} lies outside the workspace, and changes {what}."))
         }

@@ -1,7 +1,9 @@
 //! Tests of how much of the transcript is searched in each step, and of matches in coloured text.
 
+use super::scan::{BLOCK_COST, PIECE};
 use super::*;
 use crate::domain::ContentBlock;
+use crate::tui::app::transcript::Transcript;
 use crate::tui::test_screen::{assistant, user};
 
 /// A transcript of numbered messages, by the user and the model in turn.

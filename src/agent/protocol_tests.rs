@@ -1,0 +1,248 @@
+//! Commands and events are plain values: each kind of them survives the way through JSON.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+
+use crate::domain::{
+    ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput, ContextWindow,
+    EntryId, FileDiff, Message, ModelName, NoticeLevel, PermissionMode, ReasoningEffort, RuleFile,
+    SessionId, StopReason, TodoItem, TodoStatus, TokenUsage, ToolCall, ToolDisplay, ToolStatus,
+    TurnId, UserInput,
+};
+use crate::providers::retry::RetryAttempt;
+use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
+use crate::session::undo::{FileAction, FilePlace, FilesPlan, PlannedFile, PlannedRestore};
+use crate::session::{
+    FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord, MessageEntry, RewindScope,
+    SessionSpending, TurnOutcome,
+};
+
+use super::{
+    AgentCommand, AgentEvent, ForkPosition, RewindDestination, RewindError, RewindPlan, RuleReply,
+    RuleRequest, SteerId,
+};
+
+const TURN: TurnId = TurnId(7);
+
+fn record() -> LogRecord {
+    let timestamp = "2026-01-02T03:04:05Z".parse().unwrap();
+    let entry = LogEntry::Message(MessageEntry::new(Message::user("hello")));
+    LogRecord { id: EntryId::generate(), timestamp, turn: TURN, entry }
+}
+
+fn call() -> ToolCall {
+    let input = CallInput::Valid(json!({"command": "cargo test"}));
+    ToolCall { id: CallId::new("c1"), name: "Bash".into(), input }
+}
+
+fn plan() -> Arc<RewindPlan> {
+    let version = |bytes: &[u8]| FileVersion {
+        kind: FileKind::File,
+        hash: crate::domain::ContentHash::of(bytes),
+        mode: Some(0o644),
+    };
+    let protected = Some("what git runs".into());
+    let put = PlannedRestore {
+        version: version(b"\xff\x00a"),
+        bytes: b"\xff\x00a".to_vec(),
+        is_merged: true,
+    };
+    let file = PlannedFile {
+        path: "/w/.git/config".into(),
+        now: Some(version(b"b")),
+        place: FilePlace { is_outside: true, protected },
+        by: FileChangeSource::Tool,
+        action: FileAction::Put(put),
+        lines: Some((1, 2)),
+        alternative: None,
+    };
+    Arc::new(RewindPlan {
+        to: RewindDestination::Before(EntryId::generate()),
+        before: EntryId::generate(),
+        message: "go".into(),
+        offers: vec![RewindScope::Both],
+        messages: 3,
+        files: FilesPlan { files: vec![file], not_covered: Vec::new() },
+    })
+}
+
+fn approval() -> ApprovalRequest {
+    ApprovalRequest {
+        id: ApprovalId(3),
+        turn: TURN,
+        call: CallId::new("c1"),
+        tool: "Edit".into(),
+        input: json!({"file_path": "a"}),
+        cwd: "/w".into(),
+        kind: ApprovalKind::Permission,
+        reason: "No rule allows it.".into(),
+        parts: Vec::new(),
+        allow_rules: vec!["Edit(a)".into()],
+        deny_rule: Some("Edit(a)".into()),
+        rule_file: RuleFile(PathBuf::from("/w/.slug/settings.json")),
+        preview: Some(FileDiff::between("a", "1\n", "2\n")),
+    }
+}
+
+fn commands() -> Vec<AgentCommand> {
+    let session = SessionId::generate();
+    let text = UserInput::from("hello");
+    vec![
+        AgentCommand::Send { text: text.clone() },
+        AgentCommand::Steer { id: SteerId(1), text },
+        AgentCommand::WithdrawSteer { id: SteerId(1) },
+        AgentCommand::Answer { id: ApprovalId(3), answer: ApprovalAnswer::Once },
+        AgentCommand::Shell { command: "ls".into() },
+        AgentCommand::Retry,
+        AgentCommand::Compact,
+        AgentCommand::NewSession,
+        AgentCommand::Resume { session },
+        AgentCommand::Fork { session, at: ForkPosition::After(EntryId::generate()) },
+        AgentCommand::PlanRewind(RewindDestination::Last),
+        AgentCommand::Rewind { plan: plan(), what: RewindScope::Files },
+        AgentCommand::SetMode(PermissionMode::Plan),
+        AgentCommand::SetModel("qwen".into()),
+        AgentCommand::UseModel(ModelName::new("local", "qwen")),
+        AgentCommand::SetEffort(Some(ReasoningEffort::High)),
+        AgentCommand::SetTitle("A title".into()),
+        AgentCommand::Rules(RuleRequest::Try("ls".into())),
+    ]
+}
+
+fn events() -> Vec<AgentEvent> {
+    let session = SessionId::generate();
+    let (turn, call_id) = (TURN, CallId::new("c1"));
+    let records = Arc::new(vec![record()]);
+    let again = RetryAttempt { pause: Duration::from_millis(1500), number: 1, of: 3 };
+    let todo = TodoItem {
+        content: "Test".into(),
+        status: TodoStatus::Pending,
+        active_form: "Testing".into(),
+    };
+    vec![
+        AgentEvent::SessionOpened { session, records: records.clone() },
+        AgentEvent::SessionRead { session, earlier: records },
+        AgentEvent::ModelChanged {
+            model: ModelName::new("local", "qwen"),
+            effort: None,
+            window: ContextWindow::Served(8192),
+            local: true,
+        },
+        AgentEvent::ModelNeeded {
+            provider: "local".into(),
+            models: vec![ModelInfo { id: "qwen".into(), context_window: None }],
+        },
+        AgentEvent::ModeChanged(PermissionMode::Yolo),
+        AgentEvent::TitleChanged("A title".into()),
+        AgentEvent::TurnStarted { turn },
+        AgentEvent::Recorded(Arc::new(record())),
+        AgentEvent::SteerSettled { id: SteerId(1), returned: Some("no".into()) },
+        AgentEvent::MessageReturned("again".into()),
+        AgentEvent::RequestSent { turn },
+        AgentEvent::RequestRateLimited {
+            turn,
+            held: RateLimited { wait: Duration::from_secs(2), reason: "slow down".into() },
+        },
+        AgentEvent::Prefill {
+            turn,
+            progress: PrefillProgress { processed: 1, total: 2, cached: 0 },
+        },
+        AgentEvent::Text { turn, text: "a".into() },
+        AgentEvent::Thinking { turn, text: "b".into() },
+        AgentEvent::CallStarted { turn, call: call_id.clone(), name: "Bash".into() },
+        AgentEvent::CallInput { turn, call: call_id.clone(), json: "{\"com".into() },
+        AgentEvent::ResponseEnded {
+            turn,
+            stop: StopReason::EndTurn,
+            usage: Some(TokenUsage::default()),
+            streamed_for: Duration::from_millis(20),
+        },
+        AgentEvent::CacheMissed { reason: "The model changed.".into() },
+        AgentEvent::SpendingChanged(Box::new(SessionSpending::default())),
+        AgentEvent::ResponseDropped { turn, reason: "reset".into(), again: Some(again) },
+        AgentEvent::ToolStarted { turn, call: call() },
+        AgentEvent::ToolProgress { turn, call: call_id.clone(), text: "out".into() },
+        AgentEvent::ToolEnded {
+            turn,
+            call: call_id,
+            status: ToolStatus::Done,
+            display: Some(ToolDisplay::Terminal { text: "out".into() }),
+            summary: Some("1 line".into()),
+            elapsed: Duration::from_millis(3),
+        },
+        AgentEvent::ApprovalAsked(Box::new(approval())),
+        AgentEvent::ApprovalWithdrawn(ApprovalId(3)),
+        AgentEvent::TodosChanged(vec![todo]),
+        AgentEvent::Notice { level: NoticeLevel::Warning, text: "Mind the gap.".into() },
+        AgentEvent::TurnEnded {
+            turn,
+            outcome: TurnOutcome::Answered,
+            usage: TokenUsage::default(),
+        },
+        AgentEvent::CallRefused { call: call(), reason: "a rule denies it".into() },
+        AgentEvent::Rules(Box::new(RuleReply::Tried {
+            typed: "ls".into(),
+            mode: PermissionMode::Ask,
+            report: Err("no such tool".into()),
+        })),
+        AgentEvent::SaveFailed { reason: "The disk is full.".into() },
+        AgentEvent::RewindPlanned(Ok(plan())),
+        AgentEvent::RewindPlanned(Err(RewindError::LateWrites)),
+        AgentEvent::Rewound { message: None, told: "Took one file back".into() },
+        AgentEvent::Forked { from: session, at: ForkPosition::End, message: None },
+    ]
+}
+
+/// Sends each value through JSON and returns the names of their kinds.
+fn round_trip<T>(values: Vec<T>) -> BTreeSet<String>
+where
+    T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug,
+{
+    let kind = |value: T| {
+        let json = serde_json::to_string(&value).unwrap();
+        assert_eq!(serde_json::from_str::<T>(&json).unwrap(), value, "{json}");
+        let json: Value = serde_json::from_str(&json).unwrap();
+        json["type"].as_str().unwrap().to_owned()
+    };
+    values.into_iter().map(kind).collect()
+}
+
+/// The names of the variants of an enum in its source.
+fn variants(source: &str, name: &str) -> BTreeSet<String> {
+    let body = source.split_once(&format!("pub enum {name} {{")).unwrap().1;
+    let body = body.split_once("\n}").unwrap().0;
+    let lines = body.lines().filter_map(|line| line.strip_prefix("    "));
+    let names = lines.filter(|line| line.starts_with(char::is_uppercase));
+    names
+        .map(|line| line.split(|it: char| !it.is_alphanumeric()).next().unwrap().to_owned())
+        .collect()
+}
+
+fn snake_case(name: &str) -> String {
+    let mut snake = String::new();
+    for letter in name.chars() {
+        if letter.is_uppercase() && !snake.is_empty() {
+            snake.push('_');
+        }
+        snake.extend(letter.to_lowercase());
+    }
+    snake
+}
+
+#[test]
+fn every_command_survives_json() {
+    let all = variants(include_str!("command.rs"), "AgentCommand");
+    assert_eq!(round_trip(commands()), all.iter().map(|name| snake_case(name)).collect());
+}
+
+#[test]
+fn every_event_survives_json() {
+    let all = variants(include_str!("event.rs"), "AgentEvent");
+    assert_eq!(round_trip(events()), all.iter().map(|name| snake_case(name)).collect());
+}

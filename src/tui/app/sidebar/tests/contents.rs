@@ -1,0 +1,158 @@
+//! Tests of what the list shows or takes of a session's messages: previews, exports, comparisons
+//! and summaries.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::domain::MessageRole;
+use crate::session::{BranchComparison, ExportedFile, SessionBranch};
+use crate::tui::app::geometry::{PageGeometry, ScreenGeometry};
+use crate::tui::app::overlay::Overlay;
+use crate::tui::app::pager::document::PagerDocument;
+use crate::tui::app::sessions::{BranchPage, BranchPageRequest, PreviewMessage, SessionPreview};
+
+#[test]
+fn a_preview_follows_the_selection_one_read_at_a_time() {
+    let mut screen = TestSidebar::of(week());
+    screen.press("p");
+    assert_eq!(screen.jobs(), [SessionStoreRequest::Preview { session: id(1) }]);
+    let first = screen.asked();
+    assert!(screen.press("down down down").jobs().is_empty());
+    let preview = SessionPreview {
+        messages: vec![PreviewMessage {
+            entry: EntryId::generate(),
+            role: MessageRole::User,
+            text: "hello".into(),
+        }],
+    };
+    screen.answer(first, Ok(SessionStoreResponse::Previewed(preview.clone())));
+    assert_eq!(
+        screen.jobs(),
+        [SessionStoreRequest::Preview { session: id(3) }],
+        "the one selected now"
+    );
+    let second = screen.asked();
+    screen.answer(first, Err("stale".into()));
+    screen.answer(second, Ok(SessionStoreResponse::Previewed(preview.clone())));
+    assert_eq!(screen.model.sidebar.pane.of(id(3)), Some(&Ok(preview)));
+    assert!(screen.jobs().is_empty());
+    assert_eq!(screen.press("p").model.sidebar.pane, SidebarPreview::Closed);
+}
+
+#[test]
+fn x_exports_a_session_and_says_where_the_file_is() {
+    let mut screen = TestSidebar::of(week());
+    screen.model.settings.home = Some("/home/me".into());
+    screen.press("x");
+    assert_eq!(screen.jobs(), [SessionStoreRequest::Export { session: id(1) }]);
+    assert_eq!(screen.note(), "“Fix empty cart checkout” is being exported …");
+    let asked = screen.asked();
+    screen.press("down x");
+    let other = screen.asked();
+    let file = |redacted| {
+        let path = "/home/me/.slug/exports/cart-1.html".into();
+        Ok(SessionStoreResponse::Exported(ExportedFile { path, redacted }))
+    };
+    screen.answer(asked, file(0));
+    assert_eq!(screen.note(), "Exported to ~/.slug/exports/cart-1.html.");
+    screen.answer(other, Err("cannot write it: full".into()));
+    assert_eq!(screen.note(), "It is not exported: cannot write it: full");
+    screen.press("x");
+    let asked = screen.asked();
+    screen.press("ctrl+b").answer(asked, file(2));
+    let toast = screen.model.toast.as_ref().unwrap();
+    assert!(toast.text.ends_with("cart-1.html. 2 secrets were taken out."), "{toast:?}");
+}
+
+#[test]
+fn a_fork_begins_after_the_selected_message_of_the_preview() {
+    let mut screen = TestSidebar::of(week());
+    screen.press("p");
+    let message = |n: usize| PreviewMessage {
+        entry: EntryId::generate(),
+        role: MessageRole::User,
+        text: format!("message {n}"),
+    };
+    let preview = SessionPreview { messages: (0..5).map(message).collect() };
+    screen.answer(screen.asked(), Ok(SessionStoreResponse::Previewed(preview.clone())));
+    let session = id(1);
+    screen.press("f");
+    assert_eq!(
+        screen.effects,
+        [ScreenEffect::Agent(AgentCommand::Fork { session, at: ForkPosition::End })]
+    );
+    screen.press("K K K J f");
+    let at = ForkPosition::After(preview.messages[3].entry);
+    assert_eq!(screen.effects, [ScreenEffect::Agent(AgentCommand::Fork { session, at })]);
+}
+
+#[test]
+fn c_on_two_sessions_compares_them() {
+    let mut screen = TestSidebar::of(week());
+    screen.press("c");
+    assert!(screen.note().contains("“Fix empty cart checkout” is compared with"));
+    assert!(screen.jobs().is_empty());
+    screen.press("c");
+    assert_eq!((screen.jobs(), screen.model.sidebar.marked()), (Vec::new(), None));
+    screen.press("c down c");
+    let asked = screen.asked();
+    let sessions = [id(1), id(2)];
+    let page = BranchPageRequest { document: asked.0, width: screen.model.geometry.width - 2 };
+    assert_eq!(screen.jobs(), [SessionStoreRequest::Compare { sessions, page }]);
+    screen.answer(asked, Ok(SessionStoreResponse::Compared(page_of(page))));
+    assert!(matches!(screen.model.overlays.last(), Some(Overlay::Pager(_))));
+}
+
+/// A comparison of two empty branches.
+fn page_of(page: BranchPageRequest) -> BranchPage {
+    let branch = || SessionBranch { title: None, said: Vec::new(), files: Vec::new() };
+    let branches =
+        BranchComparison { shared: 0, last_shared: None, branches: [branch(), branch()] };
+    let document = Arc::new(PagerDocument::new(page.document, "A and B"));
+    BranchPage { branches: Arc::new(branches), width: page.width, document }
+}
+
+#[test]
+fn a_comparison_is_laid_out_for_the_width_that_it_is_drawn_in() {
+    let mut screen = TestSidebar::of(week());
+    screen.press("c down c");
+    let order = BranchPageRequest { document: screen.asked().0, width: 118 };
+    screen.answer(screen.asked(), Ok(SessionStoreResponse::Compared(page_of(order))));
+    let drawn = |screen: &mut TestSidebar, width| {
+        let area = CellRect { x: 1, y: 2, width, height: 20 };
+        let page = Some(PageGeometry { area, ..PageGeometry::default() });
+        let geometry = ScreenGeometry { page, ..screen.model.geometry.clone() };
+        screen.effects = update(&mut screen.model, ScreenMsg::Drawn(Box::new(geometry)));
+    };
+    drawn(&mut screen, 118);
+    assert!(screen.effects.is_empty(), "it has that width");
+    drawn(&mut screen, 78);
+    let asked = screen.asked();
+    let order = BranchPageRequest { document: asked.0, width: 78 };
+    let branches = page_of(order).branches;
+    assert_eq!(screen.jobs(), [SessionStoreRequest::Lay { branches, page: order }]);
+    drawn(&mut screen, 60);
+    assert!(screen.effects.is_empty(), "one at a time");
+    screen.answer(asked, Ok(SessionStoreResponse::Compared(page_of(order))));
+    drawn(&mut screen, 60);
+    assert_eq!(screen.jobs().len(), 1, "and then for what it is now");
+}
+
+#[test]
+fn a_summary_is_appended_to_the_input_and_not_sent() {
+    let mut screen = TestSidebar::of(week());
+    screen.model.status.session = Some(id(5));
+    screen.model.composer.load("look at this:");
+    screen.press("s");
+    let beside = Some(id(5));
+    assert_eq!(screen.jobs(), [SessionStoreRequest::SumUp { session: id(1), beside }]);
+    screen
+        .answer(screen.asked(), Ok(SessionStoreResponse::SummedUp("From another session".into())));
+    let typed = screen.model.composer.expanded();
+    assert!(
+        typed.starts_with("look at this:") && typed.ends_with("From another session"),
+        "{typed}"
+    );
+    assert_eq!(screen.model.focus, KeyboardFocus::Input);
+    assert!(screen.effects.iter().all(|effect| !matches!(effect, ScreenEffect::Agent(_))));
+}
