@@ -171,6 +171,8 @@ pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     place(".github/workflows/", Tooling, BUILD_SERVER),
     place(".github/actions/", Tooling, BUILD_SERVER),
     place(".gitlab-ci.y*", Tooling, BUILD_SERVER),
+    place(".gitea/workflows/", Tooling, BUILD_SERVER),
+    place(".forgejo/workflows/", Tooling, BUILD_SERVER),
     place(".circleci/", Tooling, BUILD_SERVER),
     place(".buildkite/", Tooling, BUILD_SERVER),
     place(".woodpecker*", Tooling, BUILD_SERVER),
@@ -188,6 +190,9 @@ pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     place("mise.local.toml", Tooling, TOOL_CHAIN),
     place(".mise.local.toml", Tooling, TOOL_CHAIN),
     place(".mise/", Tooling, TOOL_CHAIN),
+    place(".config/mise/", Tooling, TOOL_CHAIN),
+    place("mise/config.toml", Tooling, TOOL_CHAIN),
+    place(".rtx.toml", Tooling, TOOL_CHAIN),
     // As folders, which rustup ignores; an empty file would be an error to rustup.
     reserved("rust-toolchain/", Tooling, TOOL_CHAIN),
     reserved("rust-toolchain.toml/", Tooling, TOOL_CHAIN),

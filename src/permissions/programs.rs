@@ -192,6 +192,12 @@ impl PlainProgram {
         if has_formats && arguments.iter().any(|text| verifies(text)) {
             return None;
         }
+        // What such a pathspec names only git knows.
+        let is_pattern =
+            |text: &&str| text.starts_with(':') || text.contains(['*', '?', '[', '\\']);
+        if matches!(self.operands, GitChanges | GitMoves) && operands.iter().any(is_pattern) {
+            return None;
+        }
         let reader = |reads: &[&str]| CommandEffects {
             reads: owned(reads),
             is_reader: true,

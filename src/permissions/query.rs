@@ -100,6 +100,9 @@ pub struct ResolvedCommand {
     pub has_unknown_folder: bool,
     /// Whether another part of the command line may change what this command's paths lead to.
     pub has_unstable_paths: bool,
+    /// Whether the command goes on in the background, where it may change what the paths of later
+    /// calls lead to.
+    pub moves_links_later: bool,
     /// The files that redirections read.
     pub reads: Vec<ResolvedPath>,
     /// The files that redirections write.
@@ -162,7 +165,10 @@ impl ResolvedCommand {
     pub(super) fn uncertainty(&self) -> Option<&'static str> {
         const LOST: &str = "It changes its folder, so it cannot be said where this file is.";
         const MOVED: &str = "Another part of the command may change what this leads to.";
-        self.has_unknown_folder.then_some(LOST).or_else(|| self.has_unstable_paths.then_some(MOVED))
+        const LATER: &str = "In the background it may change what other commands' paths lead to.";
+        let lost = self.has_unknown_folder.then_some(LOST);
+        let moved = self.has_unstable_paths.then_some(MOVED);
+        lost.or(moved).or(self.moves_links_later.then_some(LATER))
     }
 
     /// Whether this command may change what the paths of another part of the same command line lead
@@ -186,7 +192,10 @@ impl ResolvedCommand {
             // git follows no link, but `cd` does.
             Some(MovedLinks::Anywhere) => {
                 let is_git = other.effects.as_ref().is_some_and(|it| it.by_words.git.is_some());
-                (other.folders.len() > 1 || (!is_git && paths.next().is_some()), true)
+                let is_unknown = other.effects.is_none();
+                let names_paths = paths.next().is_some()
+                    || (is_unknown && other.arguments.iter().any(|it| it.text.contains('/')));
+                (other.folders.len() > 1 || (!is_git && names_paths), true)
             }
         };
         let changes_program = other.program.as_ref().is_some_and(|program| {
@@ -194,6 +203,16 @@ impl ResolvedCommand {
             changes_all || changed.any(|it| program.is_changed_with(it))
         });
         leads_elsewhere || changes_program
+    }
+
+    /// Whether this command may put links anywhere in the working tree.
+    fn moves_links_anywhere(&self) -> bool {
+        self.effects.as_ref().is_some_and(|it| it.moved_links == MovedLinks::Anywhere)
+    }
+
+    /// Whether this command may put links somewhere.
+    fn moves_links(&self) -> bool {
+        self.effects.as_ref().is_some_and(|it| it.moved_links != MovedLinks::Nowhere)
     }
 
     /// The arguments that the program is known to read.
@@ -315,11 +334,24 @@ impl ResolvedRun {
         }
         let flat: Vec<&SimpleCommand> =
             analysis.commands.iter().flat_map(SimpleCommand::flatten).collect();
-        // `cd` is left out: its path counts for the commands that run in it.
-        for at in (0..commands.len()).filter(|at| !changes_folder(flat[*at])) {
+        let background: Vec<bool> = analysis
+            .commands
+            .iter()
+            .flat_map(|outer| vec![outer.is_background; outer.flatten().len()])
+            .collect();
+        // Where a command that may put links anywhere comes before a `cd`, the folder may be another.
+        let (mut links_moved, mut folder_may_be_moved) = (false, false);
+        for at in 0..commands.len() {
+            commands[at].moves_links_later = background[at] && commands[at].moves_links();
+            links_moved |= commands[at].moves_links_anywhere();
+            // `cd` is left out: its path counts for the commands that run in it.
+            if changes_folder(flat[at]) {
+                folder_may_be_moved |= links_moved;
+                continue;
+            }
             let mut others = commands.iter().enumerate().filter(|(other, _)| *other != at);
-            commands[at].has_unstable_paths =
-                others.any(|(_, other)| other.can_redirect_paths_of(&commands[at]));
+            commands[at].has_unstable_paths = folder_may_be_moved
+                || others.any(|(_, other)| other.can_redirect_paths_of(&commands[at]));
         }
         let named: Vec<&Path> =
             commands.iter().filter_map(|it| it.program.as_ref()?.path.parent()).collect();

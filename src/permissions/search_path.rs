@@ -78,18 +78,23 @@ impl SearchPath {
         folders: &[PathBuf],
         workspace: &Workspace,
     ) -> Option<ProjectProgram> {
-        if self.of_project.is_empty()
-            || name.contains('/')
-            || BUILTINS.split(' ').any(|it| it == name)
-        {
+        if name.contains('/') || BUILTINS.split(' ').any(|it| it == name) {
             return None;
         }
         let first_in = |from: &PathBuf| {
             let mut all = self.folders.iter().map(|folder| (folder, from.join(folder).join(name)));
             all.find(|(_, path)| is_program(path))
         };
-        let found = folders.iter().filter_map(first_in);
-        let mut of_project = found.filter(|(folder, _)| self.of_project.contains(folder));
+        // A folder outside may hold a link to a program of the project.
+        let is_of_project = |(folder, path): &(&PathBuf, PathBuf)| {
+            self.of_project.contains(folder)
+                || path.is_symlink()
+                    && path.canonicalize().is_ok_and(|real| is_inside(workspace, &real))
+        };
+        // Without a relative folder in PATH, every folder finds the same.
+        let from =
+            if self.of_project.is_empty() { &folders[..1.min(folders.len())] } else { folders };
+        let mut of_project = from.iter().filter_map(first_in).filter(is_of_project);
         of_project.next().map(|(_, path)| ProjectProgram::at(path, workspace))
     }
 }

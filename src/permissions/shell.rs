@@ -90,6 +90,8 @@ pub struct SimpleCommand {
     pub pipeline: usize,
     /// How the command follows the one before it.
     pub order: CommandOrder,
+    /// Whether the shell goes on without waiting for it, as behind `&`.
+    pub is_background: bool,
 }
 
 /// How a command comes after the one before it in the list.

@@ -20,6 +20,79 @@ fn with_links(env: BypassTestEnv) -> BypassTestEnv {
 }
 
 #[test]
+fn a_folder_that_is_entered_may_be_a_link_by_then() {
+    let names = ["git", "npm", "grep", "make", "jq", "sort"];
+    let rules = names.iter().map(|name| format!("Bash({name} *)"));
+    let env = with_links(
+        rules.fold(BypassTestEnv::new(PermissionMode::Ask), |env, rule| env.allow(&rule)),
+    );
+    env.all(
+        Ask,
+        &[
+            "git checkout evil && cd d && git reset --hard",
+            "git checkout evil && cd d && git commit -m x",
+            "git checkout evil && cd d && npm test",
+            "git checkout evil && cd d && grep -r K",
+            "git pull && cd plain && make",
+            "git stash pop && pushd d && git log",
+            "sh -c 'git checkout evil && cd d && ls'",
+            "git checkout evil && jq -R . d/id_test",
+            "git checkout evil && make -f d/Makefile",
+        ],
+    );
+    env.all(
+        Allow,
+        &[
+            "cd plain && git checkout main && git status",
+            "cd plain && git log && npm test",
+            "git fetch && cd plain && make",
+            "git checkout main && npm test",
+        ],
+    );
+}
+
+#[test]
+fn what_may_move_links_does_not_go_on_in_the_background() {
+    let names = ["git", "sort", "ln", "mv"];
+    let rules = names.iter().map(|name| format!("Bash({name} *)"));
+    let env = with_links(
+        rules.fold(BypassTestEnv::new(PermissionMode::Ask), |env, rule| env.allow(&rule)),
+    );
+    env.all(
+        Ask,
+        &[
+            "git checkout evil &",
+            "git show main:big | sort | tail -1 && git checkout evil &",
+            "git pull & git status",
+            "(git checkout evil) &",
+            "mv d z &",
+        ],
+    );
+    env.all(Allow, &["git log &", "git fetch & git status", "sort src/x &"]);
+}
+
+#[test]
+fn a_pathspec_that_only_git_understands_is_asked() {
+    let env = with_links(BypassTestEnv::new(PermissionMode::Ask)).allow("Bash(git *)");
+    env.all(
+        Ask,
+        &[
+            "git checkout evil -- '.v*'",
+            "git checkout evil -- 'lock*'",
+            "git rm -r '.g*'",
+            "git rm -rf ':/'",
+            "git restore --source=evil ':/'",
+            "git mv ':(top)a' b",
+            "git stash -u",
+            "git stash --include-untracked",
+            "git stash -a",
+            "git stash push -u",
+        ],
+    );
+    env.all(Allow, &["git checkout main", "git stash", "git reset HEAD~1"]);
+}
+
+#[test]
 fn a_link_is_not_followed_to_where_another_part_puts_it() {
     let all = ["mv", "git", "touch", "cp", "cat", "tee"];
     let rules = all.iter().map(|name| format!("Bash({name} *)"));

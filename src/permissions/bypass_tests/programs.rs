@@ -12,7 +12,8 @@ fn program(path: &Path, text: &str) {
 
 fn with_path(env: BypassTestEnv, path: &str) -> BypassTestEnv {
     let root = env.workspace.root().to_owned();
-    let path = path.replace("ROOT", root.to_str().unwrap());
+    let home = env.workspace.home().unwrap().to_str().unwrap();
+    let path = path.replace("ROOT", root.to_str().unwrap()).replace("HOME", home);
     let workspace = env.workspace.clone().with_search_path(path.as_ref());
     program(&root.join("bin/ls"), "#!/bin/sh\n");
     program(&root.join("bin/eslint"), "#!/bin/sh\n");
@@ -85,4 +86,15 @@ fn s64_its_rule_has_its_path_and_its_hash() {
     // Other content is another program.
     program(&env.workspace.root().join("bin/eslint"), "#!/bin/sh\nevil\n");
     env.all(Ask, &["eslint src"]);
+}
+
+#[test]
+fn a_link_outside_to_a_program_of_the_project_is_the_projects_own() {
+    let env = with_path(BypassTestEnv::new(PermissionMode::Ask), "HOME/bin:/usr/bin:/bin");
+    let (root, home) = (env.workspace.root(), env.workspace.home().unwrap());
+    program(&root.join("target/rg"), "#!/bin/sh\nevil\n");
+    std::fs::create_dir_all(home.join("bin")).unwrap();
+    std::os::unix::fs::symlink(root.join("target/rg"), home.join("bin/rg")).unwrap();
+    env.all(Ask, &["rg x", "env rg x"]);
+    env.all(Allow, &["ls", "cat src/x"]);
 }

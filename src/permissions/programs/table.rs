@@ -282,13 +282,7 @@ pub(super) const PROGRAMS: &[PlainProgram] = &[
     program("git rm", "fnqr", "", "cached dry-run force quiet", GitMoves),
     program("git shortlog", "cens", "", "email numbered summary", GitReads(GitUse::History)),
     program("git show", "DMRWcmpqswz", "GSU", GIT_SHOWS, GitReads(GitUse::History)),
-    program(
-        "git stash",
-        "akqu",
-        "m",
-        "all include-untracked keep-index message= quiet staged",
-        GitChanges,
-    ),
+    program("git stash", "kq", "m", "keep-index message= quiet staged", GitChanges),
     program(
         "git status",
         "abnlosuvz",

@@ -56,6 +56,7 @@ impl ShellAstWalker {
             if at > 0 {
                 self.canonical.push(' ');
             }
+            let first = self.commands.len();
             self.pipeline(&and_or.first, CommandOrder::Free);
             // Behind `||` it is not known what has succeeded.
             let mut all_succeeded = succeeds_here(&and_or.first);
@@ -74,7 +75,10 @@ impl ShellAstWalker {
                 all_succeeded &= succeeds_here(pipeline);
             }
             match separator {
-                SeparatorOperator::Async => self.canonical.push_str(" &"),
+                SeparatorOperator::Async => {
+                    self.canonical.push_str(" &");
+                    self.commands[first..].iter_mut().for_each(|it| it.is_background = true);
+                }
                 SeparatorOperator::Sequence if at + 1 < list.0.len() => self.canonical.push(';'),
                 SeparatorOperator::Sequence => {}
             }
