@@ -179,6 +179,27 @@ fn hooks_of_a_folder_wait_for_its_trust() {
     ran.assert_exit_code(1);
 }
 
+/// The user trusted a hook that has nothing to run. What the model writes there is not run.
+#[test]
+fn a_file_that_the_model_writes_where_a_trusted_hook_looks_for_one_is_not_run() {
+    for (line, file, text) in [
+        ("sh ./opt.sh || true", "opt.sh", "touch made\n"),
+        ("make -s lint", "GNUmakefile", "lint:\n\t@touch made\n"),
+    ] {
+        let env = TestEnv::new();
+        let hooks = json!({"PostToolUse": [{"matcher": "Write", "hooks": [
+            {"type": "command", "command": line}]}]});
+        env.write(".slug/hooks.json", &json!({"hooks": hooks}).to_string());
+        env.write("Makefile", "lint:\n");
+        let input = json!({"file_path": file, "content": text});
+        let (_, ran) = one_call(&env, "Write", &input, &["--allow-edits"]);
+        assert_eq!(env.read(file), text, "{}", ran.describe());
+        assert!(!env.path("made").exists(), "{line}: {}", ran.describe());
+        let why = format!("{file} has appeared since slug began");
+        assert!(ran.err.contains(&why), "{}", ran.describe());
+    }
+}
+
 /// A hook may ask slug itself something, and does not start itself by that.
 #[test]
 fn a_hook_starts_no_hooks() {

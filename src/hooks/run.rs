@@ -120,7 +120,7 @@ struct LoadedHooks {
     hooks: Vec<Hook>,
     warnings: Vec<HookWarning>,
     /// The files that the hooks' commands name, relative to the trusted folder, with the hash that
-    /// each had when it was first read.
+    /// each had when it was first read. A file that is not among them has appeared since.
     scripts: BTreeMap<HookId, Vec<HookScript>>,
     state: Mutex<HookRunState>,
 }
@@ -194,8 +194,7 @@ impl HookSet {
                 (&hook.action, loaded.scripts.get(&hook.id))
             {
                 let now = scripts::scripts(line, project);
-                let others = before.iter().filter(|script| !now.contains(script));
-                changed.extend(others.map(|(file, _)| file.clone()));
+                changed.extend(scripts::changed_files(before, &now).map(Path::to_owned));
             }
         }
         changed.into_iter().collect()
@@ -334,13 +333,15 @@ impl HookSet {
         let reason = tokio::task::spawn_blocking(move || {
             if let (Some(before), Some(folder)) = (before, folder)
                 && let now = scripts::scripts(&line, &folder)
-                && let Some((file, _)) = before.iter().find(|script| !now.contains(script))
+                && let Some(file) = scripts::changed_files(&before, &now).next()
             {
+                let is_known = before.iter().any(|(known, _)| known == file);
+                let what = if is_known { "has changed" } else { "has appeared" };
                 let file = folder.join(file);
                 let file = file.display();
                 return Some(format!(
-                    "It is not run: {file} has changed since slug began. Look at it, then trust it in \
-                     /hooks or start slug anew."
+                    "It is not run: {file} {what} since slug began. Look at it, then trust it in /hooks \
+                     or start slug anew."
                 ));
             }
             let file = scripts::not_executable(&line, &cwd)?;

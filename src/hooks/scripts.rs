@@ -5,6 +5,10 @@
 //! plain word that names a file counts, unless the line writes into that file: too many rather than
 //! too few. `make lint` names the Makefile, `npm run lint` names package.json. What these files run
 //! in turn is not searched.
+//!
+//! A line can name files that do not exist. They are not listed, so the lists of one line at two
+//! times differ as soon as such a file appears: `GNUmakefile` beside `Makefile`, or `sub/opt.sh`.
+//! [`changed_files`] compares two lists.
 
 use std::fs::Metadata;
 use std::io::Read;
@@ -18,12 +22,16 @@ use crate::domain::ContentHash;
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// The most folders in which files are searched: a line may change to a folder first.
-const MAX_FOLDERS: usize = 8;
+const MAX_FOLDERS: usize = 16;
+
+/// The most characters of a cluster of options that may stand before a glued value.
+const MAX_GLUED_OPTIONS: usize = 8;
 
 /// Programs that only write into the files that they name.
 const WRITERS: [&str; 2] = ["tee", "touch"];
 
-/// Programs that run what a file of the folder defines under a name, and that file.
+/// Programs that run what a file of the folder defines under a name, and the names of that file, in
+/// the order in which the program looks for them.
 const RUNNERS: [(&str, &[&str]); 7] = [
     ("make", &["GNUmakefile", "makefile", "Makefile"]),
     ("gmake", &["GNUmakefile", "makefile", "Makefile"]),
@@ -49,9 +57,30 @@ pub(super) fn not_executable(line: &str, cwd: &Path) -> Option<PathBuf> {
     is_it.then_some(program)
 }
 
-/// The files of `folder` that a line names, in the line's order.
+/// The files of `folder` that a line names and that exist, in the line's order.
 pub fn scripts(line: &str, folder: &Path) -> Vec<HookScript> {
-    let (mut found, mut folders) = (Vec::<HookScript>::new(), vec![folder.to_owned()]);
+    named_paths(line, folder).files
+}
+
+/// The files in which two lists of [`scripts`] differ: changed, gone or new.
+pub(super) fn changed_files<'a>(
+    before: &'a [HookScript],
+    now: &'a [HookScript],
+) -> impl Iterator<Item = &'a Path> {
+    let gone = before.iter().filter(move |script| !now.contains(script));
+    let new = now.iter().filter(move |script| !before.contains(script));
+    gone.chain(new).map(|(file, _)| file.as_path())
+}
+
+/// What a line names in a folder.
+struct NamedPaths {
+    files: Vec<HookScript>,
+    /// The folder itself, the folders that the line names, and those between.
+    folders: Vec<PathBuf>,
+}
+
+fn named_paths(line: &str, folder: &Path) -> NamedPaths {
+    let (mut files, mut folders) = (Vec::<HookScript>::new(), vec![folder.to_owned()]);
     let words = words(line, folder);
     let of_runners = words.iter().flat_map(|word| runs(word)).map(|name| (*name).to_owned());
     let of_runners: Vec<String> = of_runners.collect();
@@ -62,26 +91,35 @@ pub fn scripts(line: &str, folder: &Path) -> Vec<HookScript> {
         for path in named {
             let Ok(inside) = path.strip_prefix(folder) else { continue };
             if path.is_dir() {
-                if folders.len() < MAX_FOLDERS && !folders.contains(&path) {
-                    folders.push(path);
+                // `npm` and `just` look in the folders above as well.
+                for outer in path.ancestors().take_while(|outer| *outer != folder) {
+                    if folders.len() < MAX_FOLDERS && !folders.iter().any(|known| known == outer) {
+                        folders.push(outer.to_owned());
+                    }
                 }
-            } else if !found.iter().any(|(known, _)| known == inside) {
-                found.extend(hash(&path).map(|hash| (inside.to_owned(), hash)));
+            } else if !files.iter().any(|(known, _)| known == inside) {
+                files.extend(hash(&path).map(|hash| (inside.to_owned(), hash)));
             }
         }
     }
-    found
+    NamedPaths { files, folders }
 }
 
-/// The program of a line whose files are unknown: the line names no existing file of the folder.
-/// `None` for a command that the shell runs itself.
+/// The program of a line whose files are unknown: the line names no existing file of the folder, or
+/// a folder in which it names none (`python3 sub` runs `sub/__main__.py`). The word `it` stands for
+/// the line where the shell runs its first command itself, and `None` where that is all.
 pub fn unresolved_program(line: &str, folder: &Path) -> Option<String> {
-    if !scripts(line, folder).is_empty() {
+    let NamedPaths { files, folders } = named_paths(line, folder);
+    let is_used = |it: &PathBuf| files.iter().any(|(file, _)| folder.join(file).starts_with(it));
+    if folders.len() < MAX_FOLDERS && folders.iter().all(is_used) {
         return None;
     }
     let program = line.split_whitespace().next()?;
     let program = plain(program, folder).unwrap_or_else(|| program.to_owned());
-    (!BUILT_IN.contains(&&*program)).then_some(program)
+    if !BUILT_IN.contains(&&*program) {
+        return Some(program);
+    }
+    line.contains([';', '&', '|', '(', '`', '\n']).then(|| "it".to_owned())
 }
 
 /// The files in which a program finds what to run.
@@ -120,7 +158,7 @@ enum ShellWordUse {
 }
 
 /// The plain words of all commands of a line, except those that are written into. Of `NAME=word`,
-/// the part behind the sign is a word, too.
+/// the part behind the sign is a word, too, and of `-Cword` what may be glued to the options.
 fn words(line: &str, cwd: &Path) -> Vec<String> {
     let (mut words, mut word) = (Vec::new(), String::new());
     let (mut begins, mut next) = (true, ShellWordUse::Read);
@@ -138,6 +176,7 @@ fn words(line: &str, cwd: &Path) -> Vec<String> {
                 }
                 (ShellWordUse::Read, Some(word)) => {
                     words.extend(word.split_once('=').map(|(_, value)| value.to_owned()));
+                    words.extend(glued_values(&word).map(str::to_owned));
                     words.push(word);
                     ShellWordUse::Read
                 }
@@ -154,6 +193,14 @@ fn words(line: &str, cwd: &Path) -> Vec<String> {
         }
     }
     words
+}
+
+/// What may be a value behind short options: `Csub`, `sub`, `ub` and `b` of `-sCsub`, since programs
+/// differ in which of their options take one.
+fn glued_values(word: &str) -> impl Iterator<Item = &str> {
+    let is_cluster = word.starts_with('-') && !word.starts_with("--");
+    let count = if is_cluster { MAX_GLUED_OPTIONS } else { 0 };
+    word.char_indices().skip(2).take(count).map(move |(at, _)| &word[at..])
 }
 
 /// A word as the shell would read it; `None` for anything that is not plain.
@@ -182,7 +229,7 @@ mod tests {
 
     #[test]
     fn words_are_those_of_all_commands_except_what_is_written() {
-        let table: [(&str, &[&str]); 13] = [
+        let table: [(&str, &[&str]); 14] = [
             ("./check.sh --fast", &["./check.sh", "--fast"]),
             ("\"$CLAUDE_PROJECT_DIR\"/.slug/x.sh a", &["/w/.slug/x.sh", "a"]),
             ("${SLUG_PROJECT_DIR}/x.sh | tee log", &["/w/x.sh"]),
@@ -195,11 +242,13 @@ mod tests {
             ("x &> log; y >> log; z >| log w", &["x", "y", "z", "w"]),
             ("sh *.sh $NAME a\\ b", &["sh", "b"]),
             ("a\nb", &["a", "b"]),
+            ("make -s -sCé", &["make", "-s", "Cé", "é", "-sCé"]),
             ("", &[]),
         ];
         for (line, expected) in table {
             assert_eq!(words(line, Path::new("/w")), expected, "{line}");
         }
+        assert_eq!(glued_values("-f0123456789").last(), Some("789"));
     }
 
     #[test]
@@ -216,6 +265,7 @@ mod tests {
             "w/Makefile",
             "w/bin/package.json",
             "w/bin/justfile",
+            "w/lint.mk",
         ] {
             std::fs::write(root.join(file), "1").unwrap();
         }
@@ -238,6 +288,9 @@ mod tests {
             ("cd bin && npm run x", &["bin/package.json"]),
             ("yarn --cwd bin x", &["bin/package.json"]),
             ("just -d bin x", &["bin/justfile"]),
+            ("just -dbin x", &["bin/justfile"]),
+            ("make -flint.mk x", &["lint.mk", "Makefile"]),
+            ("cd bin/deep && npm run x", &["bin/package.json"]),
             ("cargo xtask lint", &[]),
         ] {
             let found: Vec<PathBuf> =
@@ -250,8 +303,18 @@ mod tests {
     fn a_program_whose_files_are_unknown_is_named() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("Makefile"), "").unwrap();
+        for inside in ["sub", "used"] {
+            std::fs::create_dir(folder.path().join(inside)).unwrap();
+        }
+        std::fs::write(folder.path().join("used/x.sh"), "").unwrap();
         for (line, program) in [
             ("make lint", None),
+            ("cd used && ./x.sh", None),
+            ("make -C sub", Some("make")),
+            ("python3 sub && make", Some("python3")),
+            ("test -f Makefile && python3 sub", Some("it")),
+            ("cd used && cargo run", Some("it")),
+            ("cd used", None),
             ("cargo xtask lint", Some("cargo")),
             ("npm run x", Some("npm")),
             ("echo hi", None),

@@ -204,6 +204,8 @@ fn the_file_by_which_a_hooks_program_knows_what_to_run_is_hashed_with_it() {
         ("pnpm lint", "package.json"),
         ("just lint", "justfile"),
         ("cd sub && yarn lint", "sub/package.json"),
+        ("make -s -Csub lint", "sub/Makefile"),
+        ("make -s -flint.mk lint", "lint.mk"),
     ] {
         let env = test_env();
         let mut store = env.store();

@@ -175,6 +175,59 @@ async fn a_script_of_the_project_that_changes_is_not_run() {
     assert_eq!(runner.0.lock().unwrap().len(), 1);
 }
 
+/// The user has not trusted a file that was not there, though the command named it all along.
+#[tokio::test]
+async fn a_hook_is_not_run_once_a_file_appears_that_it_names() {
+    for (line, there, new) in [
+        ("make -s lint", "Makefile", "GNUmakefile"),
+        ("make -s lint", "README", "makefile"),
+        ("make -s -C sub lint", "sub/Makefile", "sub/GNUmakefile"),
+        ("make -s -Csub lint", "sub/README", "sub/Makefile"),
+        ("make -sCsub lint", "Makefile", "sub/Makefile"),
+        ("make -s -f lint.mk lint", "Makefile", "lint.mk"),
+        ("make -s -flint.mk lint", "Makefile", "lint.mk"),
+        ("sh ./opt.sh || true", "README", "opt.sh"),
+        ("test -f opt.sh && . ./opt.sh; true", "README", "opt.sh"),
+        ("cd sub && npm run lint", "sub/README", "sub/package.json"),
+        ("cd sub && npm run lint", "package.json", "sub/package.json"),
+        ("cd sub/deep && npm run lint", "sub/deep/README", "sub/package.json"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().canonicalize().unwrap();
+        let write = |file: &str, text: &str| {
+            let file = project.join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        };
+        let action = json!({"type": "command", "command": line});
+        let text = json!({"hooks": [{"event": "PreToolUse", "action": action}]}).to_string();
+        write(".slug/hooks.json", &text);
+        write(there, "1");
+        let files = HookFiles { home: project.join("home"), project: Some(project.clone()) };
+        let runner = Arc::new(FakeHookRunner::default());
+        let hooks = HookSet::new(Some(files), runner.clone());
+        let (context, cancel) = (context(PermissionMode::Ask), CancellationToken::new());
+        let input = call("Read", "a");
+        let passed = MergedHookVerdict::default();
+        assert_eq!(hooks.fire(&context, &input, &cancel).await, passed, "{line}");
+
+        write(new, "2");
+        let merged = hooks.fire(&context, &input, &cancel).await;
+        let MergedHookDecision::Block(message) = merged.decision else {
+            panic!("{line} passed with {new}")
+        };
+        let why = format!("{new} has appeared since slug began");
+        assert!(message.text.contains(&why), "{line}: {}", message.text);
+        assert_eq!(runner.0.lock().unwrap().len(), 1, "{line}");
+
+        assert_eq!(hooks.changed(), [PathBuf::from(new)], "{line}");
+        let refused = hooks.accept_changes(|file, _| file != Path::new(new));
+        assert_eq!(refused, Err(PathBuf::from(new)), "{line}");
+        hooks.accept_changes(|_, _| true).unwrap();
+        assert_eq!(hooks.fire(&context, &input, &cancel).await, passed, "{line}");
+    }
+}
+
 #[tokio::test]
 async fn changes_in_a_project_hold_once_the_user_has_accepted_them() {
     let folder = tempfile::tempdir().unwrap();
