@@ -34,6 +34,26 @@ fn public_functions_that_can_fail_say_when() {
     );
 }
 
+/// The human has one name in code, comments and docs.
+#[test]
+fn the_user_is_called_the_user() {
+    let other_name = ["per", "son"].concat();
+    let pages = ignore::Walk::new("docs").map(|entry| entry.unwrap().into_path());
+    let pages = pages.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let sources = ["src", "tests"].map(|folder| rust_files(Path::new(folder))).concat();
+    let mut found = Vec::new();
+    for path in sources.into_iter().chain(pages) {
+        let text = fs::read_to_string(&path).unwrap().to_lowercase();
+        for (at, line) in text.lines().enumerate() {
+            let mut words = line.split(|letter: char| !letter.is_alphanumeric());
+            if words.any(|word| word.trim_end_matches('s') == other_name) {
+                found.push(format!("{}:{}", path.display(), at + 1));
+            }
+        }
+    }
+    assert_none(&found, "lines that do not call the user the user");
+}
+
 fn assert_none(found: &[String], what: &str) {
     assert!(found.is_empty(), "{} {what}:\n{}", found.len(), found.join("\n"));
 }
