@@ -6,6 +6,7 @@
 mod approvals;
 mod bash;
 mod invariants;
+mod linked_places;
 mod modes;
 mod paths;
 mod programs;

@@ -2,8 +2,11 @@
 //! one of the protected places that slug, git, a shell or an editor reads instructions from.
 //!
 //! Invariants: a path is inside only when both its lexical and its real form are, compared by
-//! components; it is protected when either form is. A path that does not exist yet gets its real
-//! form from its nearest existing folder. Nothing is opened, and only links are followed.
+//! components; it is protected when either form is, or when a link in a protected place leads there.
+//! A path that does not exist yet gets its real form from its nearest existing folder. Nothing is
+//! opened, and only links are followed.
+
+mod protected_links;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -16,6 +19,7 @@ use crate::domain::clean_path;
 
 use super::places::{self, ProtectionReason};
 use super::search_path::SearchPath;
+use protected_links::{ProtectedLink, ProtectedLinks};
 
 /// The most symbolic links that one path may lead through, as on Linux (path_resolution(7)).
 const MAX_LINKS: usize = 40;
@@ -32,6 +36,7 @@ pub struct Workspace {
     all_roots: Vec<PathBuf>,
     all_homes: Vec<PathBuf>,
     all_slug_homes: Vec<PathBuf>,
+    protected_links: ProtectedLinks,
     sandbox: Option<PathBuf>,
     is_trusted: bool,
     search_path: SearchPath,
@@ -64,7 +69,8 @@ pub enum PathZone {
 }
 
 impl Workspace {
-    /// Looks up where the folders really are. All paths are absolute.
+    /// Looks up where the folders really are, and where links in protected places lead. All paths
+    /// are absolute.
     pub fn new(
         root: impl Into<PathBuf>,
         added: Vec<PathBuf>,
@@ -85,7 +91,7 @@ impl Workspace {
         };
         let roots: Vec<&PathBuf> = std::iter::once(&root).chain(&added).collect();
         let homes: Vec<&PathBuf> = home.iter().collect();
-        Self {
+        let workspace = Self {
             all_roots: with_real(&roots),
             all_homes: with_real(&homes),
             all_slug_homes: with_real(&[&slug_home]),
@@ -93,10 +99,13 @@ impl Workspace {
             added,
             home,
             slug_home,
+            protected_links: ProtectedLinks::default(),
             sandbox: None,
             is_trusted: false,
             search_path: SearchPath::default(),
-        }
+        };
+        let protected_links = ProtectedLinks::find(&workspace, &mut cache);
+        Self { protected_links, ..workspace }
     }
 
     /// The same workspace, which the user trusts.
@@ -219,8 +228,24 @@ impl Workspace {
         self.all_roots.iter().any(|root| below(path, root).is_some())
     }
 
-    /// Why a clean path is protected, if it is.
+    /// Where links in protected places lead, if all that is or could be below is protected, too;
+    /// of `~/.config`, only parts are.
+    pub(super) fn linked_places(&self) -> Vec<PathBuf> {
+        let is_whole =
+            |link: &&ProtectedLink| self.protection_by_name(&link.path.join("*")).is_some();
+        self.protected_links.iter().filter(is_whole).map(|link| link.target.clone()).collect()
+    }
+
+    /// Why a clean path is protected, if it is: by its names, or by those of a link that leads
+    /// there.
     fn protection(&self, path: &Path) -> Option<ProtectionReason> {
+        self.protection_by_name(path).or_else(|| {
+            let names = self.protected_links.names_of(path);
+            names.iter().find_map(|name| self.protection_by_name(name))
+        })
+    }
+
+    fn protection_by_name(&self, path: &Path) -> Option<ProtectionReason> {
         if ["/proc", "/sys", "/dev"].iter().any(|root| below(path, Path::new(root)).is_some()) {
             return Some(places::SYSTEM);
         }

@@ -6,6 +6,7 @@
 //! name. Names are compared without respect to case, because some file systems do so. What a
 //! program writes without naming it is not seen here; only a sandbox prevents that.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -94,6 +95,7 @@ const PACKAGES: &str = "what a package manager runs or where it gets packages fr
 const TOOL_CHAIN: &str = "which compiler or interpreter runs";
 const SHELL: &str = "what runs when you log in or open a shell";
 const KEYS: &str = "whom you can be logged in as";
+const PROGRAMS: &str = "which programs your shell finds";
 const SERVICES: &str = "what your desktop or system starts by itself";
 
 const fn reserved(
@@ -250,9 +252,9 @@ pub(super) const AT_HOME: &[ProtectedPlace] = &[
     reserved(".config/systemd/", StartUp, SERVICES),
     reserved(".config/environment.d/", StartUp, SERVICES),
     reserved(".config/nvim/", StartUp, EDITOR),
-    reserved(".local/bin/", StartUp, "which programs your shell finds"),
+    reserved(".local/bin/", StartUp, PROGRAMS),
     reserved("library/launchagents/", StartUp, SERVICES),
-    reserved("bin/", StartUp, "which programs your shell finds"),
+    reserved("bin/", StartUp, PROGRAMS),
 ];
 
 /// The names that, beside a `HEAD`, make git take a folder for a repository, and from which git
@@ -335,6 +337,17 @@ pub(super) fn at_home(path: &Path) -> Option<ProtectionReason> {
     let names: Vec<&[u8]> = names(path.as_os_str().as_bytes()).collect();
     let mut rows = AT_HOME.iter().filter(|_| !names.is_empty());
     rows.find(|row| row.fits(&names)).map(|row| row.protected)
+}
+
+/// The folders whose entries may be places protected in the home folder, relative to it, which is
+/// the empty path. Not those of programs: what a link in `~/bin` leads to is a program like others.
+pub(super) fn folders_at_home() -> BTreeSet<&'static Path> {
+    let folders = |row: &ProtectedPlace| {
+        let (path, kind) = row.fixed()?;
+        let is_entered = kind == MaskedPathKind::Folder && row.protected.reason != PROGRAMS;
+        Some(path.ancestors().skip(usize::from(!is_entered)))
+    };
+    AT_HOME.iter().filter_map(folders).flatten().collect()
 }
 
 /// Whether one entry of a folder, by its name, is a protected place or the last part of one.

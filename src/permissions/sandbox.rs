@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::{MaskedPath, MaskedPathKind, SandboxNetwork, SandboxProfile, ScanExtent};
 
+use super::paths::Workspace;
 use super::places::ProtectedPlaceKind::{Git, SlugSettings};
 use super::places::{ANYWHERE, AT_HOME, PlaceReservation, ProtectedPlace, by_name};
 use super::rules::RuleSet;
@@ -149,6 +150,8 @@ pub struct SandboxPolicy {
     work: PathBuf,
     home: Option<PathBuf>,
     slug_home: PathBuf,
+    /// Paths in `dir` that links in protected places lead to.
+    linked: Vec<MaskedPath>,
     network: SandboxNetwork,
 }
 
@@ -230,9 +233,10 @@ impl SandboxPolicy {
         }
         let exact = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let (home, slug_home) = (home.map(exact), exact(slug_home));
-        let sandbox = Self { work: real.clone(), dir: real, home, slug_home, network };
+        let (work, linked) = (real.clone(), Vec::new());
+        let sandbox = Self { dir: real, work, home, slug_home, linked, network };
         sandbox.check()?;
-        Ok(sandbox)
+        Ok(sandbox.with_linked_places())
     }
 
     /// The sandbox's folder, as a real path.
@@ -243,7 +247,17 @@ impl SandboxPolicy {
     /// The same sandbox, where slug works in a folder further down: slug takes instructions from
     /// there, too.
     pub fn with_work_in(self, work: PathBuf) -> Self {
-        Self { work, ..self }
+        Self { work, ..self }.with_linked_places()
+    }
+
+    fn with_linked_places(self) -> Self {
+        let (work, home) = (vec![self.work.clone()], self.home.clone());
+        let workspace = Workspace::new(&self.dir, work, home, &self.slug_home);
+        let targets = workspace.linked_places().into_iter().map(|it| (it, MaskedPathKind::File));
+        let start_up = self.start_up().map(|(path, kind)| (workspace.real(&path), kind));
+        let linked = targets.chain(start_up).filter(|(path, _)| path.starts_with(&self.dir));
+        let linked = linked.map(|(path, kind)| MaskedPath { path, kind }).collect();
+        Self { linked, ..self }
     }
 
     /// The same sandbox, without any network.
@@ -269,7 +283,11 @@ impl SandboxPolicy {
         let named = by_name(dir).is_some_and(|it| matches!(it.kind, SlugSettings | Git));
         let mut closed = self.secrets().chain(self.start_up().map(|(path, _)| path));
         let system = ["/dev", "/proc", "/sys"].iter().any(|root| dir.starts_with(root));
-        if named || system || closed.any(|closed| dir.starts_with(closed)) {
+        let holds_dir = |closed: PathBuf| {
+            let real = closed.canonicalize();
+            dir.starts_with(closed) || real.is_ok_and(|real| dir.starts_with(real))
+        };
+        if named || system || closed.any(holds_dir) {
             return Err(SandboxPolicyError::Protected(dir.clone()));
         }
         Ok(())
@@ -340,6 +358,9 @@ impl SandboxPolicy {
         }
         for (path, kind) in self.start_up().filter(|(path, _)| path.starts_with(&self.dir)) {
             places.protect(&path, kind)?;
+        }
+        for MaskedPath { path, kind } in &self.linked {
+            places.protect(path, *kind)?;
         }
         let mut extent = places.scan_subfolders()?;
         let ProtectedPathScan { mut fixed, mut held, mut absent, closed, .. } = places;

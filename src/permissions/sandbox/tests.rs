@@ -77,6 +77,7 @@ fn around(dir: &str) -> SandboxPolicy {
         work: dir.into(),
         home: Some("/home/u".into()),
         slug_home: "/home/u/.slug".into(),
+        linked: Vec::new(),
         network: SandboxNetwork::Off,
     }
 }
