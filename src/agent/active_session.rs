@@ -132,7 +132,7 @@ impl ActiveSession {
     fn note_state(&mut self, entry: &LogEntry) {
         match entry {
             LogEntry::TurnEnd(end) => {
-                self.was_interrupted = end.outcome == TurnOutcome::Interrupted
+                self.was_interrupted = end.outcome == TurnOutcome::Interrupted;
             }
             LogEntry::Message(message) if message.content.iter().any(tells_of_rewind) => {
                 self.reverted_files.clear();

@@ -120,7 +120,7 @@ fn split_results(content: Vec<ContentBlock>) -> (Vec<(CallId, ContentBlock)>, Ve
     for block in content {
         match &block {
             ContentBlock::ToolResult { tool_use_id, .. } => {
-                results.push((tool_use_id.clone(), block))
+                results.push((tool_use_id.clone(), block));
             }
             ContentBlock::Text { .. }
             | ContentBlock::Context { .. }

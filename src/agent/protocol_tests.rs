@@ -20,7 +20,7 @@ use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
 use crate::session::undo::{FileAction, FilePlace, FilesPlan, PlannedFile, PlannedRestore};
 use crate::session::{
     FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord, MessageEntry, RewindScope,
-    SessionSpending, TurnOutcome,
+    TurnOutcome,
 };
 
 use super::{
@@ -164,7 +164,7 @@ fn events() -> Vec<AgentEvent> {
             streamed_for: Duration::from_millis(20),
         },
         AgentEvent::CacheMissed { reason: "The model changed.".into() },
-        AgentEvent::SpendingChanged(Box::new(SessionSpending::default())),
+        AgentEvent::SpendingChanged(Box::default()),
         AgentEvent::ResponseDropped { turn, reason: "reset".into(), again: Some(again) },
         AgentEvent::ToolStarted { turn, call: call() },
         AgentEvent::ToolProgress { turn, call: call_id.clone(), text: "out".into() },

@@ -40,7 +40,7 @@ impl ResponseAssembler {
             },
             StreamEvent::Signature(text) => match self.parts.last_mut() {
                 Some(AssembledPart::Thinking { signature: signature @ None, .. }) => {
-                    *signature = Some(text)
+                    *signature = Some(text);
                 }
                 _ => self
                     .parts

@@ -167,7 +167,7 @@ impl ReplyFilter {
         match std::mem::take(&mut self.state) {
             ReplyFilterState::Idle | ReplyFilterState::BehindEscape => {}
             ReplyFilterState::Prefix { held, .. } => {
-                out.extend(held.into_iter().map(FilteredEvent::Event))
+                out.extend(held.into_iter().map(FilteredEvent::Event));
             }
             ReplyFilterState::Colour { text, escape } => {
                 // Without a whole colour the escape was a key; with one it was half of the end.
@@ -278,7 +278,7 @@ impl ReplyFilter {
         match std::mem::take(&mut self.state) {
             ReplyFilterState::Idle | ReplyFilterState::BehindEscape => {}
             ReplyFilterState::Prefix { held, .. } => {
-                out.extend(held.into_iter().map(FilteredEvent::Event))
+                out.extend(held.into_iter().map(FilteredEvent::Event));
             }
             colour @ ReplyFilterState::Colour { .. } => self.state = colour,
         }

@@ -290,7 +290,7 @@ impl AppendBatch {
         self.meta |= changes_lists(&entry);
         match log.push_line(turn, entry) {
             Ok((announcement, record)) => {
-                self.pushed.push(PendingAppend { record, announcement, reply })
+                self.pushed.push(PendingAppend { record, announcement, reply });
             }
             Err(error) => answer(reply, Err(error)),
         }

@@ -182,7 +182,7 @@ impl SessionMeta {
                     Some(LastSharedMessage { entry: record.id, role: message.role, text });
             }
             Some(text) if message.role == MessageRole::User && self.own.is_none() => {
-                self.own = Some(text)
+                self.own = Some(text);
             }
             Some(_) | None => {}
         }

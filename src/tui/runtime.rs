@@ -472,7 +472,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         let Self { surface, model, layouts, applied_theme, .. } = self;
         surface.set_caret_shape(model.caret_shape());
         surface.draw(&mut |frame| {
-            geometry = Some(view(model, layouts, &applied_theme.theme, frame))
+            geometry = Some(view(model, layouts, &applied_theme.theme, frame));
         })?;
         self.drawn = Some(Instant::now());
         self.due = FrameDue::No;

@@ -277,7 +277,7 @@ async fn r31_pieces_that_are_unknown_or_wrong_bring_nothing_down() {
             match &response.error {
                 None => assert_whole(&response, protocol.name()),
                 Some(error) => {
-                    assert_eq!(error.recovery, ErrorRecovery::Retry, "{protocol}: {error}")
+                    assert_eq!(error.recovery, ErrorRecovery::Retry, "{protocol}: {error}");
                 }
             }
         }

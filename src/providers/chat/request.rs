@@ -271,11 +271,11 @@ fn push_user_message<'a>(
                 out.push(ChatMessage::Tool {
                     tool_call_id: call_id(tool_use_id, quirks),
                     content: history::output(content, *is_error),
-                })
+                });
             }
             ContentBlock::Text { text } => texts.push(Cow::Borrowed(text.as_str())),
             ContentBlock::Context { name, text } => {
-                texts.push(Cow::Owned(history::context(name, text)))
+                texts.push(Cow::Owned(history::context(name, text)));
             }
             ContentBlock::Image(image) => match images.get(&image.hash) {
                 Some(base64) if quirks.pictures == ImagePartSupport::Sent => {

@@ -128,7 +128,7 @@ impl DemoScript {
         match played {
             DemoScriptPart::Response(at) => place.next = at + 1,
             DemoScriptPart::OnError(at) if calls(&self.responses[at].on_error) => {
-                place.next = at + 1
+                place.next = at + 1;
             }
             DemoScriptPart::OnError(at) => place.next = self.turn_from(at + 1),
             DemoScriptPart::Epilogue(count) => place.epilogues = count + 1,

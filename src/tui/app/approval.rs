@@ -255,7 +255,7 @@ impl ApprovalDialog {
             ApprovalKey::Pick => {
                 match &mut self.hunks {
                     Some(hunks) if hunks.is_in_sight(self.scroll, hunk_rows, extent) => {
-                        hunks.toggle()
+                        hunks.toggle();
                     }
                     Some(hunks) => self.scroll = hunks.reveal(self.scroll, hunk_rows, extent),
                     None => self.scroll = scrolled(self.scroll, ScrollAction::PageDown, extent),

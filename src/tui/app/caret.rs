@@ -81,7 +81,7 @@ pub fn key(
         CaretKey::MarkLines => toggle(model, caret, SelectionUnit::Line),
         CaretKey::Copy => return Some(copy(model, caret)),
         CaretKey::Back if caret.mark.is_some() => {
-            put(model, TranscriptCaret { mark: None, ..caret })
+            put(model, TranscriptCaret { mark: None, ..caret });
         }
         CaretKey::Back => leave(model, caret),
     }

@@ -69,7 +69,7 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             return sidebar::title_changed(model);
         }
         AgentEvent::TurnStarted { turn } => {
-            model.turn = TurnActivity::Running(RunningTurn::new(turn, now))
+            model.turn = TurnActivity::Running(RunningTurn::new(turn, now));
         }
         AgentEvent::Recorded(record) => {
             note(model, &record);
@@ -94,7 +94,7 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             );
         }
         AgentEvent::Prefill { turn, progress } => {
-            enter(model, turn, RunningTurnPhase::Prefill(progress))
+            enter(model, turn, RunningTurnPhase::Prefill(progress));
         }
         AgentEvent::Text { turn, text } => {
             if stream(model, turn, text.len(), RunningTurnPhase::Answering) {

@@ -59,7 +59,7 @@ pub fn key(model: &mut ScreenModel, key: KeyEvent) -> Vec<ScreenEffect> {
         }
         (KeyPressProgress::Known, _) | (KeyPressProgress::Unknown, [] | [_]) => {}
         (KeyPressProgress::Unknown, chords) => {
-            effects.extend(on_broken_sequence(model, key, chords))
+            effects.extend(on_broken_sequence(model, key, chords));
         }
     }
     effects
@@ -161,7 +161,7 @@ pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
 pub fn chat_action(model: &mut ScreenModel, key: ChatKey) -> Vec<ScreenEffect> {
     match key {
         ChatKey::Help => {
-            model.overlays.push(Overlay::Reading(ReadingOverlay::new(ReadingPage::Help)))
+            model.overlays.push(Overlay::Reading(ReadingOverlay::new(ReadingPage::Help)));
         }
         ChatKey::Palette => commands::open_palette(model),
         ChatKey::Sessions => return sidebar::toggle(model),

@@ -222,7 +222,7 @@ impl RulesPage {
                 self.failed = None;
             }
             (Some(FieldKey::Next), RulesEntryPurpose::Add(file)) => {
-                *file = (*file + 1) % (files + 1)
+                *file = (*file + 1) % (files + 1);
             }
             (Some(FieldKey::Next | FieldKey::Newline), _) => {}
             (None, _) => typing.editor.key(key),

@@ -134,7 +134,7 @@ fn spending_rows(model: &ScreenModel) -> Vec<StatusPageRow> {
     rows.extend(spending.by_model().iter().map(|row| sums(&spending.name(row), &row.spent)));
     match spending.by_model().len() {
         0 => {
-            rows.push(StatusPageRow::Note("No model has answered in this session yet.".to_owned()))
+            rows.push(StatusPageRow::Note("No model has answered in this session yet.".to_owned()));
         }
         1 => {}
         _ => rows.push(sums("together", &total)),

@@ -191,7 +191,7 @@ impl AnsiRenderer {
             EscapeSequence::Csi("2", 'K') => row.erase(usize::MAX),
             EscapeSequence::Csi(columns, 'C') => row.cursor += count(columns).min(MAX_COLUMNS),
             EscapeSequence::Csi(columns, 'D') => {
-                row.cursor = row.cursor.saturating_sub(count(columns))
+                row.cursor = row.cursor.saturating_sub(count(columns));
             }
             EscapeSequence::Csi(column, 'G') => row.cursor = count(column) - 1,
             // The visibility of the cursor has no effect on text.
@@ -271,7 +271,7 @@ impl<'t> AnsiRow<'t> {
                     *end = next;
                 }
                 (_, AnsiGlyph::Text { .. } | AnsiGlyph::Blank) => {
-                    runs.push((cell.glyph, cell.role))
+                    runs.push((cell.glyph, cell.role));
                 }
             }
         }

@@ -205,13 +205,13 @@ impl LinearAnnouncer {
             BlockBody::Tool(tool) if !tool.is_over() => return BlockCompletion::No,
             BlockBody::Tool(tool) => out.extend(pages::call(model, block, tool)),
             BlockBody::Image(image) => {
-                out.push(LabelledLine::new(LineLabel::User, format!("An image: {image}.")))
+                out.push(LabelledLine::new(LineLabel::User, format!("An image: {image}.")));
             }
             BlockBody::Notice(TranscriptNotice { level, text }) => {
-                out.extend(lines(label_of(*level), text))
+                out.extend(lines(label_of(*level), text));
             }
             BlockBody::Interrupted => {
-                out.push(LabelledLine::new(LineLabel::Note, "Stopped by you."))
+                out.push(LabelledLine::new(LineLabel::Note, "Stopped by you."));
             }
             BlockBody::Compacted => {
                 out.push(LabelledLine::new(

@@ -105,7 +105,7 @@ impl<W: Write> LabelledLineWriter<W> {
                     writeln!(self.out, "\x1b[{}m{word}\x1b[0m{gap}{text}", label.colour())?;
                 }
                 LabelColoring::Labels | LabelColoring::Plain => {
-                    writeln!(self.out, "{word}{gap}{text}")?
+                    writeln!(self.out, "{word}{gap}{text}")?;
                 }
             }
         }

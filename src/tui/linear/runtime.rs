@@ -261,7 +261,7 @@ impl<W: Write> LinearLoop<W> {
                     update(&mut self.model, ScreenMsg::PagerClosed(paged));
                 }
                 Some(TerminalAction::Notify(_)) if self.bell == TerminalBell::Rings => {
-                    self.writer.ring_bell()?
+                    self.writer.ring_bell()?;
                 }
                 // Only keys ask for these, and without a screen there is nothing to do.
                 Some(

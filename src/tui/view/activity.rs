@@ -195,10 +195,10 @@ fn written(running: &RunningTurn, model: &ScreenModel) -> Vec<StyledSpan> {
     match (count, certainty) {
         (0, _) => {}
         (count, TokenCountCertainty::Measured) => {
-            text.push_str(&format!("{} tokens  ", tokens(count)))
+            text.push_str(&format!("{} tokens  ", tokens(count)));
         }
         (count, TokenCountCertainty::Estimated) => {
-            text.push_str(&format!("~{} tokens  ", tokens(count)))
+            text.push_str(&format!("~{} tokens  ", tokens(count)));
         }
     }
     if let (MotionPreference::Full, Some(rate)) = (model.settings.motion, running.rate(model.now)) {

@@ -159,10 +159,10 @@ fn title(
     match &pager.source {
         PagerSource::Whole | PagerSource::Branches { .. } => {}
         PagerSource::Running(_, PagerFollow::Tail) => {
-            right.push(span("following   ", StyleRole::Warning))
+            right.push(span("following   ", StyleRole::Warning));
         }
         PagerSource::Running(_, PagerFollow::Paused) => {
-            right.push(span("running   ", StyleRole::Warning))
+            right.push(span("running   ", StyleRole::Warning));
         }
     }
     right.push(span(place(pager, page), StyleRole::Muted));

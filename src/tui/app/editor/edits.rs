@@ -101,7 +101,7 @@ impl TextEditor {
             EditAction::Backspace => self.erase(before(&text, caret), caret),
             EditAction::Delete => self.erase(caret, behind(&text, caret)),
             EditAction::KillWordLeft => {
-                self.kill(&text, word_before(&text, caret), caret, KillSide::Before)
+                self.kill(&text, word_before(&text, caret), caret, KillSide::Before);
             }
             EditAction::KillWordRight => {
                 self.kill(&text, caret, word_behind(&text, caret), KillSide::Behind);

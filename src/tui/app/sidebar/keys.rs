@@ -52,7 +52,7 @@ impl Sidebar {
             SidebarKey::Delete => self.delete(context),
             SidebarKey::Undo => self.undo(),
             SidebarKey::Filter => {
-                self.mode = SidebarMode::Filtering(TextEditor::new(EditorLines::One))
+                self.mode = SidebarMode::Filtering(TextEditor::new(EditorLines::One));
             }
             SidebarKey::Preview => self.pane.toggle(),
             SidebarKey::PreviousMessage => self.choose(-1),

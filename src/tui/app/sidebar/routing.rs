@@ -249,7 +249,7 @@ pub fn found(model: &mut ScreenModel, id: RequestId, found: Vec<SessionSearchRes
 pub fn session_opened(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     match (placement(model.geometry.width), &model.pending_jump) {
         (SidebarPlacement::Beside(_), _) | (SidebarPlacement::Over(_), Some(_)) => {
-            model.sidebar.refresh()
+            model.sidebar.refresh();
         }
         (SidebarPlacement::Over(_), None) => model.sidebar.close(),
     }
