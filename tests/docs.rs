@@ -22,6 +22,7 @@ use std::path::{Path, PathBuf};
 use clap::CommandFactory;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
+use slug_code::agent::CANCELLED_TOOL_GRACE;
 use slug_code::cli::Cli;
 use slug_code::commands;
 use slug_code::config::services::SERVICES;
@@ -37,6 +38,7 @@ use slug_code::providers::{EncodedImages, Provider, ProviderRequest, StreamEvent
 use slug_code::session::{LogEntry, load};
 use slug_code::tools::{Tool, WorkingDirectory};
 use slug_code::tui::app::keymap::{self, KeyContext, Keymap};
+use slug_code::tui::layout::MAX_LAYOUT_BYTES;
 use slug_code::tui::theme::library::UserTheme;
 use slug_code::tui::theme::{ColorDepth, ThemeLibrary, roles};
 use tokio_util::sync::CancellationToken;
@@ -189,6 +191,27 @@ fn defined_names() -> BTreeSet<String> {
         }
     }
     names
+}
+
+#[test]
+fn limits_in_the_pages_are_those_of_the_code() {
+    let grace = format!("{} ms", CANCELLED_TOOL_GRACE.as_millis());
+    let layouts = format!("{} MB", MAX_LAYOUT_BYTES >> 20);
+    for (name, sentence) in [
+        ("docs/architecture.md", format!("running tools get {grace} to report")),
+        (
+            "docs/adding-a-tool.md",
+            format!("a tool that does not end within {grace} is left behind"),
+        ),
+        ("docs/architecture.md", format!("width and fold, at most {layouts} of them")),
+        (
+            "docs/performance.md",
+            format!("the layout of a block is kept: {layouts} of lines in all"),
+        ),
+    ] {
+        let text = page(name).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(&sentence), "{name} does not say: {sentence}");
+    }
 }
 
 #[test]

@@ -48,7 +48,7 @@ use super::tool_events::ToolEventQueue;
 use super::tool_messages::{crashed, denied, not_json, stopped, stopped_after, with_change};
 
 /// How long a cancelled tool may take to end by itself, before the gate answers for it.
-const GRACE: Duration = Duration::from_millis(75);
+pub const CANCELLED_TOOL_GRACE: Duration = Duration::from_millis(75);
 
 /// Whether somebody can answer questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -319,7 +319,7 @@ pub(super) async fn run(
     let cancelled = gate.context.cancel.clone();
     let out_of_time = async {
         cancelled.cancelled().await;
-        tokio::time::sleep(GRACE).await;
+        tokio::time::sleep(CANCELLED_TOOL_GRACE).await;
     };
     tokio::pin!(out_of_time);
     let running = tool.run(&context, approved.input().clone());

@@ -52,7 +52,7 @@ pub use agent_loop::{AgentHandle, InitialSession, spawn};
 pub use command::{AgentCommand, ForkPosition, SteerId};
 pub use event::AgentEvent;
 pub use event_queue::{AgentEventReceiver, AgentEventSender, event_queue};
-pub use gate::Interactivity;
+pub use gate::{CANCELLED_TOOL_GRACE, Interactivity};
 pub use models::ANY_MODEL;
 pub use normalise::normalise;
 pub use provider_set::{AgentProvider, AgentProviderSet};

@@ -14,7 +14,7 @@ use super::{
 };
 
 /// Default limit in bytes: some three hundred screens of dense text.
-const LIMIT: usize = 4 * 1024 * 1024;
+pub const MAX_LAYOUT_BYTES: usize = 4 * 1024 * 1024;
 
 /// Identifies one layout of one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -52,7 +52,7 @@ struct StreamingBlock {
 
 impl Default for LayoutCache {
     fn default() -> Self {
-        Self::new(LIMIT)
+        Self::new(MAX_LAYOUT_BYTES)
     }
 }
 

@@ -20,7 +20,7 @@ mod runs;
 pub mod two_columns;
 pub mod wrap;
 
-pub use cache::{LayoutCache, LayoutKey, PaneFold};
+pub use cache::{LayoutCache, LayoutKey, MAX_LAYOUT_BYTES, PaneFold};
 pub use highlight::SyntaxHighlighter;
 pub use link::WebLink;
 pub use runs::SourceRun;
