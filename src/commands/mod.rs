@@ -376,16 +376,21 @@ impl std::str::FromStr for CopyArgument {
 
 const SWITCH: &[(&str, &str)] = &[("on", "from now on"), ("off", "no longer")];
 
-/// Parses a line. `None` when it is not meant as a command, such as a path (`/usr/bin is full`).
+/// Parses a line. `None` when it is not meant as a command, such as a path (`/usr/bin is full`). The
+/// words that leave a shell leave slug, too, when they stand alone.
 pub fn parse(line: &str) -> Option<Result<SlashCommand, SlashCommandError>> {
+    if matches!(line.trim(), "exit" | "quit") {
+        return Some(Ok(SlashCommand::Quit));
+    }
     let rest = line.trim_end().strip_prefix('/')?;
     let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
     is_name.then(|| command(name, argument.trim()))
 }
 
-/// The row of the command with this name.
+/// The row of the command with this name; `/exit` is another name of `/quit`.
 pub fn find(name: &str) -> Option<&'static SlashCommandSpec> {
+    let name = if name == "exit" { "quit" } else { name };
     TABLE.iter().find(|spec| spec.name == name)
 }
 
@@ -483,6 +488,12 @@ mod tests {
     fn lines_become_commands() {
         let rows = [
             ("/help", Some(Ok(SlashCommand::Help))),
+            ("/quit", Some(Ok(SlashCommand::Quit))),
+            ("/exit", Some(Ok(SlashCommand::Quit))),
+            ("exit", Some(Ok(SlashCommand::Quit))),
+            ("quit ", Some(Ok(SlashCommand::Quit))),
+            ("exit now", None),
+            ("how do I quit", None),
             ("/model", Some(Ok(SlashCommand::Model(None)))),
             ("/model  qwen3 ", Some(Ok(SlashCommand::Model(Some("qwen3".into()))))),
             ("/model /effort", Some(Err(SlashCommandError::Model("/effort".into())))),

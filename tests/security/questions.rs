@@ -197,6 +197,8 @@ fn what_is_typed_behind_undo_takes_nothing_back() {
     slug.wait_for("test-model");
     slug.say("write it");
     slug.wait_for("Written.");
+    // A rewind waits for the end of the turn.
+    slug.wait_for("Say what you want done");
     slug.keys("/undo");
     slug.wait_for("/undo");
     slug.keys("\ryf");

@@ -199,6 +199,8 @@ fn slash_commands_do_what_they_say() {
         ("/retry", ScreenEffect::Agent(AgentCommand::Retry)),
         ("/sessions", ScreenEffect::Sessions { id: RequestId(2), job: SessionStoreRequest::List }),
         ("/quit", ScreenEffect::Quit),
+        ("exit", ScreenEffect::Quit),
+        ("quit", ScreenEffect::Quit),
     ];
     for (line, effect) in rows {
         let scene = screen(80, 24).msg(ScreenMsg::Paste((*line).into())).key("esc").clear_effects();
