@@ -334,19 +334,24 @@ impl ResolvedRun {
         }
         let flat: Vec<&SimpleCommand> =
             analysis.commands.iter().flat_map(SimpleCommand::flatten).collect();
-        let background: Vec<bool> = analysis
-            .commands
-            .iter()
-            .flat_map(|outer| vec![outer.is_background; outer.flatten().len()])
-            .collect();
-        // Where a command that may put links anywhere comes before a `cd`, the folder may be another.
-        let (mut links_moved, mut folder_may_be_moved) = (false, false);
+        // The outermost command knows its pipeline, and whether the shell waits for it.
+        let outer: Vec<&SimpleCommand> =
+            analysis.commands.iter().flat_map(|it| vec![it; it.flatten().len()]).collect();
+        let has_background = outer.iter().any(|it| it.is_background);
+        let movers: Vec<usize> =
+            (0..commands.len()).filter(|at| commands[*at].moves_links_anywhere()).collect();
+        // Where a command that may put links anywhere runs before a `cd`, or beside it, the folder
+        // may be another.
+        let may_lead_elsewhere = |cd: usize| {
+            let is_beside = |mover: usize| outer[mover].pipeline == outer[cd].pipeline;
+            movers.iter().any(|mover| has_background || *mover < cd || is_beside(*mover))
+        };
+        let mut folder_may_be_moved = false;
         for at in 0..commands.len() {
-            commands[at].moves_links_later = background[at] && commands[at].moves_links();
-            links_moved |= commands[at].moves_links_anywhere();
+            commands[at].moves_links_later = outer[at].is_background && commands[at].moves_links();
             // `cd` is left out: its path counts for the commands that run in it.
             if changes_folder(flat[at]) {
-                folder_may_be_moved |= links_moved;
+                folder_may_be_moved |= may_lead_elsewhere(at);
                 continue;
             }
             let mut others = commands.iter().enumerate().filter(|(other, _)| *other != at);

@@ -38,6 +38,8 @@ fn a_folder_that_is_entered_may_be_a_link_by_then() {
             "sh -c 'git checkout evil && cd d && ls'",
             "git checkout evil && jq -R . d/id_test",
             "git checkout evil && make -f d/Makefile",
+            "sort src/x && cd d && npm test & git checkout evil",
+            "(cd d && npm test) | git checkout evil",
         ],
     );
     env.all(
