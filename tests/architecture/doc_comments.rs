@@ -7,7 +7,7 @@ use std::path::Path;
 use quote::ToTokens;
 use syn::visit::{self, Visit};
 
-use super::source_tree::rust_files;
+use super::source_tree::{is_for_tests, rust_files};
 
 /// Words that add nothing to a name.
 const EMPTY_WORDS: &[&str] = &[
@@ -206,14 +206,6 @@ impl<'ast> Visit<'ast> for DocComments {
 
 fn is_public(visibility: &syn::Visibility) -> bool {
     matches!(visibility, syn::Visibility::Public(_))
-}
-
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
-    attributes.iter().any(|attribute| {
-        attribute.path().is_ident("test")
-            || attribute.path().is_ident("cfg")
-                && attribute.to_token_stream().to_string().contains("test")
-    })
 }
 
 /// Whether clap makes the text of `--help` from the doc comments.

@@ -181,7 +181,8 @@ impl VisitMut for TestRemover {
     }
 }
 
-fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
+/// Whether an item is built for tests only.
+pub fn is_for_tests(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
             || attribute.path().is_ident("cfg")
