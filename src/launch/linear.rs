@@ -11,7 +11,7 @@ use crate::config::{NotificationMethod, ResolvedConfig};
 use crate::domain::sanitize::sanitize;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::signals::{self, ContinuedFlag, HandledSignal, SignalStream, raise_again};
-use crate::platform::{child, terminal};
+use crate::platform::{supervisor, terminal};
 use crate::trust::{self, TrustStatus};
 use crate::tui::app::approval::LineAnswerError;
 use crate::tui::app::guard::QuestionGuard;
@@ -47,7 +47,7 @@ pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<C
         None => match startup.trust(cli, run_context).await? {
             StartupOutcome::Answer(project) => project,
             StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
-            StartupOutcome::Signal(signal) => raise_again(signal, &child::program()?),
+            StartupOutcome::Signal(signal) => raise_again(signal, &supervisor::program()?),
         },
     };
     let mut config = match run_context.config(cli, project) {
@@ -65,7 +65,7 @@ pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<C
                 }
             }
             StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
-            StartupOutcome::Signal(signal) => raise_again(signal, &child::program()?),
+            StartupOutcome::Signal(signal) => raise_again(signal, &supervisor::program()?),
         }
     }
     let LinearStartup { lines, signals, continued: _ } = startup;

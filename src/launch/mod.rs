@@ -30,7 +30,7 @@ use secrecy::ExposeSecret;
 use crate::cli::{self, Cli, CliExitStatus};
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process_privacy::{self, StartMemory};
-use crate::platform::{child, environment, terminal};
+use crate::platform::{environment, supervisor, terminal};
 
 use run_context::RunContext;
 use sandbox_setup::SandboxSetupError;
@@ -38,10 +38,10 @@ use sandbox_setup::SandboxSetupError;
 /// Runs slug with the arguments of the process. Returns the exit status; errors go to standard
 /// error.
 pub fn main() -> ExitCode {
-    if std::env::args_os().nth(1).is_some_and(|first| first == child::COMMAND) {
+    if std::env::args_os().nth(1).is_some_and(|first| first == supervisor::COMMAND) {
         // This does not fail on any supported kernel, and the child has nobody to tell.
         let _ = process_privacy::close_process();
-        return child::main(std::env::args_os().skip(2));
+        return supervisor::main(std::env::args_os().skip(2));
     }
     let memory = StartMemory::open();
     let closed = process_privacy::close_process();

@@ -28,7 +28,7 @@ use crate::platform::terminal_kind::TerminalInfo;
 use crate::platform::terminal_notifier::{
     NotificationSequence, ProgressReporting, TerminalNotifier, TitleReporting,
 };
-use crate::platform::{child, logging, status_command};
+use crate::platform::{logging, status_command, supervisor};
 use crate::providers::demo;
 use crate::tui::app::JobControl;
 use crate::tui::app::composer::EditingMode;
@@ -273,7 +273,7 @@ impl ChatLaunch<'_> {
         processes.end_all().await;
         drop((log, watch));
         if let Some(signal) = signal {
-            raise_again(signal, &child::program()?);
+            raise_again(signal, &supervisor::program()?);
         }
         match agent {
             AgentEnd::Completed => {}
@@ -471,7 +471,7 @@ pub(super) fn report_config_errors(errors: &[ConfigError]) -> CliExitStatus {
 
 fn raise(screen: TerminalGuard, signal: HandledSignal) -> anyhow::Result<CliExitStatus> {
     drop(screen);
-    raise_again(signal, &child::program()?)
+    raise_again(signal, &supervisor::program()?)
 }
 
 fn theme_state(run_context: &RunContext, config: &ResolvedConfig) -> ThemeState {

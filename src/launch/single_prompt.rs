@@ -11,7 +11,7 @@ use crate::headless;
 use crate::permissions::store::{self, ProjectSettingsTrust};
 use crate::platform::redact::Redactor;
 use crate::platform::signals::{HandledSignal, SignalStream, raise_again};
-use crate::platform::{child, logging};
+use crate::platform::{logging, supervisor};
 use crate::trust;
 
 use super::build::{self, RunParticipants, RunParts};
@@ -96,7 +96,7 @@ pub(super) async fn run(
     processes.end_all().await;
     if let Some(signal) = signal {
         drop((log, scratch));
-        raise_again(signal, &child::program()?);
+        raise_again(signal, &supervisor::program()?);
     }
     if saved.is_err() {
         bail!("The session could not be saved in time.");

@@ -1,6 +1,5 @@
 //! Access to the machine: paths, files, processes, the sandbox, the terminal, the clipboard, logs.
 
-pub mod child;
 pub mod clipboard;
 pub mod debug_log;
 pub mod editor;
@@ -20,6 +19,7 @@ pub mod restore;
 pub mod sandbox;
 pub mod signals;
 pub mod status_command;
+pub mod supervisor;
 pub mod terminal;
 pub mod terminal_background;
 pub mod terminal_kind;

@@ -1,4 +1,4 @@
-//! Runs shell scripts for the tools, each below a supervisor of its own (`platform::child`).
+//! Runs shell scripts for the tools, each below a supervisor of its own (`platform::supervisor`).
 //!
 //! One long-lived thread starts the supervisors, because the kernel ties them to the thread that
 //! started them. A run is over when its direct child has exited and the pipe has been read, at most
@@ -28,9 +28,9 @@ use tokio_util::task::TaskTracker;
 use crate::domain::{ContentHash, SandboxProfile, ScanExtent};
 use crate::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpec};
 
-use super::child::{self, GRACE, SupervisorReport, SupervisorRequest};
 use super::environment::ChildEnvironment;
 use super::sandbox::{HostSandboxPolicy, ProfileSource, SandboxBackend};
+use super::supervisor::{self, GRACE, SupervisorReport, SupervisorRequest};
 use super::which;
 
 mod piped_command;
@@ -54,7 +54,7 @@ const REAP_EVERY: Duration = Duration::from_millis(100);
 /// The programs that a host runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPrograms {
-    /// slug itself; [`child::program`] except in tests.
+    /// slug itself; [`supervisor::program`] except in tests.
     pub slug: PathBuf,
     /// The path from [`which::find`]; `None`: every run fails.
     pub bash: Option<PathBuf>,
@@ -68,7 +68,7 @@ impl HostPrograms {
     /// When the system does not tell the path of the running binary. A missing bash is no error
     /// here.
     pub fn find(path: &OsStr, workspace: &Path) -> io::Result<Self> {
-        Ok(Self { slug: child::program()?, bash: which::find("bash", path, workspace) })
+        Ok(Self { slug: supervisor::program()?, bash: which::find("bash", path, workspace) })
     }
 }
 
@@ -139,7 +139,7 @@ impl ProcessHost {
     async fn start(&self, script: &ScriptSpec) -> io::Result<ChildProcess> {
         let bash = self.bash()?;
         let (output, write_end) = io::pipe()?;
-        let mut command = child::command(&self.programs.slug, bash);
+        let mut command = supervisor::command(&self.programs.slug, bash);
         command.current_dir(&script.cwd).env_clear().envs(self.environment.variables());
         command.envs(script.search_path.iter().map(|path| ("PATH", path)));
         command.env("PWD", &script.cwd).stdout(write_end.try_clone()?).stderr(write_end);
@@ -165,7 +165,7 @@ impl ProcessHost {
             None => None,
         };
         let denied = confinement.as_ref().map_or(ScanExtent::Whole, |it| it.view.denied);
-        let variables = child::for_loader(&mut command);
+        let variables = supervisor::for_loader(&mut command);
         let request = SupervisorRequest { script, input, variables, confinement };
         let (control, theirs) = StdUnixStream::pair()?;
         control.set_nonblocking(true)?;

@@ -14,7 +14,7 @@ use std::task::Poll;
 
 use tokio::signal::unix::{Signal as Source, SignalKind, signal};
 
-use super::child;
+use super::supervisor;
 
 /// A signal that slug handles.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -146,7 +146,7 @@ pub fn stop() -> io::Result<()> {
     Ok(())
 }
 
-/// Dies of `signal`; `slug` is the path from [`child::program`]. Nothing is dropped, and no thread
+/// Dies of `signal`; `slug` is the path from [`supervisor::program`]. Nothing is dropped, and no thread
 /// goes on.
 ///
 /// The default action cannot be restored without unsafe code, but starting a program restores it:
@@ -155,7 +155,11 @@ pub fn stop() -> io::Result<()> {
 pub fn raise_again(signal: HandledSignal, slug: &Path) -> ! {
     let number = signal.number();
     // Returns only on failure; then the exit status tells the signal.
-    let _ = Command::new(slug).arg(child::COMMAND).arg(child::RAISE).arg(number.to_string()).exec();
+    let _ = Command::new(slug)
+        .arg(supervisor::COMMAND)
+        .arg(supervisor::RAISE)
+        .arg(number.to_string())
+        .exec();
     std::process::exit(128 + number)
 }
 

@@ -205,7 +205,7 @@ fn only_the_gate_runs_tools() {
 /// Where programs are started, and which.
 const STARTERS: &[(&str, &str)] = &[
     ("src/context/git.rs", "git, hardened, in a trusted folder"),
-    ("src/platform/child.rs", "what passed the gate, below a supervisor"),
+    ("src/platform/supervisor.rs", "what passed the gate, below a supervisor"),
     ("src/platform/clipboard.rs", "the system's clipboard programs"),
     ("src/platform/editor.rs", "the user's editor and pager"),
     ("src/platform/user_command.rs", "the user's commands for keys and for the status line"),

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tools::{ExitCause, ProcessError, ScriptExit};
 
-use super::super::child;
+use super::super::supervisor;
 use super::{ChildOutcome, ChildProcess, DRAIN, PipeHolder, ProcessHost};
 
 /// The most bytes that are kept of each output; the rest is read and dropped.
@@ -126,7 +126,7 @@ impl ProcessHost {
         let (output, write_end) = io::pipe()?;
         let (errors, write_errors) = io::pipe()?;
         let errors = pipe::Receiver::from_owned_fd(OwnedFd::from(errors))?;
-        let mut command = child::command(&self.programs.slug, bash);
+        let mut command = supervisor::command(&self.programs.slug, bash);
         command.current_dir(&piped.cwd).env_clear().envs(self.environment.variables());
         command.env("PWD", &piped.cwd).envs(piped.variables);
         command.stdout(write_end).stderr(write_errors);

@@ -22,11 +22,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{SandboxBackend, proxy_socket};
 use crate::domain::SandboxProfile;
-use crate::platform::child;
 use crate::platform::process::ProcessHost;
+use crate::platform::supervisor;
 use crate::tools::{Processes, ScriptSpec};
 
-/// The argument after [`child::COMMAND`] that makes slug try the ways out.
+/// The argument after [`supervisor::COMMAND`] that makes slug try the ways out.
 pub(in crate::platform) const COMMAND: &str = "attempts";
 
 /// The mode of a folder that its owner can look into.
@@ -248,7 +248,8 @@ pub async fn trial(
     view.kept.push(program.clone());
     let words = serde_json::to_string(&targets).map_err(|error| error.to_string())?;
     let program = program.to_str().ok_or("the path of slug is no text")?;
-    let text = format!("exec {} {} {COMMAND} {}", quoted(program), child::COMMAND, quoted(&words));
+    let text =
+        format!("exec {} {} {COMMAND} {}", quoted(program), supervisor::COMMAND, quoted(&words));
     let port = host.with_sandbox(backend.clone(), Arc::new(move || Ok(view.clone())));
     let mut printed = Vec::new();
     let take = &mut |bytes: &[u8]| printed.extend(bytes);

@@ -8,7 +8,7 @@
 //! workspace (a tool, a hook, a formatter, a language server) gets that host and knows nothing of
 //! sandboxes.
 //!
-//! The supervisor of each command ([`super::child`]) sets the sandbox up. It stays outside, so that
+//! The supervisor of each command ([`super::supervisor`]) sets the sandbox up. It stays outside, so that
 //! it can end all processes inside.
 
 mod denial_patterns;

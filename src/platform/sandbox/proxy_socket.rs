@@ -26,9 +26,9 @@ use tokio::net::{TcpListener, UnixStream};
 use super::proxy;
 use super::refused_hosts::RefusedHosts;
 use crate::domain::{HostRule, NetworkHost};
-use crate::platform::child;
+use crate::platform::supervisor;
 
-/// The argument after [`child::COMMAND`] that makes slug run as this process.
+/// The argument after [`supervisor::COMMAND`] that makes slug run as this process.
 pub(in crate::platform) const COMMAND: &str = "door";
 
 /// The port of the proxy inside. The network there is new, so every port is free.
@@ -66,7 +66,7 @@ impl InnerProxySocket {
             "/proc/self/fd/{slug} {} {COMMAND} <&{socket} || \
              echo 'slug: the way to the network could not be opened' >&2; \
              exec {slug}<&- {socket}<&-; exec \"$0\" \"$@\"",
-            child::COMMAND
+            supervisor::COMMAND
         )
     }
 }
