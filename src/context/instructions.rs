@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use super::{repository_root, strip_invisible};
 use crate::disk::read_text;
 
-/// The most characters that are sent of all files together.
+/// The most characters that are sent of all files together. Where they are cut, a line about it
+/// follows.
 pub const MAX_CHARACTERS: usize = 40_000;
 
 /// The text of all instruction files, with warnings about them.
@@ -92,6 +93,9 @@ struct InstructionSection {
     body: usize,
     path: PathBuf,
 }
+
+/// The most files that the line about a cut names.
+const NAMED_FILES: usize = 10;
 
 /// A file with more bytes than this has more characters than the limit, because a character has at
 /// most four bytes.
@@ -209,14 +213,39 @@ impl InstructionReader {
             section.start
         };
         let path = section.path.clone();
+        let left_out: Vec<String> = self
+            .sections
+            .iter()
+            .filter(|it| it.start >= section.start)
+            .map(|it| strip_invisible(&it.path.to_string_lossy()).text.replace('\n', " "))
+            .collect();
         self.text.truncate(end);
         self.text.truncate(self.text.trim_end().len());
+        self.text.push_str(&cut_notice(&left_out, end > section.start));
         self.warn(
             &path,
             "does not go to the model as a whole, nor does what comes after it, because the \
              instruction files together hold more than 40,000 characters: make them shorter",
         );
     }
+}
+
+/// What the model is told where the text ends too early. The first file of `left_out` lost only its
+/// end if `has_part`.
+fn cut_notice(left_out: &[String], has_part: bool) -> String {
+    let mut names: Vec<String> =
+        left_out.iter().take(NAMED_FILES).map(|path| format!("- {path}")).collect();
+    if has_part && let Some(first) = names.first_mut() {
+        first.insert_str(2, "the rest of ");
+    }
+    if left_out.len() > NAMED_FILES {
+        names.push(format!("- {} more files", left_out.len() - NAMED_FILES));
+    }
+    format!(
+        "\n\n[slug cut this text here, because the instruction files together hold more than 40,000 \
+         characters. Left out:\n{}\nRead them if they matter to the task.]",
+        names.join("\n"),
+    )
 }
 
 fn leads_outside(path: &Path, folder: &Path) -> bool {
@@ -234,6 +263,9 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+
+    /// How the line about a cut begins.
+    const CUT: &str = "\n\n[slug cut this text here";
 
     struct InstructionTestFolder {
         folder: TempDir,
@@ -323,10 +355,14 @@ mod tests {
             .write("project/SLUG.md", &line.repeat(600))
             .write("project/SLUG.local.md", "last");
         let found = place.read();
-        let count = found.text.chars().count();
+        let (kept, notice) = found.text.split_once(CUT).unwrap();
+        let count = kept.chars().count();
         assert!(count <= MAX_CHARACTERS && count > MAX_CHARACTERS - 200, "{count}");
-        assert!(found.text.ends_with('é') && !found.text.contains("last"));
-        assert!(found.text.lines().skip(2).all(|line| line.chars().count() == 99));
+        assert!(kept.ends_with('é') && !kept.contains("last"));
+        assert!(kept.lines().skip(2).all(|line| line.chars().count() == 99));
+        let files = ["SLUG.md", "SLUG.local.md"].map(|name| place.path("project").join(name));
+        let left_out = format!("- the rest of {}\n- {}\n", files[0].display(), files[1].display());
+        assert!(notice.contains(&left_out), "{notice}");
         assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
         assert!(found.warnings[0].contains("more than 40,000 characters"));
     }
@@ -337,16 +373,33 @@ mod tests {
             .write("project/SLUG.md", &format!("{}\n", "x".repeat(79)).repeat(499))
             .write("project/SLUG.local.md", &"y".repeat(200));
         let found = place.read();
-        assert!(found.text.ends_with('x'), "{}", &found.text[found.text.len() - 80..]);
+        let (kept, notice) = found.text.split_once(CUT).unwrap();
+        assert!(kept.ends_with('x'), "{}", &kept[kept.len() - 80..]);
+        assert!(!notice.contains("the rest of") && notice.contains("/SLUG.local.md\n"), "{notice}");
         let one_line = InstructionTestFolder::new().write("project/SLUG.md", &"z".repeat(50_000));
-        assert_eq!(one_line.read().text.chars().count(), MAX_CHARACTERS);
+        let found = one_line.read();
+        let (kept, _) = found.text.split_once(CUT).unwrap();
+        assert_eq!(kept.chars().count(), MAX_CHARACTERS);
+    }
+
+    #[test]
+    fn many_files_that_are_left_out_are_counted() {
+        let mut place = InstructionTestFolder::new().write("home/SLUG.md", &"z".repeat(50_000));
+        for number in 10..30 {
+            place = place.write(&format!("project/.slug/rules/{number}.md"), "rule");
+        }
+        let found = place.read();
+        let (_, notice) = found.text.split_once(CUT).unwrap();
+        assert!(notice.contains("/18.md\n- 11 more files\n"), "{notice}");
     }
 
     #[test]
     fn exactly_as_much_as_allowed_is_not_cut() {
         let room = MAX_CHARACTERS - "# Project Rules\n\n".len();
         let place = InstructionTestFolder::new().write("project/SLUG.md", &"z".repeat(room));
-        assert!(place.read().warnings.is_empty());
+        let found = place.read();
+        assert!(found.warnings.is_empty());
+        assert_eq!(found.text.chars().count(), MAX_CHARACTERS);
     }
 
     #[test]
