@@ -99,11 +99,14 @@ pub struct RawConfig {
 /// `permission_mode` as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RawMode {
-    /// A mode's name.
+    /// A mode's name: `"yolo"`, or `{ type = "yolo" }`.
     Named(String),
-    /// `{ type = "sandbox", dir = "…" }`.
+    /// `"sandbox"`, or `{ type = "sandbox", dir = "…" }`.
     Sandbox { dir: Option<String> },
 }
+
+/// The name of the one mode that has a folder.
+const SANDBOX_MODE: &str = "sandbox";
 
 /// `ui.theme` as written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -297,28 +300,62 @@ impl ConfigReader<'_> {
     fn mode(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<RawMode>> {
         let line = self.line(value.span());
         let mode = match value.get_ref() {
-            DeValue::String(text) if text == "sandbox" => RawMode::Sandbox { dir: None },
+            DeValue::String(text) if text == SANDBOX_MODE => RawMode::Sandbox { dir: None },
             DeValue::String(text) => RawMode::Named(text.to_string()),
-            DeValue::Table(table)
-                if table.get("type").and_then(|kind| kind.get_ref().as_str())
-                    == Some("sandbox") =>
-            {
-                let mut dir = None;
-                for (key, value) in table {
-                    let path = format!("{name}.{}", key.get_ref());
-                    match key.get_ref().as_ref() {
-                        "type" => {}
-                        "dir" => dir = self.string(&path, value).map(|it| it.value),
-                        _ => self.unknown(&path, key.span()),
-                    }
-                }
-                RawMode::Sandbox { dir }
-            }
+            DeValue::Table(table) => self.mode_table(name, table, value)?,
             other => {
                 return self.wrong(name, "a mode's name in quotes, like \"ask\"", other, value);
             }
         };
         Some(LineValue { value: mode, line })
+    }
+
+    fn mode_table(
+        &mut self,
+        name: &str,
+        table: &DeTable<'_>,
+        at: &TomlValue<'_>,
+    ) -> Option<RawMode> {
+        let (mut kind, mut dir) = (None, None);
+        let mut is_wrong = false;
+        for (key, value) in table {
+            let path = format!("{name}.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "type" => {
+                    kind = self.string(&path, value).map(|it| it.value);
+                    is_wrong |= kind.is_none();
+                }
+                "dir" => {
+                    let text = self.string(&path, value).map(|it| it.value);
+                    is_wrong |= text.is_none();
+                    dir = text.map(|text| (text, value.span()));
+                }
+                _ => self.unknown(&path, key.span()),
+            }
+        }
+        match (kind, dir) {
+            _ if is_wrong => None,
+            (None, _) => {
+                let text = format!(
+                    "`{name}` is a table without `type`: write {{ type = \"ask\" }}, or the mode's \
+                     name alone"
+                );
+                self.error(at.span(), text);
+                None
+            }
+            (Some(kind), dir) if kind == SANDBOX_MODE => {
+                Some(RawMode::Sandbox { dir: dir.map(|(text, _)| text) })
+            }
+            (Some(_), Some((_, span))) => {
+                let text = format!(
+                    "`{name}.dir` is the folder of the sandbox: write type = \"sandbox\", or take \
+                     `dir` out"
+                );
+                self.error(span, text);
+                None
+            }
+            (Some(kind), None) => Some(RawMode::Named(kind)),
+        }
     }
 
     fn theme(&mut self, name: &str, value: &TomlValue<'_>) -> Option<LineValue<RawTheme>> {

@@ -23,6 +23,9 @@ pub enum PermissionMode {
     Yolo,
 }
 
+/// How `allow-edits` may be written, too.
+const ALLOW_EDITS: &str = "allowedits";
+
 /// A text that is not the name of a mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown mode `{0}`: use ask, allow-edits, plan, sandbox or yolo")]
@@ -65,9 +68,8 @@ impl FromStr for PermissionMode {
     type Err = UnknownMode;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::ALL
-            .into_iter()
-            .find(|mode| mode.name() == text)
-            .ok_or_else(|| UnknownMode(text.to_owned()))
+        let named =
+            |mode: &Self| mode.name() == text || (*mode == Self::AllowEdits && text == ALLOW_EDITS);
+        Self::ALL.into_iter().find(named).ok_or_else(|| UnknownMode(text.to_owned()))
     }
 }

@@ -181,7 +181,10 @@ fn wrong_types_are_errors_with_line_and_remedy() {
         ("ui = 1", 1, "a table ([ui] with its keys below it)"),
         ("[ui]\nmouse = \"yes\"", 2, "`ui.mouse` has to be true or false"),
         ("permission_mode = 1", 1, "a mode's name in quotes"),
-        ("permission_mode = { type = \"jail\" }", 1, "a mode's name in quotes"),
+        ("\npermission_mode = { dir = \"/tmp\" }", 2, "a table without `type`"),
+        ("permission_mode = { type = 1 }", 1, "`permission_mode.type` has to be text"),
+        ("permission_mode = { type = \"sandbox\", dir = 1 }", 1, "`permission_mode.dir` has to be"),
+        ("permission_mode = { type = \"ask\", dir = \"/tmp\" }", 1, "the folder of the sandbox"),
         ("[context.static]\ngit_status = \"x\"", 2, "none of slug's own"),
         ("[context.static]\n\"a b\" = \"x\"", 2, "letters, digits"),
         ("api_key = { file = \"x\" }", 1, "or where it is: { env"),
@@ -228,7 +231,15 @@ fn a_theme_is_a_name_or_a_pair() {
 }
 
 #[test]
-fn both_forms_of_the_sandbox_are_understood() {
+fn both_forms_of_a_mode_are_understood() {
+    for name in ["ask", "yolo", "allowedits", "allow-edits", "plan", "jail"] {
+        for text in [format!("\"{name}\""), format!("{{ type = \"{name}\" }}")] {
+            let parsed = parse(&format!("permission_mode = {text}"));
+            let mode = RawMode::Named(name.to_owned());
+            assert_eq!(parsed.raw.permission_mode, Some(LineValue { value: mode, line: 1 }));
+            assert!(parsed.errors.is_empty(), "{parsed:?}");
+        }
+    }
     for (text, dir) in [
         ("permission_mode = \"sandbox\"", None),
         ("permission_mode = { type = \"sandbox\", dir = \"/tmp\" }", Some("/tmp")),

@@ -226,6 +226,10 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("temperature = 9", "`temperature` has to be from 0 to 2"),
         ("effort = \"hard\"", "\"none\", \"minimal\", \"low\""),
         ("permission_mode = \"auto\"", "use ask, allow-edits, plan, sandbox or yolo"),
+        (
+            "\npermission_mode = { type = \"jail\" }",
+            "user.toml:2: unknown mode `jail`: use ask, allow-edits, plan, sandbox or yolo",
+        ),
         ("provider = \"nope\"", "add [providers.nope]"),
         ("model = \"\"", "the model's name is empty"),
         ("api_key = \" \"", "the key is empty"),
@@ -283,6 +287,24 @@ fn the_sandbox_has_a_folder_of_its_own_or_the_working_folder() {
     assert_eq!(sandbox(there, plan), (PermissionMode::Plan, None));
     let flag = Some((ModeChoice::Sandbox(Some("d".into())), "--sandbox"));
     assert_eq!(sandbox(there, flag), (PermissionMode::Sandbox, Some(Some("d".into()))));
+}
+
+#[test]
+fn a_mode_is_a_name_or_a_table_with_a_type() {
+    for (name, mode) in [
+        ("ask", PermissionMode::Ask),
+        ("yolo", PermissionMode::Yolo),
+        ("allowedits", PermissionMode::AllowEdits),
+        ("allow-edits", PermissionMode::AllowEdits),
+        ("plan", PermissionMode::Plan),
+        ("sandbox", PermissionMode::Sandbox),
+    ] {
+        for value in [format!("\"{name}\""), format!("{{ type = \"{name}\" }}")] {
+            let user = &format!("permission_mode = {value}");
+            let found = config(&TestConfigLayers { user, ..TestConfigLayers::default() });
+            assert_eq!(found.mode.value, mode, "{user}");
+        }
+    }
 }
 
 #[test]
