@@ -52,7 +52,7 @@ impl Tool for BashTool {
                 "properties": {
                     "command": {"type": "string"},
                     "description": {"type": "string", "description": "what it does, in 5 words"},
-                    "timeout": {"type": "integer", "description": "ms, default 120000, at most 600000"},
+                    "timeout": {"type": "integer", "description": "in ms; up to 600 it is in s. Default 120000, at most 600000"},
                 },
                 "required": ["command"],
             }),
