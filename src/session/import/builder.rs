@@ -33,6 +33,8 @@ pub(super) struct ImportedMetadata {
     pub(super) provider: Option<String>,
     pub(super) title: Option<String>,
     pub(super) created: Option<DateTime<Utc>>,
+    /// When it was last used; `None` if only its messages say so.
+    pub(super) updated: Option<DateTime<Utc>>,
 }
 
 /// A response of which further parts may follow.
@@ -53,6 +55,8 @@ pub(super) struct ImportBuilder<'a> {
     /// The tools of the calls that have no result so far.
     calls: HashMap<CallId, String>,
     pending: Option<PendingResponse>,
+    /// The newest record: the last one of all gets the time at which the session was last used.
+    newest: Option<LogRecord>,
     tally: ImportTally,
 }
 
@@ -124,6 +128,7 @@ impl<'a> ImportBuilder<'a> {
             records: 1,
             calls: HashMap::new(),
             pending: None,
+            newest: None,
             tally: ImportTally::default(),
         }
     }
@@ -139,6 +144,11 @@ impl<'a> ImportBuilder<'a> {
         let Some(at) = parse_time(value) else { return };
         self.known.created = Some(self.known.created.map_or(at, |created| created.min(at)));
         self.at = Some(at);
+    }
+
+    /// Sets when the session was last used, in the forms of [`Self::time`].
+    pub(super) fn updated(&mut self, value: &Value) {
+        self.known.updated = self.known.updated.max(parse_time(value));
     }
 
     /// Sets the time of the messages that follow, unless the source gave one.
@@ -226,6 +236,7 @@ impl<'a> ImportBuilder<'a> {
             self.push(self.now(), LogEntry::Title { title: title.clone() })?;
             self.known.title = Some(title);
         }
+        self.close()?;
         let created = self.known.created.or(self.at);
         Ok((ImportedMetadata { created, ..self.known }, self.tally))
     }
@@ -250,7 +261,24 @@ impl<'a> ImportBuilder<'a> {
         let id = entry_id(self.known.session(), Some(timestamp), self.records);
         self.records = self.records.saturating_add(1);
         let turn = self.turn.max(TurnId(1));
-        (self.sink)(&LogRecord { id, timestamp, turn, entry })
+        match self.newest.replace(LogRecord { id, timestamp, turn, entry }) {
+            Some(before) => (self.sink)(&before),
+            None => Ok(()),
+        }
+    }
+
+    /// Passes on the last record. One without a time of its own gets that of the last use.
+    fn close(&mut self) -> io::Result<()> {
+        let Some(mut last) = self.newest.take() else { return Ok(()) };
+        let has_time = match &last.entry {
+            LogEntry::Title { .. } => false,
+            _ => Some(last.timestamp) != self.known.created,
+        };
+        if let Some(updated) = self.known.updated.filter(|it| !has_time && *it > last.timestamp) {
+            last.timestamp = updated;
+            last.id = entry_id(self.known.session(), Some(updated), self.records.saturating_sub(1));
+        }
+        (self.sink)(&last)
     }
 }
 

@@ -21,12 +21,16 @@ pub(super) fn facts(builder: &mut ImportBuilder<'_>, value: &Value) {
     known.source_id = text(&["session_id", "sessionId", "id", "uuid"]).or(known.source_id.take());
     known.title = text(&["title", "name"]).or(known.title.take());
     known.model = text(&["model"]).or(known.model.take());
+    known.provider = text(&["model_provider", "provider"]).or(known.provider.take());
     known.cwd = text(&["cwd", "working_directory", "workspace", "directory"])
         .map(Into::into)
         .or(known.cwd.take());
     for place in [value, inner] {
         for name in ["created_at", "createdAt", "created", "start_time", "timestamp"] {
             builder.time(&place[name]);
+        }
+        for name in ["updated_at", "updatedAt", "updated", "last_used_at"] {
+            builder.updated(&place[name]);
         }
     }
 }
@@ -36,9 +40,19 @@ pub(super) fn message(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Res
     for name in ["timestamp", "created_at", "createdAt", "time"] {
         builder.time(&value[name]);
     }
+    let results = || value["tool_results"].as_array().into_iter().flatten();
     match value["role"].as_str() {
-        Some("user" | "human") => user(builder, &value["content"]),
-        Some("assistant" | "ai" | "model") => assistant(builder, value),
+        Some("user" | "human") => {
+            results().try_for_each(|it| result(builder, it))?;
+            user(builder, &value["content"])
+        }
+        Some("assistant" | "ai" | "model") => {
+            assistant(builder, value)?;
+            results().try_for_each(|it| result(builder, it))
+        }
+        Some("tool") if value["tool_results"].is_array() => {
+            results().try_for_each(|it| result(builder, it))
+        }
         Some("tool") => {
             let call = value["tool_call_id"].as_str().unwrap_or_default();
             let is_error = value["is_error"].as_bool().unwrap_or(false);
@@ -84,6 +98,22 @@ pub(super) fn user(builder: &mut ImportBuilder<'_>, content: &Value) -> io::Resu
     builder.user(blocks)
 }
 
+/// Takes one of the `tool_results` that some tools write beside a message.
+fn result(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Result<()> {
+    let first = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| &value[*name])
+            .find(|value| !value.is_null())
+            .unwrap_or(&Value::Null)
+    };
+    let call = first(&["tool_call_id", "call_id", "tool_use_id", "id"]);
+    let content = first(&["content", "output", "result", "error"]);
+    let is_error = value["is_error"].as_bool().unwrap_or(value["error"].is_string());
+    leave_out_images(builder, content);
+    builder.result(call.as_str().unwrap_or_default(), text_of(content), is_error)
+}
+
 /// Counts images in the result of a call as left out: slug's results are texts.
 fn leave_out_images(builder: &mut ImportBuilder<'_>, content: &Value) {
     for part in content.as_array().into_iter().flatten() {
@@ -99,7 +129,8 @@ fn assistant(builder: &mut ImportBuilder<'_>, value: &Value) -> io::Result<()> {
     blocks.extend(reasoning.into_iter().find_map(thinking));
     blocks.extend(response(builder, &value["content"]));
     for call in value["tool_calls"].as_array().into_iter().flatten() {
-        let function = &call["function"];
+        // Some tools write name and arguments without OpenAI's `function` around them.
+        let function = if call["function"].is_object() { &call["function"] } else { call };
         match (call["id"].as_str(), function["name"].as_str()) {
             (Some(id), Some(name)) => blocks.push(tool_use(id, name, &function["arguments"])),
             (_, _) => builder.leave_out(),

@@ -113,6 +113,32 @@ fn openai_messages_become_a_session_with_calls_and_results() {
 }
 
 #[test]
+fn calls_without_a_function_around_them_and_their_results_are_taken() {
+    let home = home();
+    let (imported, loaded) = home.imported(&[
+        json!({"role": "user", "content": "list"}),
+        json!({"role": "assistant", "content": "I look.",
+            "tool_calls": [
+                {"id": "c1", "name": "ls", "arguments": {"path": "."}},
+                {"id": "c2", "name": "cat", "arguments": "{\"path\":\"b\"}"}],
+            "tool_results": [{"tool_call_id": "c1", "content": "a.txt"}]}),
+        json!({"role": "tool", "tool_results": [{"id": "c2", "error": "no such file"}]}),
+        json!({"role": "assistant", "content": "one file"}),
+    ]);
+    assert_eq!(
+        message_lines(&loaded),
+        [
+            "> list",
+            "< I look. | c1:ls{\"path\":\".\"} | c2:cat{\"path\":\"b\"}",
+            "> c1=a.txt",
+            "> c2=no such file!",
+            "< one file"
+        ]
+    );
+    assert_eq!(imported.left_out, 0);
+}
+
+#[test]
 fn anthropic_messages_become_a_session_with_calls_and_results() {
     let home = home();
     let (_, loaded) = home.imported(&[
@@ -235,6 +261,25 @@ fn a_folder_with_history_and_metadata_is_one_session() {
     assert_eq!(header_of(&loaded).1, "m");
     assert_eq!(loaded.records[0].timestamp.timestamp(), 1_700_000_000);
     assert!(matches!(&loaded.records[2].entry, LogEntry::Title { title } if title == "Greeting"));
+}
+
+#[test]
+fn provider_and_last_use_are_kept() {
+    for title in [json!("T"), json!(null)] {
+        let home = home();
+        home.file("s/history.jsonl", "{\"role\":\"user\",\"content\":\"hi\"}\n");
+        let metadata = json!({"id": "7", "title": title, "model": "m", "model_provider": "vllm",
+            "created_at": "2025-03-01T00:00:00Z", "updated_at": "2025-03-04T05:06:07Z"});
+        let metadata = home.file("s/metadata.json", metadata.to_string());
+        let session = home.import(metadata.parent().unwrap()).unwrap().session;
+        let loaded = home.store.read(session).unwrap();
+        assert_eq!(loaded.header.as_ref().unwrap().provider, "vllm");
+        let meta = home.store.list().unwrap().into_iter().find(|it| it.session_id == session);
+        let meta = meta.unwrap();
+        assert_eq!(meta.created_at, "2025-03-01T00:00:00Z".parse::<DateTime<Utc>>().unwrap());
+        assert_eq!(meta.last_used_at, "2025-03-04T05:06:07Z".parse::<DateTime<Utc>>().unwrap());
+        assert!(loaded.records.windows(2).all(|two| two[0].id < two[1].id));
+    }
 }
 
 #[test]
