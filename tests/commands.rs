@@ -102,13 +102,19 @@ fn tools_run_makes_one_call() {
 }
 
 #[test]
-fn tools_run_as_json_has_status_and_text() {
+fn tools_run_as_json_has_status_output_observation_and_display() {
     let env = TestEnv::new();
     let input = r#"{"file_path":"missing.txt"}"#;
     let ran = env.run(&["tools", "run", "Read", "--input", input, "--json"]).assert_exit_code(1);
     let output = ran.json();
     assert_eq!(output["status"], "failed");
-    assert!(output["text"].as_str().unwrap().contains("missing.txt"), "{output}");
+    assert!(output["observation"].as_str().unwrap().contains("missing.txt"), "{output}");
+    assert!(output.get("display").unwrap().is_null() && output.get("output").is_some(), "{output}");
+
+    let input = r#"{"file_path":"new.txt","content":"one\n"}"#;
+    let ran = env.run(&["--yolo", "tools", "run", "Write", "--input", input, "--json"]);
+    let output = ran.assert_exit_code(0).json();
+    assert_eq!((&output["status"], &output["display"]["kind"]), (&"done".into(), &"diff".into()));
 }
 
 #[test]

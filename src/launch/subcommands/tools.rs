@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::agent::{Interactivity, run_call};
 use crate::cli::{Cli, CliExitStatus, ToolsCommand};
-use crate::domain::{CallId, CallInput, ToolCall, ToolStatus};
+use crate::domain::{CallId, CallInput, ToolCall, ToolOutput, ToolStatus};
 use crate::launch::build::{self, RunParticipants, RunParts};
 use crate::launch::print;
 use crate::launch::run_context::RunContext;
@@ -73,12 +73,14 @@ async fn call_one(
         return Ok(CliExitStatus::Failed);
     };
     if json {
-        let status = output.status;
-        writeln!(
-            print::out(),
-            "{}",
-            json!({"status": status, "output": output.output, "text": output.observation})
-        )?;
+        let ToolOutput { status, observation, display, output, .. } = &output;
+        let result = json!({
+            "status": status,
+            "output": output,
+            "observation": observation,
+            "display": display,
+        });
+        writeln!(print::out(), "{result}")?;
     } else {
         writeln!(print::out(), "{}", output.observation)?;
     }
