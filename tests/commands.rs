@@ -1,21 +1,12 @@
 //! The commands other than the chat: each prints what its name says, and with `--json` what a
 //! script reads.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in a test, failing loudly is the point"
-)]
-
-mod support;
-
-#[path = "commands/sessions.rs"]
 mod sessions;
 
 use serde_json::{Value, json};
-use support::model_server::{ModelServer, ServerReply};
-use support::test_env::TestEnv;
+
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::test_env::TestEnv;
 
 fn named<'a>(list: &'a Value, key: &str, name: &str) -> &'a Value {
     let found = list.as_array().unwrap().iter().find(|item| item[key] == name);

@@ -1,18 +1,8 @@
 //! What the documentation says of slug is so: links lead somewhere, files, tests, keys, commands and
 //! flags exist, examples compile, parse and are decided as they are said to be.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in a test, failing loudly is the point"
-)]
-
-#[path = "docs/context.rs"]
 mod context;
-#[path = "docs/provider.rs"]
 mod provider;
-#[path = "docs/tool.rs"]
 mod tool;
 
 use std::collections::BTreeSet;
@@ -483,7 +473,7 @@ async fn the_example_of_a_context_provider_tells_the_language() {
     assert_eq!(told("C.UTF-8").collect().await, None);
 }
 
-/// `SLUG_WRITE_DOCS=1 cargo test --test docs` writes the list anew.
+/// `SLUG_WRITE_DOCS=1 cargo test --test integration docs::` writes the list anew.
 #[test]
 fn the_page_of_keys_lists_every_action_with_its_keys() {
     let path = "docs/keys.md";
@@ -493,7 +483,8 @@ fn the_page_of_keys_lists_every_action_with_its_keys() {
     if std::env::var_os("SLUG_WRITE_DOCS").is_some() {
         fs::write(path, &wanted).unwrap();
     }
-    let advice = "docs/keys.md is not up to date: SLUG_WRITE_DOCS=1 cargo test --test docs";
+    let advice =
+        "docs/keys.md is not up to date: SLUG_WRITE_DOCS=1 cargo test --test integration docs::";
     assert!(page(path) == wanted, "{advice}");
 }
 

@@ -5,13 +5,6 @@
 //! each time. Readers whose law needs their internals are tested beside their code: shell commands
 //! against bash itself, the decoders of the protocols, edits, patches, keys and themes.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in a test, failing loudly is the point"
-)]
-
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};

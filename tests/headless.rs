@@ -1,54 +1,25 @@
 //! `slug -p` as a script uses it: what is printed where, the exit status, and that no call runs
 //! that would need an approval.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stderr,
-    reason = "in a test, failing loudly is the point"
-)]
-
-mod support;
-
-#[path = "headless/api_keys.rs"]
 mod api_keys;
-#[path = "headless/connection.rs"]
 mod connection;
-#[path = "headless/crash_recovery.rs"]
 mod crash_recovery;
-#[path = "headless/fail_closed.rs"]
 mod fail_closed;
-#[path = "headless/instructions.rs"]
 mod instructions;
-#[path = "headless/own_keys.rs"]
 mod own_keys;
-#[path = "headless/permissions.rs"]
 mod permissions;
-#[path = "headless/sandbox.rs"]
 mod sandbox;
-#[path = "headless/security.rs"]
 mod security;
-#[path = "headless/sessions.rs"]
 mod sessions;
 
 use std::os::unix::process::ExitStatusExt;
 
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
-use support::model_server::{ModelServer, RecordedRequest, ReplyGate, ServerReply, wait_until};
-use support::test_env::{HeadlessOutput, TestEnv};
 
-fn bash(id: &str, command: &str) -> ServerReply {
-    ServerReply::calls("", &[(id, "Bash", json!({"command": command}))])
-}
-
-fn result_of(request: &RecordedRequest, id: &str) -> String {
-    let is_result = |message: &&Value| message["tool_call_id"] == id;
-    let result = request.messages().iter().find(is_result);
-    let result = result.unwrap_or_else(|| panic!("no result of {id} in {}", request.body));
-    result["content"].as_str().unwrap().to_owned()
-}
+use crate::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
+use crate::support::test_env::{HeadlessOutput, TestEnv};
+use crate::{bash, result_of};
 
 fn of_type<'a>(lines: &'a [Value], kind: &str) -> Vec<&'a Value> {
     lines.iter().filter(|line| line["type"] == kind).collect()

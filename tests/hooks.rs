@@ -1,20 +1,12 @@
 //! Hooks of the real binary: real commands, a scripted model, no user at the keyboard.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in a test, failing loudly is the point"
-)]
-
-mod support;
-
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
-use support::model_server::{ModelServer, ServerReply};
-use support::skip::sandbox_or_skip;
-use support::test_env::{HeadlessOutput, TestEnv};
+
+use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::skip::sandbox_or_skip;
+use crate::support::test_env::{HeadlessOutput, TestEnv};
 
 /// Writes the user's settings with one hook in the matcher form.
 fn hook(env: &TestEnv, event: &str, matcher: &str, command: &str, timeout: f64) {

@@ -3,8 +3,6 @@
 //! Some tests need another process between the test and the host: they start this test binary
 //! again with only [`helper`], which runs one script as slug would.
 
-#![allow(clippy::unwrap_used, reason = "what helps a test may fail like one")]
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -387,7 +385,7 @@ async fn helper() {
     std::fs::rename(folder.join("report.new"), folder.join("report")).unwrap();
 }
 
-const HELPER: [&str; 4] = ["--exact", "helper", "--ignored", "--nocapture"];
+const HELPER: [&str; 4] = ["--exact", "process::helper", "--ignored", "--nocapture"];
 
 #[test]
 #[cfg(target_os = "linux")]

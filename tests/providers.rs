@@ -1,15 +1,6 @@
 //! The chat-completions provider over real sockets against the scripted server, and the decoders
 //! against recorded streams of real servers where these are available.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in a test, failing loudly is the point"
-)]
-
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -28,16 +19,13 @@ use slug_code::providers::{
     ConnectionConfig, ErrorRecovery, ModelInfo, PrefillProgress, Provider, ProviderError,
     ProviderRequest, StreamEvent, connect,
 };
-use support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
 use tokio_util::sync::CancellationToken;
 
-#[path = "providers/connection.rs"]
+use crate::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
+
 mod connection;
-#[path = "providers/faults.rs"]
 mod faults;
-#[path = "providers/rate_limiter.rs"]
 mod rate_limiter;
-#[path = "providers/recordings.rs"]
 mod recordings;
 
 /// The events of an answer, combined.

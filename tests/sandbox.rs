@@ -1,8 +1,6 @@
 //! Commands in each kind of sandbox that this machine has, run by the real binary's supervisor. A
 //! kind that is missing is skipped; `SLUG_REQUIRE_SANDBOX=1` makes that a failure.
 
-#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "what helps a test may fail and tell")]
-
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
@@ -21,20 +19,12 @@ use slug_code::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpe
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-#[path = "support/skip.rs"]
-mod skip;
+use crate::support::skip::{skip, skip_sandbox};
 
-use skip::{skip, skip_sandbox};
-
-#[path = "sandbox/git_repositories.rs"]
 mod git_repositories;
-#[path = "sandbox/hooks.rs"]
 mod hooks;
-#[path = "sandbox/kernel.rs"]
 mod kernel;
-#[path = "sandbox/network.rs"]
 mod network;
-#[path = "sandbox/protected_files.rs"]
 mod protected_files;
 
 /// A folder with a sandbox around it, a home with secrets, and a place outside.

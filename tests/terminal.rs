@@ -2,8 +2,6 @@
 //!
 //! Each test starts this test binary again with only [`helper`], which runs one case there.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "what helps a test may fail like one")]
-
 use std::ffi::OsStr;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
@@ -24,7 +22,7 @@ use slug_code::platform::terminal::output::TerminalOutput;
 use slug_code::platform::terminal::{MouseOwner, SuspendOutcome, TerminalGuard};
 use tokio_util::sync::CancellationToken;
 
-const HELPER: [&str; 4] = ["--exact", "helper", "--ignored", "--nocapture"];
+const HELPER: [&str; 4] = ["--exact", "terminal::helper", "--ignored", "--nocapture"];
 const ENTER_SCREEN: &str = "\x1b[?1049h";
 const LEAVE_SCREEN: &str = "\x1b[?1049l\x1b[?25h";
 

@@ -11,8 +11,8 @@ use slug_code::providers::{ConnectionConfig, Provider};
 use slug_code::session::TurnOutcome;
 
 use super::fakes::NoteContext;
-use super::support::model_server::{ModelServer, ServerReply};
 use super::test_agent::AgentFixture;
+use crate::support::model_server::{ModelServer, ServerReply};
 
 /// The real provider, connected to the scripted server.
 pub fn chat(server: &ModelServer) -> Arc<dyn Provider> {

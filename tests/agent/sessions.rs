@@ -7,8 +7,8 @@ use slug_code::session::{LogEntry, TurnOutcome};
 
 use super::fakes::{calls, words};
 use super::prefix;
-use super::support::model_server::{ModelServer, ServerReply};
 use super::test_agent::{AgentFixture, TestAgent, bytes, queue_replies};
+use crate::support::model_server::{ModelServer, ServerReply};
 
 fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
     (id, "Bash", json!({"command": command}))

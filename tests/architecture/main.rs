@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use quote::ToTokens;
 use source_tree::{NamedPath, SourceFile, parse_crate, rust_files};
 
 mod doc_comments;
@@ -237,4 +238,44 @@ fn every_file_says_what_it_is_for() {
         .filter(|file| !fs::read_to_string(file).unwrap().starts_with("//!"))
         .collect();
     assert!(silent.is_empty(), "no //! at the head of {silent:?}");
+}
+
+/// With `autotests = false` a file of tests that no binary leads to is built by nobody.
+#[test]
+fn every_file_of_tests_belongs_to_a_binary() {
+    let manifest: toml::Table = fs::read_to_string("Cargo.toml").unwrap().parse().unwrap();
+    let targets = ["test", "bench"].iter().flat_map(|kind| manifest[*kind].as_array().unwrap());
+    let mut reached = BTreeSet::new();
+    for target in targets {
+        add_modules(Path::new(target["path"].as_str().unwrap()), true, &mut reached);
+    }
+    let all: BTreeSet<PathBuf> = rust_files(Path::new("tests")).into_iter().collect();
+    let lost: Vec<&PathBuf> = all.difference(&reached).collect();
+    assert!(lost.is_empty(), "no `mod` and no line of Cargo.toml leads to {lost:?}");
+}
+
+/// Adds a file and all files of the modules that it declares.
+fn add_modules(file: &Path, is_root: bool, reached: &mut BTreeSet<PathBuf>) {
+    reached.insert(file.to_owned());
+    let syntax = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
+    let folder = file.parent().unwrap();
+    let below = if is_root { folder.to_owned() } else { file.with_extension("") };
+    for item in &syntax.items {
+        let syn::Item::Mod(syn::ItemMod { ident, attrs, content: None, .. }) = item else {
+            continue;
+        };
+        let given = attrs.iter().find_map(|attribute| match &attribute.meta {
+            syn::Meta::NameValue(syn::MetaNameValue { path, value, .. })
+                if path.is_ident("path") =>
+            {
+                Some(value.to_token_stream().to_string())
+            }
+            _ => None,
+        });
+        let module = match given {
+            Some(path) => folder.join(path.trim_matches('"')),
+            None => below.join(format!("{ident}.rs")),
+        };
+        add_modules(&module, false, reached);
+    }
 }

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt;
 
 use serde_json::{Value, json};
 
-use crate::named;
+use super::named;
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::test_env::{HeadlessOutput, TestEnv};
 

@@ -6,10 +6,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use super::support::connect_proxy::ConnectProxy;
-use super::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
-use super::support::skip::skip;
-use super::support::test_env::{SLUG, TestEnv};
+use crate::support::connect_proxy::ConnectProxy;
+use crate::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
+use crate::support::skip::skip;
+use crate::support::test_env::{SLUG, TestEnv};
 
 /// Arguments for a question to this endpoint that name no model.
 fn unnamed(endpoint: &str) -> [&str; 5] {

@@ -23,8 +23,8 @@ use slug_code::providers::{
     ApiKey, ApiKeyFetcher, ConnectionConfig, ErrorRecovery, ModelInfo, ProviderError, connect,
 };
 
-use super::support::certificates::TestCertificates;
-use super::support::model_server::{ModelServer, ServerReply};
+use crate::support::certificates::TestCertificates;
+use crate::support::model_server::{ModelServer, ServerReply};
 
 const LIST: &str = r#"{"data": [{"id": "m"}]}"#;
 
@@ -386,7 +386,7 @@ impl ApiKeyFetcher for RotatingKeys {
 
 fn keys_of(server: &ModelServer) -> Vec<String> {
     let header =
-        |it: super::support::model_server::RecordedRequest| it.headers["authorization"].clone();
+        |it: crate::support::model_server::RecordedRequest| it.headers["authorization"].clone();
     server.requests().into_iter().map(header).collect()
 }
 

@@ -1,8 +1,8 @@
 //! Faults of networks and servers, played to each protocol: no bytes, few bytes, wrong bytes, error
 //! responses of every kind, and addresses that lead nowhere.
 
-use super::support::answer_streams;
 use super::*;
+use crate::support::answer_streams;
 use slug_code::providers::http::{ProxySelection, TimeoutSettings, TransportConfig};
 use std::io::{Read, Write};
 

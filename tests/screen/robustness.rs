@@ -3,8 +3,8 @@
 
 use rustix::process::Signal;
 
+use super::exit::is_given_back;
 use crate::bash;
-use crate::exit::is_given_back;
 use crate::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
 use crate::support::terminal::{PtySlug, key};
 use crate::support::test_env::{TestEnv, with_server};

@@ -5,7 +5,7 @@
 use slug_code::domain::{PermissionMode, PermissionOutcome};
 use slug_code::permissions::{Workspace, meaning};
 
-use crate::test_project::{MODES, TestProject, quoted};
+use super::test_project::{MODES, TestProject, quoted};
 
 /// Commands that only read, in the workspace.
 const READERS: [&str; 48] = [

@@ -6,7 +6,7 @@ use std::fs;
 use proptest::prelude::*;
 use slug_code::domain::{PermissionMode, PermissionOutcome};
 
-use crate::test_project::TestProject;
+use super::test_project::TestProject;
 
 /// Rules with patterns on every program that is used here.
 const RULES: [&str; 25] = [

@@ -5,8 +5,8 @@ use std::fs;
 
 use slug_code::domain::{PermissionMode, PermissionOutcome};
 
-use crate::places::PROTECTED;
-use crate::test_project::{MODES, TestProject, quoted};
+use super::places::PROTECTED;
+use super::test_project::{MODES, TestProject, quoted};
 
 /// Command lines that name a place and are not certain to leave it alone; `P` stands for the place.
 const WRITERS: [&str; 118] = [

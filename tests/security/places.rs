@@ -5,9 +5,9 @@ use std::fs;
 
 use slug_code::domain::{PermissionMode, PermissionOutcome};
 
+use super::test_project::{TestProject, quoted};
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::test_env::TestEnv;
-use crate::test_project::{TestProject, quoted};
 use crate::{bash, result_of};
 
 /// Protected files of a project.

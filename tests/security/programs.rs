@@ -8,9 +8,9 @@ use std::path::Path;
 
 use slug_code::domain::{PermissionMode, PermissionOutcome};
 
+use super::test_project::TestProject;
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::test_env::TestEnv;
-use crate::test_project::TestProject;
 use crate::{bash, result_of};
 
 /// Writes an executable program; its text leaves a trace when it runs.

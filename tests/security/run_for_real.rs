@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use proptest::prelude::*;
 use slug_code::domain::{PermissionMode, PermissionOutcome};
 
-use crate::test_project::{TestProject, quoted};
+use super::test_project::{TestProject, quoted};
 
 /// The whole content of a folder: the bytes of each file, and the target of each link.
 fn snapshot(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {

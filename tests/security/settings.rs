@@ -9,11 +9,11 @@ use serde_json::json;
 use slug_code::domain::{PermissionMode, PermissionOutcome};
 use slug_code::permissions::RuleSet;
 
+use super::test_project::TestProject;
 use crate::bash;
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::PtySlug;
 use crate::support::test_env::{TestEnv, with_server};
-use crate::test_project::TestProject;
 
 const WHOLE: &str = r#"{
   "permissions": {

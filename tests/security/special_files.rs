@@ -9,7 +9,7 @@ use std::process::Command;
 
 use serde_json::json;
 
-use crate::resources::in_time;
+use super::resources::in_time;
 use crate::result_of;
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::test_env::{TestEnv, with_server};

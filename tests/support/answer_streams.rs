@@ -1,8 +1,5 @@
 //! One answer as each protocol's servers stream it: text, then calls, then the end.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-#![allow(clippy::unwrap_used, reason = "in a test, failing loudly is the point")]
-
 use serde_json::{Value, json};
 use slug_code::domain::ProviderProtocol;
 
@@ -32,16 +29,6 @@ pub fn overloaded(protocol: ProviderProtocol) -> String {
         ProviderProtocol::Gemini => {
             data(&json!({"error": {"code": 503, "status": "UNAVAILABLE", "message": "Overloaded"}}))
         }
-    }
-}
-
-/// The path at which a server of this protocol answers.
-pub fn path(protocol: ProviderProtocol) -> &'static str {
-    match protocol {
-        ProviderProtocol::ChatCompletions => "/v1/chat/completions",
-        ProviderProtocol::Anthropic => "/v1/messages",
-        ProviderProtocol::Responses => "/v1/responses",
-        ProviderProtocol::Gemini => "/v1beta/models/test-model:streamGenerateContent?alt=sse",
     }
 }
 

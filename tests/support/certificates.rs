@@ -1,13 +1,5 @@
 //! Certificates that are made for one test.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in a test, failing loudly is the point"
-)]
-
 use std::path::PathBuf;
 use std::sync::Arc;
 

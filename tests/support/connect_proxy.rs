@@ -4,14 +4,6 @@
 //! the test's own authority: it lists one model, `m`, and answers every question in chat
 //! completions. Each connection serves one request. It records all requests.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in a test, failing loudly is the point"
-)]
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};

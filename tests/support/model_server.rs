@@ -32,14 +32,6 @@
 //! The server runs on threads of its own and blocks none of the test's, but the `wait_…` methods
 //! block their caller: an async test that uses them needs the multi-threaded runtime.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in a test, failing loudly is the point"
-)]
-
 mod checks;
 mod reply;
 
@@ -248,6 +240,26 @@ impl RecordedRequest {
     pub fn messages(&self) -> &[Value] {
         self.body["messages"].as_array().map_or(&[], Vec::as_slice)
     }
+}
+
+/// A reply that runs one shell command.
+pub fn bash(id: &str, command: &str) -> ServerReply {
+    ServerReply::calls("", &[(id, "Bash", json!({"command": command}))])
+}
+
+/// The content of the result that the model got for a call.
+pub fn result_of(request: &RecordedRequest, id: &str) -> String {
+    let is_result = |message: &&Value| message["tool_call_id"] == id;
+    let result = request.messages().iter().find(is_result);
+    let result = result.unwrap_or_else(|| panic!("no result of {id} in {}", request.body));
+    result["content"].as_str().unwrap().to_owned()
+}
+
+/// The text of the user's newest message.
+pub fn last_user_text(request: &RecordedRequest) -> String {
+    let is_user = |message: &&Value| message["role"] == "user";
+    let message = request.messages().iter().rfind(is_user).unwrap();
+    message["content"].as_str().unwrap().to_owned()
 }
 
 impl ReplyGate {

@@ -1,8 +1,5 @@
 //! Skips a test that needs something that this machine lacks: the test says so and passes.
 
-#![allow(clippy::print_stderr, reason = "a test that did not test tells")]
-#![allow(dead_code, reason = "each test file uses a part of this")]
-
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::fs::OpenOptions;

@@ -12,14 +12,6 @@
 //! polls a condition, and fails with the screen printed if the condition does not become true in
 //! time. A slug that still runs when its `PtySlug` is dropped is killed.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in a test, failing loudly is the point"
-)]
-
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
 use std::os::fd::OwnedFd;
@@ -60,8 +52,6 @@ pub mod key {
     pub const RIGHT: &str = "\x1b[C";
     /// The End key.
     pub const END: &str = "\x1b[F";
-    /// Backspace.
-    pub const BACKSPACE: &str = "\x7f";
     /// ctrl+b.
     pub const CTRL_B: &str = "\x02";
     /// ctrl+c.

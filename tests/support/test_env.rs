@@ -3,24 +3,17 @@
 //!
 //! Nothing of this machine's configuration is visible: no keys, no `~/.slug`, no git identity.
 
-#![allow(dead_code, reason = "each test file uses a part of this")]
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in a test, failing loudly is the point"
-)]
-
 use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
+use rustix::process::Pid;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::model_server::ModelServer;
+use super::model_server::{ModelServer, wait_until};
 
 /// The binary under test.
 pub const SLUG: &str = env!("CARGO_BIN_EXE_slug");
@@ -185,6 +178,17 @@ impl HeadlessOutput {
         assert_eq!(self.code, Some(code), "{}", self.describe());
         self
     }
+}
+
+/// The process id that a command has written to a file.
+pub fn pid(file: &Path) -> Pid {
+    let mut pid = None;
+    wait_until(|| {
+        let text = fs::read_to_string(file).unwrap_or_default();
+        pid = text.strip_suffix('\n').and_then(|text| Pid::from_raw(text.parse().ok()?));
+        pid.is_some()
+    });
+    pid.unwrap_or_else(|| panic!("no process id in {}", file.display()))
 }
 
 fn write(path: &Path, text: &str) {

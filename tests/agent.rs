@@ -1,16 +1,6 @@
 //! The agent from its commands to its events, with the real tools, gate and session store, and a
 //! scripted model.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "in a test, failing loudly is the point"
-)]
-
-#[path = "../support/mod.rs"]
-mod support;
-
 mod answers;
 mod calls;
 mod commands;
