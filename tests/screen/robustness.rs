@@ -80,8 +80,8 @@ fn a_signal_at_any_moment_gives_the_terminal_back_and_keeps_what_was_said() {
     // Positions in the output, in bytes: in the first frame, while the message is typed, in the
     // answer.
     for (round, bytes) in [1, 300, 900, 1_400, 1_800, 2_200, 2_600, 3_000].into_iter().enumerate() {
-        let (env, server) = (TestEnv::new(), ModelServer::start());
-        server.reply(long_answer());
+        let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+        server.reply(long_answer().gated(&gate));
         let (signal, name) = signals[round % signals.len()];
         let endpoint = server.endpoint();
         let mut slug = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[])).open();
@@ -90,7 +90,11 @@ fn a_signal_at_any_moment_gives_the_terminal_back_and_keeps_what_was_said() {
             slug.say("talk");
             assert!(wait_until(|| log_has(&env, "talk")), "it is not taken in");
         }
-        slug.wait_for_raw(&format!("{bytes} bytes"), |raw| raw.len() >= bytes);
+        // Piece by piece: an answer that comes at once can be painted in one short frame.
+        slug.wait_for_raw(&format!("{bytes} bytes"), |raw| {
+            gate.let_through(1);
+            raw.len() >= bytes
+        });
         slug.signal(signal);
         let status = slug.wait();
         assert!(status.signal().is_some_and(|it| it.starts_with(name)), "{bytes}: {status:?}");
