@@ -20,10 +20,10 @@ use slug_code::agent::AgentEvent;
 use slug_code::domain::{SessionId, TurnId};
 use slug_code::session::SessionGrouping;
 use slug_code::tui::app::composer::ChatComposer;
-use slug_code::tui::app::model::ScreenSettings;
 use slug_code::tui::app::sessions::{
     SessionList, SessionLockState, SessionRow, SessionStoreResponse,
 };
+use slug_code::tui::app::settings::ScreenSettings;
 use slug_code::tui::app::status::ScreenStatus;
 use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use slug_code::tui::layout::SyntaxHighlighter;

@@ -33,7 +33,7 @@ use crate::providers::demo;
 use crate::tui::app::JobControl;
 use crate::tui::app::composer::EditingMode;
 use crate::tui::app::keymap::Keymap;
-use crate::tui::app::model::{MotionPreference, ScreenSettings, StatusCommandState};
+use crate::tui::app::settings::{MotionPreference, ScreenSettings, StatusCommandState};
 use crate::tui::app::status::{GitSummary, ScreenStatus};
 use crate::tui::app::theme_state::ThemeState;
 use crate::tui::app::wheel::WheelSettings;

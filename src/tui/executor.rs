@@ -17,10 +17,10 @@ use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use crate::agent::AgentCommand;
 use crate::domain::{NoticeLevel, SessionId};
 
-use super::app::effect::RequestId;
 use super::app::pager::document::PagerDocument;
 use super::app::pager::search;
 use super::app::paths;
+use super::app::request::RequestId;
 use super::app::{ScreenEffect, ScreenMsg};
 
 pub use services::FrontEndServices;

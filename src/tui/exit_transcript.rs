@@ -28,8 +28,8 @@ pub fn render(
     styles: &dyn RoleStyles,
     leave: ExitTranscript,
 ) -> String {
-    let blocks = model.transcript.blocks();
-    let width = model.geometry.transcript.width;
+    let blocks = model.conversation.transcript.blocks();
+    let width = model.shared.geometry.transcript.width;
     let (from, most) = match leave {
         ExitTranscript::Nothing => return String::new(),
         ExitTranscript::All => (0, ALL),
@@ -46,7 +46,7 @@ pub fn render(
     if cut {
         rows.pop_front();
     }
-    if cut || (leave == ExitTranscript::All && model.requests.backfill.is_some()) {
+    if cut || (leave == ExitTranscript::All && model.shared.requests.backfill.is_some()) {
         let note = "… more above: resume the session to see it";
         line(&[paint::span(note, super::layout::StyleRole::Muted)], styles, &mut out);
     }
@@ -76,7 +76,7 @@ fn last_rows(
     most: usize,
 ) -> VecDeque<BlockRowPosition> {
     let mut rows = VecDeque::new();
-    for index in (from..model.transcript.blocks().len()).rev() {
+    for index in (from..model.conversation.transcript.blocks().len()).rev() {
         let shape = TranscriptRowFinder::new(model, layouts, width).shape(index);
         for row in (0..shape.rows).rev() {
             if rows.len() == most {

@@ -31,7 +31,7 @@ use crate::session::HistoryPage;
 use super::app::attention::TerminalFocus;
 use super::app::composer::{CaretShape, ChatComposer};
 use super::app::geometry::ScreenGeometry;
-use super::app::model::ScreenSettings;
+use super::app::settings::ScreenSettings;
 use super::app::status::ScreenStatus;
 use super::app::theme_state::{self, ThemeState};
 use super::app::{JobControl, ScreenEffect, ScreenModel, ScreenMsg, armed_at, update, wake_at};
@@ -331,11 +331,11 @@ where
         }
         ui.draw_if_due()?;
     }
-    executor.run(ScreenEffect::SaveDraft { text: ui.model.composer.typed() });
+    executor.run(ScreenEffect::SaveDraft { text: ui.model.conversation.composer.typed() });
     executor.finish().await;
     let leave = if shutdown.is_cancelled() { ExitTranscript::Nothing } else { leave };
     let page = exit_transcript::render(&ui.model, &mut ui.layouts, &ui.applied_theme.theme, leave);
-    Ok(FrontEndExit { session: ui.model.status.session, page })
+    Ok(FrontEndExit { session: ui.model.conversation.status.session, page })
 }
 
 /// The next input that has already arrived. Polls with the loop's own waker: crossterm wakes the
@@ -376,7 +376,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         let mut composer = ChatComposer::new(Vec::new(), start.draft);
         composer.history.prepend(start.history, &start.settings.cwd);
         let mut model = ScreenModel::new(start.settings, start.status, composer, size);
-        model.theme = start.looks;
+        model.shared.theme = start.looks;
         Ok(Self {
             surface,
             applied_theme: AppliedTheme::by(&model),
@@ -534,7 +534,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
 
     /// Queries the background if the theme follows it. The first frame is already drawn by then.
     fn ask<K>(&mut self, input: &mut TerminalEventStream<K>) -> io::Result<()> {
-        if self.model.theme.follows_background() {
+        if self.model.shared.theme.follows_background() {
             input.ask(|| self.surface.ask_background())?;
         }
         Ok(())
@@ -580,12 +580,13 @@ impl<S: ScreenSurface> ScreenLoop<S> {
 impl AppliedTheme {
     fn by(model: &ScreenModel) -> Self {
         let name = theme_state::shown(model);
-        let theme = model.theme.theme(name);
-        Self { name: name.to_owned(), library: Arc::clone(&model.theme.library), theme }
+        let theme = model.shared.theme.theme(name);
+        Self { name: name.to_owned(), library: Arc::clone(&model.shared.theme.library), theme }
     }
 
     fn is_of(&self, model: &ScreenModel) -> bool {
-        self.name == theme_state::shown(model) && Arc::ptr_eq(&self.library, &model.theme.library)
+        self.name == theme_state::shown(model)
+            && Arc::ptr_eq(&self.library, &model.shared.theme.library)
     }
 }
 

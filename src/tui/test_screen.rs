@@ -25,9 +25,9 @@ use crate::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo, TurnEnd,
 
 use super::app::composer::ChatComposer;
 use super::app::keymap::Keymap;
-use super::app::model::ScreenSettings;
 use super::app::overlay::Overlay;
 use super::app::paths;
+use super::app::settings::ScreenSettings;
 use super::app::status::{GitSummary, ModelHost, ScreenStatus};
 use super::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use super::layout::{StyleRole, SyntaxHighlighter};
@@ -91,7 +91,7 @@ impl TestScreen {
         let own = ConfigText { path: "keys.toml".into(), text: own.to_owned() };
         let (map, warnings) = Keymap::resolve(preset, Some(&own));
         assert_eq!(warnings, [""; 0]);
-        self.model.settings.keys = Arc::new(map);
+        self.model.shared.settings.keys = Arc::new(map);
         self
     }
 
@@ -242,7 +242,11 @@ impl TestScreen {
 
     /// The selected text.
     pub fn selected(&self) -> String {
-        self.model.selection.map(|selection| selection.text(&self.model)).unwrap_or_default()
+        self.model
+            .conversation
+            .selection
+            .map(|selection| selection.text(&self.model))
+            .unwrap_or_default()
     }
 
     /// The text and address of each link on screen, row by row.

@@ -22,8 +22,8 @@ use slug_code::session::{
     LogEntry, LogRecord, MessageEntry, SearchText, SessionHeader, SessionStore,
 };
 use slug_code::tui::app::composer::ChatComposer;
-use slug_code::tui::app::model::ScreenSettings;
 use slug_code::tui::app::sessions::SessionStoreRequest;
+use slug_code::tui::app::settings::ScreenSettings;
 use slug_code::tui::app::status::ScreenStatus;
 use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use slug_code::tui::layout::SyntaxHighlighter;

@@ -13,7 +13,7 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 use slug_code::agent::AgentEvent;
 use slug_code::domain::{CallId, SessionId, TurnId};
 use slug_code::tui::app::composer::ChatComposer;
-use slug_code::tui::app::model::ScreenSettings;
+use slug_code::tui::app::settings::ScreenSettings;
 use slug_code::tui::app::status::ScreenStatus;
 use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use slug_code::tui::layout::SyntaxHighlighter;

@@ -56,20 +56,20 @@ impl UserAttention {
 
 /// Takes a focus event from the terminal.
 pub fn set_focus(model: &mut ScreenModel, focus: TerminalFocus) {
-    model.attention.focus = focus;
-    model.attention.question = None;
+    model.shared.attention.focus = focus;
+    model.shared.attention.question = None;
 }
 
 /// Notifies of a new question: at once if the terminal is unfocused, not at all if it is focused,
 /// and after `QUIET` if the focus is unknown.
 pub fn notify_question(model: &mut ScreenModel, tool: &str) -> Vec<ScreenEffect> {
-    let text = format!("{}: {tool} needs your answer", model.status.project);
-    match model.attention.focus {
+    let text = format!("{}: {tool} needs your answer", model.conversation.status.project);
+    match model.shared.attention.focus {
         TerminalFocus::Focused => Vec::new(),
         TerminalFocus::Unfocused => vec![ScreenEffect::Notify(text)],
         TerminalFocus::Unknown => {
-            let asked = model.now;
-            model.attention.question.get_or_insert(UnansweredQuestion { asked, text });
+            let asked = model.shared.now;
+            model.shared.attention.question.get_or_insert(UnansweredQuestion { asked, text });
             Vec::new()
         }
     }
@@ -82,15 +82,19 @@ pub fn notify_turn_end(
     took: Duration,
     end: TurnEndKind,
 ) -> Option<ScreenEffect> {
-    let long = took >= model.settings.notify_after;
-    if model.attention.focus != TerminalFocus::Unfocused || !long {
+    let long = took >= model.shared.settings.notify_after;
+    if model.shared.attention.focus != TerminalFocus::Unfocused || !long {
         return None;
     }
     let word = match end {
         TurnEndKind::Answered => "done after",
         TurnEndKind::Failed => "stopped with an error after",
     };
-    Some(ScreenEffect::Notify(format!("{}: {word} {}", model.status.project, clock(took))))
+    Some(ScreenEffect::Notify(format!(
+        "{}: {word} {}",
+        model.conversation.status.project,
+        clock(took)
+    )))
 }
 
 /// How a turn ended by itself, without the user stopping it.
@@ -102,11 +106,11 @@ pub enum TurnEndKind {
 
 /// Notifies of a question that has waited long enough, and forgets one that has been answered.
 pub fn tick(model: &mut ScreenModel) -> Option<ScreenEffect> {
-    if model.attention.question.is_some() && !model.has_question() {
-        model.attention.question = None;
+    if model.shared.attention.question.is_some() && !model.has_question() {
+        model.shared.attention.question = None;
     }
-    if model.attention.wake_at().is_none_or(|at| model.now < at) {
+    if model.shared.attention.wake_at().is_none_or(|at| model.shared.now < at) {
         return None;
     }
-    model.attention.question.take().map(|question| ScreenEffect::Notify(question.text))
+    model.shared.attention.question.take().map(|question| ScreenEffect::Notify(question.text))
 }

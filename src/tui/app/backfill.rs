@@ -12,9 +12,10 @@ use crate::session::undo::{RewindHistory, RewindMark};
 use crate::session::{LogRecord, NEWEST_RECORDS};
 
 use super::block::TranscriptBlock;
-use super::effect::{RequestId, ScreenEffect};
+use super::effect::ScreenEffect;
 use super::jump::{self, BackfillState};
 use super::model::ScreenModel;
+use super::request::RequestId;
 use super::store_queries;
 use super::transcript::Transcript;
 
@@ -75,12 +76,12 @@ pub fn on_backfilled(
     id: RequestId,
     result: BackfillResult,
 ) -> Vec<ScreenEffect> {
-    if model.requests.backfill.take_if(|pending| *pending == id).is_none() {
+    if model.shared.requests.backfill.take_if(|pending| *pending == id).is_none() {
         return Vec::new();
     }
-    model.transcript.prepend(result.blocks);
+    model.conversation.transcript.prepend(result.blocks);
     jump::arrive(model, BackfillState::Complete);
-    let session = model.status.session;
+    let session = model.conversation.status.session;
     session
         .map(|session| store_queries::ask_for_folds(model, session, result.parent))
         .into_iter()

@@ -5,10 +5,11 @@
 
 use super::commands;
 use super::effect::ScreenEffect;
+use super::focus::KeyboardFocus;
 use super::geometry::{ScreenGeometry, VisibleRow};
 use super::keymap::{self, CaretKey, CaretMotion, KeyPress, ScrollAction};
 use super::keys;
-use super::model::{KeyboardFocus, ScreenModel};
+use super::model::ScreenModel;
 use super::mouse::is_at_end;
 use super::select::{
     SelectionCharKind, SelectionUnit, TranscriptRange, TranscriptSelection, range_at,
@@ -50,14 +51,14 @@ type TranscriptCell = (usize, u16);
 
 /// Puts the caret on a pane, or on the first row with text if the pane shows none.
 pub fn enter(model: &mut ScreenModel, block: BlockId) {
-    let rows = &model.geometry.rows;
+    let rows = &model.shared.geometry.rows;
     let has_text = |row: &&VisibleRow| !row.runs.is_empty();
     let row = rows.iter().filter(has_text).find(|row| row.block == block);
     let Some(row) = row.or_else(|| rows.iter().find(has_text)) else { return };
     let position = position_at(row, row.runs.first().map_or(0, |run| run.column));
     let column = row.runs.first().map_or(0, |run| run.column);
-    model.selection = None;
-    model.focus =
+    model.conversation.selection = None;
+    model.conversation.focus =
         KeyboardFocus::Caret(TranscriptCaret { position, mark: None, column, pending: None });
 }
 
@@ -90,14 +91,14 @@ pub fn key(
 
 /// Finishes a pending move after a frame was drawn.
 pub fn drawn(model: &mut ScreenModel) {
-    let KeyboardFocus::Caret(caret) = model.focus else { return };
+    let KeyboardFocus::Caret(caret) = model.conversation.focus else { return };
     let Some(pending) = caret.pending else { return };
-    let rows = &model.geometry.rows;
+    let rows = &model.shared.geometry.rows;
     let row = pending.row.min(rows.len().saturating_sub(1));
     let empty = rows.get(row).is_none_or(|row| row.runs.is_empty());
-    model.needs_redraw = true;
+    model.shared.needs_redraw = true;
     if empty && pending.search != 0 && !is_at_end(model, pending.search) {
-        model.scroll.by(pending.search, model.transcript.lines());
+        model.conversation.scroll.by(pending.search, model.conversation.transcript.lines());
         return;
     }
     let nearest =
@@ -108,7 +109,10 @@ pub fn drawn(model: &mut ScreenModel) {
             let keep = TranscriptCaret { pending: None, ..caret };
             stand(model, keep, (at, column));
         }
-        None => model.focus = KeyboardFocus::Caret(TranscriptCaret { pending: None, ..caret }),
+        None => {
+            model.conversation.focus =
+                KeyboardFocus::Caret(TranscriptCaret { pending: None, ..caret });
+        }
     }
 }
 
@@ -124,15 +128,15 @@ pub fn place(geometry: &ScreenGeometry, position: TranscriptPosition) -> Option<
 }
 
 fn go(model: &mut ScreenModel, caret: TranscriptCaret, motion: CaretMotion) {
-    let Some((row, column)) = place(&model.geometry, caret.position) else {
+    let Some((row, column)) = place(&model.shared.geometry, caret.position) else {
         // The caret is no longer on screen: bring it to the rows that the user sees.
         let pending = Some(PendingCaretMove { row: 0, column: caret.column, search: 0 });
-        model.focus = KeyboardFocus::Caret(TranscriptCaret { pending, ..caret });
+        model.conversation.focus = KeyboardFocus::Caret(TranscriptCaret { pending, ..caret });
         drawn(model);
         return;
     };
-    let rows = &model.geometry.rows;
-    let last = model.geometry.rows.len().saturating_sub(1);
+    let rows = &model.shared.geometry.rows;
+    let last = model.shared.geometry.rows.len().saturating_sub(1);
     let height = rows.len().max(2);
     match motion {
         CaretMotion::Up => vertical(model, caret, row, -1),
@@ -163,7 +167,7 @@ fn go(model: &mut ScreenModel, caret: TranscriptCaret, motion: CaretMotion) {
 
 /// Moves up or down to the next row with text.
 fn vertical(model: &mut ScreenModel, caret: TranscriptCaret, from: usize, by: i32) {
-    let rows = &model.geometry.rows;
+    let rows = &model.shared.geometry.rows;
     let has_text = |at: &usize| rows.get(*at).is_some_and(|row| !row.runs.is_empty());
     let ahead =
         if by < 0 { (0..from).rev().find(has_text) } else { (from + 1..rows.len()).find(has_text) };
@@ -184,7 +188,7 @@ fn horizontal(
 ) {
     let by = if matches!(motion, CaretMotion::Left | CaretMotion::WordLeft) { -1 } else { 1 };
     let words = matches!(motion, CaretMotion::WordLeft | CaretMotion::WordRight);
-    let rows = &model.geometry.rows;
+    let rows = &model.shared.geometry.rows;
     let cells: Vec<TranscriptCell> = rows
         .iter()
         .enumerate()
@@ -227,7 +231,7 @@ fn horizontal(
 }
 
 fn scroll_past_edge_sideways(model: &mut ScreenModel, caret: TranscriptCaret, by: i32) {
-    let last = model.geometry.rows.len().saturating_sub(1);
+    let last = model.shared.geometry.rows.len().saturating_sub(1);
     let (row, column) = if by < 0 { (0, u16::MAX) } else { (last, 0) };
     scroll_past_edge(model, caret, PendingCaretMove { row, column, search: by });
 }
@@ -237,8 +241,9 @@ fn scroll_past_edge(model: &mut ScreenModel, caret: TranscriptCaret, pending: Pe
     if is_at_end(model, pending.search) {
         return;
     }
-    model.scroll.by(pending.search, model.transcript.lines());
-    model.focus = KeyboardFocus::Caret(TranscriptCaret { pending: Some(pending), ..caret });
+    model.conversation.scroll.by(pending.search, model.conversation.transcript.lines());
+    model.conversation.focus =
+        KeyboardFocus::Caret(TranscriptCaret { pending: Some(pending), ..caret });
 }
 
 /// Scrolls; at the end of the transcript, moves the caret to row `edge` instead.
@@ -261,19 +266,19 @@ fn page(
     let row = if is_at_end(model, direction) { edge } else { row };
     keys::scroll(model, how);
     let pending = Some(PendingCaretMove { row, column: caret.column, search: 0 });
-    model.focus = KeyboardFocus::Caret(TranscriptCaret { pending, ..caret });
+    model.conversation.focus = KeyboardFocus::Caret(TranscriptCaret { pending, ..caret });
 }
 
 /// Puts the caret on a cell and updates the selection.
 fn stand(model: &mut ScreenModel, caret: TranscriptCaret, (row, column): TranscriptCell) {
-    let Some(row) = model.geometry.rows.get(row) else { return };
+    let Some(row) = model.shared.geometry.rows.get(row) else { return };
     let position = position_at(row, column);
     put(model, TranscriptCaret { position, ..caret });
 }
 
 fn put(model: &mut ScreenModel, caret: TranscriptCaret) {
-    model.focus = KeyboardFocus::Caret(caret);
-    model.selection = caret.mark.and_then(|mark| {
+    model.conversation.focus = KeyboardFocus::Caret(caret);
+    model.conversation.selection = caret.mark.and_then(|mark| {
         let head = at_caret(model, caret, mark.unit)?;
         Some(TranscriptSelection { anchor: mark.range, head, unit: mark.unit })
     });
@@ -294,9 +299,10 @@ fn marked(model: &ScreenModel, caret: TranscriptCaret, unit: SelectionUnit) -> T
 
 /// Copies the selection, or the caret's line if nothing is selected, and leaves the transcript.
 fn copy(model: &mut ScreenModel, caret: TranscriptCaret) -> Vec<ScreenEffect> {
-    if model.selection.is_none() {
+    if model.conversation.selection.is_none() {
         let line = at_caret(model, caret, SelectionUnit::Line);
-        model.selection = line.map(|line| TranscriptSelection::new(line, SelectionUnit::Line));
+        model.conversation.selection =
+            line.map(|line| TranscriptSelection::new(line, SelectionUnit::Line));
     }
     let effects = commands::copy_selection(model);
     leave(model, caret);
@@ -304,8 +310,8 @@ fn copy(model: &mut ScreenModel, caret: TranscriptCaret) -> Vec<ScreenEffect> {
 }
 
 fn leave(model: &mut ScreenModel, caret: TranscriptCaret) {
-    model.selection = None;
-    model.focus = KeyboardFocus::Pane(caret.position.block);
+    model.conversation.selection = None;
+    model.conversation.focus = KeyboardFocus::Pane(caret.position.block);
 }
 
 /// The character, word or line at the caret.
@@ -314,10 +320,10 @@ fn at_caret(
     caret: TranscriptCaret,
     unit: SelectionUnit,
 ) -> Option<TranscriptRange> {
-    if let Some((row, column)) = place(&model.geometry, caret.position) {
-        return range_at(model, model.geometry.rows.get(row)?, column, unit);
+    if let Some((row, column)) = place(&model.shared.geometry, caret.position) {
+        return range_at(model, model.shared.geometry.rows.get(row)?, column, unit);
     }
-    let block = model.transcript.get(caret.position.block)?;
+    let block = model.conversation.transcript.get(caret.position.block)?;
     let text = source::text(block, caret.position.part);
     let range = match unit {
         SelectionUnit::Char | SelectionUnit::Word => {
@@ -348,8 +354,10 @@ fn nearest_stop(row: &VisibleRow, column: u16) -> u16 {
 }
 
 fn kind_of(model: &ScreenModel, (row, column): TranscriptCell) -> SelectionCharKind {
-    let Some(row) = model.geometry.rows.get(row) else { return SelectionCharKind::Blank };
-    let Some(block) = model.transcript.get(row.block) else { return SelectionCharKind::Blank };
+    let Some(row) = model.shared.geometry.rows.get(row) else { return SelectionCharKind::Blank };
+    let Some(block) = model.conversation.transcript.get(row.block) else {
+        return SelectionCharKind::Blank;
+    };
     let text = source::text(block, row.kind.part());
     let at = text.floor_char_boundary(row.at(column).start);
     text[at..].chars().next().map_or(SelectionCharKind::Blank, SelectionCharKind::of)

@@ -15,12 +15,13 @@ use crate::session::FileChangeEntry;
 use crate::tui::layout::diff::default_diff_style;
 use crate::tui::layout::diff::rows::{self, DiffFolds, DiffRow, DiffRows, DiffStyle};
 
-use super::effect::{RequestId, ScreenEffect};
+use super::effect::ScreenEffect;
 use super::geometry::PageGeometry;
 use super::keymap::{self, ChangesKey, KeyPress};
 use super::model::ScreenModel;
 use super::overlay::Overlay;
 use super::page_position::{PagePosition, PageRow};
+use super::request::RequestId;
 use super::store_queries::StoreQuery;
 
 /// From this width on, the list of files is beside the diff, otherwise above it.
@@ -280,8 +281,8 @@ pub fn columns(width: u16) -> (u16, u16) {
 
 /// Opens the page, on the file `wanted` if there is one.
 pub fn open(model: &mut ScreenModel, wanted: Option<String>) -> Vec<ScreenEffect> {
-    if model.changes.files.is_empty() {
-        model.toast(NoticeLevel::Info, "This session has changed nothing so far.");
+    if model.conversation.changes.files.is_empty() {
+        model.shared.toast(NoticeLevel::Info, "This session has changed nothing so far.");
         return Vec::new();
     }
     model.overlays.push(Overlay::Changes(Box::new(ChangesPage::new(wanted))));
@@ -290,9 +291,9 @@ pub fn open(model: &mut ScreenModel, wanted: Option<String>) -> Vec<ScreenEffect
 
 /// Reads the files again if the page is open.
 pub fn read(model: &mut ScreenModel) -> Option<ScreenEffect> {
-    let files = model.changes.files.clone();
-    let cwd = model.settings.cwd.clone();
-    let id = model.requests.issue();
+    let files = model.conversation.changes.files.clone();
+    let cwd = model.shared.settings.cwd.clone();
+    let id = model.shared.requests.issue();
     let page = page_of(model)?;
     page.asked = Some(id);
     Some(ScreenEffect::QueryStore { id, job: StoreQuery::Changes { files, cwd } })
@@ -300,7 +301,7 @@ pub fn read(model: &mut ScreenModel) -> Option<ScreenEffect> {
 
 /// Takes the result of a read; `files` is `None` if it failed.
 pub fn answered(model: &mut ScreenModel, id: RequestId, files: Option<Arc<Vec<NetFileChange>>>) {
-    let width = model.geometry.width;
+    let width = model.shared.geometry.width;
     let Some(page) = page_of(model).filter(|page| page.asked == Some(id)) else { return };
     page.asked = None;
     if let Some(files) = files {
@@ -311,7 +312,7 @@ pub fn answered(model: &mut ScreenModel, id: RequestId, files: Option<Arc<Vec<Ne
 
 /// Makes the rows again if the new width changes the diff style.
 pub fn resized(model: &mut ScreenModel) {
-    let (width, id) = (model.geometry.width, model.requests.issue());
+    let (width, id) = (model.shared.geometry.width, model.shared.requests.issue());
     if let Some(page) = page_of(model)
         && page.sides_at(page.width) != page.sides_at(width)
     {
@@ -322,8 +323,8 @@ pub fn resized(model: &mut ScreenModel) {
 /// Handles a key for the page at index `at` of the overlays.
 pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     let Some(key) = keymap::find(keymap::CHANGES, key) else { return Vec::new() };
-    let shown = model.geometry.page.clone().unwrap_or_default();
-    let (width, id) = (model.geometry.width, model.requests.issue());
+    let shown = model.shared.geometry.page.clone().unwrap_or_default();
+    let (width, id) = (model.shared.geometry.width, model.shared.requests.issue());
     let Some(Overlay::Changes(page)) = model.overlays.get_mut(at) else { return Vec::new() };
     match key {
         ChangesKey::Scroll(how) => {
@@ -379,8 +380,8 @@ pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<Screen
 
 /// Handles a click on a file or on a fold.
 pub fn click(model: &mut ScreenModel, column: u16, row: u16) {
-    let Some(shown) = model.geometry.page.clone() else { return };
-    let (width, id) = (model.geometry.width, model.requests.issue());
+    let Some(shown) = model.shared.geometry.page.clone() else { return };
+    let (width, id) = (model.shared.geometry.width, model.shared.requests.issue());
     let Some(page) = page_of(model) else { return };
     let in_list = shown.list.and_then(|(list, first)| {
         list.inside(column, row).map(|(_, row)| first + usize::from(row))
@@ -398,7 +399,7 @@ pub fn click(model: &mut ScreenModel, column: u16, row: u16) {
 
 fn copied(model: &mut ScreenModel, text: String, what: &'static str) -> Vec<ScreenEffect> {
     if text.is_empty() {
-        model.toast(NoticeLevel::Info, "There is no difference to copy");
+        model.shared.toast(NoticeLevel::Info, "There is no difference to copy");
         return Vec::new();
     }
     vec![ScreenEffect::Copy { text, what }]

@@ -35,36 +35,36 @@ use super::turn::TurnActivity;
 /// Whether Escape would stop something: a turn, or a shell command of the user.
 pub fn is_busy(model: &ScreenModel) -> bool {
     // A `!` command of the user is among the newest calls, so a look at the end is enough.
-    let user_command = model.transcript.blocks().iter().rev().take(8).any(|block| {
+    let user_command = model.conversation.transcript.blocks().iter().rev().take(8).any(|block| {
         matches!(&block.body, BlockBody::Tool(tool) if tool.origin == ToolCallOrigin::User && !tool.is_over())
     });
-    user_command || !model.turn.is_idle()
+    user_command || !model.conversation.turn.is_idle()
 }
 
 /// Takes the text out of the input and sends it or runs it as a slash command. An invalid slash
 /// command stays in the input.
 pub fn submit(model: &mut ScreenModel, delivery: Delivery) -> Vec<ScreenEffect> {
-    let text = model.composer.expanded();
-    if model.composer.editor.is_reading() {
-        model.toast(NoticeLevel::Info, "An image is still being read: send it in a moment.");
+    let text = model.conversation.composer.expanded();
+    if model.conversation.composer.editor.is_reading() {
+        model.shared.toast(NoticeLevel::Info, "An image is still being read: send it in a moment.");
         return Vec::new();
     }
     if text.trim().is_empty() {
-        if model.turn.is_idle() {
+        if model.conversation.turn.is_idle() {
             return send_next(model);
         }
         return Vec::new();
     }
     let command = match commands::parse(&text) {
         Some(Err(error)) => {
-            model.toast(NoticeLevel::Error, error.to_string());
+            model.shared.toast(NoticeLevel::Error, error.to_string());
             return Vec::new();
         }
         Some(Ok(command)) => Some(command),
         None => None,
     };
-    let text = model.composer.take();
-    model.completion = None;
+    let text = model.conversation.composer.take();
+    model.conversation.completion = None;
     let mut effects = remember(model, &text);
     effects.extend(match command {
         Some(command) => run(model, command),
@@ -75,7 +75,7 @@ pub fn submit(model: &mut ScreenModel, delivery: Delivery) -> Vec<ScreenEffect> 
 
 /// Adds a text that leaves the input to the history.
 pub fn remember(model: &mut ScreenModel, text: &UserInput) -> Vec<ScreenEffect> {
-    match model.composer.history.add(text) {
+    match model.conversation.composer.history.add(text) {
         HistoryRetention::Keep => vec![ScreenEffect::AddHistory(text.clone())],
         HistoryRetention::Skip => Vec::new(),
     }
@@ -83,19 +83,23 @@ pub fn remember(model: &mut ScreenModel, text: &UserInput) -> Vec<ScreenEffect> 
 
 /// Sends the first queued message.
 pub fn send_next(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    model.queue.take_next().map_or_else(Vec::new, |text| say(model, text, Delivery::Queue))
+    model
+        .conversation
+        .queue
+        .take_next()
+        .map_or_else(Vec::new, |text| say(model, text, Delivery::Queue))
 }
 
 /// Moves the last queued message back into the input.
 pub fn take_back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    match model.queue.items().last().map(|item| (item.id, item.delivery)) {
+    match model.conversation.queue.items().last().map(|item| (item.id, item.delivery)) {
         // The message may already be on its way: the agent reports whether it came back.
         Some((id, Delivery::Steer)) => {
             vec![ScreenEffect::Agent(agent::AgentCommand::WithdrawSteer { id })]
         }
         Some((_, Delivery::Queue)) => {
-            if let Some(item) = model.queue.take_last() {
-                model.composer.load(item.text);
+            if let Some(item) = model.conversation.queue.take_last() {
+                model.conversation.composer.load(item.text);
             }
             Vec::new()
         }
@@ -120,11 +124,11 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
         PickerChoice::Hook(choice) => hooks::choose(model, choice),
         PickerChoice::Rewind(entry) => rewind::open(model, RewindDestination::Before(entry)),
         PickerChoice::Text(text) => {
-            model.composer.load(text);
+            model.conversation.composer.load(text);
             Vec::new()
         }
         PickerChoice::Sent(text) => {
-            model.composer.load(text);
+            model.conversation.composer.load(text);
             Vec::new()
         }
     }
@@ -136,7 +140,7 @@ pub fn next_question(model: &mut ScreenModel, early_key: EarlyKey) {
     if open {
         return;
     }
-    if let Some(request) = model.questions.pop_front() {
+    if let Some(request) = model.conversation.questions.pop_front() {
         let approval = ApprovalDialog::new(request, early_key);
         model.overlays.push(Overlay::Approval(Box::new(approval)));
     }
@@ -144,7 +148,7 @@ pub fn next_question(model: &mut ScreenModel, early_key: EarlyKey) {
 
 /// Opens the list of every command and key.
 pub fn open_palette(model: &mut ScreenModel) {
-    let map = &model.settings.keys;
+    let map = &model.shared.settings.keys;
     let commands =
         completion_items::commands().map(|item| PickerItem { aside: key_of(&item, map), ..item });
     let actions = keys::contexts(model).iter().flat_map(|context| map.rows(*context));
@@ -177,10 +181,12 @@ fn is_offered(row: &KeymapRow, keys: &Keymap) -> bool {
 /// Switches to the next mode. Never switches to the mode that asks nothing, so that nobody gets
 /// there by accident.
 pub fn next_mode(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let next = match model.status.mode {
+    let next = match model.conversation.status.mode {
         PermissionMode::Plan => PermissionMode::Ask,
         PermissionMode::Ask => PermissionMode::AllowEdits,
-        PermissionMode::AllowEdits if model.settings.boundary.is_some() => PermissionMode::Sandbox,
+        PermissionMode::AllowEdits if model.shared.settings.boundary.is_some() => {
+            PermissionMode::Sandbox
+        }
         PermissionMode::AllowEdits | PermissionMode::Sandbox | PermissionMode::Yolo => {
             PermissionMode::Plan
         }
@@ -190,13 +196,13 @@ pub fn next_mode(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 
 /// Copies the text of a block.
 pub fn copy_block(model: &ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
-    let text = model.transcript.get(block).map(source::of_block).unwrap_or_default();
+    let text = model.conversation.transcript.get(block).map(source::of_block).unwrap_or_default();
     if text.is_empty() { Vec::new() } else { vec![ScreenEffect::Copy { text, what: "the pane" }] }
 }
 
 /// Copies the last code block within a transcript block.
 pub fn copy_code_of(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
-    match model.transcript.get(block).and_then(source::last_code) {
+    match model.conversation.transcript.get(block).and_then(source::last_code) {
         Some(text) => vec![ScreenEffect::Copy { text, what: "the code block" }],
         None => toast_info(model, "There is no code block in this one."),
     }
@@ -204,7 +210,8 @@ pub fn copy_code_of(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect
 
 /// Copies the selected text.
 pub fn copy_selection(model: &ScreenModel) -> Vec<ScreenEffect> {
-    let text = model.selection.map(|selection| selection.text(model)).unwrap_or_default();
+    let text =
+        model.conversation.selection.map(|selection| selection.text(model)).unwrap_or_default();
     if text.is_empty() {
         Vec::new()
     } else {
@@ -214,10 +221,10 @@ pub fn copy_selection(model: &ScreenModel) -> Vec<ScreenEffect> {
 
 /// Copies the last answer, the last code block or the whole session.
 pub fn copy(model: &mut ScreenModel, what: CopyArgument) -> Vec<ScreenEffect> {
-    let blocks = model.transcript.blocks();
+    let blocks = model.conversation.transcript.blocks();
     let (text, what, none) = match what {
         CopyArgument::Answer => {
-            let text = model.transcript.last_answer().map(str::to_owned);
+            let text = model.conversation.transcript.last_answer().map(str::to_owned);
             (text, "the last answer", "There is no answer to copy yet.")
         }
         CopyArgument::Code => {
@@ -225,7 +232,7 @@ pub fn copy(model: &mut ScreenModel, what: CopyArgument) -> Vec<ScreenEffect> {
             (text, "the last code block", "There is no code block to copy yet.")
         }
         CopyArgument::All => {
-            let text = source::whole(&model.transcript);
+            let text = source::whole(&model.conversation.transcript);
             let text = (!text.is_empty()).then_some(text);
             (text, "the whole session", "There is nothing to copy yet.")
         }
@@ -238,7 +245,7 @@ pub fn copy(model: &mut ScreenModel, what: CopyArgument) -> Vec<ScreenEffect> {
 
 /// Shows a block in full: a changed file on the changes page, anything else in the pager.
 pub fn view_block(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
-    let changed = model.transcript.get(block).and_then(|block| match &block.body {
+    let changed = model.conversation.transcript.get(block).and_then(|block| match &block.body {
         BlockBody::Tool(tool) => match &tool.content {
             ToolCallContent::Diff(diff) => Some(diff.path.to_string_lossy().into_owned()),
             ToolCallContent::Nothing
@@ -255,15 +262,15 @@ pub fn view_block(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> 
         | BlockBody::Compacted => None,
     });
     match changed {
-        Some(path) if model.changes.has(&path) => changes::open(model, Some(path)),
+        Some(path) if model.conversation.changes.has(&path) => changes::open(model, Some(path)),
         Some(_) | None => pager::open(model, block),
     }
 }
 
 /// Forks the session after the message that a block comes from.
 pub fn fork_at(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
-    let upto = model.transcript.get(block).and_then(|block| block.entry);
-    match (model.status.session, upto) {
+    let upto = model.conversation.transcript.get(block).and_then(|block| block.entry);
+    match (model.conversation.status.session, upto) {
         (Some(session), Some(entry)) => fork(model, session, ForkPosition::After(entry)),
         (_, None) => toast_info(model, "Only messages that are in the log can be forked from."),
         (None, _) => toast_info(model, NO_SESSION),
@@ -287,7 +294,7 @@ fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
             let at = which.map_or(Ok(ForkPosition::End), |which| {
                 rewind::find(model, &which).map(ForkPosition::Before)
             });
-            match (model.status.session, at) {
+            match (model.conversation.status.session, at) {
                 (Some(session), Ok(at)) => fork(model, session, at),
                 (Some(_), Err(reason)) => toast_info(model, &reason),
                 (None, _) => toast_info(model, NO_SESSION),
@@ -297,7 +304,7 @@ fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
             vec![ScreenEffect::Agent(agent::AgentCommand::SetModel(name))]
         }
         SlashCommand::Model(None) => {
-            let id = model.requests.issue();
+            let id = model.shared.requests.issue();
             model.overlays.push(Overlay::Picker(Box::new(Picker::waiting("Models", id))));
             vec![ScreenEffect::ListModels(id)]
         }
@@ -306,7 +313,7 @@ fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
         }
         SlashCommand::Effort(None) => {
             let mut picker = Picker::ready("Thinking", completion_items::thinking());
-            let now = model.status.effort;
+            let now = model.conversation.status.effort;
             let at = EFFORT_WORDS.iter().position(|(word, _)| ReasoningEffort::parse(word) == now);
             picker.list.select(at.unwrap_or_default());
             model.overlays.push(Overlay::Picker(Box::new(picker)));
@@ -317,7 +324,9 @@ fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
         }
         SlashCommand::Mode(None) => {
             let mut picker = Picker::ready("Modes", completion_items::modes(model).collect());
-            let is_now = |item: &PickerItem| item.choice == PickerChoice::Mode(model.status.mode);
+            let is_now = |item: &PickerItem| {
+                item.choice == PickerChoice::Mode(model.conversation.status.mode)
+            };
             let now = completion_items::modes(model).position(|item| is_now(&item));
             picker.list.select(now.unwrap_or_default());
             model.overlays.push(Overlay::Picker(Box::new(picker)));
@@ -336,8 +345,8 @@ fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
         SlashCommand::Copy(what) => copy(model, what),
         SlashCommand::Diff(path) => changes::open(model, path),
         SlashCommand::Pager => {
-            let id = model.requests.issue();
-            let text = source::whole(&model.transcript);
+            let id = model.shared.requests.issue();
+            let text = source::whole(&model.conversation.transcript);
             vec![ScreenEffect::OpenPager(Arc::new(PagerDocument::new(id.0, &text)))]
         }
         SlashCommand::Fold(None) => keys::chat_action(model, ChatKey::FoldAll),
@@ -367,7 +376,7 @@ fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
             effects
         }
         SlashCommand::Vi(switch) => {
-            let (typing, word) = match (switch, &model.composer.vi) {
+            let (typing, word) = match (switch, &model.conversation.composer.vi) {
                 (Some(OnOffArgument::Off), _) | (None, Some(_)) => {
                     (EditingMode::Plain, "Vi keys are off.")
                 }
@@ -375,8 +384,8 @@ fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
                     (EditingMode::Vi, "Vi keys are on: esc leaves insert mode.")
                 }
             };
-            model.composer.set_typing(typing);
-            model.toast(NoticeLevel::Info, word);
+            model.conversation.composer.set_typing(typing);
+            model.shared.toast(NoticeLevel::Info, word);
             Vec::new()
         }
         SlashCommand::Quit => vec![ScreenEffect::Quit],
@@ -393,27 +402,27 @@ fn read(model: &mut ScreenModel, page: ReadingPage) -> Vec<ScreenEffect> {
 }
 
 fn toast_info(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
-    model.toast(NoticeLevel::Warning, text);
+    model.shared.toast(NoticeLevel::Warning, text);
     Vec::new()
 }
 
 /// Sends the agent a command that is allowed only between turns; warns while a turn runs.
 pub fn when_idle(model: &mut ScreenModel, command: agent::AgentCommand) -> Vec<ScreenEffect> {
-    if model.turn.is_idle() {
+    if model.conversation.turn.is_idle() {
         return vec![ScreenEffect::Agent(command)];
     }
-    let stop = model.settings.keys.key(ChatKey::Back);
+    let stop = model.shared.settings.keys.key(ChatKey::Back);
     toast_info(model, &format!("A turn is running. Stop it with {stop} first."))
 }
 
 /// Sends a message or a `!` command to the agent, or queues it while a turn runs.
 fn say(model: &mut ScreenModel, text: UserInput, delivery: Delivery) -> Vec<ScreenEffect> {
-    model.scroll.to_tail();
+    model.conversation.scroll.to_tail();
     let command = text.text.strip_prefix('!').map(|command| command.trim().to_owned());
-    if !model.turn.is_idle() {
+    if !model.conversation.turn.is_idle() {
         // A shell command cannot join a running turn: it waits for the end of the turn.
         let delivery = if command.is_some() { Delivery::Queue } else { delivery };
-        let id = model.queue.push(text.clone(), delivery);
+        let id = model.conversation.queue.push(text.clone(), delivery);
         return match delivery {
             Delivery::Queue => Vec::new(),
             Delivery::Steer => vec![ScreenEffect::Agent(agent::AgentCommand::Steer { id, text })],
@@ -437,6 +446,6 @@ fn start(model: &mut ScreenModel, effects: &[ScreenEffect]) {
         )
     });
     if begins {
-        model.turn = TurnActivity::Starting { since: model.now };
+        model.conversation.turn = TurnActivity::Starting { since: model.shared.now };
     }
 }

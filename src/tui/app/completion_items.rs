@@ -43,12 +43,14 @@ pub fn source(trigger: &CompletionTrigger, model: &ScreenModel) -> PickerSource 
     match trigger {
         CompletionTrigger::Path => workspace(model),
         CompletionTrigger::Lines { .. } => PickerSource::Items(Vec::new()),
-        CompletionTrigger::Folder { folder, .. } => PickerSource::Names(match &model.folder {
-            Some((listed, names)) if listed == folder => {
-                names.iter().map(|name| row(&format!("{folder}{name}"), "")).collect()
-            }
-            Some(_) | None => Vec::new(),
-        }),
+        CompletionTrigger::Folder { folder, .. } => {
+            PickerSource::Names(match &model.conversation.folder {
+                Some((listed, names)) if listed == folder => {
+                    names.iter().map(|name| row(&format!("{folder}{name}"), "")).collect()
+                }
+                Some(_) | None => Vec::new(),
+            })
+        }
         CompletionTrigger::Session => PickerSource::Items(sessions(model)),
         CompletionTrigger::Command => PickerSource::Items(commands().collect()),
         CompletionTrigger::FoldHow => PickerSource::Items(words(FOLD_HOW)),
@@ -59,7 +61,9 @@ pub fn source(trigger: &CompletionTrigger, model: &ScreenModel) -> PickerSource 
             SlashArgumentKind::OneOf(all) => PickerSource::Items(words(all)),
             SlashArgumentKind::Fold => PickerSource::Items(words(FOLD_KINDS)),
             SlashArgumentKind::Model => PickerSource::Items(models(model)),
-            SlashArgumentKind::Theme => PickerSource::Items(theme_state::items(&model.theme)),
+            SlashArgumentKind::Theme => {
+                PickerSource::Items(theme_state::items(&model.shared.theme))
+            }
             SlashArgumentKind::Session => PickerSource::Items(sessions(model)),
             SlashArgumentKind::Message => PickerSource::Items(earlier(model)),
             SlashArgumentKind::File => workspace(model),
@@ -69,11 +73,13 @@ pub fn source(trigger: &CompletionTrigger, model: &ScreenModel) -> PickerSource 
 
 /// The line under the list; `None` if there is nothing to say.
 pub fn hint(open: &CompletionList, model: &ScreenModel) -> Option<CompletionHint> {
-    let text = model.composer.editor.text();
+    let text = model.conversation.composer.editor.text();
     let typed = text.get(open.word.clone()).unwrap_or_default();
     let says = |text: &str| Some(CompletionHint::Says(text.to_owned()));
     match &open.trigger {
-        CompletionTrigger::Path if open.list.is_empty() && model.requests.files.is_some() => {
+        CompletionTrigger::Path
+            if open.list.is_empty() && model.shared.requests.files.is_some() =>
+        {
             says("Reading the list of files …")
         }
         CompletionTrigger::Path if open.list.is_empty() && open.list.unranked().is_none() => {
@@ -83,21 +89,22 @@ pub fn hint(open: &CompletionList, model: &ScreenModel) -> Option<CompletionHint
             says("tab goes into a folder   name:10-40 means lines   session: a past session")
         }
         CompletionTrigger::Lines { path } => {
-            let (counted, lines) = model.line_count.as_ref()?;
+            let (counted, lines) = model.conversation.line_count.as_ref()?;
             (counted == path).then(|| lines_hint(path, typed, *lines))
         }
         CompletionTrigger::Session
         | CompletionTrigger::Argument(SlashCommandSpec {
             argument: SlashArgumentKind::Session,
             ..
-        }) if open.list.is_empty() && model.requests.sessions.is_some() => {
+        }) if open.list.is_empty() && model.shared.requests.sessions.is_some() => {
             says("Reading the list of sessions …")
         }
         CompletionTrigger::Session if open.list.is_empty() => {
             says("No past session has such a title")
         }
         CompletionTrigger::Folder { folder, .. } if open.list.is_empty() => {
-            let listed = model.folder.as_ref().is_some_and(|(listed, _)| listed == folder);
+            let listed =
+                model.conversation.folder.as_ref().is_some_and(|(listed, _)| listed == folder);
             let shown = if folder.is_empty() { "this folder" } else { folder };
             listed.then(|| CompletionHint::Warns(format!("Nothing in {shown} matches")))
         }
@@ -123,7 +130,7 @@ pub fn commands() -> impl Iterator<Item = PickerItem> {
 
 /// A row for each mode; the sandbox mode only if a sandbox is in force.
 pub fn modes(model: &ScreenModel) -> impl Iterator<Item = PickerItem> + use<> {
-    let has_sandbox = model.settings.boundary.is_some();
+    let has_sandbox = model.shared.settings.boundary.is_some();
     let modes = PermissionMode::ALL
         .into_iter()
         .filter(move |mode| *mode != PermissionMode::Sandbox || has_sandbox);
@@ -151,7 +158,7 @@ pub fn thinking() -> Vec<PickerItem> {
 /// A row for each model, favourites first. Labels begin with the provider if there is more than
 /// one.
 pub fn models(model: &ScreenModel) -> Vec<PickerItem> {
-    let (rows, status) = (&model.models, &model.status);
+    let (rows, status) = (&model.shared.models, &model.conversation.status);
     let first = rows.first().map(|row| &row.name.provider);
     let several = rows.iter().any(|row| Some(&row.name.provider) != first);
     let item = |row: &ModelRow| PickerItem {
@@ -187,7 +194,7 @@ const FOLD_HOW: &[(&str, &str)] = &[
 
 fn workspace(model: &ScreenModel) -> PickerSource {
     PickerSource::Paths(PickerPaths {
-        all: model.files.clone(),
+        all: model.shared.files.clone(),
         recent: paths::recent(model).into(),
     })
 }
@@ -217,10 +224,10 @@ fn row(word: &str, meaning: &str) -> PickerItem {
 
 /// Past sessions, the newest first and this folder's before others'.
 fn sessions(model: &ScreenModel) -> Vec<PickerItem> {
-    let Some(list) = &model.sessions else { return Vec::new() };
-    let elsewhere = |row: &SessionRow| row.working_directory != model.settings.cwd;
+    let Some(list) = &model.shared.sessions else { return Vec::new() };
+    let elsewhere = |row: &SessionRow| row.working_directory != model.shared.settings.cwd;
     let mut rows: Vec<&SessionRow> =
-        list.rows.iter().filter(|row| Some(row.id) != model.status.session).collect();
+        list.rows.iter().filter(|row| Some(row.id) != model.conversation.status.session).collect();
     rows.sort_by_key(|row| (elsewhere(row), std::cmp::Reverse(row.last_used_at)));
     let folder = |row: &SessionRow| match (elsewhere(row), row.working_directory.file_name()) {
         (true, Some(name)) => name.to_string_lossy().into_owned(),

@@ -15,12 +15,13 @@ use crate::domain::mention::quote_path;
 use super::commands::submit;
 use super::completion_items::{self, CompletionList};
 use super::editor::ChipContent;
-use super::effect::{RequestId, ScreenEffect};
+use super::effect::ScreenEffect;
 use super::keymap::CompletionKey;
 use super::model::ScreenModel;
 use super::paths;
 use super::picker::{PickerChoice, PickerList};
 use super::queue::Delivery;
+use super::request::RequestId;
 use super::sessions::{SessionStoreRequest, SessionStoreResponse};
 use super::trigger::{self, CompletionTrigger, escaped, trigger};
 
@@ -29,27 +30,29 @@ const SESSION: &str = "@session:";
 
 /// Opens, filters or closes the list after the text changed.
 pub fn refresh(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let text = model.composer.editor.text();
-    let files = &model.files;
+    let text = model.conversation.composer.editor.text();
+    let files = &model.shared.files;
     let known = |path: &str| is_known(files, path);
-    let found = trigger(&text, model.composer.editor.caret(), known)
-        .filter(|(it, word)| model.composer.is_inserting() && can_open(model, it, word));
+    let found =
+        trigger(&text, model.conversation.composer.editor.caret(), known).filter(|(it, word)| {
+            model.conversation.composer.is_inserting() && can_open(model, it, word)
+        });
     let Some((trigger, word)) = found else {
-        model.completion = None;
-        model.dismissed = None;
+        model.conversation.completion = None;
+        model.conversation.dismissed = None;
         return Vec::new();
     };
-    if model.dismissed == Some(word.start) {
+    if model.conversation.dismissed == Some(word.start) {
         return Vec::new();
     }
-    model.dismissed = None;
+    model.conversation.dismissed = None;
     let query = trigger::query(&trigger, &text[word.clone()]);
     let mut effects = Vec::new();
-    match &mut model.completion {
+    match &mut model.conversation.completion {
         Some(open) if open.trigger == trigger && open.word.start == word.start => open.word = word,
         Some(_) | None => effects = open(model, trigger, word),
     }
-    if let Some(open) = &mut model.completion {
+    if let Some(open) = &mut model.conversation.completion {
         open.list.set_query(&query);
     }
     effects.extend(rank(model));
@@ -58,14 +61,15 @@ pub fn refresh(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 
 /// Opens the list of paths for the last word of a shell command.
 pub fn open_shell(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let (text, caret) = (model.composer.editor.text(), model.composer.editor.caret());
+    let (text, caret) =
+        (model.conversation.composer.editor.text(), model.conversation.composer.editor.caret());
     let Some((trigger, word)) = trigger(&text, caret, |_| false) else { return Vec::new() };
     let query = trigger::query(&trigger, &text[word.clone()]);
-    model.dismissed = None;
+    model.conversation.dismissed = None;
     // The folder may have changed since it was listed.
-    model.folder = None;
+    model.conversation.folder = None;
     let effects = open(model, trigger, word);
-    if let Some(open) = &mut model.completion {
+    if let Some(open) = &mut model.conversation.completion {
         open.list.set_query(&query);
     }
     effects
@@ -74,12 +78,12 @@ pub fn open_shell(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 /// Types a colon. Directly after a completed file name the colon starts a line range, so it goes
 /// before the space that the completion put there.
 pub fn colon(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let editor = &mut model.composer.editor;
-    if model.mentioned == Some(editor.revision()) {
+    let editor = &mut model.conversation.composer.editor;
+    if model.conversation.mentioned == Some(editor.revision()) {
         let caret = editor.caret();
         editor.replace(caret - 1, caret, ":");
     } else {
-        model.composer.type_char(':');
+        model.conversation.composer.type_char(':');
     }
     refresh(model)
 }
@@ -90,14 +94,14 @@ pub fn on_files_indexed(
     id: RequestId,
     files: Arc<Vec<String>>,
 ) -> Vec<ScreenEffect> {
-    if model.requests.files != Some(id) {
+    if model.shared.requests.files != Some(id) {
         return Vec::new();
     }
-    model.requests.files = None;
-    model.files = files;
+    model.shared.requests.files = None;
+    model.shared.files = files;
     let mut effects = refill(model);
     // The text typed meanwhile may continue the name of a file.
-    if model.completion.is_some() {
+    if model.conversation.completion.is_some() {
         effects.extend(refresh(model));
     }
     effects
@@ -105,9 +109,9 @@ pub fn on_files_indexed(
 
 /// Takes the number of lines of a file; `lines` is `None` if they cannot be counted.
 pub fn on_lines_counted(model: &mut ScreenModel, id: RequestId, path: String, lines: Option<u64>) {
-    if model.requests.lines == Some(id) {
-        model.requests.lines = None;
-        model.line_count = Some((path, lines));
+    if model.shared.requests.lines == Some(id) {
+        model.shared.requests.lines = None;
+        model.conversation.line_count = Some((path, lines));
     }
 }
 
@@ -118,16 +122,17 @@ pub fn on_folder_listed(
     folder: String,
     names: Vec<String>,
 ) -> Vec<ScreenEffect> {
-    if model.requests.folder != Some(id) {
+    if model.shared.requests.folder != Some(id) {
         return Vec::new();
     }
-    model.requests.folder = None;
-    model.folder = Some((folder, names));
+    model.shared.requests.folder = None;
+    model.conversation.folder = Some((folder, names));
     let effects = refill(model);
-    let Some(open) = model.completion.as_ref().filter(|open| open.trigger.is_shell()) else {
+    let Some(open) = model.conversation.completion.as_ref().filter(|open| open.trigger.is_shell())
+    else {
         return effects;
     };
-    let text = model.composer.editor.text();
+    let text = model.conversation.composer.editor.text();
     let typed = trigger::query(&open.trigger, text.get(open.word.clone()).unwrap_or_default());
     let only = open.list.row(0).filter(|_| open.list.len() == 1);
     if only.is_some_and(|(label, _, _)| !typed.is_empty() && label.starts_with(&typed)) {
@@ -146,12 +151,12 @@ pub fn on_sessions_listed(
     id: RequestId,
     answer: Result<SessionStoreResponse, String>,
 ) -> Result<Vec<ScreenEffect>, Result<SessionStoreResponse, String>> {
-    if model.requests.sessions != Some(id) {
+    if model.shared.requests.sessions != Some(id) {
         return Err(answer);
     }
-    model.requests.sessions = None;
+    model.shared.requests.sessions = None;
     match answer {
-        Ok(SessionStoreResponse::Listed(list)) => model.sessions = Some(list),
+        Ok(SessionStoreResponse::Listed(list)) => model.shared.sessions = Some(list),
         Ok(
             SessionStoreResponse::Changed
             | SessionStoreResponse::Previewed(_)
@@ -159,18 +164,18 @@ pub fn on_sessions_listed(
             | SessionStoreResponse::Exported(_)
             | SessionStoreResponse::SummedUp(_),
         ) => {}
-        Err(reason) => model.toast(crate::domain::NoticeLevel::Error, reason),
+        Err(reason) => model.shared.toast(crate::domain::NoticeLevel::Error, reason),
     }
     Ok(refill(model))
 }
 
 /// Puts rows into the open list that have arrived since it was opened.
 pub fn refill(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let Some(open) = &model.completion else { return Vec::new() };
+    let Some(open) = &model.conversation.completion else { return Vec::new() };
     let source = completion_items::source(&open.trigger, model);
     // A ranking under way is for rows that are about to be replaced.
-    model.requests.rank = None;
-    if let Some(open) = &mut model.completion {
+    model.shared.requests.rank = None;
+    if let Some(open) = &mut model.conversation.completion {
         open.list.set_source(source);
     }
     rank(model)
@@ -183,11 +188,11 @@ pub fn on_paths_ranked(
     query: &str,
     matches: Vec<usize>,
 ) -> Vec<ScreenEffect> {
-    if model.requests.rank != Some(id) {
+    if model.shared.requests.rank != Some(id) {
         return Vec::new();
     }
-    model.requests.rank = None;
-    if let Some(open) = &mut model.completion {
+    model.shared.requests.rank = None;
+    if let Some(open) = &mut model.conversation.completion {
         open.list.ranked(query, matches);
     }
     rank(model)
@@ -195,7 +200,7 @@ pub fn on_paths_ranked(
 
 /// Handles a key of the list. `None` if the list is closed or has no row.
 pub fn key(model: &mut ScreenModel, key: CompletionKey) -> Option<Vec<ScreenEffect>> {
-    let open = model.completion.as_mut()?;
+    let open = model.conversation.completion.as_mut()?;
     if matches!(key, CompletionKey::Complete | CompletionKey::Accept) {
         open.list.rank_now();
     }
@@ -206,8 +211,8 @@ pub fn key(model: &mut ScreenModel, key: CompletionKey) -> Option<Vec<ScreenEffe
         CompletionKey::Previous => open.list.step(-1),
         CompletionKey::Next => open.list.step(1),
         CompletionKey::Dismiss => {
-            model.dismissed = Some(open.word.start);
-            model.completion = None;
+            model.conversation.dismissed = Some(open.word.start);
+            model.conversation.completion = None;
         }
         CompletionKey::Complete => return Some(put_in(model, CompletionFollowUp::GoOn)),
         CompletionKey::Accept => return Some(put_in(model, CompletionFollowUp::Send)),
@@ -221,9 +226,9 @@ fn open(
     word: Range<usize>,
 ) -> Vec<ScreenEffect> {
     let effects = ask(model, &trigger);
-    model.requests.rank = None;
+    model.shared.requests.rank = None;
     let list = PickerList::new(completion_items::source(&trigger, model));
-    model.completion = Some(CompletionList { trigger, word, list });
+    model.conversation.completion = Some(CompletionList { trigger, word, list });
     effects
 }
 
@@ -231,7 +236,7 @@ fn open(
 /// the word at the caret at that time: Enter has to run the command.
 fn can_open(model: &ScreenModel, trigger: &CompletionTrigger, word: &Range<usize>) -> bool {
     let goes_on = |open: &CompletionList| open.trigger.is_shell() && open.word.start == word.start;
-    !trigger.is_shell() || model.completion.as_ref().is_some_and(goes_on)
+    !trigger.is_shell() || model.conversation.completion.as_ref().is_some_and(goes_on)
 }
 
 /// Whether a line range can follow this path. For files outside the index, only counting their
@@ -247,26 +252,26 @@ fn ask(model: &mut ScreenModel, trigger: &CompletionTrigger) -> Vec<ScreenEffect
         | CompletionTrigger::Argument(SlashCommandSpec {
             argument: SlashArgumentKind::File, ..
         }) => {
-            let id = model.requests.issue();
-            model.requests.files = Some(id);
+            let id = model.shared.requests.issue();
+            model.shared.requests.files = Some(id);
             vec![ScreenEffect::IndexFiles(id)]
         }
         CompletionTrigger::Lines { path } => {
-            let id = model.requests.issue();
-            model.requests.lines = Some(id);
+            let id = model.shared.requests.issue();
+            model.shared.requests.lines = Some(id);
             vec![ScreenEffect::CountLines { id, path: path.clone() }]
         }
         CompletionTrigger::Folder { folder, .. } => {
-            let id = model.requests.issue();
-            model.requests.folder = Some(id);
+            let id = model.shared.requests.issue();
+            model.shared.requests.folder = Some(id);
             vec![ScreenEffect::ListFolder { id, folder: folder.clone() }]
         }
         CompletionTrigger::Argument(SlashCommandSpec {
             argument: SlashArgumentKind::Model,
             ..
         }) => {
-            let id = model.requests.issue();
-            model.requests.models = Some(id);
+            let id = model.shared.requests.issue();
+            model.shared.requests.models = Some(id);
             vec![ScreenEffect::ListModels(id)]
         }
         CompletionTrigger::Session
@@ -274,8 +279,8 @@ fn ask(model: &mut ScreenModel, trigger: &CompletionTrigger) -> Vec<ScreenEffect
             argument: SlashArgumentKind::Session,
             ..
         }) => {
-            let id = model.requests.issue();
-            model.requests.sessions = Some(id);
+            let id = model.shared.requests.issue();
+            model.shared.requests.sessions = Some(id);
             vec![ScreenEffect::Sessions { id, job: SessionStoreRequest::List }]
         }
         CompletionTrigger::Command
@@ -286,13 +291,13 @@ fn ask(model: &mut ScreenModel, trigger: &CompletionTrigger) -> Vec<ScreenEffect
 
 /// Starts a ranking of the paths for the current text, unless one is under way.
 fn rank(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let unranked = model.completion.as_ref().and_then(|open| open.list.unranked());
-    let Some((paths, query)) = unranked.filter(|_| model.requests.rank.is_none()) else {
+    let unranked = model.conversation.completion.as_ref().and_then(|open| open.list.unranked());
+    let Some((paths, query)) = unranked.filter(|_| model.shared.requests.rank.is_none()) else {
         return Vec::new();
     };
     let (paths, query) = (paths.clone(), query.to_owned());
-    let id = model.requests.issue();
-    model.requests.rank = Some(id);
+    let id = model.shared.requests.issue();
+    model.shared.requests.rank = Some(id);
     vec![ScreenEffect::RankPaths { id, query, paths }]
 }
 
@@ -325,7 +330,7 @@ enum CompletionSuffix {
 }
 
 fn put_in(model: &mut ScreenModel, then: CompletionFollowUp) -> Vec<ScreenEffect> {
-    let Some(mut open) = model.completion.take() else { return Vec::new() };
+    let Some(mut open) = model.conversation.completion.take() else { return Vec::new() };
     open.list.rank_now();
     let Some(choice) = open.list.choice() else { return Vec::new() };
     if let (PickerChoice::Session(id), CompletionTrigger::Session) = (&choice, &open.trigger) {
@@ -337,12 +342,16 @@ fn put_in(model: &mut ScreenModel, then: CompletionFollowUp) -> Vec<ScreenEffect
     };
     let sends = end == CompletionSuffix::Complete && then == CompletionFollowUp::Send;
     let space = if sends || end == CompletionSuffix::Below { "" } else { " " };
-    model.composer.editor.replace(open.word.start, open.word.end, &format!("{text}{space}"));
+    model.conversation.composer.editor.replace(
+        open.word.start,
+        open.word.end,
+        &format!("{text}{space}"),
+    );
     if sends {
         return submit(model, Delivery::Queue);
     }
     if end == CompletionSuffix::File {
-        model.mentioned = Some(model.composer.editor.revision());
+        model.conversation.mentioned = Some(model.conversation.composer.editor.revision());
     }
     if open.trigger.is_shell() && end == CompletionSuffix::Below {
         return open_shell(model);
@@ -352,7 +361,7 @@ fn put_in(model: &mut ScreenModel, then: CompletionFollowUp) -> Vec<ScreenEffect
 
 /// Inserts a past session as a chip with its title, or as its id if there is no room for a chip.
 fn put_session(model: &mut ScreenModel, id: SessionId, open: &CompletionList) {
-    let editor = &mut model.composer.editor;
+    let editor = &mut model.conversation.composer.editor;
     let title = open.list.row(open.list.selected()).map_or("", |(label, _, _)| label).to_owned();
     let sign = open.word.start.saturating_sub(SESSION.len())..open.word.end;
     editor.open_group();

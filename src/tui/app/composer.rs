@@ -13,8 +13,9 @@ use crossterm::event::{KeyCode, KeyEvent};
 use crate::domain::{MessageImage, UserInput};
 
 use super::editor::{ChipContent, EditAction, EditorLines, TextEditor};
-use super::effect::{RequestId, ScreenEffect};
+use super::effect::ScreenEffect;
 use super::history::{InputHistory, InputHistoryEntry, RecalledInput};
+use super::request::RequestId;
 use super::vi::{self, ViState};
 
 /// How long the text must be unchanged before the draft is saved.

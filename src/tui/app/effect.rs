@@ -15,6 +15,7 @@ use super::hooks::HookAdminRequest;
 use super::images::ImageSource;
 use super::pager::document::PagerDocument;
 use super::picker::PickerPaths;
+use super::request::RequestId;
 use super::sessions::SessionStoreRequest;
 use super::store_queries::StoreQuery;
 use super::text_query::TextQuery;
@@ -164,7 +165,3 @@ pub enum ScreenEffect {
         text: String,
     },
 }
-
-/// Ties an answer to its request. An answer to an older request is stale and ignored.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct RequestId(pub u64);

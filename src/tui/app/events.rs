@@ -15,9 +15,10 @@ use super::changes::{self, SessionChanges};
 use super::commands;
 use super::completion_items;
 use super::effect::ScreenEffect;
+use super::focus::KeyboardFocus;
 use super::jump::{self, BackfillState};
 use super::keymap::InputKey;
-use super::model::{KeyboardFocus, ScreenModel};
+use super::model::ScreenModel;
 use super::msg::{FavouriteMark, ModelRow};
 use super::overlay::Overlay;
 use super::pager;
@@ -33,13 +34,13 @@ use super::turn::{RunningTurn, RunningTurnPhase, StreamedBytes, TurnActivity};
 
 /// Applies an event to the model.
 pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
-    let now = model.now;
+    let now = model.shared.now;
     match event {
         AgentEvent::SessionOpened { session, records } => return open(model, session, &records),
         AgentEvent::SessionRead { session, earlier } => {
-            if model.status.session == Some(session) {
+            if model.conversation.status.session == Some(session) {
                 rules::note_earlier(model, &earlier);
-                let older = model.transcript.older(&earlier, earlier.len());
+                let older = model.conversation.transcript.older(&earlier, earlier.len());
                 if older.is_none() {
                     jump::arrive(model, BackfillState::Complete);
                 }
@@ -47,11 +48,12 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             }
         }
         AgentEvent::ModelChanged { model: name, effort, window, local } => {
-            model.status.model = name.model;
-            model.status.provider = name.provider;
-            model.status.effort = effort;
-            model.status.window = Some(window);
-            model.status.host = if local { ModelHost::Local } else { ModelHost::Remote };
+            model.conversation.status.model = name.model;
+            model.conversation.status.provider = name.provider;
+            model.conversation.status.effort = effort;
+            model.conversation.status.window = Some(window);
+            model.conversation.status.host =
+                if local { ModelHost::Local } else { ModelHost::Remote };
         }
         AgentEvent::ModelNeeded { provider, models } => {
             let row = |info: ModelInfo| ModelRow {
@@ -59,32 +61,32 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
                 window: info.context_window,
                 mark: FavouriteMark::None,
             };
-            model.models = models.into_iter().map(row).collect();
+            model.shared.models = models.into_iter().map(row).collect();
             let items = completion_items::models(model);
             model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Models", items))));
         }
-        AgentEvent::ModeChanged(mode) => model.status.mode = mode,
+        AgentEvent::ModeChanged(mode) => model.conversation.status.mode = mode,
         AgentEvent::TitleChanged(title) => {
-            model.status.title = Some(title);
+            model.conversation.status.title = Some(title);
             return sidebar::title_changed(model);
         }
         AgentEvent::TurnStarted { turn } => {
-            model.turn = TurnActivity::Running(RunningTurn::new(turn, now));
+            model.conversation.turn = TurnActivity::Running(RunningTurn::new(turn, now));
         }
         AgentEvent::Recorded(record) => {
             note(model, &record);
-            model.transcript.record(&record, now);
+            model.conversation.transcript.record(&record, now);
             if let LogEntry::FileChange(_) = record.entry {
                 return changes::read(model).into_iter().collect();
             }
         }
         AgentEvent::SteerSettled { id, returned } => {
-            model.queue.settle(id);
+            model.conversation.queue.settle(id);
             if let Some(text) = returned {
-                model.composer.append(text);
+                model.conversation.composer.append(text);
             }
         }
-        AgentEvent::MessageReturned(text) => model.composer.append(text),
+        AgentEvent::MessageReturned(text) => model.conversation.composer.append(text),
         AgentEvent::RequestSent { turn } => enter(model, turn, RunningTurnPhase::Waiting),
         AgentEvent::RequestRateLimited { turn, held } => {
             enter(
@@ -98,34 +100,34 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         }
         AgentEvent::Text { turn, text } => {
             if stream(model, turn, text.len(), RunningTurnPhase::Answering) {
-                model.transcript.text(&text, now);
+                model.conversation.transcript.text(&text, now);
             }
         }
         AgentEvent::Thinking { turn, text } => {
             if stream(model, turn, text.len(), RunningTurnPhase::Thinking) {
-                model.transcript.thinking(&text, now);
+                model.conversation.transcript.thinking(&text, now);
             }
         }
         AgentEvent::CallStarted { turn, call, name } => {
             if stream(model, turn, 0, RunningTurnPhase::Calling(name.clone())) {
-                model.transcript.call_started(&call, &name, now);
+                model.conversation.transcript.call_started(&call, &name, now);
             }
         }
         AgentEvent::CallInput { turn, call, json } => {
-            if let Some(running) = model.turn.of(turn) {
+            if let Some(running) = model.conversation.turn.of(turn) {
                 running.stream(json.len(), now);
-                model.transcript.call_input(&call, &json);
+                model.conversation.transcript.call_input(&call, &json);
             }
         }
         AgentEvent::ResponseEnded { turn, stop: _, usage, streamed_for } => {
             response_ended(model, turn, usage, streamed_for.as_secs_f64());
         }
-        AgentEvent::CacheMissed { reason } => model.status.cache_miss = Some(reason),
-        AgentEvent::SpendingChanged(spending) => model.status.spending = *spending,
+        AgentEvent::CacheMissed { reason } => model.conversation.status.cache_miss = Some(reason),
+        AgentEvent::SpendingChanged(spending) => model.conversation.status.spending = *spending,
         AgentEvent::ResponseDropped { turn, reason, again } => {
-            if let Some(running) = model.turn.of(turn) {
+            if let Some(running) = model.conversation.turn.of(turn) {
                 running.streamed = StreamedBytes::default();
-                model.transcript.response_dropped(now);
+                model.conversation.transcript.response_dropped(now);
                 match again {
                     Some(again) => {
                         let at = now + again.pause;
@@ -134,7 +136,7 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
                             again,
                             reason: reason.clone(),
                         });
-                        model.transcript.warn_once(reason);
+                        model.conversation.transcript.warn_once(reason);
                     }
                     None => running.enter(RunningTurnPhase::Waiting),
                 }
@@ -142,36 +144,42 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         }
         AgentEvent::ToolStarted { turn, call } => {
             enter(model, turn, RunningTurnPhase::Tool(call.name.clone()));
-            model.transcript.tool_started(&call, now);
+            model.conversation.transcript.tool_started(&call, now);
         }
         AgentEvent::ToolProgress { turn: _, call, text } => {
-            model.transcript.tool_progress(&call, &text);
+            model.conversation.transcript.tool_progress(&call, &text);
             pager::progress(model, &call, &text);
         }
         AgentEvent::ToolEnded { turn, call, status, display, summary, elapsed } => {
             enter(model, turn, RunningTurnPhase::Waiting);
             model
+                .conversation
                 .transcript
                 .tool_ended(&call, TranscriptToolOutcome { status, display, summary, elapsed });
             return pager::ended(model, &call);
         }
         AgentEvent::ApprovalAsked(request) => {
             let effects = attention::notify_question(model, &request.tool);
-            model.questions.push_back(*request);
+            model.conversation.questions.push_back(*request);
             commands::next_question(model, EarlyKey::PassThrough);
             return effects;
         }
         AgentEvent::ApprovalWithdrawn(id) => withdraw(model, id),
-        AgentEvent::TodosChanged(todos) => model.todos = todos,
-        AgentEvent::Notice { level, text } => model.transcript.notice(level, text),
+        AgentEvent::TodosChanged(todos) => model.conversation.todos = todos,
+        AgentEvent::Notice { level, text } => model.conversation.transcript.notice(level, text),
         AgentEvent::TurnEnded { turn, outcome, usage: _ } => {
             return end_turn(model, turn, &outcome);
         }
         AgentEvent::CallRefused { call, reason } => {
-            model.transcript.notice(NoticeLevel::Warning, format!("{}: {reason}", call.name));
+            model
+                .conversation
+                .transcript
+                .notice(NoticeLevel::Warning, format!("{}: {reason}", call.name));
         }
         AgentEvent::Rules(news) => rules::on_rule_news(model, *news),
-        AgentEvent::SaveFailed { reason } => model.transcript.notice(NoticeLevel::Error, reason),
+        AgentEvent::SaveFailed { reason } => {
+            model.conversation.transcript.notice(NoticeLevel::Error, reason);
+        }
         AgentEvent::RewindPlanned(plan) => rewind::on_plan(model, plan),
         AgentEvent::Rewound { message, told } => return rewind::on_rewound(model, message, told),
         AgentEvent::Forked { message, .. } => {
@@ -190,22 +198,22 @@ fn open(
     session: SessionId,
     records: &Arc<Vec<LogRecord>>,
 ) -> Vec<ScreenEffect> {
-    let older = model.transcript.open(records);
-    model.requests.backfill = None;
-    model.scroll.to_tail();
-    model.selection = None;
-    model.search = None;
-    model.visited = None;
-    model.focus = KeyboardFocus::Input;
+    let older = model.conversation.transcript.open(records);
+    model.shared.requests.backfill = None;
+    model.conversation.scroll.to_tail();
+    model.conversation.selection = None;
+    model.conversation.search = None;
+    model.conversation.visited = None;
+    model.conversation.focus = KeyboardFocus::Input;
     // A rewind opens the same session again: queued messages are still to be sent.
-    if model.status.session != Some(session) {
-        model.queue = MessageQueue::default();
+    if model.conversation.status.session != Some(session) {
+        model.conversation.queue = MessageQueue::default();
     }
-    model.turn = TurnActivity::Idle;
-    model.todos = Vec::new();
-    model.changes = SessionChanges::default();
-    model.denied_calls.clear();
-    model.questions.clear();
+    model.conversation.turn = TurnActivity::Idle;
+    model.conversation.todos = Vec::new();
+    model.conversation.changes = SessionChanges::default();
+    model.conversation.denied_calls.clear();
+    model.conversation.questions.clear();
     let of_session = |overlay: &Overlay| {
         matches!(
             overlay,
@@ -213,12 +221,12 @@ fn open(
         )
     };
     model.overlays.retain(|overlay| !of_session(overlay));
-    model.status.session = Some(session);
-    model.status.title = None;
-    model.status.usage = None;
-    model.status.spending = SessionSpending::default();
-    model.status.cache_miss = None;
-    model.status.rate = None;
+    model.conversation.status.session = Some(session);
+    model.conversation.status.title = None;
+    model.conversation.status.usage = None;
+    model.conversation.status.spending = SessionSpending::default();
+    model.conversation.status.cache_miss = None;
+    model.conversation.status.rate = None;
     let rewinds = RewindHistory::of(records);
     for (at, record) in records.iter().enumerate() {
         // A file change happened even if the conversation was rewound before it.
@@ -245,14 +253,14 @@ fn note(model: &mut ScreenModel, record: &LogRecord) {
     match &record.entry {
         LogEntry::Message(message) => {
             if let Some(usage) = message.usage {
-                model.status.usage = Some(usage);
+                model.conversation.status.usage = Some(usage);
             }
         }
-        LogEntry::FileChange(change) => model.changes.note(change),
-        LogEntry::Title { title } => model.status.title = Some(title.clone()),
-        LogEntry::Todo { todos } => model.todos.clone_from(todos),
+        LogEntry::FileChange(change) => model.conversation.changes.note(change),
+        LogEntry::Title { title } => model.conversation.status.title = Some(title.clone()),
+        LogEntry::Todo { todos } => model.conversation.todos.clone_from(todos),
         // The next response reports how much of the context window is used.
-        LogEntry::Compaction(_) => model.status.usage = None,
+        LogEntry::Compaction(_) => model.conversation.status.usage = None,
         LogEntry::Session(_)
         | LogEntry::ToolStarted { .. }
         | LogEntry::Permission(_)
@@ -266,34 +274,34 @@ fn note(model: &mut ScreenModel, record: &LogRecord) {
 }
 
 fn enter(model: &mut ScreenModel, turn: TurnId, phase: RunningTurnPhase) {
-    if let Some(running) = model.turn.of(turn) {
+    if let Some(running) = model.conversation.turn.of(turn) {
         running.enter(phase);
     }
 }
 
 /// Counts a piece of the response. Returns whether it belongs to the running turn.
 fn stream(model: &mut ScreenModel, turn: TurnId, bytes: usize, phase: RunningTurnPhase) -> bool {
-    let now = model.now;
-    let Some(running) = model.turn.of(turn) else { return false };
+    let now = model.shared.now;
+    let Some(running) = model.conversation.turn.of(turn) else { return false };
     running.stream(bytes, now);
     running.enter(phase);
     true
 }
 
 fn response_ended(model: &mut ScreenModel, turn: TurnId, usage: Option<TokenUsage>, seconds: f64) {
-    let Some(running) = model.turn.of(turn) else { return };
+    let Some(running) = model.conversation.turn.of(turn) else { return };
     let estimate = running.streamed.bytes / 4;
     running.tokens += usage.map_or(estimate, |usage| usage.output);
     running.streamed = StreamedBytes::default();
     if let Some(usage) = usage {
-        model.status.usage = Some(usage);
+        model.conversation.status.usage = Some(usage);
         // A response that came all at once has no meaningful rate.
-        model.status.rate = (seconds >= 0.5).then(|| usage.output as f64 / seconds);
+        model.conversation.status.rate = (seconds >= 0.5).then(|| usage.output as f64 / seconds);
     }
 }
 
 fn withdraw(model: &mut ScreenModel, id: ApprovalId) {
-    model.questions.retain(|request| request.id != id);
+    model.conversation.questions.retain(|request| request.id != id);
     model.overlays.retain(
         |overlay| !matches!(overlay, Overlay::Approval(approval) if approval.request.id == id),
     );
@@ -301,13 +309,16 @@ fn withdraw(model: &mut ScreenModel, id: ApprovalId) {
 }
 
 fn end_turn(model: &mut ScreenModel, turn: TurnId, outcome: &TurnOutcome) -> Vec<ScreenEffect> {
-    model.transcript.end_turn(turn, outcome, model.now);
-    if model.turn.running().is_some_and(|running| running.id != turn) {
+    model.conversation.transcript.end_turn(turn, outcome, model.shared.now);
+    if model.conversation.turn.running().is_some_and(|running| running.id != turn) {
         return Vec::new();
     }
-    let took = model.now.saturating_sub(model.turn.since().unwrap_or(model.now));
-    model.turn = TurnActivity::Idle;
-    model.queue.requeue_steered();
+    let took = model
+        .shared
+        .now
+        .saturating_sub(model.conversation.turn.since().unwrap_or(model.shared.now));
+    model.conversation.turn = TurnActivity::Idle;
+    model.conversation.queue.requeue_steered();
     let mut effects = vec![read_git(model)];
     match outcome {
         TurnOutcome::Answered => effects.extend(commands::send_next(model)),
@@ -316,11 +327,11 @@ fn end_turn(model: &mut ScreenModel, turn: TurnId, outcome: &TurnOutcome) -> Vec
         | TurnOutcome::RoundLimit
         | TurnOutcome::Budget(_)
         | TurnOutcome::Failed(_) => {
-            if !model.queue.items().is_empty() {
-                let keys = &model.settings.keys;
+            if !model.conversation.queue.items().is_empty() {
+                let keys = &model.shared.settings.keys;
                 let (send, edit) = (keys.key(InputKey::Send), keys.key(InputKey::Up));
                 let text = format!("Messages wait: {send} sends the first, {edit} edits it");
-                model.toast(NoticeLevel::Info, text);
+                model.shared.toast(NoticeLevel::Info, text);
             }
         }
     }
@@ -332,20 +343,20 @@ fn end_turn(model: &mut ScreenModel, turn: TurnId, outcome: &TurnOutcome) -> Vec
         TurnOutcome::Interrupted => None,
     };
     // If a queued message follows at once, slug is not done yet.
-    if model.turn.is_idle() {
+    if model.conversation.turn.is_idle() {
         effects.extend(how.and_then(|how| attention::notify_turn_end(model, took, how)));
     }
     effects
 }
 
 fn request_backfill(model: &mut ScreenModel, older: BackfillRequest) -> ScreenEffect {
-    let id = model.requests.issue();
-    model.requests.backfill = Some(id);
+    let id = model.shared.requests.issue();
+    model.shared.requests.backfill = Some(id);
     ScreenEffect::Backfill { id, older }
 }
 
 fn read_git(model: &mut ScreenModel) -> ScreenEffect {
-    let id = model.requests.issue();
-    model.requests.git = Some(id);
+    let id = model.shared.requests.issue();
+    model.shared.requests.git = Some(id);
     ScreenEffect::ReadGit(id)
 }

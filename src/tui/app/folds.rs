@@ -128,26 +128,26 @@ fn after(now: Option<PaneFold>, natural: Option<PaneFold>) -> Option<PaneFold> {
 
 /// Folds or unfolds a pane.
 pub fn toggle(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
-    model.transcript.toggle(block);
+    model.conversation.transcript.toggle(block);
     keep_session(model).into_iter().collect()
 }
 
 /// Folds or unfolds all panes.
 pub fn toggle_all(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    model.transcript.toggle_all();
+    model.conversation.transcript.toggle_all();
     keep_session(model).into_iter().collect()
 }
 
 /// Switches all panes of this one's kind, or of the kind that contains it, to the next setting.
 pub fn toggle_like(model: &mut ScreenModel, block: BlockId, scope: FoldScope) -> Vec<ScreenEffect> {
-    let Some(block) = model.transcript.get(block) else { return Vec::new() };
+    let Some(block) = model.conversation.transcript.get(block) else { return Vec::new() };
     let Some(kind) = block.kind() else { return Vec::new() };
     let natural = block.natural_fold();
     let kind = match scope {
         FoldScope::Kind => kind,
         FoldScope::AllCalls => kind.wider().unwrap_or(kind),
     };
-    let now = model.transcript.folds().asked(&kind);
+    let now = model.conversation.transcript.folds().asked(&kind);
     set_kind(model, &kind, after(now, Some(natural)))
 }
 
@@ -157,29 +157,32 @@ pub fn set_kind(
     kind: &PaneKind,
     fold: Option<PaneFold>,
 ) -> Vec<ScreenEffect> {
-    model.transcript.set_kind(kind, fold);
+    model.conversation.transcript.set_kind(kind, fold);
     let how = match fold {
         Some(PaneFold::Open) => "open",
         Some(PaneFold::Preview) => "shortened",
         Some(PaneFold::Closed) => "folded",
         None => "as suits each",
     };
-    model.toast(NoticeLevel::Info, format!("All {kind} panes: {how}, here and in other sessions"));
-    let kinds = model.transcript.folds().kinds.clone();
+    model
+        .shared
+        .toast(NoticeLevel::Info, format!("All {kind} panes: {how}, here and in other sessions"));
+    let kinds = model.conversation.transcript.folds().kinds.clone();
     [Some(ScreenEffect::KeepKinds(kinds)), keep_session(model)].into_iter().flatten().collect()
 }
 
 /// Switches all panes of a kind to the next setting.
 pub fn cycle_kind(model: &mut ScreenModel, kind: &PaneKind) -> Vec<ScreenEffect> {
-    let now = model.transcript.folds().asked(kind);
+    let now = model.conversation.transcript.folds().asked(kind);
     set_kind(model, kind, after(now, None))
 }
 
 /// Saves the folds of the session. Before the saved folds are read it saves nothing, since that
 /// would overwrite them; the answer of the read then saves.
 pub(super) fn keep_session(model: &ScreenModel) -> Option<ScreenEffect> {
-    let session = model.status.session.filter(|_| model.requests.folds.is_none())?;
-    Some(ScreenEffect::KeepFolds { session, folds: model.transcript.session_folds() })
+    let session =
+        model.conversation.status.session.filter(|_| model.shared.requests.folds.is_none())?;
+    Some(ScreenEffect::KeepFolds { session, folds: model.conversation.transcript.session_folds() })
 }
 
 /// The name of each pane of these blocks, in their order: its log entry, and its index among the

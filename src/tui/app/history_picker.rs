@@ -2,11 +2,12 @@
 //! folder's first, with the selected text in full below. While it is open, it reads more of the
 //! history file, page by page.
 
-use super::effect::{RequestId, ScreenEffect};
+use super::effect::ScreenEffect;
 use super::history::InputHistoryEntry;
 use super::model::ScreenModel;
 use super::overlay::Overlay;
 use super::picker::{Picker, PickerChoice, PickerItem, PickerList, PickerPreview, PickerSource};
+use super::request::RequestId;
 use crate::domain::NoticeLevel;
 use crate::session::HistoryPage;
 
@@ -32,16 +33,16 @@ pub fn on_history_read(
     id: RequestId,
     page: Result<HistoryPage, String>,
 ) -> Vec<ScreenEffect> {
-    if model.requests.history != Some(id) {
+    if model.shared.requests.history != Some(id) {
         return Vec::new();
     }
-    model.requests.history = None;
+    model.shared.requests.history = None;
     match page {
-        Ok(page) => model.composer.history.prepend(page, &model.settings.cwd),
+        Ok(page) => model.conversation.composer.history.prepend(page, &model.shared.settings.cwd),
         Err(reason) => {
-            model.composer.history.earlier = None;
+            model.conversation.composer.history.earlier = None;
             let text = format!("The history cannot be read: {reason}");
-            model.toast(NoticeLevel::Warning, text);
+            model.shared.toast(NoticeLevel::Warning, text);
         }
     }
     let source = items(model);
@@ -54,12 +55,12 @@ pub fn on_history_read(
 
 /// Requests the next older page, if there is one and the limit is not reached.
 fn more(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let history = &model.composer.history;
+    let history = &model.conversation.composer.history;
     let Some(before) = history.earlier.filter(|_| history.entries().len() < MOST) else {
         return Vec::new();
     };
-    let id = model.requests.issue();
-    model.requests.history = Some(id);
+    let id = model.shared.requests.issue();
+    model.shared.requests.history = Some(id);
     vec![ScreenEffect::ReadHistory { id, before }]
 }
 
@@ -77,7 +78,7 @@ fn list(model: &mut ScreenModel) -> Option<&mut PickerList> {
 }
 
 fn items(model: &ScreenModel) -> PickerSource {
-    let entries = model.composer.history.entries().iter().rev();
+    let entries = model.conversation.composer.history.entries().iter().rev();
     PickerSource::Texts(entries.map(item).collect())
 }
 

@@ -11,13 +11,14 @@ use crate::hooks::{
 };
 
 use super::approval::QuestionReview;
-use super::effect::{RequestId, ScreenEffect};
+use super::effect::ScreenEffect;
 use super::guard::QuestionGuard;
 use super::keymap::{self, KeyPress};
 use super::model::ScreenModel;
 use super::overlay::{Overlay, OverlayOutcome, ReadingOverlay, ReadingPage};
 use super::pager::{Pager, document::PagerDocument};
 use super::picker::{Picker, PickerChoice, PickerItem, PickerPreview};
+use super::request::RequestId;
 use super::title::home_path;
 
 /// The question whether to trust what is new in a project's hooks. Only `y` means yes, and only
@@ -198,14 +199,14 @@ pub fn answered(
         | Overlay::Rewind(_) => false,
     };
     let Some(at) = model.overlays.iter().position(is_waiting) else { return Vec::new() };
-    let (cwd, home) = (model.settings.cwd.clone(), model.settings.home.clone());
+    let (cwd, home) = (model.shared.settings.cwd.clone(), model.shared.settings.home.clone());
     let shorten = |row| with_short_path(row, &cwd, home.as_deref());
     match answer {
         Ok(HookAdminResponse::Listed(rows)) if rows.is_empty() => {
             model.overlays.remove(at);
             let text = "There are no hooks. They stand in ~/.slug/settings.json, or in \
                         .slug/settings.json and .slug/hooks.json of a project.";
-            model.toast(NoticeLevel::Info, text);
+            model.shared.toast(NoticeLevel::Info, text);
         }
         Ok(HookAdminResponse::Listed(rows)) => {
             fill(model, at, id, rows.into_iter().map(shorten).map(listed).collect());
@@ -217,7 +218,8 @@ pub fn answered(
         }
         Ok(HookAdminResponse::Tried(trial)) => {
             let trial = HookTrial { hook: shorten(trial.hook), ..*trial };
-            let document = PagerDocument::new(model.requests.issue().0, &trial_report(&trial));
+            let document =
+                PagerDocument::new(model.shared.requests.issue().0, &trial_report(&trial));
             let title = format!("{} tried out", name(&trial.hook));
             if let Some(overlay) = model.overlays.get_mut(at) {
                 *overlay = Overlay::Pager(Box::new(Pager::new(title, Arc::new(document))));
@@ -225,7 +227,7 @@ pub fn answered(
         }
         Err(reason) => {
             model.overlays.remove(at);
-            model.toast(NoticeLevel::Error, reason);
+            model.shared.toast(NoticeLevel::Error, reason);
         }
     }
     Vec::new()
@@ -246,7 +248,7 @@ fn with_short_path(row: HookRow, cwd: &Path, home: Option<&Path>) -> HookRow {
 }
 
 fn ask(model: &mut ScreenModel, title: &'static str, job: HookAdminRequest) -> Vec<ScreenEffect> {
-    let id = model.requests.issue();
+    let id = model.shared.requests.issue();
     model.overlays.push(Overlay::Picker(Box::new(Picker::waiting(title, id))));
     vec![ScreenEffect::Hooks { id, job }]
 }

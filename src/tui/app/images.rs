@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use crate::domain::{MessageImage, NoticeLevel};
 
 use super::editor::ChipContent;
-use super::effect::{RequestId, ScreenEffect};
+use super::effect::ScreenEffect;
 use super::model::ScreenModel;
+use super::request::RequestId;
 
 /// The most images that one paste can bring; a paste that names more files is text.
 const MOST: usize = 16;
@@ -71,7 +72,7 @@ pub fn take_files(model: &mut ScreenModel, files: Vec<DroppedFile>) -> Vec<Scree
     let mut effects = Vec::new();
     for (number, DroppedFile { text, path }) in files.into_iter().enumerate() {
         if number > 0 {
-            model.composer.paste(" ");
+            model.conversation.composer.paste(" ");
         }
         effects.extend(take(model, ImageSource::File(path), text));
     }
@@ -90,28 +91,28 @@ pub fn on_image_loaded(
     result: Result<ImageLoadResult, String>,
 ) -> Vec<ScreenEffect> {
     match result {
-        Ok(ImageLoadResult::Image(image)) => model.composer.settle_image(id, image),
+        Ok(ImageLoadResult::Image(image)) => model.conversation.composer.settle_image(id, image),
         Ok(ImageLoadResult::Text(text)) => {
-            let home = model.settings.home.as_deref();
-            if let Some(files) = dropped(&text, &model.settings.cwd, home) {
+            let home = model.shared.settings.home.as_deref();
+            if let Some(files) = dropped(&text, &model.shared.settings.cwd, home) {
                 // Files were copied in a file manager.
-                model.composer.settle_text(id, None);
+                model.conversation.composer.settle_text(id, None);
                 return take_files(model, files);
             }
-            model.composer.settle_text(id, Some(&text));
+            model.conversation.composer.settle_text(id, Some(&text));
         }
-        Ok(ImageLoadResult::Nothing) => model.composer.settle_text(id, None),
+        Ok(ImageLoadResult::Nothing) => model.conversation.composer.settle_text(id, None),
         Err(reason) => {
-            model.composer.settle_text(id, None);
-            model.toast(NoticeLevel::Warning, reason);
+            model.conversation.composer.settle_text(id, None);
+            model.shared.toast(NoticeLevel::Warning, reason);
         }
     }
     Vec::new()
 }
 
 fn take(model: &mut ScreenModel, source: ImageSource, fallback: String) -> Option<ScreenEffect> {
-    let id = model.requests.issue();
-    model.composer.insert_chip(ChipContent::Reading { id, fallback })?;
+    let id = model.shared.requests.issue();
+    model.conversation.composer.insert_chip(ChipContent::Reading { id, fallback })?;
     Some(ScreenEffect::LoadImage { id, source })
 }
 

@@ -49,32 +49,32 @@ impl PendingJump {
 /// Goes to a place; opens its session first if another one is open.
 pub fn go(model: &mut ScreenModel, jump: PendingJump) -> Vec<ScreenEffect> {
     let session = jump.session;
-    if model.status.session == Some(session) {
-        model.pending_jump = Some(jump);
+    if model.conversation.status.session == Some(session) {
+        model.conversation.pending_jump = Some(jump);
         arrive(model, BackfillState::Complete);
         return Vec::new();
     }
     let effects = commands::when_idle(model, AgentCommand::Resume { session });
-    model.pending_jump = Some(jump).filter(|_| !effects.is_empty());
+    model.conversation.pending_jump = Some(jump).filter(|_| !effects.is_empty());
     effects
 }
 
 /// Finishes the pending jump if its place is loaded by now; warns if it is not in the whole
 /// session.
 pub fn arrive(model: &mut ScreenModel, backfill: BackfillState) {
-    let Some(jump) = &model.pending_jump else { return };
-    if model.status.session != Some(jump.session) {
-        model.pending_jump = None;
+    let Some(jump) = &model.conversation.pending_jump else { return };
+    if model.conversation.status.session != Some(jump.session) {
+        model.conversation.pending_jump = None;
         return;
     }
-    let blocks = model.transcript.blocks().iter().filter(|block| jump.is_in(block));
+    let blocks = model.conversation.transcript.blocks().iter().filter(|block| jump.is_in(block));
     let blocks: Vec<BlockId> = blocks.map(|block| block.id).collect();
     if blocks.is_empty() && backfill == BackfillState::Pending {
         return;
     }
-    if let Some(jump) = model.pending_jump.take()
+    if let Some(jump) = model.conversation.pending_jump.take()
         && !search::open_at_match(model, &blocks, &jump.text)
     {
-        model.toast(NoticeLevel::Info, "That place is no longer part of what is shown.");
+        model.shared.toast(NoticeLevel::Info, "That place is no longer part of what is shown.");
     }
 }

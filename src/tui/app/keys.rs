@@ -20,6 +20,7 @@ use super::completion_items;
 use super::completion_state;
 use super::editor::{ChipExpansion, EditAction};
 use super::effect::ScreenEffect;
+use super::focus::KeyboardFocus;
 use super::folds::{self, FoldScope};
 use super::history_picker;
 use super::images;
@@ -27,7 +28,7 @@ use super::keymap::{
     self, AlwaysKey, ChatKey, CompletionKey, EmptyInputKey, InputKey, KeyActionId, KeyChord,
     KeyContext, KeyPress, KeyPressProgress, PaneKey, PendingKeys, SEQUENCE_TIMEOUT, ScrollAction,
 };
-use super::model::{KeyboardFocus, ScreenModel};
+use super::model::ScreenModel;
 use super::msg::FavouriteMark;
 use super::navigation;
 use super::overlay::{Overlay, OverlayOutcome, ReadingOverlay, ReadingPage};
@@ -48,14 +49,14 @@ pub fn key(model: &mut ScreenModel, key: KeyEvent) -> Vec<ScreenEffect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
-    let keys = Arc::clone(&model.settings.keys);
-    let begun = model.pending.take().map_or_else(Vec::new, |pending| pending.chords);
+    let keys = Arc::clone(&model.shared.settings.keys);
+    let begun = model.shared.pending.take().map_or_else(Vec::new, |pending| pending.chords);
     let press = KeyPress::new(&keys, begun, key);
     let mut effects = pressed(model, &press);
     match (press.progress(), press.chords()) {
         (KeyPressProgress::Incomplete, chords) => {
-            let until = model.now + SEQUENCE_TIMEOUT;
-            model.pending = Some(PendingKeys { chords: chords.to_vec(), until });
+            let until = model.shared.now + SEQUENCE_TIMEOUT;
+            model.shared.pending = Some(PendingKeys { chords: chords.to_vec(), until });
         }
         (KeyPressProgress::Known, _) | (KeyPressProgress::Unknown, [] | [_]) => {}
         (KeyPressProgress::Unknown, chords) => {
@@ -67,7 +68,7 @@ pub fn key(model: &mut ScreenModel, key: KeyEvent) -> Vec<ScreenEffect> {
 
 /// Does an action as if its key had been pressed, whether or not it has one.
 pub fn perform(model: &mut ScreenModel, action: KeyActionId) -> Vec<ScreenEffect> {
-    let keys = Arc::clone(&model.settings.keys);
+    let keys = Arc::clone(&model.shared.settings.keys);
     pressed(model, &KeyPress::action(&keys, action))
 }
 
@@ -104,14 +105,14 @@ pub fn contexts(model: &ScreenModel) -> &'static [KeyContext] {
         None if search::is_typed(model) => {
             &[KeyContext::Search, KeyContext::Editing, KeyContext::Always]
         }
-        None => match model.focus {
-            KeyboardFocus::Pane(_) if model.search.is_some() => {
+        None => match model.conversation.focus {
+            KeyboardFocus::Pane(_) if model.conversation.search.is_some() => {
                 &[KeyContext::Match, KeyContext::Panes, KeyContext::Chat, KeyContext::Always]
             }
             KeyboardFocus::Caret(_) => &[KeyContext::Caret, KeyContext::Chat, KeyContext::Always],
             KeyboardFocus::Pane(_) => &[KeyContext::Panes, KeyContext::Chat, KeyContext::Always],
             KeyboardFocus::Sidebar => &[KeyContext::Sessions, KeyContext::Chat, KeyContext::Always],
-            KeyboardFocus::Input if model.composer.is_empty() => {
+            KeyboardFocus::Input if model.conversation.composer.is_empty() => {
                 &[KeyContext::EmptyInput, KeyContext::Input, KeyContext::Chat, KeyContext::Always]
             }
             KeyboardFocus::Input => {
@@ -135,7 +136,9 @@ pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
             picker.list.set_query(&picker.filter.text());
         }
         None if searches => search::paste(model, text),
-        None if model.focus == KeyboardFocus::Sidebar => return sidebar::paste(model, text),
+        None if model.conversation.focus == KeyboardFocus::Sidebar => {
+            return sidebar::paste(model, text);
+        }
         Some(Overlay::Pager(_)) => return pager::paste(model, text),
         Some(Overlay::Rules(page)) => {
             if let Some(field) = page.field() {
@@ -145,12 +148,12 @@ pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
         Some(Overlay::Rewind(_)) => {}
         Some(Overlay::Reading(ReadingOverlay { page: ReadingPage::HookTrust(_), .. })) => {}
         Some(Overlay::Approval(_) | Overlay::Reading(_) | Overlay::Changes(_)) | None => {
-            model.focus = KeyboardFocus::Input;
-            let home = model.settings.home.as_deref();
-            if let Some(files) = images::dropped(text, &model.settings.cwd, home) {
+            model.conversation.focus = KeyboardFocus::Input;
+            let home = model.shared.settings.home.as_deref();
+            if let Some(files) = images::dropped(text, &model.shared.settings.cwd, home) {
                 return images::take_files(model, files);
             }
-            model.composer.paste(text);
+            model.conversation.composer.paste(text);
             return completion_state::refresh(model);
         }
     }
@@ -189,21 +192,21 @@ pub fn toggle(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
 
 /// Scrolls the transcript.
 pub fn scroll(model: &mut ScreenModel, how: ScrollAction) {
-    let page = i32::from(model.geometry.transcript.height).max(2) - 1;
-    let lines = model.transcript.lines();
+    let page = i32::from(model.shared.geometry.transcript.height).max(2) - 1;
+    let lines = model.conversation.transcript.lines();
     match how {
-        ScrollAction::LineUp => model.scroll.by(-1, lines),
-        ScrollAction::LineDown => model.scroll.by(1, lines),
-        ScrollAction::HalfUp => model.scroll.by(-(page / 2).max(1), lines),
-        ScrollAction::HalfDown => model.scroll.by((page / 2).max(1), lines),
-        ScrollAction::PageUp => model.scroll.by(-page, lines),
-        ScrollAction::PageDown => model.scroll.by(page, lines),
+        ScrollAction::LineUp => model.conversation.scroll.by(-1, lines),
+        ScrollAction::LineDown => model.conversation.scroll.by(1, lines),
+        ScrollAction::HalfUp => model.conversation.scroll.by(-(page / 2).max(1), lines),
+        ScrollAction::HalfDown => model.conversation.scroll.by((page / 2).max(1), lines),
+        ScrollAction::PageUp => model.conversation.scroll.by(-page, lines),
+        ScrollAction::PageDown => model.conversation.scroll.by(page, lines),
         ScrollAction::Top => {
-            if let Some(first) = model.transcript.blocks().first() {
-                model.scroll.to(first.id, 0, lines);
+            if let Some(first) = model.conversation.transcript.blocks().first() {
+                model.conversation.scroll.to(first.id, 0, lines);
             }
         }
-        ScrollAction::Bottom => model.scroll.to_tail(),
+        ScrollAction::Bottom => model.conversation.scroll.to_tail(),
     }
 }
 
@@ -211,7 +214,7 @@ fn pressed(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     if let Some(key) = keymap::find(keymap::ALWAYS, key) {
         return always_key(model, key);
     }
-    model.leaving = None;
+    model.shared.leaving = None;
     match overlay_key(model, key) {
         Some(effects) => effects,
         None => chat_key(model, key),
@@ -224,13 +227,15 @@ fn on_broken_sequence(
     key: KeyEvent,
     chords: &[KeyChord],
 ) -> Vec<ScreenEffect> {
-    let keys = Arc::clone(&model.settings.keys);
+    let keys = Arc::clone(&model.shared.settings.keys);
     let alone = KeyPress::new(&keys, Vec::new(), key);
     if let Some(key) = keymap::find(keymap::ALWAYS, &alone) {
         return always_key(model, key);
     }
     if key.code != KeyCode::Esc {
-        model.toast(NoticeLevel::Info, format!("{} means nothing here", keymap::in_words(chords)));
+        model
+            .shared
+            .toast(NoticeLevel::Info, format!("{} means nothing here", keymap::in_words(chords)));
     }
     Vec::new()
 }
@@ -268,26 +273,26 @@ pub fn cancel_all(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 
 /// Clears the input, else stops the turn, else asks once, then leaves.
 fn cancel(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    if !model.composer.is_empty() {
-        let text = model.composer.take();
-        model.completion = None;
+    if !model.conversation.composer.is_empty() {
+        let text = model.conversation.composer.take();
+        model.conversation.completion = None;
         return commands::remember(model, &text);
     }
     if commands::is_busy(model) {
         return stop_turn(model);
     }
-    if model.leaving.is_some_and(|until| model.now < until) {
+    if model.shared.leaving.is_some_and(|until| model.shared.now < until) {
         return vec![ScreenEffect::Quit];
     }
-    let text = format!("{} again leaves slug", model.settings.keys.key(AlwaysKey::Cancel));
-    model.toast(NoticeLevel::Info, text);
-    model.leaving = model.toast.as_ref().map(|toast| toast.until);
+    let text = format!("{} again leaves slug", model.shared.settings.keys.key(AlwaysKey::Cancel));
+    model.shared.toast(NoticeLevel::Info, text);
+    model.shared.leaving = model.shared.toast.as_ref().map(|toast| toast.until);
     Vec::new()
 }
 
 fn back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    model.selection = None;
-    if model.search.is_some() {
+    model.conversation.selection = None;
+    if model.conversation.search.is_some() {
         search::close(model);
         return Vec::new();
     }
@@ -298,7 +303,7 @@ fn back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 }
 
 fn stop_turn(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    if let TurnActivity::Running(running) = &mut model.turn {
+    if let TurnActivity::Running(running) = &mut model.conversation.turn {
         running.phase = RunningTurnPhase::Stopping;
     }
     vec![ScreenEffect::CancelTurn]
@@ -306,9 +311,9 @@ fn stop_turn(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 
 /// Handles a key for the topmost overlay; `None` if the key goes to the chat.
 fn overlay_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<ScreenEffect>> {
-    let extent = model.geometry.dialog.unwrap_or_default();
-    let hunk_rows = Arc::clone(&model.geometry.changes);
-    let page = model.geometry.list.map_or(1, |list| usize::from(list.height));
+    let extent = model.shared.geometry.dialog.unwrap_or_default();
+    let hunk_rows = Arc::clone(&model.shared.geometry.changes);
+    let page = model.shared.geometry.list.map_or(1, |list| usize::from(list.height));
     // A dialog that does not take keys yet leaves them to what is under it.
     let below = match model.overlays.last_mut()? {
         // Text typed into a field of the dialog is no answer.
@@ -376,7 +381,7 @@ pub fn take(model: &mut ScreenModel, at: usize, outcome: OverlayOutcome) -> Vec<
 
 /// Marks a model as a favourite in the list at overlay `at`, or removes the mark.
 fn mark(model: &mut ScreenModel, at: usize, name: ModelName) -> Vec<ScreenEffect> {
-    for row in model.models.iter_mut().filter(|row| row.name == name) {
+    for row in model.shared.models.iter_mut().filter(|row| row.name == name) {
         row.mark = match row.mark {
             FavouriteMark::Favourite => FavouriteMark::None,
             FavouriteMark::None => FavouriteMark::Favourite,
@@ -393,7 +398,7 @@ fn chat_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
     if search::is_typed(model) {
         return search::typing_key(model, key);
     }
-    match model.focus {
+    match model.conversation.focus {
         KeyboardFocus::Pane(block) => {
             if let Some(effects) = search::found_key(model, key) {
                 return effects;
@@ -422,23 +427,23 @@ fn input_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
         if let Some(effects) = completion_state::key(model, key) {
             return effects;
         }
-        let is_shell =
-            model.composer.is_inserting() && model.composer.editor.text().starts_with('!');
+        let is_shell = model.conversation.composer.is_inserting()
+            && model.conversation.composer.editor.text().starts_with('!');
         if key == CompletionKey::Complete && is_shell {
             return completion_state::open_shell(model);
         }
     }
-    let width = model.geometry.input.width;
-    match key.event().and_then(|key| model.composer.vi_key(key, width)) {
+    let width = model.shared.geometry.input.width;
+    match key.event().and_then(|key| model.conversation.composer.vi_key(key, width)) {
         Some(vi::ViOutcome::Done) => return completion_state::refresh(model),
         Some(vi::ViOutcome::Older) => return older(model),
         Some(vi::ViOutcome::Newer) => {
-            model.composer.newer();
+            model.conversation.composer.newer();
             return Vec::new();
         }
         Some(vi::ViOutcome::Pass) | None => {}
     }
-    let empty = model.composer.is_empty();
+    let empty = model.conversation.composer.is_empty();
     if let Some(key) = empty.then(|| keymap::find(keymap::EMPTY_INPUT, key)).flatten() {
         return match key {
             EmptyInputKey::Command => type_in(model, '/'),
@@ -460,15 +465,15 @@ fn input_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
 
 /// Brings back the last queued message, or else an older text of the history.
 fn older(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    if model.composer.is_empty() && !model.queue.items().is_empty() {
+    if model.conversation.composer.is_empty() && !model.conversation.queue.items().is_empty() {
         return commands::take_back(model);
     }
-    model.composer.older();
+    model.conversation.composer.older();
     Vec::new()
 }
 
 fn edit_input(model: &mut ScreenModel, edit: EditAction) -> Vec<ScreenEffect> {
-    model.composer.edit(edit, model.geometry.input.width);
+    model.conversation.composer.edit(edit, model.shared.geometry.input.width);
     completion_state::refresh(model)
 }
 
@@ -476,41 +481,44 @@ fn type_in(model: &mut ScreenModel, c: char) -> Vec<ScreenEffect> {
     if c == ':' {
         return completion_state::colon(model);
     }
-    model.composer.type_char(c);
+    model.conversation.composer.type_char(c);
     completion_state::refresh(model)
 }
 
 fn typing_key(model: &mut ScreenModel, key: InputKey) -> Vec<ScreenEffect> {
-    let width = model.geometry.input.width;
+    let width = model.shared.geometry.input.width;
     match key {
-        InputKey::Send if model.composer.continue_line() => {
+        InputKey::Send if model.conversation.composer.continue_line() => {
             return completion_state::refresh(model);
         }
         InputKey::Send => return commands::submit(model, Delivery::Queue),
         InputKey::Steer => return commands::submit(model, Delivery::Steer),
         InputKey::Newline => return type_in(model, '\n'),
         InputKey::File => return type_in(model, '@'),
-        InputKey::Up if model.composer.is_empty() && !model.queue.items().is_empty() => {
+        InputKey::Up
+            if model.conversation.composer.is_empty()
+                && !model.conversation.queue.items().is_empty() =>
+        {
             return commands::take_back(model);
         }
-        InputKey::Up => model.composer.up(width),
-        InputKey::Down => model.composer.down(width),
+        InputKey::Up => model.conversation.composer.up(width),
+        InputKey::Down => model.conversation.composer.down(width),
         InputKey::History => return history_picker::open(model),
         InputKey::OpenEditor => {
-            return vec![ScreenEffect::OpenEditor { text: model.composer.expanded() }];
+            return vec![ScreenEffect::OpenEditor { text: model.conversation.composer.expanded() }];
         }
         InputKey::PasteImage => return images::take_clipboard(model),
-        InputKey::Unfold => match model.composer.editor.expand_chip() {
+        InputKey::Unfold => match model.conversation.composer.editor.expand_chip() {
             ChipExpansion::Done => return completion_state::refresh(model),
             ChipExpansion::TooLong => {
-                let key = model.settings.keys.key(InputKey::OpenEditor);
+                let key = model.shared.settings.keys.key(InputKey::OpenEditor);
                 let text = format!(
                     "This paste is too long to be edited here. {key} opens it in your editor."
                 );
-                model.toast(NoticeLevel::Warning, text);
+                model.shared.toast(NoticeLevel::Warning, text);
             }
             ChipExpansion::NoChip => {
-                model.toast(NoticeLevel::Info, "Put the caret beside a paste to unfold it.");
+                model.shared.toast(NoticeLevel::Info, "Put the caret beside a paste to unfold it.");
             }
         },
     }
@@ -548,14 +556,18 @@ fn pane_key(model: &mut ScreenModel, block: BlockId, key: PaneKey) -> Vec<Screen
 
 /// Moves the focus to the lowest pane on screen, or back to the input.
 fn swap_focus(model: &mut ScreenModel) {
-    model.focus = match model.focus {
+    model.conversation.focus = match model.conversation.focus {
         KeyboardFocus::Pane(_) | KeyboardFocus::Caret(_) | KeyboardFocus::Sidebar => {
             KeyboardFocus::Input
         }
         KeyboardFocus::Input => {
-            let shown = model.geometry.rows.iter().rev().map(|row| row.block);
+            let shown = model.shared.geometry.rows.iter().rev().map(|row| row.block);
             let pane = shown.clone().find(|id| {
-                model.transcript.get(*id).is_some_and(super::block::TranscriptBlock::is_pane)
+                model
+                    .conversation
+                    .transcript
+                    .get(*id)
+                    .is_some_and(super::block::TranscriptBlock::is_pane)
             });
             match pane.or_else(|| shown.clone().next()) {
                 Some(block) => KeyboardFocus::Pane(block),
@@ -566,19 +578,21 @@ fn swap_focus(model: &mut ScreenModel) {
 }
 
 fn step_pane(model: &mut ScreenModel, from: BlockId, by: isize) {
-    let at = model.transcript.index(from).saturating_add_signed(by);
-    let Some(block) = model.transcript.blocks().get(at).map(|block| block.id) else { return };
-    model.focus = KeyboardFocus::Pane(block);
-    let visible = model.geometry.rows.iter().any(|row| row.block == block);
+    let at = model.conversation.transcript.index(from).saturating_add_signed(by);
+    let Some(block) = model.conversation.transcript.blocks().get(at).map(|block| block.id) else {
+        return;
+    };
+    model.conversation.focus = KeyboardFocus::Pane(block);
+    let visible = model.shared.geometry.rows.iter().any(|row| row.block == block);
     if !visible {
-        model.scroll.to(block, 2, model.transcript.lines());
+        model.conversation.scroll.to(block, 2, model.conversation.transcript.lines());
     }
 }
 
 /// Keeps the top row in place while something below it changes its height.
 pub fn hold(model: &mut ScreenModel) {
-    let top = model.geometry.top;
+    let top = model.shared.geometry.top;
     if top != ScrollAnchor::Tail {
-        model.scroll.hold(top, model.transcript.lines());
+        model.conversation.scroll.hold(top, model.conversation.transcript.lines());
     }
 }

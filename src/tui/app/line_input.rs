@@ -8,8 +8,9 @@ use crate::domain::NoticeLevel;
 use super::approval::LineAnswerError;
 use super::commands;
 use super::effect::ScreenEffect;
+use super::focus::KeyboardFocus;
 use super::keys;
-use super::model::{KeyboardFocus, ScreenModel};
+use super::model::ScreenModel;
 use super::overlay::{Overlay, OverlayOutcome, ReadingOverlay, ReadingPage};
 use super::picker::{Picker, PickerLoading};
 use super::queue::Delivery;
@@ -63,7 +64,7 @@ pub fn expected_line(model: &ScreenModel) -> ExpectedLine {
 /// Handles one line of input. A line that does not fit the open question or list shows a warning
 /// and changes nothing.
 pub fn line(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
-    model.leaving = None;
+    model.shared.leaving = None;
     // A page to read is finished once it has been printed.
     model.overlays.retain(|overlay| match overlay {
         Overlay::Reading(reading) => matches!(reading.page, ReadingPage::HookTrust(_)),
@@ -96,7 +97,7 @@ pub fn line(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     match outcome {
         Ok(step) => keys::take(model, at, step),
         Err(error) => {
-            model.toast(NoticeLevel::Warning, error.to_string());
+            model.shared.toast(NoticeLevel::Warning, error.to_string());
             Vec::new()
         }
     }
@@ -108,22 +109,24 @@ pub fn interrupt(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 }
 
 fn say(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
-    model.composer.load(text);
+    model.conversation.composer.load(text);
     let effects = commands::submit(model, Delivery::Queue);
     // A text that could not be sent is dropped: the next line starts with an empty input.
-    model.composer.load("");
+    model.conversation.composer.load("");
     effects
 }
 
 /// Whether the list of sessions is still loading.
 fn is_listing(model: &ScreenModel) -> bool {
     let sidebar = &model.sidebar;
-    model.focus == KeyboardFocus::Sidebar && sidebar.tree.is_none() && sidebar.note.is_none()
+    model.conversation.focus == KeyboardFocus::Sidebar
+        && sidebar.tree.is_none()
+        && sidebar.note.is_none()
 }
 
 /// Whether the list of sessions is loaded and shown.
 fn has_session_list(model: &ScreenModel) -> bool {
-    model.focus == KeyboardFocus::Sidebar
+    model.conversation.focus == KeyboardFocus::Sidebar
         && model.sidebar.visibility == SidebarVisibility::Shown
         && model.sidebar.tree.is_some()
 }
@@ -139,7 +142,7 @@ fn open_session(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     match line {
         Some(line) => sidebar::open_line(model, line),
         None => {
-            model.toast(NoticeLevel::Warning, LineAnswerError::NoRow.to_string());
+            model.shared.toast(NoticeLevel::Warning, LineAnswerError::NoRow.to_string());
             Vec::new()
         }
     }

@@ -13,10 +13,11 @@ use super::block::BlockBody;
 use super::changes;
 use super::commands;
 use super::effect::ScreenEffect;
+use super::focus::KeyboardFocus;
 use super::geometry::{CellRect, ScreenGeometry, TranscriptRowKind, VisibleRow};
 use super::keymap::ScrollAction;
 use super::keys;
-use super::model::{KeyboardFocus, ScreenModel};
+use super::model::ScreenModel;
 use super::navigation;
 use super::overlay::{Overlay, OverlayOutcome, scrolled};
 use super::pager::{self, PagerDrag};
@@ -51,8 +52,12 @@ pub enum MouseDrag {
 /// Handles a mouse event. One over the sidebar is for the sidebar, unless a drag is under way.
 pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
     let turned = match event.kind {
-        MouseEventKind::ScrollUp => Some(model.wheel_remainder.by(-1, model.settings.wheel)),
-        MouseEventKind::ScrollDown => Some(model.wheel_remainder.by(1, model.settings.wheel)),
+        MouseEventKind::ScrollUp => {
+            Some(model.shared.wheel_remainder.by(-1, model.shared.settings.wheel))
+        }
+        MouseEventKind::ScrollDown => {
+            Some(model.shared.wheel_remainder.by(1, model.shared.settings.wheel))
+        }
         MouseEventKind::Down(_)
         | MouseEventKind::Up(_)
         | MouseEventKind::Drag(_)
@@ -63,7 +68,9 @@ pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
     if turned == Some(0) {
         return Vec::new();
     }
-    if let Some(effects) = sidebar::mouse(model, event).filter(|_| model.drag.is_none()) {
+    if let Some(effects) =
+        sidebar::mouse(model, event).filter(|_| model.conversation.drag.is_none())
+    {
         return effects;
     }
     match (event.kind, turned) {
@@ -78,7 +85,7 @@ pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
 
 /// When the view next scrolls by itself; `None` if it does not.
 pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
-    match model.drag {
+    match model.conversation.drag {
         Some(MouseDrag::Selection { next, .. }) => next,
         Some(MouseDrag::Bar { .. }) | None => None,
     }
@@ -86,48 +93,56 @@ pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
 
 /// Scrolls the view while the mouse is held past its edge.
 pub fn tick(model: &mut ScreenModel) {
-    let Some(MouseDrag::Selection { column, row, next: Some(next) }) = model.drag else { return };
-    if next > model.now {
+    let Some(MouseDrag::Selection { column, row, next: Some(next) }) = model.conversation.drag
+    else {
+        return;
+    };
+    if next > model.shared.now {
         return;
     }
-    let past = past_edge(&model.geometry, row);
+    let past = past_edge(&model.shared.geometry, row);
     if past == 0 || is_at_end(model, past) {
-        model.drag = Some(MouseDrag::Selection { column, row, next: None });
+        model.conversation.drag = Some(MouseDrag::Selection { column, row, next: None });
         return;
     }
-    model.scroll.by(past, model.transcript.lines());
-    model.pending_drag_end = Some((column, row));
-    model.drag = Some(MouseDrag::Selection { column, row, next: Some(model.now + STEP) });
+    model.conversation.scroll.by(past, model.conversation.transcript.lines());
+    model.conversation.pending_drag_end = Some((column, row));
+    model.conversation.drag =
+        Some(MouseDrag::Selection { column, row, next: Some(model.shared.now + STEP) });
 }
 
 /// After a frame: the rows under the held mouse may be other ones, so the selection is extended to
 /// what is under the mouse now.
 pub fn drawn(model: &mut ScreenModel) {
-    if let Some((column, row)) = model.pending_drag_end.take() {
+    if let Some((column, row)) = model.conversation.pending_drag_end.take() {
         extend(model, column, row);
-        model.needs_redraw = true;
+        model.shared.needs_redraw = true;
     }
 }
 
 fn wheel(model: &mut ScreenModel, rows: i32) {
-    let extent = model.geometry.dialog.unwrap_or_default();
+    let extent = model.shared.geometry.dialog.unwrap_or_default();
     let how = if rows < 0 { ScrollAction::LineUp } else { ScrollAction::LineDown };
     let scroll = |at: usize| (0..rows.abs()).fold(at, |at, _| scrolled(at, how, extent));
     match model.overlays.last_mut() {
         Some(Overlay::Picker(picker)) => picker.list.step(rows.signum() as isize),
         Some(Overlay::Approval(approval)) => {
-            approval.scroll_to(scroll(approval.scroll), extent, &model.geometry.changes);
+            approval.scroll_to(scroll(approval.scroll), extent, &model.shared.geometry.changes);
         }
         Some(Overlay::Reading(reading)) => reading.scroll = scroll(reading.scroll),
-        Some(Overlay::Pager(pager)) => pager::wheel(pager, rows, model.geometry.page.as_ref()),
+        Some(Overlay::Pager(pager)) => {
+            pager::wheel(pager, rows, model.shared.geometry.page.as_ref());
+        }
         Some(Overlay::Changes(page)) => page.position.by(isize::try_from(rows).unwrap_or(0)),
-        Some(Overlay::Rules(page)) => page.step(rows.signum() as isize, &model.denied_calls),
+        Some(Overlay::Rules(page)) => {
+            page.step(rows.signum() as isize, &model.conversation.denied_calls);
+        }
         Some(Overlay::Rewind(dialog)) => dialog.scroll = scroll(dialog.scroll),
         None => {
-            model.scroll.by(rows, model.transcript.lines());
+            model.conversation.scroll.by(rows, model.conversation.transcript.lines());
             // A selection in progress is extended to the row now under the mouse.
-            if let Some(MouseDrag::Selection { column, row, .. }) = model.drag {
-                model.pending_drag_end = Some((column, row));
+            if let Some(MouseDrag::Selection { column, row, .. }) = model.conversation.drag {
+                model.conversation.pending_drag_end = Some((column, row));
             }
         }
     }
@@ -136,11 +151,11 @@ fn wheel(model: &mut ScreenModel, rows: i32) {
 fn down(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
     if let Some(Overlay::Picker(picker)) = model.overlays.last_mut() {
         let Some((_, row)) =
-            model.geometry.list.and_then(|list| list.inside(event.column, event.row))
+            model.shared.geometry.list.and_then(|list| list.inside(event.column, event.row))
         else {
             return Vec::new();
         };
-        let page = model.geometry.list.map_or(1, |list| usize::from(list.height)).max(1);
+        let page = model.shared.geometry.list.map_or(1, |list| usize::from(list.height)).max(1);
         let first = (picker.list.selected() + 1).saturating_sub(page);
         picker.list.select(first + usize::from(row));
         let step = picker.choose();
@@ -157,19 +172,19 @@ fn down(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
         return Vec::new();
     }
     let (column, row) = (event.column, event.row);
-    let below = model.geometry.below.and_then(|below| below.inside(column, row));
-    if let Some((column, row)) = model.geometry.input.inside(column, row) {
-        model.selection = None;
-        model.focus = KeyboardFocus::Input;
+    let below = model.shared.geometry.below.and_then(|below| below.inside(column, row));
+    if let Some((column, row)) = model.shared.geometry.input.inside(column, row) {
+        model.conversation.selection = None;
+        model.conversation.focus = KeyboardFocus::Input;
         search::stop_typing(model);
-        let editor = &mut model.composer.editor;
-        let rows = editor.rows(model.geometry.input.width);
-        if let Some(row) = rows.get(usize::from(row) + model.geometry.input_above) {
+        let editor = &mut model.conversation.composer.editor;
+        let rows = editor.rows(model.shared.geometry.input.width);
+        if let Some(row) = rows.get(usize::from(row) + model.shared.geometry.input_above) {
             let at = softwrap::at(&editor.text(), row, column, editor.chips());
             editor.set_caret(at);
         }
     } else if below.is_some() {
-        model.scroll.to_tail();
+        model.conversation.scroll.to_tail();
     } else if !grab_bar(model, column, row) {
         begin(model, event);
     }
@@ -179,7 +194,7 @@ fn down(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
 /// Handles a click on an answer of the permission dialog, or on the box of a change. The guard
 /// delays clicks as it delays keys: the user may have aimed at something else.
 fn answer(model: &mut ScreenModel, column: u16, row: u16) -> Vec<ScreenEffect> {
-    let geometry = &model.geometry;
+    let geometry = &model.shared.geometry;
     let is_under = |area: &CellRect| area.inside(column, row).is_some();
     let key = geometry.answers.iter().find(|(area, _)| is_under(area)).map(|(_, key)| *key);
     let change = geometry.boxes.iter().find(|(area, _)| is_under(area)).map(|(_, change)| *change);
@@ -208,7 +223,7 @@ fn answer(model: &mut ScreenModel, column: u16, row: u16) -> Vec<ScreenEffect> {
 /// Grabs the scroll bar's thumb; on another part of the bar, moves the thumb there first. Returns
 /// false if the cell is not on the bar.
 fn grab_bar(model: &mut ScreenModel, column: u16, row: u16) -> bool {
-    let Some(bar) = model.geometry.bar else { return false };
+    let Some(bar) = model.shared.geometry.bar else { return false };
     let Some((_, row)) = bar.area.inside(column, row) else { return false };
     let grip = match row.checked_sub(bar.start).filter(|grip| *grip < bar.size) {
         Some(grip) => grip,
@@ -218,35 +233,40 @@ fn grab_bar(model: &mut ScreenModel, column: u16, row: u16) -> bool {
             grip
         }
     };
-    model.drag = Some(MouseDrag::Bar { grip });
+    model.conversation.drag = Some(MouseDrag::Bar { grip });
     true
 }
 
 /// Begins a selection, or extends the present one if shift is held.
 fn begin(model: &mut ScreenModel, event: MouseEvent) {
     let (column, row) = (event.column, event.row);
-    let extends = event.modifiers.contains(KeyModifiers::SHIFT) && model.selection.is_some();
+    let extends =
+        event.modifiers.contains(KeyModifiers::SHIFT) && model.conversation.selection.is_some();
     if extends {
         extend(model, column, row);
     } else {
-        model.selection = None;
-        let Some((row_at, x)) = row_under(&model.geometry, column, row) else { return };
+        model.conversation.selection = None;
+        let Some((row_at, x)) = row_under(&model.shared.geometry, column, row) else { return };
         let unit = match row_at.kind {
             TranscriptRowKind::Head => SelectionUnit::Char,
             TranscriptRowKind::Gap | TranscriptRowKind::Body => {
-                model.clicks.down(column, row, model.now)
+                model.conversation.clicks.down(column, row, model.shared.now)
             }
         };
         let (id, kind) = (row_at.block, row_at.kind);
         // A long user message has no head row: its first row takes that part.
         let first = kind == TranscriptRowKind::Body
             && row_at.source == 0
-            && model.transcript.get(id).is_some_and(|it| matches!(it.body, BlockBody::User(_)));
-        model.pressed = (first || kind == TranscriptRowKind::Head).then_some(id);
-        model.selection =
+            && model
+                .conversation
+                .transcript
+                .get(id)
+                .is_some_and(|it| matches!(it.body, BlockBody::User(_)));
+        model.conversation.pressed = (first || kind == TranscriptRowKind::Head).then_some(id);
+        model.conversation.selection =
             range_under(model, column, row, unit, x).map(|it| TranscriptSelection::new(it, unit));
     }
-    model.drag = Some(MouseDrag::Selection { column, row, next: None });
+    model.conversation.drag = Some(MouseDrag::Selection { column, row, next: None });
 }
 
 fn range_under(
@@ -256,7 +276,7 @@ fn range_under(
     unit: SelectionUnit,
     x: u16,
 ) -> Option<TranscriptRange> {
-    let (row, _) = row_under(&model.geometry, column, row)?;
+    let (row, _) = row_under(&model.shared.geometry, column, row)?;
     range_at(model, row, x, unit)
 }
 
@@ -264,16 +284,17 @@ fn drag(model: &mut ScreenModel, event: MouseEvent) {
     if let Some(Overlay::Pager(_)) = model.overlays.last() {
         return pager::drag(model, event.column, event.row, PagerDrag::Moved);
     }
-    match model.drag {
+    match model.conversation.drag {
         Some(MouseDrag::Bar { grip }) => {
-            let Some(bar) = model.geometry.bar else { return };
+            let Some(bar) = model.shared.geometry.bar else { return };
             let start = event.row.saturating_sub(bar.area.y).saturating_sub(grip);
             navigation::drag_bar(model, &bar, start);
         }
         Some(MouseDrag::Selection { next, .. }) => {
-            let past = past_edge(&model.geometry, event.row);
-            let next = (past != 0).then(|| next.unwrap_or(model.now));
-            model.drag = Some(MouseDrag::Selection { column: event.column, row: event.row, next });
+            let past = past_edge(&model.shared.geometry, event.row);
+            let next = (past != 0).then(|| next.unwrap_or(model.shared.now));
+            model.conversation.drag =
+                Some(MouseDrag::Selection { column: event.column, row: event.row, next });
             extend(model, event.column, event.row);
         }
         None => {}
@@ -284,16 +305,16 @@ fn up(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     if let Some(Overlay::Pager(pager)) = model.overlays.last_mut() {
         return pager::on_button_up(pager);
     }
-    let pressed = model.pressed.take();
-    match model.drag.take() {
+    let pressed = model.conversation.pressed.take();
+    match model.conversation.drag.take() {
         Some(MouseDrag::Selection { .. }) => {}
         Some(MouseDrag::Bar { .. }) | None => return Vec::new(),
     }
-    let Some(selection) = model.selection else { return Vec::new() };
+    let Some(selection) = model.conversation.selection else { return Vec::new() };
     if selection.covers() {
         return commands::copy_selection(model);
     }
-    model.selection = None;
+    model.conversation.selection = None;
     if let Some(block) = pressed {
         return keys::toggle(model, block);
     }
@@ -302,10 +323,10 @@ fn up(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 
 /// Extends the selection to a cell, or to the nearest cell of the transcript.
 fn extend(model: &mut ScreenModel, column: u16, row: u16) {
-    let Some(TranscriptSelection { unit, .. }) = model.selection else { return };
-    let Some((row, x)) = nearest_row(&model.geometry, column, row) else { return };
+    let Some(TranscriptSelection { unit, .. }) = model.conversation.selection else { return };
+    let Some((row, x)) = nearest_row(&model.shared.geometry, column, row) else { return };
     let Some(head) = range_at(model, row, x, unit) else { return };
-    if let Some(selection) = &mut model.selection {
+    if let Some(selection) = &mut model.conversation.selection {
         selection.head = head;
     }
 }
@@ -340,9 +361,9 @@ fn past_edge(geometry: &ScreenGeometry, row: u16) -> i32 {
 
 /// Whether the transcript cannot be scrolled further in a direction; negative is up.
 pub fn is_at_end(model: &ScreenModel, direction: i32) -> bool {
-    let first = model.transcript.blocks().first().map(|block| block.id);
-    match model.geometry.top {
-        _ if direction > 0 => model.geometry.anchor == ScrollAnchor::Tail,
+    let first = model.conversation.transcript.blocks().first().map(|block| block.id);
+    match model.shared.geometry.top {
+        _ if direction > 0 => model.shared.geometry.anchor == ScrollAnchor::Tail,
         ScrollAnchor::At { block, place: BlockPosition::Head(0) } => Some(block) == first,
         ScrollAnchor::At { .. } | ScrollAnchor::Tail => false,
     }

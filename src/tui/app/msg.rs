@@ -14,11 +14,11 @@ use crate::tui::theme::ThemeLibrary;
 
 use super::attention::TerminalFocus;
 use super::backfill::BackfillResult;
-use super::effect::RequestId;
 use super::geometry::ScreenGeometry;
 use super::hooks::HookAdminResponse;
 use super::images::ImageLoadResult;
 use super::pager::search::PagerMatch;
+use super::request::RequestId;
 use super::sessions::SessionStoreResponse;
 use super::status::GitSummary;
 use super::store_queries::StoreQueryResult;

@@ -4,8 +4,9 @@
 use crate::domain::NoticeLevel;
 
 use super::block::{BlockBody, ToolCallState, TranscriptBlock};
+use super::focus::KeyboardFocus;
 use super::geometry::ScrollBar;
-use super::model::{KeyboardFocus, ScreenModel};
+use super::model::ScreenModel;
 use super::scroll::{BlockPosition, SHARES, ScrollAnchor};
 use super::transcript::BlockId;
 
@@ -30,7 +31,7 @@ pub fn jump(model: &mut ScreenModel, jump: TranscriptJump) {
         TranscriptJump::PreviousError | TranscriptJump::NextError => (is_error, "error"),
     };
     let here = here(model);
-    let blocks = model.transcript.blocks();
+    let blocks = model.conversation.transcript.blocks();
     let found = match jump {
         TranscriptJump::PreviousMessage | TranscriptJump::PreviousError => {
             let above = &blocks[..here.above.min(blocks.len())];
@@ -47,17 +48,17 @@ pub fn jump(model: &mut ScreenModel, jump: TranscriptJump) {
                 TranscriptJump::PreviousMessage | TranscriptJump::PreviousError => "above",
                 TranscriptJump::NextMessage | TranscriptJump::NextError => "below",
             };
-            model.toast(NoticeLevel::Info, format!("No {what} {direction}"));
+            model.shared.toast(NoticeLevel::Info, format!("No {what} {direction}"));
         }
     }
 }
 
 /// Puts a block at the top of the screen. If a pane has the focus, this block gets it.
 pub fn go_to(model: &mut ScreenModel, block: BlockId) {
-    model.scroll.to(block, 0, model.transcript.lines());
-    model.visited = Some(block);
-    if let KeyboardFocus::Pane(_) = model.focus {
-        model.focus = KeyboardFocus::Pane(block);
+    model.conversation.scroll.to(block, 0, model.conversation.transcript.lines());
+    model.conversation.visited = Some(block);
+    if let KeyboardFocus::Pane(_) = model.conversation.focus {
+        model.conversation.focus = KeyboardFocus::Pane(block);
     }
 }
 
@@ -65,16 +66,16 @@ pub fn go_to(model: &mut ScreenModel, block: BlockId) {
 /// follows the tail.
 pub fn drag_bar(model: &mut ScreenModel, bar: &ScrollBar, start: u16) {
     let room = bar.area.height.saturating_sub(bar.size);
-    let lines = model.transcript.lines();
+    let lines = model.conversation.transcript.lines();
     if start >= room {
-        model.scroll.to_tail();
+        model.conversation.scroll.to_tail();
         return;
     }
-    let blocks = model.transcript.blocks();
+    let blocks = model.conversation.transcript.blocks();
     let share = f64::from(start) / f64::from(room) * (1.0 - bar.span) * blocks.len() as f64;
     let Some(block) = blocks.get(share as usize) else { return };
     let place = BlockPosition::Share((share.fract() * f64::from(SHARES)) as u16);
-    model.scroll.hold(ScrollAnchor::At { block: block.id, place }, lines);
+    model.conversation.scroll.hold(ScrollAnchor::At { block: block.id, place }, lines);
 }
 
 /// The blocks around the user's place in the transcript: `above` is one past the index of the last
@@ -86,21 +87,24 @@ struct NearbyBlocks {
 
 fn here(model: &ScreenModel) -> NearbyBlocks {
     let on = |id: BlockId| {
-        let index = model.transcript.index(id);
+        let index = model.conversation.transcript.index(id);
         NearbyBlocks { above: index, below: index + 1 }
     };
-    if let KeyboardFocus::Pane(id) = model.focus {
+    if let KeyboardFocus::Pane(id) = model.conversation.focus {
         return on(id);
     }
     // Near the end a jump cannot move the top row, so the last target counts as the place.
-    if let Some(id) = model.visited.filter(|id| model.geometry.rows.iter().any(|r| r.block == *id))
+    if let Some(id) = model
+        .conversation
+        .visited
+        .filter(|id| model.shared.geometry.rows.iter().any(|r| r.block == *id))
     {
         return on(id);
     }
-    match model.geometry.top {
+    match model.shared.geometry.top {
         // At the tail, everything on screen counts as above.
         ScrollAnchor::Tail => on(BlockId(u64::MAX)),
-        ScrollAnchor::At { .. } if model.geometry.anchor == ScrollAnchor::Tail => {
+        ScrollAnchor::At { .. } if model.shared.geometry.anchor == ScrollAnchor::Tail => {
             on(BlockId(u64::MAX))
         }
         ScrollAnchor::At { block, place } => {

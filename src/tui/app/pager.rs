@@ -17,12 +17,13 @@ use crate::tui::layout::pager_lines;
 
 use super::block::{BlockBody, ToolCallBlock, ToolCallContent, TranscriptBlock};
 use super::editor::TextEditor;
-use super::effect::{RequestId, ScreenEffect};
+use super::effect::ScreenEffect;
 use super::geometry::{PageGeometry, ScreenGeometry};
 use super::keymap::ScrollAction;
 use super::model::ScreenModel;
 use super::overlay::Overlay;
 use super::page_position::{PagePosition, PageRow};
+use super::request::RequestId;
 use super::search::TranscriptMatch as Match;
 use super::sessions::{BranchPage, BranchPageRequest, SessionStoreRequest};
 use super::source::{self, BlockPart};
@@ -335,7 +336,7 @@ fn moved(line: usize, how: ScrollAction, shown: usize, count: usize) -> usize {
 
 /// Opens the full text of a block, or shows a notice if there is none.
 pub fn open(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
-    let Some(block) = model.transcript.get(block) else { return Vec::new() };
+    let Some(block) = model.conversation.transcript.get(block) else { return Vec::new() };
     let text = whole(block);
     let (title, tool) = match &block.body {
         BlockBody::User(_) => ("What you said".to_owned(), None),
@@ -348,10 +349,10 @@ pub fn open(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
         }
     };
     if text.is_empty() && tool.as_ref().is_none_or(ToolCallBlock::is_over) {
-        model.toast(NoticeLevel::Info, "There is no more of it");
+        model.shared.toast(NoticeLevel::Info, "There is no more of it");
         return Vec::new();
     }
-    let id = model.requests.issue();
+    let id = model.shared.requests.issue();
     let mut effects = Vec::new();
     let hidden_lines = match tool.as_ref().map(|tool| &tool.content) {
         Some(ToolCallContent::Live(live)) => live.hidden,
@@ -383,11 +384,12 @@ pub fn open(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
 
 /// Opens the full text of a block at a match of the transcript search.
 pub fn open_at(model: &mut ScreenModel, hit: Match, query: TextQuery) -> Vec<ScreenEffect> {
-    let place = model.transcript.get(hit.block).and_then(|block| place_of(block, hit, &query));
+    let place =
+        model.conversation.transcript.get(hit.block).and_then(|block| place_of(block, hit, &query));
     let mut effects = open(model, hit.block);
     let (line, nth) = place.unwrap_or_default();
-    let above = usize::from(model.geometry.height / 3);
-    let id = model.requests.issue();
+    let above = usize::from(model.shared.geometry.height / 3);
+    let id = model.shared.requests.issue();
     if let Some(Overlay::Pager(pager)) = model.overlays.last_mut() {
         effects.extend(pager.stand_at(PagerSearch::at(query, line, nth), above, id));
     }
@@ -455,11 +457,11 @@ pub fn text_width(geometry: &ScreenGeometry) -> u16 {
 /// After a frame: requests a new layout if the topmost pager has another width than it was laid out
 /// for.
 pub fn update_layout(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let width = model.geometry.page.as_ref().map(|page| page.area.width);
+    let width = model.shared.geometry.page.as_ref().map(|page| page.area.width);
     let (Some(width), Some(Overlay::Pager(pager))) = (width, model.overlays.last_mut()) else {
         return Vec::new();
     };
-    pager.request_layout(width, model.requests.issue()).into_iter().collect()
+    pager.request_layout(width, model.shared.requests.issue()).into_iter().collect()
 }
 
 /// Shows a new layout of two branches. `None` if no pager waits for it.
@@ -468,8 +470,8 @@ pub fn on_layout(
     id: RequestId,
     page: &BranchPage,
 ) -> Option<Vec<ScreenEffect>> {
-    let shown = model.geometry.page.clone().unwrap_or_default();
-    let next = model.requests.issue();
+    let shown = model.shared.geometry.page.clone().unwrap_or_default();
+    let next = model.shared.requests.issue();
     let pager = pagers(model).find(|pager| pager.waits_for(id))?;
     let branches = page.branches.clone();
     pager.source = PagerSource::Branches { branches, width: page.width, asked: None };
@@ -483,7 +485,7 @@ pub fn on_layout(
 
 /// Takes over the matches of a search off the UI task.
 pub fn found(model: &mut ScreenModel, id: RequestId, hits: &[search::PagerMatch], searched: usize) {
-    let page = model.geometry.page.clone().unwrap_or_default();
+    let page = model.shared.geometry.page.clone().unwrap_or_default();
     for pager in pagers(model) {
         let document = Arc::clone(&pager.document);
         if let Some(search) = pager.search.as_mut().filter(|search| search.asked == Some(id)) {
@@ -506,8 +508,9 @@ pub fn ended(model: &mut ScreenModel, call: &CallId) -> Vec<ScreenEffect> {
     if !pagers(model).any(|pager| pager.reads(call)) {
         return Vec::new();
     }
-    let id = model.requests.issue();
-    let hash = model.transcript.of_call(call).and_then(|tool| tool.full_output.clone());
+    let id = model.shared.requests.issue();
+    let hash =
+        model.conversation.transcript.of_call(call).and_then(|tool| tool.full_output.clone());
     for pager in pagers(model).filter(|pager| pager.reads(call)) {
         let follow = match &pager.source {
             PagerSource::Running(_, follow) => *follow,
@@ -532,8 +535,8 @@ pub fn on_full_output(
     id: RequestId,
     document: Option<&Arc<PagerDocument>>,
 ) -> Vec<ScreenEffect> {
-    let page = model.geometry.page.clone().unwrap_or_default();
-    let next = model.requests.issue();
+    let page = model.shared.geometry.page.clone().unwrap_or_default();
+    let next = model.shared.requests.issue();
     let mut effects = Vec::new();
     for pager in pagers(model) {
         let Some((_, follow)) = pager.waiting.take_if(|(asked, _)| *asked == id) else { continue };

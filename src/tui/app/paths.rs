@@ -68,7 +68,7 @@ pub fn recent(model: &ScreenModel) -> Vec<String> {
             recent.push(path);
         }
     };
-    for block in model.transcript.blocks().iter().rev().take(BLOCKS) {
+    for block in model.conversation.transcript.blocks().iter().rev().take(BLOCKS) {
         match &block.body {
             BlockBody::User(text) => named_in(text).for_each(&mut add),
             BlockBody::Tool(tool) => {
@@ -76,7 +76,7 @@ pub fn recent(model: &ScreenModel) -> Vec<String> {
                 let path = input.and_then(|input| input.get("file_path")?.as_str());
                 let inside = path.and_then(|path| {
                     let path = std::path::Path::new(path);
-                    path.strip_prefix(&model.settings.cwd).unwrap_or(path).to_str()
+                    path.strip_prefix(&model.shared.settings.cwd).unwrap_or(path).to_str()
                 });
                 if let Some(path) = inside {
                     add(path.to_owned());
@@ -90,7 +90,7 @@ pub fn recent(model: &ScreenModel) -> Vec<String> {
             | BlockBody::Compacted => {}
         }
     }
-    for sent in model.composer.history.entries().iter().rev().take(BLOCKS) {
+    for sent in model.conversation.composer.history.entries().iter().rev().take(BLOCKS) {
         named_in(&sent.typed.text).for_each(&mut add);
     }
     recent

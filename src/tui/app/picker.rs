@@ -16,12 +16,12 @@ use crate::config::ThemeChoice;
 use crate::domain::{EntryId, ModelName, PermissionMode, SessionId, UserInput};
 
 use super::editor::{EditorLines, TextEditor};
-use super::effect::RequestId;
 use super::guard::QuestionGuard;
 use super::hooks::HookChoice;
 use super::keymap::{self, KeyActionId, KeyPress, ListKey, ModelListKey};
 use super::overlay::OverlayOutcome;
 use super::paths;
+use super::request::RequestId;
 
 /// What to do when a row is chosen.
 #[derive(Debug, Clone, PartialEq)]

@@ -10,8 +10,9 @@ use crate::domain::{ContentHash, MessageImage};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::tui::picture_cells::TerminalPicture;
 
-use super::effect::{RequestId, ScreenEffect};
+use super::effect::ScreenEffect;
 use super::model::ScreenModel;
+use super::request::RequestId;
 
 /// Most pictures that are kept.
 const KEPT: usize = 16;
@@ -58,10 +59,10 @@ impl PictureCache {
 
 /// Requests the pictures on screen that are not known yet.
 pub fn seen(model: &mut ScreenModel, wanted: &[PictureRequest]) -> Vec<ScreenEffect> {
-    let Some((canvas, first)) = model.settings.canvas else { return Vec::new() };
+    let Some((canvas, first)) = model.shared.settings.canvas else { return Vec::new() };
     let mut effects = Vec::new();
     for wanted in wanted {
-        let known = &mut model.pictures.known;
+        let known = &mut model.shared.pictures.known;
         if let Some(at) = known.iter().position(|(it, _)| it.is(&wanted.image.hash, wanted.cells)) {
             let newest = known.remove(at);
             known.push(newest);
@@ -70,10 +71,10 @@ pub fn seen(model: &mut ScreenModel, wanted: &[PictureRequest]) -> Vec<ScreenEff
         if known.len() >= KEPT {
             known.remove(0);
         }
-        let request = model.requests.issue();
-        let number = first.wrapping_add(model.pictures.made) % 0xff_ffff + 1;
-        model.pictures.made = model.pictures.made.wrapping_add(1);
-        model.pictures.known.push((wanted.clone(), PictureState::Asked(request)));
+        let request = model.shared.requests.issue();
+        let number = first.wrapping_add(model.shared.pictures.made) % 0xff_ffff + 1;
+        model.shared.pictures.made = model.shared.pictures.made.wrapping_add(1);
+        model.shared.pictures.known.push((wanted.clone(), PictureState::Asked(request)));
         let PictureRequest { image, cells } = wanted.clone();
         effects.push(ScreenEffect::DrawPicture { id: request, canvas, number, image, cells });
     }
@@ -83,7 +84,7 @@ pub fn seen(model: &mut ScreenModel, wanted: &[PictureRequest]) -> Vec<ScreenEff
 /// Takes over a picture. If it could not be made, it is not requested again.
 pub fn made(model: &mut ScreenModel, id: RequestId, picture: Result<TerminalPicture, String>) {
     let asked =
-        model.pictures.known.iter_mut().find(|(_, state)| *state == PictureState::Asked(id));
+        model.shared.pictures.known.iter_mut().find(|(_, state)| *state == PictureState::Asked(id));
     // It was scrolled away and dropped meanwhile.
     let Some((_, state)) = asked else { return };
     *state = match picture {

@@ -16,8 +16,9 @@ use crate::domain::{EntryId, NoticeLevel, UserInput};
 use super::block::{BlockBody, ToolCallContent};
 use super::commands;
 use super::effect::ScreenEffect;
+use super::focus::KeyboardFocus;
 use super::keymap::ChatKey;
-use super::model::{KeyboardFocus, ScreenModel};
+use super::model::ScreenModel;
 use super::overlay::Overlay;
 use super::picker::{Picker, PickerChoice, PickerItem};
 use super::title::first_line;
@@ -32,12 +33,14 @@ const DOUBLE_ESCAPE_TIME: Duration = Duration::from_millis(1500);
 /// Opens the dialog and asks the agent what going there would do.
 pub fn open(model: &mut ScreenModel, to: RewindDestination) -> Vec<ScreenEffect> {
     if commands::is_busy(model) {
-        let stop = model.settings.keys.key(ChatKey::Back);
-        model.toast(NoticeLevel::Warning, format!("A turn is running. Stop it with {stop} first."));
+        let stop = model.shared.settings.keys.key(ChatKey::Back);
+        model
+            .shared
+            .toast(NoticeLevel::Warning, format!("A turn is running. Stop it with {stop} first."));
         return Vec::new();
     }
-    if model.status.session.is_none() {
-        model.toast(NoticeLevel::Info, NOTHING_SAID);
+    if model.conversation.status.session.is_none() {
+        model.shared.toast(NoticeLevel::Info, NOTHING_SAID);
         return Vec::new();
     }
     let dialog = RewindDialog::new(RewindStage::Planning);
@@ -71,7 +74,7 @@ impl RewindMessage<'_> {
 pub fn user_messages(model: &ScreenModel) -> Vec<RewindMessage<'_>> {
     let mut messages = Vec::new();
     let mut changed = BTreeSet::new();
-    for block in model.transcript.blocks().iter().rev() {
+    for block in model.conversation.transcript.blocks().iter().rev() {
         match &block.body {
             BlockBody::Tool(tool) => {
                 if let ToolCallContent::Diff(diff) = &tool.content {
@@ -137,7 +140,7 @@ pub fn list(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     };
     let items: Vec<PickerItem> = user_messages(model).iter().map(item).collect();
     if items.is_empty() {
-        model.toast(NoticeLevel::Info, NOTHING_SAID);
+        model.shared.toast(NoticeLevel::Info, NOTHING_SAID);
         return Vec::new();
     }
     model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Go back before", items))));
@@ -146,30 +149,33 @@ pub fn list(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 
 /// Handles Escape when there is nothing to close or stop: the second one in a row opens the list.
 pub fn escape(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let has_messages = model.transcript.blocks().iter().any(|block| block.entry.is_some());
-    if model.focus != KeyboardFocus::Input || !has_messages {
-        model.focus = KeyboardFocus::Input;
+    let has_messages =
+        model.conversation.transcript.blocks().iter().any(|block| block.entry.is_some());
+    if model.conversation.focus != KeyboardFocus::Input || !has_messages {
+        model.conversation.focus = KeyboardFocus::Input;
         return Vec::new();
     }
-    if model.rewinding.take().is_some_and(|until| model.now < until) {
-        model.toast = None;
+    if model.conversation.rewinding.take().is_some_and(|until| model.shared.now < until) {
+        model.shared.toast = None;
         return list(model);
     }
-    let key = model.settings.keys.key(ChatKey::Back);
-    model.toast(NoticeLevel::Info, format!("{key} again: go back to an earlier message"));
-    model.rewinding = Some(model.now + DOUBLE_ESCAPE_TIME);
+    let key = model.shared.settings.keys.key(ChatKey::Back);
+    model.shared.toast(NoticeLevel::Info, format!("{key} again: go back to an earlier message"));
+    model.conversation.rewinding = Some(model.shared.now + DOUBLE_ESCAPE_TIME);
     Vec::new()
 }
 
 /// Goes back before the message that a block belongs to.
 pub fn at(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
-    let upto = model.transcript.index(block);
-    let blocks = model.transcript.blocks().iter().take(upto + 1).rev();
+    let upto = model.conversation.transcript.index(block);
+    let blocks = model.conversation.transcript.blocks().iter().take(upto + 1).rev();
     let mut messages = blocks.filter(|block| matches!(block.body, BlockBody::User(_)));
     match messages.find_map(|block| block.entry) {
         Some(entry) => open(model, RewindDestination::Before(entry)),
         None => {
-            model.toast(NoticeLevel::Info, "There is no message of yours to go back before.");
+            model
+                .shared
+                .toast(NoticeLevel::Info, "There is no message of yours to go back before.");
             Vec::new()
         }
     }
@@ -187,7 +193,7 @@ pub fn on_plan(model: &mut ScreenModel, plan: Result<Arc<RewindPlan>, RewindErro
         }
         Err(reason) => {
             model.overlays.remove(at);
-            model.toast(NoticeLevel::Warning, reason.to_string());
+            model.shared.toast(NoticeLevel::Warning, reason.to_string());
         }
     }
 }
@@ -199,14 +205,14 @@ pub fn on_rewound(
     message: Option<UserInput>,
     notice: impl Into<String>,
 ) -> Vec<ScreenEffect> {
-    model.toast(NoticeLevel::Info, notice);
+    model.shared.toast(NoticeLevel::Info, notice);
     let Some(message) = message else { return Vec::new() };
     let mut effects = Vec::new();
-    if !model.composer.is_empty() {
-        let draft = model.composer.take();
+    if !model.conversation.composer.is_empty() {
+        let draft = model.conversation.composer.take();
         effects.extend(commands::remember(model, &draft));
     }
-    model.composer.load(message);
+    model.conversation.composer.load(message);
     effects
 }
 

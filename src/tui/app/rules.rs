@@ -18,8 +18,9 @@ use super::editor::{EditorLines, TextEditor};
 use super::effect::ScreenEffect;
 use super::guard::QuestionGuard;
 use super::keymap::{self, FieldKey, KeyPress, RulesKey};
-use super::model::{ScreenModel, ScreenSettings};
+use super::model::ScreenModel;
 use super::overlay::Overlay;
+use super::settings::ScreenSettings;
 use super::title::home_path;
 
 /// A tool call that was denied in this session.
@@ -303,12 +304,13 @@ pub fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 
 /// Handles a key for the page at index `at` of the overlays.
 pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
-    let rows = model.geometry.list.map_or(1, |list| isize::try_from(list.height).unwrap_or(1));
+    let rows =
+        model.shared.geometry.list.map_or(1, |list| isize::try_from(list.height).unwrap_or(1));
     let Some(Overlay::Rules(page)) = model.overlays.get_mut(at) else { return Vec::new() };
     let outcome = match page.stage {
         RulesStage::Typing(_) => page.typed(key),
         RulesStage::Choosing | RulesStage::Removing => match keymap::find(keymap::RULES, key) {
-            Some(key) => page.choose(key, rows.max(1), &model.denied_calls),
+            Some(key) => page.choose(key, rows.max(1), &model.conversation.denied_calls),
             None => RulesOutcome::Stay,
         },
     };
@@ -324,7 +326,8 @@ pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<Screen
 
 /// Shows the agent's reply to a request about the rules in the topmost rules page.
 pub fn on_rule_news(model: &mut ScreenModel, reply: RuleReply) {
-    let ScreenModel { overlays, denied_calls: refused, .. } = model;
+    let ScreenModel { overlays, conversation, .. } = model;
+    let refused = &conversation.denied_calls;
     let pages = overlays.iter_mut().filter_map(|overlay| match overlay {
         Overlay::Rules(page) => Some(&mut **page),
         Overlay::Approval(_)
@@ -353,12 +356,12 @@ pub fn on_rule_news(model: &mut ScreenModel, reply: RuleReply) {
 
 /// Adds a record of the log to the denied calls, if it is one.
 pub fn note(model: &mut ScreenModel, record: &LogRecord) {
-    model.denied_calls.extend(refusal(record));
+    model.conversation.denied_calls.extend(refusal(record));
 }
 
 /// Adds the denied calls of an older part of the log, which is loaded later, before the others.
 pub fn note_earlier(model: &mut ScreenModel, earlier: &[LogRecord]) {
-    model.denied_calls.splice(0..0, earlier.iter().filter_map(refusal));
+    model.conversation.denied_calls.splice(0..0, earlier.iter().filter_map(refusal));
 }
 
 fn refusal(record: &LogRecord) -> Option<DeniedCall> {

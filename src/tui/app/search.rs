@@ -12,9 +12,10 @@ use std::collections::VecDeque;
 
 use super::editor::{EditorLines, TextEditor};
 use super::effect::ScreenEffect;
+use super::focus::KeyboardFocus;
 use super::geometry::ScreenGeometry;
 use super::keymap::{self, KeyPress, SearchKey, SearchMatchKey};
-use super::model::{KeyboardFocus, ScreenModel};
+use super::model::ScreenModel;
 use super::pager;
 use super::scroll::{BlockPosition, ScrollAnchor};
 use super::sidebar::SidebarVisibility;
@@ -112,16 +113,20 @@ struct PartialBlockScan {
 
 /// Whether keys are typed into the query.
 pub fn is_typed(model: &ScreenModel) -> bool {
-    model.search.as_ref().is_some_and(|search| search.stage == TranscriptSearchStage::Typing)
+    model
+        .conversation
+        .search
+        .as_ref()
+        .is_some_and(|search| search.stage == TranscriptSearchStage::Typing)
 }
 
 /// Opens the search, or returns to typing in the open one.
 pub fn open(model: &mut ScreenModel) {
-    match &mut model.search {
+    match &mut model.conversation.search {
         Some(search) => search.stage = TranscriptSearchStage::Typing,
         None => {
-            let origin = (model.scroll.anchor, model.focus);
-            model.search = Some(Box::new(TranscriptSearch::new(origin)));
+            let origin = (model.conversation.scroll.anchor, model.conversation.focus);
+            model.conversation.search = Some(Box::new(TranscriptSearch::new(origin)));
         }
     }
 }
@@ -134,7 +139,7 @@ pub fn typing_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffe
         Some(SearchKey::Previous) => go(model, TranscriptSearchDirection::Previous),
         Some(SearchKey::Next) => go(model, TranscriptSearchDirection::Next),
         Some(SearchKey::Regex) => {
-            if let Some(search) = &mut model.search {
+            if let Some(search) = &mut model.conversation.search {
                 search.kind = match search.kind {
                     TextQueryKind::Plain => TextQueryKind::Regex,
                     TextQueryKind::Regex => TextQueryKind::Plain,
@@ -143,7 +148,7 @@ pub fn typing_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffe
             restart(model);
         }
         None => {
-            let Some(search) = &mut model.search else { return Vec::new() };
+            let Some(search) = &mut model.conversation.search else { return Vec::new() };
             let before = search.field.revision();
             search.field.key(key);
             if search.field.revision() != before {
@@ -156,7 +161,7 @@ pub fn typing_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffe
 
 /// Handles a key while matches are stepped through; `None` if the search does not use it.
 pub fn found_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<ScreenEffect>> {
-    model.search.as_ref()?;
+    model.conversation.search.as_ref()?;
     match keymap::find(keymap::FOUND, key)? {
         SearchMatchKey::Previous => go(model, TranscriptSearchDirection::Previous),
         SearchMatchKey::Next => go(model, TranscriptSearchDirection::Next),
@@ -168,7 +173,7 @@ pub fn found_key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<Scre
 
 /// Pastes text into the query.
 pub fn paste(model: &mut ScreenModel, text: &str) {
-    if let Some(search) = &mut model.search {
+    if let Some(search) = &mut model.conversation.search {
         search.field.insert(text);
         restart(model);
     }
@@ -177,19 +182,20 @@ pub fn paste(model: &mut ScreenModel, text: &str) {
 /// Ends the search and stays at the match. A search opened from the list of sessions gives the
 /// focus back to the list.
 pub fn close(model: &mut ScreenModel) {
-    let origin = model.search.take().map(|search| search.origin.1);
-    model.transcript.peek(None);
+    let origin = model.conversation.search.take().map(|search| search.origin.1);
+    model.conversation.transcript.peek(None);
     if origin == Some(KeyboardFocus::Sidebar)
         && model.sidebar.visibility == SidebarVisibility::Shown
     {
-        model.focus = KeyboardFocus::Sidebar;
+        model.conversation.focus = KeyboardFocus::Sidebar;
     }
 }
 
 /// Opens a search at the first match in these blocks. False if `blocks` is empty.
 pub fn open_at_match(model: &mut ScreenModel, blocks: &[BlockId], text: &str) -> bool {
     let Some(first) = blocks.first().copied() else { return false };
-    let mut search = TranscriptSearch::new((model.scroll.anchor, KeyboardFocus::Sidebar));
+    let mut search =
+        TranscriptSearch::new((model.conversation.scroll.anchor, KeyboardFocus::Sidebar));
     search.field = TextEditor::with_text(EditorLines::One, text);
     search.stage = TranscriptSearchStage::Navigating;
     search.query = TextQuery::new(text, search.kind).ok();
@@ -198,7 +204,7 @@ pub fn open_at_match(model: &mut ScreenModel, blocks: &[BlockId], text: &str) ->
     search.current = search.query.as_ref().and_then(|query| {
         parts
             .filter_map(|(id, part)| {
-                let text = source::text(model.transcript.get(id)?, part);
+                let text = source::text(model.conversation.transcript.get(id)?, part);
                 let found = matches(query, &text).into_iter().next()?;
                 Some(TranscriptMatch { block: id, part, from: found.start, to: found.end })
             })
@@ -206,39 +212,44 @@ pub fn open_at_match(model: &mut ScreenModel, blocks: &[BlockId], text: &str) ->
     });
     search.scan = TranscriptScan::from(BlockId(first.0.saturating_add(1)));
     let found = search.current.is_some();
-    model.search = Some(Box::new(search));
+    model.conversation.search = Some(Box::new(search));
     tick(model);
     if found {
         show_match(model);
     } else {
         // The text was found across lines, or in a part that the block does not show.
-        let lines = model.transcript.lines();
-        model.scroll.hold(ScrollAnchor::At { block: first, place: BlockPosition::Head(0) }, lines);
-        model.focus = KeyboardFocus::Pane(first);
+        let lines = model.conversation.transcript.lines();
+        model
+            .conversation
+            .scroll
+            .hold(ScrollAnchor::At { block: first, place: BlockPosition::Head(0) }, lines);
+        model.conversation.focus = KeyboardFocus::Pane(first);
     }
     true
 }
 
 /// Ends the search and goes back to where it was opened.
 pub fn back(model: &mut ScreenModel) {
-    let Some(search) = model.search.take() else { return };
+    let Some(search) = model.conversation.search.take() else { return };
     hold(model);
-    model.transcript.peek(None);
+    model.conversation.transcript.peek(None);
     let (anchor, focus) = search.origin;
-    model.focus = focus;
+    model.conversation.focus = focus;
     match anchor {
-        ScrollAnchor::Tail => model.scroll.to_tail(),
-        ScrollAnchor::At { .. } => model.scroll.hold(anchor, model.transcript.lines()),
+        ScrollAnchor::Tail => model.conversation.scroll.to_tail(),
+        ScrollAnchor::At { .. } => {
+            model.conversation.scroll.hold(anchor, model.conversation.transcript.lines());
+        }
     }
 }
 
 /// Ends typing and stays on the match: from now on letters are keys of the panes. If the pane
 /// leaves the match out, opens it in the pager.
 pub fn stay(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let Some(search) = &mut model.search else { return Vec::new() };
+    let Some(search) = &mut model.conversation.search else { return Vec::new() };
     if let Some(current) = search.current {
         search.stage = TranscriptSearchStage::Navigating;
-        model.focus = KeyboardFocus::Pane(current.block);
+        model.conversation.focus = KeyboardFocus::Pane(current.block);
     }
     open_hidden(model).unwrap_or_default()
 }
@@ -246,14 +257,14 @@ pub fn stay(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 /// Opens the pager at the current match, if its pane has the focus, is unfolded and leaves the
 /// match out. `None` otherwise.
 pub fn open_hidden(model: &mut ScreenModel) -> Option<Vec<ScreenEffect>> {
-    let search = model.search.as_ref()?;
+    let search = model.conversation.search.as_ref()?;
     let (hit, query) = (search.current?, search.query.clone()?);
-    let block = model.transcript.get(hit.block)?;
+    let block = model.conversation.transcript.get(hit.block)?;
     let is_hidden = hit.part == BlockPart::Body
-        && model.transcript.fold(block) != PaneFold::Closed
-        && model.focus == KeyboardFocus::Pane(hit.block)
+        && model.conversation.transcript.fold(block) != PaneFold::Closed
+        && model.conversation.focus == KeyboardFocus::Pane(hit.block)
         && is_drawn(model)
-        && !is_shown(&model.geometry, hit);
+        && !is_shown(&model.shared.geometry, hit);
     is_hidden.then(|| pager::open_at(model, hit, query))
 }
 
@@ -266,19 +277,20 @@ pub fn is_shown(geometry: &ScreenGeometry, hit: TranscriptMatch) -> bool {
 
 /// Whether the last frame shows the present position: nothing has scrolled since.
 fn is_drawn(model: &ScreenModel) -> bool {
-    model.scroll.delta == 0 && model.scroll.anchor == model.geometry.anchor
+    model.conversation.scroll.delta == 0
+        && model.conversation.scroll.anchor == model.shared.geometry.anchor
 }
 
 /// Ends typing the query; matches stay marked.
 pub fn stop_typing(model: &mut ScreenModel) {
-    if let Some(search) = &mut model.search {
+    if let Some(search) = &mut model.conversation.search {
         search.stage = TranscriptSearchStage::Navigating;
     }
 }
 
 /// Goes to the next or previous match; wraps around at the ends.
 pub fn go(model: &mut ScreenModel, direction: TranscriptSearchDirection) {
-    let Some(search) = &mut model.search else { return };
+    let Some(search) = &mut model.conversation.search else { return };
     let Some(next) = search.other(direction) else { return };
     search.current = Some(next);
     show_match(model);
@@ -286,23 +298,27 @@ pub fn go(model: &mut ScreenModel, direction: TranscriptSearchDirection) {
 
 /// Searches the next bounded part of the transcript.
 pub fn tick(model: &mut ScreenModel) {
-    let Some(search) = &mut model.search else { return };
-    if !search.is_looking(&model.transcript) {
+    let Some(search) = &mut model.conversation.search else { return };
+    if !search.is_looking(&model.conversation.transcript) {
         return;
     }
-    search.step(&model.transcript, STEP);
+    search.step(&model.conversation.transcript, STEP);
     settle(model);
 }
 
 /// Whether a part of the transcript still has to be searched.
 pub fn is_looking(model: &ScreenModel) -> bool {
-    model.search.as_ref().is_some_and(|search| search.is_looking(&model.transcript))
+    model
+        .conversation
+        .search
+        .as_ref()
+        .is_some_and(|search| search.is_looking(&model.conversation.transcript))
 }
 
 /// The transcript has changed: searches the changed blocks among the newest again.
 pub fn changed(model: &mut ScreenModel) {
-    if let Some(search) = &mut model.search {
-        search.look_again(&model.transcript);
+    if let Some(search) = &mut model.conversation.search {
+        search.look_again(&model.conversation.transcript);
         settle(model);
     }
 }
@@ -310,13 +326,14 @@ pub fn changed(model: &mut ScreenModel) {
 /// Goes to the nearest match, if there is no current one: the last match above the end of the
 /// screen, else the first one below.
 fn settle(model: &mut ScreenModel) {
-    let Some(search) = model.search.as_mut().filter(|search| search.current.is_none()) else {
+    let Some(search) = model.conversation.search.as_mut().filter(|search| search.current.is_none())
+    else {
         return;
     };
     let above = search.hits.partition_point(|hit| hit.block < search.scan.start);
     let nearest = match above.checked_sub(1) {
         Some(last) => search.hits.get(last),
-        None if !search.has_more_above(&model.transcript) => search.hits.front(),
+        None if !search.has_more_above(&model.conversation.transcript) => search.hits.front(),
         None => None,
     };
     search.current = nearest.copied();
@@ -327,9 +344,9 @@ fn settle(model: &mut ScreenModel) {
 
 /// Starts over with the query as it is typed now.
 fn restart(model: &mut ScreenModel) {
-    let bottom = model.geometry.rows.last().map(|row| row.block);
-    let last = model.transcript.blocks().last().map(|block| block.id);
-    let Some(search) = &mut model.search else { return };
+    let bottom = model.shared.geometry.rows.last().map(|row| row.block);
+    let last = model.conversation.transcript.blocks().last().map(|block| block.id);
+    let Some(search) = &mut model.conversation.search else { return };
     let text = search.field.text();
     (search.query, search.error) = match TextQuery::new(&text, search.kind) {
         Ok(query) => (Some(query), None),
@@ -343,25 +360,33 @@ fn restart(model: &mut ScreenModel) {
     search.scan = TranscriptScan::from(BlockId(from.0.saturating_add(1)));
     // A match of the shorter query before may have scrolled far away.
     let (anchor, _) = search.origin;
-    model.transcript.peek(None);
+    model.conversation.transcript.peek(None);
     match anchor {
-        ScrollAnchor::Tail => model.scroll.to_tail(),
-        ScrollAnchor::At { .. } => model.scroll.hold(anchor, model.transcript.lines()),
+        ScrollAnchor::Tail => model.conversation.scroll.to_tail(),
+        ScrollAnchor::At { .. } => {
+            model.conversation.scroll.hold(anchor, model.conversation.transcript.lines());
+        }
     }
     tick(model);
 }
 
 /// Scrolls the current match into sight, and unfolds its pane.
 fn show_match(model: &mut ScreenModel) {
-    let Some(hit) = model.search.as_ref().and_then(|search| search.current) else { return };
-    if model.search.as_ref().is_some_and(|search| search.stage == TranscriptSearchStage::Navigating)
+    let Some(hit) = model.conversation.search.as_ref().and_then(|search| search.current) else {
+        return;
+    };
+    if model
+        .conversation
+        .search
+        .as_ref()
+        .is_some_and(|search| search.stage == TranscriptSearchStage::Navigating)
     {
-        model.focus = KeyboardFocus::Pane(hit.block);
+        model.conversation.focus = KeyboardFocus::Pane(hit.block);
     }
     let peek = (hit.part == BlockPart::Body).then_some(hit.block);
-    let unfolds = model.transcript.peek(peek);
+    let unfolds = model.conversation.transcript.peek(peek);
     let seen = is_drawn(model)
-        && model.geometry.rows.iter().any(|row| {
+        && model.shared.geometry.rows.iter().any(|row| {
             row.block == hit.block
                 && row.kind.part() == hit.part
                 && row.runs.iter().any(|run| run.columns(&(hit.from..hit.to)).is_some())
@@ -373,16 +398,16 @@ fn show_match(model: &mut ScreenModel) {
         BlockPart::Head => BlockPosition::Head(0),
         BlockPart::Body => BlockPosition::Body { source: hit.from, row: 0 },
     };
-    let above = i32::from(model.geometry.transcript.height / 3);
-    let lines = model.transcript.lines();
-    model.scroll.hold(ScrollAnchor::At { block: hit.block, place }, lines);
-    model.scroll.by(-above, lines);
+    let above = i32::from(model.shared.geometry.transcript.height / 3);
+    let lines = model.conversation.transcript.lines();
+    model.conversation.scroll.hold(ScrollAnchor::At { block: hit.block, place }, lines);
+    model.conversation.scroll.by(-above, lines);
 }
 
 fn hold(model: &mut ScreenModel) {
-    let top = model.geometry.top;
+    let top = model.shared.geometry.top;
     if top != ScrollAnchor::Tail {
-        model.scroll.hold(top, model.transcript.lines());
+        model.conversation.scroll.hold(top, model.conversation.transcript.lines());
     }
 }
 

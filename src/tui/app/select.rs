@@ -65,7 +65,7 @@ impl TranscriptSelection {
     /// The selected source text.
     pub fn text(&self, model: &ScreenModel) -> String {
         let (from, to) = self.ends();
-        source::between(&model.transcript, from, to)
+        source::between(&model.conversation.transcript, from, to)
     }
 }
 
@@ -93,7 +93,7 @@ pub fn range_at(
     column: u16,
     unit: SelectionUnit,
 ) -> Option<TranscriptRange> {
-    let block = model.transcript.get(row.block)?;
+    let block = model.conversation.transcript.get(row.block)?;
     let part = row.kind.part();
     let text = source::text(block, part);
     let cell = row.at(column);
@@ -114,7 +114,7 @@ pub fn range_at(
 /// The bytes around `cell` that are contiguous both in the source and on screen: across wrapped
 /// rows, but not beyond a mark that is not shown.
 fn segment(model: &ScreenModel, row: &VisibleRow, cell: &Range<usize>) -> Range<usize> {
-    let rows = model.geometry.rows.iter();
+    let rows = model.shared.geometry.rows.iter();
     let rows = rows.filter(|it| it.block == row.block && it.kind.part() == row.kind.part());
     let mut runs: Vec<Range<usize>> =
         rows.flat_map(|row| &row.runs).map(|run| run.range()).collect();

@@ -25,13 +25,14 @@ use crate::domain::{EntryId, SessionId};
 use crate::session::SessionGrouping;
 
 use super::editor::TextEditor;
-use super::effect::{RequestId, ScreenEffect};
+use super::effect::ScreenEffect;
 use super::jump::PendingJump;
 use super::keymap::{Keymap, SidebarKey};
-use super::model::PendingRequests;
+use super::request::RequestId;
 use super::sessions::{
     SessionList, SessionLockState, SessionRow, SessionStoreRequest, SessionStoreResponse,
 };
+use super::shared::PendingRequests;
 
 use changes::SidebarChange;
 

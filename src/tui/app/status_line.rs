@@ -11,8 +11,10 @@ use serde::Serialize;
 
 use crate::domain::{ContextWindow, Money, NoticeLevel};
 
-use super::effect::{RequestId, ScreenEffect};
-use super::model::{ScreenModel, StatusCommandState};
+use super::effect::ScreenEffect;
+use super::model::ScreenModel;
+use super::request::RequestId;
+use super::settings::StatusCommandState;
 
 /// The least time between two runs.
 const REST: Duration = Duration::from_secs(1);
@@ -85,22 +87,22 @@ struct StatusLineContext {
 
 /// Runs the command if its input has changed and the pause is over.
 pub fn tick(model: &mut ScreenModel) -> Option<ScreenEffect> {
-    if model.settings.status_command == StatusCommandState::None {
+    if model.shared.settings.status_command == StatusCommandState::None {
         return None;
     }
     let state = state(model);
-    let line = &mut model.status_line;
+    let line = &mut model.shared.status_line;
     if line.last_input.as_ref() == Some(&state) {
         line.fresh = StatusLineFreshness::Current;
         return None;
     }
     line.fresh = StatusLineFreshness::Stale;
-    if line.under_way.is_some() || model.now < line.next {
+    if line.under_way.is_some() || model.shared.now < line.next {
         return None;
     }
-    let id = model.requests.issue();
+    let id = model.shared.requests.issue();
     line.fresh = StatusLineFreshness::Current;
-    line.next = model.now + REST;
+    line.next = model.shared.now + REST;
     line.under_way = Some(id);
     line.last_input = Some(state.clone());
     Some(ScreenEffect::RunStatusCommand { id, state })
@@ -108,13 +110,13 @@ pub fn tick(model: &mut ScreenModel) -> Option<ScreenEffect> {
 
 /// When the command is due; `None` if its input has not changed or it runs.
 pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
-    let line = &model.status_line;
+    let line = &model.shared.status_line;
     (line.fresh == StatusLineFreshness::Stale && line.under_way.is_none()).then_some(line.next)
 }
 
 /// Takes over the command's output. The first failure becomes a notice.
 pub fn answered(model: &mut ScreenModel, id: RequestId, answer: Result<String, String>) {
-    let line = &mut model.status_line;
+    let line = &mut model.shared.status_line;
     if line.under_way != Some(id) {
         return;
     }
@@ -126,14 +128,14 @@ pub fn answered(model: &mut ScreenModel, id: RequestId, answer: Result<String, S
         Err(reason) if line.health == StatusLineHealth::Well => {
             line.health = StatusLineHealth::Failed;
             let text = format!("`ui.status_command` fails: {reason}");
-            model.transcript.notice(NoticeLevel::Warning, text);
+            model.conversation.transcript.notice(NoticeLevel::Warning, text);
         }
         Err(_) => {}
     }
 }
 
 fn state(model: &ScreenModel) -> String {
-    let status = &model.status;
+    let status = &model.conversation.status;
     let (window, measured) = match status.window {
         Some(ContextWindow::Served(window)) => (Some(window), true),
         Some(ContextWindow::Known(window) | ContextWindow::Assumed(window)) => {
@@ -145,11 +147,11 @@ fn state(model: &ScreenModel) -> String {
         version: env!("CARGO_PKG_VERSION"),
         session_id: status.session.map(|session| session.to_string()),
         title: status.title.as_deref(),
-        cwd: model.settings.cwd.display().to_string(),
+        cwd: model.shared.settings.cwd.display().to_string(),
         project: &status.project,
         model: &status.model,
         mode: status.mode.name(),
-        running: !model.turn.is_idle(),
+        running: !model.conversation.turn.is_idle(),
         waiting: model.has_question(),
         git: status.git.as_ref().map(|git| StatusLineGit {
             branch: &git.branch,

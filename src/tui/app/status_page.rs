@@ -76,7 +76,7 @@ pub fn rows(model: &ScreenModel) -> Vec<StatusPageRow> {
 }
 
 fn about(model: &ScreenModel) -> Vec<StatusPageRow> {
-    let status = &model.status;
+    let status = &model.conversation.status;
     let mut rows = vec![StatusPageRow::Heading("Session")];
     let id = status.session.as_ref().map(SessionId::to_string);
     let pairs = [
@@ -85,8 +85,8 @@ fn about(model: &ScreenModel) -> Vec<StatusPageRow> {
         ("model", (!status.model.is_empty()).then(|| status.model.clone())),
         ("window", status.window.map(window)),
         ("mode", Some(status.mode.name().to_owned())),
-        ("sandbox", model.settings.boundary.as_ref().map(SandboxSummary::folder_phrase)),
-        ("network", model.settings.boundary.as_ref().map(SandboxSummary::network_phrase)),
+        ("sandbox", model.shared.settings.boundary.as_ref().map(SandboxSummary::folder_phrase)),
+        ("network", model.shared.settings.boundary.as_ref().map(SandboxSummary::network_phrase)),
         ("store", status.store.map(store)),
     ];
     rows.extend(
@@ -128,7 +128,7 @@ fn sums(name: &str, spent: &SpendingSum) -> StatusPageRow {
 }
 
 fn spending_rows(model: &ScreenModel) -> Vec<StatusPageRow> {
-    let spending = &model.status.spending;
+    let spending = &model.conversation.status.spending;
     let (total, before) = (spending.total(), spending.taken_over());
     let mut rows = Vec::new();
     rows.extend(spending.by_model().iter().map(|row| sums(&spending.name(row), &row.spent)));
@@ -143,7 +143,14 @@ fn spending_rows(model: &ScreenModel) -> Vec<StatusPageRow> {
     if before.responses > 0 {
         rows.push(sums("before the fork, counted there", &before));
     }
-    rows.extend(model.status.cache_miss.clone().map(|reason| StatusPageRow::Pair("cache", reason)));
+    rows.extend(
+        model
+            .conversation
+            .status
+            .cache_miss
+            .clone()
+            .map(|reason| StatusPageRow::Pair("cache", reason)),
+    );
     match (total.responses, total.unpriced) {
         (_, 0) => {}
         (all, unpriced) if all == unpriced => rows.push(StatusPageRow::Note(

@@ -8,11 +8,12 @@ use crate::domain::{ContentHash, NoticeLevel, SessionId};
 use crate::session::{KindFolds, LogEntry, LogRecord, SessionFolds, StoreSize};
 
 use super::changes::{self, ChangedFile, NetFileChange};
-use super::effect::{RequestId, ScreenEffect};
+use super::effect::ScreenEffect;
 use super::folds;
 use super::model::ScreenModel;
 use super::pager;
 use super::pager::document::PagerDocument;
+use super::request::RequestId;
 
 /// A query that is answered with a [`StoreQueryResult`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,22 +62,22 @@ pub fn answered(
 ) -> Vec<ScreenEffect> {
     match answer {
         Ok(StoreQueryResult::Folds { session, kinds }) => {
-            if model.requests.folds.take_if(|asked| *asked == id).is_some() {
-                model.transcript.restore_folds(&session, kinds);
-                let is_kept = model.transcript.session_folds() == session;
+            if model.shared.requests.folds.take_if(|asked| *asked == id).is_some() {
+                model.conversation.transcript.restore_folds(&session, kinds);
+                let is_kept = model.conversation.transcript.session_folds() == session;
                 return folds::keep_session(model).into_iter().filter(|_| !is_kept).collect();
             }
         }
         Ok(StoreQueryResult::FullOutput(document)) => {
             return pager::on_full_output(model, id, Some(&document));
         }
-        Ok(StoreQueryResult::StoreSize(size)) => model.status.store = Some(size),
+        Ok(StoreQueryResult::StoreSize(size)) => model.conversation.status.store = Some(size),
         Ok(StoreQueryResult::Changes(files)) => changes::answered(model, id, Some(files)),
         Err(reason) => {
-            model.requests.folds.take_if(|asked| *asked == id);
+            model.shared.requests.folds.take_if(|asked| *asked == id);
             pager::on_full_output(model, id, None);
             changes::answered(model, id, None);
-            model.toast(NoticeLevel::Error, reason);
+            model.shared.toast(NoticeLevel::Error, reason);
         }
     }
     Vec::new()
@@ -84,7 +85,7 @@ pub fn answered(
 
 /// Queries the size of the store.
 pub fn ask_for_size(model: &mut ScreenModel) -> ScreenEffect {
-    ScreenEffect::QueryStore { id: model.requests.issue(), job: StoreQuery::StoreSize }
+    ScreenEffect::QueryStore { id: model.shared.requests.issue(), job: StoreQuery::StoreSize }
 }
 
 /// Queries the saved folds of the session that was just opened.
@@ -93,8 +94,8 @@ pub fn ask_for_folds(
     session: SessionId,
     parent: Option<SessionId>,
 ) -> ScreenEffect {
-    let id = model.requests.issue();
-    model.requests.folds = Some(id);
+    let id = model.shared.requests.issue();
+    model.shared.requests.folds = Some(id);
     ScreenEffect::QueryStore { id, job: StoreQuery::Folds { session, parent } }
 }
 

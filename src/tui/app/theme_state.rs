@@ -11,10 +11,11 @@ use crate::platform::terminal_background::TerminalBackground;
 use crate::tui::theme::library::{ThemeListEntry, UnknownTheme};
 use crate::tui::theme::{ColorDepth, Theme, ThemeKind, ThemeLibrary};
 
-use super::effect::{RequestId, ScreenEffect};
+use super::effect::ScreenEffect;
 use super::model::ScreenModel;
 use super::overlay::Overlay;
 use super::picker::{Picker, PickerChoice, PickerItem, PickerPlacement};
+use super::request::RequestId;
 
 /// The chosen theme, the available themes, and what the terminal can show.
 #[derive(Debug, Clone, PartialEq)]
@@ -111,13 +112,13 @@ pub fn shown(model: &ScreenModel) -> &str {
         | Overlay::Rules(_)
         | Overlay::Rewind(_) => None,
     });
-    model.theme.name(previewed.unwrap_or(&model.theme.choice))
+    model.shared.theme.name(previewed.unwrap_or(&model.shared.theme.choice))
 }
 
 /// Requests the themes from disk, since the user may have changed a file.
 pub fn read(model: &mut ScreenModel, what_for: ThemeReadPurpose) -> Vec<ScreenEffect> {
-    let id = model.requests.issue();
-    model.requests.themes = Some((id, what_for));
+    let id = model.shared.requests.issue();
+    model.shared.requests.themes = Some((id, what_for));
     vec![ScreenEffect::ReadThemes(id)]
 }
 
@@ -128,16 +129,16 @@ pub fn on_themes_read(
     id: RequestId,
     library: Arc<ThemeLibrary>,
 ) -> Vec<ScreenEffect> {
-    let Some((wanted, what_for)) = model.requests.themes.take() else { return Vec::new() };
+    let Some((wanted, what_for)) = model.shared.requests.themes.take() else { return Vec::new() };
     if wanted != id {
-        model.requests.themes = Some((wanted, what_for));
+        model.shared.requests.themes = Some((wanted, what_for));
         return Vec::new();
     }
-    model.theme.library = library;
+    model.shared.theme.library = library;
     match what_for {
         ThemeReadPurpose::List => {
-            if let [first, ..] = model.theme.library.unreadable_files() {
-                model.toast(NoticeLevel::Warning, first.clone());
+            if let [first, ..] = model.shared.theme.library.unreadable_files() {
+                model.shared.toast(NoticeLevel::Warning, first.clone());
             }
             open_list(model);
             Vec::new()
@@ -149,14 +150,14 @@ pub fn on_themes_read(
 /// Changes the theme and has the choice saved. Shows a notice, which names a problem of the theme
 /// if there is one.
 pub fn change(model: &mut ScreenModel, choice: ThemeChoice) -> Vec<ScreenEffect> {
-    if let Err(unknown) = model.theme.check(&choice) {
-        model.toast(NoticeLevel::Error, unknown.to_string());
+    if let Err(unknown) = model.shared.theme.check(&choice) {
+        model.shared.toast(NoticeLevel::Error, unknown.to_string());
         return Vec::new();
     }
-    model.theme.choice = choice.clone();
-    match model.theme.remarks().as_slice() {
-        [] => model.toast(NoticeLevel::Info, format!("From now on the theme is {choice}")),
-        [remark, ..] => model.toast(NoticeLevel::Warning, remark.clone()),
+    model.shared.theme.choice = choice.clone();
+    match model.shared.theme.remarks().as_slice() {
+        [] => model.shared.toast(NoticeLevel::Info, format!("From now on the theme is {choice}")),
+        [remark, ..] => model.shared.toast(NoticeLevel::Warning, remark.clone()),
     }
     vec![ScreenEffect::KeepTheme(choice)]
 }
@@ -190,10 +191,11 @@ fn item(theme: &ThemeListEntry) -> PickerItem {
 
 /// Opens the list with the chosen theme selected.
 fn open_list(model: &mut ScreenModel) {
-    let items = items(&model.theme);
+    let items = items(&model.shared.theme);
     let is_chosen =
-        |item: &PickerItem| item.choice == PickerChoice::Theme(model.theme.choice.clone());
-    let is_shown = |item: &PickerItem| item.label == model.theme.name(&model.theme.choice);
+        |item: &PickerItem| item.choice == PickerChoice::Theme(model.shared.theme.choice.clone());
+    let is_shown =
+        |item: &PickerItem| item.label == model.shared.theme.name(&model.shared.theme.choice);
     let at = items.iter().position(is_chosen).or_else(|| items.iter().position(is_shown));
     let mut picker = Picker { room: PickerPlacement::Side, ..Picker::ready("Themes", items) };
     picker.list.select(at.unwrap_or(0));

@@ -12,10 +12,11 @@ use super::attention::TerminalFocus;
 use super::effect::ScreenEffect;
 use super::geometry::ScreenGeometry;
 use super::guard::QuestionGuard;
-use super::model::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenModel};
+use super::model::ScreenModel;
 use super::msg::{JobControl, ScreenMsg};
 use super::overlay::Overlay;
 use super::picker::PickerChoice;
+use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS};
 use super::turn::TurnActivity;
 use super::{
     attention, backfill, caret, changes, commands, completion_items, completion_state, events,
@@ -29,9 +30,9 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
         msg,
         ScreenMsg::Key(_) | ScreenMsg::Paste(_) | ScreenMsg::Mouse(_) | ScreenMsg::Line(_)
     ) {
-        model.attention.record_activity(model.now);
+        model.shared.attention.record_activity(model.shared.now);
     }
-    let now = model.now;
+    let now = model.shared.now;
     if is_typed(&msg) {
         on_guard(model, |guard| guard.typed(now));
     }
@@ -63,8 +64,8 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             Vec::new()
         }
         ScreenMsg::Resized { width, height } => {
-            model.geometry.width = width;
-            model.geometry.height = height;
+            model.shared.geometry.width = width;
+            model.shared.geometry.height = height;
             changes::resized(model);
             Vec::new()
         }
@@ -120,7 +121,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
         ScreenMsg::LinesRead { text, what } => vec![ScreenEffect::Copy { text, what }],
         ScreenMsg::PagerClosed(Ok(())) => Vec::new(),
         ScreenMsg::PagerClosed(Err(text)) => {
-            model.toast(crate::domain::NoticeLevel::Error, text);
+            model.shared.toast(crate::domain::NoticeLevel::Error, text);
             Vec::new()
         }
         ScreenMsg::StoreAnswered { id, answer } => store_queries::answered(model, id, answer),
@@ -129,33 +130,33 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
         ScreenMsg::ModelsListed { id, models } => {
             let mut effects = Vec::new();
             if let Ok(models) = &models {
-                model.models.clone_from(models);
+                model.shared.models.clone_from(models);
             }
-            if model.requests.models == Some(id) {
-                model.requests.models = None;
+            if model.shared.requests.models == Some(id) {
+                model.shared.requests.models = None;
                 effects = completion_state::refill(model);
             }
             fill_picker(model, id, models.map(drop));
             effects
         }
         ScreenMsg::GitRead { id, git } => {
-            if model.requests.git == Some(id) {
-                model.requests.git = None;
-                model.status.git = git;
+            if model.shared.requests.git == Some(id) {
+                model.shared.requests.git = None;
+                model.conversation.status.git = git;
             }
             Vec::new()
         }
         ScreenMsg::EditorClosed(Ok(text)) => {
-            model.composer.edited(text.trim_end_matches('\n'));
+            model.conversation.composer.edited(text.trim_end_matches('\n'));
             Vec::new()
         }
         ScreenMsg::EditorClosed(Err(text)) => {
-            model.toast(crate::domain::NoticeLevel::Error, text);
+            model.shared.toast(crate::domain::NoticeLevel::Error, text);
             Vec::new()
         }
         ScreenMsg::ThemesRead { id, library } => theme_state::on_themes_read(model, id, library),
         ScreenMsg::Background(background) => {
-            model.theme.background = background;
+            model.shared.theme.background = background;
             Vec::new()
         }
         // The frame that follows lays the code out again.
@@ -166,7 +167,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             vec![ScreenEffect::ReclaimTerminal]
         }
         ScreenMsg::Notice { level, text } => {
-            model.toast(level, text);
+            model.shared.toast(level, text);
             Vec::new()
         }
     }
@@ -174,7 +175,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
 
 /// When the screen next changes by itself; `None` if nothing moves, so that no timer runs.
 pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
-    let beat = match (&model.turn, model.settings.motion) {
+    let beat = match (&model.conversation.turn, model.shared.settings.motion) {
         (TurnActivity::Idle, _) if !commands::is_busy(model) => None,
         (
             TurnActivity::Idle | TurnActivity::Starting { .. } | TurnActivity::Running(_),
@@ -186,7 +187,7 @@ pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
         ) => Some(u128::from(REDUCED_MOTION_SECONDS) * 1000),
     };
     let beat = beat.map(|beat: u128| {
-        let next = (model.now.as_millis() / beat + 1) * beat;
+        let next = (model.shared.now.as_millis() / beat + 1) * beat;
         Duration::from_millis(u64::try_from(next).unwrap_or(u64::MAX))
     });
     [beat, due_at(model), next_minute(model)].into_iter().flatten().min()
@@ -194,15 +195,16 @@ pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
 
 /// When something is due next that also matters without a screen.
 pub fn due_at(model: &ScreenModel) -> Option<Duration> {
-    let again = (model.needs_redraw || search::is_looking(model)).then_some(model.now);
-    let pending = model.pending.as_ref().map(|pending| pending.until);
+    let again =
+        (model.shared.needs_redraw || search::is_looking(model)).then_some(model.shared.now);
+    let pending = model.shared.pending.as_ref().map(|pending| pending.until);
     [
         pending,
-        model.toast.as_ref().map(|toast| toast.until),
-        model.composer.wake_at(model.now),
+        model.shared.toast.as_ref().map(|toast| toast.until),
+        model.conversation.composer.wake_at(model.shared.now),
         mouse::wake_at(model),
         again,
-        model.attention.wake_at(),
+        model.shared.attention.wake_at(),
         status_line::wake_at(model),
         armed_at(model),
     ]
@@ -219,25 +221,26 @@ pub fn armed_at(model: &ScreenModel) -> Option<Duration> {
 
 /// The next full minute, if the first line shows the time: its only item that changes by itself.
 fn next_minute(model: &ScreenModel) -> Option<Duration> {
-    let counts = model.settings.status_items.has(StatusItem::Time);
-    counts.then(|| Duration::from_secs((model.now.as_secs() / 60 + 1) * 60))
+    let counts = model.shared.settings.status_items.has(StatusItem::Time);
+    counts.then(|| Duration::from_secs((model.shared.now.as_secs() / 60 + 1) * 60))
 }
 
 fn tick(model: &mut ScreenModel, now: Duration) -> Vec<ScreenEffect> {
-    model.now = now;
-    model.needs_redraw = false;
+    model.shared.now = now;
+    model.shared.needs_redraw = false;
     mouse::tick(model);
     search::tick(model);
-    if model.toast.as_ref().is_some_and(|toast| toast.until <= now) {
-        model.toast = None;
+    if model.shared.toast.as_ref().is_some_and(|toast| toast.until <= now) {
+        model.shared.toast = None;
     }
-    if model.pending.as_ref().is_some_and(|pending| pending.until <= now) {
-        model.pending = None;
+    if model.shared.pending.as_ref().is_some_and(|pending| pending.until <= now) {
+        model.shared.pending = None;
     }
-    if model.rewinding.is_some_and(|until| until <= now) {
-        model.rewinding = None;
+    if model.conversation.rewinding.is_some_and(|until| until <= now) {
+        model.conversation.rewinding = None;
     }
-    let mut effects: Vec<ScreenEffect> = model.composer.tick(now).into_iter().collect();
+    let mut effects: Vec<ScreenEffect> =
+        model.conversation.composer.tick(now).into_iter().collect();
     effects.extend(attention::tick(model));
     effects.extend(status_line::tick(model));
     effects
@@ -278,7 +281,7 @@ fn screen_lost(model: &mut ScreenModel) {
 }
 
 fn drawn(model: &mut ScreenModel, geometry: ScreenGeometry) -> Vec<ScreenEffect> {
-    model.scroll.found(geometry.anchor);
+    model.conversation.scroll.found(geometry.anchor);
     shown_on_top(model);
     if let (Some(overlay), Some(extent)) = (model.overlays.last_mut(), geometry.dialog) {
         match overlay {
@@ -304,18 +307,21 @@ fn drawn(model: &mut ScreenModel, geometry: ScreenGeometry) -> Vec<ScreenEffect>
             }
         }
     }
-    model.geometry = geometry;
+    model.shared.geometry = geometry;
     mouse::drawn(model);
     caret::drawn(model);
-    let wanted = std::mem::take(&mut model.geometry.pictures);
+    let wanted = std::mem::take(&mut model.shared.geometry.pictures);
     let mut effects = pictures::seen(model, &wanted);
     effects.extend(pager::update_layout(model));
     effects
 }
 
 /// Fills the list that waits for the models, with the present model selected.
-fn fill_picker(model: &mut ScreenModel, id: super::effect::RequestId, models: Result<(), String>) {
-    let answers = PickerChoice::Model(ModelName::new(&model.status.provider, &model.status.model));
+fn fill_picker(model: &mut ScreenModel, id: super::request::RequestId, models: Result<(), String>) {
+    let answers = PickerChoice::Model(ModelName::new(
+        &model.conversation.status.provider,
+        &model.conversation.status.model,
+    ));
     let items = models.map(|()| completion_items::models(model));
     let now = items.iter().flatten().position(|item| item.choice == answers).unwrap_or_default();
     for overlay in &mut model.overlays {

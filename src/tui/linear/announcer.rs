@@ -14,7 +14,7 @@ use crate::tui::app::ScreenModel;
 use crate::tui::app::block::{
     AssistantText, BlockBody, BlockId, TextState, TranscriptBlock, TranscriptNotice,
 };
-use crate::tui::app::model::Toast;
+use crate::tui::app::shared::Toast;
 use crate::tui::app::status::clock;
 use crate::tui::app::title::home_path;
 use crate::tui::app::turn::RunningTurnPhase;
@@ -75,7 +75,7 @@ impl LinearAnnouncer {
     pub(super) fn take_announcements(&mut self, model: &ScreenModel) -> Vec<LabelledLine> {
         // While a question was open, slug waited for the user: this is no silence of the turn.
         if std::mem::replace(&mut self.asked, model.has_question()) {
-            self.announced_at = model.now;
+            self.announced_at = model.shared.now;
         }
         let mut out = Vec::new();
         self.greet(model, &mut out);
@@ -86,15 +86,16 @@ impl LinearAnnouncer {
         if out.is_empty() {
             self.silence(model, &mut out);
         }
-        if !out.is_empty() || model.turn.is_idle() {
-            self.announced_at = model.now;
+        if !out.is_empty() || model.conversation.turn.is_idle() {
+            self.announced_at = model.shared.now;
         }
         out
     }
 
     /// When it has something to say even if nothing happens.
     pub(super) fn wake_at(&self, model: &ScreenModel) -> Option<Duration> {
-        (!model.turn.is_idle() && !model.has_question()).then(|| self.announced_at + SILENCE)
+        (!model.conversation.turn.is_idle() && !model.has_question())
+            .then(|| self.announced_at + SILENCE)
     }
 
     fn greet(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
@@ -102,8 +103,8 @@ impl LinearAnnouncer {
             return;
         }
         self.greeted = GreetingState::Yes;
-        self.mode = model.status.mode.name();
-        let folder = home_path(&model.settings.cwd, model.settings.home.as_deref());
+        self.mode = model.conversation.status.mode.name();
+        let folder = home_path(&model.shared.settings.cwd, model.shared.settings.home.as_deref());
         out.push(LabelledLine::new(
             LineLabel::Note,
             format!(
@@ -118,15 +119,15 @@ impl LinearAnnouncer {
 
     /// Starts reading a session that was opened at the user's last message.
     fn open(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
-        if self.session == model.status.session {
+        if self.session == model.conversation.status.session {
             return;
         }
         let first = self.session.is_none();
-        self.session = model.status.session;
+        self.session = model.conversation.status.session;
         self.ahead.clear();
         self.streaming = None;
-        let blocks = model.transcript.blocks();
-        let title = model.status.title.as_deref().map(pages::line).unwrap_or_default();
+        let blocks = model.conversation.transcript.blocks();
+        let title = model.conversation.status.title.as_deref().map(pages::line).unwrap_or_default();
         let Some(last) = blocks.iter().rposition(|block| matches!(block.body, BlockBody::User(_)))
         else {
             if !first {
@@ -147,7 +148,7 @@ impl LinearAnnouncer {
     }
 
     fn blocks(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
-        let blocks = model.transcript.blocks();
+        let blocks = model.conversation.transcript.blocks();
         self.rest(model, out);
         let from = self.frontier.map_or(0, |last| blocks.partition_point(|it| it.id <= last));
         for block in &blocks[from..] {
@@ -170,7 +171,7 @@ impl LinearAnnouncer {
         let Some((id, at)) = self.streaming else { return };
         let is_said = self.frontier.is_some_and(|last| id <= last) || self.ahead.contains(&id);
         if let Some(TranscriptBlock { body: BlockBody::Assistant(prose), .. }) =
-            model.transcript.get(id)
+            model.conversation.transcript.get(id)
             && is_said
             && prose.text.len() > at
         {
@@ -259,7 +260,7 @@ impl LinearAnnouncer {
 
     /// Other changes: model, mode, pauses, queued messages, toasts.
     fn changes(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
-        let status = &model.status;
+        let status = &model.conversation.status;
         if self.model != status.model {
             self.model.clone_from(&status.model);
             let name = pages::line(&status.model);
@@ -282,17 +283,17 @@ impl LinearAnnouncer {
             ));
         }
         self.pause = pause;
-        let waiting = model.queue.items().len();
+        let waiting = model.conversation.queue.items().len();
         if waiting > self.waiting {
             out.push(LabelledLine::new(LineLabel::Note, "That waits for the end of this turn."));
         }
         self.waiting = waiting;
-        if let Some(toast) = &model.toast
+        if let Some(toast) = &model.shared.toast
             && self.toast.as_ref() != Some(toast)
         {
             out.extend(lines(label_of(toast.level), &toast.text));
         }
-        self.toast.clone_from(&model.toast);
+        self.toast.clone_from(&model.shared.toast);
     }
 
     /// The page over the chat, once for each key.
@@ -307,10 +308,12 @@ impl LinearAnnouncer {
     }
 
     fn silence(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
-        let silent = model.now.saturating_sub(self.announced_at) >= SILENCE;
-        if let (true, Some(since)) = (silent && !model.has_question(), model.turn.since()) {
+        let silent = model.shared.now.saturating_sub(self.announced_at) >= SILENCE;
+        if let (true, Some(since)) =
+            (silent && !model.has_question(), model.conversation.turn.since())
+        {
             let words = activity::words(model);
-            let time = clock(model.now.saturating_sub(since));
+            let time = clock(model.shared.now.saturating_sub(since));
             out.push(LabelledLine::new(LineLabel::Note, format!("{words}, {time} so far.")));
         }
     }
@@ -325,7 +328,7 @@ enum BlockCompletion {
 
 /// When the pause before a request is over.
 fn pause_of(model: &ScreenModel) -> Option<Duration> {
-    match model.turn.running()?.phase {
+    match model.conversation.turn.running()?.phase {
         RunningTurnPhase::Retrying { at, .. } | RunningTurnPhase::RateLimited { at, .. } => {
             Some(at)
         }

@@ -13,12 +13,13 @@ use crate::tui::app::block::{
 };
 use crate::tui::app::changes::{ExternalChange, NetChangeContent, NetFileChange, patch};
 use crate::tui::app::diff_text;
+use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::hooks::HookTrustQuestion;
-use crate::tui::app::model::{KeyboardFocus, ScreenSettings};
 use crate::tui::app::overlay::{Overlay, ReadingPage};
 use crate::tui::app::picker::{Picker, PickerChoice, PickerLoading};
 use crate::tui::app::rewind::{self, RewindDialog};
 use crate::tui::app::rules::{self, RulesPage, rule_location};
+use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::sidebar::{Sidebar, SidebarVisibility, age};
 use crate::tui::app::status_page::{self, StatusPageRow, StatusPageTotals};
 use crate::tui::app::title::{first_line, home_path, visible_path};
@@ -60,10 +61,10 @@ pub(super) fn call(
     tool: &ToolCallBlock,
 ) -> Vec<LabelledLine> {
     if tool.name == "TodoWrite" && tool.state == ToolCallState::Done {
-        return vec![LabelledLine::new(LineLabel::Call, progress(&model.todos))];
+        return vec![LabelledLine::new(LineLabel::Call, progress(&model.conversation.todos))];
     }
     let what = format!("{} {}", line(&tool.name), line(&tool.title));
-    let came = heads::head(block, PaneFold::Closed, model.now, u16::MAX)
+    let came = heads::head(block, PaneFold::Closed, model.shared.now, u16::MAX)
         .map(|head| words(&head.right))
         .unwrap_or_default();
     // Parts that stand at the screen's right edge are a list here.
@@ -114,7 +115,9 @@ pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
                 let rows = status_page::rows(model);
                 LinearPage { key: "status".to_owned(), lines: status(&rows) }
             }
-            ReadingPage::Todos => LinearPage { key: "todos".to_owned(), lines: plan(&model.todos) },
+            ReadingPage::Todos => {
+                LinearPage { key: "todos".to_owned(), lines: plan(&model.conversation.todos) }
+            }
             ReadingPage::HookTrust(question) => {
                 let text = format!("{}\n{}", HookTrustQuestion::TITLE, question.news);
                 let mut out = lines(LineLabel::Question, &text);
@@ -142,7 +145,9 @@ pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
             let key = format!("pager {}", pager.document.id());
             Some(LinearPage { key, lines: lines(LineLabel::Note, &text) })
         }
-        None if model.focus == KeyboardFocus::Sidebar => sessions(model, &model.sidebar),
+        None if model.conversation.focus == KeyboardFocus::Sidebar => {
+            sessions(model, &model.sidebar)
+        }
         None => None,
     }
 }
@@ -151,7 +156,7 @@ pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
 fn rewind_page(model: &ScreenModel, dialog: &RewindDialog) -> Option<LinearPage> {
     let rewind::RewindStage::Planned(plan) = &dialog.stage else { return None };
     let mut out = vec![LabelledLine::new(LineLabel::Note, format!("{}:", dialog.title()))];
-    let rows = dialog.rows(&model.settings.cwd);
+    let rows = dialog.rows(&model.shared.settings.cwd);
     out.extend(rows.into_iter().filter_map(|row| {
         let text = match row {
             rewind::RewindRow::Gap => return None,
@@ -163,7 +168,7 @@ fn rewind_page(model: &ScreenModel, dialog: &RewindDialog) -> Option<LinearPage>
         };
         Some(LabelledLine::new(LineLabel::Continuation, line(&text)))
     }));
-    let answers = dialog.answers(&model.settings.cwd);
+    let answers = dialog.answers(&model.shared.settings.cwd);
     let offers = dialog.offers().into_iter().map(|(_, word)| word.to_owned());
     let all = offers.chain(answers).zip(1..);
     out.extend(all.map(|(word, number)| {
@@ -181,11 +186,11 @@ fn rewind_page(model: &ScreenModel, dialog: &RewindDialog) -> Option<LinearPage>
 fn rule_list(model: &ScreenModel, page: &RulesPage, count: usize) -> Vec<LabelledLine> {
     let heading = if count == 1 { "1 rule:".to_owned() } else { format!("{count} rules:") };
     let mut out = vec![LabelledLine::new(LineLabel::Note, heading)];
-    out.extend(page.rows(&model.denied_calls).into_iter().map(|row| {
+    out.extend(page.rows(&model.conversation.denied_calls).into_iter().map(|row| {
         let text = match row {
             rules::RulesRow::Heading(text) => format!("{text}:"),
             rules::RulesRow::Rule(rule) => {
-                format!("  {}, {}", rule.rule, rule_location(rule, &model.settings))
+                format!("  {}, {}", rule.rule, rule_location(rule, &model.shared.settings))
             }
             rules::RulesRow::Warning(warning) => format!("  {warning}"),
             rules::RulesRow::Refused(refused) => {
@@ -225,10 +230,10 @@ fn question(model: &ScreenModel, approval: &ApprovalDialog) -> LinearPage {
 
 fn approval_lines(model: &ScreenModel, approval: &ApprovalDialog) -> Vec<LabelledLine> {
     let request = &approval.request;
-    let home = model.settings.home.as_deref();
+    let home = model.shared.settings.home.as_deref();
     let same = |text: String| LabelledLine::new(LineLabel::Continuation, text);
     let tool = line(&request.tool);
-    let more = match model.questions.len() {
+    let more = match model.conversation.questions.len() {
         0 => String::new(),
         more => format!(" ({more} more after this)"),
     };
@@ -266,7 +271,7 @@ fn approval_lines(model: &ScreenModel, approval: &ApprovalDialog) -> Vec<Labelle
             out.extend(lines(LineLabel::Continuation, &indented(&arguments(&request.input))));
         }
     }
-    out.extend(request.parts.iter().map(|it| same(part(it, &model.settings))));
+    out.extend(request.parts.iter().map(|it| same(part(it, &model.shared.settings))));
     out.extend(approval.lookalikes.iter().map(|warning| same(line(warning))));
     if !request.reason.is_empty() {
         out.extend(lines(LineLabel::Continuation, &request.reason));
@@ -297,7 +302,7 @@ fn answers(model: &ScreenModel, approval: &ApprovalDialog) -> String {
     if approval.offers_rules() {
         let rules = line(&approval.allow_rules.join(" and "));
         let file = &approval.request.rule_file.0;
-        let file = line(&home_path(file, model.settings.home.as_deref()));
+        let file = line(&home_path(file, model.shared.settings.home.as_deref()));
         answers.push("s yes, for this session".to_owned());
         answers.push(format!("a yes, always for {rules}, kept in {file}"));
     }
@@ -392,12 +397,13 @@ fn sessions(model: &ScreenModel, sidebar: &Sidebar) -> Option<LinearPage> {
     }
     out.extend(rows.iter().zip(1..).map(|((_, row), number)| {
         let title = if row.title.is_empty() { "(nothing said)" } else { row.title.as_str() };
-        let open = if model.status.session == Some(row.id) { ", open here" } else { "" };
+        let open =
+            if model.conversation.status.session == Some(row.id) { ", open here" } else { "" };
         let age = age(row.last_used_at, now);
-        let place = if row.working_directory == model.settings.cwd {
+        let place = if row.working_directory == model.shared.settings.cwd {
             String::new()
         } else {
-            let home = model.settings.home.as_deref();
+            let home = model.shared.settings.home.as_deref();
             format!(", in {}", line(&home_path(&row.working_directory, home)))
         };
         LabelledLine::new(

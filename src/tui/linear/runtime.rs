@@ -18,8 +18,8 @@ use crate::session::HistoryPage;
 use crate::tui::app::composer::ChatComposer;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::line_input::{ExpectedLine, expected_line};
-use crate::tui::app::model::ScreenSettings;
 use crate::tui::app::overlay::Overlay;
+use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::status::ScreenStatus;
 use crate::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, due_at, update};
 use crate::tui::executor::{EffectExecutor, ExecutorHandles, TerminalAction};
@@ -148,7 +148,7 @@ pub async fn run<W: Write>(
     ui.writer.finish_line()?;
     executor.finish().await;
     // The transcript was printed as it came.
-    Ok(FrontEndExit { session: ui.model.status.session, page: String::new() })
+    Ok(FrontEndExit { session: ui.model.conversation.status.session, page: String::new() })
 }
 
 /// The model with its input and output.
@@ -180,7 +180,7 @@ impl<W: Write> LinearLoop<W> {
             return Ok(LinearLoopControl::GoOn);
         }
         // The lines have ended: slug leaves once the running turn is done.
-        Ok(if self.model.turn.is_idle() {
+        Ok(if self.model.conversation.turn.is_idle() {
             LinearLoopControl::Leave
         } else {
             LinearLoopControl::GoOn
@@ -189,12 +189,15 @@ impl<W: Write> LinearLoop<W> {
 
     /// The prompt for the next line; `None` while slug is busy.
     fn prompt(&self) -> Option<&'static str> {
-        let status = &self.model.status;
+        let status = &self.model.conversation.status;
         // A message sent before the model is known would only fail.
         let begun = status.session.is_some()
-            && (!status.model.is_empty() || !self.model.transcript.blocks().is_empty());
+            && (!status.model.is_empty()
+                || !self.model.conversation.transcript.blocks().is_empty());
         match expected_line(&self.model) {
-            ExpectedLine::Message if begun && self.model.turn.is_idle() => Some("You:"),
+            ExpectedLine::Message if begun && self.model.conversation.turn.is_idle() => {
+                Some("You:")
+            }
             ExpectedLine::Message | ExpectedLine::Nothing => None,
             ExpectedLine::Answer => Some("Answer:"),
             ExpectedLine::Command => Some("Command:"),
@@ -225,7 +228,7 @@ impl<W: Write> LinearLoop<W> {
                     StdinSource::Terminal => self.writer.line_received(None)?,
                     StdinSource::Pipe => self.writer.line_received(Some(&text))?,
                 }
-                if self.model.turn.is_idle() {
+                if self.model.conversation.turn.is_idle() {
                     self.announcer.typed(&text);
                 }
                 Some(ScreenMsg::Line(text))

@@ -60,7 +60,7 @@ fn a_typing_hand_never_answers() {
 fn the_next_question_waits_for_a_quiet_hand_too() {
     let scene = asked().event(question(2, "make")).shows("1 of 2").key("y").key_at_once("y");
     let scene = scene.expect_effects(&answered(ApprovalAnswer::Once)).hides("1 of 2").shows("make");
-    assert!(scene.model.composer.is_empty());
+    assert!(scene.model.conversation.composer.is_empty());
     scene.key("n").expect_effects(&[ScreenEffect::Agent(AgentCommand::Answer {
         id: ApprovalId(2),
         answer: ApprovalAnswer::Deny { instruction: None },

@@ -92,7 +92,7 @@ fn any_size_can_be_drawn() {
     for (width, height) in [(0, 0), (1, 1), (2, 3), (20, 5), (40, 12), (300, 100)] {
         let scene = chat(80, 24).resized(width, height).key("?").key("esc").key("ctrl+p");
         let scene = scene.key("esc").event(crate::tui::test_screen::question(1, "ls"));
-        assert_eq!(scene.model.geometry.width, width);
+        assert_eq!(scene.model.shared.geometry.width, width);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::agent::AgentCommand;
 use crate::domain::PermissionMode;
-use crate::tui::app::effect::RequestId;
+use crate::tui::app::request::RequestId;
 use crate::tui::app::sessions::SessionStoreResponse;
 use crate::tui::app::sidebar::samples;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
@@ -18,7 +18,7 @@ fn typed(text: &str) -> TestScreen {
 
 #[track_caller]
 fn has(scene: &TestScreen, text: &str) {
-    assert_eq!(scene.model.composer.editor.text(), text, "{}", scene.text());
+    assert_eq!(scene.model.conversation.composer.editor.text(), text, "{}", scene.text());
 }
 
 fn asked(scene: &TestScreen, wanted: impl Fn(&ScreenEffect) -> Option<RequestId>) -> RequestId {
@@ -145,7 +145,7 @@ fn a_session_is_found_by_its_title() {
     let scene = scene.types("empty").key("enter");
     let scene = scene.shows("as in @session \"Fix empty cart checkout\"").types("please");
     let told = format!("as in @session:{} please", samples::id(2));
-    assert_eq!(scene.model.composer.editor.expanded(), told);
+    assert_eq!(scene.model.conversation.composer.editor.expanded(), told);
     let scene = scene.key("ctrl+_").key("ctrl+_");
     has(&scene, "as in @session:empty");
     let scene =

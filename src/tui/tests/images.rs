@@ -9,9 +9,9 @@ use crate::domain::{
 };
 use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol};
 use crate::session::{LogEntry, MessageEntry};
-use crate::tui::app::effect::RequestId;
 use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::pictures::picture;
+use crate::tui::app::request::RequestId;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{TURN, TestScreen, record, recorded, screen};
 
@@ -61,7 +61,7 @@ fn a_dropped_path_becomes_an_image_that_goes_with_the_message() {
 #[test]
 fn an_image_is_deleted_as_one() {
     let scene = dropped().key("backspace").hides("Image");
-    assert!(scene.model.composer.is_empty());
+    assert!(scene.model.conversation.composer.is_empty());
 }
 
 #[test]
@@ -69,9 +69,9 @@ fn a_pasted_path_that_is_no_image_stays_text() {
     let scene = screen(80, 24).types("see ").msg(ScreenMsg::Paste("'/tmp/my shot.png'".into()));
     let id = id_of(&scene, &ImageSource::File(PathBuf::from("/tmp/my shot.png")));
     let scene = scene.types(" ok").msg(taken(id, Ok(ImageLoadResult::Nothing)));
-    assert_eq!(scene.model.composer.editor.text(), "see '/tmp/my shot.png' ok");
+    assert_eq!(scene.model.conversation.composer.editor.text(), "see '/tmp/my shot.png' ok");
     let scene = scene.types("!");
-    assert_eq!(scene.model.composer.editor.text(), "see '/tmp/my shot.png' ok!");
+    assert_eq!(scene.model.conversation.composer.editor.text(), "see '/tmp/my shot.png' ok!");
 }
 
 #[test]
@@ -99,11 +99,11 @@ fn a_key_takes_an_image_from_the_clipboard_or_else_text() {
     let scene = screen(80, 24).key("ctrl+v");
     let id = id_of(&scene, &ImageSource::Clipboard);
     let scene = scene.msg(taken(id, Ok(ImageLoadResult::Text("some\ntext".into()))));
-    assert_eq!(scene.model.composer.editor.text(), "some\ntext");
+    assert_eq!(scene.model.conversation.composer.editor.text(), "some\ntext");
     let scene = screen(80, 24).key("ctrl+v");
     let id = id_of(&scene, &ImageSource::Clipboard);
     let scene = scene.msg(taken(id, Err("The clipboard is empty.".into())));
-    assert!(scene.shows("The clipboard is empty.").model.composer.is_empty());
+    assert!(scene.shows("The clipboard is empty.").model.conversation.composer.is_empty());
 }
 
 #[test]
@@ -121,17 +121,17 @@ fn a_queued_message_that_is_taken_back_has_its_image() {
     let scene =
         dropped().event(AgentEvent::TurnStarted { turn: TURN }).key("enter").shows("+ [Image 1");
     let scene = scene.key("up").shows(&format!("❯ {LABEL}"));
-    assert_eq!(scene.model.composer.typed(), typed(LABEL));
+    assert_eq!(scene.model.conversation.composer.typed(), typed(LABEL));
     let scene = scene.key("ctrl+s").clear_effects();
     let returned = Some(typed(LABEL));
     let scene = scene.event(AgentEvent::SteerSettled { id: SteerId(1), returned });
-    assert_eq!(scene.model.composer.typed(), typed(LABEL));
+    assert_eq!(scene.model.conversation.composer.typed(), typed(LABEL));
 }
 
 #[test]
 fn an_image_comes_back_from_the_history_and_stays_in_the_draft() {
     let scene = dropped().key("ctrl+c").key("up").shows(LABEL);
-    assert_eq!(scene.model.composer.typed(), typed(LABEL));
+    assert_eq!(scene.model.conversation.composer.typed(), typed(LABEL));
     let scene = dropped().clear_effects().after(600).after(600);
     let draft = ScreenEffect::SaveDraft { text: typed(LABEL) };
     assert!(scene.effects.contains(&draft), "{:?}", scene.effects);
@@ -141,9 +141,9 @@ fn an_image_comes_back_from_the_history_and_stays_in_the_draft() {
 fn an_editor_that_keeps_the_label_keeps_the_image() {
     let kept = format!("look: {LABEL}\n");
     let scene = dropped().msg(ScreenMsg::EditorClosed(Ok(kept)));
-    assert_eq!(scene.model.composer.typed(), typed(&format!("look: {LABEL}")));
+    assert_eq!(scene.model.conversation.composer.typed(), typed(&format!("look: {LABEL}")));
     let scene = scene.msg(ScreenMsg::EditorClosed(Ok("look:".into())));
-    assert_eq!(scene.model.composer.typed(), UserInput::from("look:"));
+    assert_eq!(scene.model.conversation.composer.typed(), UserInput::from("look:"));
 }
 
 fn shown(width: u16, height: u16) -> TestScreen {
@@ -163,7 +163,7 @@ fn an_image_is_a_labelled_box_that_folds() {
 /// A screen that can show pictures, with an image in the transcript.
 fn canvas(graphics: GraphicsProtocol, width: u16, height: u16) -> TestScreen {
     let mut scene = shown(width, height);
-    scene.model.settings.canvas = Some((GraphicsCanvas { graphics, cell: (10, 20) }, 0));
+    scene.model.shared.settings.canvas = Some((GraphicsCanvas { graphics, cell: (10, 20) }, 0));
     scene.after(10)
 }
 
@@ -217,6 +217,6 @@ fn a_folded_image_asks_for_no_picture() {
     let scene = shown(80, 30).key("tab").key("enter").clear_effects();
     let mut scene = scene.shows("▸ Image");
     let canvas = GraphicsCanvas { graphics: GraphicsProtocol::Kitty, cell: (10, 20) };
-    scene.model.settings.canvas = Some((canvas, 0));
+    scene.model.shared.settings.canvas = Some((canvas, 0));
     assert_eq!(scene.after(10).effects.len(), 0);
 }

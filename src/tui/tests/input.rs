@@ -9,8 +9,8 @@ use crate::domain::{
     ContextWindow, ModelName, PermissionMode, ReasoningEffort, TokenUsage, UserInput,
 };
 use crate::session::{HistoryPage, TurnOutcome};
-use crate::tui::app::effect::RequestId;
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
+use crate::tui::app::request::RequestId;
 use crate::tui::app::sessions::SessionStoreRequest;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{TURN, TestScreen, screen, session};
@@ -60,7 +60,7 @@ fn a_long_paste_is_a_label_that_unfolds() {
     let scene = scene.shows("❯ see [pasted 30 lines] ok").clear_effects();
     let scene = scene.key("alt+o").shows("Put the caret beside a paste");
     let scene = scene.key("left").key("left").key("left").key("alt+o").hides("[pasted");
-    assert_eq!(scene.model.composer.editor.text(), format!("see {long} ok"));
+    assert_eq!(scene.model.conversation.composer.editor.text(), format!("see {long} ok"));
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn a_long_paste_is_sent_in_full_and_goes_as_a_whole() {
     let long = "line\n".repeat(30);
     let scene =
         screen(80, 24).msg(ScreenMsg::Paste(long.clone())).key("backspace").hides("[pasted");
-    assert!(scene.model.composer.is_empty());
+    assert!(scene.model.conversation.composer.is_empty());
     let scene = screen(80, 24).msg(ScreenMsg::Paste(long.clone())).clear_effects();
     scene.expect_effects(&[]).key_at_once("enter").expect_effects(&send(&long));
 }
@@ -76,7 +76,7 @@ fn a_long_paste_is_sent_in_full_and_goes_as_a_whole() {
 #[test]
 fn typing_replaces_the_selection() {
     let scene = screen(80, 24).types("one two").key("ctrl+shift+left").types("2");
-    assert_eq!(scene.model.composer.editor.text(), "one 2");
+    assert_eq!(scene.model.conversation.composer.editor.text(), "one 2");
 }
 
 #[test]
@@ -127,8 +127,8 @@ fn after_a_stop_messages_wait_for_a_word() {
 fn a_waiting_message_can_be_taken_back() {
     let scene =
         running(screen(80, 24)).types("typo").key_at_once("enter").clear_effects().key("up");
-    assert_eq!(scene.model.composer.editor.text(), "typo");
-    assert!(scene.model.queue.items().is_empty());
+    assert_eq!(scene.model.conversation.composer.editor.text(), "typo");
+    assert!(scene.model.conversation.queue.items().is_empty());
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn slash_commands_do_what_they_say() {
 fn an_unknown_command_stays_in_the_input() {
     let scene =
         screen(80, 24).types("/nope").key_at_once("enter").shows("There is no command /nope");
-    assert_eq!(scene.model.composer.editor.text(), "/nope");
+    assert_eq!(scene.model.conversation.composer.editor.text(), "/nope");
 }
 
 #[test]
@@ -323,7 +323,7 @@ fn remembers(size: (u16, u16), sent: &[(&str, &str)]) -> TestScreen {
         serde_json::from_value(line).unwrap()
     });
     let page = HistoryPage { prompts: prompts.collect(), earlier: Some(4096) };
-    scene.model.composer.history.prepend(page, Path::new(HERE));
+    scene.model.conversation.composer.history.prepend(page, Path::new(HERE));
     scene
 }
 

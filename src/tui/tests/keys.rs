@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::config::KeyPreset;
 use crate::domain::ContentBlock;
 use crate::tui::app::effect::ScreenEffect;
-use crate::tui::app::model::KeyboardFocus;
+use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::wake_at;
 use crate::tui::test_screen::{TestScreen, assistant, question, recorded, screen};
 
@@ -27,35 +27,35 @@ fn a_sequence_shows_how_it_can_go_on() {
     let scene =
         bound().key("ctrl+t").shows("ctrl+t …").shows("s sessions").shows("p every command");
     let scene = scene.key_at_once("s").hides("ctrl+t …");
-    assert_eq!(scene.model.focus, KeyboardFocus::Sidebar);
+    assert_eq!(scene.model.conversation.focus, KeyboardFocus::Sidebar);
 }
 
 #[test]
 fn a_sequence_is_forgotten_after_a_second() {
     let scene = bound().key("ctrl+t");
-    assert_eq!(wake_at(&scene.model), Some(scene.model.now + Duration::from_secs(1)));
+    assert_eq!(wake_at(&scene.model), Some(scene.model.shared.now + Duration::from_secs(1)));
     let scene = scene.after(1000).hides("ctrl+t …");
     assert_eq!(wake_at(&scene.model), None);
-    assert_eq!(scene.key_at_once("s").model.composer.expanded(), "s");
+    assert_eq!(scene.key_at_once("s").model.conversation.composer.expanded(), "s");
 }
 
 #[test]
 fn escape_ends_a_sequence_and_nothing_else() {
     let scene = bound().types("draft").key("ctrl+t").key_at_once("esc").hides("ctrl+t …");
-    assert_eq!(scene.model.toast, None);
-    assert_eq!(scene.model.composer.expanded(), "draft");
+    assert_eq!(scene.model.shared.toast, None);
+    assert_eq!(scene.model.conversation.composer.expanded(), "draft");
 }
 
 #[test]
 fn a_key_that_does_not_go_on_with_a_sequence_says_so_and_types_nothing() {
     let scene = bound().key("ctrl+t").key_at_once("q").shows("ctrl+t q means nothing here");
-    assert!(scene.model.composer.is_empty());
+    assert!(scene.model.conversation.composer.is_empty());
 }
 
 #[test]
 fn what_works_everywhere_works_within_a_sequence() {
     let scene = bound().types("draft").key("ctrl+t").key_at_once("ctrl+c");
-    assert!(scene.model.composer.is_empty());
+    assert!(scene.model.conversation.composer.is_empty());
 }
 
 #[test]
@@ -85,7 +85,7 @@ fn the_palette_has_the_actions_of_the_place_and_does_them() {
 #[test]
 fn the_palette_writes_the_sign_of_an_action() {
     let scene = screen(80, 24).key("ctrl+p").types("run a shell").key("enter");
-    assert_eq!(scene.model.composer.expanded(), "!");
+    assert_eq!(scene.model.conversation.composer.expanded(), "!");
 }
 
 #[test]
@@ -108,12 +108,12 @@ fn emacs_hands_move_in_the_transcript_and_the_input() {
     let scene = answers().keys(KeyPreset::Emacs, "").key("alt+<").shows("answer 0");
     let scene = scene.key("alt+>").shows("answer 39").key("alt+v").hides("answer 39");
     let scene = scene.types("ab").key("ctrl+b").key("ctrl+b").types("c");
-    assert_eq!(scene.model.composer.expanded(), "cab");
+    assert_eq!(scene.model.conversation.composer.expanded(), "cab");
 }
 
 #[test]
 fn letters_of_a_sequence_are_typed_where_text_is_typed() {
     let scene = screen(80, 24).keys(KeyPreset::Vi, "").types("ggyy{}");
-    assert_eq!(scene.model.composer.expanded(), "ggyy{}");
-    assert_eq!(scene.model.pending, None);
+    assert_eq!(scene.model.conversation.composer.expanded(), "ggyy{}");
+    assert_eq!(scene.model.shared.pending, None);
 }

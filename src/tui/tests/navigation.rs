@@ -78,7 +78,7 @@ fn from_inside_an_answer_the_message_above_is_its_own() {
 fn a_notch_goes_its_rows_however_many_events_it_has() {
     let at = |events: u16, count: usize| {
         let mut scene = talk();
-        scene.model.settings.wheel = WheelSettings { rows: 3, events };
+        scene.model.shared.settings.wheel = WheelSettings { rows: 3, events };
         let turns = 0..count * usize::from(events);
         let scene = turns.fold(scene, |scene, _| scene.mouse(MouseEventKind::ScrollUp, 10, 10));
         top(&scene)
@@ -91,7 +91,7 @@ fn a_notch_goes_its_rows_however_many_events_it_has() {
 #[test]
 fn the_scroll_bar_is_dragged_and_clicked() {
     let scene = talk();
-    let bar = scene.model.geometry.bar.unwrap();
+    let bar = scene.model.shared.geometry.bar.unwrap();
     let thumb = bar.area.y + bar.start;
     let scene = scene.mouse(MouseEventKind::Down(LEFT), bar.area.x, thumb).mouse(
         MouseEventKind::Drag(LEFT),
@@ -105,24 +105,24 @@ fn the_scroll_bar_is_dragged_and_clicked() {
             bar.area.x,
             row,
         );
-        let now = scene.model.geometry.bar.unwrap();
+        let now = scene.model.shared.geometry.bar.unwrap();
         assert!(now.start.abs_diff(row - bar.area.y) <= 1, "{row}: {now:?}\n{}", scene.text());
     }
     let scene = scene
         .mouse(MouseEventKind::Drag(LEFT), 5, 23)
         .mouse(MouseEventKind::Up(LEFT), 5, 23)
         .shows("answer 9.11");
-    assert_eq!(scene.model.scroll.anchor, ScrollAnchor::Tail);
+    assert_eq!(scene.model.conversation.scroll.anchor, ScrollAnchor::Tail);
     let middle = bar.area.y + bar.area.height / 2;
     let scene = scene.mouse(MouseEventKind::Down(LEFT), bar.area.x, middle);
     let scene = scene.mouse(MouseEventKind::Up(LEFT), bar.area.x, middle).hides("answer 9.11");
-    assert!(scene.model.selection.is_none());
+    assert!(scene.model.conversation.selection.is_none());
 }
 
 #[test]
 fn the_line_that_says_what_is_below_goes_there_when_clicked() {
     let scene = talk().key("pgup").shows("more below");
-    let below = scene.model.geometry.below.unwrap();
+    let below = scene.model.shared.geometry.below.unwrap();
     let scene = scene.mouse(MouseEventKind::Down(LEFT), below.x + 2, below.y);
     scene.shows("answer 9.11").hides("more below");
 }

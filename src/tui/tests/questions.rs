@@ -252,7 +252,7 @@ fn text_that_was_typed_ahead_stands_in_the_input() {
         raw(scene, ScreenMsg::Key(KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE)))
     });
     assert!(!agreed(&scene));
-    assert_eq!(scene.model.composer.expanded(), "why does it fail y");
+    assert_eq!(scene.model.conversation.composer.expanded(), "why does it fail y");
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn text_that_was_typed_at_the_shell_stands_nowhere() {
     let scene =
         asked(ApprovalKind::Permission).after(500).clear_effects().msg(ScreenMsg::ScreenLost);
     let scene = scene.key_at_once("y").key_at_once("enter").msg(ScreenMsg::Paste("y".into()));
-    assert!(!agreed(&scene) && scene.model.composer.is_empty());
+    assert!(!agreed(&scene) && scene.model.conversation.composer.is_empty());
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn a_line_that_was_typed_before_the_question_was_printed_is_no_answer() {
     ] {
         let scene = raw(ask().clear_effects(), ScreenMsg::Line(line.into()));
         assert!(!agreed(&scene), "{line}");
-        let toast = scene.model.toast.as_ref().map(|toast| toast.text.clone());
+        let toast = scene.model.shared.toast.as_ref().map(|toast| toast.text.clone());
         assert!(toast.unwrap().contains("before the question could be read"));
         let scene = raw(scene.after(300), ScreenMsg::Line(line.into()));
         assert!(agreed(&scene), "{line}");

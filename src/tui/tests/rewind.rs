@@ -229,13 +229,13 @@ fn a_fork_before_a_message_puts_its_words_into_the_input() {
     };
     let words = "also add a test";
     let scene = forked(Some(words.into())).shows("a fork from before that message");
-    assert_eq!(scene.model.composer.editor.text(), words);
+    assert_eq!(scene.model.conversation.composer.editor.text(), words);
     assert!(
         scene.effects.contains(&ScreenEffect::AddHistory("half a draft".into())),
         "the draft is kept"
     );
     let scene = forked(None).shows("This is a fork; the session it came from is kept.");
-    assert_eq!(scene.model.composer.editor.text(), "half a draft");
+    assert_eq!(scene.model.conversation.composer.editor.text(), "half a draft");
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn queued_messages_survive_a_rewind() {
     let scene =
         opened(80, 24, &log).event(AgentEvent::TurnStarted { turn: crate::tui::test_screen::TURN });
     let scene = scene.types("and then this").key_at_once("enter");
-    assert_eq!(scene.model.queue.items().len(), 1);
+    assert_eq!(scene.model.conversation.queue.items().len(), 1);
     let ended = AgentEvent::TurnEnded {
         turn: crate::tui::test_screen::TURN,
         outcome: TurnOutcome::Interrupted,
@@ -359,10 +359,10 @@ fn queued_messages_survive_a_rewind() {
     };
     let records = Arc::new(log.clone());
     let scene = scene.event(ended).event(AgentEvent::SessionOpened { session: session(), records });
-    assert_eq!(scene.model.queue.items().len(), 1);
+    assert_eq!(scene.model.conversation.queue.items().len(), 1);
     let other =
         AgentEvent::SessionOpened { session: SessionId::generate(), records: Arc::new(log) };
-    assert!(scene.clear_effects().event(other).model.queue.items().is_empty());
+    assert!(scene.clear_effects().event(other).model.conversation.queue.items().is_empty());
 }
 
 /// The dialog before the last message, with two more files that the user has changed.

@@ -37,16 +37,16 @@ fn the_tail_is_followed_until_the_user_goes_up() {
 #[test]
 fn going_down_to_the_tail_follows_it_again() {
     let scene = long().key("pgup").key("pgdn").key("pgdn");
-    assert_eq!(scene.model.scroll.anchor, ScrollAnchor::Tail);
+    assert_eq!(scene.model.conversation.scroll.anchor, ScrollAnchor::Tail);
 }
 
 #[test]
 fn the_place_survives_a_resize() {
     let scene = long().key("pgup").key("pgup").key("up").key("shift+up");
-    let place = scene.model.scroll.anchor;
+    let place = scene.model.conversation.scroll.anchor;
     let word = top(&scene);
     let scene = scene.resized(43, 24);
-    assert_eq!(scene.model.scroll.anchor, place);
+    assert_eq!(scene.model.conversation.scroll.anchor, place);
     assert!(word.starts_with(&top(&scene)), "{word} / {}", top(&scene));
     let scene = scene.resized(80, 24);
     assert_eq!(top(&scene), word);
@@ -64,7 +64,7 @@ fn every_row_is_reached_by_lines() {
         }
     }
     // 40 answers of two rows and a gap, less the last gap and the rows on screen.
-    assert_eq!(seen, 40 * 3 - 1 - usize::from(scene.model.geometry.transcript.height));
+    assert_eq!(seen, 40 * 3 - 1 - usize::from(scene.model.shared.geometry.transcript.height));
 }
 
 #[test]

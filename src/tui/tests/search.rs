@@ -6,7 +6,7 @@ use crate::agent::AgentEvent;
 use crate::domain::{ContentBlock, ToolDisplay};
 use crate::session::ToolResultInfo;
 use crate::tui::app::ScreenEffect;
-use crate::tui::app::model::KeyboardFocus;
+use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::scroll::ScrollAnchor;
 use crate::tui::test_screen::{
     TURN, TestScreen, assistant, call, done, recorded, result, screen, user,
@@ -43,7 +43,7 @@ fn matches_are_counted_and_gone_through() {
     let scene = scene.key("enter").shows("n next").key("N").shows("80 of 80");
     let scene = scene.key("n").key("n").shows("2 of 80");
     let scene = scene.key("esc").hides("of 80").shows("answer 0 says");
-    assert!(matches!(scene.model.focus, KeyboardFocus::Pane(_)));
+    assert!(matches!(scene.model.conversation.focus, KeyboardFocus::Pane(_)));
 }
 
 #[test]
@@ -58,13 +58,13 @@ fn a_capital_makes_it_exact_and_an_expression_is_read_on_request() {
 #[test]
 fn escape_goes_back_to_where_one_was() {
     let scene = talk().key("pgup").key("pgup");
-    let (anchor, text) = (scene.model.scroll.anchor, scene.text());
+    let (anchor, text) = (scene.model.conversation.scroll.anchor, scene.text());
     let scene = scene.key("ctrl+f").types("answer 2 ").after(20).shows("answer 2 says");
-    assert_ne!(scene.model.scroll.anchor, anchor);
+    assert_ne!(scene.model.conversation.scroll.anchor, anchor);
     let scene = scene.key("esc");
-    assert_eq!((scene.model.scroll.anchor, scene.text()), (anchor, text));
+    assert_eq!((scene.model.conversation.scroll.anchor, scene.text()), (anchor, text));
     let scene = talk().key("ctrl+f").types("answer 2 ").after(20).key("esc").shows("answer 39");
-    assert_eq!(scene.model.scroll.anchor, ScrollAnchor::Tail);
+    assert_eq!(scene.model.conversation.scroll.anchor, ScrollAnchor::Tail);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn the_caret_selects_by_characters_words_and_rows() {
         }
         let copied = ScreenEffect::Copy { text: wanted.into(), what: "the selection" };
         assert_eq!(scene.effects.pop_front(), Some(copied), "{keys}\n{}", scene.text());
-        assert!(matches!(scene.model.focus, KeyboardFocus::Pane(_)));
+        assert!(matches!(scene.model.conversation.focus, KeyboardFocus::Pane(_)));
     }
 }
 
@@ -190,13 +190,14 @@ fn the_caret_goes_beyond_the_screen() {
 #[test]
 fn the_caret_leaves_in_two_steps() {
     let scene = caret("some text").key("v").key("l");
-    assert!(scene.model.selection.is_some());
+    assert!(scene.model.conversation.selection.is_some());
     let scene = scene.key("esc");
     assert!(
-        scene.model.selection.is_none() && matches!(scene.model.focus, KeyboardFocus::Caret(_))
+        scene.model.conversation.selection.is_none()
+            && matches!(scene.model.conversation.focus, KeyboardFocus::Caret(_))
     );
     let scene = scene.key("esc");
-    assert!(matches!(scene.model.focus, KeyboardFocus::Pane(_)));
+    assert!(matches!(scene.model.conversation.focus, KeyboardFocus::Pane(_)));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::session::{
 };
 use crate::tui::app::ScreenEffect;
 use crate::tui::app::ScreenMsg;
-use crate::tui::app::model::KeyboardFocus;
+use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::sidebar::samples::{HERE, id, now, week};
 use crate::tui::test_screen::{TestScreen, assistant, call, done, recorded, result, screen, user};
@@ -104,10 +104,10 @@ fn enter_on_a_place_that_was_found_opens_its_session_there_and_escape_goes_back(
         let (id, folded) = folded.unwrap();
         scene = scene.msg(ScreenMsg::Backfilled { id, folded }).after(20);
         let scene = scene.shows("a needle here").shows("1 of 1");
-        let block = scene.model.search.as_ref().unwrap().current().unwrap().block;
-        assert_eq!(scene.model.focus, KeyboardFocus::Pane(block), "{width}");
+        let block = scene.model.conversation.search.as_ref().unwrap().current().unwrap().block;
+        assert_eq!(scene.model.conversation.focus, KeyboardFocus::Pane(block), "{width}");
         let scene = scene.key("esc").shows("/ needle").hides("1 of 1");
-        assert_eq!(scene.model.focus, KeyboardFocus::Sidebar, "{width}");
+        assert_eq!(scene.model.conversation.focus, KeyboardFocus::Sidebar, "{width}");
     }
 }
 
@@ -139,6 +139,6 @@ fn a_place_that_is_gone_is_said() {
     let scene = scene.event(AgentEvent::SessionOpened { session: id(1), records: short });
     let scene =
         scene.event(AgentEvent::SessionRead { session: id(1), earlier: Arc::new(Vec::new()) });
-    assert_eq!(scene.model.pending_jump, None);
+    assert_eq!(scene.model.conversation.pending_jump, None);
     scene.shows("no longer part of what is shown");
 }

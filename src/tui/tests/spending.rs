@@ -34,7 +34,7 @@ fn spent(records: &[LogRecord]) -> AgentEvent {
 
 fn two_models(width: u16, height: u16) -> TestScreen {
     let mut scene = screen(width, height);
-    scene.model.status.window = Some(ContextWindow::Known(1_000_000));
+    scene.model.conversation.status.window = Some(ContextWindow::Known(1_000_000));
     scene
         .event(spent(&[
             took("claude-sonnet-5-5", 120_000, Some(184)),

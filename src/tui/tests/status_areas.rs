@@ -13,7 +13,7 @@ use crate::providers::retry::RetryAttempt;
 use crate::providers::{PrefillProgress, RateLimited};
 use crate::session::TurnOutcome;
 use crate::tui::app::attention::TerminalFocus;
-use crate::tui::app::model::{MotionPreference, StatusCommandState};
+use crate::tui::app::settings::{MotionPreference, StatusCommandState};
 use crate::tui::app::{ScreenEffect, ScreenMsg, wake_at};
 use crate::tui::test_screen::{
     TURN, TestScreen, assistant, call, question, recorded, screen, turn_end, user,
@@ -116,7 +116,7 @@ fn estimates_carry_a_tilde_and_measured_counts_none() {
 #[test]
 fn with_reduced_motion_only_seconds_move_and_in_steps() {
     let mut scene = screen(80, 24);
-    scene.model.settings.motion = MotionPreference::Reduced;
+    scene.model.shared.settings.motion = MotionPreference::Reduced;
     // The test screen begins at one second; counters of seconds change at 5, 10, 15.
     let scene = scene.event(RUNS).event(AgentEvent::Text { turn: TURN, text: "abc ".repeat(100) });
     assert_eq!(wake_at(&scene.model), Some(Duration::from_secs(5)));
@@ -150,7 +150,7 @@ fn ended(outcome: TurnOutcome) -> AgentEvent {
 #[test]
 fn a_user_who_looks_elsewhere_is_called_for_questions_and_long_turns() {
     let mut scene = screen(80, 24).msg(ScreenMsg::FocusChanged(TerminalFocus::Unfocused));
-    scene.model.settings.notify_after = Duration::from_secs(5);
+    scene.model.shared.settings.notify_after = Duration::from_secs(5);
     let scene = scene.event(RUNS).event(question(1, "rm -rf build/"));
     assert_eq!(notified(&scene), ["webshop: Bash needs your answer"]);
     let scene = scene.clear_effects().key("y").after(71_000).event(ended(TurnOutcome::Answered));
@@ -207,7 +207,7 @@ fn the_window_is_named_after_the_session_with_a_mark_for_its_state() {
 fn the_first_line_shows_what_it_is_asked_for() {
     let mut scene = screen(80, 24);
     let (items, _) = StatusItems::parse(["mode", "time", "|", "session", "folder"]);
-    scene.model.settings.status_items = items;
+    scene.model.shared.settings.status_items = items;
     let scene = scene.after(7_500_000);
     let text = scene.text();
     let first = text.lines().next().unwrap();
@@ -219,18 +219,18 @@ fn the_first_line_shows_what_it_is_asked_for() {
 fn time_in_the_first_line_wakes_once_a_minute_and_nothing_else_does() {
     let mut scene = screen(80, 24);
     assert_eq!(wake_at(&scene.model), None);
-    scene.model.settings.status_items = StatusItems::parse(["time"]).0;
+    scene.model.shared.settings.status_items = StatusItems::parse(["time"]).0;
     assert_eq!(wake_at(&scene.model), Some(Duration::from_secs(60)));
 }
 
 fn with_command() -> TestScreen {
     let mut scene = screen(80, 24);
-    scene.model.settings.status_command = StatusCommandState::Given;
+    scene.model.shared.settings.status_command = StatusCommandState::Given;
     scene
 }
 
 /// The requests to run the status command, with its input.
-fn asked(scene: &mut TestScreen) -> Vec<(crate::tui::app::effect::RequestId, serde_json::Value)> {
+fn asked(scene: &mut TestScreen) -> Vec<(crate::tui::app::request::RequestId, serde_json::Value)> {
     let parse = |effect| match effect {
         ScreenEffect::RunStatusCommand { id, state } => {
             Some((id, serde_json::from_str(&state).unwrap()))
@@ -272,7 +272,7 @@ fn the_command_runs_at_most_once_a_second_and_one_at_a_time() {
     let mut scene = scene.msg(ScreenMsg::StatusLine { id, line: Ok("a".into()) }).after(1);
     let id = asked(&mut scene)[0].0;
     let mut scene = scene.msg(ScreenMsg::StatusLine { id, line: Ok("b".into()) });
-    scene.model.turn = crate::tui::app::turn::TurnActivity::Idle;
+    scene.model.conversation.turn = crate::tui::app::turn::TurnActivity::Idle;
     let mut scene = scene.after(500);
     assert!(asked(&mut scene).is_empty(), "a second has not passed");
     assert!(wake_at(&scene.model).is_some());
@@ -286,9 +286,9 @@ fn a_command_that_fails_is_told_of_once() {
     let id = asked(&mut scene)[0].0;
     let failed = |id| ScreenMsg::StatusLine { id, line: Err("it ended with 1".into()) };
     let mut scene = scene.msg(failed(id)).shows("`ui.status_command` fails: it ended with 1");
-    let before = scene.model.transcript.blocks().len();
+    let before = scene.model.conversation.transcript.blocks().len();
     scene = scene.event(recorded(&user("hello"))).event(RUNS).after(2_000);
     let id = asked(&mut scene)[0].0;
     let scene = scene.msg(failed(id));
-    assert_eq!(scene.model.transcript.blocks().len(), before + 1);
+    assert_eq!(scene.model.conversation.transcript.blocks().len(), before + 1);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::config::ThemeChoice;
 use crate::platform::terminal_background::TerminalBackground;
-use crate::tui::app::effect::RequestId;
+use crate::tui::app::request::RequestId;
 use crate::tui::app::{ScreenEffect, ScreenMsg, theme_state};
 use crate::tui::test_screen::{TestScreen, screen};
 use crate::tui::theme::ThemeLibrary;
@@ -124,12 +124,12 @@ fn an_answer_to_an_older_request_opens_nothing() {
 fn the_background_decides_while_nothing_else_is_chosen() {
     let scene = wears(screen(80, 24), "dark").msg(ScreenMsg::Background(TerminalBackground::Light));
     let mut scene = wears(scene, "light");
-    scene.model.theme.choice =
+    scene.model.shared.theme.choice =
         ThemeChoice::Pair { dark: "ansi".into(), light: "high-contrast".into() };
     let scene = wears(scene, "high-contrast").msg(ScreenMsg::Background(TerminalBackground::Dark));
     let mut scene = wears(scene, "ansi");
-    assert!(scene.model.theme.follows_background());
-    scene.model.theme.choice = named("light");
-    assert!(!scene.model.theme.follows_background());
+    assert!(scene.model.shared.theme.follows_background());
+    scene.model.shared.theme.choice = named("light");
+    assert!(!scene.model.shared.theme.follows_background());
     wears(scene, "light");
 }

@@ -120,7 +120,7 @@ fn events_and_log_lead_to_the_same_blocks() {
     let (log, events) = turn();
     let blocks = from_log(&log);
     assert_eq!(blocks.len(), 6);
-    assert_eq!(bodies(&played(events).model.transcript), blocks);
+    assert_eq!(bodies(&played(events).model.conversation.transcript), blocks);
 }
 
 #[test]
@@ -140,16 +140,18 @@ fn an_interrupted_turn_is_the_same_from_both() {
     let log = [log[0].clone(), partial, interrupted, turn_end(TurnOutcome::Interrupted)];
     let blocks = from_log(&log);
     assert_eq!(blocks.len(), 3);
-    assert_eq!(bodies(&played(live).model.transcript), blocks);
+    assert_eq!(bodies(&played(live).model.conversation.transcript), blocks);
 }
 
 #[test]
 fn a_block_keeps_its_name_when_its_line_arrives() {
     let (_, events) = turn();
     let streaming = played(events[..7].to_vec());
-    let before: Vec<_> = streaming.model.transcript.blocks().iter().map(|block| block.id).collect();
+    let before: Vec<_> =
+        streaming.model.conversation.transcript.blocks().iter().map(|block| block.id).collect();
     let done = streaming.events(events[7..].to_vec());
-    let after: Vec<_> = done.model.transcript.blocks().iter().map(|block| block.id).collect();
+    let after: Vec<_> =
+        done.model.conversation.transcript.blocks().iter().map(|block| block.id).collect();
     assert_eq!(before, after[..before.len()]);
 }
 
@@ -158,7 +160,7 @@ fn what_is_stale_changes_nothing() {
     let scene = screen(80, 24).event(AgentEvent::TurnStarted { turn: TURN });
     let stale = crate::domain::TurnId(7);
     let scene = scene.event(AgentEvent::Text { turn: stale, text: "old".into() });
-    assert_eq!(scene.model.transcript.blocks().len(), 0);
+    assert_eq!(scene.model.conversation.transcript.blocks().len(), 0);
 }
 
 /// A response with this text that reached the output limit.
@@ -195,7 +197,7 @@ fn an_answer_that_was_cut_off_goes_on_where_it_stood() {
         text("b;\n```"),
         rest,
     ];
-    let live = played(events.to_vec()).model.transcript;
+    let live = played(events.to_vec()).model.conversation.transcript;
     assert_eq!(live.last_answer(), Some("```rs\nlet a;\nlet b;\n```"));
     assert_eq!(live.blocks().len(), 1);
     assert_eq!(bodies(&live), from_log(&log));
@@ -211,9 +213,9 @@ fn a_dropped_response_is_struck_and_its_calls_go() {
     };
     let scene = played(events[..9].to_vec()).event(dropped.clone());
     let scene = scene.shows("Thought, and had to start over").hides("Read");
-    let blocks = scene.model.transcript.blocks().len();
+    let blocks = scene.model.conversation.transcript.blocks().len();
     let scene = scene.shows("Trying again in 4 s (2 of 5)").event(dropped);
-    assert_eq!(scene.model.transcript.blocks().len(), blocks, "the same is said once");
+    assert_eq!(scene.model.conversation.transcript.blocks().len(), blocks, "the same is said once");
     let anew = AgentEvent::ResponseDropped { turn: TURN, reason: "Too long.".into(), again: None };
     scene.event(anew).shows("Waiting for the model");
 }
@@ -234,19 +236,19 @@ fn events_and_log_agree_on_what_went_back() {
         summary: None,
     };
     let scene = played(events.into_iter().chain(later).collect());
-    let whole = bodies(&scene.model.transcript);
+    let whole = bodies(&scene.model.conversation.transcript);
     log.push(crate::tui::test_screen::record(LogEntry::Rewind(rewind.clone())));
     let opened = |log: &[LogRecord]| AgentEvent::SessionOpened {
         session: crate::tui::test_screen::session(),
         records: Arc::new(log.to_vec()),
     };
     let scene = scene.event(opened(&log));
-    let gone = bodies(&scene.model.transcript);
+    let gone = bodies(&scene.model.conversation.transcript);
     assert_eq!(gone, from_log(&log));
     assert_eq!((gone.len(), whole.len()), (7, 12), "one turn, and that it went back");
     let redo = RewindEntry { redoes: Some(log[log.len() - 1].id), ..rewind };
     log.push(crate::tui::test_screen::record(LogEntry::Rewind(redo)));
     let scene = scene.event(opened(&log));
     assert_eq!(from_log(&log), whole);
-    assert_eq!(bodies(&scene.model.transcript), whole);
+    assert_eq!(bodies(&scene.model.conversation.transcript), whole);
 }

@@ -8,12 +8,12 @@ use crate::tui::test_screen::{TURN, TestScreen, screen};
 
 fn vi() -> TestScreen {
     let mut scene = screen(80, 24);
-    scene.model.composer.set_typing(EditingMode::Vi);
+    scene.model.conversation.composer.set_typing(EditingMode::Vi);
     scene.after(1)
 }
 
 fn text(scene: &TestScreen) -> String {
-    scene.model.composer.editor.text()
+    scene.model.conversation.composer.editor.text()
 }
 
 #[test]

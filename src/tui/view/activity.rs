@@ -12,7 +12,7 @@ use crate::providers::PrefillProgress;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::block::{BlockBody, ToolCallBlock, ToolCallState};
 use crate::tui::app::keymap::ChatKey;
-use crate::tui::app::model::MotionPreference;
+use crate::tui::app::settings::MotionPreference;
 use crate::tui::app::status::{clock, tokens};
 use crate::tui::app::turn::{RunningTurn, RunningTurnPhase, TokenCountCertainty, TurnActivity};
 use crate::tui::layout::{StyleRole, StyledSpan};
@@ -25,15 +25,15 @@ const RECENT: usize = 32;
 
 /// Rows of the line: 0 or 1.
 pub fn height(model: &ScreenModel) -> u16 {
-    u16::from(!model.turn.is_idle())
+    u16::from(!model.conversation.turn.is_idle())
 }
 
 /// Draws the line about the running turn.
 pub fn draw(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
-    let Some(since) = model.turn.since() else { return };
+    let Some(since) = model.conversation.turn.since() else { return };
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    let elapsed = clock(model.shown_now().saturating_sub(since));
-    let counted = match &model.turn {
+    let elapsed = clock(model.shared.shown_now().saturating_sub(since));
+    let counted = match &model.conversation.turn {
         TurnActivity::Running(running) => written(running, model),
         TurnActivity::Idle | TurnActivity::Starting { .. } => Vec::new(),
     };
@@ -80,7 +80,7 @@ impl ActivityText {
 }
 
 fn current_activity(model: &ScreenModel) -> ActivityText {
-    let TurnActivity::Running(running) = &model.turn else {
+    let TurnActivity::Running(running) = &model.conversation.turn else {
         return ActivityText::of("Sending", "");
     };
     if running.phase != RunningTurnPhase::Stopping && model.has_question() {
@@ -105,7 +105,7 @@ fn current_activity(model: &ScreenModel) -> ActivityText {
         RunningTurnPhase::Calling(tool) => ("Writing a call", harmless(tool)),
         RunningTurnPhase::Tool(tool) => ("Running", running_tools(model, tool)),
     };
-    let step = model.todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
+    let step = model.conversation.todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
     match (step, detail.is_empty()) {
         (Some(step), false) => ActivityText::of(harmless(&step.active_form), detail),
         (Some(step), true) => ActivityText::of(harmless(&step.active_form), plain.to_lowercase()),
@@ -116,17 +116,17 @@ fn current_activity(model: &ScreenModel) -> ActivityText {
 
 /// Seconds until `at`, rounded as in the clock next to it.
 fn seconds_left(model: &ScreenModel, at: Duration) -> u128 {
-    at.saturating_sub(model.shown_now()).as_millis().div_ceil(1000)
+    at.saturating_sub(model.shared.shown_now()).as_millis().div_ceil(1000)
 }
 
 /// A hint about how to end a wait.
 fn stops(model: &ScreenModel) -> Option<String> {
-    let TurnActivity::Running(running) = &model.turn else { return None };
+    let TurnActivity::Running(running) = &model.conversation.turn else { return None };
     match running.phase {
         RunningTurnPhase::Retrying { .. } | RunningTurnPhase::RateLimited { .. }
             if !model.has_question() =>
         {
-            Some(format!("{} stops", model.settings.keys.key(ChatKey::Back)))
+            Some(format!("{} stops", model.shared.settings.keys.key(ChatKey::Back)))
         }
         RunningTurnPhase::Retrying { .. }
         | RunningTurnPhase::RateLimited { .. }
@@ -155,7 +155,7 @@ fn reading(progress: &PrefillProgress) -> ActivityText {
 
 /// The newest running call with its subject, and how many others run.
 fn running_tools(model: &ScreenModel, name: &str) -> String {
-    let recent = model.transcript.blocks().iter().rev().take(RECENT);
+    let recent = model.conversation.transcript.blocks().iter().rev().take(RECENT);
     let mut running = recent.filter_map(|block| match &block.body {
         BlockBody::Tool(tool) if tool.state == ToolCallState::Running => Some(&**tool),
         BlockBody::Tool(_)
@@ -179,16 +179,16 @@ fn running_tools(model: &ScreenModel, name: &str) -> String {
 /// A mark that slowly grows and shrinks, once in two seconds.
 fn mark(model: &ScreenModel) -> &'static str {
     const BEATS: [&str; 4] = ["∙", "•", "●", "•"];
-    match model.settings.motion {
+    match model.shared.settings.motion {
         MotionPreference::Reduced => "●",
-        MotionPreference::Full => BEATS[(model.now.as_millis() / 500 % 4) as usize],
+        MotionPreference::Full => BEATS[(model.shared.now.as_millis() / 500 % 4) as usize],
     }
 }
 
 /// Tokens and their rate. With reduced motion, only measured counts.
 fn written(running: &RunningTurn, model: &ScreenModel) -> Vec<StyledSpan> {
     let mut text = String::new();
-    let (count, certainty) = match model.settings.motion {
+    let (count, certainty) = match model.shared.settings.motion {
         MotionPreference::Full => running.tokens(),
         MotionPreference::Reduced => (running.tokens, TokenCountCertainty::Measured),
     };
@@ -201,7 +201,9 @@ fn written(running: &RunningTurn, model: &ScreenModel) -> Vec<StyledSpan> {
             text.push_str(&format!("~{} tokens  ", tokens(count)));
         }
     }
-    if let (MotionPreference::Full, Some(rate)) = (model.settings.motion, running.rate(model.now)) {
+    if let (MotionPreference::Full, Some(rate)) =
+        (model.shared.settings.motion, running.rate(model.shared.now))
+    {
         text.push_str(&format!("~{rate:.0}/s  "));
     }
     if text.is_empty() { Vec::new() } else { vec![span(text, StyleRole::Muted)] }

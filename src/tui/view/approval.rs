@@ -66,7 +66,7 @@ pub fn draw(
     let height = wanted.min(most);
     let outer = Rect { height: most.max(height), ..area };
     let outer = paint::centred(outer, width, height);
-    let waiting = model.questions.len();
+    let waiting = model.conversation.questions.len();
     let count = if waiting > 0 { format!("1 of {}", waiting + 1) } else { String::new() };
     let tool = harmless(&approval.request.tool);
     let tool = match approval.request.preview.as_ref().and_then(|diff| diff.path.file_name()) {
@@ -99,8 +99,8 @@ pub fn draw(
     let split = inner.y + u16::try_from(shown).unwrap_or(0);
     if what.len() > shown {
         let more = what.len() - shown - scroll;
-        let up = model.settings.keys.key(ApprovalKey::Scroll(ScrollAction::LineUp));
-        let down = model.settings.keys.key(ApprovalKey::Scroll(ScrollAction::LineDown));
+        let up = model.shared.settings.keys.key(ApprovalKey::Scroll(ScrollAction::LineUp));
+        let down = model.shared.settings.keys.key(ApprovalKey::Scroll(ScrollAction::LineDown));
         let text = match (more, approval.review) {
             (0, _) => format!("{up} scrolls back"),
             (more, QuestionReview::Seen) => format!("{more} more below: {down}"),

@@ -6,8 +6,8 @@ use ratatui::style::Modifier;
 
 use crate::tui::app::ScreenModel;
 use crate::tui::app::editor::TextEditor;
+use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::ScreenGeometry;
-use crate::tui::app::model::KeyboardFocus;
 use crate::tui::app::softwrap::{self, SoftWrapRow};
 use crate::tui::app::turn::TurnActivity;
 use crate::tui::layout::{StyleRole, StyledSpan};
@@ -23,15 +23,15 @@ pub fn draw(
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
 ) -> Position {
-    let text = model.composer.editor.text();
+    let text = model.conversation.composer.editor.text();
     let room = Rect { x: area.x + 3, width: area.width.saturating_sub(4).max(1), ..area };
-    let editor = &model.composer.editor;
+    let editor = &model.conversation.composer.editor;
     let (row, column) = softwrap::place_with(&text, typed, editor.caret(), editor.chips());
     let above = (row + 1).saturating_sub(usize::from(area.height.max(1)));
     geometry.input = room.into();
     geometry.input_above = above;
 
-    let focused = model.focus == KeyboardFocus::Input;
+    let focused = model.conversation.focus == KeyboardFocus::Input;
     // The `!` of a shell command is part of the text.
     let prompt_role = if !focused {
         StyleRole::Muted
@@ -43,7 +43,7 @@ pub fn draw(
     let mark = Rect { x: area.x + 1, width: 1, ..area };
     paint::spans(&[span("❯", prompt_role)], styles, mark, buffer);
     if text.is_empty() {
-        let words = match &model.turn {
+        let words = match &model.conversation.turn {
             TurnActivity::Idle => "Say what you want done",
             TurnActivity::Starting { .. } | TurnActivity::Running(_) => {
                 "Type ahead: it is sent after this turn"
@@ -87,7 +87,8 @@ pub fn typed_row(editor: &TextEditor, text: &str, row: &SoftWrapRow) -> Vec<Styl
 
 /// The selected columns of a row.
 fn selected_columns(model: &ScreenModel, text: &str, row: &SoftWrapRow) -> Option<(u16, u16)> {
-    let (selected, editor) = (model.composer.selection()?, &model.composer.editor);
+    let (selected, editor) =
+        (model.conversation.composer.selection()?, &model.conversation.composer.editor);
     let (from, to) = (selected.start.max(row.start), selected.end.min(row.end));
     let column = |at: usize| softwrap::columns_with(&text[row.start..at], editor.chips());
     (from < to).then(|| (column(from), column(to)))

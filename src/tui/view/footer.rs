@@ -5,12 +5,12 @@ use ratatui::layout::Rect;
 
 use crate::domain::NoticeLevel;
 use crate::tui::app::approval::ApprovalDialog;
+use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::{CellRect, ScreenGeometry};
 use crate::tui::app::keymap::{
     ApprovalKey, ChatKey, EmptyInputKey, KeyContext, Keymap, PendingKeys, ScrollAction, SidebarKey,
     in_words,
 };
-use crate::tui::app::model::KeyboardFocus;
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::picker::PickerChoice;
 use crate::tui::app::rules::RulesStage;
@@ -34,8 +34,8 @@ pub fn draw_rule(
     if geometry.anchor == crate::tui::app::scroll::ScrollAnchor::Tail {
         return None;
     }
-    let key = model.settings.keys.key(ChatKey::Scroll(ScrollAction::Bottom));
-    let text = match model.scroll.new_below(model.transcript.lines()) {
+    let key = model.shared.settings.keys.key(ChatKey::Scroll(ScrollAction::Bottom));
+    let text = match model.conversation.scroll.new_below(model.conversation.transcript.lines()) {
         0 => format!(" more below   {key} "),
         1 => format!(" 1 new line below   {key} "),
         new => format!(" {new} new lines below   {key} "),
@@ -50,7 +50,7 @@ pub fn draw_rule(
 /// the keys.
 pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    if let Some(pending) = &model.pending {
+    if let Some(pending) = &model.shared.pending {
         let begun = span(format!("{} …  ", pending.label()), StyleRole::Strong);
         let rest = pairs(&continuations(model, pending));
         let begun_width = spans_width(std::slice::from_ref(&begun));
@@ -58,7 +58,7 @@ pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buff
         paint::spans(&[vec![begun], rest].concat(), styles, area, buffer);
         return;
     }
-    if let Some(toast) = &model.toast {
+    if let Some(toast) = &model.shared.toast {
         let role = match toast.level {
             NoticeLevel::Info => StyleRole::System,
             NoticeLevel::Warning => StyleRole::Warning,
@@ -94,8 +94,10 @@ pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buff
 
 /// Vi's mode, while the input has the focus.
 fn vi_mode(model: &ScreenModel) -> Vec<StyledSpan> {
-    match &model.composer.vi {
-        Some(vi) if model.focus == KeyboardFocus::Input && model.overlays.is_empty() => {
+    match &model.conversation.composer.vi {
+        Some(vi)
+            if model.conversation.focus == KeyboardFocus::Input && model.overlays.is_empty() =>
+        {
             vec![span(vi.label(), StyleRole::Strong), span("  ", StyleRole::Text)]
         }
         Some(_) | None => Vec::new(),
@@ -106,7 +108,7 @@ type FooterHints = Vec<(String, &'static str)>;
 
 /// The keys that continue a sequence, and what each would do.
 fn continuations(model: &ScreenModel, pending: &PendingKeys) -> FooterHints {
-    let rows = contexts(model).iter().flat_map(|context| model.settings.keys.rows(*context));
+    let rows = contexts(model).iter().flat_map(|context| model.shared.settings.keys.rows(*context));
     let rests = rows.flat_map(|row| {
         let word = row.hint.unwrap_or(row.help);
         row.continues(&pending.chords).map(move |rest| (in_words(rest), word))
@@ -116,7 +118,7 @@ fn continuations(model: &ScreenModel, pending: &PendingKeys) -> FooterHints {
 
 /// The hints on the left and on the right of the last line.
 fn hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
-    let keys = &model.settings.keys;
+    let keys = &model.shared.settings.keys;
     match model.overlays.last() {
         Some(Overlay::Approval(approval)) => match approval.stage {
             crate::tui::app::approval::ApprovalStage::Choosing => {
@@ -160,10 +162,10 @@ fn question_hints(keys: &Keymap, approval: &ApprovalDialog) -> FooterHints {
 
 fn chat_hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
     let runs = crate::tui::app::is_busy(model);
-    let map = &model.settings.keys;
+    let map = &model.shared.settings.keys;
     let all = map.hints(KeyContext::Chat).filter(|(_, word)| runs || *word != "stop");
     let keys = map.hint(EmptyInputKey::Help);
-    match model.focus {
+    match model.conversation.focus {
         KeyboardFocus::Pane(_) => {
             let panes = map.hints(KeyContext::Panes).filter(|(_, word)| *word != "keys");
             let back = (map.key(ChatKey::Focus), "input");
@@ -180,11 +182,11 @@ fn chat_hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
             (Vec::new(), vec![leave, (map.key(SidebarKey::Close), "close")])
         }
         KeyboardFocus::Input
-            if model.completion.as_ref().is_some_and(|open| !open.list.is_empty()) =>
+            if model.conversation.completion.as_ref().is_some_and(|open| !open.list.is_empty()) =>
         {
             (map.hints(KeyContext::Completion).collect(), Vec::new())
         }
-        KeyboardFocus::Input if !model.composer.is_inserting() => {
+        KeyboardFocus::Input if !model.conversation.composer.is_inserting() => {
             let left = [("i", "insert"), ("v", "select"), ("enter", "send")];
             let left = left.map(|(key, word)| (key.to_owned(), word));
             (left.to_vec(), all.filter(|(_, word)| *word != "panes").chain(keys).collect())

@@ -56,7 +56,7 @@ fn taken(parts: &[HeaderItem]) -> u16 {
 }
 
 fn parts(model: &ScreenModel, width: u16) -> Vec<HeaderItem> {
-    let items = &model.settings.status_items;
+    let items = &model.shared.settings.status_items;
     let left = items.left.iter().map(|item| (HeaderSide::Left, *item));
     let right = items.right.iter().map(|item| (HeaderSide::Right, *item));
     left.chain(right)
@@ -87,7 +87,7 @@ fn weight(item: StatusItem) -> u8 {
 
 /// The text of an item; `None` if it is not known.
 fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<StyledSpan>> {
-    let status = &model.status;
+    let status = &model.conversation.status;
     let one = |text: String, role| (!text.is_empty()).then(|| vec![span(text, role)]);
     let cut = |text: &str, columns| truncate(&harmless(text), columns);
     match item {
@@ -101,7 +101,7 @@ fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<Styled
             one(id.rsplit('-').next().unwrap_or(&id).to_owned(), StyleRole::Muted)
         }
         StatusItem::Time => one(open_for(model), StyleRole::Muted),
-        StatusItem::Command => command_output(model.status_line.text.as_deref()?, width / 3),
+        StatusItem::Command => command_output(model.shared.status_line.text.as_deref()?, width / 3),
         StatusItem::Rate => {
             let rate = status.rate.filter(|_| status.host == ModelHost::Local)?;
             one(format!("{rate:.0} tok/s"), StyleRole::Muted)
@@ -120,8 +120,8 @@ fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<Styled
 
 /// The permission mode, and the sandbox that confines commands.
 fn mode(model: &ScreenModel) -> String {
-    let mode = model.status.mode;
-    match (&model.settings.boundary, mode) {
+    let mode = model.conversation.status.mode;
+    match (&model.shared.settings.boundary, mode) {
         (None, _) => mode.name().to_owned(),
         (Some(boundary), PermissionMode::Sandbox) => format!("sandbox {}", boundary.backend),
         (
@@ -138,7 +138,7 @@ fn mode(model: &ScreenModel) -> String {
 
 /// In whole minutes, so that it rarely changes.
 fn open_for(model: &ScreenModel) -> String {
-    let minutes = model.now.as_secs() / 60;
+    let minutes = model.shared.now.as_secs() / 60;
     match minutes / 60 {
         0 => format!("{minutes} min"),
         hours => format!("{hours} h {:02} min", minutes % 60),

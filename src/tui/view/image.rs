@@ -80,21 +80,22 @@ pub fn place_pictures(
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
 ) {
-    let Some((canvas, _)) = model.settings.canvas else { return };
+    let Some((canvas, _)) = model.shared.settings.canvas else { return };
     let rows =
         geometry.rows.iter().zip(text.y..).filter(|(row, _)| row.kind == TranscriptRowKind::Body);
     let bodies: Vec<(BlockId, usize, u16)> = rows.map(|(row, y)| (row.block, row.row, y)).collect();
     for body in bodies.chunk_by(|one, other| one.0 == other.0) {
         let (id, first, top) = body[0];
-        let index = model.transcript.index(id);
-        let Some(BlockBody::Image(image)) = model.transcript.get(id).map(|block| &block.body)
+        let index = model.conversation.transcript.index(id);
+        let Some(BlockBody::Image(image)) =
+            model.conversation.transcript.get(id).map(|block| &block.body)
         else {
             continue;
         };
         let indent = u16::try_from(INDENT).unwrap_or(0);
         let cells = size(image, canvas, text.width.saturating_sub(indent).max(1));
         geometry.pictures.push(PictureRequest { image: image.clone(), cells });
-        let Some(picture) = model.pictures.ready(&image.hash, cells) else { continue };
+        let Some(picture) = model.shared.pictures.ready(&image.hash, cells) else { continue };
         let shape = TranscriptRowFinder::new(model, layouts, text.width).shape(index);
         let above = u16::try_from(first - shape.gap - shape.head).unwrap_or(0);
         let count = u16::try_from(body.len()).unwrap_or(0);

@@ -20,16 +20,17 @@ const AGAIN: u128 = 10;
 
 /// The label for this state of the screen.
 pub fn label(model: &ScreenModel) -> TerminalLabel {
-    let what = model.status.title.as_deref().unwrap_or(&model.status.project);
+    let what =
+        model.conversation.status.title.as_deref().unwrap_or(&model.conversation.status.project);
     let waits = model.has_question();
-    let mark = match (waits, model.turn.is_idle()) {
+    let mark = match (waits, model.conversation.turn.is_idle()) {
         (true, _) => "? ",
         (false, false) => "● ",
         (false, true) => "",
     };
     let title =
         if what.is_empty() { format!("{mark}slug") } else { format!("{mark}slug · {what}") };
-    let progress = match &model.turn {
+    let progress = match &model.conversation.turn {
         _ if waits => TerminalProgress::Waiting,
         TurnActivity::Idle => TerminalProgress::None,
         TurnActivity::Starting { .. } => TerminalProgress::Busy,
@@ -51,7 +52,7 @@ pub fn label(model: &ScreenModel) -> TerminalLabel {
     let beat = match progress {
         TerminalProgress::None => 0,
         TerminalProgress::Busy | TerminalProgress::Percent(_) | TerminalProgress::Waiting => {
-            u128::from(model.now.as_secs()) / AGAIN
+            u128::from(model.shared.now.as_secs()) / AGAIN
         }
     };
     TerminalLabel { title, progress, repeat_count: beat }

@@ -32,8 +32,8 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::app::ScreenModel;
+use super::app::focus::KeyboardFocus;
 use super::app::geometry::{CellRect, ScreenGeometry};
-use super::app::model::KeyboardFocus;
 use super::app::overlay::Overlay;
 use super::app::sidebar::{SidebarPlacement, on_screen};
 use super::layout::StyleRole;
@@ -61,12 +61,12 @@ pub fn view(
     styles: &dyn RoleStyles,
     frame: &mut Frame<'_>,
 ) -> ScreenGeometry {
-    layouts.paint_on(model.settings.canvas.map(|(canvas, _)| canvas));
+    layouts.paint_on(model.shared.settings.canvas.map(|(canvas, _)| canvas));
     let area = frame.area();
     let mut geometry = ScreenGeometry::of_size(area.width, area.height);
     let side = on_screen(model);
     let chat = beside(area, side);
-    let typed = model.composer.editor.rows(input_width(chat));
+    let typed = model.conversation.composer.editor.rows(input_width(chat));
     let rows = ScreenRowAreas::split(model, chat, typed.len()).with_edges(area);
 
     let buffer = frame.buffer_mut();
@@ -84,7 +84,7 @@ pub fn view(
     }
     picker::draw_completion(model, styles, rows.rule, buffer);
 
-    let mut caret = match model.focus {
+    let mut caret = match model.conversation.focus {
         KeyboardFocus::Input | KeyboardFocus::Pane(_) => Some(caret),
         KeyboardFocus::Caret(_) => transcript::caret(model, &geometry),
         KeyboardFocus::Sidebar => None,
@@ -93,15 +93,19 @@ pub fn view(
         let y = rows.transcript.y;
         let height = rows.hints.y.saturating_sub(y);
         let place = Rect { y, height, width: columns.min(area.width), ..area };
-        let keys = match model.focus {
+        let keys = match model.conversation.focus {
             KeyboardFocus::Sidebar => sidebar::SidebarKeyFocus::Focused,
             KeyboardFocus::Input | KeyboardFocus::Pane(_) | KeyboardFocus::Caret(_) => {
                 sidebar::SidebarKeyFocus::Unfocused
             }
         };
-        let map = &*model.settings.keys;
-        let context =
-            sidebar::SidebarViewContext { now: model.now, open: model.status.session, keys, map };
+        let map = &*model.shared.settings.keys;
+        let context = sidebar::SidebarViewContext {
+            now: model.shared.now,
+            open: model.conversation.status.session,
+            keys,
+            map,
+        };
         let drawn = sidebar::draw(&model.sidebar, context, styles, place, buffer);
         geometry.sidebar = Some(drawn.rows);
         caret = caret.or(drawn.caret);

@@ -120,7 +120,8 @@ pub fn draw_completion(
     rule: Rect,
     buffer: &mut Buffer,
 ) {
-    let Some(open) = model.completion.as_ref().filter(|_| model.overlays.is_empty()) else {
+    let Some(open) = model.conversation.completion.as_ref().filter(|_| model.overlays.is_empty())
+    else {
         return;
     };
     let hint = completion_items::hint(open, model);

@@ -15,13 +15,13 @@ const MOST: usize = 3;
 
 /// Rows that the waiting messages take.
 pub fn height(model: &ScreenModel) -> u16 {
-    let count = model.queue.items().len();
+    let count = model.conversation.queue.items().len();
     u16::try_from(count.min(MOST) + usize::from(count > MOST)).unwrap_or(0)
 }
 
 /// Draws the waiting messages, the newest last.
 pub fn draw(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
-    let items = model.queue.items();
+    let items = model.conversation.queue.items();
     let hidden = items.len().saturating_sub(MOST);
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let mut y = area.y;

@@ -36,10 +36,10 @@ pub fn draw(
     buffer: &mut Buffer,
     geometry: &mut ScreenGeometry,
 ) {
-    let closes = || format!("{} closes", model.settings.keys.key(ReadingKey::Back));
+    let closes = || format!("{} closes", model.shared.settings.keys.key(ReadingKey::Back));
     let (title, lines, keys) = match &reading.page {
         ReadingPage::Help => ("Keys and commands", help(model), closes()),
-        ReadingPage::Todos => ("The plan", plan(&model.todos), closes()),
+        ReadingPage::Todos => ("The plan", plan(&model.conversation.todos), closes()),
         ReadingPage::Status => ("Status", status(&status_page::rows(model)), closes()),
         ReadingPage::HookTrust(question) => {
             // The margins outside and inside of the frame.
@@ -75,7 +75,7 @@ fn answers(model: &ScreenModel, question: &HookTrustQuestion, is_at_end: bool) -
     if is_at_end || question.end == QuestionReview::Seen {
         return "y trusts it, n leaves it".to_owned();
     }
-    let down = model.settings.keys.key(ReadingKey::Scroll(ScrollAction::PageDown));
+    let down = model.shared.settings.keys.key(ReadingKey::Scroll(ScrollAction::PageDown));
     format!("{down} to the end, then y trusts it")
 }
 
@@ -87,7 +87,8 @@ fn help(model: &ScreenModel) -> Vec<StyledLine> {
     for context in KeyContext::ALL {
         lines.push(StyledLine::default());
         lines.push(heading(context.title()));
-        let rows = model.settings.keys.rows(context).iter().filter(|row| !row.keys.is_empty());
+        let rows =
+            model.shared.settings.keys.rows(context).iter().filter(|row| !row.keys.is_empty());
         lines.extend(rows.map(|row| pair(&row.shown(), row.help)));
     }
     lines.extend([StyledLine::default(), heading("Mouse")]);

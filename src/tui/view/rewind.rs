@@ -27,7 +27,7 @@ pub fn draw(
     let width = area.width.saturating_sub(4).min(WIDEST);
     // The width without the frame and its margins.
     let inside = width.saturating_sub(6).max(1);
-    let rows = dialog.rows(&model.settings.cwd);
+    let rows = dialog.rows(&model.shared.settings.cwd);
     let column = rows.iter().map(name_width).max().unwrap_or(0).min(inside / 2);
     let lines: Vec<(StyledLine, RewindFileQuestion)> = rows
         .iter()
@@ -124,11 +124,11 @@ fn offers(model: &ScreenModel, dialog: &RewindDialog) -> Vec<StyledLine> {
     if offers.is_empty() {
         return Vec::new();
     }
-    let keys = &model.settings.keys;
+    let keys = &model.shared.settings.keys;
     let label = |key| span(format!("{:<5} ", keys.key(key)), StyleRole::Key);
     let all = offers.into_iter().chain([(RewindKey::Back, "nothing")]);
     let offers = all.map(|(key, word)| line(vec![label(key), span(word, StyleRole::Text)]));
-    let answer = dialog.answer(&model.settings.cwd).map(|(text, count)| {
+    let answer = dialog.answer(&model.shared.settings.cwd).map(|(text, count)| {
         let next = match count {
             1 => String::new(),
             _ => format!(" ({}: the next)", keys.key(RewindKey::NextQuestion)),

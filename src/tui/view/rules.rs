@@ -10,11 +10,11 @@ use crate::permissions::meaning;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::geometry::ScreenGeometry;
 use crate::tui::app::keymap::{FieldKey, RulesKey};
-use crate::tui::app::model::ScreenSettings;
 use crate::tui::app::rules::{
     DeniedCall, RulesEntryPurpose, RulesPage, RulesRow, RulesStage, RulesTestResult,
     RulesTextEntry, listed, rule_location, short,
 };
+use crate::tui::app::settings::ScreenSettings;
 use crate::tui::layout::{StyleRole, StyledLine, StyledSpan, plain};
 
 use super::blocks::harmless;
@@ -36,7 +36,7 @@ pub fn draw(
     paint::clear(area, styles, buffer);
     let width = area.width.saturating_sub(2);
     let inner = Rect { x: area.x + 1, width, ..area };
-    let rows = page.rows(&model.denied_calls);
+    let rows = page.rows(&model.conversation.denied_calls);
     heading(model, page, styles, Rect { height: area.height.min(1), ..inner }, buffer);
     let rule = Rect { y: area.y + 1, height: u16::from(area.height > 1), ..area };
     paint::rule(rule, styles, buffer);
@@ -83,7 +83,7 @@ fn heading(
     };
     let left =
         [span("Permissions", StyleRole::Strong), span(format!("   {words}"), StyleRole::Muted)];
-    let right = [span(format!("mode {}", model.status.mode), StyleRole::Muted)];
+    let right = [span(format!("mode {}", model.conversation.status.mode), StyleRole::Muted)];
     paint::both_edges(&left, &right, styles, area, buffer);
 }
 
@@ -96,7 +96,7 @@ fn draw_rows(
     buffer: &mut Buffer,
 ) {
     if rows.is_empty() {
-        let add = model.settings.keys.key(RulesKey::Add);
+        let add = model.shared.settings.keys.key(RulesKey::Add);
         let text = match page.list {
             Some(_) => format!("No rules yet: the mode alone decides. {add} adds one."),
             None => "One moment …".to_owned(),
@@ -124,7 +124,7 @@ fn draw_rows(
             RulesRow::Heading(text) => (vec![span(*text, StyleRole::Heading(2))], None),
             RulesRow::Rule(rule) => of_rule(rule, model, mark),
             RulesRow::Warning(warning) => {
-                let file = short(&warning.file, &model.settings);
+                let file = short(&warning.file, &model.shared.settings);
                 let line = warning.line.map_or(String::new(), |line| format!(":{line}"));
                 let text = span(harmless(&warning.text), StyleRole::Warning);
                 (vec![mark, text], Some(format!("{file}{line}")))
@@ -148,7 +148,7 @@ fn of_rule(
     if means(rule.kind, &rule.rule).is_some() {
         left.push(span("  !", StyleRole::Warning));
     }
-    (left, Some(rule_location(rule, &model.settings)))
+    (left, Some(rule_location(rule, &model.shared.settings)))
 }
 
 fn of_refused(
@@ -170,7 +170,7 @@ fn of_refused(
 
 /// When a call was refused, in the user's time zone.
 fn clock(refused: &DeniedCall, model: &ScreenModel) -> DateTime<Utc> {
-    refused.at + TimeDelta::seconds(model.settings.clock.into())
+    refused.at + TimeDelta::seconds(model.shared.settings.clock.into())
 }
 
 /// Who or what refused a call.
@@ -195,16 +195,16 @@ fn beneath<'a>(
     page: &'a RulesPage,
     width: u16,
 ) -> (Option<&'a RulesTextEntry>, Vec<StyledLine>) {
-    let keys = &model.settings.keys;
+    let keys = &model.shared.settings.keys;
     let mut details = Vec::new();
     let mut add = |text: &str, role| details.extend(plain::render(text, role, width));
     let typing = match &page.stage {
         RulesStage::Typing(typing) => typing,
         RulesStage::Removing => {
-            if let Some(RulesRow::Rule(rule)) = page.chosen(&model.denied_calls) {
+            if let Some(RulesRow::Rule(rule)) = page.chosen(&model.conversation.denied_calls) {
                 add(&format!("{} {}", rule.kind.word(), rule.rule), StyleRole::Text);
                 let key = keys.key(RulesKey::Remove);
-                let place = rule_location(rule, &model.settings);
+                let place = rule_location(rule, &model.shared.settings);
                 add(&format!("{key} again removes it from {place}."), StyleRole::Warning);
             }
             return (None, details);
@@ -213,7 +213,7 @@ fn beneath<'a>(
             if let Some(failed) = &page.failed {
                 add(failed, StyleRole::Error);
             }
-            if let Some(row) = page.chosen(&model.denied_calls) {
+            if let Some(row) = page.chosen(&model.conversation.denied_calls) {
                 details.extend(of_row(row, model, page, width));
             }
             return (None, details);
@@ -224,7 +224,7 @@ fn beneath<'a>(
     }
     match &typing.what {
         RulesEntryPurpose::Try => match &page.tried {
-            Some(tried) => details.extend(of_tried(tried, &model.settings, width)),
+            Some(tried) => details.extend(of_tried(tried, &model.shared.settings, width)),
             None => add(
                 "A command, or a tool and what it would touch: `git push`, `Edit src/main.rs`. It is not run.",
                 StyleRole::Muted,
@@ -233,7 +233,7 @@ fn beneath<'a>(
         RulesEntryPurpose::Add(file) => {
             let next = keys.key(FieldKey::Next);
             let place = match page.files.get(*file) {
-                Some(file) => format!("kept in {}", short(file, &model.settings)),
+                Some(file) => format!("kept in {}", short(file, &model.shared.settings)),
                 None => "holds until slug ends".to_owned(),
             };
             add(&format!("{place}   {next}: elsewhere"), StyleRole::Muted);
@@ -241,7 +241,7 @@ fn beneath<'a>(
             details.extend(of_typed(typing, page, file.map(|file| &**file), width));
         }
         RulesEntryPurpose::Edit(rule) => {
-            add(&format!("in {}", rule_location(rule, &model.settings)), StyleRole::Muted);
+            add(&format!("in {}", rule_location(rule, &model.shared.settings)), StyleRole::Muted);
             details.extend(of_typed(typing, page, rule.file.as_deref(), width));
         }
     }
@@ -281,7 +281,7 @@ fn of_row(row: RulesRow<'_>, model: &ScreenModel, page: &RulesPage, width: u16) 
         RulesRow::Heading(_) => {}
         RulesRow::Rule(rule) => {
             add(&format!("{} {}", rule.kind.word(), rule.rule), StyleRole::Text);
-            add(&rule_location(rule, &model.settings), StyleRole::Muted);
+            add(&rule_location(rule, &model.shared.settings), StyleRole::Muted);
             if let Some(means) = means(rule.kind, &rule.rule) {
                 add(&format!("! It {means}."), StyleRole::Warning);
             }
@@ -292,7 +292,7 @@ fn of_row(row: RulesRow<'_>, model: &ScreenModel, page: &RulesPage, width: u16) 
             let entry = &refused.entry;
             let about = entry.about.as_deref().unwrap_or_default();
             add(&format!("{}: {about}", entry.tool), StyleRole::Text);
-            let place = entry.rule.as_ref().map(|rule| rule_location(rule, &model.settings));
+            let place = entry.rule.as_ref().map(|rule| rule_location(rule, &model.shared.settings));
             let place = place.map_or(String::new(), |place| format!("   {place}"));
             let when = clock(refused, model).format("%Y-%m-%d %H:%M");
             add(&format!("Refused {}, {when}{place}", refused_by(refused)), StyleRole::Muted);

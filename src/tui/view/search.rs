@@ -7,9 +7,9 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use crate::tui::app::ScreenModel;
+use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::{ScreenGeometry, VisibleRow};
 use crate::tui::app::keymap::{KeyContext, Keymap, PaneKey, SearchKey};
-use crate::tui::app::model::KeyboardFocus;
 use crate::tui::app::search::{
     TranscriptSearch, TranscriptSearchStage, TranscriptSearchStatus, is_shown,
 };
@@ -32,17 +32,17 @@ pub fn draw(
     area: Rect,
     buffer: &mut Buffer,
 ) -> Option<Option<Position>> {
-    let search = model.search.as_deref().filter(|_| model.overlays.is_empty())?;
+    let search = model.conversation.search.as_deref().filter(|_| model.overlays.is_empty())?;
     let standing = search.stage == TranscriptSearchStage::Navigating;
-    if standing && !matches!(model.focus, KeyboardFocus::Pane(_)) {
+    if standing && !matches!(model.conversation.focus, KeyboardFocus::Pane(_)) {
         return None;
     }
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
-    let (mut found, role) = found(&search.found(&model.transcript));
+    let (mut found, role) = found(&search.found(&model.conversation.transcript));
     if let Some(hit) = search.current().filter(|hit| !is_shown(geometry, *hit)) {
         found.push_str(", not on screen");
         if hit.part == BlockPart::Body {
-            let keys = &model.settings.keys;
+            let keys = &model.shared.settings.keys;
             let key = match search.stage {
                 TranscriptSearchStage::Typing => keys.key(SearchKey::Stay),
                 TranscriptSearchStage::Navigating => keys.key(PaneKey::Toggle),
@@ -59,7 +59,7 @@ pub fn draw(
     left.push(span(shown.clone(), StyleRole::Text));
     left.push(span("   ", StyleRole::Text));
     left.push(span(found, role));
-    let mut right = hints(search, &model.settings.keys);
+    let mut right = hints(search, &model.shared.settings.keys);
     while !right.is_empty() && spans_width(&left) + spans_width(&pairs(&right)) + 3 > area.width {
         right.remove(0);
     }
@@ -81,7 +81,7 @@ pub fn marks(
     styles: &dyn RoleStyles,
 ) -> Vec<(Range<u16>, Style)> {
     let (Some(search), Some(first), Some(last)) =
-        (&model.search, row.runs.first(), row.runs.last())
+        (&model.conversation.search, row.runs.first(), row.runs.last())
     else {
         return Vec::new();
     };

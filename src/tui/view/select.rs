@@ -7,7 +7,7 @@ use crate::tui::app::source::TranscriptPosition;
 
 /// The selected columns of a row as pairs: the first column, and the one after the last.
 pub fn columns(model: &ScreenModel, row: &VisibleRow) -> Vec<(u16, u16)> {
-    let Some(selection) = model.selection.filter(TranscriptSelection::covers) else {
+    let Some(selection) = model.conversation.selection.filter(TranscriptSelection::covers) else {
         return Vec::new();
     };
     let (from, to) = selection.ends();

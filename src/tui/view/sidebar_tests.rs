@@ -9,10 +9,11 @@ use ratatui::style::Style;
 use super::*;
 use crate::domain::EntryId;
 use crate::session::SessionSearchResult;
-use crate::tui::app::effect::{RequestId, ScreenEffect};
+use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::keymap::KeyPress;
-use crate::tui::app::model::PendingRequests;
+use crate::tui::app::request::RequestId;
 use crate::tui::app::sessions::SessionStoreResponse;
+use crate::tui::app::shared::PendingRequests;
 use crate::tui::app::sidebar::samples::{HERE, id, list, now, row, week};
 use crate::tui::app::sidebar::{SidebarContext, SidebarPlacement, placement};
 

@@ -4,8 +4,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::{ScreenGeometry, ScrollBar, TranscriptRowKind, VisibleRow};
-use crate::tui::app::model::KeyboardFocus;
 use crate::tui::app::{ScreenModel, caret};
 use crate::tui::layout::{StyleRole, StyledLine, plain};
 
@@ -61,7 +61,7 @@ pub fn draw(
             let marked = Rect { x: text.x + from, width: to - from, ..place };
             buffer.set_style(marked, styles.style(StyleRole::Selection));
         }
-        if model.focus == KeyboardFocus::Pane(row.visible.block)
+        if model.conversation.focus == KeyboardFocus::Pane(row.visible.block)
             && row.visible.kind != TranscriptRowKind::Gap
         {
             let mark = Rect { x: area.x, width: 1, ..place };
@@ -103,7 +103,7 @@ pub fn row(
     width: u16,
 ) -> TranscriptRow {
     let shape: BlockShape = TranscriptRowFinder::new(model, layouts, width).shape(at.index);
-    let Some(block) = model.transcript.blocks().get(at.index) else {
+    let Some(block) = model.conversation.transcript.blocks().get(at.index) else {
         let block = crate::tui::app::block::BlockId(u64::MAX);
         let visible = VisibleRow {
             block,
@@ -114,11 +114,12 @@ pub fn row(
         };
         return TranscriptRow { visible, content: TranscriptRowContent::Empty };
     };
-    let fold = model.transcript.fold(block);
+    let fold = model.conversation.transcript.fold(block);
     let (kind, source, runs, content) = match at.row.checked_sub(shape.gap) {
         None => (TranscriptRowKind::Gap, 0, Vec::new(), TranscriptRowContent::Empty),
         Some(row) if row < shape.head => {
-            let mut head = heads::head(block, fold, model.shown_now(), width).unwrap_or_default();
+            let mut head =
+                heads::head(block, fold, model.shared.shown_now(), width).unwrap_or_default();
             (
                 TranscriptRowKind::Head,
                 0,
@@ -154,7 +155,7 @@ fn bar(
         let rows = finder.shape(at.index).rows.max(1);
         at.index as f64 + (at.row + after) as f64 / rows as f64
     };
-    let count = model.transcript.blocks().len() as f64;
+    let count = model.conversation.transcript.blocks().len() as f64;
     let (top, bottom) = (share(first, 0) / count, share(last, 1) / count);
     if top <= 0.0 && bottom >= 1.0 {
         return None;
@@ -171,7 +172,7 @@ fn bar(
 
 /// The cell of the caret in the transcript.
 pub fn caret(model: &ScreenModel, geometry: &ScreenGeometry) -> Option<Position> {
-    let KeyboardFocus::Caret(caret) = model.focus else { return None };
+    let KeyboardFocus::Caret(caret) = model.conversation.focus else { return None };
     let (row, column) = caret::place(geometry, caret.position)?;
     let area = geometry.transcript;
     Some(Position { x: area.x + column, y: area.y + u16::try_from(row).ok()? })
@@ -179,8 +180,10 @@ pub fn caret(model: &ScreenModel, geometry: &ScreenGeometry) -> Option<Position>
 
 /// Draws the greeting of an empty session.
 fn welcome(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
-    let folder =
-        crate::tui::app::title::home_path(&model.settings.cwd, model.settings.home.as_deref());
+    let folder = crate::tui::app::title::home_path(
+        &model.shared.settings.cwd,
+        model.shared.settings.home.as_deref(),
+    );
     let width = area.width.min(60);
     let mut lines = plain::render(&format!("A new session in {folder}"), StyleRole::Strong, width);
     lines.push(line(Vec::new()));

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use crate::domain::NoticeLevel;
 use crate::tui::app::editor::{EditorLines, TextEditor};
-use crate::tui::app::effect::{RequestId, ScreenEffect};
+use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::geometry::PageGeometry;
 use crate::tui::app::keymap::{self, FindKey, KeyPress, PagerKey};
 use crate::tui::app::model::ScreenModel;
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::page_position::{PageEnd, PagePosition};
+use crate::tui::app::request::RequestId;
 use crate::tui::app::text_query::TextQueryKind;
 
 use super::search::{PagerSearch, PagerSearchDirection};
@@ -27,9 +28,9 @@ enum PagerOutcome {
 
 /// Handles a key for the pager at index `at` of the overlays.
 pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
-    let page = model.geometry.page.clone().unwrap_or_default();
+    let page = model.shared.geometry.page.clone().unwrap_or_default();
     // Not every key needs a request, but an unused id costs nothing.
-    let id = model.requests.issue();
+    let id = model.shared.requests.issue();
     let Some(Overlay::Pager(pager)) = model.overlays.get_mut(at) else { return Vec::new() };
     let outcome = match pager.prompt {
         Some(_) => PagerOutcome::Stay(typed(pager, key, id, &page).into_iter().collect()),
@@ -45,7 +46,7 @@ pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<Screen
             Vec::new()
         }
         PagerOutcome::Tell(text) => {
-            model.toast(NoticeLevel::Info, text);
+            model.shared.toast(NoticeLevel::Info, text);
             Vec::new()
         }
     }
@@ -153,8 +154,8 @@ fn typed(
 
 /// Pastes text into the search field, if it is open.
 pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
-    let page = model.geometry.page.clone().unwrap_or_default();
-    let id = model.requests.issue();
+    let page = model.shared.geometry.page.clone().unwrap_or_default();
+    let id = model.shared.requests.issue();
     let Some(Overlay::Pager(pager)) = model.overlays.last_mut() else { return Vec::new() };
     if let Some(prompt) = &mut pager.prompt {
         prompt.editor.paste(text);
@@ -164,7 +165,7 @@ pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
 
 /// Marks lines with the mouse, from where the button went down.
 pub fn drag(model: &mut ScreenModel, column: u16, row: u16, from: PagerDrag) {
-    let page = model.geometry.page.clone().unwrap_or_default();
+    let page = model.shared.geometry.page.clone().unwrap_or_default();
     let Some(Overlay::Pager(pager)) = model.overlays.last_mut() else { return };
     let row = row.clamp(page.area.y, (page.area.y + page.area.height).saturating_sub(1));
     let column = column.clamp(page.area.x, (page.area.x + page.area.width).saturating_sub(1));

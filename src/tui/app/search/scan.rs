@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use crate::tui::app::editor::{EditorLines, TextEditor};
-use crate::tui::app::model::KeyboardFocus;
+use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::scroll::ScrollAnchor;
 use crate::tui::app::source::{self, BlockPart};
 use crate::tui::app::text_query::TextQueryKind;

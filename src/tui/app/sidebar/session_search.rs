@@ -2,8 +2,9 @@
 //! anew. It stops when the text is too short or the list closes.
 
 use crate::session::SessionSearchResult;
-use crate::tui::app::effect::{RequestId, ScreenEffect};
-use crate::tui::app::model::PendingRequests;
+use crate::tui::app::effect::ScreenEffect;
+use crate::tui::app::request::RequestId;
+use crate::tui::app::shared::PendingRequests;
 
 use super::{SessionTree, Sidebar};
 

@@ -10,8 +10,10 @@ use super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
 use crate::agent::{AgentCommand, ForkPosition};
 use crate::tui::app::composer::ChatComposer;
+use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::CellRect;
-use crate::tui::app::model::{KeyboardFocus, ScreenModel, ScreenSettings};
+use crate::tui::app::model::ScreenModel;
+use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::status::ScreenStatus;
 use crate::tui::app::{ScreenMsg, update};
 
@@ -38,7 +40,7 @@ impl TestSidebar {
             ChatComposer::new(Vec::new(), ""),
             (width, 40),
         );
-        model.geometry.sidebar = Some(CellRect { x: 1, y: 1, width: 38, height: 10 });
+        model.shared.geometry.sidebar = Some(CellRect { x: 1, y: 1, width: 38, height: 10 });
         Self { model, effects: Vec::new() }
     }
 
@@ -156,13 +158,13 @@ fn enter_opens_and_f_forks() {
 #[test]
 fn enter_on_the_open_session_returns_to_it_and_it_cannot_be_deleted() {
     let mut screen = TestSidebar::of(week());
-    screen.model.status.session = Some(id(1));
+    screen.model.conversation.status.session = Some(id(1));
     screen.press("d");
     assert!(screen.jobs().is_empty());
     assert!(screen.note().contains("Open another one first"), "{}", screen.note());
     screen.press("enter");
     assert!(screen.effects.is_empty());
-    assert_eq!(screen.model.focus, KeyboardFocus::Input);
+    assert_eq!(screen.model.conversation.focus, KeyboardFocus::Input);
 }
 
 #[test]
@@ -188,7 +190,7 @@ fn leaving_keeps_the_list_beside_the_chat_and_closes_it_over_the_chat() {
     for (width, visibility) in [(120, SidebarVisibility::Shown), (80, SidebarVisibility::Hidden)] {
         let mut screen = TestSidebar::closed(width);
         screen.press("ctrl+b").press("tab");
-        assert_eq!(screen.model.focus, KeyboardFocus::Input);
+        assert_eq!(screen.model.conversation.focus, KeyboardFocus::Input);
         assert_eq!(screen.model.sidebar.visibility, visibility, "{width}");
     }
 }
@@ -198,12 +200,16 @@ fn the_key_that_opens_the_list_closes_it_from_within() {
     for keys in ["ctrl+b", "/ ctrl+b", "r ctrl+b"] {
         let mut screen = TestSidebar::of(week());
         screen.press(keys);
-        assert_eq!(screen.model.focus, KeyboardFocus::Input, "{keys}");
+        assert_eq!(screen.model.conversation.focus, KeyboardFocus::Input, "{keys}");
         assert_eq!(screen.model.sidebar.visibility, SidebarVisibility::Hidden, "{keys}");
     }
     let mut screen = TestSidebar::of(week());
     screen.press("tab").press("ctrl+b");
-    assert_eq!(screen.model.focus, KeyboardFocus::Sidebar, "from outside it goes to the list");
+    assert_eq!(
+        screen.model.conversation.focus,
+        KeyboardFocus::Sidebar,
+        "from outside it goes to the list"
+    );
 }
 
 #[test]
@@ -238,7 +244,7 @@ fn a_click_selects_and_another_one_opens() {
 fn unused_keys_reach_the_chat_but_letters_do_not_reach_the_input() {
     let mut screen = TestSidebar::of(week());
     screen.typed("zq");
-    assert!(screen.model.composer.is_empty());
+    assert!(screen.model.conversation.composer.is_empty());
     let palette = KeyEvent::new(KeyCode::Char('p'), KeyModifiers::CONTROL);
     update(&mut screen.model, ScreenMsg::Key(palette));
     assert_eq!(screen.model.overlays.len(), 1);
@@ -260,7 +266,7 @@ fn opening_another_session_reads_the_list_again() {
         crate::agent::AgentEvent::SessionOpened { session: id(2), records: Vec::new().into() };
     screen.effects = update(&mut screen.model, ScreenMsg::Agent(Box::new(opened)));
     assert_eq!(screen.jobs(), [SessionStoreRequest::List]);
-    assert_eq!(screen.model.focus, KeyboardFocus::Input);
+    assert_eq!(screen.model.conversation.focus, KeyboardFocus::Input);
     let listing = screen.asked();
     screen.answer(listing, Ok(SessionStoreResponse::Listed(week())));
     assert_eq!(screen.selected(), "Fix empty cart checkout");
@@ -270,7 +276,7 @@ fn opening_another_session_reads_the_list_again() {
 fn time_goes_on_while_the_list_is_open() {
     let mut screen = TestSidebar::of(week());
     update(&mut screen.model, ScreenMsg::Tick(Duration::from_secs(300)));
-    let clock = screen.model.sidebar.clock(screen.model.now).unwrap();
+    let clock = screen.model.sidebar.clock(screen.model.shared.now).unwrap();
     assert_eq!(age(row(1, "", 12).last_used_at, clock), "17m");
     assert_eq!(now() + TimeDelta::minutes(5), clock);
 }

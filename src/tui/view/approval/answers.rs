@@ -50,7 +50,7 @@ pub(super) fn answers(
     match &approval.stage {
         ApprovalStage::Choosing => {
             let rows = if height < 20 || width < 60 {
-                short(&model.settings.keys, approval, width)
+                short(&model.shared.settings.keys, approval, width)
             } else {
                 long(model, approval, width)
             };
@@ -61,7 +61,7 @@ pub(super) fn answers(
                 ApprovalRuleSlot::Allow(_) => "allows",
                 ApprovalRuleSlot::Deny => "denies",
             };
-            let next = model.settings.keys.key(FieldKey::Next);
+            let next = model.shared.settings.keys.key(FieldKey::Next);
             let words = format!("The rule that {words} it from now on. {next}: the next rule.");
             let mut answers = field(&words, editor, width);
             if let ApprovalRuleSlot::Allow(_) = slot {
@@ -151,7 +151,7 @@ fn approve_words(approval: &ApprovalDialog) -> String {
 fn long(model: &ScreenModel, approval: &ApprovalDialog, width: u16) -> Vec<ApprovalAnswerRow> {
     // The longest answer of the right column has to fit beside the left one.
     let half = usize::from(width.saturating_sub(38)).clamp(27, 37);
-    let keys = &model.settings.keys;
+    let keys = &model.shared.settings.keys;
     let yes = if approval.can_approve() { StyleRole::Success } else { StyleRole::Muted };
     let and_save = if approval.can_save_rules() { StyleRole::Success } else { StyleRole::Muted };
     let blank = || ApprovalAnswerRow::default().text(" ".repeat(half), StyleRole::Text);
@@ -224,9 +224,9 @@ fn always(
     width: u16,
     role: StyleRole,
 ) -> [ApprovalAnswerRow; 2] {
-    let keys = &model.settings.keys;
+    let keys = &model.shared.settings.keys;
     let rules: Vec<String> = approval.allow_rules.iter().map(|rule| harmless(rule)).collect();
-    let file = home_path(&approval.request.rule_file.0, model.settings.home.as_deref());
+    let file = home_path(&approval.request.rule_file.0, model.shared.settings.home.as_deref());
     let words = format!("yes, always for  {}", rules.join("  "));
     let edit = format!("{} edits the rule", keys.key(ApprovalKey::EditRule));
     let room = usize::from(width.saturating_sub(paint::width(&edit) + 3));

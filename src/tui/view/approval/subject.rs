@@ -43,7 +43,7 @@ impl<'a> ApprovalSubject<'a> {
         width: u16,
     ) -> Self {
         let request = &approval.request;
-        let home = model.settings.home.as_deref();
+        let home = model.shared.settings.home.as_deref();
         let below = rules(model, approval, width);
         let picks = approval.hunks.as_ref();
         let plain = |above| Self {
@@ -139,7 +139,7 @@ fn with_counts(mut path: Vec<StyledLine>, counts: [StyledSpan; 2], width: u16) -
 /// The folder that the call would run in, and what the rules say about it.
 fn rules(model: &ScreenModel, approval: &ApprovalDialog, width: u16) -> Vec<StyledLine> {
     let request = &approval.request;
-    let home = model.settings.home.as_deref();
+    let home = model.shared.settings.home.as_deref();
     let mut lines = vec![StyledLine::default()];
     for warning in &approval.lookalikes {
         lines.extend(plain::render(warning, StyleRole::Warning, width));
@@ -152,7 +152,7 @@ fn rules(model: &ScreenModel, approval: &ApprovalDialog, width: u16) -> Vec<Styl
     }
     let widest = request.parts.iter().map(|part| paint::width(&harmless(&part.text))).max();
     let column = widest.unwrap_or(0).min(width / 2);
-    let settings = &model.settings;
+    let settings = &model.shared.settings;
     lines.extend(request.parts.iter().map(|part| of_part(part, column, width, settings)));
     if !request.reason.is_empty() {
         lines.extend(plain::render(&request.reason, StyleRole::Muted, width));

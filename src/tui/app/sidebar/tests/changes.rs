@@ -33,7 +33,7 @@ fn letters_in_a_title_are_letters() {
 #[test]
 fn the_open_session_gets_its_title_from_the_agent() {
     let mut screen = TestSidebar::of(week());
-    screen.model.status.session = Some(id(1));
+    screen.model.conversation.status.session = Some(id(1));
     screen.press("r").typed("!").press("enter");
     let title = "Fix empty cart checkout!".to_owned();
     assert_eq!(screen.effects, [ScreenEffect::Agent(AgentCommand::SetTitle(title))]);
@@ -120,5 +120,5 @@ fn a_failure_after_the_list_was_closed_is_shown_as_a_toast() {
     screen.press("d");
     let change = screen.asked();
     screen.press("esc").answer(change, Err("The disk is full.".into()));
-    assert_eq!(screen.model.toast.as_ref().unwrap().text, "The disk is full.");
+    assert_eq!(screen.model.shared.toast.as_ref().unwrap().text, "The disk is full.");
 }

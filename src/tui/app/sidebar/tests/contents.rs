@@ -42,7 +42,7 @@ fn a_preview_follows_the_selection_one_read_at_a_time() {
 #[test]
 fn x_exports_a_session_and_says_where_the_file_is() {
     let mut screen = TestSidebar::of(week());
-    screen.model.settings.home = Some("/home/me".into());
+    screen.model.shared.settings.home = Some("/home/me".into());
     screen.press("x");
     assert_eq!(screen.jobs(), [SessionStoreRequest::Export { session: id(1) }]);
     assert_eq!(screen.note(), "“Fix empty cart checkout” is being exported …");
@@ -60,7 +60,7 @@ fn x_exports_a_session_and_says_where_the_file_is() {
     screen.press("x");
     let asked = screen.asked();
     screen.press("ctrl+b").answer(asked, file(2));
-    let toast = screen.model.toast.as_ref().unwrap();
+    let toast = screen.model.shared.toast.as_ref().unwrap();
     assert!(toast.text.ends_with("cart-1.html. 2 secrets were taken out."), "{toast:?}");
 }
 
@@ -97,7 +97,8 @@ fn c_on_two_sessions_compares_them() {
     screen.press("c down c");
     let asked = screen.asked();
     let sessions = [id(1), id(2)];
-    let page = BranchPageRequest { document: asked.0, width: screen.model.geometry.width - 2 };
+    let page =
+        BranchPageRequest { document: asked.0, width: screen.model.shared.geometry.width - 2 };
     assert_eq!(screen.jobs(), [SessionStoreRequest::Compare { sessions, page }]);
     screen.answer(asked, Ok(SessionStoreResponse::Compared(page_of(page))));
     assert!(matches!(screen.model.overlays.last(), Some(Overlay::Pager(_))));
@@ -121,7 +122,7 @@ fn a_comparison_is_laid_out_for_the_width_that_it_is_drawn_in() {
     let drawn = |screen: &mut TestSidebar, width| {
         let area = CellRect { x: 1, y: 2, width, height: 20 };
         let page = Some(PageGeometry { area, ..PageGeometry::default() });
-        let geometry = ScreenGeometry { page, ..screen.model.geometry.clone() };
+        let geometry = ScreenGeometry { page, ..screen.model.shared.geometry.clone() };
         screen.effects = update(&mut screen.model, ScreenMsg::Drawn(Box::new(geometry)));
     };
     drawn(&mut screen, 118);
@@ -141,18 +142,18 @@ fn a_comparison_is_laid_out_for_the_width_that_it_is_drawn_in() {
 #[test]
 fn a_summary_is_appended_to_the_input_and_not_sent() {
     let mut screen = TestSidebar::of(week());
-    screen.model.status.session = Some(id(5));
-    screen.model.composer.load("look at this:");
+    screen.model.conversation.status.session = Some(id(5));
+    screen.model.conversation.composer.load("look at this:");
     screen.press("s");
     let beside = Some(id(5));
     assert_eq!(screen.jobs(), [SessionStoreRequest::SumUp { session: id(1), beside }]);
     screen
         .answer(screen.asked(), Ok(SessionStoreResponse::SummedUp("From another session".into())));
-    let typed = screen.model.composer.expanded();
+    let typed = screen.model.conversation.composer.expanded();
     assert!(
         typed.starts_with("look at this:") && typed.ends_with("From another session"),
         "{typed}"
     );
-    assert_eq!(screen.model.focus, KeyboardFocus::Input);
+    assert_eq!(screen.model.conversation.focus, KeyboardFocus::Input);
     assert!(screen.effects.iter().all(|effect| !matches!(effect, ScreenEffect::Agent(_))));
 }

@@ -16,7 +16,7 @@ fn typing_after_a_slash_filters_and_commands_are_letters_there() {
     assert_eq!(screen.model.sidebar.visibility, SidebarVisibility::Shown);
     screen.press("esc");
     assert_eq!(screen.model.sidebar.visibility, SidebarVisibility::Hidden);
-    assert_eq!(screen.model.focus, KeyboardFocus::Input);
+    assert_eq!(screen.model.conversation.focus, KeyboardFocus::Input);
 }
 
 #[test]
@@ -133,5 +133,5 @@ fn results_come_in_parts_and_the_selection_stays() {
     assert_eq!(screen.selected(), "and a property test", "its place is selected, too");
     screen.press("enter");
     assert_eq!(screen.effects, [ScreenEffect::Agent(AgentCommand::Resume { session: id(4) })]);
-    assert!(screen.model.pending_jump.is_some());
+    assert!(screen.model.conversation.pending_jump.is_some());
 }

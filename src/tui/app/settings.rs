@@ -1,0 +1,61 @@
+//! What does not change while slug runs: the working folder, the user's configuration, and what the
+//! terminal can show.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::StatusItems;
+use crate::domain::SandboxSummary;
+use crate::platform::graphics::GraphicsCanvas;
+
+use super::composer::EditingMode;
+use super::keymap::Keymap;
+use super::wheel::WheelSettings;
+
+/// What does not change while slug runs.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ScreenSettings {
+    /// The working folder.
+    pub cwd: PathBuf,
+    /// The user's home folder, shown as `~`.
+    pub home: Option<PathBuf>,
+    pub motion: MotionPreference,
+    pub wheel: WheelSettings,
+    pub keys: Arc<Keymap>,
+    /// The end of a turn that took at least this long makes a notification.
+    pub notify_after: Duration,
+    /// The items of the first line.
+    pub status_items: StatusItems,
+    /// Whether the user configured a command for the first line.
+    pub status_command: StatusCommandState,
+    pub typing: EditingMode,
+    /// Seconds by which the user's local time is ahead of UTC.
+    pub clock: i32,
+    /// How pictures are drawn, and the id of the first one; `None` if the terminal shows no
+    /// pictures.
+    pub canvas: Option<(GraphicsCanvas, u32)>,
+    /// The active sandbox.
+    pub boundary: Option<SandboxSummary>,
+}
+
+/// Whether the user configured a command whose output the first line shows.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StatusCommandState {
+    #[default]
+    None,
+    Given,
+}
+
+/// Whether the screen may animate.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum MotionPreference {
+    /// The normal, small animations.
+    #[default]
+    Full,
+    /// No animation; counters of seconds change every [`REDUCED_MOTION_SECONDS`].
+    Reduced,
+}
+
+/// Seconds between two changes of a counter of seconds under [`MotionPreference::Reduced`].
+pub const REDUCED_MOTION_SECONDS: u64 = 5;

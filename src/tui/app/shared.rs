@@ -1,0 +1,140 @@
+//! The state that all conversations on the screen share: the time, the settings, what was asked of
+//! the outside, and lists that do not belong to one session.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::domain::NoticeLevel;
+
+use super::attention::UserAttention;
+use super::geometry::ScreenGeometry;
+use super::keymap::PendingKeys;
+use super::msg::ModelRow;
+use super::pictures::PictureCache;
+use super::request::RequestId;
+use super::sessions::SessionList;
+use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings};
+use super::status_line::StatusLine;
+use super::theme_state::{self, ThemeState};
+use super::wheel::WheelRemainder;
+
+/// What every conversation on the screen shares.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SharedState {
+    /// Time since slug started, as of the last message.
+    pub now: Duration,
+    pub settings: ScreenSettings,
+    pub theme: ThemeState,
+    /// Whether something changed after the last frame, so that another one is needed.
+    pub needs_redraw: bool,
+    /// Wheel movement that has not yet made a whole row.
+    pub wheel_remainder: WheelRemainder,
+    /// The keys so far of an unfinished key sequence.
+    pub pending: Option<PendingKeys>,
+    /// A short notice in the last line.
+    pub toast: Option<Toast>,
+    /// Until then another ctrl+c leaves.
+    pub leaving: Option<Duration>,
+    /// The layout of the last frame.
+    pub geometry: ScreenGeometry,
+    /// The workspace's files and folders, for `@`.
+    pub files: Arc<Vec<String>>,
+    /// Past sessions, for `@session:`.
+    pub sessions: Option<SessionList>,
+    /// The server's models, for `/model`.
+    pub models: Vec<ModelRow>,
+    /// Requests without an answer yet.
+    pub requests: PendingRequests,
+    pub attention: UserAttention,
+    /// Output of the user's status command.
+    pub status_line: StatusLine,
+    pub pictures: PictureCache,
+}
+
+/// A short notice in the last line, shown for `TOAST_TIME`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toast {
+    pub text: String,
+    pub level: NoticeLevel,
+    /// When it disappears.
+    pub until: Duration,
+}
+
+/// The last request of each kind that has no answer yet. Answers to other requests are dropped as
+/// stale.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PendingRequests {
+    last: RequestId,
+    /// Index of the workspace's files, for `@`.
+    pub files: Option<RequestId>,
+    /// Ranking of the paths for the text behind `@`.
+    pub rank: Option<RequestId>,
+    /// More of the input history.
+    pub history: Option<RequestId>,
+    /// The number of lines of a file.
+    pub lines: Option<RequestId>,
+    /// The content of the folder that is being typed.
+    pub folder: Option<RequestId>,
+    /// The list of sessions, for `@session:` and `/sessions`.
+    pub sessions: Option<RequestId>,
+    /// The state of git, for the first line.
+    pub git: Option<RequestId>,
+    /// The list of models, for `/model`.
+    pub models: Option<RequestId>,
+    /// The saved folds of the open session's panes.
+    pub folds: Option<RequestId>,
+    /// The older part of a long session.
+    pub backfill: Option<RequestId>,
+    /// The themes, for `/theme`, and what to do with them.
+    pub themes: Option<(RequestId, theme_state::ThemeReadPurpose)>,
+}
+
+const TOAST_TIME: Duration = Duration::from_secs(4);
+
+impl PendingRequests {
+    /// A new id, unique while slug runs.
+    pub fn issue(&mut self) -> RequestId {
+        self.last = RequestId(self.last.0 + 1);
+        self.last
+    }
+}
+
+impl SharedState {
+    /// The state of a screen of this size (columns, rows) that has just begun.
+    pub fn new(settings: ScreenSettings, size: (u16, u16)) -> Self {
+        Self {
+            now: Duration::ZERO,
+            settings,
+            theme: ThemeState::default(),
+            needs_redraw: false,
+            wheel_remainder: WheelRemainder::default(),
+            pending: None,
+            toast: None,
+            leaving: None,
+            geometry: ScreenGeometry::of_size(size.0, size.1),
+            files: Arc::default(),
+            sessions: None,
+            models: Vec::new(),
+            requests: PendingRequests::default(),
+            attention: UserAttention::default(),
+            status_line: StatusLine::default(),
+            pictures: PictureCache::default(),
+        }
+    }
+
+    /// The time that counters of seconds use: [`Self::now`], in steps of [`REDUCED_MOTION_SECONDS`]
+    /// under [`MotionPreference::Reduced`].
+    pub fn shown_now(&self) -> Duration {
+        match self.settings.motion {
+            MotionPreference::Full => self.now,
+            MotionPreference::Reduced => Duration::from_secs(
+                self.now.as_secs() / REDUCED_MOTION_SECONDS * REDUCED_MOTION_SECONDS,
+            ),
+        }
+    }
+
+    /// Shows a short notice in the last line, in place of the one before.
+    pub fn toast(&mut self, level: NoticeLevel, text: impl Into<String>) {
+        self.toast = Some(Toast { text: text.into(), level, until: self.now + TOAST_TIME });
+    }
+}
