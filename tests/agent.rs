@@ -1,6 +1,7 @@
 //! The agent from its commands to its events, with the real tools, gate and session store, and a
 //! scripted model.
 
+mod addresses;
 mod answers;
 mod calls;
 mod commands;

@@ -17,7 +17,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use slug_code::agent::AgentEvent;
-use slug_code::domain::{SessionId, TurnId};
+use slug_code::domain::{AgentId, SessionId, TurnId};
 use slug_code::session::SessionGrouping;
 use slug_code::tui::app::composer::ChatComposer;
 use slug_code::tui::app::sessions::{
@@ -73,6 +73,7 @@ impl AllocationScreen {
         let composer = ChatComposer::new(Vec::new(), "");
         let mut screen = Self {
             model: ScreenModel::new(
+                AgentId(1),
                 ScreenSettings::default(),
                 ScreenStatus::default(),
                 composer,
@@ -99,7 +100,7 @@ impl AllocationScreen {
     }
 
     fn event(&mut self, event: AgentEvent) {
-        self.take(ScreenMsg::Agent(Box::new(event)));
+        self.take(ScreenMsg::Agent(AgentId(1), Box::new(event)));
     }
 
     fn draw(&mut self) {

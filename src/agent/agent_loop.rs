@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 use crate::context;
 use crate::domain::{
-    ContentBlock, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort, SessionId,
-    TokenUsage, TurnId, UserInput,
+    AgentId, ContentBlock, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort,
+    SessionId, TokenUsage, TurnId, UserInput,
 };
 use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::watch::FolderWatcher;
@@ -46,7 +46,7 @@ use super::stop::{self, CommandInbox, StopHandle};
 use super::tool_events::ToolEventQueue;
 use super::turn::{TurnLimits, TurnMachine};
 use super::turn_runner::TurnRun;
-use super::{AgentCommand, AgentEvent, request};
+use super::{AddressedCommand, AgentCommand, AgentEvent, request};
 
 /// How many commands may wait for the agent; the front end waits when the queue is full.
 const MAX_QUEUED_COMMANDS: usize = 64;
@@ -57,13 +57,13 @@ const MESSAGE_NOT_SAVED: &str = "The message could not be put on record, so it w
 /// Why `/retry` does nothing after a whole answer.
 const NOTHING_TO_RETRY: &str = "There is nothing to ask again: the last word is the model's.";
 
-/// A front end's end of its agent: both queues, the stop, and the task.
+/// The way to a running agent. What it tells comes through an [`AgentEventReceiver`].
 #[derive(Debug)]
 pub struct AgentHandle {
+    /// The address of its commands and events.
+    pub id: AgentId,
     /// Takes commands. Dropping it ends the agent once its turn is over.
-    pub commands: mpsc::Sender<AgentCommand>,
-    /// What the agent tells, in order. An agent whose queue is full waits for its front end.
-    pub events: AgentEventReceiver,
+    pub commands: mpsc::Sender<AddressedCommand>,
     /// Stops what runs at once: a stop does not wait in the queue of commands.
     pub stop: StopHandle,
     /// Ends after the agent has saved its session.
@@ -108,22 +108,35 @@ pub(super) struct Agent {
 }
 
 /// Starts an agent on its own task, which ends once [`AgentHandle::commands`] is dropped and the
-/// turn that runs is over.
-pub fn spawn(setup: AgentSetup, start: InitialSession) -> AgentHandle {
-    let (commands, inbox, stop) = stop::channel(MAX_QUEUED_COMMANDS);
-    let (outbox, events) = event_queue();
+/// turn that runs is over. What it tells is received in order; it never waits for its front end.
+pub fn spawn(setup: AgentSetup, start: InitialSession) -> (AgentHandle, AgentEventReceiver) {
+    let (outbox, events) = event_queue(AgentId::generate());
+    (spawn_into(setup, start, outbox), events)
+}
+
+/// Starts an agent as [`spawn`] does. It has the id of `outbox`, whose queue it may share with other
+/// agents of the same front end.
+pub fn spawn_into(
+    setup: AgentSetup,
+    start: InitialSession,
+    outbox: AgentEventSender,
+) -> AgentHandle {
+    let id = outbox.agent();
+    let (commands, inbox, stop) = stop::channel(MAX_QUEUED_COMMANDS, outbox.clone());
     let stopped = stop.clone();
     // Inside the task, because reading hundreds of rules would delay the first frame.
     let task =
         tokio::spawn(async move { Agent::with(setup, inbox, outbox, stopped).run(start).await });
-    AgentHandle { commands, events, stop, task }
+    AgentHandle { id, commands, stop, task }
 }
 
 impl Agent {
     /// An agent with an empty session, and the front end's ends of both queues.
-    pub(super) fn new(setup: AgentSetup) -> (Self, AgentEventReceiver, mpsc::Sender<AgentCommand>) {
-        let (commands, inbox, stop) = stop::channel(MAX_QUEUED_COMMANDS);
-        let (outbox, events) = event_queue();
+    pub(super) fn new(
+        setup: AgentSetup,
+    ) -> (Self, AgentEventReceiver, mpsc::Sender<AddressedCommand>) {
+        let (outbox, events) = event_queue(AgentId::generate());
+        let (commands, inbox, stop) = stop::channel(MAX_QUEUED_COMMANDS, outbox.clone());
         (Self::with(setup, inbox, outbox, stop), events, commands)
     }
 

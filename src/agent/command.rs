@@ -7,10 +7,18 @@ use serde::{Deserialize, Serialize};
 
 use super::{RewindDestination, RewindPlan, RuleRequest};
 use crate::domain::{
-    ApprovalAnswer, ApprovalId, EntryId, ModelName, PermissionMode, ReasoningEffort, SessionId,
-    UserInput,
+    AgentId, ApprovalAnswer, ApprovalId, EntryId, ModelName, PermissionMode, ReasoningEffort,
+    SessionId, UserInput,
 };
 use crate::session::RewindScope;
+
+/// A command with the agent that it is for, as it travels. An agent refuses the commands of others
+/// ([`CommandRefusal::OtherAgent`]).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AddressedCommand {
+    pub agent: AgentId,
+    pub command: AgentCommand,
+}
 
 /// A request of the front end. The agent takes commands one by one, in the order they were sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -68,8 +76,30 @@ pub enum AgentCommand {
     Rules(RuleRequest),
 }
 
-/// Identifies a steering message until it is in the conversation or withdrawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+impl AgentCommand {
+    /// The command with its address.
+    pub fn to(self, agent: AgentId) -> AddressedCommand {
+        AddressedCommand { agent, command: self }
+    }
+}
+
+/// Why an agent does not carry out a command. The message is a sentence for the user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
+pub enum CommandRefusal {
+    /// The command is for this other agent.
+    #[error("A command for agent {0} came to another agent, which did nothing.")]
+    OtherAgent(AgentId),
+    /// The command needs an agent without a running turn.
+    #[error("A turn is running: wait for its end, or stop it with Escape.")]
+    TurnRunning,
+}
+
+/// Identifies a steering message until it is in the conversation or withdrawn. Chosen by the front
+/// end, which gives no two messages the same id, also not to two of its agents.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 pub struct SteerId(pub u64);
 
 /// Where a fork leaves its parent session.

@@ -6,15 +6,23 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    ApprovalId, ApprovalRequest, CallId, ContextWindow, ModelName, NoticeLevel, PermissionMode,
-    ReasoningEffort, SessionId, StopReason, TodoItem, TokenUsage, ToolCall, ToolDisplay,
-    ToolStatus, TurnId, UserInput,
+    AgentId, ApprovalId, ApprovalRequest, CallId, ContextWindow, ModelName, NoticeLevel,
+    PermissionMode, ReasoningEffort, SessionId, StopReason, TodoItem, TokenUsage, ToolCall,
+    ToolDisplay, ToolStatus, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
 use crate::session::{LogRecord, SessionSpending, TurnOutcome};
 
-use super::{ForkPosition, RewindError, RewindPlan, RuleReply, SteerId};
+use super::{CommandRefusal, ForkPosition, RewindError, RewindPlan, RuleReply, SteerId};
+
+/// An event with the agent that it is from, as it travels. Turns, calls and messages in it are those
+/// of that agent: their ids may occur with another agent, too.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct AddressedEvent {
+    pub agent: AgentId,
+    pub event: AgentEvent,
+}
 
 /// Something that happened. Events of one agent arrive in the order in which they happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -155,6 +163,8 @@ pub enum AgentEvent {
         /// The tokens of all responses of the turn together.
         usage: TokenUsage,
     },
+    /// A command was not carried out.
+    CommandRefused(CommandRefusal),
     /// A call was refused in a headless run: a rule, the mode or a hook denies it, or it would need
     /// an answer of the user.
     CallRefused { call: ToolCall, reason: String },

@@ -1,6 +1,6 @@
-//! The queue of events from an agent to its front end.
+//! The queue of events from agents to their front end.
 //!
-//! An agent never waits for its front end: an editor that is open over the screen, a pager or a slow
+//! One agent, or several, send into a queue; each event names its agent. An agent never waits for its front end: an editor that is open over the screen, a pager or a slow
 //! terminal stops neither a stream nor the deadline of a tool. Events stay in order and none is
 //! dropped. Once many wait, a delta joins the waiting one that it continues, so that what waits is
 //! bounded by the text itself and not by the number of its pieces.
@@ -11,18 +11,20 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::error::TryRecvError;
 
-use super::AgentEvent;
-use crate::domain::NoticeLevel;
+use super::{AddressedEvent, AgentEvent};
+use crate::domain::{AgentId, CallId, NoticeLevel, TurnId};
 
 /// From this many waiting events on, deltas merge: a front end that keeps up takes far fewer at a
 /// time and sees each delta as it was sent.
 const MERGE_FROM: usize = 256;
+/// How far back a delta looks for the one that it continues.
+const MERGE_WITHIN: usize = 64;
 
-/// A queue for the events of one agent.
-pub fn event_queue() -> (AgentEventSender, AgentEventReceiver) {
+/// A queue for the events of this agent. [`AgentEventSender::for_agent`] lets others send into it.
+pub fn event_queue(agent: AgentId) -> (AgentEventSender, AgentEventReceiver) {
     let queue = Arc::new(EventQueue::default());
-    let sender = AgentEventSender(Arc::new(SenderSide(queue.clone())));
-    (sender, AgentEventReceiver(queue))
+    let side = Arc::new(SenderSide(queue.clone()));
+    (AgentEventSender { agent, side }, AgentEventReceiver(queue))
 }
 
 #[derive(Debug, Default)]
@@ -33,7 +35,7 @@ struct EventQueue {
 
 #[derive(Debug, Default)]
 struct EventQueueState {
-    waiting: VecDeque<AgentEvent>,
+    waiting: VecDeque<AddressedEvent>,
     /// Whether no sender is left.
     is_finished: bool,
     /// Whether the receiver is gone, so that nothing needs to be kept.
@@ -46,9 +48,12 @@ impl EventQueue {
     }
 }
 
-/// Sends events in order. Clones send into the same queue.
+/// Sends the events of one agent, in order. Clones send into the same queue.
 #[derive(Debug, Clone)]
-pub struct AgentEventSender(Arc<SenderSide>);
+pub struct AgentEventSender {
+    agent: AgentId,
+    side: Arc<SenderSide>,
+}
 
 /// Finishes the queue when its last clone is dropped.
 #[derive(Debug)]
@@ -62,9 +67,20 @@ impl Drop for SenderSide {
 }
 
 impl AgentEventSender {
+    /// The agent whose events these are.
+    pub fn agent(&self) -> AgentId {
+        self.agent
+    }
+
+    /// A sender of another agent's events into the same queue.
+    pub fn for_agent(&self, agent: AgentId) -> Self {
+        Self { agent, side: self.side.clone() }
+    }
+
     /// Sends an event. Does nothing once the front end is gone; the agent ends soon after that.
     pub fn send(&self, event: AgentEvent) {
-        let queue = &self.0.0;
+        let queue = &self.side.0;
+        let event = AddressedEvent { agent: self.agent, event };
         let mut state = queue.lock();
         if state.is_abandoned {
             tracing::debug!("the front end is gone");
@@ -85,14 +101,14 @@ impl AgentEventSender {
     }
 }
 
-/// Receives the events of an agent, in order.
+/// Receives the events of the agents, each agent's in order.
 #[derive(Debug)]
 pub struct AgentEventReceiver(Arc<EventQueue>);
 
 impl AgentEventReceiver {
-    /// The next event; `None` once the agent has ended and all its events were received. Dropping
+    /// The next event; `None` once all agents have ended and all events were received. Dropping
     /// the future loses nothing.
-    pub async fn recv(&mut self) -> Option<AgentEvent> {
+    pub async fn recv(&mut self) -> Option<AddressedEvent> {
         loop {
             match self.try_recv() {
                 Ok(event) => return Some(event),
@@ -108,7 +124,7 @@ impl AgentEventReceiver {
     /// # Errors
     ///
     /// `Empty` while none waits, `Disconnected` once none can come any more.
-    pub fn try_recv(&mut self) -> Result<AgentEvent, TryRecvError> {
+    pub fn try_recv(&mut self) -> Result<AddressedEvent, TryRecvError> {
         let mut state = self.0.lock();
         match state.waiting.pop_front() {
             Some(event) => Ok(event),
@@ -126,76 +142,113 @@ impl Drop for AgentEventReceiver {
     }
 }
 
-/// Adds a delta to the waiting one that it continues; gives back an event that continues none.
-/// Deltas of one response keep their order. The output of a tool call is shown apart from all else,
-/// so it may be told before a delta that was sent earlier.
-fn merge(waiting: &mut VecDeque<AgentEvent>, event: AgentEvent) -> Option<AgentEvent> {
-    match event {
-        AgentEvent::ToolProgress { call, text, turn } => {
-            let deltas = waiting.iter_mut().rev().take_while(|waits| is_delta(waits));
-            for waits in deltas {
-                if let AgentEvent::ToolProgress { call: other, text: earlier, .. } = waits
-                    && *other == call
-                {
-                    earlier.push_str(&text);
-                    return None;
-                }
-            }
-            Some(AgentEvent::ToolProgress { call, text, turn })
+/// What a delta continues: two deltas with equal keys are two parts of one.
+#[derive(Debug, PartialEq, Eq)]
+enum DeltaKey<'e> {
+    Text(TurnId),
+    Thinking(TurnId),
+    CallInput(&'e CallId),
+    ToolOutput(&'e CallId),
+    Prefill(TurnId),
+}
+
+impl DeltaKey<'_> {
+    /// Whether a delta may be told before an earlier one. Deltas of a response keep their order; the
+    /// output of a tool call is shown apart from all of them.
+    fn may_pass(&self, earlier: &Self) -> bool {
+        match (self, earlier) {
+            (Self::Prefill(_), _) | (_, Self::Prefill(_)) => false,
+            (Self::ToolOutput(_), _) | (_, Self::ToolOutput(_)) => true,
+            (
+                Self::Text(_) | Self::Thinking(_) | Self::CallInput(_),
+                Self::Text(_) | Self::Thinking(_) | Self::CallInput(_),
+            ) => false,
         }
-        AgentEvent::Text { .. } | AgentEvent::Thinking { .. } | AgentEvent::CallInput { .. } => {
-            let is_of_tool =
-                |waits: &&mut AgentEvent| matches!(waits, AgentEvent::ToolProgress { .. });
-            match (waiting.iter_mut().rev().find(|waits| !is_of_tool(waits)), event) {
-                (
-                    Some(AgentEvent::Text { turn: other, text: earlier }),
-                    AgentEvent::Text { turn, text },
-                )
-                | (
-                    Some(AgentEvent::Thinking { turn: other, text: earlier }),
-                    AgentEvent::Thinking { turn, text },
-                ) if *other == turn => {
-                    earlier.push_str(&text);
-                    None
-                }
-                (
-                    Some(AgentEvent::CallInput { call: other, json: earlier, .. }),
-                    AgentEvent::CallInput { call, json, .. },
-                ) if *other == call => {
-                    earlier.push_str(&json);
-                    None
-                }
-                (_, event) => Some(event),
-            }
-        }
-        AgentEvent::Prefill { turn, progress } => match waiting.back_mut() {
-            Some(AgentEvent::Prefill { turn: other, progress: earlier }) if *other == turn => {
-                *earlier = progress;
-                None
-            }
-            _ => Some(AgentEvent::Prefill { turn, progress }),
-        },
-        event => Some(event),
     }
 }
 
-fn is_delta(event: &AgentEvent) -> bool {
-    matches!(
-        event,
-        AgentEvent::Text { .. }
-            | AgentEvent::Thinking { .. }
-            | AgentEvent::CallInput { .. }
-            | AgentEvent::ToolProgress { .. }
-    )
+/// What an event continues, and its text. `None` if it is no delta; without text, a later one
+/// replaces an earlier one.
+fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> {
+    match event {
+        AgentEvent::Text { turn, text } => Some((DeltaKey::Text(*turn), Some(text))),
+        AgentEvent::Thinking { turn, text } => Some((DeltaKey::Thinking(*turn), Some(text))),
+        AgentEvent::CallInput { call, json, .. } => Some((DeltaKey::CallInput(call), Some(json))),
+        AgentEvent::ToolProgress { call, text, .. } => {
+            Some((DeltaKey::ToolOutput(call), Some(text)))
+        }
+        AgentEvent::Prefill { turn, .. } => Some((DeltaKey::Prefill(*turn), None)),
+        AgentEvent::SessionOpened { .. }
+        | AgentEvent::SessionRead { .. }
+        | AgentEvent::ModelChanged { .. }
+        | AgentEvent::ModelNeeded { .. }
+        | AgentEvent::ModeChanged(_)
+        | AgentEvent::TitleChanged(_)
+        | AgentEvent::TurnStarted { .. }
+        | AgentEvent::Recorded(_)
+        | AgentEvent::SteerSettled { .. }
+        | AgentEvent::MessageReturned(_)
+        | AgentEvent::RequestSent { .. }
+        | AgentEvent::RequestRateLimited { .. }
+        | AgentEvent::CallStarted { .. }
+        | AgentEvent::ResponseEnded { .. }
+        | AgentEvent::CacheMissed { .. }
+        | AgentEvent::SpendingChanged(_)
+        | AgentEvent::ResponseDropped { .. }
+        | AgentEvent::ToolStarted { .. }
+        | AgentEvent::ToolEnded { .. }
+        | AgentEvent::ApprovalAsked(_)
+        | AgentEvent::ApprovalWithdrawn(_)
+        | AgentEvent::TodosChanged(_)
+        | AgentEvent::Notice { .. }
+        | AgentEvent::TurnEnded { .. }
+        | AgentEvent::CommandRefused(_)
+        | AgentEvent::CallRefused { .. }
+        | AgentEvent::Rules(_)
+        | AgentEvent::SaveFailed { .. }
+        | AgentEvent::RewindPlanned(_)
+        | AgentEvent::Rewound { .. }
+        | AgentEvent::Forked { .. } => None,
+    }
+}
+
+/// Adds a delta to the waiting one of the same agent that it continues; gives back an event that
+/// continues none.
+fn merge(
+    waiting: &mut VecDeque<AddressedEvent>,
+    mut addressed: AddressedEvent,
+) -> Option<AddressedEvent> {
+    let agent = addressed.agent;
+    let Some((key, text)) = delta(&mut addressed.event) else { return Some(addressed) };
+    let latest = waiting.iter_mut().rev().take(MERGE_WITHIN);
+    for waits in latest.filter(|waits| waits.agent == agent) {
+        let Some((earlier_key, earlier_text)) = delta(&mut waits.event) else { break };
+        if earlier_key == key {
+            match (earlier_text, text) {
+                (Some(earlier), Some(text)) => earlier.push_str(text),
+                (None, _) | (_, None) => *waits = addressed,
+            }
+            return None;
+        }
+        if !key.may_pass(&earlier_key) {
+            break;
+        }
+    }
+    Some(addressed)
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::{CallId, TurnId};
+    use crate::providers::PrefillProgress;
 
     use super::*;
 
+    const AGENT: AgentId = AgentId(1);
     const TURN: TurnId = TurnId(1);
+
+    fn from(agent: AgentId, event: AgentEvent) -> AddressedEvent {
+        AddressedEvent { agent, event }
+    }
 
     fn text(text: &str) -> AgentEvent {
         AgentEvent::Text { turn: TURN, text: text.into() }
@@ -215,21 +268,21 @@ mod tests {
 
     /// A queue with so many events in it that deltas merge, and those behind these events.
     fn behind(events: impl IntoIterator<Item = AgentEvent>) -> Vec<AgentEvent> {
-        let (sender, mut receiver) = event_queue();
+        let (sender, mut receiver) = event_queue(AGENT);
         (0..MERGE_FROM).for_each(|_| sender.send(notice("before")));
         events.into_iter().for_each(|event| sender.send(event));
         drop(sender);
         let all = std::iter::from_fn(|| receiver.try_recv().ok());
-        all.skip(MERGE_FROM).collect()
+        all.skip(MERGE_FROM).map(|addressed| addressed.event).collect()
     }
 
     #[test]
     fn while_the_front_end_keeps_up_each_delta_arrives_by_itself() {
-        let (sender, mut receiver) = event_queue();
+        let (sender, mut receiver) = event_queue(AGENT);
         sender.send(text("a"));
         sender.send(text("b"));
-        assert_eq!(receiver.try_recv(), Ok(text("a")));
-        assert_eq!(receiver.try_recv(), Ok(text("b")));
+        assert_eq!(receiver.try_recv(), Ok(from(AGENT, text("a"))));
+        assert_eq!(receiver.try_recv(), Ok(from(AGENT, text("b"))));
         assert_eq!(receiver.try_recv(), Err(TryRecvError::Empty));
     }
 
@@ -257,32 +310,55 @@ mod tests {
         assert_eq!(behind(events), [text("ab"), output("1", "xy")]);
     }
 
+    #[test]
+    fn a_delta_joins_only_the_text_of_its_own_agent() {
+        let (sender, mut receiver) = event_queue(AGENT);
+        let other = sender.for_agent(AgentId(2));
+        (0..MERGE_FROM).for_each(|_| sender.send(notice("before")));
+        for (mine, theirs) in [("a", "x"), ("b", "y")] {
+            sender.send(text(mine));
+            other.send(text(theirs));
+        }
+        let all = std::iter::from_fn(|| receiver.try_recv().ok());
+        let merged: Vec<_> = all.skip(MERGE_FROM).collect();
+        assert_eq!(merged, [from(AGENT, text("ab")), from(AgentId(2), text("xy"))]);
+    }
+
+    #[test]
+    fn progress_with_the_prompt_replaces_what_was_told_before() {
+        let prefill = |processed| AgentEvent::Prefill {
+            turn: TURN,
+            progress: PrefillProgress { processed, total: 9, cached: 0 },
+        };
+        assert_eq!(behind([prefill(1), prefill(2), text("a")]), [prefill(2), text("a")]);
+    }
+
     #[tokio::test]
     async fn the_queue_ends_when_all_senders_are_gone_and_all_is_received() {
-        let (sender, mut receiver) = event_queue();
+        let (sender, mut receiver) = event_queue(AGENT);
         let other = sender.clone();
         sender.send(text("last"));
         drop((sender, other));
-        assert_eq!(receiver.recv().await, Some(text("last")));
+        assert_eq!(receiver.recv().await, Some(from(AGENT, text("last"))));
         assert_eq!(receiver.recv().await, None);
     }
 
     #[tokio::test]
     async fn a_waiting_receiver_wakes() {
-        let (sender, mut receiver) = event_queue();
+        let (sender, mut receiver) = event_queue(AGENT);
         let waits = tokio::spawn(async move { (receiver.recv().await, receiver.recv().await) });
         tokio::task::yield_now().await;
         sender.send(text("a"));
         tokio::task::yield_now().await;
         drop(sender);
-        assert_eq!(waits.await.unwrap(), (Some(text("a")), None));
+        assert_eq!(waits.await.unwrap(), (Some(from(AGENT, text("a"))), None));
     }
 
     #[test]
     fn nothing_is_kept_for_a_front_end_that_is_gone() {
-        let (sender, receiver) = event_queue();
+        let (sender, receiver) = event_queue(AGENT);
         drop(receiver);
         sender.send(text("a"));
-        assert!(sender.0.0.lock().waiting.is_empty());
+        assert!(sender.side.0.lock().waiting.is_empty());
     }
 }

@@ -48,9 +48,9 @@ mod tool_messages;
 mod turn;
 mod turn_runner;
 
-pub use agent_loop::{AgentHandle, InitialSession, spawn};
-pub use command::{AgentCommand, ForkPosition, SteerId};
-pub use event::AgentEvent;
+pub use agent_loop::{AgentHandle, InitialSession, spawn, spawn_into};
+pub use command::{AddressedCommand, AgentCommand, CommandRefusal, ForkPosition, SteerId};
+pub use event::{AddressedEvent, AgentEvent};
 pub use event_queue::{AgentEventReceiver, AgentEventSender, event_queue};
 pub use gate::{CANCELLED_TOOL_GRACE, Interactivity};
 pub use models::ANY_MODEL;

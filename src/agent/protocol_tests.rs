@@ -10,10 +10,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::domain::{
-    ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput, ContextWindow,
-    EntryId, FileDiff, Message, ModelName, NoticeLevel, PermissionMode, ReasoningEffort, RuleFile,
-    SessionId, StopReason, TodoItem, TodoStatus, TokenUsage, ToolCall, ToolDisplay, ToolStatus,
-    TurnId, UserInput,
+    AgentId, ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput,
+    ContextWindow, EntryId, FileDiff, Message, ModelName, NoticeLevel, PermissionMode,
+    ReasoningEffort, RuleFile, SessionId, StopReason, TodoItem, TodoStatus, TokenUsage, ToolCall,
+    ToolDisplay, ToolStatus, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
@@ -24,8 +24,8 @@ use crate::session::{
 };
 
 use super::{
-    AgentCommand, AgentEvent, ForkPosition, RewindDestination, RewindError, RewindPlan, RuleReply,
-    RuleRequest, SteerId,
+    AgentCommand, AgentEvent, CommandRefusal, ForkPosition, RewindDestination, RewindError,
+    RewindPlan, RuleReply, RuleRequest, SteerId,
 };
 
 const TURN: TurnId = TurnId(7);
@@ -185,6 +185,8 @@ fn events() -> Vec<AgentEvent> {
             outcome: TurnOutcome::Answered,
             usage: TokenUsage::default(),
         },
+        AgentEvent::CommandRefused(CommandRefusal::TurnRunning),
+        AgentEvent::CommandRefused(CommandRefusal::OtherAgent(AgentId(2))),
         AgentEvent::CallRefused { call: call(), reason: "a rule denies it".into() },
         AgentEvent::Rules(Box::new(RuleReply::Tried {
             typed: "ls".into(),

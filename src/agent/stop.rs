@@ -8,25 +8,28 @@
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::AgentCommand;
+use super::event_queue::AgentEventSender;
+use super::{AddressedCommand, AgentCommand, AgentEvent, CommandRefusal};
 
 /// Stops what an agent is doing. Clones stop the same agent.
 #[derive(Debug, Clone)]
 pub struct StopHandle {
     all: CancellationToken,
     shared: Arc<Mutex<StopState>>,
-    commands: mpsc::WeakSender<AgentCommand>,
+    commands: mpsc::WeakSender<AddressedCommand>,
 }
 
 /// The agent's end of the queue of commands.
 #[derive(Debug)]
 pub(super) struct CommandInbox {
-    commands: mpsc::Receiver<AgentCommand>,
+    commands: mpsc::Receiver<AddressedCommand>,
+    /// Where refused commands are told; names the agent that this inbox is of.
+    events: AgentEventSender,
     /// Commands that came while something ran and have to wait until it ends.
     held: VecDeque<AgentCommand>,
     shared: Arc<Mutex<StopState>>,
@@ -57,12 +60,16 @@ enum EarlyStop {
     Stopped,
 }
 
-/// A queue for `capacity` commands, with the handle that stops its agent.
-pub(super) fn channel(capacity: usize) -> (mpsc::Sender<AgentCommand>, CommandInbox, StopHandle) {
+/// A queue for `capacity` commands to the agent that sends these events, with the handle that stops
+/// it.
+pub(super) fn channel(
+    capacity: usize,
+    events: AgentEventSender,
+) -> (mpsc::Sender<AddressedCommand>, CommandInbox, StopHandle) {
     let (sender, commands) = mpsc::channel(capacity);
     let shared = StopState { phase: CommandPhase::Idle, early: EarlyStop::NotStopped, held: 0 };
     let shared = Arc::new(Mutex::new(shared));
-    let inbox = CommandInbox { commands, held: VecDeque::new(), shared: shared.clone() };
+    let inbox = CommandInbox { commands, events, held: VecDeque::new(), shared: shared.clone() };
     let stop = StopHandle { all: CancellationToken::new(), shared, commands: sender.downgrade() };
     (sender, inbox, stop)
 }
@@ -119,7 +126,7 @@ impl CommandInbox {
             shared.phase = CommandPhase::Idle;
             let next = match self.held.pop_front() {
                 Some(command) => Poll::Ready(Some(command)),
-                None => self.commands.poll_recv(context),
+                None => poll_commands(&mut self.commands, &self.events, context),
             };
             shared.held = self.held.len();
             match &next {
@@ -133,7 +140,7 @@ impl CommandInbox {
 
     /// The next command while something runs; `None` once the front end is gone.
     pub(super) async fn next_meanwhile(&mut self) -> Option<AgentCommand> {
-        self.commands.recv().await
+        poll_fn(|context| poll_commands(&mut self.commands, &self.events, context)).await
     }
 
     /// Keeps a command until nothing runs.
@@ -143,13 +150,38 @@ impl CommandInbox {
     }
 }
 
+/// The next command in the queue that is for the agent of these events. Others are refused.
+fn poll_commands(
+    commands: &mut mpsc::Receiver<AddressedCommand>,
+    events: &AgentEventSender,
+    context: &mut Context<'_>,
+) -> Poll<Option<AgentCommand>> {
+    while let Some(AddressedCommand { agent, command }) = ready!(commands.poll_recv(context)) {
+        if agent == events.agent() {
+            return Poll::Ready(Some(command));
+        }
+        tracing::error!(%agent, ?command, "a command for another agent");
+        events.send(AgentEvent::CommandRefused(CommandRefusal::OtherAgent(agent)));
+    }
+    Poll::Ready(None)
+}
+
 fn lock(shared: &Mutex<StopState>) -> MutexGuard<'_, StopState> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::agent::event_queue;
+    use crate::domain::AgentId;
+
     use super::*;
+
+    const AGENT: AgentId = AgentId(1);
+
+    fn channel(capacity: usize) -> (mpsc::Sender<AddressedCommand>, CommandInbox, StopHandle) {
+        super::channel(capacity, event_queue(AGENT).0)
+    }
 
     #[test]
     fn stopping_a_turn_leaves_the_next_one_alone() {
@@ -167,13 +199,13 @@ mod tests {
     #[tokio::test]
     async fn a_stop_reaches_the_turn_of_a_command_on_its_way() {
         let (commands, mut inbox, stop) = channel(4);
-        commands.try_send(AgentCommand::Retry).unwrap();
+        commands.try_send(AgentCommand::Retry.to(AGENT)).unwrap();
         stop.stop_turn();
         assert_eq!(inbox.next().await, Some(AgentCommand::Retry));
         assert!(stop.begin().is_cancelled(), "it was stopped in the queue");
 
         stop.end();
-        commands.try_send(AgentCommand::Retry).unwrap();
+        commands.try_send(AgentCommand::Retry.to(AGENT)).unwrap();
         assert_eq!(inbox.next().await, Some(AgentCommand::Retry));
         stop.stop_turn();
         assert!(stop.begin().is_cancelled(), "it was stopped just before it began");
@@ -189,18 +221,35 @@ mod tests {
     async fn a_stop_with_nothing_to_stop_does_nothing() {
         let (commands, mut inbox, stop) = channel(4);
         stop.stop_turn();
-        commands.try_send(AgentCommand::Retry).unwrap();
+        commands.try_send(AgentCommand::Retry.to(AGENT)).unwrap();
         inbox.next().await;
         assert!(!stop.begin().is_cancelled());
 
         stop.end();
-        commands.try_send(AgentCommand::Compact).unwrap();
+        commands.try_send(AgentCommand::Compact.to(AGENT)).unwrap();
         inbox.next().await;
         stop.stop_turn();
         let waits = futures_util::poll!(std::pin::pin!(inbox.next()));
         assert_eq!(waits, Poll::Pending, "what was stopped had no turn");
-        commands.try_send(AgentCommand::Retry).unwrap();
+        commands.try_send(AgentCommand::Retry.to(AGENT)).unwrap();
         inbox.next().await;
         assert!(!stop.begin().is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_command_for_another_agent_is_refused() {
+        let (events, mut told) = event_queue(AGENT);
+        let (commands, mut inbox, _stop) = super::channel(4, events);
+        let other = AgentId(2);
+        commands.try_send(AgentCommand::Compact.to(other)).unwrap();
+        commands.try_send(AgentCommand::Retry.to(AGENT)).unwrap();
+        assert_eq!(inbox.next().await, Some(AgentCommand::Retry));
+        commands.try_send(AgentCommand::Compact.to(other)).unwrap();
+        commands.try_send(AgentCommand::Compact.to(AGENT)).unwrap();
+        assert_eq!(inbox.next_meanwhile().await, Some(AgentCommand::Compact));
+        for _ in 0..2 {
+            let refused = AgentEvent::CommandRefused(CommandRefusal::OtherAgent(other));
+            assert_eq!(told.recv().await.map(|told| told.event), Some(refused));
+        }
     }
 }

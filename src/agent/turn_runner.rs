@@ -30,7 +30,7 @@ use super::stop::CommandInbox;
 use super::turn::{
     CompactionResult, StopHookState, TruncationPoint, TurnAction, TurnInput, TurnMachine,
 };
-use super::{AgentCommand, AgentEvent, SteerId, batch, budget, model_limits};
+use super::{AgentCommand, AgentEvent, CommandRefusal, SteerId, batch, budget, model_limits};
 
 mod requests;
 
@@ -426,7 +426,7 @@ impl Agent {
             | AgentCommand::SetModel(_)
             | AgentCommand::UseModel(_)
             | AgentCommand::SetEffort(_) => {
-                self.warn("A turn is running: wait for its end, or stop it with Escape.");
+                self.events.send(AgentEvent::CommandRefused(CommandRefusal::TurnRunning));
             }
         }
     }

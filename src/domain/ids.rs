@@ -2,10 +2,18 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
+
+/// Identifies one agent of this process. An agent keeps its id while it opens one session after
+/// another, so the id says who speaks and a [`SessionId`] says about what. It is in no log: after a
+/// restart, the same session has an agent with another id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct AgentId(pub u64);
 
 /// Identifies one session; also the stem of its file names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -17,7 +25,8 @@ pub struct SessionId(Uuid);
 #[serde(transparent)]
 pub struct EntryId(Uuid);
 
-/// Counts the turns of a session from 1. Zero stands for everything before the first turn.
+/// Counts the turns of a session from 1, as in its log. Zero stands for everything before the first
+/// turn. Among several agents, a turn is known by its agent and this number together.
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
@@ -37,6 +46,16 @@ pub struct ContentHash(String);
 /// Hashes several values one after another into one [`ContentHash`].
 #[derive(Debug, Clone, Default)]
 pub struct JsonHasher(Sha256);
+
+/// The id of the next agent.
+static NEXT_AGENT: AtomicU64 = AtomicU64::new(1);
+
+impl AgentId {
+    /// A new id, higher than all earlier ones of this process.
+    pub fn generate() -> Self {
+        Self(NEXT_AGENT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 impl SessionId {
     /// A new id that sorts after all earlier ones.
@@ -129,6 +148,12 @@ impl JsonHasher {
     /// The hash of everything that was added.
     pub fn hash(self) -> ContentHash {
         ContentHash(format!("{:x}", self.0.finalize()))
+    }
+}
+
+impl fmt::Display for AgentId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

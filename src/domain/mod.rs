@@ -54,7 +54,7 @@ pub use diff::{
 };
 pub use fold::PaneFold;
 pub use hosts::{AddressScope, HostRule, NetworkHost, ParseHostError, address_scope, authority};
-pub use ids::{CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};
+pub use ids::{AgentId, CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};
 pub use image::{Attachment, MediaType, MessageImage, UserInput};
 pub use message::{CallInput, ContentBlock, Message, MessageRole, StopReason, ToolCall};
 pub use mode::{PermissionMode, UnknownMode};

@@ -7,9 +7,7 @@ mod report;
 
 use std::io::Write;
 
-use tokio::sync::mpsc;
-
-use crate::agent::{AgentCommand, AgentEvent, AgentEventReceiver};
+use crate::agent::{AddressedEvent, AgentCommand, AgentEvent, AgentEventReceiver, AgentHandle};
 use crate::cli::OutputFormat;
 
 pub use report::HeadlessReport;
@@ -24,17 +22,21 @@ use report::ReportStream;
 pub async fn run(
     prompt: String,
     format: OutputFormat,
-    commands: &mpsc::Sender<AgentCommand>,
+    agent: &AgentHandle,
     events: &mut AgentEventReceiver,
     (out, err): (&mut dyn Write, &mut dyn Write),
 ) -> anyhow::Result<HeadlessReport> {
     let mut report = HeadlessReport::new(format);
     let mut prompt = Some(prompt);
-    while let Some(event) = events.recv().await {
+    while let Some(AddressedEvent { agent: from, event }) = events.recv().await {
+        if from != agent.id {
+            continue;
+        }
         if matches!(event, AgentEvent::SessionOpened { .. })
             && let Some(text) = prompt.take()
         {
-            commands.send(AgentCommand::Send { text: text.into() }).await?;
+            let command = AgentCommand::Send { text: text.into() };
+            agent.commands.send(command.to(agent.id)).await?;
         }
         for (stream, text) in report.take(&event) {
             match stream {

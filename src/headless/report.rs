@@ -85,15 +85,9 @@ impl HeadlessReport {
                 Vec::new()
             }
             AgentEvent::Recorded(record) => self.recorded(record),
-            AgentEvent::Notice { level, text } => {
-                let level = match level {
-                    NoticeLevel::Info => "info",
-                    NoticeLevel::Warning => "warning",
-                    NoticeLevel::Error => "error",
-                };
-                let mut lines = vec![(ReportStream::Err, text.clone())];
-                lines.extend(self.line(&json!({"type": "notice", "level": level, "text": text})));
-                lines
+            AgentEvent::Notice { level, text } => self.notice(*level, text),
+            AgentEvent::CommandRefused(refusal) => {
+                self.notice(NoticeLevel::Warning, &refusal.to_string())
             }
             AgentEvent::SaveFailed { reason } => vec![(ReportStream::Err, reason.clone())],
             AgentEvent::ResponseDropped { reason, again: Some(again), .. } => {
@@ -152,6 +146,17 @@ impl HeadlessReport {
             | AgentEvent::Rewound { .. }
             | AgentEvent::Forked { .. } => Vec::new(),
         }
+    }
+
+    fn notice(&self, level: NoticeLevel, text: &str) -> ReportLines {
+        let level = match level {
+            NoticeLevel::Info => "info",
+            NoticeLevel::Warning => "warning",
+            NoticeLevel::Error => "error",
+        };
+        let mut lines = vec![(ReportStream::Err, text.to_owned())];
+        lines.extend(self.line(&json!({"type": "notice", "level": level, "text": text})));
+        lines
     }
 
     fn recorded(&mut self, record: &LogRecord) -> ReportLines {

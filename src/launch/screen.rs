@@ -1,6 +1,7 @@
 //! Starts the chat: first the questions about trust and model on the full screen, then the agent
 //! and its front end. The linear mode uses [`ChatLaunch`], too.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use crate::agent::{self, AgentHandle, Interactivity};
 use crate::cli::{Cli, CliExitStatus};
 use crate::config::{ConfigError, ConfigOrigin, KeyPreset, NotificationMethod, ResolvedConfig};
 use crate::context::{GitHead, git_head};
+use crate::domain::AgentId;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::clipboard::Clipboard;
 use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol};
@@ -37,7 +39,7 @@ use crate::tui::app::settings::{MotionPreference, ScreenSettings, StatusCommandS
 use crate::tui::app::status::{GitSummary, ScreenStatus};
 use crate::tui::app::theme_state::ThemeState;
 use crate::tui::app::wheel::WheelSettings;
-use crate::tui::executor::ExecutorHandles;
+use crate::tui::executor::{AgentConnection, ExecutorHandles};
 use crate::tui::linear::{self, StdinLines, TerminalBell};
 use crate::tui::runtime::{self, CodeHighlighting, FrontEndExit, ScreenStart};
 use crate::tui::theme::ColorDepth;
@@ -221,13 +223,13 @@ impl ChatLaunch<'_> {
             ScreenServices::new(cli, run_context, git, providers, stores, command, clipboard);
         let shutdown = CancellationToken::new();
         let boundary = setup.escalation.as_ref().map(|escalation| escalation.boundary.clone());
-        let AgentHandle { commands, events, stop, task } =
+        let (AgentHandle { id: agent, commands, stop, task }, events) =
             agent::spawn(setup, single_prompt::start(cli, run_context)?);
         let watch = io::stdin().is_terminal().then(|| HangupWatch::start(shutdown.clone()));
         if let Some(Err(error)) = &watch {
             tracing::warn!(%error, "the terminal's end will not be noticed");
         }
-        let handles = handles(commands, &stop, services.clone());
+        let handles = handles(agent, commands, &stop, services.clone());
 
         let settings = ScreenSettings { boundary, ..settings(run_context, &config, keys) };
         let status = status(run_context, &config);
@@ -236,6 +238,7 @@ impl ChatLaunch<'_> {
             ChatFrontEnd::Full { screen, looks } => {
                 let (sender, jobs) = mpsc::channel(4);
                 let start = ScreenStart {
+                    agent,
                     settings,
                     status,
                     history,
@@ -257,6 +260,7 @@ impl ChatLaunch<'_> {
             ChatFrontEnd::Linear { ears, voice, bell } => {
                 let (sender, interrupts) = mpsc::channel(4);
                 let start = linear::LinearStart {
+                    agent,
                     settings,
                     status,
                     history,
@@ -403,12 +407,14 @@ fn announcer(config: &ResolvedConfig, terminal: &TerminalInfo) -> TerminalNotifi
 }
 
 fn handles(
-    commands: mpsc::Sender<agent::AgentCommand>,
+    agent: AgentId,
+    commands: mpsc::Sender<agent::AddressedCommand>,
     stop: &agent::StopHandle,
     services: Arc<ScreenServices>,
 ) -> ExecutorHandles {
     let stop = stop.clone();
-    ExecutorHandles { commands, cancel: Arc::new(move || stop.stop_turn()), services }
+    let connection = AgentConnection { commands, cancel: Arc::new(move || stop.stop_turn()) };
+    ExecutorHandles { agents: BTreeMap::from([(agent, connection)]), services }
 }
 
 /// Where signals go that do not end slug.

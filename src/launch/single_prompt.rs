@@ -67,7 +67,7 @@ pub(super) async fn run(
     setup.notices.extend(log.as_ref().err().map(ToString::to_string));
     let start = start(cli, run_context)?;
     let mut signals = SignalStream::listen()?;
-    let AgentHandle { commands, mut events, stop, task } = agent::spawn(setup, start);
+    let (agent, mut events) = agent::spawn(setup, start);
 
     let mut streams =
         (print::PrintWriter::new(std::io::stdout()), print::PrintWriter::new(std::io::stderr()));
@@ -75,7 +75,7 @@ pub(super) async fn run(
     let report = {
         let streams: (&mut dyn std::io::Write, &mut dyn std::io::Write) =
             (&mut streams.0, &mut streams.1);
-        let answering = headless::run(text, cli.output_format, &commands, &mut events, streams);
+        let answering = headless::run(text, cli.output_format, &agent, &mut events, streams);
         tokio::pin!(answering);
         loop {
             tokio::select! {
@@ -83,13 +83,14 @@ pub(super) async fn run(
                 received = signals.next(), if signal.is_none() => {
                     if received.is_ending() {
                         signal = Some(received);
-                        stop.stop_all();
+                        agent.stop.stop_all();
                     }
                 }
                 () = tokio::time::sleep(SHUTDOWN_TIMEOUT), if signal.is_some() => break None,
             }
         }
     };
+    let AgentHandle { commands, task, .. } = agent;
     drop((commands, events));
     // Saves the session and ends the child processes before slug ends.
     let saved = tokio::time::timeout(SHUTDOWN_TIMEOUT, task).await;

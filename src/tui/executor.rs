@@ -1,21 +1,21 @@
 //! The one place where effects run. Slow work runs in tasks that the executor owns and that end
 //! with the screen; each answer comes back as a message that carries the request's id.
 //!
-//! Commands for the agent keep their order and are never dropped: while the agent's queue is full
+//! Commands for an agent keep their order and are never dropped: while the agent's queue is full
 //! they wait here. Stopping a turn does not wait for that queue.
 
 mod services;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, select_all};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
-use crate::agent::AgentCommand;
-use crate::domain::{NoticeLevel, SessionId};
+use crate::agent::{AddressedCommand, AgentCommand};
+use crate::domain::{AgentId, NoticeLevel, SessionId};
 
 use super::app::pager::document::PagerDocument;
 use super::app::pager::search;
@@ -29,15 +29,22 @@ pub use services::FrontEndServices;
 const SEARCH_BATCH: usize = 256;
 const SEARCH_INTERVAL: Duration = Duration::from_millis(30);
 
-/// What the screen uses to reach the agent and the rest of slug.
+/// What the screen uses to reach its agents and the rest of slug.
 #[derive(Clone)]
 pub struct ExecutorHandles {
-    /// The agent's command queue.
-    pub commands: mpsc::Sender<AgentCommand>,
-    /// Stops the running turn at once, past the command queue.
-    pub cancel: Arc<dyn Fn() + Send + Sync>,
+    /// The agents that have a conversation on the screen.
+    pub agents: BTreeMap<AgentId, AgentConnection>,
     /// Everything else outside of the screen.
     pub services: Arc<dyn FrontEndServices>,
+}
+
+/// The way to one agent.
+#[derive(Clone)]
+pub struct AgentConnection {
+    /// The agent's command queue.
+    pub commands: mpsc::Sender<AddressedCommand>,
+    /// Stops the running turn at once, past the command queue.
+    pub cancel: Arc<dyn Fn() + Send + Sync>,
 }
 
 /// An effect that only the owner of the terminal can carry out: the runtime.
@@ -63,7 +70,8 @@ pub enum TerminalAction {
 pub struct EffectExecutor {
     handles: ExecutorHandles,
     answers: mpsc::Sender<ScreenMsg>,
-    waiting: VecDeque<AgentCommand>,
+    /// The commands that wait for room in the queue of their agent.
+    waiting: BTreeMap<AgentId, VecDeque<AgentCommand>>,
     /// Tasks whose answers the screen waits for; they end with the screen.
     asking: JoinSet<()>,
     /// The running search of sessions.
@@ -83,7 +91,7 @@ impl EffectExecutor {
                 work.await;
             }
         });
-        let waiting = VecDeque::new();
+        let waiting = BTreeMap::new();
         let asking = JoinSet::new();
         Self { handles, answers, waiting, asking, searching: None, save_queue, save_task }
     }
@@ -94,8 +102,12 @@ impl EffectExecutor {
         while self.asking.try_join_next().is_some() {}
         let services = Arc::clone(&self.handles.services);
         match effect {
-            ScreenEffect::Agent(command) => self.command(command),
-            ScreenEffect::CancelTurn => (self.handles.cancel)(),
+            ScreenEffect::Agent(agent, command) => self.command(agent, command),
+            ScreenEffect::CancelTurn(agent) => {
+                if let Some(connection) = self.handles.agents.get(&agent) {
+                    (connection.cancel)();
+                }
+            }
             ScreenEffect::Quit => return Some(TerminalAction::Quit),
             ScreenEffect::Suspend => return Some(TerminalAction::Suspend),
             ScreenEffect::Redraw => return Some(TerminalAction::Redraw),
@@ -268,17 +280,29 @@ impl EffectExecutor {
         self.handles.services.edit(text)
     }
 
-    /// Sends one waiting command once the agent's queue has room. Returns at once when nothing
-    /// waits, so await it only while [`Self::has_waiting`]. Returns false when the agent is gone.
+    /// Sends one waiting command once the queue of its agent has room; waits for ever when nothing
+    /// waits. Returns false when the agent is gone.
     pub async fn send_pending_command(&mut self) -> bool {
-        let Ok(permit) = self.handles.commands.reserve().await else { return false };
-        if let Some(command) = self.waiting.pop_front() {
-            permit.send(command);
+        let waiting = self.waiting.iter_mut().filter_map(|(agent, commands)| {
+            let connection = self.handles.agents.get(agent)?;
+            Some(Box::pin(async move { (connection.commands.reserve().await, *agent, commands) }))
+        });
+        let waiting: Vec<_> = waiting.collect();
+        if waiting.is_empty() {
+            return std::future::pending().await;
+        }
+        let ((permit, agent, commands), _, _) = select_all(waiting).await;
+        let Ok(permit) = permit else { return false };
+        if let Some(command) = commands.pop_front() {
+            permit.send(command.to(agent));
+        }
+        if commands.is_empty() {
+            self.waiting.remove(&agent);
         }
         true
     }
 
-    /// Whether commands wait for room in the agent's queue.
+    /// Whether commands wait for room in the queue of their agent.
     pub fn has_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
@@ -300,14 +324,20 @@ impl EffectExecutor {
         }
     }
 
-    fn command(&mut self, command: AgentCommand) {
-        if self.has_waiting() {
-            self.waiting.push_back(command);
+    fn command(&mut self, agent: AgentId, command: AgentCommand) {
+        if let Some(waiting) = self.waiting.get_mut(&agent) {
+            waiting.push_back(command);
             return;
         }
-        match self.handles.commands.try_send(command) {
+        let Some(connection) = self.handles.agents.get(&agent) else {
+            tracing::error!(%agent, ?command, "there is no such agent");
+            return;
+        };
+        match connection.commands.try_send(command.to(agent)) {
             Ok(()) => {}
-            Err(mpsc::error::TrySendError::Full(command)) => self.waiting.push_back(command),
+            Err(mpsc::error::TrySendError::Full(addressed)) => {
+                self.waiting.insert(agent, VecDeque::from([addressed.command]));
+            }
             // The agent is gone; its event channel is closed too, and ends the screen.
             Err(mpsc::error::TrySendError::Closed(command)) => {
                 tracing::error!(?command, "the agent is gone");

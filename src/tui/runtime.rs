@@ -19,9 +19,9 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent;
+use crate::agent::{self, AddressedEvent};
 use crate::config::ExitTranscript;
-use crate::domain::{SessionId, UserInput};
+use crate::domain::{AgentId, SessionId, UserInput};
 use crate::platform::signals::ContinuedFlag;
 use crate::platform::terminal::{TerminalEvents, TerminalGuard};
 use crate::platform::terminal_background::FilteredEvent;
@@ -58,6 +58,8 @@ const BATCH: usize = 1024;
 
 /// Everything that [`run`] needs besides the terminal and the agent.
 pub struct ScreenStart {
+    /// The agent whose conversation is shown.
+    pub agent: AgentId,
     /// What stays the same while the screen runs.
     pub settings: ScreenSettings,
     /// What the first line shows from the beginning.
@@ -267,7 +269,7 @@ where
                 None => break,
             },
             event = events.recv() => match event {
-                Some(event) => Some(ScreenMsg::Agent(Box::new(event))),
+                Some(AddressedEvent { agent, event }) => Some(ScreenMsg::Agent(agent, Box::new(event))),
                 None => break,
             },
             answer = answers.recv() => answer,
@@ -290,8 +292,8 @@ where
                     message(key.context("cannot read keys")?)
                 }
                 Some(None) | None => match (events.try_recv(), answers.try_recv()) {
-                    (Ok(event), answer) => {
-                        effects.extend(ui.take(ScreenMsg::Agent(Box::new(event))));
+                    (Ok(AddressedEvent { agent, event }), answer) => {
+                        effects.extend(ui.take(ScreenMsg::Agent(agent, Box::new(event))));
                         answer.ok()
                     }
                     (Err(_), Ok(answer)) => Some(answer),
@@ -375,7 +377,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         let size = surface.size()?;
         let mut composer = ChatComposer::new(Vec::new(), start.draft);
         composer.history.prepend(start.history, &start.settings.cwd);
-        let mut model = ScreenModel::new(start.settings, start.status, composer, size);
+        let mut model = ScreenModel::new(start.agent, start.settings, start.status, composer, size);
         model.shared.theme = start.looks;
         Ok(Self {
             surface,
@@ -404,7 +406,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
             ScreenMsg::Drawn(_) | ScreenMsg::Painted(_) | ScreenMsg::FocusChanged(_) => {
                 FrameDue::No
             }
-            ScreenMsg::Agent(event) => {
+            ScreenMsg::Agent(_, event) => {
                 if matches!(**event, agent::AgentEvent::SessionOpened { .. }) {
                     self.layouts.clear();
                 }

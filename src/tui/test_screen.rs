@@ -17,9 +17,9 @@ use crate::agent::AgentEvent;
 use crate::config::{ConfigText, KeyPreset};
 use crate::domain::ContextWindow;
 use crate::domain::{
-    ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput, CallPart, ContentBlock, EntryId,
-    Message, MessageRole as Speaker, PermissionMode, PermissionOutcome, RuleFile, RuleKind,
-    RuleSource, SessionId, StopReason, TokenUsage, ToolCall, ToolStatus, TurnId,
+    AgentId, ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput, CallPart, ContentBlock,
+    EntryId, Message, MessageRole as Speaker, PermissionMode, PermissionOutcome, RuleFile,
+    RuleKind, RuleSource, SessionId, StopReason, TokenUsage, ToolCall, ToolStatus, TurnId,
 };
 use crate::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo, TurnEnd, TurnOutcome};
 
@@ -32,6 +32,9 @@ use super::app::status::{GitSummary, ModelHost, ScreenStatus};
 use super::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use super::layout::{StyleRole, SyntaxHighlighter};
 use super::view::{RoleStyles, ViewLayouts, view};
+
+/// The agent whose conversation is on screen.
+pub const AGENT: AgentId = AgentId(1);
 
 /// A screen under test. Methods change it and return it, so that a test reads as one chain.
 pub struct TestScreen {
@@ -73,7 +76,7 @@ pub fn screen(width: u16, height: u16) -> TestScreen {
     };
     let composer = ChatComposer::new(vec!["run the tests".into()], "");
     let mut scene = TestScreen {
-        model: ScreenModel::new(settings, status, composer, (width, height)),
+        model: ScreenModel::new(AGENT, settings, status, composer, (width, height)),
         effects: VecDeque::new(),
         layouts: ViewLayouts::new(SyntaxHighlighter::off()),
         terminal: Terminal::new(TestBackend::new(width, height)).unwrap(),
@@ -104,7 +107,7 @@ impl TestScreen {
 
     /// Sends an event of the agent.
     pub fn event(self, event: AgentEvent) -> Self {
-        self.msg(ScreenMsg::Agent(Box::new(event)))
+        self.msg(ScreenMsg::Agent(AGENT, Box::new(event)))
     }
 
     /// Sends events of the agent, one after another.

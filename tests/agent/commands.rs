@@ -2,7 +2,9 @@
 //! leave slug usable.
 
 use serde_json::json;
-use slug_code::agent::{AgentCommand, AgentEvent, ForkPosition, InitialSession, Interactivity};
+use slug_code::agent::{
+    AgentCommand, AgentEvent, CommandRefusal, ForkPosition, InitialSession, Interactivity,
+};
 use slug_code::domain::{ContentBlock, ModelName, PermissionMode, SessionId};
 use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
@@ -33,10 +35,11 @@ async fn a_command_that_is_not_possible_in_a_turn_gets_a_sentence() {
     ];
     for command in commands {
         agent.tell(command).await;
-        agent.wait_for("sentence", |event| {
-            matches!(event, AgentEvent::Notice { text, .. } if text.contains("A turn is running"))
-        })
-        .await;
+        agent
+            .wait_for("sentence", |event| {
+                *event == AgentEvent::CommandRefused(CommandRefusal::TurnRunning)
+            })
+            .await;
     }
     assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
     agent.close().await;
@@ -79,14 +82,14 @@ async fn without_a_user_a_session_that_cannot_be_opened_is_a_failure() {
     for start in
         [InitialSession::Resume(SessionId::generate()), InitialSession::Fork(SessionId::generate())]
     {
-        let mut agent = slug_code::agent::spawn(fixture.setup(Vec::new()), start);
+        let (agent, mut events) = slug_code::agent::spawn(fixture.setup(Vec::new()), start);
         let mut out = Vec::new();
         let mut err = Vec::new();
         let report = slug_code::headless::run(
             "go on".into(),
             slug_code::cli::OutputFormat::Text,
-            &agent.commands,
-            &mut agent.events,
+            &agent,
+            &mut events,
             (&mut out, &mut err),
         );
         let report = tokio::time::timeout(std::time::Duration::from_secs(60), report).await;

@@ -106,11 +106,8 @@ async fn a_stop_before_the_turn_begins() {
     let mut agent = fixture.open(InitialSession::New).await;
     for round in 0..40 {
         queue_replies(&fixture, [vec![ScriptedEvent::Hang]]);
-        agent
-            .agent
-            .commands
-            .try_send(AgentCommand::Send { text: format!("message {round}").into() })
-            .unwrap();
+        let send = AgentCommand::Send { text: format!("message {round}").into() };
+        agent.agent.commands.try_send(send.to(agent.agent.id)).unwrap();
         assert_eq!(agent.stop().await, TurnOutcome::Interrupted, "round {round}");
         // Drops the reply for a message that was stopped before it was sent.
         while fixture.model.skip() {}

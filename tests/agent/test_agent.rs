@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use slug_code::agent::{
-    AgentCommand, AgentEvent, AgentHandle, AgentProvider, AgentProviderSet, AgentSetup,
-    InitialSession, Interactivity, ModelPin, SandboxEscalation, spawn,
+    AddressedEvent, AgentCommand, AgentEvent, AgentEventReceiver, AgentHandle, AgentProvider,
+    AgentProviderSet, AgentSetup, InitialSession, Interactivity, ModelPin, SandboxEscalation,
+    spawn,
 };
 use slug_code::catalogue::CatalogueCache;
 use slug_code::context::ContextProvider;
@@ -210,8 +211,10 @@ impl AgentFixture {
         start: InitialSession,
         contexts: Vec<Box<dyn ContextProvider>>,
     ) -> TestAgent {
+        let (agent, receiver) = spawn(self.setup(contexts), start);
         let mut agent = TestAgent {
-            agent: spawn(self.setup(contexts), start),
+            agent,
+            receiver,
             events: Vec::new(),
             session: None,
             approvals_taken: 0,
@@ -232,6 +235,7 @@ fn put(path: &Path, text: &str) {
 /// An agent, and the events it has sent so far.
 pub struct TestAgent {
     pub agent: AgentHandle,
+    receiver: AgentEventReceiver,
     pub events: Vec<AgentEvent>,
     pub session: Option<SessionId>,
     /// How many questions the test has taken with [`Self::next_approval`].
@@ -241,9 +245,10 @@ pub struct TestAgent {
 
 impl TestAgent {
     pub async fn event(&mut self) -> AgentEvent {
-        let event = timeout(WAIT_TIMEOUT, self.agent.events.recv()).await;
+        let event = timeout(WAIT_TIMEOUT, self.receiver.recv()).await;
         let event = event.unwrap_or_else(|_| panic!("nothing more came after {:#?}", self.events));
-        let event = event.expect("the agent is gone");
+        let AddressedEvent { agent, event } = event.expect("the agent is gone");
+        assert_eq!(agent, self.agent.id, "{event:?}");
         if let AgentEvent::SessionOpened { session, .. } = event {
             self.session = Some(session);
         }
@@ -264,7 +269,7 @@ impl TestAgent {
     }
 
     pub async fn tell(&self, command: AgentCommand) {
-        self.agent.commands.send(command).await.unwrap();
+        self.agent.commands.send(command.to(self.agent.id)).await.unwrap();
     }
 
     pub async fn send(&self, text: &str) {
@@ -380,8 +385,8 @@ impl TestAgent {
 
     /// Closes the agent, and waits until everything is saved.
     pub async fn close(self) {
-        let AgentHandle { commands, events, stop: _, task } = self.agent;
-        drop((commands, events));
+        let AgentHandle { id: _, commands, stop: _, task } = self.agent;
+        drop((commands, self.receiver));
         timeout(WAIT_TIMEOUT, task).await.expect("the agent does not end").unwrap();
     }
 }

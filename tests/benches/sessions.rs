@@ -17,7 +17,7 @@ use divan::Bencher;
 use divan::counter::BytesCount;
 use ratatui::backend::TestBackend;
 use ratatui::{Terminal, TerminalOptions, Viewport, layout::Rect};
-use slug_code::domain::{EntryId, SessionId, TurnId};
+use slug_code::domain::{AgentId, EntryId, SessionId, TurnId};
 use slug_code::session::{
     LogEntry, LogRecord, MessageEntry, SearchText, SessionHeader, SessionStore,
 };
@@ -158,6 +158,7 @@ impl SessionListScreen {
         let backend = TestBackend::new(size.0, size.1);
         let mut screen = Self {
             model: ScreenModel::new(
+                AgentId(1),
                 settings,
                 ScreenStatus::default(),
                 ChatComposer::new(Vec::new(), ""),

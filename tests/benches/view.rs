@@ -11,7 +11,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use slug_code::agent::AgentEvent;
-use slug_code::domain::{CallId, SessionId, TurnId};
+use slug_code::domain::{AgentId, CallId, SessionId, TurnId};
 use slug_code::tui::app::composer::ChatComposer;
 use slug_code::tui::app::settings::ScreenSettings;
 use slug_code::tui::app::status::ScreenStatus;
@@ -42,7 +42,7 @@ impl TranscriptScreen {
         let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
         let backend = CrosstermBackend::new(io::sink());
         let mut screen = Self {
-            model: ScreenModel::new(ScreenSettings::default(), status, composer, size),
+            model: ScreenModel::new(AgentId(1), ScreenSettings::default(), status, composer, size),
             layouts: ViewLayouts::new(SyntaxHighlighter::off()),
             theme: Theme::dark(ColorDepth::TrueColor),
             terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
@@ -75,7 +75,7 @@ impl TranscriptScreen {
         let mut screen = Self::new(0, LARGE);
         let records = Arc::new(samples::records(messages));
         let opened = AgentEvent::SessionOpened { session: SessionId::generate(), records };
-        for effect in update(&mut screen.model, ScreenMsg::Agent(Box::new(opened))) {
+        for effect in update(&mut screen.model, ScreenMsg::Agent(AgentId(1), Box::new(opened))) {
             if let ScreenEffect::Backfill { id, older } = effect {
                 screen.take(ScreenMsg::Backfilled { id, folded: older.replay() });
             }
@@ -85,7 +85,7 @@ impl TranscriptScreen {
     }
 
     fn event(&mut self, event: AgentEvent) {
-        self.take(ScreenMsg::Agent(Box::new(event)));
+        self.take(ScreenMsg::Agent(AgentId(1), Box::new(event)));
     }
 
     fn press(&mut self, code: KeyCode) {

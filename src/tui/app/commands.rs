@@ -95,7 +95,10 @@ pub fn take_back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     match model.conversation.queue.items().last().map(|item| (item.id, item.delivery)) {
         // The message may already be on its way: the agent reports whether it came back.
         Some((id, Delivery::Steer)) => {
-            vec![ScreenEffect::Agent(agent::AgentCommand::WithdrawSteer { id })]
+            vec![ScreenEffect::Agent(
+                model.conversation.agent,
+                agent::AgentCommand::WithdrawSteer { id },
+            )]
         }
         Some((_, Delivery::Queue)) => {
             if let Some(item) = model.conversation.queue.take_last() {
@@ -115,7 +118,9 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
             Some(Ok(command)) => run(model, command),
             Some(Err(_)) | None => Vec::new(),
         },
-        PickerChoice::Model(name) => vec![ScreenEffect::Agent(agent::AgentCommand::UseModel(name))],
+        PickerChoice::Model(name) => {
+            vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::UseModel(name))]
+        }
         PickerChoice::Thinking(how) => run(model, SlashCommand::Effort(Some(how))),
         PickerChoice::Mode(mode) => run(model, SlashCommand::Mode(Some(mode))),
         PickerChoice::Copied(what) => copy(model, what),
@@ -191,7 +196,7 @@ pub fn next_mode(model: &mut ScreenModel) -> Vec<ScreenEffect> {
             PermissionMode::Plan
         }
     };
-    vec![ScreenEffect::Agent(agent::AgentCommand::SetMode(next))]
+    vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::SetMode(next))]
 }
 
 /// Copies the text of a block.
@@ -301,7 +306,7 @@ fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
             }
         }
         SlashCommand::Model(Some(name)) => {
-            vec![ScreenEffect::Agent(agent::AgentCommand::SetModel(name))]
+            vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::SetModel(name))]
         }
         SlashCommand::Model(None) => {
             let id = model.shared.requests.issue();
@@ -309,7 +314,10 @@ fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
             vec![ScreenEffect::ListModels(id)]
         }
         SlashCommand::Effort(Some(how)) => {
-            vec![ScreenEffect::Agent(agent::AgentCommand::SetEffort(how.effort()))]
+            vec![ScreenEffect::Agent(
+                model.conversation.agent,
+                agent::AgentCommand::SetEffort(how.effort()),
+            )]
         }
         SlashCommand::Effort(None) => {
             let mut picker = Picker::ready("Thinking", completion_items::thinking());
@@ -320,7 +328,7 @@ fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
             Vec::new()
         }
         SlashCommand::Mode(Some(mode)) => {
-            vec![ScreenEffect::Agent(agent::AgentCommand::SetMode(mode))]
+            vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::SetMode(mode))]
         }
         SlashCommand::Mode(None) => {
             let mut picker = Picker::ready("Modes", completion_items::modes(model).collect());
@@ -409,7 +417,7 @@ fn toast_info(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
 /// Sends the agent a command that is allowed only between turns; warns while a turn runs.
 pub fn when_idle(model: &mut ScreenModel, command: agent::AgentCommand) -> Vec<ScreenEffect> {
     if model.conversation.turn.is_idle() {
-        return vec![ScreenEffect::Agent(command)];
+        return vec![ScreenEffect::Agent(model.conversation.agent, command)];
     }
     let stop = model.shared.settings.keys.key(ChatKey::Back);
     toast_info(model, &format!("A turn is running. Stop it with {stop} first."))
@@ -422,16 +430,25 @@ fn say(model: &mut ScreenModel, text: UserInput, delivery: Delivery) -> Vec<Scre
     if !model.conversation.turn.is_idle() {
         // A shell command cannot join a running turn: it waits for the end of the turn.
         let delivery = if command.is_some() { Delivery::Queue } else { delivery };
-        let id = model.conversation.queue.push(text.clone(), delivery);
+        let id = model.shared.requests.issue_steer();
+        model.conversation.queue.push(id, text.clone(), delivery);
         return match delivery {
             Delivery::Queue => Vec::new(),
-            Delivery::Steer => vec![ScreenEffect::Agent(agent::AgentCommand::Steer { id, text })],
+            Delivery::Steer => vec![ScreenEffect::Agent(
+                model.conversation.agent,
+                agent::AgentCommand::Steer { id, text },
+            )],
         };
     }
     let effects = match command {
         Some(command) if command.is_empty() => Vec::new(),
-        Some(command) => vec![ScreenEffect::Agent(agent::AgentCommand::Shell { command })],
-        None => vec![ScreenEffect::Agent(agent::AgentCommand::Send { text })],
+        Some(command) => vec![ScreenEffect::Agent(
+            model.conversation.agent,
+            agent::AgentCommand::Shell { command },
+        )],
+        None => {
+            vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::Send { text })]
+        }
     };
     start(model, &effects);
     effects
@@ -442,7 +459,7 @@ fn start(model: &mut ScreenModel, effects: &[ScreenEffect]) {
     let begins = effects.iter().any(|effect| {
         matches!(
             effect,
-            ScreenEffect::Agent(agent::AgentCommand::Send { .. } | agent::AgentCommand::Retry)
+            ScreenEffect::Agent(_, agent::AgentCommand::Send { .. } | agent::AgentCommand::Retry)
         )
     });
     if begins {

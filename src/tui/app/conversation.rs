@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::domain::{ApprovalRequest, TodoItem};
+use crate::domain::{AgentId, ApprovalRequest, TodoItem};
 
 use super::block::BlockId;
 use super::changes::SessionChanges;
@@ -26,6 +26,8 @@ use super::turn::TurnActivity;
 /// The conversation with one agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Conversation {
+    /// The agent that is talked to.
+    pub agent: AgentId,
     /// Facts for the first line of the screen.
     pub status: ScreenStatus,
     pub transcript: Transcript,
@@ -78,8 +80,9 @@ pub struct Conversation {
 
 impl Conversation {
     /// A conversation in which nothing has been said, in the working folder `cwd`.
-    pub fn new(cwd: PathBuf, status: ScreenStatus, composer: ChatComposer) -> Self {
+    pub fn new(agent: AgentId, cwd: PathBuf, status: ScreenStatus, composer: ChatComposer) -> Self {
         Self {
+            agent,
             status,
             transcript: Transcript::new(cwd),
             scroll: TranscriptScroll::default(),

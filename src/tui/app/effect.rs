@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::agent::AgentCommand;
 use crate::config::ThemeChoice;
-use crate::domain::{MessageImage, ModelName, SessionId, UserInput};
+use crate::domain::{AgentId, MessageImage, ModelName, SessionId, UserInput};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{KindFolds, SessionFolds};
 
@@ -23,7 +23,8 @@ use super::text_query::TextQuery;
 /// An action that the update function asks `executor` for.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ScreenEffect {
-    Agent(AgentCommand),
+    /// A command for this agent.
+    Agent(AgentId, AgentCommand),
     /// Searches the messages of these sessions for a text; ends the search before it.
     SearchSessions {
         id: RequestId,
@@ -33,8 +34,8 @@ pub enum ScreenEffect {
     },
     /// Ends the running search of sessions.
     StopSearch,
-    /// Stops the running turn at once, past any queue of commands.
-    CancelTurn,
+    /// Stops this agent's running turn at once, past any queue of commands.
+    CancelTurn(AgentId),
     Quit,
     /// Gives the terminal back to the shell until slug is continued.
     Suspend,

@@ -170,6 +170,9 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         AgentEvent::TurnEnded { turn, outcome, usage: _ } => {
             return end_turn(model, turn, &outcome);
         }
+        AgentEvent::CommandRefused(refusal) => {
+            model.conversation.transcript.notice(NoticeLevel::Warning, refusal.to_string());
+        }
         AgentEvent::CallRefused { call, reason } => {
             model
                 .conversation

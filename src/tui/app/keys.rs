@@ -306,7 +306,7 @@ fn stop_turn(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     if let TurnActivity::Running(running) = &mut model.conversation.turn {
         running.phase = RunningTurnPhase::Stopping;
     }
-    vec![ScreenEffect::CancelTurn]
+    vec![ScreenEffect::CancelTurn(model.conversation.agent)]
 }
 
 /// Handles a key for the topmost overlay; `None` if the key goes to the chat.
@@ -366,14 +366,20 @@ pub fn take(model: &mut ScreenModel, at: usize, outcome: OverlayOutcome) -> Vec<
         OverlayOutcome::Answer(id, answer) => {
             model.overlays.remove(at);
             commands::next_question(model, EarlyKey::Discard);
-            vec![ScreenEffect::Agent(agent::AgentCommand::Answer { id, answer })]
+            vec![ScreenEffect::Agent(
+                model.conversation.agent,
+                agent::AgentCommand::Answer { id, answer },
+            )]
         }
         OverlayOutcome::Choose(choice) => {
             model.overlays.remove(at);
             commands::choose(model, choice)
         }
         OverlayOutcome::Rewind(plan, what) => {
-            vec![ScreenEffect::Agent(agent::AgentCommand::Rewind { plan, what })]
+            vec![ScreenEffect::Agent(
+                model.conversation.agent,
+                agent::AgentCommand::Rewind { plan, what },
+            )]
         }
         OverlayOutcome::Mark(name) => mark(model, at, name),
     }

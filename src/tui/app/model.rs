@@ -1,7 +1,7 @@
 //! All the state of the screen: what its conversations share, the conversation, the list of sessions
 //! and what lies over them.
 
-use crate::domain::ApprovalRequest;
+use crate::domain::{AgentId, ApprovalRequest};
 
 use super::composer::{CaretShape, ChatComposer};
 use super::conversation::Conversation;
@@ -25,6 +25,7 @@ pub struct ScreenModel {
 impl ScreenModel {
     /// An empty screen of this size (columns, rows).
     pub fn new(
+        agent: AgentId,
         settings: ScreenSettings,
         status: ScreenStatus,
         mut composer: ChatComposer,
@@ -32,7 +33,7 @@ impl ScreenModel {
     ) -> Self {
         composer.set_typing(settings.typing);
         Self {
-            conversation: Conversation::new(settings.cwd.clone(), status, composer),
+            conversation: Conversation::new(agent, settings.cwd.clone(), status, composer),
             sidebar: Sidebar::new(settings.cwd.clone()),
             overlays: Vec::new(),
             shared: SharedState::new(settings, size),

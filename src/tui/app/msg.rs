@@ -6,7 +6,7 @@ use std::time::Duration;
 use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::agent;
-use crate::domain::{ModelName, NoticeLevel};
+use crate::domain::{AgentId, ModelName, NoticeLevel};
 use crate::platform::terminal_background::TerminalBackground;
 use crate::session::{HistoryPage, SessionSearchResult};
 use crate::tui::picture_cells::TerminalPicture;
@@ -66,7 +66,8 @@ pub enum ScreenMsg {
     /// Another program used the terminal: the screen has lost its content, and unread input was not
     /// meant for slug.
     ScreenLost,
-    Agent(Box<agent::AgentEvent>),
+    /// An event of this agent.
+    Agent(AgentId, Box<agent::AgentEvent>),
     /// Answer to `IndexFiles`.
     FilesIndexed {
         id: RequestId,

@@ -7,7 +7,6 @@ use crate::domain::UserInput;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MessageQueue {
     items: Vec<QueuedMessage>,
-    next: u64,
 }
 
 /// A waiting message.
@@ -34,12 +33,9 @@ impl MessageQueue {
         &self.items
     }
 
-    /// Adds a message and returns its new id.
-    pub fn push(&mut self, text: UserInput, delivery: Delivery) -> SteerId {
-        let id = SteerId(self.next);
-        self.next += 1;
+    /// Adds a message under an id that no other message has.
+    pub fn push(&mut self, id: SteerId, text: UserInput, delivery: Delivery) {
         self.items.push(QueuedMessage { id, text, delivery });
-        id
     }
 
     /// Removes the last message, so that the user can edit it.

@@ -45,7 +45,7 @@ pub fn open(model: &mut ScreenModel, to: RewindDestination) -> Vec<ScreenEffect>
     }
     let dialog = RewindDialog::new(RewindStage::Planning);
     model.overlays.push(Overlay::Rewind(Box::new(dialog)));
-    vec![ScreenEffect::Agent(agent::AgentCommand::PlanRewind(to))]
+    vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::PlanRewind(to))]
 }
 
 /// A user message that is in the log.

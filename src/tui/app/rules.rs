@@ -299,7 +299,7 @@ pub fn short(file: &Path, settings: &ScreenSettings) -> String {
 /// Opens the page and requests the rules.
 pub fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     model.overlays.push(Overlay::Rules(Box::default()));
-    vec![ask(RuleRequest::List)]
+    vec![ask(model, RuleRequest::List)]
 }
 
 /// Handles a key for the page at index `at` of the overlays.
@@ -316,7 +316,7 @@ pub fn key(model: &mut ScreenModel, at: usize, key: &KeyPress<'_>) -> Vec<Screen
     };
     match outcome {
         RulesOutcome::Stay => Vec::new(),
-        RulesOutcome::Ask(request) => vec![ask(request)],
+        RulesOutcome::Ask(request) => vec![ask(model, request)],
         RulesOutcome::Close => {
             model.overlays.remove(at);
             Vec::new()
@@ -386,6 +386,6 @@ fn refusal(record: &LogRecord) -> Option<DeniedCall> {
     }
 }
 
-fn ask(request: RuleRequest) -> ScreenEffect {
-    ScreenEffect::Agent(agent::AgentCommand::Rules(request))
+fn ask(model: &ScreenModel, request: RuleRequest) -> ScreenEffect {
+    ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::Rules(request))
 }

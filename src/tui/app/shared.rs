@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::agent::SteerId;
 use crate::domain::NoticeLevel;
 
 use super::attention::UserAttention;
@@ -65,6 +66,7 @@ pub struct Toast {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PendingRequests {
     last: RequestId,
+    last_steer: SteerId,
     /// Index of the workspace's files, for `@`.
     pub files: Option<RequestId>,
     /// Ranking of the paths for the text behind `@`.
@@ -96,6 +98,12 @@ impl PendingRequests {
     pub fn issue(&mut self) -> RequestId {
         self.last = RequestId(self.last.0 + 1);
         self.last
+    }
+
+    /// A new id for a message, for all agents of the screen.
+    pub fn issue_steer(&mut self) -> SteerId {
+        self.last_steer = SteerId(self.last_steer.0 + 1);
+        self.last_steer
     }
 }
 

@@ -87,7 +87,9 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             screen_lost(model);
             Vec::new()
         }
-        ScreenMsg::Agent(event) => {
+        // Another agent has no conversation here.
+        ScreenMsg::Agent(agent, _) if agent != model.conversation.agent => Vec::new(),
+        ScreenMsg::Agent(_, event) => {
             let effects = events::event(model, *event);
             search::changed(model);
             effects

@@ -10,6 +10,7 @@ use crate::domain::{PermissionMode, UserInput};
 use crate::session::SessionSearchResult;
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
+use crate::tui::test_screen::AGENT;
 
 #[derive(Default)]
 struct FakeExecutorServices {
@@ -67,7 +68,7 @@ impl FrontEndServices for FakeExecutorServices {
 
 struct TestExecutor {
     executor: EffectExecutor,
-    commands: mpsc::Receiver<AgentCommand>,
+    commands: mpsc::Receiver<AddressedCommand>,
     answers: mpsc::Receiver<ScreenMsg>,
     fakes: Arc<FakeExecutorServices>,
     cancelled: Arc<AtomicBool>,
@@ -80,8 +81,13 @@ fn test_executor() -> TestExecutor {
     let cancelled = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&cancelled);
     let handles = ExecutorHandles {
-        commands: commands_in,
-        cancel: Arc::new(move || flag.store(true, Ordering::SeqCst)),
+        agents: BTreeMap::from([(
+            AGENT,
+            AgentConnection {
+                commands: commands_in,
+                cancel: Arc::new(move || flag.store(true, Ordering::SeqCst)),
+            },
+        )]),
         services: Arc::clone(&fakes) as Arc<dyn FrontEndServices>,
     };
     let executor = EffectExecutor::new(handles, answers_in);
@@ -93,7 +99,10 @@ async fn commands_keep_their_order_when_the_queue_is_full() {
     let mut test = test_executor();
     let modes = [PermissionMode::Plan, PermissionMode::Ask, PermissionMode::AllowEdits];
     for mode in modes {
-        assert_eq!(test.executor.run(ScreenEffect::Agent(AgentCommand::SetMode(mode))), None);
+        assert_eq!(
+            test.executor.run(ScreenEffect::Agent(AGENT, AgentCommand::SetMode(mode))),
+            None
+        );
     }
     let mut got = Vec::new();
     while got.len() < 3 {
@@ -102,15 +111,15 @@ async fn commands_keep_their_order_when_the_queue_is_full() {
             assert!(test.executor.send_pending_command().await);
         }
     }
-    assert_eq!(got, modes.map(|mode| Some(AgentCommand::SetMode(mode))));
+    assert_eq!(got, modes.map(|mode| Some(AgentCommand::SetMode(mode).to(AGENT))));
 }
 
 #[tokio::test]
 async fn stopping_waits_behind_no_queue() {
     let mut test = test_executor();
-    test.executor.run(ScreenEffect::Agent(AgentCommand::Retry));
-    test.executor.run(ScreenEffect::Agent(AgentCommand::Compact));
-    test.executor.run(ScreenEffect::CancelTurn);
+    test.executor.run(ScreenEffect::Agent(AGENT, AgentCommand::Retry));
+    test.executor.run(ScreenEffect::Agent(AGENT, AgentCommand::Compact));
+    test.executor.run(ScreenEffect::CancelTurn(AGENT));
     assert!(test.cancelled.load(Ordering::SeqCst));
 }
 

@@ -12,7 +12,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent;
+use crate::agent::{self, AddressedEvent, AgentCommand, AgentEvent};
+use crate::domain::AgentId;
 use crate::platform::signals::ContinuedFlag;
 use crate::session::HistoryPage;
 use crate::tui::app::composer::ChatComposer;
@@ -36,6 +37,8 @@ const SIZE: (u16, u16) = (80, 24);
 
 /// What the conversation starts with.
 pub struct LinearStart {
+    /// The agent whose conversation this is.
+    pub agent: AgentId,
     /// What stays the same while slug runs.
     pub settings: ScreenSettings,
     /// What is known from the beginning.
@@ -82,12 +85,12 @@ pub async fn run<W: Write>(
     handles: ExecutorHandles,
     mut events: agent::AgentEventReceiver,
 ) -> anyhow::Result<FrontEndExit> {
-    let LinearStart { settings, status, history, mut interrupts, shutdown, bell } = start;
+    let LinearStart { agent, settings, status, history, mut interrupts, shutdown, bell } = start;
     let (answers_in, mut answers) = mpsc::channel(64);
     let mut composer = ChatComposer::new(Vec::new(), "");
     composer.history.prepend(history, &settings.cwd);
     let mut ui = LinearLoop {
-        model: ScreenModel::new(settings, status, composer, SIZE),
+        model: ScreenModel::new(agent, settings, status, composer, SIZE),
         announcer: LinearAnnouncer::default(),
         writer,
         bell,
@@ -121,7 +124,7 @@ pub async fn run<W: Write>(
                 ui.take_input(input.context("Cannot read standard input")?)?
             }
             event = events.recv() => match event {
-                Some(event) => Some(ScreenMsg::Agent(Box::new(event))),
+                Some(AddressedEvent { agent, event }) => Some(ScreenMsg::Agent(agent, Box::new(event))),
                 None => break,
             },
             answer = answers.recv() => answer,
@@ -134,8 +137,8 @@ pub async fn run<W: Write>(
         let mut effects = update(&mut ui.model, ScreenMsg::Tick(ui.began.elapsed()));
         effects.extend(first.map_or_else(Vec::new, |msg| update(&mut ui.model, msg)));
         for _ in 0..BATCH {
-            let Ok(event) = events.try_recv() else { break };
-            effects.extend(update(&mut ui.model, ScreenMsg::Agent(Box::new(event))));
+            let Ok(AddressedEvent { agent, event }) = events.try_recv() else { break };
+            effects.extend(update(&mut ui.model, ScreenMsg::Agent(agent, Box::new(event))));
         }
         if stdin.is_idle() {
             let idle = ScreenMsg::InputIdle(ui.began.elapsed());
@@ -282,11 +285,10 @@ impl<W: Write> LinearLoop<W> {
             let text = "Nobody is there to answer any more: no.";
             self.writer.write_lines(&[LabelledLine::new(LineLabel::Note, text)])?;
             let answer = crate::domain::ApprovalAnswer::Deny { instruction: None };
-            executor.run(ScreenEffect::Agent(agent::AgentCommand::Answer { id, answer }));
-            update(
-                &mut self.model,
-                ScreenMsg::Agent(Box::new(agent::AgentEvent::ApprovalWithdrawn(id))),
-            );
+            let (agent, withdrawn) =
+                (self.model.conversation.agent, AgentEvent::ApprovalWithdrawn(id));
+            executor.run(ScreenEffect::Agent(agent, AgentCommand::Answer { id, answer }));
+            update(&mut self.model, ScreenMsg::Agent(agent, Box::new(withdrawn)));
         }
         Ok(LinearLoopControl::GoOn)
     }

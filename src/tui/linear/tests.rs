@@ -1,5 +1,6 @@
 //! Tests of the linear front end: from events and lines to printed lines.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -11,8 +12,8 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{
-    AgentCommand, AgentEvent, AgentEventSender, RewindDestination, RewindError, RewindPlan,
-    event_queue,
+    AddressedCommand, AgentCommand, AgentEvent, AgentEventSender, RewindDestination, RewindError,
+    RewindPlan, event_queue,
 };
 use crate::domain::{
     ApprovalAnswer, ApprovalId, ContentBlock, ContentHash, ContextWindow, EntryId, ModelName,
@@ -27,10 +28,10 @@ use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::status::ScreenStatus;
 use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
-use crate::tui::executor::{ExecutorHandles, FrontEndServices};
+use crate::tui::executor::{AgentConnection, ExecutorHandles, FrontEndServices};
 use crate::tui::runtime::FrontEndExit;
 use crate::tui::test_screen::{
-    TURN, assistant, call, done, question, recorded, result, session, turn_end, user,
+    AGENT, TURN, assistant, call, done, question, recorded, result, session, turn_end, user,
 };
 
 use super::{
@@ -87,7 +88,7 @@ impl Write for CapturedOutput {
 
 struct TestLinearLoop {
     events: AgentEventSender,
-    commands: mpsc::Receiver<AgentCommand>,
+    commands: mpsc::Receiver<AddressedCommand>,
     lines: Option<mpsc::Sender<std::io::Result<String>>>,
     interrupts: mpsc::Sender<()>,
     cancelled: Arc<Mutex<usize>>,
@@ -96,18 +97,24 @@ struct TestLinearLoop {
 }
 
 fn test_loop(source: StdinSource) -> TestLinearLoop {
-    let (events, events_out) = event_queue();
+    let (events, events_out) = event_queue(AGENT);
     let (commands_in, commands) = mpsc::channel(8);
     let (lines, stdin_lines) = mpsc::channel(8);
     let (interrupts, interrupts_out) = mpsc::channel(8);
     let cancelled = Arc::new(Mutex::new(0));
     let count = Arc::clone(&cancelled);
     let handles = ExecutorHandles {
-        commands: commands_in,
-        cancel: Arc::new(move || *count.lock().unwrap() += 1),
+        agents: BTreeMap::from([(
+            AGENT,
+            AgentConnection {
+                commands: commands_in,
+                cancel: Arc::new(move || *count.lock().unwrap() += 1),
+            },
+        )]),
         services: Arc::new(FakeLinearServices),
     };
     let start = LinearStart {
+        agent: AGENT,
         settings: ScreenSettings {
             cwd: "/home/me/src/webshop".into(),
             home: Some("/home/me".into()),
@@ -181,7 +188,11 @@ impl TestLinearLoop {
 
     async fn command(&mut self) -> AgentCommand {
         let wait = tokio::time::timeout(Duration::from_secs(60), self.commands.recv());
-        wait.await.unwrap_or_else(|_| panic!("no command in\n{}", self.printed())).unwrap()
+        let addressed = wait.await;
+        let addressed =
+            addressed.unwrap_or_else(|_| panic!("no command in\n{}", self.printed())).unwrap();
+        assert_eq!(addressed.agent, AGENT);
+        addressed.command
     }
 
     /// Ends the input, waits until slug leaves, and returns all output.

@@ -1,5 +1,6 @@
 //! Tests of the screen's loop on a fake terminal.
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,11 +11,11 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
 use super::*;
-use crate::agent::AgentCommand;
+use crate::agent::{AddressedCommand, AgentCommand};
 use crate::domain::TurnId;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
-use crate::tui::executor::FrontEndServices;
-use crate::tui::test_screen::key_named;
+use crate::tui::executor::{AgentConnection, FrontEndServices};
+use crate::tui::test_screen::{AGENT, key_named};
 
 #[derive(Default)]
 struct FakeLoopServices {
@@ -92,7 +93,7 @@ impl ScreenSurface for FakeTerminal {
 struct TestScreenLoop {
     keys: mpsc::UnboundedSender<Input>,
     events: agent::AgentEventSender,
-    commands: mpsc::Receiver<AgentCommand>,
+    commands: mpsc::Receiver<AddressedCommand>,
     services: Arc<FakeLoopServices>,
     frames: Arc<AtomicUsize>,
     shown: Arc<Mutex<String>>,
@@ -112,6 +113,7 @@ fn fake_terminal() -> FakeTerminal {
 
 fn start(shutdown: CancellationToken) -> ScreenStart {
     ScreenStart {
+        agent: AGENT,
         leave: ExitTranscript::Nothing,
         code: CodeHighlighting::Plain,
         settings: ScreenSettings::default(),
@@ -128,7 +130,7 @@ fn start(shutdown: CancellationToken) -> ScreenStart {
 fn test_loop() -> TestScreenLoop {
     let (keys, typed) = mpsc::unbounded_channel();
     let typed = Arc::new(Mutex::new(typed));
-    let (events, events_out) = agent::event_queue();
+    let (events, events_out) = agent::event_queue(AGENT);
     let (commands_in, commands) = mpsc::channel(8);
     let services = Arc::new(FakeLoopServices::default());
     let shutdown = CancellationToken::new();
@@ -137,8 +139,10 @@ fn test_loop() -> TestScreenLoop {
     let news = Arc::clone(&terminal.news);
     let start = start(shutdown.clone());
     let handles = ExecutorHandles {
-        commands: commands_in,
-        cancel: Arc::new(|| {}),
+        agents: BTreeMap::from([(
+            AGENT,
+            AgentConnection { commands: commands_in, cancel: Arc::new(|| {}) },
+        )]),
         services: Arc::clone(&services) as Arc<dyn FrontEndServices>,
     };
     let source = move || {
@@ -169,7 +173,7 @@ async fn a_key_reaches_the_agent_and_its_event_the_screen() {
     let mut test = test_loop();
     test.key("h");
     test.key("enter");
-    assert_eq!(test.commands.recv().await, Some(AgentCommand::Send { text: "h".into() }));
+    assert_eq!(test.commands.recv().await, Some(AgentCommand::Send { text: "h".into() }.to(AGENT)));
     let turn = TurnId(1);
     test.events.send(agent::AgentEvent::TurnStarted { turn });
     test.events.send(agent::AgentEvent::Text { turn, text: "good day".into() });
@@ -197,7 +201,7 @@ fn an_idle_screen_has_no_timer() {
     assert!(ui.wake().is_some());
     ui.draw().unwrap();
     assert_eq!(ui.wake(), None);
-    ui.take(ScreenMsg::Agent(Box::new(agent::AgentEvent::TurnStarted { turn: TurnId(1) })));
+    ui.take(ScreenMsg::Agent(AGENT, Box::new(agent::AgentEvent::TurnStarted { turn: TurnId(1) })));
     ui.draw().unwrap();
     assert!(ui.wake().is_some());
 }

@@ -3,7 +3,7 @@
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, FileDiff};
 use crate::tui::app::ScreenEffect;
-use crate::tui::test_screen::{TURN, TestScreen, question, screen};
+use crate::tui::test_screen::{AGENT, TURN, TestScreen, question, screen};
 
 const COMMAND: &str = "git status && rm -rf build/";
 
@@ -15,7 +15,7 @@ fn asked() -> TestScreen {
 }
 
 fn answered(answer: ApprovalAnswer) -> [ScreenEffect; 1] {
-    [ScreenEffect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer })]
+    [ScreenEffect::Agent(AGENT, AgentCommand::Answer { id: ApprovalId(1), answer })]
 }
 
 fn rules() -> Vec<String> {
@@ -61,10 +61,13 @@ fn the_next_question_waits_for_a_quiet_hand_too() {
     let scene = asked().event(question(2, "make")).shows("1 of 2").key("y").key_at_once("y");
     let scene = scene.expect_effects(&answered(ApprovalAnswer::Once)).hides("1 of 2").shows("make");
     assert!(scene.model.conversation.composer.is_empty());
-    scene.key("n").expect_effects(&[ScreenEffect::Agent(AgentCommand::Answer {
-        id: ApprovalId(2),
-        answer: ApprovalAnswer::Deny { instruction: None },
-    })]);
+    scene.key("n").expect_effects(&[ScreenEffect::Agent(
+        AGENT,
+        AgentCommand::Answer {
+            id: ApprovalId(2),
+            answer: ApprovalAnswer::Deny { instruction: None },
+        },
+    )]);
 }
 
 #[test]
@@ -262,10 +265,10 @@ fn a_click_on_the_box_of_a_change_leaves_it_out() {
     let scene =
         scene.clear_effects().shows("all 2 changes").click("[x]   11").shows("yes, 1 of 2 changes");
     let scene = scene.click("[ ]").shows("all 2 changes").click("[x]    1").shows("[ ]    1");
-    let Some(ScreenEffect::Agent(AgentCommand::Answer {
-        answer: ApprovalAnswer::Part { left_out },
-        ..
-    })) = scene.click("yes, 1 of 2").effects.pop_back()
+    let Some(ScreenEffect::Agent(
+        AGENT,
+        AgentCommand::Answer { answer: ApprovalAnswer::Part { left_out }, .. },
+    )) = scene.click("yes, 1 of 2").effects.pop_back()
     else {
         panic!("no part is taken")
     };

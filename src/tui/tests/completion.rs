@@ -6,7 +6,7 @@ use crate::tui::app::request::RequestId;
 use crate::tui::app::sessions::SessionStoreResponse;
 use crate::tui::app::sidebar::samples;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::test_screen::{TestScreen, screen};
+use crate::tui::test_screen::{AGENT, TestScreen, screen};
 
 const FILES: &[&str] = &["README.md", "my notes.md", "src/", "src/cart.rs", "src/domain/"];
 
@@ -151,14 +151,15 @@ fn a_session_is_found_by_its_title() {
     let scene =
         knows_sessions(screen(80, 24).types("/sessions refunds")).clear_effects().key("enter");
     let session = samples::id(3);
-    scene.expect_effects(&[ScreenEffect::Agent(AgentCommand::Resume { session })]);
+    scene.expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::Resume { session })]);
 }
 
 #[test]
 fn arguments_of_commands_are_explained() {
     let scene = screen(80, 24).types("/mode ").shows("/mode takes a mode").shows("changes nothing");
     let scene = scene.types("pl").clear_effects().key("enter");
-    scene.expect_effects(&[ScreenEffect::Agent(AgentCommand::SetMode(PermissionMode::Plan))]);
+    scene
+        .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::SetMode(PermissionMode::Plan))]);
     screen(80, 24).types("/vi ").shows("/vi takes one of these words").shows("from now on");
     let scene = screen(80, 24).types("/fold too").key("enter").shows("as suits what each shows");
     has(&scene.key("down").key("tab"), "/fold tools closed ");
@@ -178,7 +179,7 @@ fn the_only_path_that_goes_on_is_put_in_at_once() {
     has(&scene, "!ls src/");
     let scene = lists(scene, "src/", &["cart.rs", "domain/"]).shows("src/cart.rs").clear_effects();
     let command = "ls src/".to_owned();
-    let run = ScreenEffect::Agent(AgentCommand::Shell { command });
+    let run = ScreenEffect::Agent(AGENT, AgentCommand::Shell { command });
     let scene = scene.key("esc").key("enter");
     assert!(scene.effects.contains(&run), "{:?}", scene.effects);
 }
@@ -186,6 +187,6 @@ fn the_only_path_that_goes_on_is_put_in_at_once() {
 #[test]
 fn enter_runs_a_shell_command_that_has_no_list() {
     let scene = screen(80, 24).types("!ls src").clear_effects().key("enter");
-    let run = ScreenEffect::Agent(AgentCommand::Shell { command: "ls src".into() });
+    let run = ScreenEffect::Agent(AGENT, AgentCommand::Shell { command: "ls src".into() });
     assert!(scene.effects.contains(&run), "{:?}", scene.effects);
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use crate::agent::{AgentCommand, AgentEvent, SteerId};
+use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{
     Attachment, ContentBlock, MediaType, Message, MessageImage, MessageRole, UserInput,
 };
@@ -13,7 +13,7 @@ use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::pictures::picture;
 use crate::tui::app::request::RequestId;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::test_screen::{TURN, TestScreen, record, recorded, screen};
+use crate::tui::test_screen::{AGENT, TURN, TestScreen, record, recorded, screen};
 
 const LABEL: &str = "[Image 1 shot.png 1200×800]";
 
@@ -54,7 +54,7 @@ fn id_of(scene: &TestScreen, wanted: &ImageSource) -> u64 {
 fn a_dropped_path_becomes_an_image_that_goes_with_the_message() {
     let scene = dropped().shows(LABEL).types(" why?").clear_effects().key("enter");
     let said = typed(&format!("{LABEL} why?"));
-    let sent = ScreenEffect::Agent(AgentCommand::Send { text: said.clone() });
+    let sent = ScreenEffect::Agent(AGENT, AgentCommand::Send { text: said.clone() });
     scene.expect_effects(&[ScreenEffect::AddHistory(said), sent]);
 }
 
@@ -86,7 +86,7 @@ fn an_image_that_cannot_be_read_says_why() {
 fn nothing_is_sent_while_an_image_is_read() {
     let scene = screen(80, 24).msg(ScreenMsg::Paste("/tmp/a.png".into())).clear_effects();
     let scene = scene.key("enter").shows("An image is still being read");
-    assert!(!scene.effects.iter().any(|effect| matches!(effect, ScreenEffect::Agent(_))));
+    assert!(!scene.effects.iter().any(|effect| matches!(effect, ScreenEffect::Agent(..))));
 }
 
 #[test]
@@ -123,8 +123,8 @@ fn a_queued_message_that_is_taken_back_has_its_image() {
     let scene = scene.key("up").shows(&format!("❯ {LABEL}"));
     assert_eq!(scene.model.conversation.composer.typed(), typed(LABEL));
     let scene = scene.key("ctrl+s").clear_effects();
-    let returned = Some(typed(LABEL));
-    let scene = scene.event(AgentEvent::SteerSettled { id: SteerId(1), returned });
+    let (id, returned) = (scene.model.conversation.queue.items()[0].id, Some(typed(LABEL)));
+    let scene = scene.event(AgentEvent::SteerSettled { id, returned });
     assert_eq!(scene.model.conversation.composer.typed(), typed(LABEL));
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::agent::{AgentCommand, AgentEvent, ForkPosition, SteerId};
+use crate::agent::{AgentCommand, AgentEvent, ForkPosition};
 use crate::domain::{
     ContextWindow, ModelName, PermissionMode, ReasoningEffort, TokenUsage, UserInput,
 };
@@ -13,11 +13,14 @@ use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::request::RequestId;
 use crate::tui::app::sessions::SessionStoreRequest;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::test_screen::{TURN, TestScreen, screen, session};
+use crate::tui::test_screen::{AGENT, TURN, TestScreen, screen, session};
 
 fn send(text: &str) -> [ScreenEffect; 2] {
     let text = UserInput::from(text);
-    [ScreenEffect::AddHistory(text.clone()), ScreenEffect::Agent(AgentCommand::Send { text })]
+    [
+        ScreenEffect::AddHistory(text.clone()),
+        ScreenEffect::Agent(AGENT, AgentCommand::Send { text }),
+    ]
 }
 
 fn running(scene: TestScreen) -> TestScreen {
@@ -107,7 +110,7 @@ fn a_second_message_waits_for_the_first() {
         .clear_effects();
     running(scene).shows("+ two").event(ended(TurnOutcome::Answered)).expect_effects(&[
         ScreenEffect::ReadGit(RequestId(1)),
-        ScreenEffect::Agent(AgentCommand::Send { text: "two".into() }),
+        ScreenEffect::Agent(AGENT, AgentCommand::Send { text: "two".into() }),
     ]);
 }
 
@@ -120,7 +123,7 @@ fn after_a_stop_messages_wait_for_a_word() {
         .event(ended(TurnOutcome::Interrupted))
         .expect_effects(&[ScreenEffect::ReadGit(RequestId(1))])
         .key("enter")
-        .expect_effects(&[ScreenEffect::Agent(AgentCommand::Send { text: "next".into() })]);
+        .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::Send { text: "next".into() })]);
 }
 
 #[test]
@@ -134,18 +137,17 @@ fn a_waiting_message_can_be_taken_back() {
 #[test]
 fn ctrl_s_steers_the_running_turn() {
     let text = "use sum()".to_owned();
-    running(screen(80, 24))
-        .types(&text)
-        .clear_effects()
-        .key_at_once("ctrl+s")
+    let scene = running(screen(80, 24)).types(&text).clear_effects().key_at_once("ctrl+s");
+    let id = scene.model.conversation.queue.items()[0].id;
+    scene
         .expect_effects(&[
             ScreenEffect::AddHistory(text.clone().into()),
-            ScreenEffect::Agent(AgentCommand::Steer { id: SteerId(0), text: text.clone().into() }),
+            ScreenEffect::Agent(AGENT, AgentCommand::Steer { id, text: text.clone().into() }),
         ])
         .shows("next step")
         .key("up")
-        .expect_effects(&[ScreenEffect::Agent(AgentCommand::WithdrawSteer { id: SteerId(0) })])
-        .event(AgentEvent::SteerSettled { id: SteerId(0), returned: Some(text.clone().into()) })
+        .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::WithdrawSteer { id })])
+        .event(AgentEvent::SteerSettled { id, returned: Some(text.into()) })
         .hides("next step")
         .shows("❯ use sum()");
 }
@@ -154,7 +156,7 @@ fn ctrl_s_steers_the_running_turn() {
 fn escape_stops_the_turn() {
     running(screen(80, 24))
         .key("esc")
-        .expect_effects(&[ScreenEffect::CancelTurn])
+        .expect_effects(&[ScreenEffect::CancelTurn(AGENT)])
         .shows("Stopping");
     screen(80, 24).key("esc").expect_effects(&[]);
 }
@@ -167,7 +169,7 @@ fn ctrl_c_clears_then_stops_then_asks_then_leaves() {
         .key_at_once("ctrl+c")
         .expect_effects(&[ScreenEffect::AddHistory("half".into())])
         .key_at_once("ctrl+c")
-        .expect_effects(&[ScreenEffect::CancelTurn])
+        .expect_effects(&[ScreenEffect::CancelTurn(AGENT)])
         .event(ended(TurnOutcome::Interrupted))
         .clear_effects()
         .key_at_once("ctrl+c")
@@ -182,21 +184,24 @@ fn a_shell_command_is_the_users_own() {
     let scene = screen(80, 24).types("!ls -l").clear_effects().key_at_once("enter");
     scene.expect_effects(&[
         ScreenEffect::AddHistory("!ls -l".into()),
-        ScreenEffect::Agent(AgentCommand::Shell { command: "ls -l".into() }),
+        ScreenEffect::Agent(AGENT, AgentCommand::Shell { command: "ls -l".into() }),
     ]);
 }
 
 #[test]
 fn slash_commands_do_what_they_say() {
     let rows: &[(&str, ScreenEffect)] = &[
-        ("/new", ScreenEffect::Agent(AgentCommand::NewSession)),
-        ("/compact", ScreenEffect::Agent(AgentCommand::Compact)),
+        ("/new", ScreenEffect::Agent(AGENT, AgentCommand::NewSession)),
+        ("/compact", ScreenEffect::Agent(AGENT, AgentCommand::Compact)),
         (
             "/fork",
-            ScreenEffect::Agent(AgentCommand::Fork { session: session(), at: ForkPosition::End }),
+            ScreenEffect::Agent(
+                AGENT,
+                AgentCommand::Fork { session: session(), at: ForkPosition::End },
+            ),
         ),
-        ("/mode plan", ScreenEffect::Agent(AgentCommand::SetMode(PermissionMode::Plan))),
-        ("/retry", ScreenEffect::Agent(AgentCommand::Retry)),
+        ("/mode plan", ScreenEffect::Agent(AGENT, AgentCommand::SetMode(PermissionMode::Plan))),
+        ("/retry", ScreenEffect::Agent(AGENT, AgentCommand::Retry)),
         ("/sessions", ScreenEffect::Sessions { id: RequestId(2), job: SessionStoreRequest::List }),
         ("/quit", ScreenEffect::Quit),
         ("exit", ScreenEffect::Quit),
@@ -226,7 +231,7 @@ fn the_palette_under_a_slash_runs_a_command() {
         .shows("send less of the older conversation")
         .clear_effects()
         .key_at_once("enter")
-        .expect_effects(&[ScreenEffect::Agent(AgentCommand::Compact)]);
+        .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::Compact)]);
 }
 
 #[test]
@@ -253,15 +258,16 @@ fn a_favourite_comes_first_and_stays_selected() {
         .shows("❯ router/large  ★")
         .clear_effects()
         .key("enter")
-        .expect_effects(&[ScreenEffect::Agent(AgentCommand::UseModel(ModelName::new(
-            "router", "large",
-        )))]);
+        .expect_effects(&[ScreenEffect::Agent(
+            AGENT,
+            AgentCommand::UseModel(ModelName::new("router", "large")),
+        )]);
 }
 
 #[test]
 fn how_hard_the_model_thinks_is_chosen() {
     screen(80, 24).types("/effort high").clear_effects().key("enter").expect_effects(&[
-        ScreenEffect::Agent(AgentCommand::SetEffort(Some(ReasoningEffort::High))),
+        ScreenEffect::Agent(AGENT, AgentCommand::SetEffort(Some(ReasoningEffort::High))),
     ]);
 }
 
@@ -278,7 +284,7 @@ fn models_are_listed_and_chosen() {
         .shows("32k")
         .clear_effects()
         .key("enter")
-        .expect_effects(&[ScreenEffect::Agent(AgentCommand::SetModel("vllm/small".into()))]);
+        .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::SetModel("vllm/small".into()))]);
 }
 
 #[test]
@@ -367,7 +373,7 @@ fn the_next_mode_never_asks_nothing() {
     for want in [PermissionMode::AllowEdits, PermissionMode::Plan, PermissionMode::Ask] {
         scene = scene
             .key("shift+tab")
-            .expect_effects(&[ScreenEffect::Agent(AgentCommand::SetMode(want))]);
+            .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::SetMode(want))]);
         scene = scene.event(AgentEvent::ModeChanged(want));
     }
 }

@@ -6,7 +6,7 @@ use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalRequest, FileDiff};
 use crate::tui::app::ScreenEffect;
 use crate::tui::app::overlay::Overlay;
-use crate::tui::test_screen::{TestScreen, question, screen};
+use crate::tui::test_screen::{AGENT, TestScreen, question, screen};
 
 /// The old and new text of a file with three changes, the first two near each other.
 fn texts() -> (String, String) {
@@ -54,7 +54,7 @@ fn asked(width: u16, height: u16) -> TestScreen {
 }
 
 fn answered(answer: ApprovalAnswer) -> [ScreenEffect; 1] {
-    [ScreenEffect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer })]
+    [ScreenEffect::Agent(AGENT, AgentCommand::Answer { id: ApprovalId(1), answer })]
 }
 
 fn focus(scene: &TestScreen) -> usize {

@@ -16,7 +16,7 @@ use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::msg::JobControl;
 use crate::tui::app::overlay::Overlay;
 use crate::tui::app::{ScreenEffect, ScreenMsg, update};
-use crate::tui::test_screen::{TURN, TestScreen, key_named, question, screen};
+use crate::tui::test_screen::{AGENT, TURN, TestScreen, key_named, question, screen};
 
 /// A question: how it is opened, the key that says yes, and keys that must never say yes.
 struct QuestionCase {
@@ -131,6 +131,7 @@ fn removal() -> TestScreen {
 fn agreed(scene: &TestScreen) -> bool {
     scene.effects.iter().any(|effect| match effect {
         ScreenEffect::Agent(
+            AGENT,
             AgentCommand::Answer { .. } | AgentCommand::Rewind { .. } | AgentCommand::Rules(_),
         ) => true,
         ScreenEffect::Hooks { job, .. } => {
@@ -275,7 +276,7 @@ fn a_question_below_another_overlay_takes_nothing() {
         !scene
             .effects
             .iter()
-            .any(|it| matches!(it, ScreenEffect::Agent(AgentCommand::Rewind { .. })))
+            .any(|it| matches!(it, ScreenEffect::Agent(AGENT, AgentCommand::Rewind { .. })))
     );
     // Once the upper question is answered, the lower one has to be read again.
     let scene = scene.key("n").clear_effects().key_at_once("y");
@@ -283,7 +284,7 @@ fn a_question_below_another_overlay_takes_nothing() {
     let scene = scene.after(300).key_at_once("y");
     assert!(matches!(
         scene.effects.back(),
-        Some(ScreenEffect::Agent(AgentCommand::Rewind { what: RewindScope::Both, .. }))
+        Some(ScreenEffect::Agent(AGENT, AgentCommand::Rewind { what: RewindScope::Both, .. }))
     ));
 }
 

@@ -14,7 +14,9 @@ use crate::session::{
     TurnOutcome, UntrackedChanges, UntrackedFile, UntrackedReason,
 };
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::test_screen::{TestScreen, assistant, record, screen, session, turn_end, user};
+use crate::tui::test_screen::{
+    AGENT, TestScreen, assistant, record, screen, session, turn_end, user,
+};
 
 const ROOT: &str = "/home/me/src/webshop";
 
@@ -83,7 +85,7 @@ fn what_lies_outside_or_is_protected_is_marked_at_120x40() {
 fn a_file_outside_or_protected_goes_back_only_by_its_own_answer_and_never_by_enter() {
     let back = |plan: &RewindPlan| {
         let plan = Arc::new(plan.clone());
-        [ScreenEffect::Agent(AgentCommand::Rewind { plan, what: RewindScope::Both })]
+        [ScreenEffect::Agent(AGENT, AgentCommand::Rewind { plan, what: RewindScope::Both })]
     };
     let (scene, plan) = far(80, 24);
     scene.key("enter").expect_effects(&back(&plan));
@@ -182,11 +184,11 @@ fn a_message_is_named_by_its_number_or_its_words() {
     let log = log();
     let fork = |at: usize| {
         let at = ForkPosition::Before(log[at].id);
-        Some(ScreenEffect::Agent(AgentCommand::Fork { session: session(), at }))
+        Some(ScreenEffect::Agent(AGENT, AgentCommand::Fork { session: session(), at }))
     };
     let back = |at: usize| {
         let to = RewindDestination::Before(log[at].id);
-        Some(ScreenEffect::Agent(AgentCommand::PlanRewind(to)))
+        Some(ScreenEffect::Agent(AGENT, AgentCommand::PlanRewind(to)))
     };
     for (line, effect, told) in [
         ("/fork 1", fork(3), ""),
@@ -200,7 +202,7 @@ fn a_message_is_named_by_its_number_or_its_words() {
         let mut scene =
             opened(80, 24, &log).msg(ScreenMsg::Paste(line.into())).key("esc").clear_effects();
         scene = scene.key_at_once("enter").shows(told);
-        scene.effects.retain(|effect| matches!(effect, ScreenEffect::Agent(_)));
+        scene.effects.retain(|effect| matches!(effect, ScreenEffect::Agent(..)));
         assert_eq!(scene.effects, Vec::from_iter(effect), "{line}");
     }
 }
@@ -211,9 +213,12 @@ fn behind_fork_the_messages_are_listed_and_one_is_taken() {
     let mut scene = opened(80, 24, &log).types("/fork ");
     insta::assert_snapshot!(scene.text());
     scene = scene.key("down").clear_effects().key("enter");
-    scene.effects.retain(|effect| matches!(effect, ScreenEffect::Agent(_)));
+    scene.effects.retain(|effect| matches!(effect, ScreenEffect::Agent(..)));
     let at = ForkPosition::Before(log[0].id);
-    assert_eq!(scene.effects, [ScreenEffect::Agent(AgentCommand::Fork { session: session(), at })]);
+    assert_eq!(
+        scene.effects,
+        [ScreenEffect::Agent(AGENT, AgentCommand::Fork { session: session(), at })]
+    );
 }
 
 #[test]
@@ -251,16 +256,18 @@ fn nothing_is_done_but_what_the_dialog_shows() {
         ("esc", None),
     ] {
         let scene = opened(80, 24, &log).types("/undo").key("enter");
-        let scene = scene.expect_effects(&[ScreenEffect::Agent(AgentCommand::PlanRewind(
-            RewindDestination::Last,
-        ))]);
+        let scene = scene.expect_effects(&[ScreenEffect::Agent(
+            AGENT,
+            AgentCommand::PlanRewind(RewindDestination::Last),
+        )]);
         // No key does anything before the plan has arrived.
-        let is_for_agent = |effect: &ScreenEffect| matches!(effect, ScreenEffect::Agent(_));
+        let is_for_agent = |effect: &ScreenEffect| matches!(effect, ScreenEffect::Agent(..));
         let scene = scene.clear_effects().key("y");
         assert!(!scene.effects.iter().any(is_for_agent), "{:?}", scene.effects);
         let scene = scene.event(shown.clone());
-        let wanted =
-            what.map(|what| ScreenEffect::Agent(AgentCommand::Rewind { plan: plan.clone(), what }));
+        let wanted = what.map(|what| {
+            ScreenEffect::Agent(AGENT, AgentCommand::Rewind { plan: plan.clone(), what })
+        });
         let wanted: Vec<ScreenEffect> = wanted.into_iter().collect();
         let mut asked = scene.clear_effects().key(key).effects;
         asked.retain(is_for_agent);
@@ -274,7 +281,7 @@ fn escape_twice_lists_the_messages_and_one_is_gone_back_before() {
     let scene = opened(80, 24, &log).key("esc").shows("esc again").hides("Go back before");
     let scene = scene.key("esc").shows("Go back before").key("down").clear_effects().key("enter");
     let wanted = AgentCommand::PlanRewind(RewindDestination::Before(log[0].id));
-    scene.expect_effects(&[ScreenEffect::Agent(wanted)]).shows("One moment");
+    scene.expect_effects(&[ScreenEffect::Agent(AGENT, wanted)]).shows("One moment");
 }
 
 #[test]
@@ -287,9 +294,10 @@ fn two_escapes_far_apart_list_nothing() {
 fn a_pane_goes_back_before_the_message_that_it_answers() {
     let log = log();
     let scene = opened(80, 24, &log).key("tab").clear_effects().key("r");
-    scene.expect_effects(&[ScreenEffect::Agent(AgentCommand::PlanRewind(
-        RewindDestination::Before(log[3].id),
-    ))]);
+    scene.expect_effects(&[ScreenEffect::Agent(
+        AGENT,
+        AgentCommand::PlanRewind(RewindDestination::Before(log[3].id)),
+    )]);
 }
 
 #[test]
@@ -393,7 +401,9 @@ fn a_file_that_the_user_changed_goes_back_only_by_its_own_answer() {
         let (scene, mut plan) = asking(120, 40);
         let scene = keys.iter().fold(scene, |scene, key| scene.key(key)).clear_effects().key("y");
         let sent = scene.effects.iter().find_map(|effect| match effect {
-            ScreenEffect::Agent(AgentCommand::Rewind { plan, .. }) => Some(plan.files.clone()),
+            ScreenEffect::Agent(AGENT, AgentCommand::Rewind { plan, .. }) => {
+                Some(plan.files.clone())
+            }
             _ => None,
         });
         let sent = sent.unwrap();

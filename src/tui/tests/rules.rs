@@ -8,7 +8,7 @@ use crate::permissions::store::RuleEdit;
 use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
 use crate::session::{LogEntry, PermissionEntry};
 use crate::tui::app::ScreenEffect;
-use crate::tui::test_screen::{TestScreen, record, recorded, screen};
+use crate::tui::test_screen::{AGENT, TestScreen, record, recorded, screen};
 
 const OWN: &str = "/home/me/.slug/settings.json";
 const PROJECT: &str = "/home/me/src/webshop/.slug/settings.json";
@@ -70,7 +70,7 @@ fn page(width: u16, height: u16) -> TestScreen {
 
 fn changes(file: Option<&str>, edit: RuleEdit) -> [ScreenEffect; 1] {
     let file = file.map(PathBuf::from);
-    [ScreenEffect::Agent(AgentCommand::Rules(RuleRequest::Change { file, edit }))]
+    [ScreenEffect::Agent(AGENT, AgentCommand::Rules(RuleRequest::Change { file, edit }))]
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn the_page_at_40x12() {
 
 #[test]
 fn opening_it_asks_for_the_rules() {
-    let order = ScreenEffect::Agent(AgentCommand::Rules(RuleRequest::List));
+    let order = ScreenEffect::Agent(AGENT, AgentCommand::Rules(RuleRequest::List));
     let scene = screen(80, 24).types("/permissions").clear_effects().key("enter");
     assert!(scene.effects.contains(&order));
     scene.shows("One moment");
@@ -157,9 +157,10 @@ fn a_refusal_is_no_rule_that_could_be_removed() {
 fn a_call_is_tested_and_each_part_has_its_rule_and_line() {
     let scene = page(80, 24).key("t").types("npm test && rm x").key("enter");
     let typed = "npm test && rm x".to_owned();
-    let scene = scene.expect_effects(&[ScreenEffect::Agent(AgentCommand::Rules(
-        RuleRequest::Try(typed.clone()),
-    ))]);
+    let scene = scene.expect_effects(&[ScreenEffect::Agent(
+        AGENT,
+        AgentCommand::Rules(RuleRequest::Try(typed.clone())),
+    )]);
     let npm = rule(RuleKind::Allow, "Bash(npm *)", Some(PROJECT), 3);
     let report = PermissionTestReport {
         decision: PermissionOutcome::Ask,

@@ -14,7 +14,9 @@ use crate::tui::app::ScreenMsg;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::sidebar::samples::{HERE, id, now, week};
-use crate::tui::test_screen::{TestScreen, assistant, call, done, recorded, result, screen, user};
+use crate::tui::test_screen::{
+    AGENT, TestScreen, assistant, call, done, recorded, result, screen, user,
+};
 
 /// A chat with the list of sessions open.
 pub(super) fn listed(width: u16, height: u16) -> TestScreen {
@@ -90,7 +92,7 @@ fn enter_on_a_place_that_was_found_opens_its_session_there_and_escape_goes_back(
     for width in [80, 120] {
         let (records, entry) = with_a_needle();
         let scene = gone_to(width, entry, None);
-        let Some(ScreenEffect::Agent(AgentCommand::Resume { session })) =
+        let Some(ScreenEffect::Agent(AGENT, AgentCommand::Resume { session })) =
             scene.effects.back().cloned()
         else {
             panic!("{:?}", scene.effects)

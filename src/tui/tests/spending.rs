@@ -6,7 +6,7 @@ use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ContextWindow, Money, TokenUsage};
 use crate::session::{LogEntry, LogRecord, MessageEntry, ReplayedConversation};
 use crate::tui::app::ScreenEffect;
-use crate::tui::test_screen::{TestScreen, assistant, question, screen};
+use crate::tui::test_screen::{AGENT, TestScreen, assistant, question, screen};
 
 /// A response of `model` that used this many tokens, a tenth of them output, and cost this many
 /// thousandths of a dollar.
@@ -108,7 +108,7 @@ fn a_budget_is_overdrawn_once_doubled_or_kept() {
         ("s", ApprovalAnswer::Session { rules: Vec::new() }),
         ("n", ApprovalAnswer::Deny { instruction: None }),
     ] {
-        let told = ScreenEffect::Agent(AgentCommand::Answer { id: ApprovalId(1), answer });
+        let told = ScreenEffect::Agent(AGENT, AgentCommand::Answer { id: ApprovalId(1), answer });
         screen(80, 24).event(over_budget()).after(400).key(key).expect_effects(&[told]);
     }
 }

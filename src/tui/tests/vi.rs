@@ -4,7 +4,7 @@
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::tui::app::composer::{CaretShape, EditingMode};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::test_screen::{TURN, TestScreen, screen};
+use crate::tui::test_screen::{AGENT, TURN, TestScreen, screen};
 
 fn vi() -> TestScreen {
     let mut scene = screen(80, 24);
@@ -37,7 +37,7 @@ fn escape_leaves_insert_mode_before_it_stops_the_turn() {
         .expect_effects(&[])
         .shows("NORMAL")
         .key_at_once("esc")
-        .expect_effects(&[ScreenEffect::CancelTurn]);
+        .expect_effects(&[ScreenEffect::CancelTurn(AGENT)]);
 }
 
 #[test]
@@ -46,7 +46,7 @@ fn enter_sends_in_normal_mode_and_the_next_text_is_typed() {
         vi().types("hello").key_at_once("esc").clear_effects().key_at_once("enter").expect_effects(
             &[
                 ScreenEffect::AddHistory("hello".into()),
-                ScreenEffect::Agent(AgentCommand::Send { text: "hello".into() }),
+                ScreenEffect::Agent(AGENT, AgentCommand::Send { text: "hello".into() }),
             ],
         );
     assert_eq!(text(&scene.shows("INSERT").types("x")), "x");

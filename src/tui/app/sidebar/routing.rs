@@ -316,7 +316,10 @@ fn take(model: &mut ScreenModel, step: SidebarOutcome) -> Vec<ScreenEffect> {
             ask_for_branches(model, |_| SessionStoreRequest::SumUp { session, beside })
         }
         SidebarOutcome::Retitle(title) => {
-            vec![ScreenEffect::Agent(agent::AgentCommand::SetTitle(title))]
+            vec![ScreenEffect::Agent(
+                model.conversation.agent,
+                agent::AgentCommand::SetTitle(title),
+            )]
         }
     }
 }

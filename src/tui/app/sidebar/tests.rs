@@ -6,6 +6,8 @@ mod search;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::tui::test_screen::AGENT;
+
 use super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
 use crate::agent::{AgentCommand, ForkPosition};
@@ -35,6 +37,7 @@ impl TestSidebar {
     fn closed(width: u16) -> Self {
         let settings = ScreenSettings { cwd: HERE.into(), ..ScreenSettings::default() };
         let mut model = ScreenModel::new(
+            AGENT,
             settings,
             ScreenStatus::default(),
             ChatComposer::new(Vec::new(), ""),
@@ -147,11 +150,11 @@ fn enter_opens_and_f_forks() {
     let session = id(1);
     let mut screen = TestSidebar::of(week());
     screen.press("enter");
-    assert_eq!(screen.effects, [ScreenEffect::Agent(AgentCommand::Resume { session })]);
+    assert_eq!(screen.effects, [ScreenEffect::Agent(AGENT, AgentCommand::Resume { session })]);
     screen.press("f");
     assert_eq!(
         screen.effects,
-        [ScreenEffect::Agent(AgentCommand::Fork { session, at: ForkPosition::End })]
+        [ScreenEffect::Agent(AGENT, AgentCommand::Fork { session, at: ForkPosition::End })]
     );
 }
 
@@ -237,7 +240,7 @@ fn a_click_selects_and_another_one_opens() {
     assert!(update(&mut screen.model, click(1)).is_empty(), "a heading is not opened");
     assert_eq!(screen.selected(), "try sum() instead");
     let effects = update(&mut screen.model, click(3));
-    assert_eq!(effects, [ScreenEffect::Agent(AgentCommand::Resume { session: id(2) })]);
+    assert_eq!(effects, [ScreenEffect::Agent(AGENT, AgentCommand::Resume { session: id(2) })]);
 }
 
 #[test]
@@ -264,7 +267,7 @@ fn opening_another_session_reads_the_list_again() {
     let mut screen = TestSidebar::of(week());
     let opened =
         crate::agent::AgentEvent::SessionOpened { session: id(2), records: Vec::new().into() };
-    screen.effects = update(&mut screen.model, ScreenMsg::Agent(Box::new(opened)));
+    screen.effects = update(&mut screen.model, ScreenMsg::Agent(AGENT, Box::new(opened)));
     assert_eq!(screen.jobs(), [SessionStoreRequest::List]);
     assert_eq!(screen.model.conversation.focus, KeyboardFocus::Input);
     let listing = screen.asked();

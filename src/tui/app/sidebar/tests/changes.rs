@@ -36,7 +36,7 @@ fn the_open_session_gets_its_title_from_the_agent() {
     screen.model.conversation.status.session = Some(id(1));
     screen.press("r").typed("!").press("enter");
     let title = "Fix empty cart checkout!".to_owned();
-    assert_eq!(screen.effects, [ScreenEffect::Agent(AgentCommand::SetTitle(title))]);
+    assert_eq!(screen.effects, [ScreenEffect::Agent(AGENT, AgentCommand::SetTitle(title))]);
 }
 
 #[test]

@@ -23,7 +23,10 @@ fn typing_after_a_slash_filters_and_commands_are_letters_there() {
 fn enter_opens_the_filtered_session_and_it_stays_selected() {
     let mut screen = TestSidebar::of(week());
     screen.press("/").typed("fl").press("down enter");
-    assert_eq!(screen.effects, [ScreenEffect::Agent(AgentCommand::Resume { session: id(6) })]);
+    assert_eq!(
+        screen.effects,
+        [ScreenEffect::Agent(AGENT, AgentCommand::Resume { session: id(6) })]
+    );
     screen.press("esc");
     assert_eq!(screen.selected(), "Flaky inventory test");
 }
@@ -132,6 +135,9 @@ fn results_come_in_parts_and_the_selection_stays() {
     screen.press("down down");
     assert_eq!(screen.selected(), "and a property test", "its place is selected, too");
     screen.press("enter");
-    assert_eq!(screen.effects, [ScreenEffect::Agent(AgentCommand::Resume { session: id(4) })]);
+    assert_eq!(
+        screen.effects,
+        [ScreenEffect::Agent(AGENT, AgentCommand::Resume { session: id(4) })]
+    );
     assert!(screen.model.conversation.pending_jump.is_some());
 }
