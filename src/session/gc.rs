@@ -432,5 +432,5 @@ fn note(digits: &mut Vec<u8>, named: &mut HashSet<String>) {
 }
 
 #[cfg(test)]
-#[path = "keep_tests.rs"]
+#[path = "gc_tests.rs"]
 mod tests;

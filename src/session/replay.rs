@@ -326,5 +326,5 @@ fn note_contexts(contexts: &mut BTreeMap<String, String>, message: &Message) {
 }
 
 #[cfg(test)]
-#[path = "fold_tests.rs"]
+#[path = "replay_tests.rs"]
 mod tests;
