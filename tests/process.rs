@@ -12,17 +12,14 @@ use slug_code::platform::process::{HostPrograms, PipedCommand, PipedOutput, Proc
 use slug_code::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpec};
 use tokio_util::sync::CancellationToken;
 
+use crate::support::process_host::process_host;
+use crate::support::test_env::SLUG;
+
 const LONG: Duration = Duration::from_secs(60);
 
 fn host_with(variables: &[(&str, &str)], rules: &EnvironmentRules) -> ProcessHost {
     let given = variables.iter().map(|(name, value)| (OsString::from(name), OsString::from(value)));
-    let environment = std::env::vars_os().chain(given);
-    let path = std::env::var_os("PATH").unwrap();
-    let programs = HostPrograms {
-        slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")),
-        ..HostPrograms::find(&path, Path::new("/nowhere")).unwrap()
-    };
-    ProcessHost::new(programs, ChildEnvironment::from_variables(environment, rules)).unwrap()
+    process_host(std::env::vars_os().chain(given), rules)
 }
 
 fn host() -> ProcessHost {
@@ -191,7 +188,7 @@ async fn what_cannot_be_started_is_an_error() {
     let error = run(&host, &huge, folder.path()).await.0.unwrap_err();
     assert_eq!(error.source.kind(), std::io::ErrorKind::ArgumentListTooLong);
 
-    let programs = HostPrograms { slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")), bash: None };
+    let programs = HostPrograms { slug: PathBuf::from(SLUG), bash: None };
     let environment = ChildEnvironment::from_variables([], &EnvironmentRules::default());
     let host = ProcessHost::new(programs, environment).unwrap();
     let error = run(&host, "true", folder.path()).await.0.unwrap_err();

@@ -12,13 +12,14 @@ use std::time::{Duration, Instant};
 use slug_code::domain::{RuleKind, SandboxBackendKind, SandboxNetwork, SandboxProfile};
 use slug_code::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
 use slug_code::permissions::{RuleSet, Workspace};
-use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
-use slug_code::platform::process::{HostPrograms, ProcessHost};
+use slug_code::platform::environment::EnvironmentRules;
+use slug_code::platform::process::ProcessHost;
 use slug_code::platform::sandbox::{self, ProfileSource, SandboxBackend};
 use slug_code::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpec};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+use crate::support::process_host::process_host;
 use crate::support::skip::{skip, skip_sandbox};
 
 mod git_repositories;
@@ -80,14 +81,8 @@ fn available_backends() -> Vec<SandboxBackend> {
 }
 
 /// A process host with these variables.
-fn host(variables: impl Iterator<Item = (OsString, OsString)>) -> ProcessHost {
-    let path = std::env::var_os("PATH").unwrap();
-    let programs = HostPrograms {
-        slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")),
-        ..HostPrograms::find(&path, Path::new("/nowhere")).unwrap()
-    };
-    let environment = ChildEnvironment::from_variables(variables, &EnvironmentRules::default());
-    ProcessHost::new(programs, environment).unwrap()
+fn host(variables: impl IntoIterator<Item = (OsString, OsString)>) -> ProcessHost {
+    process_host(variables, &EnvironmentRules::default())
 }
 
 fn fixtures() -> Vec<SandboxFixture> {

@@ -8,12 +8,8 @@ use slug_code::domain::{
 use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::session::{LogEntry, PermissionEntry, TurnOutcome};
 
-use super::fakes::{calls, words};
+use super::fakes::{bash, calls, words};
 use super::test_agent::{AgentFixture, TestAgent, queue_replies};
-
-fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
-    (id, "Bash", json!({"command": command}))
-}
 
 fn write(id: &'static str, path: &str) -> (&'static str, &'static str, Value) {
     (id, "Write", json!({"file_path": path, "content": "new\n"}))

@@ -7,12 +7,8 @@ use slug_code::domain::{
 };
 use slug_code::session::TurnOutcome;
 
-use super::fakes::{calls, cut_calls, words};
+use super::fakes::{bash, calls, cut_calls, words};
 use super::test_agent::{AgentFixture, TestAgent, queue_replies};
-
-fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
-    (id, "Bash", json!({"command": command}))
-}
 
 fn read(id: &'static str, path: &str) -> (&'static str, &'static str, Value) {
     (id, "Read", json!({"file_path": path}))

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, future, stream};
-use serde_json::Value;
+use serde_json::{Value, json};
 use slug_code::context::ContextProvider;
 use slug_code::domain::{CallId, ContentHash, ScanExtent, StopReason};
 use slug_code::hooks::{HookCommand, HookCommandResult, HookExit, HookRunner};
@@ -45,6 +45,11 @@ pub fn calls(calls: &[(&str, &str, Value)]) -> ScriptedStream {
     let mut reply = unfinished_calls(calls);
     reply.push(finish_event(StopReason::ToolUse));
     reply
+}
+
+/// A Bash call, for [`calls`].
+pub fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
+    (id, "Bash", json!({"command": command}))
 }
 
 /// A response with calls that ran into the output limit.

@@ -10,13 +10,9 @@ use slug_code::providers::{ErrorRecovery, StreamEvent};
 use slug_code::session::{LogEntry, TurnOutcome};
 
 use super::fakes::{
-    FakeModelList, ScriptedEvent, StalledContext, calls, failure, unfinished_calls, words,
+    FakeModelList, ScriptedEvent, StalledContext, bash, calls, failure, unfinished_calls, words,
 };
 use super::test_agent::{AgentFixture, STOPPED_WITHIN, TestAgent, queue_replies};
-
-fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, serde_json::Value) {
-    (id, "Bash", json!({"command": command}))
-}
 
 /// Checks that the session goes on normally after a stop, and closes it.
 async fn goes_on(fixture: &AgentFixture, mut agent: TestAgent) {

@@ -5,12 +5,8 @@ use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, Interactivity};
 use slug_code::domain::{PermissionMode, ToolStatus};
 use slug_code::session::TurnOutcome;
 
-use super::fakes::{calls, words};
+use super::fakes::{bash, calls, words};
 use super::test_agent::{AgentFixture, queue_replies};
-
-fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
-    (id, "Bash", json!({"command": command}))
-}
 
 fn write(id: &'static str, path: &str) -> (&'static str, &'static str, Value) {
     (id, "Write", json!({"file_path": path, "content": "new\n"}))

@@ -2,18 +2,14 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, RuleReply, RuleRequest};
 use slug_code::domain::{ApprovalAnswer, PermissionOutcome, RuleKind, ToolStatus};
 use slug_code::permissions::store::RuleEdit;
 use slug_code::session::{LogEntry, TurnOutcome};
 
-use super::fakes::{calls, words};
+use super::fakes::{bash, calls, words};
 use super::test_agent::{AgentFixture, TestAgent, queue_replies};
-
-fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
-    (id, "Bash", json!({"command": command}))
-}
 
 fn allow(rule: &str) -> (RuleKind, String) {
     (RuleKind::Allow, rule.to_owned())

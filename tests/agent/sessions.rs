@@ -1,18 +1,13 @@
 //! Sessions that are continued: resumed, forked, and after a kill at any point.
 
-use serde_json::{Value, json};
 use slug_code::agent::{AgentCommand, AgentEvent, ForkPosition, InitialSession};
 use slug_code::domain::{EntryId, Message, PermissionMode, SessionId};
 use slug_code::session::{LogEntry, TurnOutcome};
 
-use super::fakes::{calls, words};
+use super::fakes::{bash, calls, words};
 use super::prefix;
 use super::test_agent::{AgentFixture, TestAgent, bytes, queue_replies};
 use crate::support::model_server::{ModelServer, ServerReply};
-
-fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
-    (id, "Bash", json!({"command": command}))
-}
 
 /// A session of two turns with calls.
 async fn two_turns(fixture: &AgentFixture) -> TestAgent {

@@ -2,19 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, SteerId};
 use slug_code::domain::{MessageRole, PermissionMode, StopReason, ToolStatus};
 use slug_code::providers::{ErrorRecovery, StreamEvent};
 use slug_code::session::{LogEntry, LogRecord, TurnOutcome};
 use slug_code::tui::app::transcript::Transcript;
 
-use super::fakes::{ScriptedEvent, calls, failure, finish_event, unfinished_calls, words};
+use super::fakes::{ScriptedEvent, bash, calls, failure, finish_event, unfinished_calls, words};
 use super::test_agent::{AgentFixture, queue_replies};
-
-fn bash(id: &'static str, command: &str) -> (&'static str, &'static str, Value) {
-    (id, "Bash", json!({"command": command}))
-}
 
 fn steer(id: u64, text: &str) -> AgentCommand {
     AgentCommand::Steer { id: SteerId(id), text: text.into() }

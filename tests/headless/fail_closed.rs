@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::skip::skip;
-use crate::support::test_env::{HeadlessOutput, TestEnv, with_server};
+use crate::support::test_env::{HeadlessOutput, TestEnv};
 use crate::{bash, result_of};
 
 /// Far more than a run takes, and far less than for ever.
@@ -191,8 +191,7 @@ fn a_fifo_in_the_place_of_any_file_is_not_waited_for() {
             ],
         ));
         server.reply(ServerReply::text("Done."));
-        let endpoint = server.endpoint();
-        let command = env.command(&with_server(&endpoint, &["--yolo", "-p", "see @sub/ and go"]));
+        let command = env.command_to(&server, &["--yolo", "-p", "see @sub/ and go"]);
         let ran = in_time(command, file);
         // A file with rules that slug would have obeyed ends the run; any other is ignored.
         let is_obeyed = ["config.toml", "settings.json", "settings.local.json"]

@@ -3,7 +3,7 @@
 
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::skip::skip;
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 use crate::{bash, result_of};
 
 #[test]
@@ -29,9 +29,8 @@ fn s117_a_machine_without_a_sandbox_says_what_is_missing() {
         [("bwrap", "install the package bubblewrap"), ("seatbelt", "another operating system")]
     {
         env.write_home("config.toml", &format!("[sandbox]\nmethod = \"{method}\"\n"));
-        let endpoint = server.endpoint();
-        let arguments = with_server(&endpoint, &["--sandbox", ".", "-p", "hello"]);
-        let output = env.command(&arguments).env("PATH", "/nowhere").output().unwrap();
+        let mut command = env.command_to(&server, &["--sandbox", ".", "-p", "hello"]);
+        let output = command.env("PATH", "/nowhere").output().unwrap();
         let stderr = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(78), "{stderr}");
         let is_mac = cfg!(target_os = "macos");

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::skip::{sandbox_or_skip, skip};
-use crate::support::test_env::{SLUG, TestEnv, with_server};
+use crate::support::test_env::{SLUG, TestEnv};
 use crate::{bash, result_of};
 
 const KEY: &str = "sk-CANARY-0123456789";
@@ -352,9 +352,8 @@ fn s115_git_runs_inside_the_sandbox_that_is_in_force() {
     for (arguments, is_made) in [(&["--sandbox", ".."][..], false), (&[], true)] {
         server.forget();
         server.reply(ServerReply::text("Good."));
-        let endpoint = server.endpoint();
         let arguments = [arguments, &["-p", "hello"]].concat();
-        let mut command = env.command(&with_server(&endpoint, &arguments));
+        let mut command = env.command_to(&server, &arguments);
         command.current_dir(&sub).env("PATH", path_behind(others.path()));
         let output = command.output().unwrap();
         assert!(output.status.success(), "{output:?}");
@@ -378,8 +377,7 @@ fn s64_a_sandboxs_folder_in_the_path_gives_slug_no_program() {
     traps(&env.path("bin"), &["git", "bash", "bwrap", "tmux", "secret-tool"], &trace);
     server.reply(bash("c1", "echo done"));
     server.reply(ServerReply::text("Good."));
-    let endpoint = server.endpoint();
-    let mut command = env.command(&with_server(&endpoint, &["--sandbox", "..", "-p", "hello"]));
+    let mut command = env.command_to(&server, &["--sandbox", "..", "-p", "hello"]);
     command.current_dir(env.path("sub")).env("PATH", path_behind(&env.path("bin")));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -159,16 +159,10 @@ async fn settings_of_the_kernel_cannot_be_changed() {
 #[tokio::test]
 async fn loader_variables_reach_the_script_alone() {
     for mut fixture in fixtures() {
-        let path = std::env::var_os("PATH").unwrap();
-        let programs = HostPrograms {
-            slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")),
-            ..HostPrograms::find(&path, Path::new("/nowhere")).unwrap()
-        };
         // With LD_DEBUG the loader reports the programs that it was asked to start.
+        let path = std::env::var_os("PATH").unwrap();
         let variables = [("PATH", path), ("LD_DEBUG", "files".into())];
-        let variables = variables.map(|(name, value)| (name.into(), value));
-        let environment = ChildEnvironment::from_variables(variables, &EnvironmentRules::default());
-        fixture.host = ProcessHost::new(programs, environment).unwrap();
+        fixture.host = host(variables.map(|(name, value)| (name.into(), value)));
         let ran = fixture.run("echo \"[$LD_DEBUG]\"").await;
         assert!(ran.printed.contains("[files]"), "{}", ran.printed);
         let starts = ran.printed.lines().filter(|line| line.contains("transferring control: "));

@@ -4,7 +4,7 @@
 use crate::bash;
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::PtySlug;
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 
 const FOCUS_LOST: &str = "\x1b[O";
 const TITLE_KEPT: &str = "\x1b[22;2t";
@@ -13,8 +13,7 @@ const PROGRESS_OFF: &str = "\x1b]9;4;0;\x07";
 
 /// A chat in a terminal that these variables identify.
 fn chat_in(env: &TestEnv, server: &ModelServer, variables: &[(&str, &str)]) -> PtySlug {
-    let endpoint = server.endpoint();
-    let mut start = PtySlug::at(env, 100, 30).args(&with_server(&endpoint, &[]));
+    let mut start = PtySlug::at(env, 100, 30).server(server);
     for (name, value) in variables {
         start = start.env(name, value);
     }

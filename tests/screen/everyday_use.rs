@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::skip::sandbox_or_skip;
 use crate::support::terminal::{PtySlug, key};
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 use crate::{bash, last_user_text};
 
 #[test]
@@ -262,11 +262,8 @@ fn a_message_can_be_written_in_the_users_editor() {
     env.write("editor", "#!/bin/sh\nprintf ' in the editor\\n' >> \"$1\"\n");
     let editor = env.path("editor");
     std::fs::set_permissions(&editor, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&env, 100, 30)
-        .args(&with_server(&endpoint, &[]))
-        .env("EDITOR", editor.to_str().unwrap())
-        .open();
+    let mut slug =
+        PtySlug::at(&env, 100, 30).server(&server).env("EDITOR", editor.to_str().unwrap()).open();
     slug.wait_for("test-model");
     slug.keys("begun");
     slug.wait_for("❯ begun");
@@ -296,8 +293,7 @@ fn a_small_screen_is_enough() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("Done."));
-    let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&env, 40, 12).args(&with_server(&endpoint, &[])).open();
+    let mut slug = PtySlug::at(&env, 40, 12).server(&server).open();
     slug.wait_for("ask");
     slug.say("run it");
     slug.wait_for_dialog("touch made");

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::PtySlug;
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 
 /// Writes a picture of 4×4 red pixels, and returns its path.
 fn put_picture(env: &TestEnv, name: &str) -> String {
@@ -25,8 +25,7 @@ fn a_dropped_image_reaches_the_model_and_is_kept() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     let path = put_picture(&env, "my shot.png");
     server.reply(ServerReply::text("It is red."));
-    let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[])).open();
+    let mut slug = PtySlug::at(&env, 100, 30).server(&server).open();
     slug.wait_for("test-model");
     drop_on(&mut slug, &path.replace(' ', "\\ "));
     slug.wait_for("[Image 1 my shot.png 4×4]");
@@ -59,8 +58,7 @@ fn told(variables: &[(&str, &str)], config: &str, pictures: PictureSupport) -> S
     env.write_home("config.toml", config);
     let path = put_picture(&env, "a.png");
     server.reply(ServerReply::text("It is red."));
-    let endpoint = server.endpoint();
-    let mut start = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[]));
+    let mut start = PtySlug::at(&env, 100, 30).server(&server);
     for (name, value) in variables {
         start = start.env(name, value);
     }

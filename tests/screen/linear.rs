@@ -4,16 +4,12 @@ use std::time::Duration;
 
 use crate::support::model_server::{ModelServer, ReplyGate, ServerReply};
 use crate::support::terminal::{PtySlug, key};
-use crate::support::test_env::{HeadlessOutput, TestEnv, with_server};
+use crate::support::test_env::{HeadlessOutput, TestEnv};
 use crate::{bash, last_user_text, result_of};
 
 /// A conversation on a terminal, at its first prompt.
 fn talk(env: &TestEnv, server: &ModelServer, arguments: &[&str]) -> PtySlug {
-    let endpoint = server.endpoint();
-    let slug = PtySlug::at(env, 80, 24)
-        .args(&with_server(&endpoint, &["--linear"]))
-        .args(arguments)
-        .open();
+    let slug = PtySlug::at(env, 80, 24).server(server).args(&["--linear"]).args(arguments).open();
     slug.wait_for_raw("a prompt", |raw| raw.ends_with("You: "));
     slug
 }
@@ -30,9 +26,7 @@ fn asks(slug: &PtySlug, prompt: &str) {
 
 /// Runs slug with `input` on its standard input, and returns its output.
 fn piped(env: &TestEnv, server: &ModelServer, arguments: &[&str], input: &str) -> HeadlessOutput {
-    let endpoint = server.endpoint();
-    let arguments = [&["--linear"], arguments].concat();
-    env.run_with_input(&with_server(&endpoint, &arguments), input)
+    env.ask_with_input(server, &[&["--linear"], arguments].concat(), input)
 }
 
 #[test]
@@ -65,8 +59,7 @@ fn a_conversation_moves_no_cursor_and_leaves_the_terminal_as_it_was() {
 fn a_dumb_terminal_gets_words_alone() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Good morning."));
-    let endpoint = server.endpoint();
-    let start = PtySlug::at(&env, 80, 24).args(&with_server(&endpoint, &[])).env("TERM", "dumb");
+    let start = PtySlug::at(&env, 80, 24).server(&server).env("TERM", "dumb");
     let mut slug = start.open();
     asks(&slug, "You: ");
     slug.keys("hello\r");
@@ -239,6 +232,6 @@ fn a_signal_ends_it() {
 #[test]
 fn without_a_terminal_to_show_it_the_screen_is_refused_with_a_way_out() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
-    let ran = env.run(&with_server(&server.endpoint(), &[])).assert_exit_code(1);
+    let ran = env.ask(&server, &[]).assert_exit_code(1);
     assert!(ran.err.contains("slug --linear"), "{}", ran.describe());
 }

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::PtySlug;
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 
 /// A mouse event in SGR form: its code, and its cell, counted from 0.
 fn mouse(code: u8, cell: (usize, usize), last: char) -> String {
@@ -85,8 +85,7 @@ fn a_text_too_long_for_the_terminal_is_kept_in_a_file() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     let text = "0123456789 ".repeat(8_000);
     server.reply(ServerReply::text(&text));
-    let endpoint = server.endpoint();
-    let start = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[]));
+    let start = PtySlug::at(&env, 100, 30).server(&server);
     // Over ssh the system's clipboard belongs to the other machine.
     let mut slug = start.env("SSH_CONNECTION", "10.0.0.1 1 10.0.0.2 22").open();
     slug.wait_for("test-model");

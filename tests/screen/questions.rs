@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::bash;
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::{PtySlug, key};
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 
 const TRUST: &str = "Do you trust this folder?";
 const FOCUS_LOST: &str = "\x1b[O";
@@ -35,8 +35,7 @@ fn begun<'a>(
 fn asked_in_a_shell(env: &TestEnv, server: &ModelServer, arguments: &[&str]) -> PtySlug {
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("As you wish."));
-    let endpoint = server.endpoint();
-    PtySlug::at(env, 100, 30).args(&with_server(&endpoint, arguments)).in_shell().open()
+    PtySlug::at(env, 100, 30).server(server).args(arguments).in_shell().open()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::exit::is_given_back;
 use crate::bash;
 use crate::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
 use crate::support::terminal::{PtySlug, key};
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 
 /// A reply with more text than a pseudo-terminal and slug's own frames can buffer.
 fn long_answer() -> ServerReply {
@@ -83,8 +83,7 @@ fn a_signal_at_any_moment_gives_the_terminal_back_and_keeps_what_was_said() {
         let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
         server.reply(long_answer().gated(&gate));
         let (signal, name) = signals[round % signals.len()];
-        let endpoint = server.endpoint();
-        let mut slug = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[])).open();
+        let mut slug = PtySlug::at(&env, 100, 30).server(&server).open();
         if round > 2 {
             slug.wait_for("test-model");
             slug.say("talk");
@@ -107,8 +106,7 @@ fn a_signal_at_any_moment_gives_the_terminal_back_and_keeps_what_was_said() {
 fn ctrl_z_stops_slug_under_a_shell_and_fg_goes_on() {
     let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("one two three four five").gated(&gate));
-    let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[])).in_shell().open();
+    let mut slug = PtySlug::at(&env, 100, 30).server(&server).in_shell().open();
     // The model's name is no sign of a started slug: the command holds it, and the shell shows that
     // first.
     slug.wait_for("Say what you want done");
@@ -135,8 +133,7 @@ fn ctrl_z_stops_slug_under_a_shell_and_fg_goes_on() {
 #[test]
 fn a_stop_from_outside_gives_the_terminal_back_and_one_that_cannot_is_made_good() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
-    let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[])).in_shell().open();
+    let mut slug = PtySlug::at(&env, 100, 30).server(&server).in_shell().open();
     slug.wait_for("Say what you want done");
     slug.keys("half a thought");
     slug.wait_for("half a thought");
@@ -159,9 +156,8 @@ fn a_stop_from_outside_gives_the_terminal_back_and_one_that_cannot_is_made_good(
 #[test]
 fn the_editor_and_back_keep_the_screen() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
-    let endpoint = server.endpoint();
     let mut slug = PtySlug::at(&env, 100, 30)
-        .args(&with_server(&endpoint, &[]))
+        .server(&server)
         .env(
             "EDITOR",
             "bash -c 'echo IN THE EDITOR; echo a complaint >&2; read; echo more >> \"$0\"'",

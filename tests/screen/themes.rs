@@ -7,7 +7,7 @@ use slug_code::platform::terminal_background::QUESTION;
 
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::{PtySlug, key};
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 
 /// The reply of a light terminal.
 const LIGHT: &str = "\x1b]11;rgb:fdfd/f6f6/e3e3\x1b\\";
@@ -16,9 +16,8 @@ const DARK_CYAN: &str = "38;2;111;208;220";
 const LIGHT_CYAN: &str = "38;2;0;100;118";
 
 fn start(env: &TestEnv, server: &ModelServer) -> PtySlug {
-    let endpoint = server.endpoint();
-    let arguments = with_server(&endpoint, &[]);
-    let mut slug = PtySlug::at(env, 100, 30).args(&arguments).env("COLORTERM", "truecolor").open();
+    let start = PtySlug::at(env, 100, 30).server(server);
+    let mut slug = start.env("COLORTERM", "truecolor").open();
     slug.wait_for("test-model");
     slug.wait_for_raw("question", |raw| raw.contains(QUESTION));
     slug
@@ -113,10 +112,8 @@ fn a_theme_is_chosen_from_the_list_and_kept() {
         fs::read_to_string(&file).unwrap() == "# mine\n[ui]\nmouse = false # no\ntheme = \"plum\"\n"
     });
     slug.quit();
-    let endpoint = server.endpoint();
-    let arguments = with_server(&endpoint, &[]);
-    let mut again =
-        PtySlug::at(&env, 100, 30).args(&arguments).env("COLORTERM", "truecolor").open();
+    let start = PtySlug::at(&env, 100, 30).server(&server);
+    let mut again = start.env("COLORTERM", "truecolor").open();
     again.wait_for("test-model");
     let raw = again.raw();
     assert!(raw.contains("48;2;42;26;46") && !raw.contains(QUESTION), "{raw:?}");

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::bash;
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::{PtySlug, key};
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 
 /// Clears the screen, sets titles, writes to the clipboard, opens links, and sends queries, with
 /// both forms of control characters.
@@ -101,11 +101,9 @@ fn s73_text_of_models_tools_files_and_servers_is_shown_and_not_obeyed() {
 #[test]
 fn s73_headless_answers_are_harmless_on_a_terminal() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
-    let endpoint = server.endpoint();
     server.reply(ServerReply::text(&format!("said {EVIL}")));
     let run = |arguments: &[&str], shown: &str| {
-        let arguments = with_server(&endpoint, arguments);
-        let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
+        let mut slug = PtySlug::at(&env, 100, 30).server(&server).args(arguments).open();
         slug.wait();
         slug.wait_for_raw(shown, |raw| raw.contains(shown));
         assert_harmless(&slug);
@@ -176,8 +174,7 @@ fn s103_a_conversation_is_kept_for_the_user_alone_whatever_the_umask() {
     picture.save(env.path("a.png")).unwrap();
     server.reply(bash("c1", "touch made"));
     server.reply(ServerReply::text("Done."));
-    let endpoint = server.endpoint();
-    let mut slug = PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &[])).umask(0).open();
+    let mut slug = PtySlug::at(&env, 100, 30).server(&server).umask(0).open();
     slug.wait_for("test-model");
     slug.keys(&format!("\u{1b}[200~{}\u{1b}[201~", env.path("a.png").display()));
     slug.wait_for("[Image 1 a.png 4×4]");

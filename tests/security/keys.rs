@@ -6,7 +6,7 @@ use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE, URL_S
 use serde_json::json;
 
 use crate::support::model_server::{ModelServer, ServerReply};
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 use crate::{bash, result_of};
 
 /// Variables that name programs for others to start, code that runs before a program, or how the
@@ -144,8 +144,7 @@ fn environments(env: &TestEnv, variables: &[(String, String)]) -> [String; 2] {
     env.write_home("settings.json", &settings.to_string());
     server.reply(bash("c1", "env > seen; declare -F"));
     server.reply(ServerReply::text("Done."));
-    let endpoint = server.endpoint();
-    let mut command = env.command(&with_server(&endpoint, &["-p", "go"]));
+    let mut command = env.command_to(&server, &["-p", "go"]);
     let output =
         command.envs(variables.iter().map(|(name, value)| (name, value))).output().unwrap();
     assert!(output.status.success(), "{output:?}");
@@ -343,9 +342,7 @@ fn neither_hooks_nor_their_helpers_hold_a_key_in_their_environment() {
     let settings = json!({"hooks": {"UserPromptSubmit": [hook]}});
     env.write_home("settings.json", &settings.to_string());
     server.reply(ServerReply::text("Done."));
-    let endpoint = server.endpoint();
-    let mut command =
-        env.command(&with_server(&endpoint, &["-k", "CANARY-in-place-1", "-p", "go"]));
+    let mut command = env.command_to(&server, &["-k", "CANARY-in-place-1", "-p", "go"]);
     command.env("SLUG_API_KEY", "CANARY-in-place-2").env("ANTHROPIC_API_KEY", "CANARY-in-place-3");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::bash;
 use crate::support::model_server::{ModelServer, ReplyGate, ServerReply, wait_until};
 use crate::support::terminal::{PtySlug, key};
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 
 const TRUST: &str = "Do you trust this folder?";
 
@@ -191,9 +191,7 @@ fn what_is_typed_behind_undo_takes_nothing_back() {
         &[("w1", "Write", json!({"file_path": "a.txt", "content": "two\n"}))],
     ));
     server.reply(ServerReply::text("Written."));
-    let endpoint = server.endpoint();
-    let mut slug =
-        PtySlug::at(&env, 100, 30).args(&with_server(&endpoint, &["--allow-edits"])).open();
+    let mut slug = PtySlug::at(&env, 100, 30).server(&server).args(&["--allow-edits"]).open();
     slug.wait_for("test-model");
     slug.say("write it");
     slug.wait_for("Written.");

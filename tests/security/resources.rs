@@ -19,7 +19,7 @@ use slug_code::domain::ProviderProtocol;
 use crate::support::answer_streams;
 use crate::support::certificates::TestCertificates;
 use crate::support::model_server::{ModelServer, ServerReply};
-use crate::support::test_env::{HeadlessOutput, TestEnv, with_server};
+use crate::support::test_env::{HeadlessOutput, TestEnv};
 use crate::{bash, result_of};
 
 /// Far more than a run takes, and still an end.
@@ -126,8 +126,7 @@ fn ends_at_16_mb(what: &str, begin: &str, piece: &str) {
     let pieces = std::iter::once(begin.to_owned()).chain(vec![piece.to_owned(); 18]);
     server.reply(ServerReply::stream(pieces));
     server.reply(ServerReply::error(400, "asked again"));
-    let endpoint = server.endpoint();
-    let mut command = env.command(&with_server(&endpoint, &["--yolo", "-p", "go"]));
+    let mut command = env.command_to(&server, &["--yolo", "-p", "go"]);
     let ran = in_time(&mut command, what).assert_exit_code(1);
     assert!(
         ran.err.contains("16 MB"),

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::support::model_server::{ModelServer, wait_until};
 use crate::support::terminal::{PtySlug, key};
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 
 const ID: &str = "01a2009a-f949-70ea-8bd5-f7d2ed8f5d81";
 
@@ -65,9 +65,7 @@ fn changed(path: &Path) -> Value {
 fn undoing(env: &TestEnv, server: &ModelServer, changes: &[Value], marker: &str) -> PtySlug {
     let sessions = theirs(env, changes);
     env.run(&["sessions", "import", sessions.to_str().unwrap()]).assert_exit_code(0);
-    let endpoint = server.endpoint();
-    let mut slug =
-        PtySlug::at(env, 120, 40).args(&with_server(&endpoint, &["--resume", ID])).open();
+    let mut slug = PtySlug::at(env, 120, 40).server(server).args(&["--resume", ID]).open();
     slug.wait_for("It is so.");
     slug.say("/undo");
     slug.wait_for_question(marker);

@@ -13,7 +13,7 @@ use super::test_project::TestProject;
 use crate::bash;
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::PtySlug;
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 
 const WHOLE: &str = r#"{
   "permissions": {
@@ -438,9 +438,7 @@ fn a_screen_asks_about_every_call_where_a_file_is_cut() {
     server.reply(bash("c1", "ls"));
     server.reply(ServerReply::text("As you wish."));
     env.write("a.txt", "alpha\n");
-    let endpoint = server.endpoint();
-    let arguments = with_server(&endpoint, &["--yolo"]);
-    let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
+    let mut slug = PtySlug::at(&env, 100, 30).server(&server).args(&["--yolo"]).open();
     slug.wait_for("settings.json");
     slug.say("go");
     slug.answer("a.txt", "n");

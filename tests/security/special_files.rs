@@ -12,7 +12,7 @@ use serde_json::json;
 use super::resources::in_time;
 use crate::result_of;
 use crate::support::model_server::{ModelServer, ServerReply};
-use crate::support::test_env::{TestEnv, with_server};
+use crate::support::test_env::TestEnv;
 
 fn make_fifo(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -65,8 +65,7 @@ fn a_walk_opens_nothing_but_regular_files() {
                 ],
             ));
             server.reply(ServerReply::text("Done."));
-            let endpoint = server.endpoint();
-            let mut command = env.command(&with_server(&endpoint, &["-p", "go"]));
+            let mut command = env.command_to(&server, &["-p", "go"]);
             let ran = in_time(&mut command, &format!("{kind} at {place}")).assert_exit_code(0);
             let found = result_of(&server.chat_requests()[1], "g1");
             assert!(
@@ -94,8 +93,7 @@ fn a_tool_that_is_given_no_regular_file_says_so() {
             ],
         ));
         server.reply(ServerReply::text("Done."));
-        let endpoint = server.endpoint();
-        let mut command = env.command(&with_server(&endpoint, &["-p", "see @it and go"]));
+        let mut command = env.command_to(&server, &["-p", "see @it and go"]);
         let ran = in_time(&mut command, kind);
         assert!(ran.code.is_some(), "{}", ran.describe());
         for id in ["r1", "w1", "e1"] {
@@ -125,8 +123,7 @@ fn slugs_own_folder_is_read_without_waiting() {
             let (env, server) = (TestEnv::new(), ModelServer::start());
             let _listener = put(kind, &env.slug_home().join(file));
             server.reply(ServerReply::text("Done."));
-            let endpoint = server.endpoint();
-            let mut asked = env.command(&with_server(&endpoint, &["-p", "go"]));
+            let mut asked = env.command_to(&server, &["-p", "go"]);
             let ran = in_time(&mut asked, &format!("{kind} at {file}"));
             assert!(ran.code.is_some(), "{file}: {}", ran.describe());
             for arguments in [&["sessions", "list"][..], &["sessions", "search", "x"]] {

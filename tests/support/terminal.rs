@@ -27,7 +27,7 @@ use rustix::termios::LocalModes;
 use slug_code::platform::terminal::{BEGIN_UPDATE, END_UPDATE};
 
 use super::model_server::{ModelServer, wait_until};
-use super::test_env::{SLUG, TestEnv, with_server};
+use super::test_env::{SLUG, TestEnv, server_arguments};
 
 /// How long a wait may take before the test fails.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
@@ -120,8 +120,7 @@ impl PtySlug {
 
     /// The same with more arguments.
     pub fn chat_with(env: &TestEnv, server: &ModelServer, arguments: &[&str]) -> Self {
-        let endpoint = server.endpoint();
-        let mut slug = Self::at(env, 100, 30).args(&with_server(&endpoint, arguments)).open();
+        let mut slug = Self::at(env, 100, 30).server(server).args(arguments).open();
         slug.wait_for("test-model");
         slug
     }
@@ -327,6 +326,11 @@ impl Drop for PtySlug {
 }
 
 impl PtySlugBuilder<'_> {
+    /// A chat with this server in a trusted workspace.
+    pub fn server(self, server: &ModelServer) -> Self {
+        self.args(&server_arguments(&server.endpoint()))
+    }
+
     /// Adds command-line arguments.
     pub fn args(mut self, arguments: &[&str]) -> Self {
         self.arguments.extend(arguments.iter().map(|&argument| argument.to_owned()));

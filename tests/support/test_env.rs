@@ -103,6 +103,13 @@ impl TestEnv {
         command
     }
 
+    /// The command that starts slug with this server, in a trusted workspace.
+    pub fn command_to(&self, server: &ModelServer, arguments: &[&str]) -> Command {
+        let mut command = self.command(&server_arguments(&server.endpoint()));
+        command.args(arguments);
+        command
+    }
+
     /// Runs slug without a screen.
     pub fn run(&self, arguments: &[&str]) -> HeadlessOutput {
         HeadlessOutput::of(&self.command(arguments).output().unwrap())
@@ -110,19 +117,27 @@ impl TestEnv {
 
     /// Runs slug without a screen, with `input` on standard input.
     pub fn run_with_input(&self, arguments: &[&str], input: &str) -> HeadlessOutput {
-        let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().unwrap();
-        child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
-        HeadlessOutput::of(&child.wait_with_output().unwrap())
+        run_with_input(self.command(arguments), input)
     }
 
-    /// Runs `slug -p` against a server, in a trusted workspace.
+    /// Runs slug, mostly `slug -p`, with a server, in a trusted workspace.
     pub fn ask(&self, server: &ModelServer, arguments: &[&str]) -> HeadlessOutput {
-        self.run(&with_server(&server.endpoint(), arguments))
+        HeadlessOutput::of(&self.command_to(server, arguments).output().unwrap())
+    }
+
+    /// Runs slug as in [`Self::ask`], with `input` on standard input.
+    pub fn ask_with_input(
+        &self,
+        server: &ModelServer,
+        arguments: &[&str],
+        input: &str,
+    ) -> HeadlessOutput {
+        run_with_input(self.command_to(server, arguments), input)
     }
 
     /// Starts `slug -p` as in [`Self::ask`] and does not wait for it.
     pub fn ask_in_background(&self, server: &ModelServer, arguments: &[&str]) -> Child {
-        self.command(&with_server(&server.endpoint(), arguments)).spawn().unwrap()
+        self.command_to(server, arguments).spawn().unwrap()
     }
 
     /// The sessions in the store, as `slug sessions list --json` prints them.
@@ -136,10 +151,9 @@ impl TestEnv {
     }
 }
 
-/// `arguments` behind those that name the server, its model and a trusted workspace.
-pub fn with_server<'a>(endpoint: &'a str, arguments: &[&'a str]) -> Vec<&'a str> {
-    let server = ["--trust-workspace", "--model", "test-model", "--endpoint", endpoint];
-    server.iter().chain(arguments).copied().collect()
+/// The arguments that name a server, its model and a trusted workspace.
+pub(super) fn server_arguments(endpoint: &str) -> [&str; 5] {
+    ["--trust-workspace", "--model", "test-model", "--endpoint", endpoint]
 }
 
 impl HeadlessOutput {
@@ -178,6 +192,12 @@ impl HeadlessOutput {
         assert_eq!(self.code, Some(code), "{}", self.describe());
         self
     }
+}
+
+fn run_with_input(mut command: Command, input: &str) -> HeadlessOutput {
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.as_bytes()).unwrap();
+    HeadlessOutput::of(&child.wait_with_output().unwrap())
 }
 
 /// The process id that a command has written to a file.
