@@ -3,6 +3,7 @@
 
 mod context;
 mod provider;
+mod test_index;
 mod tool;
 
 use std::collections::BTreeSet;
@@ -35,8 +36,9 @@ use tokio_util::sync::CancellationToken;
 
 /// All pages, each with its text.
 fn pages() -> Vec<(PathBuf, String)> {
-    let mut pages = vec![PathBuf::from("README.md"), PathBuf::from("SLUG.md")];
-    let docs = fs::read_dir("docs").unwrap().map(|entry| entry.unwrap().path());
+    let mut pages = ["README.md", "SLUG.md", "tests/README.md"].map(PathBuf::from).to_vec();
+    let docs = ["docs", "docs/adr"].iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+    let docs = docs.map(|entry| entry.unwrap().path());
     pages.extend(docs.filter(|path| path.extension().is_some_and(|end| end == "md")));
     pages.into_iter().map(|path| (path.clone(), page(&path))).collect()
 }
@@ -164,7 +166,7 @@ const FOREIGN_NAMES: &[&str] = &["CancellationToken", "LineCount"];
 /// The names of all items and variants of the crate.
 fn defined_names() -> BTreeSet<String> {
     let mut names = BTreeSet::new();
-    for entry in ignore::Walk::new("src").map(Result::unwrap) {
+    for entry in ["src", "tests"].iter().flat_map(ignore::Walk::new).map(Result::unwrap) {
         if entry.path().extension().is_none_or(|end| end != "rs") {
             continue;
         }
