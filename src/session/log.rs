@@ -202,7 +202,7 @@ impl<F: LogFile> SessionLog<F> {
             self.meta.created_at = record.timestamp;
             self.header = None;
         }
-        let announces_action = is_announcement(&entry);
+        let announces_action = EntryHandling::of(&entry).is_announcement;
         let (line, record) = new_line(turn, entry)?;
         let announcement = announces_action.then(|| line.clone());
         self.writer.push(line);
@@ -286,8 +286,9 @@ impl AppendBatch {
         entry: LogEntry,
         reply: LogReply<Arc<LogRecord>>,
     ) {
-        self.target = self.target.max(flush_target_of(&entry));
-        self.meta |= changes_lists(&entry);
+        let handling = EntryHandling::of(&entry);
+        self.target = self.target.max(handling.flush);
+        self.meta |= handling.changes_lists;
         match log.push_line(turn, entry) {
             Ok((announcement, record)) => {
                 self.pushed.push(PendingAppend { record, announcement, reply });
@@ -328,64 +329,39 @@ fn answer<T>(reply: LogReply<T>, result: Result<T, LogError>) {
     }
 }
 
-/// Whether an entry announces something that slug is about to do only once the entry is saved.
-fn is_announcement(entry: &LogEntry) -> bool {
-    match entry {
-        LogEntry::ToolStarted { .. } | LogEntry::Rewind(_) => true,
-        LogEntry::Session(_)
-        | LogEntry::Message(_)
-        | LogEntry::Permission(_)
-        | LogEntry::FileChange(_)
-        | LogEntry::NotCovered(_)
-        | LogEntry::Compaction(_)
-        | LogEntry::Interrupted
-        | LogEntry::TurnEnd(_)
-        | LogEntry::Title { .. }
-        | LogEntry::Todo { .. }
-        | LogEntry::Model { .. }
-        | LogEntry::Mode { .. } => false,
-    }
+/// How the log's thread handles an entry.
+struct EntryHandling {
+    /// Where it has to be before anything else happens: on the disk is what the user said and
+    /// decided, what slug is about to do, and the outcome.
+    flush: FlushTarget,
+    /// Whether it announces something that slug does only once the entry is saved.
+    is_announcement: bool,
+    /// Whether it changes what lists show, so that the meta file is saved.
+    changes_lists: bool,
 }
 
-/// Which entries have to be on the disk before anything else happens: what the user said and
-/// decided, announcements, and their outcome.
-fn flush_target_of(entry: &LogEntry) -> FlushTarget {
-    match entry {
-        LogEntry::Message(message) => match message.role {
-            MessageRole::User => FlushTarget::Disk,
-            MessageRole::Assistant => FlushTarget::System,
-        },
-        LogEntry::ToolStarted { .. }
-        | LogEntry::Permission(_)
-        | LogEntry::Rewind(_)
-        | LogEntry::TurnEnd(_)
-        | LogEntry::Mode { .. } => FlushTarget::Disk,
-        LogEntry::Session(_)
-        | LogEntry::FileChange(_)
-        | LogEntry::NotCovered(_)
-        | LogEntry::Compaction(_)
-        | LogEntry::Interrupted
-        | LogEntry::Title { .. }
-        | LogEntry::Todo { .. }
-        | LogEntry::Model { .. } => FlushTarget::System,
-    }
-}
-
-/// Whether an entry changes what lists show, so that the meta file is saved.
-fn changes_lists(entry: &LogEntry) -> bool {
-    match entry {
-        LogEntry::TurnEnd(_) | LogEntry::Title { .. } | LogEntry::Rewind(_) => true,
-        LogEntry::Session(_)
-        | LogEntry::Message(_)
-        | LogEntry::ToolStarted { .. }
-        | LogEntry::Permission(_)
-        | LogEntry::FileChange(_)
-        | LogEntry::NotCovered(_)
-        | LogEntry::Compaction(_)
-        | LogEntry::Interrupted
-        | LogEntry::Todo { .. }
-        | LogEntry::Model { .. }
-        | LogEntry::Mode { .. } => false,
+impl EntryHandling {
+    fn of(entry: &LogEntry) -> Self {
+        use FlushTarget::{Disk, System};
+        let (flush, is_announcement, changes_lists) = match entry {
+            LogEntry::Rewind(_) => (Disk, true, true),
+            LogEntry::ToolStarted { .. } => (Disk, true, false),
+            LogEntry::TurnEnd(_) => (Disk, false, true),
+            LogEntry::Permission(_) | LogEntry::Mode { .. } => (Disk, false, false),
+            LogEntry::Message(message) => match message.role {
+                MessageRole::User => (Disk, false, false),
+                MessageRole::Assistant => (System, false, false),
+            },
+            LogEntry::Title { .. } => (System, false, true),
+            LogEntry::Session(_)
+            | LogEntry::FileChange(_)
+            | LogEntry::NotCovered(_)
+            | LogEntry::Compaction(_)
+            | LogEntry::Interrupted
+            | LogEntry::Todo { .. }
+            | LogEntry::Model { .. } => (System, false, false),
+        };
+        Self { flush, is_announcement, changes_lists }
     }
 }
 

@@ -92,21 +92,9 @@ fn first_of_kept_turns(records: &[LogRecord]) -> Option<EntryId> {
 
 fn messages(records: &[LogRecord]) -> impl DoubleEndedIterator<Item = (&LogRecord, &MessageEntry)> {
     let rewinds = RewindHistory::of(records);
-    records.iter().enumerate().filter_map(move |(at, record)| match &record.entry {
-        LogEntry::Message(message) => rewinds.is_live(at).then_some((record, message)),
-        LogEntry::Session(_)
-        | LogEntry::ToolStarted { .. }
-        | LogEntry::Permission(_)
-        | LogEntry::FileChange(_)
-        | LogEntry::NotCovered(_)
-        | LogEntry::Rewind(_)
-        | LogEntry::Compaction(_)
-        | LogEntry::Interrupted
-        | LogEntry::TurnEnd(_)
-        | LogEntry::Title { .. }
-        | LogEntry::Todo { .. }
-        | LogEntry::Model { .. }
-        | LogEntry::Mode { .. } => None,
+    records.iter().enumerate().filter_map(move |(at, record)| {
+        let LogEntry::Message(message) = &record.entry else { return None };
+        rewinds.is_live(at).then_some((record, message))
     })
 }
 
