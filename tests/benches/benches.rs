@@ -10,6 +10,7 @@ mod permissions;
 mod picker;
 mod providers;
 mod samples;
+mod screen;
 mod session;
 mod sessions;
 mod view;

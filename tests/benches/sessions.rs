@@ -12,27 +12,22 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 
 use chrono::{TimeDelta, Utc};
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use crossterm::event::KeyCode;
 use divan::Bencher;
 use divan::counter::BytesCount;
 use ratatui::backend::TestBackend;
-use ratatui::{Terminal, TerminalOptions, Viewport, layout::Rect};
-use slug_code::domain::{AgentId, EntryId, SessionId, TurnId};
+use slug_code::domain::{EntryId, SessionId, TurnId};
 use slug_code::session::{
     LogEntry, LogRecord, MessageEntry, SearchText, SessionHeader, SessionStore,
 };
-use slug_code::tui::app::composer::ChatComposer;
 use slug_code::tui::app::sessions::SessionStoreRequest;
 use slug_code::tui::app::settings::ScreenSettings;
-use slug_code::tui::app::status::ScreenStatus;
-use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
-use slug_code::tui::layout::SyntaxHighlighter;
+use slug_code::tui::app::{ScreenEffect, ScreenMsg};
 use slug_code::tui::session_jobs::{self, SessionJobPaths};
-use slug_code::tui::theme::{ColorDepth, Theme};
-use slug_code::tui::view::{ViewLayouts, view};
 use tempfile::TempDir;
 
 use crate::samples;
+use crate::screen::BenchScreen;
 
 const MANY: usize = 10_000;
 const LONG: usize = 50_000_000;
@@ -115,13 +110,13 @@ fn list_10000_on_screen(bencher: Bencher, which: &str) {
     let (folder, store) = many();
     let wanted =
         if which == "all" { SessionStoreRequest::List } else { SessionStoreRequest::Newest };
-    bencher.bench_local(|| SessionListScreen::listed(&store, folder.path(), &wanted));
+    bencher.bench_local(|| listed(&store, folder.path(), &wanted));
 }
 
 #[divan::bench(sample_count = 20)]
 fn a_letter_in_the_filter_of_10000(bencher: Bencher) {
     let (folder, store) = many();
-    let mut screen = SessionListScreen::listed(&store, folder.path(), &SessionStoreRequest::List);
+    let mut screen = listed(&store, folder.path(), &SessionStoreRequest::List);
     screen.press(KeyCode::Char('/'));
     bencher.bench_local(|| {
         screen.press(KeyCode::Char('7'));
@@ -133,69 +128,37 @@ fn a_letter_in_the_filter_of_10000(bencher: Bencher) {
 #[divan::bench(sample_count = 20)]
 fn a_step_in_the_list_of_10000(bencher: Bencher) {
     let (folder, store) = many();
-    let mut screen = SessionListScreen::listed(&store, folder.path(), &SessionStoreRequest::List);
+    let mut screen = listed(&store, folder.path(), &SessionStoreRequest::List);
     bencher.bench_local(|| {
         screen.press(KeyCode::Down);
         screen.draw();
     });
 }
 
-/// A screen whose terminal keeps what is drawn.
-struct SessionListScreen {
-    model: ScreenModel,
-    layouts: ViewLayouts,
-    theme: Theme,
-    terminal: Terminal<TestBackend>,
-}
-
-impl SessionListScreen {
-    /// A screen with the list of sessions open.
-    fn listed(store: &SessionStore, folder: &Path, wanted: &SessionStoreRequest) -> Self {
-        let size = (120, 40);
-        let settings =
-            ScreenSettings { cwd: "/home/me/src/project-3".into(), ..ScreenSettings::default() };
-        let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
-        let backend = TestBackend::new(size.0, size.1);
-        let mut screen = Self {
-            model: ScreenModel::new(
-                AgentId(1),
-                settings,
-                ScreenStatus::default(),
-                ChatComposer::new(Vec::new(), ""),
-                size,
-            ),
-            layouts: ViewLayouts::new(SyntaxHighlighter::off()),
-            theme: Theme::dark(ColorDepth::TrueColor),
-            terminal: Terminal::with_options(backend, TerminalOptions { viewport }).unwrap(),
-        };
-        screen.draw();
-        let key = KeyEvent::new(KeyCode::Char('b'), KeyModifiers::CONTROL);
-        for effect in update(&mut screen.model, ScreenMsg::Key(key)) {
-            if let ScreenEffect::Sessions { id, job } = effect
-                && job == *wanted
-            {
-                let beside = SessionJobPaths {
-                    grouping: folder.join("grouping.json"),
-                    exports: folder.join("exports"),
-                };
-                let answer = session_jobs::run(store, &beside, &job);
-                update(&mut screen.model, ScreenMsg::Sessions { id, answer });
-            }
+/// A screen with the list of sessions open.
+fn listed(
+    store: &SessionStore,
+    folder: &Path,
+    wanted: &SessionStoreRequest,
+) -> BenchScreen<TestBackend> {
+    let settings =
+        ScreenSettings { cwd: "/home/me/src/project-3".into(), ..ScreenSettings::default() };
+    let mut screen = BenchScreen::keeping((120, 40), settings);
+    screen.draw();
+    for effect in screen.press_ctrl_b() {
+        if let ScreenEffect::Sessions { id, job } = effect
+            && job == *wanted
+        {
+            let beside = SessionJobPaths {
+                grouping: folder.join("grouping.json"),
+                exports: folder.join("exports"),
+            };
+            let answer = session_jobs::run(store, &beside, &job);
+            screen.take(ScreenMsg::Sessions { id, answer });
         }
-        screen.draw();
-        screen
     }
-
-    fn press(&mut self, code: KeyCode) {
-        update(&mut self.model, ScreenMsg::Key(KeyEvent::new(code, KeyModifiers::NONE)));
-    }
-
-    fn draw(&mut self) {
-        let Self { model, layouts, theme, terminal } = self;
-        let mut geometry = None;
-        terminal.draw(|frame| geometry = Some(view(model, layouts, theme, frame))).unwrap();
-        update(&mut self.model, ScreenMsg::Drawn(Box::new(geometry.unwrap())));
-    }
+    screen.draw();
+    screen
 }
 
 /// A store with this many megabytes in sessions of one megabyte each. Every fiftieth session holds
