@@ -15,6 +15,7 @@ use crate::session::RewindScope;
 /// A command with the agent that it is for, as it travels. An agent refuses the commands of others
 /// ([`CommandRefusal::OtherAgent`]).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AddressedCommand {
     pub agent: AgentId,
     pub command: AgentCommand,
@@ -22,6 +23,7 @@ pub struct AddressedCommand {
 
 /// A request of the front end. The agent takes commands one by one, in the order they were sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum AgentCommand {
     /// Starts a turn with the user's text. While a turn runs, the front end keeps the text itself.
@@ -85,6 +87,7 @@ impl AgentCommand {
 
 /// Why an agent does not carry out a command. The message is a sentence for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum CommandRefusal {
     /// The command is for this other agent.
@@ -100,10 +103,12 @@ pub enum CommandRefusal {
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SteerId(pub u64);
 
 /// Where a fork leaves its parent session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum ForkPosition {
     /// At the end: the fork has all of its parent's entries.

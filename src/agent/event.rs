@@ -19,6 +19,7 @@ use super::{CommandRefusal, ForkPosition, RewindError, RewindPlan, RuleReply, St
 /// An event with the agent that it is from, as it travels. Turns, calls and messages in it are those
 /// of that agent: their ids may occur with another agent, too.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct AddressedEvent {
     pub agent: AgentId,
     pub event: AgentEvent,
@@ -26,6 +27,7 @@ pub struct AddressedEvent {
 
 /// Something that happened. Events of one agent arrive in the order in which they happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum AgentEvent {
     /// A session is open. `records` is its whole log, empty for a new session. For a long session

@@ -26,6 +26,8 @@ mod partial_approval;
 mod permission_state;
 mod prefix;
 #[cfg(test)]
+mod protocol_schema_tests;
+#[cfg(test)]
 mod protocol_tests;
 mod provider_set;
 mod redacting_processes;

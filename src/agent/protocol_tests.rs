@@ -90,7 +90,8 @@ fn approval() -> ApprovalRequest {
     }
 }
 
-fn commands() -> Vec<AgentCommand> {
+/// Every kind of command.
+pub(super) fn commands() -> Vec<AgentCommand> {
     let session = SessionId::generate();
     let text = UserInput::from("hello");
     vec![
@@ -115,7 +116,8 @@ fn commands() -> Vec<AgentCommand> {
     ]
 }
 
-fn events() -> Vec<AgentEvent> {
+/// Every kind of event.
+pub(super) fn events() -> Vec<AgentEvent> {
     let session = SessionId::generate();
     let (turn, call_id) = (TURN, CallId::new("c1"));
     let records = Arc::new(vec![record()]);

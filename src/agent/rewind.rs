@@ -37,6 +37,7 @@ const CONTEXT: &str = "rewind";
 
 /// The point in the session that a rewind goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RewindDestination {
     /// Before the last message of the user's that no rewind has taken back yet.
@@ -49,6 +50,7 @@ pub enum RewindDestination {
 
 /// What a rewind would do.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RewindPlan {
     /// The destination, resolved: never [`RewindDestination::Last`].
     pub to: RewindDestination,
@@ -66,6 +68,7 @@ pub struct RewindPlan {
 
 /// Why a rewind cannot be planned or done. Each text is a sentence for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum RewindError {
     /// The session is open for reading only; holds the reason.

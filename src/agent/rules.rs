@@ -15,6 +15,7 @@ use super::agent_loop::Agent;
 
 /// A request about the rules, from `/permissions`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleRequest {
     /// Lists all rules.
@@ -31,6 +32,7 @@ pub enum RuleRequest {
 
 /// The answer to a [`RuleRequest`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleReply {
     /// All rules as they hold now, after a `List` or a `Change`.

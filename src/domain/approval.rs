@@ -10,10 +10,12 @@ use super::{CallId, DiffLineTag, ExcludedHunks, FileDiff, TurnId};
 
 /// Identifies one question. The agent makes the id; an answer with another id is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ApprovalId(pub u64);
 
 /// What rules and mode decide for a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum PermissionOutcome {
     /// The call runs without a question.
@@ -26,6 +28,7 @@ pub enum PermissionOutcome {
 
 /// Everything that the permission dialog shows.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ApprovalRequest {
     /// The id that the answer has to carry.
     pub id: ApprovalId,
@@ -60,6 +63,7 @@ pub struct ApprovalRequest {
 
 /// What a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalKind {
     /// Whether the call may run.
@@ -108,6 +112,7 @@ fn gather(value: &Value, into: &mut String) {
 
 /// One simple command, or one path, of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CallPart {
     /// The command or path as it will be used.
     pub text: String,
@@ -120,6 +125,7 @@ pub struct CallPart {
 
 /// A rule, and where it is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RuleSource {
     /// The rule as written: `Bash(git status)`.
     pub rule: String,
@@ -133,6 +139,7 @@ pub struct RuleSource {
 
 /// The list of rules that a rule is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RuleKind {
     /// Calls that match are refused.
@@ -170,10 +177,12 @@ impl PermissionOutcome {
 
 /// A settings file that a rule can be saved to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RuleFile(pub PathBuf);
 
 /// The user's answer.
 #[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalAnswer {
     /// Yes, this time.

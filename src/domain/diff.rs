@@ -10,6 +10,7 @@ use super::align;
 
 /// The changes in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FileDiff {
     /// The file's absolute path.
     pub path: PathBuf,
@@ -26,6 +27,7 @@ pub struct FileDiff {
 
 /// The permission bits of a file, before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FileModeChange {
     /// The permission bits before the change.
     pub old: u32,
@@ -35,6 +37,7 @@ pub struct FileModeChange {
 
 /// One changed place, with its context lines.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Hunk {
     /// Number of the first line in the old file, counted from 1.
     pub old_start: usize,
@@ -46,6 +49,7 @@ pub struct Hunk {
 
 /// One line of a hunk, without its line ending.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DiffLine {
     /// Whether the line is in the old file, the new file or both.
     pub tag: DiffLineTag,
@@ -58,6 +62,7 @@ pub struct DiffLine {
 
 /// Which side a line of a diff is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DiffLineTag {
     /// The line is in both files.
@@ -70,6 +75,7 @@ pub enum DiffLineTag {
 
 /// The end of a line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LineEnding {
     /// A line feed.

@@ -12,16 +12,19 @@ use uuid::Uuid;
 /// another, so the id says who speaks and a [`SessionId`] says about what. It is in no log: after a
 /// restart, the same session has an agent with another id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct AgentId(pub u64);
 
 /// Identifies one session; also the stem of its file names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct SessionId(Uuid);
 
 /// Identifies one line of a session log. A version 7 UUID, so later ids sort later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct EntryId(Uuid);
 
@@ -30,16 +33,19 @@ pub struct EntryId(Uuid);
 #[derive(
     Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
 )]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct TurnId(pub u32);
 
 /// The id of a tool call: the provider's, or one that slug made if the provider gave none.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct CallId(String);
 
 /// SHA-256 of some content, as 64 lowercase hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct ContentHash(String);
 

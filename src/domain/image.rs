@@ -16,6 +16,7 @@ const NAME: usize = 60;
 
 /// An image in a message. Its bytes are in the session's content store, under `hash`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(from = "UncheckedImage")]
 pub struct MessageImage {
     /// A file's name, or where the image comes from. One line without control characters.
@@ -37,6 +38,7 @@ pub struct MessageImage {
 
 /// The image formats that model servers accept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum MediaType {
     /// Bytes that begin with the PNG signature.
     #[serde(rename = "image/png")]
@@ -54,6 +56,7 @@ pub enum MediaType {
 
 /// What the user typed: a text, and the images that its labels stand for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UserInput {
     /// The text, with a label in the place of each image.
     pub text: String,
@@ -64,6 +67,7 @@ pub struct UserInput {
 
 /// An image, and the label that stands for it in the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Attachment {
     /// The label in the text; it ends with the image's name and size.
     pub label: String,
@@ -73,6 +77,7 @@ pub struct Attachment {
 
 /// An image as a log holds it. The log may come from someone else, so its name is checked.
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct UncheckedImage {
     name: String,
     media_type: MediaType,

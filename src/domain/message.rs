@@ -9,6 +9,7 @@ use super::{CallId, ContentHash, MessageImage, ProviderProtocol};
 
 /// One message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Message {
     /// Who speaks. Tool results belong to the user.
     pub role: MessageRole,
@@ -44,6 +45,7 @@ impl ContentBlock {
 
 /// The sender of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MessageRole {
     /// The user, and what slug adds on the user's side: context and tool results.
@@ -54,6 +56,7 @@ pub enum MessageRole {
 
 /// One piece of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ContentBlock {
     /// Plain or Markdown text.
@@ -104,6 +107,7 @@ pub enum ContentBlock {
 
 /// A tool call by the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(from = "WireCall", into = "WireCall")]
 pub struct ToolCall {
     /// Connects the call with its result.
@@ -126,6 +130,7 @@ pub enum CallInput {
 
 /// Why the model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StopReason {
     /// The model finished its answer.
@@ -143,6 +148,7 @@ pub enum StopReason {
 }
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct WireCall {
     id: CallId,
     name: String,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// What happens to a call that no rule covers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum PermissionMode {
     /// slug asks about everything except reading inside the workspace.

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A model of a configured provider.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelName {
     /// The provider's name in the configuration.
     pub provider: String,

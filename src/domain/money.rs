@@ -12,7 +12,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// An amount in US dollars.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Money(u64);
+#[cfg_attr(test, derive(schemars::JsonSchema), schemars(transparent))]
+pub struct Money(#[cfg_attr(test, schemars(with = "f64"))] u64);
 
 /// The text is not an amount.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// The model's context window in tokens, and where the number comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ContextWindow {
     /// The server reports it.
@@ -16,6 +17,7 @@ pub enum ContextWindow {
 
 /// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum NoticeLevel {
     /// For information only.

@@ -13,6 +13,7 @@ use super::{DiffLine, DiffLineTag, FileDiff, Hunk, LineEnding};
 
 /// The changes of a diff that the user leaves out, by number.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ExcludedHunks(BTreeSet<usize>);
 
 impl ExcludedHunks {

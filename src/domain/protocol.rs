@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// A wire protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ProviderProtocol {
     /// OpenAI's chat completions, which most servers offer.
@@ -22,6 +23,7 @@ pub enum ProviderProtocol {
 /// How much a model reasons before it answers. Models know different steps; a provider takes the
 /// nearest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum ReasoningEffort {
     /// No reasoning, if the model can do without.

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One step of the plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct TodoItem {
     /// The step as a task: "Run the tests".
@@ -16,6 +17,7 @@ pub struct TodoItem {
 
 /// The progress of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TodoStatus {
     /// Not begun.

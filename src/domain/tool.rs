@@ -81,6 +81,7 @@ pub struct ToolOutput {
 
 /// What the user sees of a result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ToolDisplay {
     /// A changed file.
@@ -94,6 +95,7 @@ pub enum ToolDisplay {
 
 /// How a call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ToolStatus {
     /// The call succeeded.

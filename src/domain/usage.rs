@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// Token counts of one response, or of several together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TokenUsage {
     /// Tokens that the model read, cached ones included.
     pub input: u64,

@@ -9,6 +9,7 @@ use super::ticket::PermissionDecision;
 
 /// A decision as JSON: `{"decision":"ask","reason":"…","rule":null,"commands":[…]}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PermissionTestReport {
     /// `allow`, `ask` or `deny`.
     pub decision: PermissionOutcome,
@@ -22,6 +23,7 @@ pub struct PermissionTestReport {
 
 /// All rules in force, and what was wrong in their files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RuleListReport {
     /// `{"rule","kind","file","line"}` each, in the order of the files.
     pub rules: Vec<RuleSource>,

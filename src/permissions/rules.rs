@@ -37,6 +37,7 @@ pub struct RuleSet {
 
 /// Something in a settings file that does not take effect, or not as it reads.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[error("{}{}: {text}", file.display(), line.map_or(String::new(), |line| format!(":{line}")))]
 pub struct RuleWarning {
     pub file: PathBuf,

@@ -96,6 +96,7 @@ pub type RuleEntry = (RuleKind, String);
 
 /// A change to the rules of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RuleEdit {
     /// Adds a rule. One that is already there stays as it is.

@@ -144,6 +144,7 @@ pub enum StreamEvent {
 
 /// A pause that one request's refusal causes for all requests to the same server with the same key.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RateLimited {
     /// The time until the request is sent.
     pub wait: Duration,
@@ -153,6 +154,7 @@ pub struct RateLimited {
 
 /// How much of the prompt a local server has read. Counts are tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PrefillProgress {
     /// Tokens read so far, cached ones included.
     pub processed: u64,
@@ -164,6 +166,7 @@ pub struct PrefillProgress {
 
 /// A model in a server's list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelInfo {
     /// The model's name in requests.
     pub id: String,

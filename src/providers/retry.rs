@@ -45,6 +45,7 @@ pub enum RetryDecision {
 
 /// The next attempt at a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RetryAttempt {
     /// The wait before it is sent.
     pub pause: Duration,

@@ -11,6 +11,7 @@ use super::files::serialize_path;
 
 /// A file that was made, changed or removed. Serialized as the log's `file_change` line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FileChangeEntry {
     /// The file, absolute, as it was named: links on the way are not resolved.
     #[serde(serialize_with = "serialize_path")]
@@ -40,6 +41,7 @@ pub struct FileChangeEntry {
 
 /// What kind of file lies at a path. Folders are never recorded.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FileKind {
     /// A regular file.
@@ -51,6 +53,7 @@ pub enum FileKind {
 
 /// Who changed a file, as far as undo and the screen tell it apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FileChangeSource {
     /// A tool that edits files.
@@ -64,6 +67,7 @@ pub enum FileChangeSource {
 
 /// One state of a file: its content, kind and permissions.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FileVersion {
     pub kind: FileKind,
     /// The hash of its content.
@@ -75,6 +79,7 @@ pub struct FileVersion {
 /// The user rewound the session, or took a rewind back (a redo). On disk before any file is
 /// touched; each file that is then written gets a `file_change` line of its own behind it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RewindEntry {
     /// The message that the rewind goes back before.
     pub before: EntryId,
@@ -97,6 +102,7 @@ pub struct RewindEntry {
 
 /// Which parts of the session a rewind takes back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RewindScope {
     /// The files; the conversation stays.
@@ -109,6 +115,7 @@ pub enum RewindScope {
 /// Changes that a command made, or may have made, and that slug cannot undo: nothing was kept of
 /// the files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UntrackedChanges {
     /// The files that are known by name; only so many are recorded.
     pub files: Vec<UntrackedFile>,
@@ -123,6 +130,7 @@ pub struct UntrackedChanges {
 
 /// A file that undo cannot restore.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UntrackedFile {
     /// Absolute.
     #[serde(serialize_with = "serialize_path")]
@@ -132,6 +140,7 @@ pub struct UntrackedFile {
 
 /// Why undo cannot restore a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UntrackedReason {
     /// It is too large to be kept.
@@ -151,6 +160,7 @@ pub enum UntrackedReason {
 
 /// Why slug did not watch a folder while a command ran.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UnwatchedFolderReason {
     /// It has more files than slug watches.

@@ -19,6 +19,7 @@ use super::files::serialize_path;
 
 /// One line of a log: an entry with its id, time and turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LogRecord {
     /// Unique over all sessions, and growing with time; a fork's copied lines keep theirs.
     pub id: EntryId,
@@ -41,6 +42,7 @@ impl LogRecord {
 
 /// What a line of a log says, by its `type`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum LogEntry {
     /// The first line of a log.
@@ -98,6 +100,7 @@ pub enum LogEntry {
 
 /// What a session is and where it began: the first line of its log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SessionHeader {
     pub session_id: SessionId,
     /// The version of the log's format. A reader that knows only older versions opens the log
@@ -117,6 +120,7 @@ pub struct SessionHeader {
 
 /// A message with what is known of how it came about.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MessageEntry {
     pub role: MessageRole,
     pub content: Vec<ContentBlock>,
@@ -145,6 +149,7 @@ pub struct MessageEntry {
 
 /// How a tool call went, and what the user sees of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolResultInfo {
     pub name: String,
     /// Done, failed, denied or cancelled.
@@ -165,6 +170,7 @@ pub struct ToolResultInfo {
 
 /// A permission question about a call, and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PermissionEntry {
     pub call: CallId,
     pub tool: String,
@@ -181,6 +187,7 @@ pub struct PermissionEntry {
 
 /// Which older parts of the conversation are no longer sent in full.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CompactionEntry {
     /// Tool results before this entry are sent as stubs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -192,6 +199,7 @@ pub struct CompactionEntry {
 
 /// How a turn ended and what it took.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TurnEnd {
     pub outcome: TurnOutcome,
     /// The tokens of all its responses together.
@@ -203,6 +211,7 @@ pub struct TurnEnd {
 
 /// How a turn ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TurnOutcome {
     /// The model finished its answer.

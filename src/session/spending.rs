@@ -16,6 +16,7 @@ use super::{LogRecord, MessageEntry};
 
 /// What the responses of a session took, in total and by model, source and turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SessionSpending {
     by_model: Vec<ModelSpending>,
     by_source: SpendingBySource,
@@ -28,6 +29,7 @@ pub struct SessionSpending {
 
 /// What the responses of one model took in a session.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelSpending {
     pub model: ModelName,
     /// The sum of all its responses.
@@ -36,10 +38,12 @@ pub struct ModelSpending {
 
 /// Sums by what the responses were asked for, in the order in which each purpose first came up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SpendingBySource(Vec<(RequestSource, SpendingSum)>);
 
 /// What one response took, or several together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SpendingSum {
     /// The tokens, as far as servers reported them.
     pub usage: TokenUsage,

@@ -33,6 +33,7 @@ pub trait FileSystemView {
 /// Where a file lies. A log may come from anywhere and name any file. So a file outside the
 /// workspace, or a protected one, is left as it is until the user asks to restore this very file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FilePlace {
     /// Whether it is outside the workspace.
     pub is_outside: bool,
@@ -69,6 +70,7 @@ pub enum CurrentFileState {
 
 /// What a rewind or a redo does to all files.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FilesPlan {
     /// Each file that was changed, in the order of its first change.
     pub files: Vec<PlannedFile>,
@@ -78,6 +80,7 @@ pub struct FilesPlan {
 
 /// What a rewind or a redo does to one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlannedFile {
     /// Absolute, with links on the way resolved.
     pub path: PathBuf,
@@ -98,6 +101,7 @@ pub struct PlannedFile {
 /// What is done instead where the user asks for it: a file that would be left becomes what it was.
 /// Its current content is kept like everything that is overwritten, so that a redo brings it back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Alternative {
     pub action: FileAction,
     /// Lines added and removed; `None` where the file is not written, is a link, is too long, or
@@ -107,6 +111,7 @@ pub struct Alternative {
 
 /// What a rewind or a redo does to a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FileAction {
     /// The file is already as it should be.
@@ -121,10 +126,12 @@ pub enum FileAction {
 
 /// What is written to a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct PlannedRestore {
     /// The file as it will be.
     pub version: FileVersion,
     #[serde(with = "base64_bytes")]
+    #[cfg_attr(test, schemars(with = "String"))]
     pub bytes: Vec<u8>,
     /// Whether it is merged with what the user has changed since.
     pub is_merged: bool,
@@ -132,6 +139,7 @@ pub struct PlannedRestore {
 
 /// Why a file is left as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SkipReason {
     /// The user has changed the same lines since.
