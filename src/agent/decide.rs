@@ -16,7 +16,7 @@ use crate::domain::{
     PermissionOutcome, RuleKind, RuleSource, ToolAccess, ToolCall, ToolOutput,
 };
 use crate::permissions::{
-    HookPermission, PermissionDecision, PermissionQuery, ResolvedAccess, ToolCallTicket,
+    HookPermission, PermissionDecision, PermissionQuery, READ_RULE, ResolvedAccess, ToolCallTicket,
 };
 use crate::session::{LogEntry, PermissionEntry};
 use crate::tools::Tool;
@@ -262,7 +262,7 @@ async fn can_disclose(gate: &ToolGate, query: &PermissionQuery) -> bool {
         return true;
     }
     let reads =
-        spawn_blocking(move || PermissionQuery::resolve("Read", &targets, &workspace)).await;
+        spawn_blocking(move || PermissionQuery::resolve(READ_RULE, &targets, &workspace)).await;
     reads.is_ok_and(|reads| {
         gate.permissions.decide(&reads, &HookPermission::Nothing).0.outcome()
             == PermissionOutcome::Allow

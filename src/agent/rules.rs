@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::domain::{PermissionMode, ToolAccess};
 use crate::permissions::store::RuleEdit;
 use crate::permissions::{HookPermission, PermissionQuery, PermissionTestReport, RuleListReport};
-use crate::tools::{ToolRegistry, WorkingDirectory};
+use crate::tools::{SHELL_TOOL, ToolRegistry, WorkingDirectory};
 
 use super::AgentEvent;
 use super::agent_loop::Agent;
@@ -107,7 +107,7 @@ impl Agent {
         let (first, rest) = typed.trim().split_once(' ').unwrap_or((typed.trim(), ""));
         let (tool, text) = match registry.get(first) {
             Ok(_) => (first.to_owned(), rest.trim().to_owned()),
-            Err(_) => ("Bash".to_owned(), typed.trim().to_owned()),
+            Err(_) => (SHELL_TOOL.to_owned(), typed.trim().to_owned()),
         };
         let accesses = accesses_of(registry, &tool, &text, &self.setup.place)?;
         let workspace = self.setup.workspace.clone();

@@ -6,14 +6,13 @@ use serde_json::json;
 use crate::context;
 use crate::domain::{CallId, CallInput, ContentBlock, Message, MessageRole, ToolCall};
 use crate::session::{LogEntry, MessageEntry};
+use crate::tools::SHELL_TOOL;
 
 use super::agent_loop::Agent;
 use super::gate::{CompletedCall, ToolGate, execute_for_user};
 use super::turn_runner::FrontEndState;
 use super::{AgentCommand, AgentEvent};
 
-/// The tool that runs the command.
-const BASH: &str = "Bash";
 /// The longest that a command may run, in milliseconds: the most that the tool allows.
 const TIMEOUT_MS: u32 = 600_000;
 
@@ -26,11 +25,11 @@ impl Agent {
         };
         let call = ToolCall {
             id: CallId::generate(),
-            name: BASH.to_owned(),
+            name: SHELL_TOOL.to_owned(),
             input: CallInput::Valid(json!({"command": command, "timeout": TIMEOUT_MS})),
         };
         let ended = self.run_beside_commands(&gate, &call).await;
-        let info = ended.info(BASH);
+        let info = ended.info(SHELL_TOOL);
         let CompletedCall { output, elapsed, .. } = ended;
         let text = context::escape_context_tags(&format!("$ {command}\n{}", output.observation));
         let block = ContentBlock::Context { name: "shell".to_owned(), text };

@@ -11,6 +11,7 @@ mod dialect;
 mod diff;
 #[cfg(test)]
 pub mod faults;
+mod first_line;
 mod fold;
 mod hosts;
 mod ids;
@@ -52,6 +53,7 @@ pub use dialect::ChatDialect;
 pub use diff::{
     DiffContextSize, DiffLine, DiffLineTag, FileDiff, FileModeChange, Hunk, LineEnding,
 };
+pub use first_line::first_line;
 pub use fold::PaneFold;
 pub use hosts::{AddressScope, HostRule, NetworkHost, ParseHostError, address_scope, authority};
 pub use ids::{AgentId, CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};
@@ -74,5 +76,8 @@ pub use sandbox::{
 pub use source::RequestSource;
 pub use this_machine::is_this_machine;
 pub use todo::{TodoItem, TodoStatus};
-pub use tool::{ToolAccess, ToolDisplay, ToolOutput, ToolSpec, ToolStatus};
+pub use tool::{
+    ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolOutput, ToolSpec,
+    ToolStatus,
+};
 pub use usage::TokenUsage;

@@ -1,5 +1,6 @@
 //! What a tool declares, what a call touches, and what a call returns.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,108 @@ pub struct ToolSpec {
     pub description: String,
     /// JSON Schema of the arguments.
     pub input_schema: Value,
+}
+
+/// What a tool is to everything but the model: what its calls do and may touch. The screen, hooks and
+/// permissions go by this and by no tool's name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolDescriptor {
+    /// The name that calls, rules and the log use.
+    pub name: Cow<'static, str>,
+    /// The name that the user reads.
+    pub title: Cow<'static, str>,
+    pub kind: ToolKind,
+    pub capability: ToolCapability,
+}
+
+impl ToolDescriptor {
+    /// A tool of slug's own, whose name is what the user reads, too.
+    pub const fn built_in(name: &'static str, kind: ToolKind, capability: ToolCapability) -> Self {
+        Self { name: Cow::Borrowed(name), title: Cow::Borrowed(name), kind, capability }
+    }
+}
+
+/// What the calls of a tool do, in the words of the Agent Client Protocol (its schema's `ToolKind`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolKind {
+    /// Reads files or data.
+    Read,
+    /// Changes the content of files.
+    Edit,
+    /// Removes files or data.
+    Delete,
+    /// Moves or renames files.
+    Move,
+    /// Looks for information.
+    Search,
+    /// Runs commands or code.
+    Execute,
+    /// Plans or reasons; touches nothing else.
+    Think,
+    /// Gets something from the network.
+    Fetch,
+    /// Anything else, and every tool that slug does not know.
+    Other,
+}
+
+impl ToolKind {
+    /// Whether the calls only look something up, so that their result is for the model alone.
+    pub fn is_lookup(self) -> bool {
+        match self {
+            Self::Read | Self::Search => true,
+            Self::Edit
+            | Self::Delete
+            | Self::Move
+            | Self::Execute
+            | Self::Think
+            | Self::Fetch
+            | Self::Other => false,
+        }
+    }
+}
+
+/// The most that calls of a tool may touch. A call that declares an access beyond it is not made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolCapability {
+    /// Nothing beyond the conversation.
+    Conversation,
+    /// Files, to look at them only.
+    ReadFiles,
+    /// Files, to look at them and to change them.
+    WriteFiles,
+    /// Commands, and whatever these do.
+    RunCommands,
+    /// Servers on the network.
+    Network,
+    /// Whatever a program that slug does not see into can do.
+    External,
+}
+
+impl ToolCapability {
+    /// Whether calls with this capability may declare such an access.
+    pub fn covers(self, access: &ToolAccess) -> bool {
+        match access {
+            ToolAccess::Nothing => true,
+            ToolAccess::Read(_) => match self {
+                Self::ReadFiles | Self::WriteFiles | Self::RunCommands | Self::External => true,
+                Self::Conversation | Self::Network => false,
+            },
+            ToolAccess::Write(_) => match self {
+                Self::WriteFiles | Self::RunCommands | Self::External => true,
+                Self::Conversation | Self::ReadFiles | Self::Network => false,
+            },
+            ToolAccess::Run { .. } => self == Self::RunCommands,
+            ToolAccess::External { .. } => self == Self::External,
+            ToolAccess::Fetch { .. } => match self {
+                Self::Network | Self::External => true,
+                Self::Conversation | Self::ReadFiles | Self::WriteFiles | Self::RunCommands => {
+                    false
+                }
+            },
+        }
+    }
 }
 
 /// One thing that a call would touch. Permissions, the dialog and the executor decide from these. A

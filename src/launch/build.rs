@@ -23,7 +23,7 @@ use crate::platform::redact::Redactor;
 use crate::providers::Provider;
 use crate::providers::demo::{self, DemoProvider, DemoScript, DemoSpeed};
 use crate::session::{LastModels, SessionStore};
-use crate::tools::{ToolRegistry, WorkingDirectory};
+use crate::tools::{ToolNameConflict, ToolPart, ToolRegistry, WorkingDirectory};
 
 use super::hooks;
 use super::run_context::RunContext;
@@ -51,6 +51,11 @@ pub(super) struct RunParticipants {
     pub(super) interactivity: Interactivity,
     /// The file that remembers the model the user chose in each folder; `None` to ignore it.
     pub(super) last_models: Option<PathBuf>,
+}
+
+/// The tools of an agent: the parts that this run has.
+pub(super) fn tool_registry() -> Result<ToolRegistry, ToolNameConflict> {
+    ToolRegistry::from_parts(vec![ToolPart::built_in()])
 }
 
 /// Builds the setup of an agent for this run.
@@ -132,7 +137,7 @@ pub(super) fn parts(
             home: run_context.user_home.clone(),
         },
         workspace: Arc::new(workspace),
-        registry: Arc::new(ToolRegistry::standard()),
+        registry: Arc::new(tool_registry()?),
         files: Arc::new(DiskFiles),
         idle_after: IDLE_AFTER,
         hooks: hooks::hooks(run_context, project, inside.clone(), processes.clone(), redactor),

@@ -27,7 +27,7 @@ use crate::permissions::{PermissionQuery, RuleSet, Workspace, decide};
 use crate::platform::process::{PipedCommand, ProcessHost};
 use crate::platform::redact::Redactor;
 use crate::platform::sandbox;
-use crate::tools::ExitCause;
+use crate::tools::{ExitCause, SHELL_TOOL};
 
 use super::run_context::RunContext;
 
@@ -133,7 +133,7 @@ impl SupervisedHookRunner {
 
     fn only_reads(&self, command: &HookCommand) -> bool {
         let access = ToolAccess::Run { command: command.line.clone(), cwd: command.cwd.clone() };
-        let query = PermissionQuery::resolve("Bash", &[access], &self.workspace);
+        let query = PermissionQuery::resolve(SHELL_TOOL, &[access], &self.workspace);
         decide(&query, &RuleSet::new(), PermissionMode::Plan, &self.workspace).outcome()
             == PermissionOutcome::Allow
     }

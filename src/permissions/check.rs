@@ -12,13 +12,15 @@ use super::paths::{PathZone, ResolvedPath, Workspace};
 use super::pattern::path_rule;
 use super::places::{self, ProtectedPlaceKind, ProtectionReason};
 use super::query::{PermissionQuery, ResolvedAccess};
-use super::rules::{FileEffect, RuleSet};
+use super::rules::{EDIT_RULE, FileEffect, READ_RULE, RuleSet};
 use super::shell::AnalysisKind;
 use super::ticket::PermissionDecision;
 
 /// What is the same for every part of one call.
 pub(super) struct DecisionContext<'a> {
     pub tool: &'a str,
+    /// Whether the call runs a command: then its accesses to files are redirections.
+    pub runs_command: bool,
     pub rules: &'a RuleSet,
     pub mode: PermissionMode,
     pub workspace: &'a Workspace,
@@ -54,7 +56,13 @@ pub fn decide(
     mode: PermissionMode,
     workspace: &Workspace,
 ) -> PermissionDecision {
-    let context = DecisionContext { tool: &query.tool, rules, mode, workspace };
+    let context = DecisionContext {
+        tool: &query.tool,
+        runs_command: query.accesses.iter().any(|access| access.run().is_some()),
+        rules,
+        mode,
+        workspace,
+    };
     let mut verdicts: Vec<PartVerdict> = context.whole_tool().into_iter().collect();
     for access in &query.accesses {
         match access {
@@ -183,18 +191,18 @@ impl DecisionContext<'_> {
     /// Decides an access to a file.
     pub(super) fn file(&self, effect: FileEffect, path: &ResolvedPath) -> PartVerdict {
         let shown = self.workspace.show(&path.path);
-        let text = match (effect, self.tool) {
-            (FileEffect::Read, "Bash") => format!("< {shown}"),
-            (FileEffect::Write, "Bash") => format!("> {shown}"),
-            (FileEffect::Read | FileEffect::Write, _) => shown,
+        let text = match (effect, self.runs_command) {
+            (FileEffect::Read, true) => format!("< {shown}"),
+            (FileEffect::Write, true) => format!("> {shown}"),
+            (FileEffect::Read | FileEffect::Write, false) => shown,
         };
         let rule = |kind| self.rules.on_file(kind, self.tool, effect, path);
         if let Some(rule) = rule(RuleKind::Deny) {
             return PartVerdict::denied_by(text, rule);
         }
         let (family, offer) = match effect {
-            FileEffect::Read => ("Read", self.offer("Read", path)),
-            FileEffect::Write => ("Edit", self.offer("Edit", path)),
+            FileEffect::Read => (READ_RULE, self.offer(READ_RULE, path)),
+            FileEffect::Write => (EDIT_RULE, self.offer(EDIT_RULE, path)),
         };
         let deny_rule = path_rule(family, path, self.workspace);
         if effect == FileEffect::Write && self.mode == PermissionMode::Plan {
@@ -209,7 +217,7 @@ impl DecisionContext<'_> {
                 text,
                 effect,
                 protected,
-                self.tool,
+                self.runs_command,
                 matching_rule.as_ref(),
                 deny_rule,
             );
@@ -225,7 +233,7 @@ impl DecisionContext<'_> {
             // The sandbox confines what a command reads and writes in it.
             (_, _, PermissionMode::Sandbox)
                 if self.workspace.is_in_sandbox(path)
-                    || self.tool == "Bash" && self.workspace.sandbox().is_some() =>
+                    || self.runs_command && self.workspace.sandbox().is_some() =>
             {
                 return self.by_mode(text);
             }
@@ -282,7 +290,7 @@ impl DecisionContext<'_> {
         text: String,
         effect: FileEffect,
         protected: ProtectionReason,
-        tool: &str,
+        runs_command: bool,
         rule: Option<&RuleSource>,
         deny_rule: Option<String>,
     ) -> PartVerdict {
@@ -291,7 +299,7 @@ impl DecisionContext<'_> {
             FileEffect::Write => "changes",
         };
         let what = protected.description();
-        let by_redirection = tool == "Bash" && effect == FileEffect::Write;
+        let by_redirection = runs_command && effect == FileEffect::Write;
         if by_redirection && rule.is_none() && protected.kind != ProtectedPlaceKind::System {
             let reason = format!(
                 "A redirection here would change {what}. Use the Edit or Write tool, so that the change can be seen."

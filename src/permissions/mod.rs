@@ -49,5 +49,5 @@ pub use paths::{PathZone, ResolvedPath, Workspace};
 pub use places::{ProtectedPlaceKind, ProtectionReason};
 pub use query::{PermissionQuery, ResolvedAccess};
 pub use report::{PermissionTestReport, RuleListReport};
-pub use rules::{RuleError, RuleSet, RuleWarning};
+pub use rules::{READ_RULE, RuleError, RuleSet, RuleWarning};
 pub use ticket::{PermissionDecision, ToolCallTicket};

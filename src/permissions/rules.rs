@@ -26,6 +26,11 @@ use super::paths::{ResolvedPath, Workspace};
 use super::pattern::{BashPattern, MatchPurpose, PathPattern, RuleMatchKind};
 use super::shell::{ShellWord, SimpleCommand};
 
+/// The name that rules on reading have, whichever tool reads.
+pub const READ_RULE: &str = "Read";
+/// The name that rules on writing have, whichever tool writes.
+pub(super) const EDIT_RULE: &str = "Edit";
+
 /// All rules in force, in the order of their files.
 #[derive(Debug, Clone, Default)]
 pub struct RuleSet {

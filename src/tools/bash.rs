@@ -6,6 +6,7 @@
 mod capture;
 mod clean;
 
+use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -15,9 +16,12 @@ use tokio_util::sync::CancellationToken;
 use super::input::{ArgumentReader, InputShape};
 use super::{
     ExitCause, ProcessError, ScriptExit, ScriptSpec, Tool, ToolContext, ToolError,
-    WorkingDirectory, off_thread, text, truncation,
+    WorkingDirectory, off_thread, text, titles, truncation,
 };
-use crate::domain::{ToolAccess, ToolDisplay, ToolOutput, ToolSpec, ToolStatus};
+use crate::domain::{
+    ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolOutput, ToolSpec,
+    ToolStatus, first_line,
+};
 use capture::OutputCapture;
 
 /// Runs a command with bash, within a time limit.
@@ -25,6 +29,9 @@ pub(super) struct BashTool;
 
 const SHAPE: InputShape =
     InputShape { tool: "Bash", example: r#"{"command": "cargo test", "timeout": 300000}"# };
+
+static DESCRIPTOR: ToolDescriptor =
+    ToolDescriptor::built_in(SHAPE.tool, ToolKind::Execute, ToolCapability::RunCommands);
 
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
@@ -42,7 +49,7 @@ struct BashArguments {
 impl Tool for BashTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: "Bash".into(),
+            name: SHAPE.tool.into(),
             description: "Runs a command with bash in the working folder, without terminal and \
                           standard input. Prefer Read, Edit, Glob and Grep for files. Put & after \
                           a server."
@@ -57,6 +64,14 @@ impl Tool for BashTool {
                 "required": ["command"],
             }),
         }
+    }
+
+    fn descriptor(&self) -> &ToolDescriptor {
+        &DESCRIPTOR
+    }
+
+    fn call_title(&self, input: &Value, _cwd: &Path) -> String {
+        first_line(titles::text(input, "command"))
     }
 
     fn access(

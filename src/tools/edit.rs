@@ -9,7 +9,7 @@ mod matching;
 mod narrow;
 mod placeholder;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -17,9 +17,12 @@ use serde_json::{Value, json};
 use super::change::{self, PlannedWrite, WriteTarget};
 use super::input::{ArgumentReader, InputShape};
 use super::{
-    Tool, ToolContext, ToolError, WorkingDirectory, off_thread, paths, stopped_output, text,
+    Tool, ToolContext, ToolError, WorkingDirectory, off_thread, paths, stopped_output, text, titles,
 };
-use crate::domain::{ExcludedHunks, FileDiff, ToolAccess, ToolOutput, ToolSpec};
+use crate::domain::{
+    ExcludedHunks, FileDiff, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput,
+    ToolSpec,
+};
 use matching::{EditMismatch, MatchQuality, ReplaceScope};
 
 pub(in crate::tools) use placeholder::find as placeholder_in;
@@ -31,6 +34,9 @@ const SHAPE: InputShape = InputShape {
     tool: "Edit",
     example: r#"{"file_path": "src/main.rs", "old_string": "let a = 1;", "new_string": "let a = 2;"}"#,
 };
+
+static DESCRIPTOR: ToolDescriptor =
+    ToolDescriptor::built_in(SHAPE.tool, ToolKind::Edit, ToolCapability::WriteFiles);
 
 #[derive(Debug, Clone)]
 struct EditArguments {
@@ -44,7 +50,7 @@ struct EditArguments {
 impl Tool for EditTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: "Edit".into(),
+            name: SHAPE.tool.into(),
             description: "Replaces text in a file you have read. old_string must match exactly, \
                           with its indentation, in one place only: include lines around it."
                 .into(),
@@ -59,6 +65,14 @@ impl Tool for EditTool {
                 "required": ["file_path", "old_string", "new_string"],
             }),
         }
+    }
+
+    fn descriptor(&self) -> &ToolDescriptor {
+        &DESCRIPTOR
+    }
+
+    fn call_title(&self, input: &Value, cwd: &Path) -> String {
+        titles::shown_path(titles::text(input, "file_path"), cwd)
     }
 
     fn access(

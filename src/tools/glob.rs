@@ -13,14 +13,18 @@ use super::input::{ArgumentReader, InputShape};
 use super::ports::lock;
 use super::walk::{self, FileWalk, SearchRoot, SkippedEntries, hidden_note};
 use super::{
-    Files, Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, truncation,
+    Files, Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, titles,
+    truncation,
 };
-use crate::domain::{ToolAccess, ToolOutput, ToolSpec};
+use crate::domain::{ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec};
 
 /// Lists files by name, the newest first.
 pub(super) struct GlobTool;
 
 const SHAPE: InputShape = InputShape { tool: "Glob", example: r#"{"pattern": "src/**/*.rs"}"# };
+
+static DESCRIPTOR: ToolDescriptor =
+    ToolDescriptor::built_in(SHAPE.tool, ToolKind::Search, ToolCapability::ReadFiles);
 
 /// The most names that are listed.
 const MOST: usize = 100;
@@ -38,7 +42,7 @@ struct GlobArguments {
 impl Tool for GlobTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: "Glob".into(),
+            name: SHAPE.tool.into(),
             description: "Lists files by name, newest first. A pattern without / matches in every \
                           folder. Leaves out what .gitignore names."
                 .into(),
@@ -51,6 +55,17 @@ impl Tool for GlobTool {
                 "required": ["pattern"],
             }),
         }
+    }
+
+    fn descriptor(&self) -> &ToolDescriptor {
+        &DESCRIPTOR
+    }
+
+    fn call_title(&self, input: &Value, cwd: &Path) -> String {
+        titles::join(&[
+            titles::text(input, "pattern"),
+            &titles::shown_path(titles::text(input, "path"), cwd),
+        ])
     }
 
     fn access(

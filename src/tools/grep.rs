@@ -18,9 +18,9 @@ use super::input::{ArgumentReader, InputShape};
 use super::similarity::similarity;
 use super::walk::{self, FileWalk, SearchRoot, hidden_note};
 use super::{
-    Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, truncation,
+    Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, titles, truncation,
 };
-use crate::domain::{ToolAccess, ToolOutput, ToolSpec};
+use crate::domain::{ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec};
 use search::{GrepMode, GrepOutcome, GrepQuery, GrepRow};
 
 /// Searches file contents with a regular expression.
@@ -30,6 +30,9 @@ const SHAPE: InputShape = InputShape {
     tool: "Grep",
     example: r#"{"pattern": "fn \\w+\\(", "path": "src", "glob": "*.rs", "output_mode": "content"}"#,
 };
+
+static DESCRIPTOR: ToolDescriptor =
+    ToolDescriptor::built_in(SHAPE.tool, ToolKind::Search, ToolCapability::ReadFiles);
 
 /// The most lines of a result, unless the call asks for another number.
 const DEFAULT_LIMIT: u64 = 250;
@@ -87,7 +90,7 @@ struct NameFilter {
 impl Tool for GrepTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: "Grep".into(),
+            name: SHAPE.tool.into(),
             description: "Searches file contents with a regular expression (Rust syntax: no \
                           look-around). Leaves out what .gitignore names."
                 .into(),
@@ -114,6 +117,18 @@ impl Tool for GrepTool {
                 "required": ["pattern"],
             }),
         }
+    }
+
+    fn descriptor(&self) -> &ToolDescriptor {
+        &DESCRIPTOR
+    }
+
+    fn call_title(&self, input: &Value, cwd: &Path) -> String {
+        let text = |key| titles::text(input, key);
+        let filter = [text("glob"), text("type")].into_iter().find(|text| !text.is_empty());
+        let pattern = format!("{:?}", text("pattern"));
+        let path = titles::shown_path(text("path"), cwd);
+        titles::join(&[&pattern, &path, filter.unwrap_or_default()])
     }
 
     fn access(

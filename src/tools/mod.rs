@@ -5,6 +5,7 @@
 //! [`ToolContext`].
 
 mod bash;
+mod built_in;
 mod change;
 mod edit;
 mod glob;
@@ -19,6 +20,7 @@ mod similarity;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text;
+mod titles;
 mod todo_write;
 mod truncation;
 mod walk;
@@ -32,15 +34,16 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
-    ContentHash, ExcludedHunks, FileDiff, TodoItem, ToolAccess, ToolOutput, ToolSpec, ToolStatus,
-    clean_path,
+    ContentHash, ExcludedHunks, FileDiff, TodoItem, ToolAccess, ToolDescriptor, ToolOutput,
+    ToolSpec, ToolStatus, clean_path,
 };
 
+pub use built_in::{SHELL_TOOL, call_title, kind_of};
 pub use ports::{
     ExitCause, FileError, FileState, Files, ProcessError, Processes, ReadLedger, ScriptExit,
     ScriptSpec, WriteReport,
 };
-pub use registry::ToolRegistry;
+pub use registry::{ToolNameConflict, ToolPart, ToolRegistry};
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};
 
 /// Something that the model can do.
@@ -48,6 +51,15 @@ pub use scoped_files::{AccessMode, Grant, ScopedFiles};
 pub trait Tool: Send + Sync {
     /// The name, description and schema for the model. The same bytes each time.
     fn spec(&self) -> ToolSpec;
+
+    /// What the tool is to everything but the model. Has the same name as the spec.
+    fn descriptor(&self) -> &ToolDescriptor;
+
+    /// What a call with this input is about, in a few words on one line; without a better idea, its
+    /// first argument that is a text. Paths inside `cwd` are shown relative to it.
+    fn call_title(&self, input: &Value, _cwd: &Path) -> String {
+        titles::first_text(input)
+    }
 
     /// What a call with this input would touch; relative paths start from `place`.
     ///

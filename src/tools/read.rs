@@ -3,7 +3,7 @@
 //! A file of up to 16 MB is read whole, so that a later Edit can tell whether it has changed. A
 //! bigger file is read only up to the end of the lines that the call asks for.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use super::input::{ArgumentReader, InputShape};
 use super::text::{self, WHOLE_FILE};
 use super::{
-    FileState, Tool, ToolContext, ToolError, WorkingDirectory, paths, stopped_output, truncation,
+    FileState, Tool, ToolContext, ToolError, WorkingDirectory, paths, stopped_output, titles,
+    truncation,
 };
-use crate::domain::{ToolAccess, ToolOutput, ToolSpec};
+use crate::domain::{ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec};
 
 /// Shows a text file as numbered lines.
 pub(super) struct ReadTool;
@@ -22,6 +23,9 @@ const SHAPE: InputShape = InputShape {
     tool: "Read",
     example: r#"{"file_path": "src/main.rs", "offset": 1, "limit": 200}"#,
 };
+
+static DESCRIPTOR: ToolDescriptor =
+    ToolDescriptor::built_in(SHAPE.tool, ToolKind::Read, ToolCapability::ReadFiles);
 
 /// The most lines that are shown, unless the call asks for another number.
 const DEFAULT_LIMIT: u64 = 2000;
@@ -50,7 +54,7 @@ struct ReadExcerpt {
 impl Tool for ReadTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: "Read".into(),
+            name: SHAPE.tool.into(),
             description: "Shows a text file as numbered lines (number, tab, text), 2000 at most."
                 .into(),
             input_schema: json!({
@@ -63,6 +67,17 @@ impl Tool for ReadTool {
                 "required": ["file_path"],
             }),
         }
+    }
+
+    fn descriptor(&self) -> &ToolDescriptor {
+        &DESCRIPTOR
+    }
+
+    fn call_title(&self, input: &Value, cwd: &Path) -> String {
+        titles::join(&[
+            &titles::shown_path(titles::text(input, "file_path"), cwd),
+            &titles::lines(input),
+        ])
     }
 
     fn access(

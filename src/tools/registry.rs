@@ -1,15 +1,9 @@
-//! All tools by name, in the order in which models are told of them.
+//! The tools of one agent, put together from parts, in the order in which models are told of them.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::bash::BashTool;
-use super::edit::EditTool;
-use super::glob::GlobTool;
-use super::grep::GrepTool;
-use super::read::ReadTool;
 use super::similarity::similarity;
-use super::todo_write::TodoWriteTool;
-use super::write::WriteTool;
 use super::{Tool, ToolError};
 use crate::domain::ToolSpec;
 
@@ -20,20 +14,45 @@ pub struct ToolRegistry {
     specs: Arc<[ToolSpec]>,
 }
 
+/// The tools that come from one source: slug itself, a server, a plugin.
+pub struct ToolPart {
+    /// What they come from, as the user reads it in a sentence: "slug itself".
+    pub source: String,
+    /// In the order in which models are told of them.
+    pub tools: Vec<Arc<dyn Tool>>,
+}
+
+/// Two tools of the same name. Calls, rules and the log know tools by their names, so neither can
+/// stand for both.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Both {first} and {second} have a tool {name}. Leave one of them out.")]
+pub struct ToolNameConflict {
+    pub name: String,
+    /// The source of the part that came first.
+    pub first: String,
+    pub second: String,
+}
+
 impl ToolRegistry {
-    /// The built-in tools.
-    pub fn standard() -> Self {
-        let tools: Vec<Arc<dyn Tool>> = vec![
-            Arc::new(BashTool),
-            Arc::new(ReadTool),
-            Arc::new(WriteTool),
-            Arc::new(EditTool),
-            Arc::new(GlobTool),
-            Arc::new(GrepTool),
-            Arc::new(TodoWriteTool),
-        ];
-        let specs = tools.iter().map(|tool| tool.spec()).collect();
-        Self { tools, specs }
+    /// The tools of these parts, one part after another.
+    ///
+    /// # Errors
+    ///
+    /// When two tools have the same name, whether in one part or in two.
+    pub fn from_parts(parts: Vec<ToolPart>) -> Result<Self, ToolNameConflict> {
+        let mut sources: HashMap<String, String> = HashMap::new();
+        let (mut tools, mut specs) = (Vec::new(), Vec::new());
+        for ToolPart { source, tools: of_part } in parts {
+            for tool in of_part {
+                let spec = tool.spec();
+                if let Some(first) = sources.insert(spec.name.clone(), source.clone()) {
+                    return Err(ToolNameConflict { name: spec.name, first, second: source });
+                }
+                specs.push(spec);
+                tools.push(tool);
+            }
+        }
+        Ok(Self { tools, specs: specs.into() })
     }
 
     /// The specs for the model, always in the same order.
@@ -69,16 +88,55 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tools::testing::named_tool;
+
+    fn standard() -> ToolRegistry {
+        ToolRegistry::from_parts(vec![ToolPart::built_in()]).unwrap()
+    }
+
+    fn part(source: &str, names: &[&'static str]) -> ToolPart {
+        let tools = names.iter().map(|name| named_tool(name)).collect();
+        ToolPart { source: source.to_owned(), tools }
+    }
+
+    #[test]
+    fn parts_follow_each_other_and_the_bytes_for_the_model_stay() {
+        let parts = || {
+            vec![ToolPart::built_in(), part("the server x", &["b", "a"]), part("a plugin", &["c"])]
+        };
+        let registry = ToolRegistry::from_parts(parts()).unwrap();
+        let specs = registry.specs();
+        let names: Vec<&str> = specs[7..].iter().map(|spec| spec.name.as_str()).collect();
+        assert_eq!(names, ["b", "a", "c"]);
+        assert!(registry.get("a").is_ok() && registry.get("Bash").is_ok());
+        let again = ToolRegistry::from_parts(parts()).unwrap().specs();
+        let bytes = |specs: &[ToolSpec]| serde_json::to_vec(specs).unwrap();
+        assert_eq!(bytes(&specs), bytes(&again));
+        assert!(Arc::ptr_eq(&registry.specs(), &registry.clone().specs()));
+    }
+
+    #[test]
+    fn two_tools_of_one_name_are_an_error_that_names_both_sources() {
+        let parts = vec![ToolPart::built_in(), part("the server x", &["a", "Read"])];
+        let error = ToolRegistry::from_parts(parts).err().unwrap();
+        assert_eq!(
+            error.to_string(),
+            "Both slug itself and the server x have a tool Read. Leave one of them out."
+        );
+        let twice =
+            ToolRegistry::from_parts(vec![part("the server x", &["a", "a"])]).err().unwrap();
+        assert_eq!((twice.first.as_str(), twice.second.as_str()), ("the server x", "the server x"));
+    }
 
     #[test]
     fn specs_serialise_to_under_3600_bytes() {
-        let json = serde_json::to_string(&ToolRegistry::standard().specs()).unwrap();
+        let json = serde_json::to_string(&standard().specs()).unwrap();
         assert!(json.len() < 3600, "{} bytes", json.len());
     }
 
     #[test]
     fn specs_are_in_order_and_complete() {
-        let registry = ToolRegistry::standard();
+        let registry = standard();
         let specs = registry.specs();
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         assert_eq!(names, ["Bash", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite"]);
@@ -93,7 +151,7 @@ mod tests {
 
     #[test]
     fn tools_are_found_by_name() {
-        let registry = ToolRegistry::standard();
+        let registry = standard();
         for spec in registry.specs().iter() {
             assert_eq!(registry.get(&spec.name).ok().map(|tool| tool.spec()), Some(spec.clone()));
         }
@@ -101,7 +159,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_gets_the_names_there_are() {
-        let registry = ToolRegistry::standard();
+        let registry = standard();
         let cases = [
             ("bash", Some("Bash")),
             ("read_file", Some("Read")),

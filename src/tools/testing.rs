@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
@@ -14,8 +14,43 @@ use super::{
     AccessMode, ExitCause, FileChange, Grant, ProcessError, Processes, ReadLedger, ScopedFiles,
     ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
-use crate::domain::{ContentHash, ScanExtent, TodoItem, ToolAccess, ToolOutput};
+use crate::domain::{
+    ContentHash, ScanExtent, TodoItem, ToolAccess, ToolCapability, ToolDescriptor, ToolKind,
+    ToolOutput, ToolSpec,
+};
 use crate::platform::files::DiskFiles;
+
+/// A tool that touches nothing, under a name.
+pub(crate) struct NamedTool(ToolDescriptor);
+
+/// A tool that touches nothing, of a server or plugin in a test.
+pub(crate) fn named_tool(name: &'static str) -> Arc<dyn Tool> {
+    let (kind, capability) = (ToolKind::Other, ToolCapability::Conversation);
+    Arc::new(NamedTool(ToolDescriptor::built_in(name, kind, capability)))
+}
+
+#[async_trait]
+impl Tool for NamedTool {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec {
+            name: self.0.name.to_string(),
+            description: "Does nothing.".into(),
+            input_schema: json!({"type": "object", "properties": {}, "required": []}),
+        }
+    }
+
+    fn descriptor(&self) -> &ToolDescriptor {
+        &self.0
+    }
+
+    fn access(&self, _: &Value, _: &WorkingDirectory) -> Result<Vec<ToolAccess>, ToolError> {
+        Ok(vec![ToolAccess::Nothing])
+    }
+
+    async fn run(&self, _: &ToolContext, _: Value) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("nothing"))
+    }
+}
 
 /// A workspace, and the context that a tool gets in it.
 pub(crate) struct ToolTestEnv {

@@ -1,11 +1,16 @@
 //! TodoWrite: keeps the model's plan, which the user sees.
 
+use std::path::Path;
+
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
 use super::input::{ArgumentReader, InputShape};
 use super::{Tool, ToolContext, ToolError, WorkingDirectory};
-use crate::domain::{TodoItem, TodoStatus, ToolAccess, ToolOutput, ToolSpec};
+use crate::domain::{
+    TodoItem, TodoStatus, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput,
+    ToolSpec,
+};
 
 /// Replaces the model's plan.
 pub(super) struct TodoWriteTool;
@@ -15,11 +20,14 @@ const SHAPE: InputShape = InputShape {
     example: r#"{"todos": [{"content": "Run the tests", "status": "in_progress", "activeForm": "Running the tests"}]}"#,
 };
 
+static DESCRIPTOR: ToolDescriptor =
+    ToolDescriptor::built_in(SHAPE.tool, ToolKind::Think, ToolCapability::Conversation);
+
 #[async_trait]
 impl Tool for TodoWriteTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: "TodoWrite".into(),
+            name: SHAPE.tool.into(),
             description: "Replaces your plan, which the user sees. For work of three steps or \
                           more: one step in_progress at a time, completed as soon as it is done."
                 .into(),
@@ -40,6 +48,16 @@ impl Tool for TodoWriteTool {
                 "required": ["todos"],
             }),
         }
+    }
+
+    fn descriptor(&self) -> &ToolDescriptor {
+        &DESCRIPTOR
+    }
+
+    fn call_title(&self, input: &Value, _cwd: &Path) -> String {
+        let todos = input.get("todos").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let is_done = |todo: &&Value| todo.get("status") == Some(&"completed".into());
+        format!("{} of {} done", todos.iter().filter(is_done).count(), todos.len())
     }
 
     fn access(

@@ -3,7 +3,7 @@
 //! A replaced file keeps its encoding, byte order mark and line ends where the new text can be
 //! written with them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
@@ -12,8 +12,11 @@ use super::change::{self, PlannedWrite, WriteTarget};
 use super::edit::placeholder_in;
 use super::input::{ArgumentReader, InputShape};
 use super::text::{self, TextEncoding};
-use super::{Tool, ToolContext, ToolError, WorkingDirectory, stopped_output};
-use crate::domain::{ExcludedHunks, FileDiff, ToolAccess, ToolOutput, ToolSpec};
+use super::{Tool, ToolContext, ToolError, WorkingDirectory, stopped_output, titles};
+use crate::domain::{
+    ExcludedHunks, FileDiff, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput,
+    ToolSpec,
+};
 
 /// Makes a file, or replaces a whole one that the model has read.
 pub(super) struct WriteTool;
@@ -22,6 +25,9 @@ const SHAPE: InputShape = InputShape {
     tool: "Write",
     example: r#"{"file_path": "src/main.rs", "content": "fn main() {}\n"}"#,
 };
+
+static DESCRIPTOR: ToolDescriptor =
+    ToolDescriptor::built_in(SHAPE.tool, ToolKind::Edit, ToolCapability::WriteFiles);
 
 struct WriteArguments {
     path: PathBuf,
@@ -32,7 +38,7 @@ struct WriteArguments {
 impl Tool for WriteTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
-            name: "Write".into(),
+            name: SHAPE.tool.into(),
             description: "Makes a file, or replaces a whole file you have read. For changes to a \
                           file use Edit."
                 .into(),
@@ -45,6 +51,14 @@ impl Tool for WriteTool {
                 "required": ["file_path", "content"],
             }),
         }
+    }
+
+    fn descriptor(&self) -> &ToolDescriptor {
+        &DESCRIPTOR
+    }
+
+    fn call_title(&self, input: &Value, cwd: &Path) -> String {
+        titles::shown_path(titles::text(input, "file_path"), cwd)
     }
 
     fn access(

@@ -26,7 +26,7 @@ use slug_code::providers::Provider;
 use slug_code::session::{
     LogEntry, LogRecord, MessageEntry, ReplayedConversation, SessionStore, TurnOutcome,
 };
-use slug_code::tools::{Processes, ToolRegistry, WorkingDirectory};
+use slug_code::tools::{Processes, ToolPart, ToolRegistry, WorkingDirectory};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -173,7 +173,7 @@ impl AgentFixture {
             system_prompt: Some("You are a test.".into()),
             place: WorkingDirectory { cwd: self.work.clone(), home: None },
             workspace: Arc::new(workspace),
-            registry: Arc::new(ToolRegistry::standard()),
+            registry: Arc::new(ToolRegistry::from_parts(vec![ToolPart::built_in()]).unwrap()),
             files: self.files.clone(),
             processes: self.sandbox.clone().unwrap_or_else(|| self.processes.clone()),
             escalation: self.sandbox.as_ref().map(around),

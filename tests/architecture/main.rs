@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use quote::ToTokens;
+use slug_code::tools::{ToolPart, ToolRegistry};
 use source_tree::{NamedPath, SourceFile, parse_crate, rust_files};
 
 mod doc_comments;
@@ -61,6 +62,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "platform",
             "providers",
             "session",
+            "tools",
             "trust",
         ],
     ),
@@ -201,6 +203,37 @@ fn only_the_gate_runs_tools() {
         .map(|file| file.path.as_path())
         .collect();
     assert_eq!(callers, BTreeSet::from([Path::new("src/agent/gate.rs")]));
+}
+
+/// Where tools are named all the same, and why.
+const TOOL_NAMES: &[(&str, &str)] = &[
+    ("src/cli/command.rs", "the default of a flag"),
+    ("src/hooks/payload.rs", "the example that a hook is tried with"),
+    ("src/permissions/bash.rs", "the rule that is offered"),
+    ("src/permissions/meaning.rs", "rules as they are written"),
+    ("src/permissions/pattern.rs", "the rule that is offered"),
+    ("src/permissions/rules.rs", "rules as they are written"),
+];
+
+/// Who shows, records or decides about a call goes by the kind of its tool and by what it touches.
+#[test]
+fn tools_are_named_only_where_they_are_made_or_configured() {
+    let registry = ToolRegistry::from_parts(vec![ToolPart::built_in()]).unwrap();
+    let names: Vec<String> = registry.specs().iter().map(|spec| spec.name.clone()).collect();
+    let is_name = |text: &str| {
+        names.iter().any(|name| {
+            text.strip_prefix(name.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('('))
+        })
+    };
+    let files = parse_crate();
+    let found: BTreeSet<&Path> = files
+        .iter()
+        .filter(|file| file.room() != Some("tools"))
+        .filter(|file| file.texts().iter().any(|text| is_name(text)))
+        .map(|file| file.path.as_path())
+        .collect();
+    assert_eq!(found, TOOL_NAMES.iter().map(|(file, _)| Path::new(*file)).collect());
 }
 
 /// Where programs are started, and which.

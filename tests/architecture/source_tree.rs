@@ -67,6 +67,13 @@ impl SourceFile {
         found.into_iter().filter_map(|path| self.absolute(path)).collect()
     }
 
+    /// What stands between quotation marks.
+    pub fn texts(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        collect_texts(self.syntax.to_token_stream(), &mut found);
+        found
+    }
+
     /// Lines of the file that are neither of tests, nor comments, nor empty.
     pub fn code_lines(&self) -> usize {
         let mut lines = BTreeSet::new();
@@ -231,6 +238,8 @@ fn collect_paths(tokens: TokenStream, base: &[String], found: &mut Vec<NamedPath
                 let line = first.span().start().line;
                 let mut segments = base.to_vec();
                 segments.push(first.to_string());
+                // What stands before braces names nothing but what is between them.
+                let mut is_prefix = false;
                 at += 1;
                 while is_colon(at) && is_colon(at + 1) {
                     match tokens.get(at + 2) {
@@ -240,6 +249,7 @@ fn collect_paths(tokens: TokenStream, base: &[String], found: &mut Vec<NamedPath
                         }
                         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
                             collect_paths(group.stream(), &segments, found);
+                            is_prefix = true;
                             at += 3;
                         }
                         _ => {
@@ -248,13 +258,28 @@ fn collect_paths(tokens: TokenStream, base: &[String], found: &mut Vec<NamedPath
                         }
                     }
                 }
-                found.push(NamedPath { line, segments });
+                if !is_prefix {
+                    found.push(NamedPath { line, segments });
+                }
             }
             TokenTree::Group(group) => {
                 collect_paths(group.stream(), &[], found);
                 at += 1;
             }
             TokenTree::Punct(_) | TokenTree::Literal(_) => at += 1,
+        }
+    }
+}
+
+fn collect_texts(tokens: TokenStream, found: &mut Vec<String>) {
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) => collect_texts(group.stream(), found),
+            TokenTree::Literal(literal) => {
+                let text = syn::parse_str::<syn::LitStr>(&literal.to_string());
+                found.extend(text.ok().map(|text| text.value()));
+            }
+            TokenTree::Ident(_) | TokenTree::Punct(_) => {}
         }
     }
 }

@@ -4,13 +4,18 @@ use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use slug_code::domain::{ToolAccess, ToolOutput, ToolSpec};
+use slug_code::domain::{
+    ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec,
+};
 use slug_code::tools::{FileState, Tool, ToolContext, ToolError, WorkingDirectory};
 
 /// The LineCount tool.
 pub struct LineCount;
 
 const LARGEST: u64 = 16 << 20;
+
+static DESCRIPTOR: ToolDescriptor =
+    ToolDescriptor::built_in("LineCount", ToolKind::Read, ToolCapability::ReadFiles);
 
 #[async_trait]
 impl Tool for LineCount {
@@ -24,6 +29,10 @@ impl Tool for LineCount {
                 "required": ["file_path"],
             }),
         }
+    }
+
+    fn descriptor(&self) -> &ToolDescriptor {
+        &DESCRIPTOR
     }
 
     fn access(

@@ -16,12 +16,11 @@ use crate::context::{FIXED_PROMPT, GitExecutable, PromptReport};
 use crate::doctor::{self, DoctorInput, DoctorStatus, DoctorTerminal};
 use crate::platform::redact::Redactor;
 use crate::providers::Provider;
-use crate::tools::ToolRegistry;
 
-use super::print;
 use super::run_context::RunContext;
 use super::sandbox_setup;
 use super::servers::ServerConnector;
+use super::{build, print};
 
 pub(super) async fn run(
     cli: &Cli,
@@ -55,7 +54,7 @@ pub(super) async fn run(
         CliCommand::Sessions(command) => sessions::run(run_context, command),
         CliCommand::Permissions(command) => permissions::run(cli, run_context, command),
         CliCommand::Prompt { format } => {
-            let tools = ToolRegistry::standard().specs();
+            let tools = build::tool_registry()?.specs();
             let report = PromptReport { prompt: FIXED_PROMPT, tools: &tools };
             if format.json {
                 report.write_json(&mut print::out())?;

@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use crate::agent::accesses_of;
 use crate::cli::{Cli, CliExitStatus, PermissionsCommand, PermissionsTest};
 use crate::domain::{PermissionMode, PermissionOutcome, RuleKind, RuleSource};
-use crate::launch::print;
 use crate::launch::run_context::RunContext;
+use crate::launch::{build, print};
 use crate::permissions::{
     self, PermissionQuery, PermissionTestReport, RuleListReport, RuleSet, store,
 };
-use crate::tools::{ToolRegistry, WorkingDirectory};
+use crate::tools::WorkingDirectory;
 
 pub(super) fn run(
     cli: &Cli,
@@ -86,7 +86,7 @@ fn try_out(
     };
     let place =
         WorkingDirectory { cwd: run_context.cwd.clone(), home: run_context.user_home.clone() };
-    let accesses = accesses_of(&ToolRegistry::standard(), &test.tool, &test.input, &place)
+    let accesses = accesses_of(&build::tool_registry()?, &test.tool, &test.input, &place)
         .map_err(anyhow::Error::msg)?;
     let query = PermissionQuery::resolve(&test.tool, &accesses, &workspace);
     let report = PermissionTestReport::from(&permissions::decide(&query, &rules, mode, &workspace));

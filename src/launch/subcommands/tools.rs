@@ -12,7 +12,6 @@ use crate::launch::print;
 use crate::launch::run_context::RunContext;
 use crate::platform::redact::Redactor;
 use crate::session::SessionStore;
-use crate::tools::ToolRegistry;
 
 pub(super) async fn run(
     cli: &Cli,
@@ -21,7 +20,7 @@ pub(super) async fn run(
 ) -> anyhow::Result<CliExitStatus> {
     match command {
         ToolsCommand::List { format } => {
-            let tools = ToolRegistry::standard().specs();
+            let tools = build::tool_registry()?.specs();
             let mut out = print::out();
             if format.json {
                 writeln!(out, "{}", json!(&*tools))?;

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::domain::{CallId, ContentHash, EntryId, FileDiff, MessageImage, NoticeLevel};
+use crate::domain::{CallId, ContentHash, EntryId, FileDiff, MessageImage, NoticeLevel, ToolKind};
+use crate::tools::kind_of;
 
 pub use crate::tui::layout::PaneFold;
 
@@ -229,8 +230,8 @@ impl TranscriptBlock {
 
 impl ToolCallBlock {
     fn natural_fold(&self) -> PaneFold {
-        let is_lookup = matches!(self.name.as_str(), "Read" | "Glob" | "Grep");
-        let is_plan = self.name == "TodoWrite";
+        let is_lookup = kind_of(&self.name).is_lookup();
+        let is_plan = self.is_plan();
         match (&self.content, self.state) {
             (ToolCallContent::Nothing, _) if is_plan => PaneFold::Open,
             (ToolCallContent::Text(_), ToolCallState::Done) if is_plan => PaneFold::Open,
@@ -245,6 +246,11 @@ impl ToolCallBlock {
                 _,
             ) => PaneFold::Preview,
         }
+    }
+
+    /// Whether the call is about the model's plan.
+    pub fn is_plan(&self) -> bool {
+        kind_of(&self.name) == ToolKind::Think
     }
 
     /// Whether the call has ended, in whatever way.

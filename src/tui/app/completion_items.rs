@@ -9,6 +9,7 @@ use crate::commands::{
 };
 use crate::domain::mention::LineRange;
 use crate::domain::{PermissionMode, ReasoningEffort};
+use crate::tools::SHELL_TOOL;
 
 use super::model::ScreenModel;
 use super::msg::{FavouriteMark, ModelRow};
@@ -183,7 +184,7 @@ const FOLD_KINDS: &[(&str, &str)] = &[
     ("messages", "long messages of yours"),
     ("images", "images that you showed"),
     ("tools", "all calls"),
-    ("Bash", "calls of one tool, by its name"),
+    (SHELL_TOOL, "calls of one tool, by its name"),
 ];
 
 const FOLD_HOW: &[(&str, &str)] = &[

@@ -74,7 +74,7 @@ pub fn output_start(tool: &ToolCallBlock) -> usize {
     long_command(tool).map_or(0, |command| command.len() + 1)
 }
 
-/// The steps of a plan, for a call of TodoWrite: each with its status, as in the call's input.
+/// The steps of a plan, for a call about the plan: each with its status, as in the call's input.
 /// `None` for other calls, and for a call that shows something else.
 pub fn plan(tool: &ToolCallBlock) -> Option<Vec<(&str, &str)>> {
     let shown = match tool.content {
@@ -82,7 +82,7 @@ pub fn plan(tool: &ToolCallBlock) -> Option<Vec<(&str, &str)>> {
         ToolCallContent::Text(_) => tool.state == ToolCallState::Done,
         ToolCallContent::Live(_) | ToolCallContent::Terminal(_) | ToolCallContent::Diff(_) => false,
     };
-    let todos = tool.input.as_ref().filter(|_| shown && tool.name == "TodoWrite")?;
+    let todos = tool.input.as_ref().filter(|_| shown && tool.is_plan())?;
     let todos = todos.get("todos")?.as_array()?;
     let steps = todos.iter().map(|todo| {
         let text = |key: &str| todo.get(key).and_then(Value::as_str).unwrap_or_default();

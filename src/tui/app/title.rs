@@ -2,42 +2,18 @@
 
 use std::path::Path;
 
-use serde_json::Value;
-
 use crate::domain::CallInput;
+pub use crate::domain::first_line;
 use crate::domain::sanitize::sanitize;
+use crate::tools;
 
 /// The title of a call on one line: the path it reads, the command it runs. Paths inside `cwd` are
 /// relative.
 pub fn title(name: &str, input: &CallInput, cwd: &Path) -> String {
     match input {
-        CallInput::Valid(input) => of_tool(name, input, cwd),
+        CallInput::Valid(input) => tools::call_title(name, input, cwd),
         CallInput::Invalid(_) => "arguments that are not JSON".to_owned(),
     }
-}
-
-fn of_tool(name: &str, input: &Value, cwd: &Path) -> String {
-    let text = |key: &str| input.get(key).and_then(Value::as_str).unwrap_or_default();
-    let path = |key: &str| shown_path(text(key), cwd);
-    match name {
-        "Read" => join(&[&path("file_path"), &lines(input)]),
-        "Write" | "Edit" | "MultiEdit" => path("file_path"),
-        "Bash" => first_line(text("command")),
-        "Glob" => join(&[text("pattern"), &path("path")]),
-        "Grep" => {
-            let filter = [text("glob"), text("type")].into_iter().find(|text| !text.is_empty());
-            let pattern = format!("{:?}", text("pattern"));
-            join(&[&pattern, &path("path"), filter.unwrap_or_default()])
-        }
-        "TodoWrite" => plan(input),
-        _ => anything(input),
-    }
-}
-
-/// A path for display: relative if it is inside the working folder.
-pub fn shown_path(path: &str, cwd: &Path) -> String {
-    let inside = Path::new(path).strip_prefix(cwd).ok();
-    inside.map_or_else(|| path.to_owned(), |inside| inside.display().to_string())
 }
 
 /// A path for display, with the home folder as `~`.
@@ -73,51 +49,6 @@ pub fn visible_path(path: &str) -> String {
     shown
 }
 
-/// The first line of a text, with ` …` if there are more.
-pub fn first_line(text: &str) -> String {
-    let text = text.trim();
-    match text.split_once('\n') {
-        Some((first, _)) => format!("{} …", first.trim_end()),
-        None => text.to_owned(),
-    }
-}
-
-fn lines(input: &Value) -> String {
-    let number = |key: &str| input.get(key).and_then(Value::as_u64);
-    match (number("offset"), number("limit")) {
-        (None, None) => String::new(),
-        (Some(from), None) => format!("{}-", from.max(1)),
-        (None, Some(limit)) => format!("1-{limit}"),
-        (Some(from), Some(limit)) => {
-            let from = from.max(1);
-            format!("{from}-{}", (from + limit).saturating_sub(1))
-        }
-    }
-}
-
-fn plan(input: &Value) -> String {
-    let todos = input.get("todos").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-    let done = todos.iter().filter(|todo| todo.get("status") == Some(&"completed".into())).count();
-    format!("{done} of {} done", todos.len())
-}
-
-fn anything(input: &Value) -> String {
-    match input {
-        Value::Object(fields) => {
-            let first = fields.values().find_map(Value::as_str);
-            first.map(first_line).unwrap_or_default()
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            String::new()
-        }
-    }
-}
-
-fn join(parts: &[&str]) -> String {
-    let parts: Vec<&str> = parts.iter().copied().filter(|part| !part.is_empty()).collect();
-    parts.join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -138,20 +69,9 @@ mod tests {
 
     #[test]
     fn calls_have_titles_by_their_input() {
-        let rows = [
-            ("Read", json!({"file_path": "/w/src/cart.rs", "limit": 120}), "src/cart.rs 1-120"),
-            ("Read", json!({"file_path": "/etc/hosts", "offset": 5, "limit": 2}), "/etc/hosts 5-6"),
-            ("Edit", json!({"file_path": "/w/a.rs", "old_string": "x"}), "a.rs"),
-            ("Bash", json!({"command": "cargo test\necho"}), "cargo test …"),
-            ("Grep", json!({"pattern": "fn total", "path": "/w/src"}), "\"fn total\" src"),
-            ("Glob", json!({"pattern": "**/*.rs"}), "**/*.rs"),
-            ("TodoWrite", json!({"todos": [{"status": "completed"}, {}]}), "1 of 2 done"),
-            ("Other", json!({"n": 1, "what": "this"}), "this"),
-        ];
-        for (name, input, want) in rows {
-            let input = CallInput::Valid(input);
-            assert_eq!(title(name, &input, Path::new("/w")), want);
-        }
+        let titled = |input| title("Bash", &input, Path::new("/w"));
+        assert_eq!(titled(CallInput::Valid(json!({"command": "make\nls"}))), "make …");
+        assert_eq!(titled(CallInput::Invalid("{".into())), "arguments that are not JSON");
     }
 
     #[test]

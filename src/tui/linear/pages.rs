@@ -60,7 +60,7 @@ pub(super) fn call(
     block: &TranscriptBlock,
     tool: &ToolCallBlock,
 ) -> Vec<LabelledLine> {
-    if tool.name == "TodoWrite" && tool.state == ToolCallState::Done {
+    if tool.is_plan() && tool.state == ToolCallState::Done {
         return vec![LabelledLine::new(LineLabel::Call, progress(&model.conversation.todos))];
     }
     let what = format!("{} {}", line(&tool.name), line(&tool.title));

@@ -1,0 +1,119 @@
+//! The tools that are part of slug, and what is known of a tool by its name alone.
+//!
+//! A log holds names only, also of tools that other agents have. So whoever shows a call asks here
+//! by name; of a name that is not known nothing is claimed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::bash::BashTool;
+use super::edit::EditTool;
+use super::glob::GlobTool;
+use super::grep::GrepTool;
+use super::read::ReadTool;
+use super::registry::ToolPart;
+use super::todo_write::TodoWriteTool;
+use super::write::WriteTool;
+use super::{Tool, titles};
+use crate::domain::ToolKind;
+
+/// The tool that runs command lines, those that the user types among them.
+pub const SHELL_TOOL: &str = "Bash";
+
+/// Names that other agents have for a built-in tool, as in imported sessions.
+const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
+
+/// In the order in which models are told of them.
+static TOOLS: [&dyn Tool; 7] =
+    [&BashTool, &ReadTool, &WriteTool, &EditTool, &GlobTool, &GrepTool, &TodoWriteTool];
+
+impl ToolPart {
+    /// The tools that are part of slug.
+    pub fn built_in() -> Self {
+        Self {
+            source: "slug itself".to_owned(),
+            tools: vec![
+                Arc::new(BashTool),
+                Arc::new(ReadTool),
+                Arc::new(WriteTool),
+                Arc::new(EditTool),
+                Arc::new(GlobTool),
+                Arc::new(GrepTool),
+                Arc::new(TodoWriteTool),
+            ],
+        }
+    }
+}
+
+/// What the calls of a tool do, as far as its name tells.
+pub fn kind_of(name: &str) -> ToolKind {
+    named(name).map_or(ToolKind::Other, |tool| tool.descriptor().kind)
+}
+
+/// What a call is about, on one line: the path it reads, the command it runs. Paths inside `cwd` are
+/// relative. Empty where the arguments do not say.
+pub fn call_title(name: &str, input: &Value, cwd: &Path) -> String {
+    named(name).map_or_else(|| titles::first_text(input), |tool| tool.call_title(input, cwd))
+}
+
+fn named(name: &str) -> Option<&'static dyn Tool> {
+    let other = OTHER_NAMES.iter().find(|(other, _)| *other == name);
+    let name = other.map_or(name, |(_, name)| name);
+    TOOLS.iter().copied().find(|tool| tool.descriptor().name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn kinds_follow_from_names() {
+        for (name, kind) in [
+            (SHELL_TOOL, ToolKind::Execute),
+            ("Read", ToolKind::Read),
+            ("Write", ToolKind::Edit),
+            ("Edit", ToolKind::Edit),
+            ("MultiEdit", ToolKind::Edit),
+            ("Glob", ToolKind::Search),
+            ("Grep", ToolKind::Search),
+            ("TodoWrite", ToolKind::Think),
+            ("mcp__server__read", ToolKind::Other),
+            ("bash", ToolKind::Other),
+        ] {
+            assert_eq!(kind_of(name), kind, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_tool_is_known_by_the_name_that_it_is_called_by() {
+        let part: Vec<_> = ToolPart::built_in().tools;
+        assert_eq!(part.len(), TOOLS.len());
+        for (tool, known) in part.iter().zip(TOOLS) {
+            assert_eq!(tool.spec().name, tool.descriptor().name);
+            assert_eq!(tool.descriptor(), known.descriptor());
+        }
+    }
+
+    #[test]
+    fn a_call_is_named_by_what_it_is_about() {
+        let cases = [
+            ("Read", json!({"file_path": "/w/src/cart.rs", "limit": 120}), "src/cart.rs 1-120"),
+            ("Read", json!({"file_path": "/etc/hosts", "offset": 5, "limit": 2}), "/etc/hosts 5-6"),
+            ("Edit", json!({"file_path": "/w/a.rs", "old_string": "x"}), "a.rs"),
+            ("MultiEdit", json!({"file_path": "/w/a.rs"}), "a.rs"),
+            ("Bash", json!({"command": "cargo test\necho"}), "cargo test …"),
+            ("Grep", json!({"pattern": "fn total", "path": "/w/src"}), "\"fn total\" src"),
+            ("Glob", json!({"pattern": "**/*.rs"}), "**/*.rs"),
+            ("TodoWrite", json!({"todos": [{"status": "completed"}, {}]}), "1 of 2 done"),
+            ("mcp__tracker__find", json!({"n": 1, "query": "open bugs"}), "open bugs"),
+            ("Read", json!([]), ""),
+        ];
+        for (name, input, expected) in cases {
+            assert_eq!(call_title(name, &input, Path::new("/w")), expected);
+        }
+    }
+}
