@@ -67,7 +67,7 @@ pub fn accesses_of(
     place: &WorkingDirectory,
 ) -> Result<Vec<ToolAccess>, String> {
     let tool = registry.get(tool).map_err(|error| error.to_string())?;
-    let input = json!({
+    let mut input = json!({
         "command": text,
         "file_path": text,
         "path": text,
@@ -77,6 +77,10 @@ pub fn accesses_of(
         "new_string": "b",
         "todos": [],
     });
+    let schema = tool.spec().input_schema;
+    if let (Some(fields), Some(known)) = (input.as_object_mut(), schema["properties"].as_object()) {
+        fields.retain(|name, _| known.contains_key(name));
+    }
     tool.access(&input, place).map_err(|error| error.to_string())
 }
 

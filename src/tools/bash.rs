@@ -27,8 +27,16 @@ use capture::OutputCapture;
 /// Runs a command with bash, within a time limit.
 pub(super) struct BashTool;
 
-const SHAPE: InputShape =
-    InputShape { tool: "Bash", example: r#"{"command": "cargo test", "timeout": 300000}"# };
+const SHAPE: InputShape = InputShape {
+    tool: "Bash",
+    example: r#"{"command": "cargo test", "timeout": 300000}"#,
+    arguments: &[
+        ("command", &["cmd", "script"]),
+        ("description", &[]),
+        ("timeout", &["timeout_ms"]),
+    ],
+    place: "",
+};
 
 static DESCRIPTOR: ToolDescriptor =
     ToolDescriptor::built_in(SHAPE.tool, ToolKind::Execute, ToolCapability::RunCommands);
@@ -113,14 +121,16 @@ impl Tool for BashTool {
 
 fn parse_arguments(input: &Value) -> Result<BashArguments, ToolError> {
     let input = ArgumentReader::new(SHAPE, input)?;
-    let command = input.text(&["command", "cmd", "script"])?;
+    let command = input.text("command")?;
     if command.trim().is_empty() {
         return Err(input.wrong("`command` is empty"));
     }
     if command.contains('\0') {
         return Err(input.wrong("`command` holds a NUL character"));
     }
-    let requested = match input.number(&["timeout", "timeout_ms"])? {
+    // Only for the user, who reads it in the call.
+    input.optional_text("description")?;
+    let requested = match input.number("timeout")? {
         None | Some(0) => DEFAULT_TIMEOUT,
         // No call gives a command less than a second: small numbers are seconds.
         Some(seconds @ 1..=600) => Duration::from_secs(seconds),

@@ -33,6 +33,13 @@ pub(super) struct EditTool;
 const SHAPE: InputShape = InputShape {
     tool: "Edit",
     example: r#"{"file_path": "src/main.rs", "old_string": "let a = 1;", "new_string": "let a = 2;"}"#,
+    arguments: &[
+        ("file_path", &["path", "filePath", "filename"]),
+        ("old_string", &["oldString", "old_str", "old_text"]),
+        ("new_string", &["newString", "new_str", "new_text"]),
+        ("replace_all", &["replaceAll"]),
+    ],
+    place: "",
 };
 
 static DESCRIPTOR: ToolDescriptor =
@@ -135,10 +142,10 @@ impl Tool for EditTool {
 
 fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<EditArguments, ToolError> {
     let input = ArgumentReader::new(SHAPE, input)?;
-    let path = input.path(&["file_path", "path", "filePath", "filename"], place)?;
-    let old = input.text(&["old_string", "oldString", "old_str", "old_text"])?;
-    let new = input.text(&["new_string", "newString", "new_str", "new_text"])?;
-    let scope = match input.flag(&["replace_all", "replaceAll"])? {
+    let path = input.path("file_path", place)?;
+    let old = input.text("old_string")?;
+    let new = input.text("new_string")?;
+    let scope = match input.flag("replace_all")? {
         true => ReplaceScope::All,
         false => ReplaceScope::One,
     };

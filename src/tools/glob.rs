@@ -21,7 +21,12 @@ use crate::domain::{ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOu
 /// Lists files by name, the newest first.
 pub(super) struct GlobTool;
 
-const SHAPE: InputShape = InputShape { tool: "Glob", example: r#"{"pattern": "src/**/*.rs"}"# };
+const SHAPE: InputShape = InputShape {
+    tool: "Glob",
+    example: r#"{"pattern": "src/**/*.rs"}"#,
+    arguments: &[("pattern", &["glob", "glob_pattern"]), ("path", &["directory", "dir", "folder"])],
+    place: "",
+};
 
 static DESCRIPTOR: ToolDescriptor =
     ToolDescriptor::built_in(SHAPE.tool, ToolKind::Search, ToolCapability::ReadFiles);
@@ -108,9 +113,9 @@ struct GlobMatches {
 
 fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GlobArguments, ToolError> {
     let input = ArgumentReader::new(SHAPE, input)?;
-    let pattern = input.text(&["pattern", "glob", "glob_pattern"])?;
+    let pattern = input.text("pattern")?;
     input.usable_path(&pattern)?;
-    let folder = input.optional_path(&["path", "directory", "dir", "folder"], place)?;
+    let folder = input.optional_path("path", place)?;
     let folder = folder.unwrap_or_else(|| place.cwd.clone());
     if !pattern.contains('/') {
         if pattern.is_empty() {

@@ -29,6 +29,21 @@ pub(super) struct GrepTool;
 const SHAPE: InputShape = InputShape {
     tool: "Grep",
     example: r#"{"pattern": "fn \\w+\\(", "path": "src", "glob": "*.rs", "output_mode": "content"}"#,
+    arguments: &[
+        ("pattern", &["regex", "query"]),
+        ("path", &["file_path", "directory"]),
+        ("glob", &["include"]),
+        ("type", &[]),
+        ("output_mode", &["mode"]),
+        ("-A", &[]),
+        ("-B", &[]),
+        ("-C", &["context"]),
+        ("-i", &["ignore_case", "case_insensitive"]),
+        ("-n", &[]),
+        ("multiline", &[]),
+        ("head_limit", &["limit"]),
+    ],
+    place: "",
 };
 
 static DESCRIPTOR: ToolDescriptor =
@@ -183,15 +198,15 @@ impl Tool for GrepTool {
 
 fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GrepArguments, ToolError> {
     let input = ArgumentReader::new(SHAPE, input)?;
-    let pattern = input.text(&["pattern", "regex", "query"])?;
+    let pattern = input.text("pattern")?;
     if pattern.is_empty() {
         return Err(input.wrong("`pattern` is empty"));
     }
-    let root = input.optional_path(&["path", "file_path", "directory"], place)?;
-    let around = input.number(&["-C", "context"])?;
-    let before = input.number(&["-B"])?.or(around).unwrap_or(0);
-    let after = input.number(&["-A"])?.or(around).unwrap_or(0);
-    let mode = match input.optional_text(&["output_mode", "mode"])?.as_deref() {
+    let root = input.optional_path("path", place)?;
+    let around = input.number("-C")?;
+    let before = input.number("-B")?.or(around).unwrap_or(0);
+    let after = input.number("-A")?.or(around).unwrap_or(0);
+    let mode = match input.optional_text("output_mode")?.as_deref() {
         // A call that asks for lines around a match wants to see lines.
         None | Some("") if before + after > 0 => GrepMode::Content,
         None | Some("" | "files_with_matches" | "files") => GrepMode::Files,
@@ -203,31 +218,27 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GrepArgume
             )));
         }
     };
-    let lines = match input.flag(&["multiline"])? {
+    let lines = match input.flag("multiline")? {
         true => MultilineMode::SeveralByDot,
         false if pattern.contains("\\n") || pattern.contains('\n') => MultilineMode::Several,
         false => MultilineMode::One,
     };
-    let limit = match input.number(&["head_limit", "limit"])?.unwrap_or(DEFAULT_LIMIT) {
+    let limit = match input.number("head_limit")?.unwrap_or(DEFAULT_LIMIT) {
         0 => MOST,
         limit => limit.min(MOST),
     };
     let small = |count: u64| usize::try_from(count.min(MOST)).unwrap_or(0);
     Ok(GrepArguments {
         root: root.unwrap_or_else(|| place.cwd.clone()),
-        names: input.optional_text(&["glob", "include"])?.map(|glob| names(&glob)).transpose()?,
-        types: input.optional_text(&["type"])?.map(|name| types(&name)).transpose()?,
+        names: input.optional_text("glob")?.map(|glob| names(&glob)).transpose()?,
+        types: input.optional_text("type")?.map(|name| types(&name)).transpose()?,
         pattern,
         mode,
         before: small(before),
         after: small(after),
-        case: if input.flag(&["-i", "ignore_case", "case_insensitive"])? {
-            CaseMode::Ignored
-        } else {
-            CaseMode::Sensitive
-        },
+        case: if input.flag("-i")? { CaseMode::Ignored } else { CaseMode::Sensitive },
         lines,
-        numbers: if input.value(&["-n"]).is_none() || input.flag(&["-n"])? {
+        numbers: if input.value("-n").is_none() || input.flag("-n")? {
             LineNumbers::Shown
         } else {
             LineNumbers::Hidden

@@ -1,8 +1,9 @@
 //! Reads the arguments of a call, leniently where their meaning is certain.
 //!
 //! Numbers and flags may come as strings, optional arguments as null, and a few arguments under
-//! the names that other agents give them. Unknown arguments are ignored. Everything else is an
-//! error that shows the model what to send.
+//! the names that other agents give them. Everything else is an error that shows the model what to
+//! send, an argument that the tool does not have among it: a call that is done without a part of
+//! what it asks for is not the call that was made.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -18,10 +19,17 @@ pub(super) struct InputShape {
     pub tool: &'static str,
     /// Valid arguments as JSON.
     pub example: &'static str,
+    /// Each argument, with other names that are accepted for it.
+    pub arguments: &'static [(&'static str, &'static [&'static str])],
+    /// Where the arguments stand, as the end of a phrase: " in `todos`"; empty for those of the call.
+    pub place: &'static str,
 }
 
-/// The arguments of one call. Each getter takes the name of an argument, followed by other names
-/// that are accepted for it.
+/// The most characters that are shown of the name of an unknown argument.
+const MAX_NAME: usize = 60;
+
+/// The arguments of one call, or of an object in it. Getters take the first name of an argument and
+/// find it under its other names, too.
 pub(super) struct ArgumentReader<'a> {
     shape: InputShape,
     fields: Cow<'a, Map<String, Value>>,
@@ -32,25 +40,30 @@ impl<'a> ArgumentReader<'a> {
     ///
     /// # Errors
     ///
-    /// When the arguments are no object; the error shows an example.
+    /// When the arguments are no object, when one of them is not in the shape, and when one is sent
+    /// under two names with two values; the error names them and shows an example.
     pub fn new(shape: InputShape, value: &'a Value) -> Result<Self, ToolError> {
         let fields = match value {
             Value::Object(fields) => Cow::Borrowed(fields),
             Value::Null => Cow::Owned(Map::new()),
             Value::String(text) => match serde_json::from_str(text) {
                 Ok(fields) => Cow::Owned(fields),
-                Err(_) => return Err(shape.wrong("the arguments must be a JSON object")),
+                Err(_) => return Err(shape.no_object()),
             },
             Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
-                return Err(shape.wrong("the arguments must be a JSON object"));
+                return Err(shape.no_object());
             }
         };
+        shape.check_names(&fields)?;
         Ok(Self { shape, fields })
     }
 
     /// The argument, unless it is absent or null.
-    pub fn value(&self, names: &[&str]) -> Option<&Value> {
-        names.iter().find_map(|name| self.fields.get(*name)).filter(|value| !value.is_null())
+    pub fn value(&self, name: &str) -> Option<&Value> {
+        self.shape
+            .names(name)
+            .filter_map(|name| self.fields.get(name))
+            .find(|value| !value.is_null())
     }
 
     /// A string that must be present, but may be empty.
@@ -58,8 +71,8 @@ impl<'a> ArgumentReader<'a> {
     /// # Errors
     ///
     /// When the argument is missing or is no string; the error shows an example.
-    pub fn text(&self, names: &[&str]) -> Result<String, ToolError> {
-        self.optional_text(names)?.ok_or_else(|| self.missing(names))
+    pub fn text(&self, name: &str) -> Result<String, ToolError> {
+        self.optional_text(name)?.ok_or_else(|| self.missing(name))
     }
 
     /// A string that may be absent.
@@ -67,13 +80,13 @@ impl<'a> ArgumentReader<'a> {
     /// # Errors
     ///
     /// When the argument is no string; the error shows an example.
-    pub fn optional_text(&self, names: &[&str]) -> Result<Option<String>, ToolError> {
-        match self.value(names) {
+    pub fn optional_text(&self, name: &str) -> Result<Option<String>, ToolError> {
+        match self.value(name) {
             None => Ok(None),
             Some(Value::String(text)) => Ok(Some(text.clone())),
             Some(Value::Number(number)) => Ok(Some(number.to_string())),
             Some(other @ (Value::Bool(_) | Value::Array(_) | Value::Object(_) | Value::Null)) => {
-                Err(self.unfit(names, "a string", other))
+                Err(self.unfit(name, "a string", other))
             }
         }
     }
@@ -83,8 +96,8 @@ impl<'a> ArgumentReader<'a> {
     /// # Errors
     ///
     /// When the argument is anything else; the error shows an example.
-    pub fn number(&self, names: &[&str]) -> Result<Option<u64>, ToolError> {
-        let Some(value) = self.value(names) else { return Ok(None) };
+    pub fn number(&self, name: &str) -> Result<Option<u64>, ToolError> {
+        let Some(value) = self.value(name) else { return Ok(None) };
         let number = match value {
             Value::String(text) if text.trim().is_empty() => return Ok(None),
             Value::String(text) => text.trim().parse::<f64>().ok(),
@@ -93,7 +106,7 @@ impl<'a> ArgumentReader<'a> {
         };
         match number {
             Some(number) if number >= 0.0 && number.fract() == 0.0 => Ok(Some(number as u64)),
-            Some(_) | None => Err(self.unfit(names, "a whole number", value)),
+            Some(_) | None => Err(self.unfit(name, "a whole number", value)),
         }
     }
 
@@ -102,8 +115,8 @@ impl<'a> ArgumentReader<'a> {
     /// # Errors
     ///
     /// When the argument is neither true nor false; the error shows an example.
-    pub fn flag(&self, names: &[&str]) -> Result<bool, ToolError> {
-        let Some(value) = self.value(names) else { return Ok(false) };
+    pub fn flag(&self, name: &str) -> Result<bool, ToolError> {
+        let Some(value) = self.value(name) else { return Ok(false) };
         let text = match value {
             Value::Bool(flag) => return Ok(*flag),
             Value::String(text) => text.trim().to_ascii_lowercase(),
@@ -113,7 +126,7 @@ impl<'a> ArgumentReader<'a> {
         match text.as_str() {
             "true" | "1" | "yes" => Ok(true),
             "false" | "0" | "no" | "" => Ok(false),
-            _ => Err(self.unfit(names, "true or false", value)),
+            _ => Err(self.unfit(name, "true or false", value)),
         }
     }
 
@@ -122,8 +135,8 @@ impl<'a> ArgumentReader<'a> {
     /// # Errors
     ///
     /// When the argument is missing, is no string, or is not usable as a path.
-    pub fn path(&self, names: &[&str], place: &WorkingDirectory) -> Result<PathBuf, ToolError> {
-        self.optional_path(names, place)?.ok_or_else(|| self.missing(names))
+    pub fn path(&self, name: &str, place: &WorkingDirectory) -> Result<PathBuf, ToolError> {
+        self.optional_path(name, place)?.ok_or_else(|| self.missing(name))
     }
 
     /// A path that may be absent or empty, made absolute.
@@ -133,10 +146,10 @@ impl<'a> ArgumentReader<'a> {
     /// When the argument is no string or is not usable as a path.
     pub fn optional_path(
         &self,
-        names: &[&str],
+        name: &str,
         place: &WorkingDirectory,
     ) -> Result<Option<PathBuf>, ToolError> {
-        let Some(text) = self.optional_text(names)?.filter(|text| !text.is_empty()) else {
+        let Some(text) = self.optional_text(name)?.filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
         self.usable_path(&text)?;
@@ -163,17 +176,61 @@ impl<'a> ArgumentReader<'a> {
         self.shape.wrong(what)
     }
 
-    fn missing(&self, names: &[&str]) -> ToolError {
-        self.wrong(format!("`{}` is missing", names.first().unwrap_or(&"")))
+    fn missing(&self, name: &str) -> ToolError {
+        self.wrong(format!("`{}` is missing", name))
     }
 
-    fn unfit(&self, names: &[&str], wanted: &str, value: &Value) -> ToolError {
+    fn unfit(&self, name: &str, wanted: &str, value: &Value) -> ToolError {
         let value: String = value.to_string().chars().take(60).collect();
-        self.wrong(format!("`{}` must be {wanted}, not {value}", names.first().unwrap_or(&"")))
+        self.wrong(format!("`{}` must be {wanted}, not {value}", name))
     }
 }
 
 impl InputShape {
+    /// The names that the argument can have, its own first.
+    fn names(self, name: &str) -> impl Iterator<Item = &str> {
+        let row = self.arguments.iter().find(|(own, _)| *own == name);
+        std::iter::once(name).chain(row.into_iter().flat_map(|(_, others)| others.iter().copied()))
+    }
+
+    fn check_names(self, fields: &Map<String, Value>) -> Result<(), ToolError> {
+        let is_known = |name: &str| {
+            self.arguments.iter().any(|(own, others)| *own == name || others.contains(&name))
+        };
+        let unknown: Vec<String> = fields
+            .keys()
+            .filter(|name| !is_known(name))
+            .map(|name| format!("`{}`", name.chars().take(MAX_NAME).collect::<String>()))
+            .collect();
+        if !unknown.is_empty() {
+            let (unknown, place) = (unknown.join(" or "), self.place);
+            let known: Vec<&str> = self.arguments.iter().map(|(name, _)| *name).collect();
+            return Err(self.wrong(format!(
+                "there is no argument {unknown}{place}; there are {}",
+                known.join(", ")
+            )));
+        }
+        for (own, _) in self.arguments {
+            let mut sent = self.names(own).filter_map(|name| {
+                fields.get_key_value(name).filter(|(_, value)| !value.is_null())
+            });
+            let Some((first, value)) = sent.next() else { continue };
+            if let Some((second, _)) = sent.find(|(_, other)| *other != value) {
+                return Err(self.wrong(format!(
+                    "`{first}` and `{second}` are the same argument with two values; send `{own}` alone"
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn no_object(self) -> ToolError {
+        match self.place {
+            "" => self.wrong("the arguments must be a JSON object"),
+            place => self.wrong(format!("what stands{place} must be JSON objects")),
+        }
+    }
+
     fn wrong(self, what: impl Display) -> ToolError {
         ToolError(format!("{}: {what}. Send for example {}", self.tool, self.example))
     }
@@ -185,7 +242,21 @@ mod tests {
 
     use super::*;
 
-    const SHAPE: InputShape = InputShape { tool: "Read", example: r#"{"file_path": "a"}"# };
+    const SHAPE: InputShape = InputShape {
+        tool: "Read",
+        example: r#"{"file_path": "a"}"#,
+        arguments: &[
+            ("file_path", &["path", "filename"]),
+            ("limit", &[]),
+            ("offset", &[]),
+            ("all", &[]),
+            ("n", &[]),
+            ("nothing", &[]),
+            ("pattern", &[]),
+            ("url", &[]),
+        ],
+        place: "",
+    };
 
     fn place() -> WorkingDirectory {
         WorkingDirectory { cwd: "/w".into(), home: Some("/home/u".into()) }
@@ -194,20 +265,20 @@ mod tests {
     #[test]
     fn certain_meanings_are_taken() {
         let value = json!({"path": "a", "limit": "12", "offset": 3.0, "all": "True", "n": 7,
-            "nothing": null, "never": 1});
+            "nothing": null});
         let input = ArgumentReader::new(SHAPE, &value).unwrap();
-        let path = input.path(&["file_path", "path"], &place()).unwrap();
+        let path = input.path("file_path", &place()).unwrap();
         assert_eq!(path, PathBuf::from("/w/a"));
-        assert_eq!(input.number(&["limit"]).unwrap(), Some(12));
-        assert_eq!(input.number(&["offset"]).unwrap(), Some(3));
-        assert_eq!(input.number(&["nothing"]).unwrap(), None);
-        assert_eq!(input.text(&["n"]).unwrap(), "7");
-        assert!(input.flag(&["all"]).unwrap());
-        assert!(!input.flag(&["nothing"]).unwrap());
+        assert_eq!(input.number("limit").unwrap(), Some(12));
+        assert_eq!(input.number("offset").unwrap(), Some(3));
+        assert_eq!(input.number("nothing").unwrap(), None);
+        assert_eq!(input.text("n").unwrap(), "7");
+        assert!(input.flag("all").unwrap());
+        assert!(!input.flag("nothing").unwrap());
 
         let packed = json!("{\"file_path\": \"b\"}");
         let input = ArgumentReader::new(SHAPE, &packed).unwrap();
-        assert_eq!(input.text(&["file_path"]).unwrap(), "b");
+        assert_eq!(input.text("file_path").unwrap(), "b");
     }
 
     #[test]
@@ -216,21 +287,45 @@ mod tests {
             "url": "file:///etc/passwd"});
         let input = ArgumentReader::new(SHAPE, &value).unwrap();
         let errors = [
-            (input.text(&["pattern"]).err(), "`pattern` is missing"),
-            (input.text(&["file_path"]).err(), r#"`file_path` must be a string, not ["a"]"#),
-            (input.number(&["limit"]).err(), "`limit` must be a whole number, not \"many\""),
-            (input.number(&["offset"]).err(), "`offset` must be a whole number, not -1"),
-            (input.flag(&["all"]).err(), "`all` must be true or false, not \"maybe\""),
-            (
-                input.path(&["url"], &place()).err(),
-                "`file:///etc/passwd` is a URL; send a plain path",
-            ),
+            (input.text("pattern").err(), "`pattern` is missing"),
+            (input.text("file_path").err(), r#"`file_path` must be a string, not ["a"]"#),
+            (input.number("limit").err(), "`limit` must be a whole number, not \"many\""),
+            (input.number("offset").err(), "`offset` must be a whole number, not -1"),
+            (input.flag("all").err(), "`all` must be true or false, not \"maybe\""),
+            (input.path("url", &place()).err(), "`file:///etc/passwd` is a URL; send a plain path"),
             (ArgumentReader::new(SHAPE, &json!([1])).err(), "the arguments must be a JSON object"),
             (ArgumentReader::new(SHAPE, &json!("hm")).err(), "the arguments must be a JSON object"),
         ];
         for (error, expected) in errors {
             let expected = format!("Read: {expected}. Send for example {{\"file_path\": \"a\"}}");
             assert_eq!(error.unwrap().0, expected);
+        }
+    }
+
+    #[test]
+    fn an_argument_that_the_tool_does_not_have_is_refused_by_name() {
+        let known = "there are file_path, limit, offset, all, n, nothing, pattern, url";
+        for (value, expected) in [
+            (json!({"file_path": "a", "lines": 3}), format!("there is no argument `lines`; {known}")),
+            (json!({"file_path": "a", "lines": null}), format!("there is no argument `lines`; {known}")),
+            (json!({"x": 1, "File_path": "a"}), format!("there is no argument `x` or `File_path`; {known}")),
+            (json!("{\"why\": 1}"), format!("there is no argument `why`; {known}")),
+            (
+                json!({"path": "a", "filename": "b"}),
+                "`path` and `filename` are the same argument with two values; send `file_path` alone"
+                    .to_owned(),
+            ),
+        ] {
+            let error = ArgumentReader::new(SHAPE, &value).err().unwrap().0;
+            assert!(error.starts_with(&format!("Read: {expected}. Send for example ")), "{error}");
+        }
+        for value in [
+            json!({"path": "a", "filename": null}),
+            json!({"path": "a", "file_path": "a"}),
+            json!({"file_path": null, "path": "a"}),
+        ] {
+            let input = ArgumentReader::new(SHAPE, &value).unwrap();
+            assert_eq!(input.text("file_path").unwrap(), "a", "{value}");
         }
     }
 }

@@ -22,6 +22,12 @@ pub(super) struct ReadTool;
 const SHAPE: InputShape = InputShape {
     tool: "Read",
     example: r#"{"file_path": "src/main.rs", "offset": 1, "limit": 200}"#,
+    arguments: &[
+        ("file_path", &["path", "filePath", "filename"]),
+        ("offset", &["start_line"]),
+        ("limit", &[]),
+    ],
+    place: "",
 };
 
 static DESCRIPTOR: ToolDescriptor =
@@ -112,9 +118,9 @@ impl Tool for ReadTool {
 
 fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<ReadArguments, ToolError> {
     let input = ArgumentReader::new(SHAPE, input)?;
-    let path = input.path(&["file_path", "path", "filePath", "filename"], place)?;
-    let offset = input.number(&["offset", "start_line"])?.unwrap_or(1).max(1);
-    let limit = input.number(&["limit"])?.filter(|limit| *limit > 0).unwrap_or(DEFAULT_LIMIT);
+    let path = input.path("file_path", place)?;
+    let offset = input.number("offset")?.unwrap_or(1).max(1);
+    let limit = input.number("limit")?.filter(|limit| *limit > 0).unwrap_or(DEFAULT_LIMIT);
     Ok(ReadArguments { path, offset, limit })
 }
 

@@ -112,7 +112,7 @@ mod tests {
         let again = ToolRegistry::from_parts(parts()).unwrap().specs();
         let bytes = |specs: &[ToolSpec]| serde_json::to_vec(specs).unwrap();
         assert_eq!(bytes(&specs), bytes(&again));
-        assert!(Arc::ptr_eq(&registry.specs(), &registry.clone().specs()));
+        assert!(Arc::ptr_eq(&registry.specs(), &registry.specs()));
     }
 
     #[test]
@@ -146,6 +146,31 @@ mod tests {
                 let name = required.as_str().unwrap();
                 assert_ne!(spec.input_schema["properties"][name], json!(null), "{name}");
             }
+        }
+    }
+
+    /// What a model is told of is what it may send, and nothing else.
+    #[test]
+    fn every_tool_takes_the_arguments_of_its_schema_and_no_others() {
+        let place = crate::tools::WorkingDirectory { cwd: "/w".into(), home: None };
+        for tool in ToolPart::built_in().tools {
+            let spec = tool.spec();
+            let error = tool.access(&json!({"surplus": 1}), &place).unwrap_err().0;
+            let named = error.strip_prefix(&format!(
+                "{}: there is no argument `surplus`; there are ",
+                spec.name
+            ));
+            let named = named.unwrap_or_else(|| panic!("{error}")).split_once(". Send").unwrap().0;
+            let mut named: Vec<&str> = named.split(", ").collect();
+            named.sort_unstable();
+            let mut told: Vec<&str> = spec.input_schema["properties"]
+                .as_object()
+                .unwrap()
+                .keys()
+                .map(|it| &**it)
+                .collect();
+            told.sort_unstable();
+            assert_eq!(named, told, "{}", spec.name);
         }
     }
 

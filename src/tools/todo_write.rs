@@ -18,6 +18,19 @@ pub(super) struct TodoWriteTool;
 const SHAPE: InputShape = InputShape {
     tool: "TodoWrite",
     example: r#"{"todos": [{"content": "Run the tests", "status": "in_progress", "activeForm": "Running the tests"}]}"#,
+    arguments: &[("todos", &["items", "tasks"])],
+    place: "",
+};
+
+/// A step of the plan.
+const STEP: InputShape = InputShape {
+    arguments: &[
+        ("content", &["title", "task", "step"]),
+        ("status", &["state"]),
+        ("activeForm", &["active_form"]),
+    ],
+    place: " in `todos`",
+    ..SHAPE
 };
 
 static DESCRIPTOR: ToolDescriptor =
@@ -84,7 +97,7 @@ impl Tool for TodoWriteTool {
 
 fn todos(input: &Value) -> Result<Vec<TodoItem>, ToolError> {
     let input = ArgumentReader::new(SHAPE, input)?;
-    let items = match input.value(&["todos", "items", "tasks"]) {
+    let items = match input.value("todos") {
         None => return Err(input.wrong("`todos` is missing")),
         Some(Value::Array(items)) => items.clone(),
         Some(Value::String(text)) => {
@@ -98,12 +111,12 @@ fn todos(input: &Value) -> Result<Vec<TodoItem>, ToolError> {
 }
 
 fn todo(item: &Value) -> Result<TodoItem, ToolError> {
-    let item = ArgumentReader::new(SHAPE, item)?;
-    let content = item.text(&["content", "title", "task", "step"])?;
+    let item = ArgumentReader::new(STEP, item)?;
+    let content = item.text("content")?;
     if content.trim().is_empty() {
         return Err(item.wrong("`content` is empty"));
     }
-    let status = item.optional_text(&["status", "state"])?.unwrap_or_default();
+    let status = item.optional_text("status")?.unwrap_or_default();
     let status = match status.to_ascii_lowercase().replace(['-', ' '], "_").as_str() {
         "" | "pending" | "todo" | "open" => TodoStatus::Pending,
         "in_progress" | "inprogress" | "active" | "doing" => TodoStatus::InProgress,
@@ -114,7 +127,7 @@ fn todo(item: &Value) -> Result<TodoItem, ToolError> {
             )));
         }
     };
-    let active_form = item.optional_text(&["activeForm", "active_form"])?;
+    let active_form = item.optional_text("activeForm")?;
     let active_form = active_form.filter(|text| !text.is_empty()).unwrap_or(content.clone());
     Ok(TodoItem { content, status, active_form })
 }
@@ -164,6 +177,17 @@ mod tests {
                 json!({"todos": [{"content": "a", "status": "maybe"}]}),
                 "TodoWrite: `status` must be pending, in_progress or completed, not \"maybe\".",
             ),
+            (
+                json!({"todos": [{"content": "a"}, {"content": "b", "priority": "high"}]}),
+                "TodoWrite: there is no argument `priority` in `todos`; there are content, status, \
+                 activeForm. Send for example {\"todos\": [",
+            ),
+            (
+                json!({"todos": [{"content": "a", "title": "b"}]}),
+                "TodoWrite: `content` and `title` are the same argument with two values; send \
+                 `content` alone.",
+            ),
+            (json!({"todos": [3]}), "TodoWrite: what stands in `todos` must be JSON objects."),
         ];
         for (input, expected) in cases {
             let error = env.run(&TodoWriteTool, input).await.unwrap_err();

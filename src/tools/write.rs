@@ -24,6 +24,11 @@ pub(super) struct WriteTool;
 const SHAPE: InputShape = InputShape {
     tool: "Write",
     example: r#"{"file_path": "src/main.rs", "content": "fn main() {}\n"}"#,
+    arguments: &[
+        ("file_path", &["path", "filePath", "filename"]),
+        ("content", &["contents", "file_text", "text"]),
+    ],
+    place: "",
 };
 
 static DESCRIPTOR: ToolDescriptor =
@@ -115,8 +120,8 @@ impl Tool for WriteTool {
 
 fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<WriteArguments, ToolError> {
     let input = ArgumentReader::new(SHAPE, input)?;
-    let path = input.path(&["file_path", "path", "filePath", "filename"], place)?;
-    let content = input.text(&["content", "contents", "file_text", "text"])?;
+    let path = input.path("file_path", place)?;
+    let content = input.text("content")?;
     Ok(WriteArguments { path, content })
 }
 

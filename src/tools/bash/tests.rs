@@ -133,6 +133,11 @@ fn access_is_the_command_as_written() {
         (json!({"command": "a\u{0}b"}), "Bash: `command` holds a NUL character."),
         (json!({"command": ["ls"]}), "Bash: `command` must be a string"),
         (json!({"command": "ls", "timeout": "long"}), "Bash: `timeout` must be a whole number"),
+        (json!({"command": "ls", "description": ["a"]}), "Bash: `description` must be a string"),
+        (
+            json!({"command": "serve", "run_in_background": true}),
+            "Bash: there is no argument `run_in_background`; there are command, description, timeout.",
+        ),
     ];
     for (input, expected) in cases {
         let error = BashTool.access(&input, &place).unwrap_err();
