@@ -2,9 +2,7 @@
 //!
 //! An input that the user edits is decided again from the start. When a rule or the mode changes
 //! while a question is open or the call waits for earlier calls, the call is decided again. How a
-//! decision is made from rules and mode is in `permissions`; running the call is in `gate`.
-
-use std::sync::Arc;
+//! decision is made from rules and mode is in `permissions`; running the call is in `run`.
 
 use serde_json::Value;
 use tokio::sync::watch;
@@ -18,75 +16,87 @@ use crate::domain::{
 use crate::permissions::{
     HookPermission, PermissionDecision, PermissionQuery, READ_RULE, ResolvedAccess, ToolCallTicket,
 };
-use crate::session::{LogEntry, PermissionEntry};
-use crate::tools::Tool;
+use crate::tools::ToolError;
 
-use super::AgentEvent;
-use super::approvals::ApprovalWait;
-use super::gate::{CallDependencies, Interactivity, ToolGate};
-use super::hooks;
+use super::approvals::{ApprovalOrder, ApprovalWait};
+use super::call_hooks;
+use super::event::AgentEvent;
+use super::gate::{Interactivity, ToolGate};
 use super::partial_approval::{PartialApproval, narrow_to_part};
+use super::plan::{ArgumentsOrigin, CallPlan, CallProvenance};
 use super::repeats::RepeatAction;
-use super::tool_messages::{denied, denied_by_user, not_json, repeated_call, stopped};
+use super::tool_messages::{denied, denied_by_user, repeated_call, stopped};
 
-/// The result of the decision on a call.
-pub(super) enum GateOutcome {
-    Approved {
-        approved: ToolCallTicket,
-        tool: Arc<dyn Tool>,
-        story: CallProvenance,
-    },
-    Stopped(ToolOutput),
+/// What was decided about a call.
+pub(super) enum CallAuthorisation {
+    Granted(Box<GrantedCall>),
+    /// The call does not run; this is its result.
+    NotRun(ToolOutput),
     /// The call repeats itself without a new result in a headless run, so it is never run.
     Repeated(ToolOutput),
 }
 
-/// Who wrote the arguments that are run.
-#[derive(Clone, PartialEq, Eq)]
-pub(super) enum ArgumentsOrigin {
-    Model,
-    User,
-    /// The model; the user accepted a part of the change.
-    Partial(PartialApproval),
-    /// A hook changed the model's arguments. Names the hook, at the beginning of a sentence.
-    Hook(String),
+/// A call that may run.
+pub(super) struct GrantedCall {
+    /// The call as it runs: with the arguments of the ticket.
+    pub(super) plan: CallPlan,
+    pub(super) ticket: ToolCallTicket,
+    pub(super) provenance: CallProvenance,
 }
 
-/// Who wrote the arguments of a call, and what hooks say about the call.
-#[derive(Clone)]
-pub(super) struct CallProvenance {
-    pub(super) origin: ArgumentsOrigin,
-    /// The hooks' decision on the call.
-    pub(super) word: HookPermission,
-    /// What hooks tell the model together with the result.
-    pub(super) notes: Vec<String>,
+impl CallAuthorisation {
+    /// The permission to run a plan. What the ticket rewrote is planned anew, so that what is
+    /// checked before the run is what runs.
+    fn granted(
+        gate: &ToolGate,
+        plan: CallPlan,
+        ticket: ToolCallTicket,
+        provenance: CallProvenance,
+    ) -> Self {
+        match plan.with_input(ticket.input().clone(), gate.place()) {
+            Ok(plan) => Self::Granted(Box::new(GrantedCall { plan, ticket, provenance })),
+            Err(error) => Self::NotRun(error.into()),
+        }
+    }
+}
+
+/// The earlier calls that a call waits for; each token is cancelled when its call is done.
+pub(super) struct CallDependencies {
+    pub(super) before_deciding: Vec<CancellationToken>,
+    pub(super) before_running: Vec<CancellationToken>,
+    pub(super) asking: ApprovalOrder,
+}
+
+impl CallDependencies {
+    /// For a call without earlier calls.
+    pub(super) fn none() -> Self {
+        Self {
+            before_deciding: Vec::new(),
+            before_running: Vec::new(),
+            asking: ApprovalOrder::default(),
+        }
+    }
 }
 
 /// Why a headless turn of repeated calls ends.
 const IN_CIRCLES: &str = "The model makes the same calls again and again, whatever it is told, so \
                           the turn was ended.";
 
-/// Decides a call once the calls that it depends on are done. A stop withdraws its question.
+/// Decides a call once the calls that it depends on are done. A stop withdraws its question. A call
+/// without a plan never runs; that it repeats itself is seen all the same.
 pub(super) async fn authorise(
     gate: &ToolGate,
     call: &ToolCall,
+    plan: Result<CallPlan, ToolError>,
     waits: CallDependencies,
-) -> GateOutcome {
-    let input = match &call.input {
-        CallInput::Valid(input) => input.clone(),
-        CallInput::Invalid(raw) => return GateOutcome::Stopped(not_json(raw)),
-    };
-    let tool = match gate.registry.get(&call.name) {
-        Ok(tool) => tool,
-        Err(error) => return GateOutcome::Stopped(ToolOutput::failed(error.to_string())),
-    };
+) -> CallAuthorisation {
     let repeats = gate.repeats.repeat_count(call);
     if let (Some(times), Interactivity::Headless) = (repeats, gate.interactivity) {
         if gate.repeats.next_action() == RepeatAction::EndTurn {
             gate.events.notice(NoticeLevel::Error, IN_CIRCLES);
             gate.context.cancel.cancel();
         }
-        return GateOutcome::Repeated(repeated_call(times));
+        return CallAuthorisation::Repeated(repeated_call(times));
     }
     let question = ApprovalWait::new(waits.asking);
     tokio::select! {
@@ -95,22 +105,27 @@ pub(super) async fn authorise(
             if let Some(id) = question.end() {
                 gate.events.send(AgentEvent::ApprovalWithdrawn(id));
             }
-            GateOutcome::Stopped(stopped())
+            CallAuthorisation::NotRun(stopped())
         }
         outcome = async {
             wait_for_all(&waits.before_deciding).await;
-            let input = match repeats {
-                Some(times) => match ask_to_go_on(gate, call, input, times, &question).await {
-                    Ok(input) => input,
-                    Err(output) => return GateOutcome::Stopped(output),
+            let (plan, origin) = match repeats {
+                Some(times) => match ask_to_go_on(gate, call, times, &question).await {
+                    Ok(None) => (plan, ArgumentsOrigin::Model),
+                    Ok(Some(edited)) => (CallPlan::parse(&edited, &gate.registry, gate.place()), ArgumentsOrigin::User),
+                    Err(output) => return CallAuthorisation::NotRun(output),
                 },
-                None => (input, ArgumentsOrigin::Model),
+                None => (plan, ArgumentsOrigin::Model),
             };
-            let checked = match hooks::before(gate, call, input).await {
+            let checked = match plan {
+                Ok(plan) => check_by_hooks(gate, call, plan, origin).await,
+                Err(error) => Err(error.into()),
+            };
+            let (plan, provenance) = match checked {
                 Ok(checked) => checked,
-                Err(output) => return GateOutcome::Stopped(output),
+                Err(output) => return CallAuthorisation::NotRun(output),
             };
-            let outcome = decide(gate, call, tool, checked, &question).await;
+            let outcome = ask_until_decided(gate, call, plan, provenance, &question).await;
             question.let_others_ask();
             if waits.before_running.is_empty() {
                 return outcome;
@@ -121,29 +136,51 @@ pub(super) async fn authorise(
     }
 }
 
+/// Runs the hooks on a plan, and plans the call with the arguments that the hooks leave it.
+async fn check_by_hooks(
+    gate: &ToolGate,
+    call: &ToolCall,
+    plan: CallPlan,
+    origin: ArgumentsOrigin,
+) -> Result<(CallPlan, CallProvenance), ToolOutput> {
+    let (input, provenance) = call_hooks::before(gate, call, (plan.input.clone(), origin)).await?;
+    Ok((plan.with_input(input, gate.place())?, provenance))
+}
+
+/// Plans a call with arguments that are not the model's, and runs the hooks on them.
+async fn check_other_input(
+    gate: &ToolGate,
+    call: &ToolCall,
+    plan: CallPlan,
+    (input, origin): (Value, ArgumentsOrigin),
+) -> Result<(CallPlan, CallProvenance), ToolOutput> {
+    check_by_hooks(gate, call, plan.with_input(input, gate.place())?, origin).await
+}
+
 /// Checks a decision again after the earlier calls have run, because rules and mode may be stricter
 /// by then. What the user has allowed is not asked a second time, but it can be denied now.
 async fn recheck(
     gate: &ToolGate,
     call: &ToolCall,
-    outcome: GateOutcome,
+    outcome: CallAuthorisation,
     question: &ApprovalWait,
-) -> GateOutcome {
-    let GateOutcome::Approved { approved, tool, story } = outcome else { return outcome };
-    let query = match resolve(gate, &*tool, call, approved.input()).await {
+) -> CallAuthorisation {
+    let CallAuthorisation::Granted(granted) = outcome else { return outcome };
+    let query = match granted.plan.resolve(gate).await {
         Ok(query) => query,
-        Err(output) => return GateOutcome::Stopped(output),
+        Err(output) => return CallAuthorisation::NotRun(output),
     };
-    let (decision, _) = gate.permissions.decide(&query, &story.word);
-    match (decision.outcome(), approved.is_by_user()) {
+    let (decision, _) = gate.permissions.decide(&query, &granted.provenance.word);
+    match (decision.outcome(), granted.ticket.is_by_user()) {
         (PermissionOutcome::Deny, _) => {
-            GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await)
+            CallAuthorisation::NotRun(denied_by_rule(gate, call, &decision).await)
         }
         (PermissionOutcome::Ask, false) => {
-            decide(gate, call, tool, (approved.into_input(), story), question).await
+            let GrantedCall { plan, provenance, .. } = *granted;
+            ask_until_decided(gate, call, plan, provenance, question).await
         }
         (PermissionOutcome::Ask, true) | (PermissionOutcome::Allow, _) => {
-            GateOutcome::Approved { approved, tool, story }
+            CallAuthorisation::Granted(granted)
         }
     }
 }
@@ -155,96 +192,99 @@ async fn wait_for_all(done: &[CancellationToken]) {
 }
 
 /// Decides by rules and mode, and asks the user where they say so, until there is an answer.
-async fn decide(
+async fn ask_until_decided(
     gate: &ToolGate,
     call: &ToolCall,
-    tool: Arc<dyn Tool>,
-    (mut input, mut story): (Value, CallProvenance),
+    mut plan: CallPlan,
+    mut provenance: CallProvenance,
     question: &ApprovalWait,
-) -> GateOutcome {
+) -> CallAuthorisation {
     loop {
-        let current_call = ToolCall { input: CallInput::Valid(input.clone()), ..call.clone() };
-        let query = match resolve(gate, &*tool, &current_call, &input).await {
+        let query = match plan.resolve(gate).await {
             Ok(query) => query,
-            Err(output) => return GateOutcome::Stopped(output),
+            Err(output) => return CallAuthorisation::NotRun(output),
         };
-        let (decision, changed) = gate.permissions.decide(&query, &story.word);
+        let (decision, changed) = gate.permissions.decide(&query, &provenance.word);
         match decision.outcome() {
             PermissionOutcome::Deny => {
-                return GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await);
+                return CallAuthorisation::NotRun(denied_by_rule(gate, call, &decision).await);
             }
             PermissionOutcome::Allow => {
-                return match decision.approve(&current_call) {
-                    Ok(approved) => GateOutcome::Approved { approved, tool, story },
+                return match decision.approve(&plan.call) {
+                    Ok(ticket) => CallAuthorisation::granted(gate, plan, ticket, provenance),
                     Err(decision) => {
-                        GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await)
+                        CallAuthorisation::NotRun(denied_by_rule(gate, call, &decision).await)
                     }
                 };
             }
             PermissionOutcome::Ask if gate.interactivity == Interactivity::Headless => {
-                return GateOutcome::Stopped(refused_unasked(gate, &current_call, &decision).await);
+                return CallAuthorisation::NotRun(
+                    refused_unasked(gate, &plan.call, &decision).await,
+                );
             }
             PermissionOutcome::Ask => question.turn().await,
         }
         let context = gate.context_for(&query);
-        let preview = match tool.preview(&context, &input).await {
+        let preview = match plan.tool.preview(&context, &plan.input).await {
             Ok(preview) => preview,
             // There is no point in asking about a call that cannot succeed.
             Err(error) if can_disclose(gate, &query).await => {
-                return GateOutcome::Stopped(ToolOutput::failed(error.to_string()));
+                return CallAuthorisation::NotRun(ToolOutput::failed(error.to_string()));
             }
             Err(_) => None,
         };
-        let reason = match &story.origin {
+        let reason = match &provenance.origin {
             ArgumentsOrigin::Hook(who) => format!("{} {who} changed this call.", decision.reason()),
             ArgumentsOrigin::Model | ArgumentsOrigin::User | ArgumentsOrigin::Partial(_) => {
                 decision.reason().to_owned()
             }
         };
         let why = DecisionExplanation { decision: &decision, reason };
-        match ask(gate, &current_call, question, why, changed, preview.clone()).await {
+        match ask(gate, &plan, question, why, changed, preview.clone()).await {
             AskOutcome::Changed => {}
             AskOutcome::Answered(ApprovalAnswer::Part { left_out }) => {
-                let part = narrow_to_part(&context, &*tool, &input, preview.as_ref(), &left_out);
+                let part =
+                    narrow_to_part(&context, &*plan.tool, &plan.input, preview.as_ref(), &left_out);
                 match part.await {
                     Ok((part, accepted)) => {
-                        record(gate, call, PermissionOutcome::Allow, "part", None).await;
-                        return decide_part(gate, call, tool, part, accepted).await;
+                        gate.record_decision(call, PermissionOutcome::Allow, "part", None).await;
+                        return authorise_part(gate, call, plan, part, accepted).await;
                     }
                     Err(error) => gate.events.notice(NoticeLevel::Error, error.to_string()),
                 }
             }
             AskOutcome::Answered(ApprovalAnswer::Edited { input: edited }) => {
-                record(gate, call, PermissionOutcome::Ask, "edited", None).await;
-                match hooks::before(gate, call, (edited, ArgumentsOrigin::User)).await {
-                    Ok(checked) => (input, story) = checked,
-                    Err(output) => return GateOutcome::Stopped(output),
+                gate.record_decision(call, PermissionOutcome::Ask, "edited", None).await;
+                let edited = (edited, ArgumentsOrigin::User);
+                match check_other_input(gate, call, plan, edited).await {
+                    Ok(checked) => (plan, provenance) = checked,
+                    Err(output) => return CallAuthorisation::NotRun(output),
                 }
             }
             AskOutcome::Answered(ApprovalAnswer::Deny { instruction }) => {
-                record(gate, call, PermissionOutcome::Deny, "deny", None).await;
-                return GateOutcome::Stopped(denied_by_user(instruction));
+                gate.record_decision(call, PermissionOutcome::Deny, "deny", None).await;
+                return CallAuthorisation::NotRun(denied_by_user(instruction));
             }
             AskOutcome::Answered(ApprovalAnswer::Never { rule }) => {
                 let rule = save(gate, RuleKind::Deny, vec![rule]).await;
-                record(gate, call, PermissionOutcome::Deny, "never", rule).await;
-                return GateOutcome::Stopped(denied_by_user(None));
+                gate.record_decision(call, PermissionOutcome::Deny, "never", rule).await;
+                return CallAuthorisation::NotRun(denied_by_user(None));
             }
             AskOutcome::Answered(ApprovalAnswer::Once) => {
-                record(gate, call, PermissionOutcome::Allow, "once", None).await;
-                return approve_by_user(decision, &current_call, tool, story, "once");
+                gate.record_decision(call, PermissionOutcome::Allow, "once", None).await;
+                return approve_by_user(gate, decision, plan, provenance, "once");
             }
             AskOutcome::Answered(ApprovalAnswer::Session { rules }) => {
-                record(gate, call, PermissionOutcome::Allow, "session", None).await;
+                gate.record_decision(call, PermissionOutcome::Allow, "session", None).await;
                 if let Err(error) = gate.permissions.add_for_session(RuleKind::Allow, &rules) {
                     gate.events.notice(NoticeLevel::Error, error.to_string());
                 }
-                return approve_by_user(decision, &current_call, tool, story, "session");
+                return approve_by_user(gate, decision, plan, provenance, "session");
             }
             AskOutcome::Answered(ApprovalAnswer::Always { rules }) => {
                 let rule = save(gate, RuleKind::Allow, rules).await;
-                record(gate, call, PermissionOutcome::Allow, "always", rule).await;
-                return approve_by_user(decision, &current_call, tool, story, "always");
+                gate.record_decision(call, PermissionOutcome::Allow, "always", rule).await;
+                return approve_by_user(gate, decision, plan, provenance, "always");
             }
         }
     }
@@ -271,64 +311,44 @@ async fn can_disclose(gate: &ToolGate, query: &PermissionQuery) -> bool {
 
 /// Decides on the part of a change that the user accepted. The user has allowed exactly these
 /// arguments and is not asked again; hooks, rules and mode can still refuse them.
-async fn decide_part(
+async fn authorise_part(
     gate: &ToolGate,
     call: &ToolCall,
-    tool: Arc<dyn Tool>,
+    plan: CallPlan,
     part: Value,
     accepted: PartialApproval,
-) -> GateOutcome {
-    let (part, story) =
-        match hooks::before(gate, call, (part, ArgumentsOrigin::Partial(accepted))).await {
-            Ok(checked) => checked,
-            Err(output) => return GateOutcome::Stopped(output),
-        };
-    let current_call = ToolCall { input: CallInput::Valid(part.clone()), ..call.clone() };
-    let query = match resolve(gate, &*tool, &current_call, &part).await {
-        Ok(query) => query,
-        Err(output) => return GateOutcome::Stopped(output),
+) -> CallAuthorisation {
+    let part = (part, ArgumentsOrigin::Partial(accepted));
+    let (plan, provenance) = match check_other_input(gate, call, plan, part).await {
+        Ok(checked) => checked,
+        Err(output) => return CallAuthorisation::NotRun(output),
     };
-    let (decision, _) = gate.permissions.decide(&query, &story.word);
+    let query = match plan.resolve(gate).await {
+        Ok(query) => query,
+        Err(output) => return CallAuthorisation::NotRun(output),
+    };
+    let (decision, _) = gate.permissions.decide(&query, &provenance.word);
     match decision.outcome() {
         PermissionOutcome::Deny => {
-            GateOutcome::Stopped(denied_by_rule(gate, call, &decision).await)
+            CallAuthorisation::NotRun(denied_by_rule(gate, call, &decision).await)
         }
         PermissionOutcome::Ask | PermissionOutcome::Allow => {
-            approve_by_user(decision, &current_call, tool, story, "part")
+            approve_by_user(gate, decision, plan, provenance, "part")
         }
     }
 }
 
 fn approve_by_user(
-    decision: PermissionDecision,
-    call: &ToolCall,
-    tool: Arc<dyn Tool>,
-    story: CallProvenance,
-    answer: &str,
-) -> GateOutcome {
-    match decision.approve_by_user(call, answer) {
-        Ok(approved) => GateOutcome::Approved { approved, tool, story },
-        Err(decision) => GateOutcome::Stopped(denied(decision.reason())),
-    }
-}
-
-/// What the call touches, with symbolic links resolved. Runs off the async threads, because a
-/// network file system may be slow.
-pub(super) async fn resolve(
     gate: &ToolGate,
-    tool: &dyn Tool,
-    call: &ToolCall,
-    input: &Value,
-) -> Result<PermissionQuery, ToolOutput> {
-    let accesses =
-        tool.access(input, gate.place()).map_err(|error| ToolOutput::failed(error.to_string()))?;
-    let (name, workspace) = (call.name.clone(), gate.workspace.clone());
-    let (cwd, environment) = (gate.place().cwd.clone(), gate.context.processes.environment());
-    spawn_blocking(move || {
-        PermissionQuery::resolve(&name, &accesses, &workspace).within(&cwd, &environment)
-    })
-    .await
-    .map_err(|error| ToolOutput::failed(format!("The call could not be checked: {error}.")))
+    decision: PermissionDecision,
+    plan: CallPlan,
+    provenance: CallProvenance,
+    answer: &str,
+) -> CallAuthorisation {
+    match decision.approve_by_user(&plan.call, answer) {
+        Ok(ticket) => CallAuthorisation::granted(gate, plan, ticket, provenance),
+        Err(decision) => CallAuthorisation::NotRun(denied(decision.reason())),
+    }
 }
 
 /// The decision behind a question, and the reason that the question shows.
@@ -345,14 +365,12 @@ enum AskOutcome {
 
 async fn ask(
     gate: &ToolGate,
-    call: &ToolCall,
+    plan: &CallPlan,
     question: &ApprovalWait,
     DecisionExplanation { decision, reason }: DecisionExplanation<'_>,
     mut changed: watch::Receiver<u64>,
     preview: Option<FileDiff>,
 ) -> AskOutcome {
-    // The input was parsed before, so it is always valid here.
-    let CallInput::Valid(input) = &call.input else { return AskOutcome::Answered(NO) };
     let (id, answer) = gate.approvals.open();
     question.begin(id);
     let request = ApprovalRequest {
@@ -360,7 +378,7 @@ async fn ask(
         allow_rules: decision.allow_rules().to_owned(),
         deny_rule: decision.deny_rule().map(str::to_owned),
         preview,
-        ..gate.question(id, call, input, (ApprovalKind::Permission, reason))
+        ..gate.question(id, &plan.call, &plan.input, (ApprovalKind::Permission, reason))
     };
     gate.ask_user(request);
     question.let_others_ask();
@@ -375,14 +393,15 @@ async fn ask(
 }
 
 /// Asks whether a repeated call may run again. A no ends the turn, unless it comes with an
-/// instruction for the model.
+/// instruction for the model. Returns the call as the user edited it, if they did.
 async fn ask_to_go_on(
     gate: &ToolGate,
     call: &ToolCall,
-    input: Value,
     times: u32,
     question: &ApprovalWait,
-) -> Result<(Value, ArgumentsOrigin), ToolOutput> {
+) -> Result<Option<ToolCall>, ToolOutput> {
+    // Only calls with valid arguments are counted.
+    let CallInput::Valid(input) = &call.input else { return Ok(None) };
     question.turn().await;
     let (id, answer) = gate.approvals.open();
     question.begin(id);
@@ -390,7 +409,7 @@ async fn ask_to_go_on(
         "The model made this exact call {times} times in this turn, and the result was the same \
          each time."
     );
-    gate.ask_user(gate.question(id, call, &input, (ApprovalKind::RepeatedCall, reason)));
+    gate.ask_user(gate.question(id, call, input, (ApprovalKind::RepeatedCall, reason)));
     question.let_others_ask();
     let answer = answer.await.unwrap_or(NO);
     question.end();
@@ -400,9 +419,11 @@ async fn ask_to_go_on(
         | ApprovalAnswer::Session { .. }
         | ApprovalAnswer::Always { .. } => {
             gate.repeats.forget(call);
-            Ok((input, ArgumentsOrigin::Model))
+            Ok(None)
         }
-        ApprovalAnswer::Edited { input } => Ok((input, ArgumentsOrigin::User)),
+        ApprovalAnswer::Edited { input } => {
+            Ok(Some(ToolCall { input: CallInput::Valid(input), ..call.clone() }))
+        }
         ApprovalAnswer::Deny { instruction: Some(instruction) } => {
             Err(denied_by_user(Some(instruction)))
         }
@@ -422,7 +443,7 @@ async fn denied_by_rule(
     decision: &PermissionDecision,
 ) -> ToolOutput {
     let why = if decision.rule().is_some() { "rule" } else { "mode" };
-    record(gate, call, PermissionOutcome::Deny, why, decision.rule().cloned()).await;
+    gate.record_decision(call, PermissionOutcome::Deny, why, decision.rule().cloned()).await;
     if gate.interactivity == Interactivity::Headless {
         let reason = decision.reason().to_owned();
         gate.events.send(AgentEvent::CallRefused { call: call.clone(), reason });
@@ -435,42 +456,13 @@ async fn refused_unasked(
     call: &ToolCall,
     decision: &PermissionDecision,
 ) -> ToolOutput {
-    record(gate, call, PermissionOutcome::Deny, "headless", decision.rule().cloned()).await;
+    gate.record_decision(call, PermissionOutcome::Deny, "headless", decision.rule().cloned()).await;
     let reason = decision.reason().to_owned();
     gate.events.send(AgentEvent::CallRefused { call: call.clone(), reason: reason.clone() });
     denied(&format!(
         "Refused: {reason} Nobody is there to ask. Go on without it, and say in your answer what \
          you could not do."
     ))
-}
-
-/// The most characters of a command in the log entry of its permission.
-const MAX_SUBJECT_CHARACTERS: usize = 300;
-
-/// The argument that says what a call is about, for the log.
-fn about(call: &ToolCall) -> Option<String> {
-    let CallInput::Valid(input) = &call.input else { return None };
-    let known = ["command", "file_path", "path", "url", "pattern"];
-    let text = known.iter().find_map(|key| input.get(key)?.as_str())?;
-    Some(text.chars().take(MAX_SUBJECT_CHARACTERS).collect())
-}
-
-pub(super) async fn record(
-    gate: &ToolGate,
-    call: &ToolCall,
-    decision: PermissionOutcome,
-    answer: &str,
-    rule: Option<RuleSource>,
-) {
-    let entry = PermissionEntry {
-        call: call.id.clone(),
-        tool: call.name.clone(),
-        about: about(call),
-        decision,
-        answer: answer.to_owned(),
-        rule,
-    };
-    gate.journal.write(gate.turn, LogEntry::Permission(entry)).await;
 }
 
 /// Saves rules to the settings file, and returns the first of them. When they cannot be saved, they

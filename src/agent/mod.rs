@@ -1,16 +1,17 @@
 //! The agent: takes [`AgentCommand`]s, tells [`AgentEvent`]s, and knows nothing of any screen.
 //!
-//! `turn` decides what happens next in a turn and is pure; `turn_runner` is its async half; `gate`
-//! is the only way to a tool; `agent_loop` takes the commands between turns.
+//! `turn` decides what happens next in a turn and is pure; `turn_runner` is its async half;
+//! `pipeline` is the only way to a tool; `agent_loop` takes the commands between turns.
 
 mod active_session;
 mod agent_loop;
 mod approvals;
+mod authorise;
 mod batch;
 mod budget;
+mod call_hooks;
 mod change_tracker;
 mod command;
-mod decide;
 mod event;
 mod event_queue;
 mod gate;
@@ -24,6 +25,8 @@ mod models;
 mod normalise;
 mod partial_approval;
 mod permission_state;
+mod pipeline;
+mod plan;
 mod prefix;
 #[cfg(test)]
 mod protocol_schema_tests;
@@ -36,6 +39,8 @@ mod request;
 mod response;
 mod rewind;
 mod rules;
+mod run;
+mod sandbox;
 mod sandbox_escalation;
 mod sessions;
 mod setup;
@@ -54,13 +59,14 @@ pub use agent_loop::{AgentHandle, InitialSession, spawn, spawn_into};
 pub use command::{AddressedCommand, AgentCommand, CommandRefusal, ForkPosition, SteerId};
 pub use event::{AddressedEvent, AgentEvent};
 pub use event_queue::{AgentEventReceiver, AgentEventSender, event_queue};
-pub use gate::{CANCELLED_TOOL_GRACE, Interactivity};
+pub use gate::Interactivity;
 pub use models::ANY_MODEL;
 pub use normalise::normalise;
 pub use provider_set::{AgentProvider, AgentProviderSet};
 pub use rewind::{RewindDestination, RewindError, RewindPlan};
 pub use rules::{RuleReply, RuleRequest, accesses_of};
-pub use sandbox_escalation::SandboxEscalation;
+pub use run::CANCELLED_TOOL_GRACE;
+pub use sandbox::SandboxEscalation;
 pub use setup::{AgentSetup, ModelPin};
 pub use single::run_call;
 pub use stop::StopHandle;

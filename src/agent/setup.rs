@@ -18,7 +18,7 @@ use crate::tools::{Files, Processes, ToolRegistry, WorkingDirectory};
 
 use super::gate::Interactivity;
 use super::provider_set::AgentProviderSet;
-use super::sandbox_escalation::SandboxEscalation;
+use super::sandbox::SandboxEscalation;
 
 /// Whether the model that a run begins with replaces the model of a resumed session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

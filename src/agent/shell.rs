@@ -9,7 +9,9 @@ use crate::session::{LogEntry, MessageEntry};
 use crate::tools::SHELL_TOOL;
 
 use super::agent_loop::Agent;
-use super::gate::{CompletedCall, ToolGate, execute_for_user};
+use super::gate::ToolGate;
+use super::pipeline::execute_for_user;
+use super::run::CompletedCall;
 use super::turn_runner::FrontEndState;
 use super::{AgentCommand, AgentEvent};
 

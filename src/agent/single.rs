@@ -3,7 +3,9 @@
 use crate::domain::{ToolCall, ToolOutput, TurnId};
 
 use super::agent_loop::Agent;
-use super::gate::{CallDependencies, execute_with_permission};
+use super::authorise::CallDependencies;
+use super::pipeline::execute_with_permission;
+use super::plan::CallPlan;
 use super::setup::AgentSetup;
 
 /// Runs `call` and returns its result. `None`, with the reason in slug's own log, when the session
@@ -19,7 +21,8 @@ pub async fn run_call(setup: AgentSetup, call: ToolCall) -> Option<ToolOutput> {
             return None;
         }
     };
-    let output = execute_with_permission(&gate, &call, CallDependencies::none()).await;
+    let plan = CallPlan::parse(&call, &gate.registry, gate.place());
+    let output = execute_with_permission(&gate, &call, plan, CallDependencies::none()).await;
     drop(gate);
     agent.session.close().await;
     drop(agent);

@@ -1,9 +1,10 @@
 //! What the model is told about calls that were not run as it asked.
 
-use crate::domain::{ToolOutput, ToolStatus, lenient_json};
-use crate::permissions::ToolCallTicket;
+use serde_json::Value;
 
-use super::decide::ArgumentsOrigin;
+use crate::domain::{ToolOutput, ToolStatus, lenient_json};
+use crate::tools::ToolError;
+
 use super::partial_approval::PartialApproval;
 
 /// What the model is told about a call that the user stopped.
@@ -20,28 +21,15 @@ pub(super) fn denied_by_user(instruction: Option<String>) -> ToolOutput {
     }
 }
 
-/// Tells the model when other arguments ran than it sent.
-pub(super) fn with_change(
-    output: ToolOutput,
-    approved: &ToolCallTicket,
-    input: ArgumentsOrigin,
-) -> ToolOutput {
-    match input {
-        ArgumentsOrigin::Model => output,
-        ArgumentsOrigin::User => {
-            let note = format!("The user changed this call. What ran: {}\n\n", approved.input());
-            ToolOutput { observation: note + &output.observation, ..output }
-        }
-        ArgumentsOrigin::Partial(part) => with_partial_note(output, &part),
-        ArgumentsOrigin::Hook(_) => {
-            let note = format!("A hook changed this call. What ran: {}\n\n", approved.input());
-            ToolOutput { observation: note + &output.observation, ..output }
-        }
-    }
+/// Tells the model that other arguments ran than it sent. `who` wrote them, as the beginning of a
+/// sentence.
+pub(super) fn with_other_input(output: ToolOutput, who: &str, ran: &Value) -> ToolOutput {
+    let note = format!("{who} changed this call. What ran: {ran}\n\n");
+    ToolOutput { observation: note + &output.observation, ..output }
 }
 
 /// Tells the model which changes the user left out, so that it knows what the file holds.
-fn with_partial_note(output: ToolOutput, part: &PartialApproval) -> ToolOutput {
+pub(super) fn with_partial_note(output: ToolOutput, part: &PartialApproval) -> ToolOutput {
     let PartialApproval { accepted, total, excluded } = part;
     let note = format!(
         "The user took {accepted} of the {total} changes in this call and left out what follows. There \
@@ -87,12 +75,12 @@ pub(super) fn crashed() -> ToolOutput {
 }
 
 /// Shows the model where its arguments stop being a JSON object.
-pub(super) fn not_json(raw: &str) -> ToolOutput {
+pub(super) fn not_json(raw: &str) -> ToolError {
     let mistake = match lenient_json::parse_object(raw) {
         Ok(_) => "they are nested too deeply".to_owned(),
         Err(flaw) => flaw.to_string(),
     };
-    ToolOutput::failed(format!(
+    ToolError(format!(
         "Not run: the arguments are not a JSON object: {mistake}. Send the whole call again, with \
          the arguments as one JSON object."
     ))
@@ -104,10 +92,10 @@ mod tests {
 
     #[test]
     fn the_model_is_shown_where_its_arguments_went_wrong() {
-        let text = not_json("{\"path\": \"a\" \"limit\": 3}").observation;
+        let text = not_json("{\"path\": \"a\" \"limit\": 3}").0;
         assert!(text.contains("line 1, column 14: expected `,` or `}`"), "{text}");
         assert!(text.contains("found `\\\"limit\\\": 3}`"), "{text}");
-        assert!(not_json("{\"path\": \"a").observation.contains("break off"));
-        assert!(not_json(&"[".repeat(9)).observation.contains("expected an object"));
+        assert!(not_json("{\"path\": \"a").0.contains("break off"));
+        assert!(not_json(&"[".repeat(9)).0.contains("expected an object"));
     }
 }

@@ -24,8 +24,9 @@ use crate::providers::{ErrorRecovery, ProviderError, StreamEvent};
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
 use super::agent_loop::{Agent, left_out};
-use super::gate::{ToolGate, give_up, refuse};
+use super::gate::ToolGate;
 use super::lifecycle::StopHookDecision;
+use super::pipeline::{give_up, refuse};
 use super::stop::CommandInbox;
 use super::turn::{
     CompactionResult, StopHookState, TruncationPoint, TurnAction, TurnInput, TurnMachine,

@@ -183,6 +183,13 @@ impl WorkingDirectory {
     }
 }
 
+/// A call that could not be done has failed.
+impl From<ToolError> for ToolOutput {
+    fn from(error: ToolError) -> Self {
+        Self::failed(error.0)
+    }
+}
+
 impl From<FileError> for ToolError {
     fn from(error: FileError) -> Self {
         match &error {

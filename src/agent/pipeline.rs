@@ -1,0 +1,155 @@
+//! The only way to run a tool: every call of the model goes through [`execute_with_permission`].
+//!
+//! A call takes these steps, and none of them goes back to an earlier one: a plan of what it would
+//! touch (`plan`), the hooks before it (`call_hooks`), rules, mode and the user (`authorise`), the
+//! last check, the intent in the log and the run (`run`), the hooks after it, and the result in the
+//! log. A command that failed in the sandbox may be authorised a second time, to run outside
+//! (`sandbox_escalation`).
+//!
+//! A command that the user types goes through [`execute_for_user`]: typing it is its approval.
+
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use tracing::Instrument;
+
+use crate::domain::{ContentBlock, Message, MessageRole, PermissionMode, ToolCall, ToolOutput};
+use crate::permissions::{self, RuleSet};
+use crate::session::{LogEntry, MessageEntry};
+use crate::tools::ToolError;
+
+use super::authorise::{CallAuthorisation, CallDependencies, GrantedCall, authorise};
+use super::call_hooks;
+use super::event::AgentEvent;
+use super::gate::ToolGate;
+use super::plan::{ArgumentsOrigin, CallPlan};
+use super::run::{CompletedCall, RunLocation, run};
+use super::sandbox_escalation::{SandboxEscalationOutcome, authorise_outside};
+use super::tool_messages::{crashed, denied, with_other_input, with_partial_note};
+
+/// Decides and runs one call. `plan` is made of it, or what the model is told where none can be. The
+/// result is in the log when this returns.
+pub(super) async fn execute_with_permission(
+    gate: &ToolGate,
+    call: &ToolCall,
+    plan: Result<CallPlan, ToolError>,
+    waits: CallDependencies,
+) -> ToolOutput {
+    let span = tracing::info_span!("call", call = %call.id, tool = call.name);
+    let started = Instant::now();
+    // A tool that panics still gets a result, and the calls beside it go on.
+    let attempt = AssertUnwindSafe(attempt(gate, call, plan, waits)).catch_unwind();
+    let ended = attempt.instrument(span.clone()).await;
+    let ended = ended.unwrap_or_else(|_| CompletedCall::new(crashed(), started.elapsed()));
+    let output = ended.output.clone();
+    record_result(gate, call, ended).instrument(span).await;
+    output
+}
+
+async fn attempt(
+    gate: &ToolGate,
+    call: &ToolCall,
+    plan: Result<CallPlan, ToolError>,
+    waits: CallDependencies,
+) -> CompletedCall {
+    let started = Instant::now();
+    let not_run = match authorise(gate, call, plan, waits).await {
+        CallAuthorisation::Granted(granted) => match run_granted(gate, call, *granted).await {
+            Ok(ended) => return ended,
+            Err(output) => output,
+        },
+        CallAuthorisation::NotRun(output) => output,
+        CallAuthorisation::Repeated(output) => {
+            return CompletedCall::new(output, started.elapsed());
+        }
+    };
+    gate.repeats.note(call, &[], &not_run);
+    CompletedCall::new(not_run, started.elapsed())
+}
+
+/// Runs a call and says what the model is told of it. `Err` for a call that could not begin.
+async fn run_granted(
+    gate: &ToolGate,
+    call: &ToolCall,
+    GrantedCall { plan, ticket, provenance }: GrantedCall,
+) -> Result<CompletedCall, ToolOutput> {
+    let first = run(gate, &plan, ticket, RunLocation::Default).await?;
+    let ended = match authorise_outside(gate, call, &plan, &first.output).await {
+        SandboxEscalationOutcome::Stands => first,
+        SandboxEscalationOutcome::Noted(note) => first.with_note(&note),
+        SandboxEscalationOutcome::Outside { plan, ticket, note } => {
+            match run(gate, &plan, *ticket, RunLocation::Outside).await {
+                Ok(second) => second.with_note(&note),
+                Err(output) => first.with_note(&output.observation),
+            }
+        }
+    };
+    gate.repeats.note(call, &plan.accesses, &ended.output);
+    let output = match &provenance.origin {
+        ArgumentsOrigin::Model => ended.output,
+        ArgumentsOrigin::User => with_other_input(ended.output, "The user", &plan.input),
+        ArgumentsOrigin::Hook(_) => with_other_input(ended.output, "A hook", &plan.input),
+        ArgumentsOrigin::Partial(part) => with_partial_note(ended.output, part),
+    };
+    let output = call_hooks::after(gate, &plan, output, provenance.notes).await;
+    Ok(CompletedCall { output, ..ended })
+}
+
+/// Logs a result for a call that ended without one.
+pub(super) async fn give_up(gate: &ToolGate, call: &ToolCall) {
+    record_result(gate, call, CompletedCall::new(crashed(), Duration::ZERO)).await;
+}
+
+/// Logs a refusal for a call without running it.
+pub(super) async fn refuse(gate: &ToolGate, call: &ToolCall, reason: &str) {
+    record_result(gate, call, CompletedCall::new(denied(reason), Duration::ZERO)).await;
+}
+
+/// Runs a command that the user typed. Typing it is its approval, whatever the rules say about the
+/// model; the steps after the approval are the same.
+pub(super) async fn execute_for_user(gate: &ToolGate, call: &ToolCall) -> CompletedCall {
+    let started = Instant::now();
+    let attempt = AssertUnwindSafe(attempt_for_user(gate, call)).catch_unwind().await;
+    let output = match attempt {
+        Ok(Ok(ended)) => return ended,
+        Ok(Err(output)) => output,
+        Err(_) => crashed(),
+    };
+    CompletedCall::new(output, started.elapsed())
+}
+
+async fn attempt_for_user(gate: &ToolGate, call: &ToolCall) -> Result<CompletedCall, ToolOutput> {
+    let plan = CallPlan::parse(call, &gate.registry, gate.place())?;
+    let query = plan.resolve(gate).await?;
+    let decision =
+        permissions::decide(&query, &RuleSet::new(), PermissionMode::Ask, &gate.workspace);
+    match decision.approve_typed_command(call) {
+        Ok(ticket) => run(gate, &plan, ticket, RunLocation::Outside).await,
+        Err(decision) => Err(denied(decision.reason())),
+    }
+}
+
+/// Writes the result to the log and tells the front end.
+async fn record_result(gate: &ToolGate, call: &ToolCall, ended: CompletedCall) {
+    let info = ended.info(&call.name);
+    let CompletedCall { output, elapsed, .. } = ended;
+    let block = ContentBlock::ToolResult {
+        tool_use_id: call.id.clone(),
+        content: output.observation,
+        is_error: output.status.is_error(),
+    };
+    let entry = MessageEntry {
+        result: Some(info),
+        ..MessageEntry::new(Message { role: MessageRole::User, content: vec![block] })
+    };
+    gate.journal.write(gate.turn, LogEntry::Message(entry)).await;
+    gate.events.send(AgentEvent::ToolEnded {
+        turn: gate.turn,
+        call: call.id.clone(),
+        status: output.status,
+        display: output.display,
+        summary: output.summary,
+        elapsed,
+    });
+}

@@ -1,0 +1,155 @@
+//! Runs a call that has a ticket, and nothing else does: the last look at what it touches, the intent
+//! in the log, the tool itself with the files that it named, and what it changed.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::domain::{ContentHash, ToolOutput};
+use crate::permissions::{PermissionQuery, ToolCallTicket};
+use crate::session::{LogEntry, ToolResultInfo};
+use crate::tools::ToolContext;
+
+use super::change_tracker;
+use super::event::AgentEvent;
+use super::gate::ToolGate;
+use super::plan::CallPlan;
+use super::redacting_processes::{RedactingProcesses, without_keys};
+use super::tool_events::ToolEventQueue;
+use super::tool_messages::{stopped, stopped_after};
+
+/// How long a cancelled tool may take to end by itself, before the gate answers for it.
+pub const CANCELLED_TOOL_GRACE: Duration = Duration::from_millis(75);
+
+/// A call with its result.
+pub(super) struct CompletedCall {
+    pub(super) output: ToolOutput,
+    /// The hash of its whole output in the blob store, when the model gets only a part of it.
+    pub(super) kept: Option<ContentHash>,
+    /// How long it ran, without the wait for an answer; for a call that did not run, how long until
+    /// that was decided.
+    pub(super) elapsed: Duration,
+}
+
+impl CompletedCall {
+    pub(super) fn new(output: ToolOutput, elapsed: Duration) -> Self {
+        Self { output, kept: None, elapsed }
+    }
+
+    /// The same result with a line more for the model.
+    pub(super) fn with_note(self, note: &str) -> Self {
+        let observation = format!("{}\n[{note}]", self.output.observation);
+        Self { output: ToolOutput { observation, ..self.output }, ..self }
+    }
+
+    /// The result as it is logged.
+    pub(super) fn info(&self, tool: &str) -> ToolResultInfo {
+        ToolResultInfo {
+            name: tool.to_owned(),
+            status: self.output.status,
+            summary: self.output.summary.clone(),
+            display: self.output.display.clone(),
+            elapsed_ms: u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
+            kept: self.kept.clone(),
+        }
+    }
+}
+
+/// Where a call runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunLocation {
+    /// Inside the sandbox; without a sandbox, on the host.
+    Default,
+    /// Outside the sandbox, because the user said so.
+    Outside,
+}
+
+/// Runs a call. `Err` is what the model is told about a call that could not begin.
+pub(super) async fn run(
+    gate: &ToolGate,
+    plan: &CallPlan,
+    ticket: ToolCallTicket,
+    place: RunLocation,
+) -> Result<CompletedCall, ToolOutput> {
+    let call = &plan.call;
+    let query = check_and_record_intent(gate, plan, &ticket).await?;
+    let tracker = change_tracker::begin_tracking(gate, &query).await;
+    let started = Instant::now();
+    if gate.context.cancel.is_cancelled() {
+        return Err(stopped());
+    }
+    gate.events.send(AgentEvent::ToolStarted { turn: gate.turn, call: call.clone() });
+
+    let tool_events = Arc::new(ToolEventQueue::new(gate.blobs.clone()));
+    let recorder = gate.recorder();
+    let processes = match (place, &gate.escalation) {
+        (RunLocation::Outside, Some(escalation)) => escalation.processes.clone(),
+        (RunLocation::Outside, None) | (RunLocation::Default, _) => gate.context.processes.clone(),
+    };
+    let effects = Arc::new(tool_events.sender());
+    let processes = Arc::new(RedactingProcesses {
+        processes,
+        redactor: gate.redactor.clone(),
+        search_path: ticket.search_path().map(ToOwned::to_owned),
+    });
+    let context = ToolContext { effects, processes, ..gate.context_for(&query) };
+    let cancelled = gate.context.cancel.clone();
+    let out_of_time = async {
+        cancelled.cancelled().await;
+        tokio::time::sleep(CANCELLED_TOOL_GRACE).await;
+    };
+    tokio::pin!(out_of_time);
+    let logged = gate.debug.tool_call(&json!({"name": call.name, "input": ticket.input()}));
+    let tool = &plan.tool;
+    let running = tool.run(&context, ticket.into_input());
+    tokio::pin!(running);
+    let output = loop {
+        tokio::select! {
+            output = &mut running => break output,
+            () = tool_events.wait() => recorder.record_events(&call.id, &tool_events).await,
+            () = &mut out_of_time => {
+                drop(gate.journal.look_after(recorder.clone().record_late_events(tool_events.clone())));
+                break Ok(stopped_after(&tool_events.recent_output()));
+            }
+        }
+    };
+    let elapsed = started.elapsed();
+    recorder.record_events(&call.id, &tool_events).await;
+    if let Some(tracker) = tracker {
+        // A stop does not wait for this scan.
+        let scan = gate.journal.look_after(tracker.record_changes(recorder));
+        if let Some(Err(error)) = gate.context.cancel.run_until_cancelled(scan).await {
+            tracing::error!(%error, "looking for what a command changed ended abnormally");
+        }
+    }
+    let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));
+    let output = without_keys(&gate.redactor, output);
+    gate.debug.tool_result(logged, &json!({"status": output.status, "text": output.observation}));
+    Ok(CompletedCall { output, kept: tool_events.kept(), elapsed })
+}
+
+/// The last check before a call runs: what it touches is still what was approved, and the log has
+/// the intent to run it. Returns what it touches, which is all that it can open.
+async fn check_and_record_intent(
+    gate: &ToolGate,
+    plan: &CallPlan,
+    ticket: &ToolCallTicket,
+) -> Result<PermissionQuery, ToolOutput> {
+    let now = plan.resolve(gate).await?;
+    if ticket.input() != &plan.input || !ticket.still_holds(&now) {
+        return Err(ToolOutput::failed(
+            "Not run: what the call would touch changed after it was approved. Look again, then \
+             repeat the call.",
+        ));
+    }
+    let intent = LogEntry::ToolStarted {
+        call: plan.call.id.clone(),
+        arguments: ContentHash::of(ticket.input().to_string().as_bytes()),
+        approved_by: ticket.approved_by().to_owned(),
+    };
+    gate.journal.intent(gate.turn, intent).await.map_err(|error| {
+        ToolOutput::failed(format!("Not run, since nothing runs that is not on record. {error}"))
+    })?;
+    Ok(now)
+}
