@@ -13,7 +13,7 @@ use crate::tools::ReadLedger;
 
 use super::event_queue::AgentEventSender;
 use super::journal::SessionJournal;
-use super::rewind::tells_of_rewind;
+use super::rewind_plan::tells_of_rewind;
 
 /// The session that is open now, new or from the store, with its log.
 pub(super) struct ActiveSession {

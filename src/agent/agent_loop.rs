@@ -27,6 +27,7 @@ use crate::tools::ToolContext;
 
 use super::active_session::ActiveSession;
 use super::approvals::PendingApprovals;
+use super::blocking::blocking;
 use super::budget::BudgetLimits;
 use super::change_tracker;
 use super::event_queue::{AgentEventReceiver, AgentEventSender, event_queue};
@@ -40,7 +41,6 @@ use super::permission_state::PermissionState;
 use super::prefix::PromptCacheMonitor;
 use super::provider_set::AgentProvider;
 use super::repeats::RepeatedCalls;
-use super::sessions::blocking;
 use super::setup::AgentSetup;
 use super::stop::{self, CommandInbox, StopHandle};
 use super::tool_events::ToolEventQueue;

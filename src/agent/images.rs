@@ -11,7 +11,7 @@ use crate::domain::{ContentBlock, ContentHash, Message, MessageImage};
 use crate::providers::EncodedImages;
 use crate::session::BlobStore;
 
-use super::sessions::blocking;
+use super::blocking::blocking;
 
 /// The images read so far, and the models that take none.
 #[derive(Debug, Default)]

@@ -12,8 +12,6 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::domain::{ContentBlock, ContentHash, EntryId, NoticeLevel, UserInput};
 use crate::permissions::{PathZone, Workspace};
 use crate::platform::restore::{self, PathContent, PathInspection, RestoreDurability};
@@ -28,73 +26,11 @@ use crate::session::{
 
 use super::AgentEvent;
 use super::agent_loop::Agent;
-use super::sessions::blocking;
+use super::blocking::blocking;
+use super::rewind_plan::{CONTEXT, RewindDestination, RewindError, RewindPlan};
 
 /// Larger files are not restored, in bytes.
 const MAX_FILE_BYTES: u64 = 16 << 20;
-/// The name of the context block that tells the model about restored files.
-const CONTEXT: &str = "rewind";
-
-/// The point in the session that a rewind goes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum RewindDestination {
-    /// Before the last message of the user's that no rewind has taken back yet.
-    Last,
-    /// Before this message of the user's.
-    Before(EntryId),
-    /// Reverses the last rewind.
-    Redo,
-}
-
-/// What a rewind would do.
-#[derive(Debug, Clone, PartialEq, Deserialize, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RewindPlan {
-    /// The destination, resolved: never [`RewindDestination::Last`].
-    pub to: RewindDestination,
-    /// The message that the rewind goes back before; for a redo, that the reversed rewind did.
-    pub before: EntryId,
-    /// The text of that message, which goes back into the input.
-    pub message: UserInput,
-    /// The scopes that the user can choose from.
-    pub offers: Vec<RewindScope>,
-    /// How many messages the rewind removes, or the redo brings back.
-    pub messages: u64,
-    /// What happens to each file.
-    pub files: FilesPlan,
-}
-
-/// Why a rewind cannot be planned or done. Each text is a sentence for the user.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(tag = "type", content = "data", rename_all = "snake_case")]
-pub enum RewindError {
-    /// The session is open for reading only; holds the reason.
-    #[error("{0}")]
-    ReadOnlySession(String),
-    #[error("Nothing has been said in this session yet.")]
-    EmptySession,
-    /// A call that was stopped may still be writing. The same request works a little later.
-    #[error("A stopped call is still being looked after. Try it again in a moment.")]
-    LateWrites,
-    #[error("There is no message of yours to go back before.")]
-    NoMessage,
-    #[error("There is nothing to bring back.")]
-    NothingToRedo,
-    /// Files changed between the plan and the rewind. The same request makes a new plan.
-    #[error("The files have just changed. Try it again.")]
-    FilesChanged,
-    #[error("Nothing was taken back, since nothing happens that is not on record. {0}")]
-    NotRecorded(String),
-    /// What a file holds now could not be stored, or the file cannot be read.
-    #[error("{0}")]
-    Files(String),
-    /// The session's log cannot be read or written.
-    #[error("{0}")]
-    Log(String),
-}
 
 impl Agent {
     /// Plans a rewind and tells the front end.
@@ -234,11 +170,6 @@ impl Agent {
             Ok(Err(error)) | Err(error) => Err(RewindError::Log(error.to_string())),
         }
     }
-}
-
-/// Whether this block is the note about restored files.
-pub(super) fn tells_of_rewind(block: &ContentBlock) -> bool {
-    matches!(block, ContentBlock::Context { name, .. } if name == CONTEXT)
 }
 
 /// A plan that was computed again when the user accepted it.

@@ -11,6 +11,7 @@ use crate::session::{LoadedLog, LogEntry, LogRecord, StoreError};
 
 use super::active_session::ActiveSession;
 use super::agent_loop::Agent;
+use super::blocking::blocking;
 use super::gate::Interactivity;
 use super::{AgentEvent, ForkPosition};
 
@@ -183,15 +184,3 @@ impl Agent {
 
 /// Why a session of a newer slug cannot be continued.
 const NEWER: &str = "This session was written by a newer slug: it can be read here, and forked.";
-
-/// Runs work on files off the async threads. Fails when the work panics.
-pub(super) async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, StoreError> {
-    let work = tokio::task::spawn_blocking(work).await;
-    work.map_err(|error| StoreError::Io {
-        doing: "work on",
-        path: "the session store".into(),
-        source: std::io::Error::other(error),
-    })
-}
