@@ -90,7 +90,7 @@ impl AgentCommand {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(tag = "type", content = "data", rename_all = "snake_case")]
 pub enum CommandRefusal {
-    /// The command is for this other agent.
+    /// Holds the id in the address, which is not that of the agent that got it.
     #[error("A command for agent {0} came to another agent, which did nothing.")]
     OtherAgent(AgentId),
     /// The command needs an agent without a running turn.

@@ -67,7 +67,7 @@ impl Drop for SenderSide {
 }
 
 impl AgentEventSender {
-    /// The agent whose events these are.
+    /// What is sent carries this id.
     pub fn agent(&self) -> AgentId {
         self.agent
     }

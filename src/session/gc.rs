@@ -53,18 +53,18 @@ pub struct GcOptions {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct GcReport {
     /// Deleted sessions that were removed for good.
-    pub trash: Reclaimed,
+    pub trash: ReclaimedSpace,
     /// Contents that nothing referred to any more.
-    pub contents: Reclaimed,
+    pub contents: ReclaimedSpace,
     /// Files that killed slugs left behind: temporary files, locks, and meta files and folds of
     /// logs that are gone.
-    pub leftovers: Reclaimed,
+    pub leftovers: ReclaimedSpace,
     pub packed: PackReport,
 }
 
 /// How many things of a kind were removed, and how large they were.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Reclaimed {
+pub struct ReclaimedSpace {
     pub count: usize,
     pub bytes: u64,
 }
@@ -93,7 +93,7 @@ pub struct StoreSize {
     pub trash: u64,
 }
 
-impl Reclaimed {
+impl ReclaimedSpace {
     fn add(&mut self, bytes: u64) {
         self.count += 1;
         self.bytes += bytes;
@@ -161,7 +161,7 @@ impl SessionStore {
     fn empty_trash(
         &self,
         options: GcOptions,
-        reclaimed: &mut Reclaimed,
+        reclaimed: &mut ReclaimedSpace,
     ) -> Result<HashSet<SessionId>, StoreError> {
         let mut doomed = HashSet::new();
         for entry in entries(&self.trash).map_err(failed("list", &self.trash))? {
@@ -222,7 +222,7 @@ impl SessionStore {
         &self,
         mode: GcMode,
         needed: &HashSet<String>,
-        reclaimed: &mut Reclaimed,
+        reclaimed: &mut ReclaimedSpace,
     ) -> Result<(), StoreError> {
         for (hash, _, file) in self.blobs().all().map_err(failed("list", &self.sessions))? {
             let path = file.path();

@@ -54,7 +54,7 @@ async fn referenced_contents_stay_and_others_are_removed() {
     fs::write(home.dir.path().join("drafts/a.json"), format!("{{\"{drafted}\"")).unwrap();
 
     let planned = home.collect(GcMode::DryRun);
-    assert_eq!(planned.contents, Reclaimed { count: 1, bytes: 13 });
+    assert_eq!(planned.contents, ReclaimedSpace { count: 1, bytes: 13 });
     assert!(home.store.blobs().get(&lost).unwrap().is_some());
     assert_eq!(home.collect(GcMode::Apply), planned);
     assert_eq!(home.store.blobs().get(&lost).unwrap(), None);
@@ -142,7 +142,7 @@ async fn only_leftovers_of_killed_slugs_are_removed() {
     for name in left.iter().chain(&stays[..2]) {
         home.age(&format!("sessions/{name}"), 2);
     }
-    assert_eq!(home.collect(GcMode::Apply).leftovers, Reclaimed { count: 3, bytes: 24 });
+    assert_eq!(home.collect(GcMode::Apply).leftovers, ReclaimedSpace { count: 3, bytes: 24 });
     for name in stays {
         assert!(home.dir.path().join("sessions").join(name).exists());
     }
@@ -216,8 +216,8 @@ async fn temporary_files_are_removed_wherever_the_store_writes() {
         let options = GcOptions { mode, trash_after: DAY * 30, pack_after: DAY * 30 };
         home.store.collect_garbage(options, &also).unwrap().leftovers
     };
-    assert_eq!(collect(GcMode::DryRun), Reclaimed { count: 3, bytes: 15 });
-    assert_eq!(collect(GcMode::Apply), Reclaimed { count: 3, bytes: 15 });
+    assert_eq!(collect(GcMode::DryRun), ReclaimedSpace { count: 3, bytes: 15 });
+    assert_eq!(collect(GcMode::Apply), ReclaimedSpace { count: 3, bytes: 15 });
     assert!(left.iter().all(|name| !home.dir.path().join(name).exists()));
     assert!(also[1].exists());
 }

@@ -51,7 +51,7 @@ pub use export::{
 };
 pub use filter::{SessionAttributes, SessionListFilter, date};
 pub use folds::{KindFolds, PaneName, SessionFolds};
-pub use gc::{GcMode, GcOptions, GcReport, PackReport, Reclaimed, StoreSize};
+pub use gc::{GcMode, GcOptions, GcReport, PackReport, ReclaimedSpace, StoreSize};
 pub use history::{HistoryPage, PromptHistoryFile, SentPrompt};
 pub use import::{
     ImageFitter, ImportError, ImportMode, ImportSourceKind, ImportedFile, ImportedSession,

@@ -10,7 +10,7 @@ use crate::domain::format_bytes;
 use crate::launch::build;
 use crate::launch::print;
 use crate::launch::run_context::RunContext;
-use crate::session::{GcMode, GcOptions, GcReport, PackReport, Reclaimed};
+use crate::session::{GcMode, GcOptions, GcReport, PackReport, ReclaimedSpace};
 
 pub(super) fn run(run_context: &RunContext, gc: &SessionsGc) -> anyhow::Result<CliExitStatus> {
     let home = &run_context.home;
@@ -45,7 +45,7 @@ fn tell(out: &mut dyn Write, gc: &SessionsGc, report: &GcReport) -> std::io::Res
         ("contents that nothing names", report.contents),
         ("leftovers of killed runs", report.leftovers),
     ];
-    for (what, Reclaimed { count, bytes: size }) in
+    for (what, ReclaimedSpace { count, bytes: size }) in
         rows.into_iter().filter(|(_, freed)| freed.count > 0)
     {
         writeln!(out, "{removed}: {count} {what}, {}", format_bytes(size))?;

@@ -12,7 +12,7 @@ use crate::session::lock::{LockError, SessionLock};
 use crate::session::store::failed;
 use crate::session::{SessionStore, StoreError};
 
-use super::{GcMode, MIN_GARBAGE_AGE, Reclaimed, entries, is_older};
+use super::{GcMode, MIN_GARBAGE_AGE, ReclaimedSpace, entries, is_older};
 
 /// How a leftover file has to be removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +30,7 @@ impl SessionStore {
         &self,
         mode: GcMode,
         also: &[PathBuf],
-        reclaimed: &mut Reclaimed,
+        reclaimed: &mut ReclaimedSpace,
     ) -> Result<(), StoreError> {
         for folder in self.folders(also)? {
             for entry in entries(&folder).map_err(failed("list", &folder))? {
