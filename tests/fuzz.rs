@@ -202,7 +202,7 @@ proptest! {
         let shown = format!("{file:?}");
         prop_assert!(!shown.contains("CANARY"), "{}", shown);
         let read = |user, project| {
-            let texts = ConfigTexts { user, project, is_open_to_others: false };
+            let texts = ConfigTexts { user, project, is_open_to_others: false, editing_mode: None };
             match slug_code::config::resolve(&texts, &ConfigEnvironment::default(), &ConfigFlags::default()) {
                 // A warning may show a header's name and the like, but never a value that is a key.
                 Ok(config) => config.warnings,

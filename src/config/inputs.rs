@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use super::services::{ProtocolService, SERVICES};
-use super::{ConfigError, ConfigOrigin, ModeChoice};
+use super::{ConfigError, ConfigOrigin, ConfigValue, KeyPreset, ModeChoice, inputrc};
 use crate::disk::{UserOwnedText, read_user_owned};
 use crate::domain::UsageBudget;
 
@@ -18,6 +18,9 @@ pub struct ConfigFiles<'a> {
     pub user: UserConfigFile<'a>,
     /// The working folder, if it is trusted; its `.slug/config.toml` is read then.
     pub project: Option<&'a Path>,
+    /// readline's files, whose editing mode holds where no keys are configured; see
+    /// [`inputrc_files`](super::inputrc_files).
+    pub inputrc: &'a [PathBuf],
 }
 
 /// The user's own configuration file.
@@ -52,6 +55,8 @@ pub struct ConfigTexts {
     pub project: Option<ConfigText>,
     /// Whether other users of the machine may read the user's own file.
     pub is_open_to_others: bool,
+    /// The keys for the editing mode that readline is set to.
+    pub editing_mode: Option<ConfigValue<KeyPreset>>,
 }
 
 /// The environment variables that slug reads. An empty variable counts as not set.
@@ -152,7 +157,8 @@ impl ConfigFiles<'_> {
             Some(path) => read(&path, self.project)?.map(|(text, _)| text),
             None => None,
         };
-        Ok(ConfigTexts { user, project, is_open_to_others })
+        let editing_mode = inputrc::editing_mode(self.inputrc);
+        Ok(ConfigTexts { user, project, is_open_to_others, editing_mode })
     }
 }
 

@@ -11,6 +11,7 @@ mod connection;
 mod endpoint;
 mod error;
 mod findings;
+mod inputrc;
 mod inputs;
 mod layer;
 mod origin;
@@ -29,6 +30,7 @@ pub use connection::{
 };
 pub use endpoint::{ConfigEndpoint, ConfigEndpointError, EndpointSecurity, ServerOrigin};
 pub use error::ConfigError;
+pub use inputrc::inputrc_files;
 pub use inputs::{
     ConfigEnvironment, ConfigFiles, ConfigFlags, ConfigText, ConfigTexts, ServiceVariables,
     UserConfigFile,

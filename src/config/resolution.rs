@@ -223,7 +223,11 @@ pub fn resolve(
         Some(chosen) => others(chosen, &user, &project, environment, &keys),
         None => Vec::new(),
     };
-    merge(server, others, [user, project, from_flags], findings)
+    let mut layers = [user, project, from_flags];
+    if layers.iter().all(|layer| layer.keys.is_none() && layer.vi.is_none()) {
+        layers[0].keys = texts.editing_mode.clone();
+    }
+    merge(server, others, layers, findings)
 }
 
 /// The servers that the user can switch to: each `[providers.NAME]`, the one at the top of the

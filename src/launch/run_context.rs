@@ -116,7 +116,9 @@ impl RunContext {
             ProjectSettingsTrust::Trusted => Some(self.cwd.as_path()),
             ProjectSettingsTrust::Untrusted => None,
         };
-        config::load(ConfigFiles { user, project }, &self.environment, &cli.flags())
+        let inputrc = config::inputrc_files(std::env::var_os("INPUTRC"), self.user_home.as_deref());
+        let files = ConfigFiles { user, project, inputrc: &inputrc };
+        config::load(files, &self.environment, &cli.flags())
     }
 
     /// The keymap, and what is wrong in the user's `keys.toml`, as sentences.

@@ -85,6 +85,8 @@ impl TestEnv {
         [
             ("PATH", path),
             ("HOME", root.join("home").into()),
+            // The machine's own /etc/inputrc does not matter to tests.
+            ("INPUTRC", root.join("home/.inputrc").into()),
             ("TMPDIR", root.join("tmp").into()),
             ("LANG", "C.UTF-8".into()),
             ("TZ", "UTC".into()),

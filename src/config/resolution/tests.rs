@@ -17,6 +17,7 @@ struct TestConfigLayers<'a> {
     project: &'a str,
     environment: &'a [(&'a str, &'a str)],
     flags: ConfigFlags,
+    editing_mode: Option<KeyPreset>,
 }
 
 fn resolved(given: &TestConfigLayers<'_>) -> Result<ResolvedConfig, Vec<ConfigError>> {
@@ -28,6 +29,10 @@ fn resolved(given: &TestConfigLayers<'_>) -> Result<ResolvedConfig, Vec<ConfigEr
         user: file("user.toml", given.user),
         project: file("p.toml", given.project),
         is_open_to_others: false,
+        editing_mode: given.editing_mode.map(|value| {
+            let path = PathBuf::from("inputrc");
+            ConfigValue { value, origin: ConfigOrigin::File { path, line: 3 } }
+        }),
     };
     let environment = ConfigEnvironment::read(|name| {
         given.environment.iter().find(|(key, _)| *key == name).map(|(_, value)| value.into())
@@ -107,6 +112,7 @@ fn each_layer_overrides_the_one_before_it() {
             project: &file(project),
             environment: &[("SLUG_MODEL", environment)],
             flags: flags(|it| it.model = (!flag.is_empty()).then(|| flag.to_owned())),
+            ..TestConfigLayers::default()
         });
         let case = (user, project, environment, flag);
         assert_eq!(found.server.model.value.name(), model, "{case:?}");
@@ -290,6 +296,23 @@ fn the_sandbox_has_a_folder_of_its_own_or_the_working_folder() {
 }
 
 #[test]
+fn keys_follow_readline_where_none_are_configured() {
+    let keys = |user, project, editing_mode| {
+        let layers =
+            TestConfigLayers { user, project, editing_mode, ..TestConfigLayers::default() };
+        let found = config(&layers).keys;
+        (found.value, found.origin.to_string())
+    };
+    let (vi, emacs) = (Some(KeyPreset::Vi), Some(KeyPreset::Emacs));
+    assert_eq!(keys("", "", vi), (KeyPreset::Vi, "inputrc:3".to_owned()));
+    assert_eq!(keys("", "", emacs), (KeyPreset::Emacs, "inputrc:3".to_owned()));
+    assert_eq!(keys("", "", None), (KeyPreset::Default, "default".to_owned()));
+    assert_eq!(keys("[ui]\nkeys = \"default\"", "", vi).0, KeyPreset::Default);
+    assert_eq!(keys("", "[ui]\nkeys = \"emacs\"", vi).0, KeyPreset::Emacs);
+    assert_eq!(keys("[ui]\nvi = false", "", vi).0, KeyPreset::Default);
+}
+
+#[test]
 fn a_mode_is_a_name_or_a_table_with_a_type() {
     for (name, mode) in [
         ("ask", PermissionMode::Ask),
@@ -340,7 +363,7 @@ fn files_are_found_where_they_belong() {
     std::fs::create_dir_all(project.join(".slug")).unwrap();
     std::fs::create_dir_all(&home).unwrap();
     std::fs::write(project.join(".slug/config.toml"), "model = \"p\"").unwrap();
-    let read = |user, project| ConfigFiles { user, project }.read();
+    let read = |user, project| ConfigFiles { user, project, inputrc: &[] }.read();
     use super::super::UserConfigFile::{Home, Named};
 
     let none = read(Home(&home), None).unwrap();

@@ -59,6 +59,7 @@ fn a_key_goes_to_the_server_it_was_configured_for_alone() {
                 it.endpoint = (!endpoint_flag.is_empty()).then(|| endpoint_flag.to_owned());
                 it.api_key = (!key_flag.is_empty()).then(|| key_flag.into());
             }),
+            ..TestConfigLayers::default()
         });
         assert_eq!(key(&found), sent, "{case}");
         let belongs = found.server.withheld_key.as_ref().map(|key| key.belongs_to.as_str());
