@@ -5,6 +5,7 @@
 //! instruction files give the same bytes, and a note is sent again only when its text differs from
 //! the newest one in the conversation.
 
+mod environment;
 mod files;
 mod git;
 mod head;
@@ -15,6 +16,7 @@ mod provider;
 mod report;
 mod static_notes;
 
+pub use environment::EnvironmentNote;
 pub use files::FileStructure;
 pub use git::{GitChangeCounts, GitExecutable, GitStatus};
 pub use head::{GitHead, git_head, repository_root};
@@ -27,4 +29,4 @@ pub use provider::{
     ContextProvider, ContextProviderSetup, collect, escape_context_tags, providers,
 };
 pub use report::PromptReport;
-pub use static_notes::{EnvironmentNote, StaticText};
+pub use static_notes::StaticText;

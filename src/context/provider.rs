@@ -42,7 +42,7 @@ pub struct ContextProviderSetup {
 /// All providers for a working folder, in the order of their notes.
 pub fn providers(setup: ContextProviderSetup) -> Vec<Box<dyn ContextProvider>> {
     let mut providers: Vec<Box<dyn ContextProvider>> = vec![
-        Box::new(EnvironmentNote::new(setup.cwd.clone())),
+        Box::new(EnvironmentNote::new(setup.cwd.clone(), |name| std::env::var_os(name))),
         Box::new(FileStructure::new(setup.cwd.clone(), setup.user_home)),
     ];
     if let Some(git) = setup.git {

@@ -18,6 +18,21 @@ pub fn find(name: &str, path: &OsStr, workspace: &Path) -> Option<PathBuf> {
         .find(|candidate| is_trusted_program(candidate, &workspace))
 }
 
+/// Those of `names` that [`find`] would find, in their order. Each folder is looked at once.
+pub fn find_all<'a>(names: &[&'a str], path: &OsStr, workspace: &Path) -> Vec<&'a str> {
+    let workspace = fs::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
+    let is_outside = |folder: &PathBuf| {
+        folder.is_absolute()
+            && fs::canonicalize(folder).is_ok_and(|folder| !folder.starts_with(&workspace))
+    };
+    let folders: Vec<PathBuf> = std::env::split_paths(path).filter(is_outside).collect();
+    let is_there = |name: &&&str| {
+        let candidates = folders.iter().map(|folder| folder.join(name));
+        candidates.filter(|it| it.exists()).any(|it| is_trusted_program(&it, &workspace))
+    };
+    names.iter().filter(is_there).copied().collect()
+}
+
 fn is_trusted_program(candidate: &Path, workspace: &Path) -> bool {
     let folder = candidate.parent().and_then(|folder| fs::canonicalize(folder).ok());
     let (Some(folder), Ok(target)) = (folder, fs::canonicalize(candidate)) else { return false };
@@ -56,7 +71,10 @@ mod tests {
             &outside.join("../work/bin"),
             &outside,
         ]);
-        assert_eq!(find("git", &path.unwrap(), &workspace), Some(outside.join("git")));
+        let path = path.unwrap();
+        assert_eq!(find("git", &path, &workspace), Some(outside.join("git")));
+        fs::rename(outside.join("git"), outside.join("hg")).unwrap();
+        assert_eq!(find_all(&["hg", "git", "hg"], &path, &workspace), ["hg", "hg"]);
     }
 
     #[test]
