@@ -15,7 +15,7 @@ use futures_util::StreamExt;
 use serde_json::{Value, json};
 use slug_code::agent::CANCELLED_TOOL_GRACE;
 use slug_code::cli::Cli;
-use slug_code::commands;
+use slug_code::commands::CommandRegistry;
 use slug_code::config::services::SERVICES;
 use slug_code::config::{
     ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts, KeyPreset, resolve,
@@ -255,7 +255,8 @@ fn the_readme_names_every_command_of_the_chat() {
     let (_, list) = section(&text, "## Keys").split_once("Commands:").unwrap();
     let named: BTreeSet<&str> =
         quoted(list).into_iter().filter_map(|name| name.strip_prefix('/')).collect();
-    let known: BTreeSet<&str> = commands::TABLE.iter().map(|spec| spec.name).collect();
+    let registry = CommandRegistry::built_in();
+    let known: BTreeSet<&str> = registry.all().map(|command| command.name.as_str()).collect();
     assert_eq!(named, known);
 }
 

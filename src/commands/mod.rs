@@ -1,9 +1,18 @@
-//! Slash commands: the table and the parser.
+//! Slash commands: what they are, where they come from, and the parser.
 //!
 //! This module is pure: a line of text becomes a [`SlashCommand`] or an error that says what to
 //! type instead. What a command does is up to the front end.
 
+mod built_in;
+mod registry;
+
 use crate::domain::{PermissionMode, ReasoningEffort, SessionId, UnknownMode};
+
+pub use built_in::EFFORT_WORDS;
+pub use registry::{
+    CommandConflict, CommandDescriptor, CommandPart, CommandRegistry, CommandTiming, ParsedCommand,
+    RegisteredCommand,
+};
 
 /// A command that the user typed, with its argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -98,34 +107,11 @@ impl EffortArgument {
     }
 }
 
-/// The words that `/effort` takes, each with its meaning.
-pub const EFFORT_WORDS: &[(&str, &str)] = &[
-    ("default", "as the model's provider has it"),
-    ("none", "not at all, where the model can do that"),
-    ("minimal", "hardly"),
-    ("low", "a little: quick and cheap"),
-    ("medium", "for most tasks"),
-    ("high", "for hard tasks"),
-    ("xhigh", "longer still"),
-    ("max", "as long as it takes"),
-];
-
 /// The argument of a command that switches something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OnOffArgument {
     On,
     Off,
-}
-
-/// A row of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SlashCommandSpec {
-    /// The name without the slash.
-    pub name: &'static str,
-    /// What may follow it.
-    pub argument: SlashArgumentKind,
-    /// What it does, as a phrase for lists.
-    pub help: &'static str,
 }
 
 /// What may follow a command's name.
@@ -181,7 +167,7 @@ pub enum SlashCommandError {
     Unknown(String),
     /// The command takes no argument.
     #[error("/{0} takes nothing after it.")]
-    NoArgument(&'static str),
+    NoArgument(String),
     /// There is no such thing to copy.
     #[error("/copy takes `code` or `all`; alone it copies the last answer.")]
     Copied,
@@ -191,7 +177,7 @@ pub enum SlashCommandError {
     /// The command takes other words.
     #[error("/{name} takes {words} after it.")]
     NoSuchWord {
-        name: &'static str,
+        name: String,
         /// The words that it takes, joined by "or".
         words: String,
     },
@@ -208,122 +194,6 @@ pub enum SlashCommandError {
     #[error(transparent)]
     Mode(#[from] UnknownMode),
 }
-
-/// All commands, in the order that lists show them.
-pub const TABLE: [SlashCommandSpec; 24] = [
-    SlashCommandSpec { name: "help", argument: SlashArgumentKind::None, help: "keys and commands" },
-    SlashCommandSpec {
-        name: "new",
-        argument: SlashArgumentKind::None,
-        help: "begin an empty session",
-    },
-    SlashCommandSpec {
-        name: "sessions",
-        argument: SlashArgumentKind::Session,
-        help: "open a past session",
-    },
-    SlashCommandSpec {
-        name: "fork",
-        argument: SlashArgumentKind::Message,
-        help: "go on in a copy, also from an earlier message",
-    },
-    SlashCommandSpec {
-        name: "model",
-        argument: SlashArgumentKind::Model,
-        help: "change the model",
-    },
-    SlashCommandSpec {
-        name: "effort",
-        argument: SlashArgumentKind::OneOf(EFFORT_WORDS),
-        help: "have the model think harder or less",
-    },
-    SlashCommandSpec {
-        name: "mode",
-        argument: SlashArgumentKind::Mode,
-        help: "change how much is asked",
-    },
-    SlashCommandSpec {
-        name: "compact",
-        argument: SlashArgumentKind::None,
-        help: "send less of the older conversation",
-    },
-    SlashCommandSpec {
-        name: "permissions",
-        argument: SlashArgumentKind::None,
-        help: "rules: see, change and test them",
-    },
-    SlashCommandSpec {
-        name: "hooks",
-        argument: SlashArgumentKind::None,
-        help: "list, switch and try hooks",
-    },
-    SlashCommandSpec {
-        name: "clear",
-        argument: SlashArgumentKind::None,
-        help: "start over; this session is kept",
-    },
-    SlashCommandSpec {
-        name: "undo",
-        argument: SlashArgumentKind::None,
-        help: "take the last turn back",
-    },
-    SlashCommandSpec {
-        name: "redo",
-        argument: SlashArgumentKind::None,
-        help: "bring back what was taken back",
-    },
-    SlashCommandSpec {
-        name: "rewind",
-        argument: SlashArgumentKind::Message,
-        help: "go back before an earlier message",
-    },
-    SlashCommandSpec {
-        name: "copy",
-        argument: SlashArgumentKind::Copy,
-        help: "copy the last answer, code, or all",
-    },
-    SlashCommandSpec {
-        name: "diff",
-        argument: SlashArgumentKind::File,
-        help: "what this session changed",
-    },
-    SlashCommandSpec {
-        name: "pager",
-        argument: SlashArgumentKind::None,
-        help: "the transcript in $PAGER",
-    },
-    SlashCommandSpec {
-        name: "fold",
-        argument: SlashArgumentKind::Fold,
-        help: "fold thinking, tools, messages or Bash",
-    },
-    SlashCommandSpec {
-        name: "todos",
-        argument: SlashArgumentKind::None,
-        help: "the plan, step by step",
-    },
-    SlashCommandSpec {
-        name: "status",
-        argument: SlashArgumentKind::None,
-        help: "tokens and cost by model",
-    },
-    SlashCommandSpec {
-        name: "theme",
-        argument: SlashArgumentKind::Theme,
-        help: "change the colours",
-    },
-    SlashCommandSpec {
-        name: "retry",
-        argument: SlashArgumentKind::None,
-        help: "send the last message again",
-    },
-    SlashCommandSpec {
-        name: "vi",
-        argument: SlashArgumentKind::OneOf(SWITCH),
-        help: "Vi keys in the input",
-    },
-    SlashCommandSpec { name: "quit", argument: SlashArgumentKind::None, help: "leave slug" },
-];
 
 impl SlashArgumentKind {
     /// What it is, as the end of "/copy takes …".
@@ -374,108 +244,6 @@ impl std::str::FromStr for CopyArgument {
     }
 }
 
-const SWITCH: &[(&str, &str)] = &[("on", "from now on"), ("off", "no longer")];
-
-/// Parses a line. `None` when it is not meant as a command, such as a path (`/usr/bin is full`). The
-/// words that leave a shell leave slug, too, when they stand alone.
-pub fn parse(line: &str) -> Option<Result<SlashCommand, SlashCommandError>> {
-    if matches!(line.trim(), "exit" | "quit") {
-        return Some(Ok(SlashCommand::Quit));
-    }
-    let rest = line.trim_end().strip_prefix('/')?;
-    let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-    is_name.then(|| command(name, argument.trim()))
-}
-
-/// The row of the command with this name; `/exit` is another name of `/quit`.
-pub fn find(name: &str) -> Option<&'static SlashCommandSpec> {
-    let name = if name == "exit" { "quit" } else { name };
-    TABLE.iter().find(|spec| spec.name == name)
-}
-
-fn command(name: &str, argument: &str) -> Result<SlashCommand, SlashCommandError> {
-    let spec = find(name).ok_or_else(|| SlashCommandError::Unknown(name.to_owned()))?;
-    if spec.argument == SlashArgumentKind::None && !argument.is_empty() {
-        return Err(SlashCommandError::NoArgument(spec.name));
-    }
-    if let SlashArgumentKind::OneOf(words) = spec.argument
-        && !argument.is_empty()
-        && !words.iter().any(|(word, _)| *word == argument)
-    {
-        let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        return Err(SlashCommandError::NoSuchWord { name: spec.name, words: words.join(" or ") });
-    }
-    let given = (!argument.is_empty()).then_some(argument);
-    Ok(match spec.name {
-        "help" => SlashCommand::Help,
-        "new" => SlashCommand::New,
-        "sessions" => SlashCommand::Sessions(given.map(session).transpose()?),
-        "fork" => SlashCommand::Fork(given.map(message_argument).transpose()?),
-        "model" => SlashCommand::Model(given.map(model).transpose()?),
-        "effort" => SlashCommand::Effort(given.map(thinking)),
-        "mode" => SlashCommand::Mode(given.map(str::parse).transpose()?),
-        "permissions" => SlashCommand::Permissions,
-        "hooks" => SlashCommand::Hooks,
-        "undo" => SlashCommand::Undo,
-        "redo" => SlashCommand::Redo,
-        "rewind" => SlashCommand::Rewind(given.map(message_argument).transpose()?),
-        "compact" => SlashCommand::Compact,
-        "clear" => SlashCommand::Clear,
-        "copy" => SlashCommand::Copy(given.map_or(Ok(CopyArgument::Answer), str::parse)?),
-        "diff" => SlashCommand::Diff(given.map(str::to_owned)),
-        "pager" => SlashCommand::Pager,
-        "fold" => SlashCommand::Fold(given.map(fold_order).transpose()?),
-        "todos" => SlashCommand::Todos,
-        "status" => SlashCommand::Status,
-        "theme" => SlashCommand::Theme(given.map(str::to_owned)),
-        "retry" => SlashCommand::Retry,
-        "vi" => SlashCommand::Vi(given.map(|word| match word {
-            "on" => OnOffArgument::On,
-            _ => OnOffArgument::Off,
-        })),
-        "quit" => SlashCommand::Quit,
-        other => return Err(SlashCommandError::Unknown(other.to_owned())),
-    })
-}
-
-/// Names of models can contain slashes, but do not begin with one; such a text is another command.
-fn model(given: &str) -> Result<String, SlashCommandError> {
-    if given.starts_with('/') || given.contains(char::is_whitespace) {
-        return Err(SlashCommandError::Model(given.to_owned()));
-    }
-    Ok(given.to_owned())
-}
-
-fn session(given: &str) -> Result<SessionId, SlashCommandError> {
-    given.parse().map_err(|_| SlashCommandError::Session(given.to_owned()))
-}
-
-fn message_argument(given: &str) -> Result<MessageArgument, SlashCommandError> {
-    if !given.bytes().all(|byte| byte.is_ascii_digit()) {
-        return Ok(MessageArgument::Containing(given.to_owned()));
-    }
-    let number = given.parse().ok().filter(|number| *number > 0);
-    number.map(MessageArgument::Nth).ok_or(SlashCommandError::Earlier)
-}
-
-/// The table has already checked the word, so one that is no effort is `default`.
-fn thinking(given: &str) -> EffortArgument {
-    ReasoningEffort::parse(given).map_or(EffortArgument::Default, EffortArgument::Level)
-}
-
-fn fold_order(given: &str) -> Result<FoldArgument, SlashCommandError> {
-    let (kind, how) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
-    let how = match how.trim() {
-        "" => None,
-        "open" => Some(FoldSetting::Open),
-        "closed" => Some(FoldSetting::Closed),
-        "auto" => Some(FoldSetting::Auto),
-        other => return Err(SlashCommandError::Fold(other.to_owned())),
-    };
-    Ok(FoldArgument { kind: kind.to_owned(), how })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -518,7 +286,10 @@ mod tests {
             ("/vi on", Some(Ok(SlashCommand::Vi(Some(OnOffArgument::On))))),
             (
                 "/vi maybe",
-                Some(Err(SlashCommandError::NoSuchWord { name: "vi", words: "on or off".into() })),
+                Some(Err(SlashCommandError::NoSuchWord {
+                    name: "vi".into(),
+                    words: "on or off".into(),
+                })),
             ),
             ("/fork", Some(Ok(SlashCommand::Fork(None)))),
             ("/fork 3", Some(Ok(SlashCommand::Fork(Some(MessageArgument::Nth(3)))))),
@@ -531,7 +302,7 @@ mod tests {
             ),
             ("/sessions", Some(Ok(SlashCommand::Sessions(None)))),
             ("/sessions cart", Some(Err(SlashCommandError::Session("cart".into())))),
-            ("/new now", Some(Err(SlashCommandError::NoArgument("new")))),
+            ("/new now", Some(Err(SlashCommandError::NoArgument("new".into())))),
             ("/nwe", Some(Err(SlashCommandError::Unknown("nwe".into())))),
             ("/usr/bin is full", None),
             ("/", None),
@@ -539,14 +310,39 @@ mod tests {
             ("", None),
         ];
         for (line, want) in rows {
-            assert_eq!(parse(line), want, "{line}");
+            let parsed = CommandRegistry::built_in().parse(line);
+            let parsed = parsed.map(|it| it.map(|it| it.command));
+            assert_eq!(parsed, want, "{line}");
         }
     }
 
     #[test]
-    fn every_row_of_the_table_is_a_command() {
-        for spec in TABLE {
-            assert!(matches!(parse(&format!("/{}", spec.name)), Some(Ok(_))), "{}", spec.name);
+    fn every_command_parses_by_each_of_its_names() {
+        let (registry, conflicts) = CommandRegistry::from_parts(vec![CommandPart::built_in()]);
+        assert_eq!(conflicts, []);
+        for descriptor in registry.all() {
+            for name in [&descriptor.name].into_iter().chain(&descriptor.aliases) {
+                let parsed = registry.parse(&format!("/{name}"));
+                assert!(matches!(parsed, Some(Ok(_))), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_running_turn_is_left_alone() {
+        let registry = CommandRegistry::built_in();
+        for (line, may_run) in [
+            ("/new", false),
+            ("/retry", false),
+            ("/undo", false),
+            ("/fork 2", false),
+            ("/rewind", true),
+            ("/rewind 2", false),
+            ("/sessions", true),
+            ("/mode plan", true),
+            ("/quit", true),
+        ] {
+            assert_eq!(registry.parse(line).unwrap().unwrap().may_run_in_turn, may_run, "{line}");
         }
     }
 }

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, AgentHandle, Interactivity};
 use crate::cli::{Cli, CliExitStatus};
+use crate::commands::{CommandPart, CommandRegistry};
 use crate::config::{ConfigError, ConfigOrigin, KeyPreset, NotificationMethod, ResolvedConfig};
 use crate::context::{GitHead, git_head};
 use crate::domain::AgentId;
@@ -205,6 +206,9 @@ impl ChatLaunch<'_> {
             build::parts(cli, run_context, &config, project, participants, &redactor)?;
         let (keys, key_warnings) = run_context.keys(&config);
         setup.notices.extend(key_warnings);
+        let (slash_commands, conflicts) =
+            CommandRegistry::from_parts(vec![CommandPart::built_in()]);
+        setup.notices.extend(conflicts.iter().map(ToString::to_string));
         setup.notices.extend(run_context.too_wide_notice(project)?);
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));
         if let ChatFrontEnd::Full { looks, .. } = &mut front {
@@ -231,7 +235,11 @@ impl ChatLaunch<'_> {
         }
         let handles = handles(agent, commands, &stop, services.clone());
 
-        let settings = ScreenSettings { boundary, ..settings(run_context, &config, keys) };
+        let settings = ScreenSettings {
+            boundary,
+            commands: slash_commands,
+            ..settings(run_context, &config, keys)
+        };
         let status = status(run_context, &config);
         let history = services.last_sent();
         let (exit, signal) = match front {
@@ -329,6 +337,7 @@ fn settings(run_context: &RunContext, config: &ResolvedConfig, keys: Keymap) -> 
         cwd: run_context.cwd.clone(),
         home: run_context.user_home.clone(),
         keys: Arc::new(keys),
+        commands: CommandRegistry::default(),
         motion: if config.reduced_motion.value {
             MotionPreference::Reduced
         } else {

@@ -72,6 +72,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "agent",
             "catalogue",
             "cli",
+            "commands",
             "config",
             "context",
             "disk",

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use crate::agent::{self, ForkPosition, RewindDestination};
-use crate::commands::{self, CopyArgument, EFFORT_WORDS, FoldSetting, OnOffArgument, SlashCommand};
+use crate::commands::{
+    CopyArgument, EFFORT_WORDS, FoldSetting, OnOffArgument, ParsedCommand, SlashCommand,
+};
 use crate::config::ThemeChoice;
 use crate::domain::{NoticeLevel, PermissionMode, ReasoningEffort, SessionId, UserInput};
 
@@ -55,7 +57,7 @@ pub fn submit(model: &mut ScreenModel, delivery: Delivery) -> Vec<ScreenEffect> 
         }
         return Vec::new();
     }
-    let command = match commands::parse(&text) {
+    let command = match model.shared.settings.commands.parse(&text) {
         Some(Err(error)) => {
             model.shared.toast(NoticeLevel::Error, error.to_string());
             return Vec::new();
@@ -75,7 +77,7 @@ pub fn submit(model: &mut ScreenModel, delivery: Delivery) -> Vec<ScreenEffect> 
 
 /// Adds a text that leaves the input to the history.
 pub fn remember(model: &mut ScreenModel, text: &UserInput) -> Vec<ScreenEffect> {
-    match model.conversation.composer.history.add(text) {
+    match model.conversation.composer.history.add(text, &model.shared.settings.commands) {
         HistoryRetention::Keep => vec![ScreenEffect::AddHistory(text.clone())],
         HistoryRetention::Skip => Vec::new(),
     }
@@ -114,18 +116,20 @@ pub fn take_back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect> {
     match choice {
         PickerChoice::Key(action) => keys::perform(model, action),
-        PickerChoice::Command(name) => match commands::parse(&format!("/{name}")) {
-            Some(Ok(command)) => run(model, command),
-            Some(Err(_)) | None => Vec::new(),
-        },
+        PickerChoice::Command(name) => {
+            match model.shared.settings.commands.parse(&format!("/{name}")) {
+                Some(Ok(command)) => run(model, command),
+                Some(Err(_)) | None => Vec::new(),
+            }
+        }
         PickerChoice::Model(name) => {
             vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::UseModel(name))]
         }
-        PickerChoice::Thinking(how) => run(model, SlashCommand::Effort(Some(how))),
-        PickerChoice::Mode(mode) => run(model, SlashCommand::Mode(Some(mode))),
+        PickerChoice::Thinking(how) => tell(model, agent::AgentCommand::SetEffort(how.effort())),
+        PickerChoice::Mode(mode) => tell(model, agent::AgentCommand::SetMode(mode)),
         PickerChoice::Copied(what) => copy(model, what),
         PickerChoice::Theme(choice) => theme_state::change(model, choice),
-        PickerChoice::Session(session) => run(model, SlashCommand::Sessions(Some(session))),
+        PickerChoice::Session(session) => when_idle(model, agent::AgentCommand::Resume { session }),
         PickerChoice::Hook(choice) => hooks::choose(model, choice),
         PickerChoice::Rewind(entry) => rewind::open(model, RewindDestination::Before(entry)),
         PickerChoice::Text(text) => {
@@ -154,8 +158,8 @@ pub fn next_question(model: &mut ScreenModel, early_key: EarlyKey) {
 /// Opens the list of every command and key.
 pub fn open_palette(model: &mut ScreenModel) {
     let map = &model.shared.settings.keys;
-    let commands =
-        completion_items::commands().map(|item| PickerItem { aside: key_of(&item, map), ..item });
+    let commands = completion_items::commands(&model.shared.settings.commands)
+        .map(|item| PickerItem { aside: key_of(&item, map), ..item });
     let actions = keys::contexts(model).iter().flat_map(|context| map.rows(*context));
     let actions = actions.filter(|row| is_offered(row, map)).map(|row| PickerItem {
         label: row.help.to_owned(),
@@ -172,7 +176,8 @@ const SAME: &[(&str, ChatKey)] = &[("help", ChatKey::Help), ("sessions", ChatKey
 
 /// The key that does the same as a slash command; empty if there is none.
 fn key_of(command: &PickerItem, keys: &Keymap) -> String {
-    let same = SAME.iter().find(|(name, _)| command.choice == PickerChoice::Command(name));
+    let same =
+        SAME.iter().find(|(name, _)| command.choice == PickerChoice::Command((*name).to_owned()));
     same.and_then(|(_, key)| keys.row(*key)).map(KeymapRow::shown).unwrap_or_default()
 }
 
@@ -284,16 +289,17 @@ pub fn fork_at(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
 
 const NO_SESSION: &str = "No session is open yet. Send a message first.";
 
-/// Runs a slash command.
-fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
-    match command {
+/// Runs a slash command; warns where it has to wait for the end of a turn.
+fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> {
+    if !(parsed.may_run_in_turn || model.conversation.turn.is_idle()) {
+        return toast_info(model, &turn_is_running(model));
+    }
+    match parsed.command {
         SlashCommand::Help => keys::chat_action(model, ChatKey::Help),
-        SlashCommand::New | SlashCommand::Clear => {
-            when_idle(model, agent::AgentCommand::NewSession)
-        }
+        SlashCommand::New | SlashCommand::Clear => tell(model, agent::AgentCommand::NewSession),
         SlashCommand::Sessions(None) => sidebar::open(model),
         SlashCommand::Sessions(Some(session)) => {
-            when_idle(model, agent::AgentCommand::Resume { session })
+            tell(model, agent::AgentCommand::Resume { session })
         }
         SlashCommand::Fork(which) => {
             let at = which.map_or(Ok(ForkPosition::End), |which| {
@@ -349,7 +355,7 @@ fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
             Ok(entry) => rewind::open(model, RewindDestination::Before(entry)),
             Err(reason) => toast_info(model, &reason),
         },
-        SlashCommand::Compact => when_idle(model, agent::AgentCommand::Compact),
+        SlashCommand::Compact => tell(model, agent::AgentCommand::Compact),
         SlashCommand::Copy(what) => copy(model, what),
         SlashCommand::Diff(path) => changes::open(model, path),
         SlashCommand::Pager => {
@@ -379,7 +385,7 @@ fn run(model: &mut ScreenModel, command: SlashCommand) -> Vec<ScreenEffect> {
             theme_state::ThemeReadPurpose::Change(ThemeChoice::parse(&name)),
         ),
         SlashCommand::Retry => {
-            let effects = when_idle(model, agent::AgentCommand::Retry);
+            let effects = tell(model, agent::AgentCommand::Retry);
             start(model, &effects);
             effects
         }
@@ -417,10 +423,18 @@ fn toast_info(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
 /// Sends the agent a command that is allowed only between turns; warns while a turn runs.
 pub fn when_idle(model: &mut ScreenModel, command: agent::AgentCommand) -> Vec<ScreenEffect> {
     if model.conversation.turn.is_idle() {
-        return vec![ScreenEffect::Agent(model.conversation.agent, command)];
+        return tell(model, command);
     }
+    toast_info(model, &turn_is_running(model))
+}
+
+fn tell(model: &ScreenModel, command: agent::AgentCommand) -> Vec<ScreenEffect> {
+    vec![ScreenEffect::Agent(model.conversation.agent, command)]
+}
+
+fn turn_is_running(model: &ScreenModel) -> String {
     let stop = model.shared.settings.keys.key(ChatKey::Back);
-    toast_info(model, &format!("A turn is running. Stop it with {stop} first."))
+    format!("A turn is running. Stop it with {stop} first.")
 }
 
 /// Sends a message or a `!` command to the agent, or queues it while a turn runs.

@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::commands::{
-    self, CopyArgument, EFFORT_WORDS, EffortArgument, SlashArgumentKind, SlashCommandSpec,
+    CommandRegistry, CopyArgument, EFFORT_WORDS, EffortArgument, SlashArgumentKind,
 };
 use crate::domain::mention::LineRange;
 use crate::domain::{PermissionMode, ReasoningEffort};
@@ -53,9 +53,11 @@ pub fn source(trigger: &CompletionTrigger, model: &ScreenModel) -> PickerSource 
             })
         }
         CompletionTrigger::Session => PickerSource::Items(sessions(model)),
-        CompletionTrigger::Command => PickerSource::Items(commands().collect()),
+        CompletionTrigger::Command => {
+            PickerSource::Items(commands(&model.shared.settings.commands).collect())
+        }
         CompletionTrigger::FoldHow => PickerSource::Items(words(FOLD_HOW)),
-        CompletionTrigger::Argument(spec) => match spec.argument {
+        CompletionTrigger::Argument { kind, .. } => match kind {
             SlashArgumentKind::None => PickerSource::Items(Vec::new()),
             SlashArgumentKind::Mode => PickerSource::Items(modes(model).collect()),
             SlashArgumentKind::Copy => PickerSource::Items(copied().collect()),
@@ -94,10 +96,9 @@ pub fn hint(open: &CompletionList, model: &ScreenModel) -> Option<CompletionHint
             (counted == path).then(|| lines_hint(path, typed, *lines))
         }
         CompletionTrigger::Session
-        | CompletionTrigger::Argument(SlashCommandSpec {
-            argument: SlashArgumentKind::Session,
-            ..
-        }) if open.list.is_empty() && model.shared.requests.sessions.is_some() => {
+        | CompletionTrigger::Argument { kind: SlashArgumentKind::Session, .. }
+            if open.list.is_empty() && model.shared.requests.sessions.is_some() =>
+        {
             says("Reading the list of sessions …")
         }
         CompletionTrigger::Session if open.list.is_empty() => {
@@ -109,8 +110,8 @@ pub fn hint(open: &CompletionList, model: &ScreenModel) -> Option<CompletionHint
             let shown = if folder.is_empty() { "this folder" } else { folder };
             listed.then(|| CompletionHint::Warns(format!("Nothing in {shown} matches")))
         }
-        CompletionTrigger::Argument(spec) => {
-            Some(CompletionHint::Says(format!("/{} takes {}", spec.name, spec.argument.meaning())))
+        CompletionTrigger::Argument { command, kind } => {
+            Some(CompletionHint::Says(format!("/{command} takes {}", kind.meaning())))
         }
         CompletionTrigger::FoldHow => says("/fold takes how the panes are to be from now on"),
         CompletionTrigger::Folder { .. }
@@ -120,12 +121,12 @@ pub fn hint(open: &CompletionList, model: &ScreenModel) -> Option<CompletionHint
 }
 
 /// A row for each slash command.
-pub fn commands() -> impl Iterator<Item = PickerItem> {
-    commands::TABLE.iter().map(|spec| PickerItem {
-        label: format!("/{}", spec.name),
-        detail: spec.help.to_owned(),
+pub fn commands(registry: &CommandRegistry) -> impl Iterator<Item = PickerItem> {
+    registry.all().map(|command| PickerItem {
+        label: format!("/{}", command.name),
+        detail: command.summary.clone(),
         aside: String::new(),
-        choice: PickerChoice::Command(spec.name),
+        choice: PickerChoice::Command(command.name.clone()),
     })
 }
 

@@ -8,7 +8,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::commands::{SlashArgumentKind, SlashCommandSpec};
+use crate::commands::SlashArgumentKind;
 use crate::domain::SessionId;
 use crate::domain::mention::quote_path;
 
@@ -33,10 +33,13 @@ pub fn refresh(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let text = model.conversation.composer.editor.text();
     let files = &model.shared.files;
     let known = |path: &str| is_known(files, path);
-    let found =
-        trigger(&text, model.conversation.composer.editor.caret(), known).filter(|(it, word)| {
-            model.conversation.composer.is_inserting() && can_open(model, it, word)
-        });
+    let found = trigger(
+        &text,
+        model.conversation.composer.editor.caret(),
+        &model.shared.settings.commands,
+        known,
+    )
+    .filter(|(it, word)| model.conversation.composer.is_inserting() && can_open(model, it, word));
     let Some((trigger, word)) = found else {
         model.conversation.completion = None;
         model.conversation.dismissed = None;
@@ -63,7 +66,10 @@ pub fn refresh(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 pub fn open_shell(model: &mut ScreenModel) -> Vec<ScreenEffect> {
     let (text, caret) =
         (model.conversation.composer.editor.text(), model.conversation.composer.editor.caret());
-    let Some((trigger, word)) = trigger(&text, caret, |_| false) else { return Vec::new() };
+    let Some((trigger, word)) = trigger(&text, caret, &model.shared.settings.commands, |_| false)
+    else {
+        return Vec::new();
+    };
     let query = trigger::query(&trigger, &text[word.clone()]);
     model.conversation.dismissed = None;
     // The folder may have changed since it was listed.
@@ -249,9 +255,7 @@ fn is_known(files: &[String], path: &str) -> bool {
 fn ask(model: &mut ScreenModel, trigger: &CompletionTrigger) -> Vec<ScreenEffect> {
     match trigger {
         CompletionTrigger::Path
-        | CompletionTrigger::Argument(SlashCommandSpec {
-            argument: SlashArgumentKind::File, ..
-        }) => {
+        | CompletionTrigger::Argument { kind: SlashArgumentKind::File, .. } => {
             let id = model.shared.requests.issue();
             model.shared.requests.files = Some(id);
             vec![ScreenEffect::IndexFiles(id)]
@@ -266,26 +270,20 @@ fn ask(model: &mut ScreenModel, trigger: &CompletionTrigger) -> Vec<ScreenEffect
             model.shared.requests.folder = Some(id);
             vec![ScreenEffect::ListFolder { id, folder: folder.clone() }]
         }
-        CompletionTrigger::Argument(SlashCommandSpec {
-            argument: SlashArgumentKind::Model,
-            ..
-        }) => {
+        CompletionTrigger::Argument { kind: SlashArgumentKind::Model, .. } => {
             let id = model.shared.requests.issue();
             model.shared.requests.models = Some(id);
             vec![ScreenEffect::ListModels(id)]
         }
         CompletionTrigger::Session
-        | CompletionTrigger::Argument(SlashCommandSpec {
-            argument: SlashArgumentKind::Session,
-            ..
-        }) => {
+        | CompletionTrigger::Argument { kind: SlashArgumentKind::Session, .. } => {
             let id = model.shared.requests.issue();
             model.shared.requests.sessions = Some(id);
             vec![ScreenEffect::Sessions { id, job: SessionStoreRequest::List }]
         }
         CompletionTrigger::Command
         | CompletionTrigger::FoldHow
-        | CompletionTrigger::Argument(_) => Vec::new(),
+        | CompletionTrigger::Argument { .. } => Vec::new(),
     }
 }
 
@@ -381,7 +379,7 @@ fn word(
     match (choice, trigger) {
         // Every command is useful without an argument; the ones that take a word then list the
         // choices.
-        (PickerChoice::Command(name), CompletionTrigger::Command) => complete(name.to_owned()),
+        (PickerChoice::Command(name), CompletionTrigger::Command) => complete(name),
         (PickerChoice::Mode(mode), _) => complete(mode.name().to_owned()),
         (PickerChoice::Copied(what), _) => complete(what.name().to_owned()),
         (PickerChoice::Model(name), _) => complete(name.to_string()),
@@ -389,13 +387,12 @@ fn word(
         (PickerChoice::Session(id), _) => complete(id.to_string()),
         (
             PickerChoice::Text(kind),
-            CompletionTrigger::Argument(SlashCommandSpec {
-                argument: SlashArgumentKind::Fold, ..
-            }),
+            CompletionTrigger::Argument { kind: SlashArgumentKind::Fold, .. },
         ) => Some(CompletionText { text: kind, end: CompletionSuffix::Space }),
-        (PickerChoice::Text(word), CompletionTrigger::Argument(_) | CompletionTrigger::FoldHow) => {
-            complete(word)
-        }
+        (
+            PickerChoice::Text(word),
+            CompletionTrigger::Argument { .. } | CompletionTrigger::FoldHow,
+        ) => complete(word),
         (PickerChoice::Text(path), trigger) => Some(path_word(&path, trigger, then)),
         (
             PickerChoice::Key(_)

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
+use crate::commands::CommandRegistry;
 use crate::domain::UserInput;
 use crate::session::{HistoryPage, SentPrompt};
 
@@ -98,9 +99,9 @@ impl InputHistory {
 
     /// Adds a sent text as the newest. Returns whether to save it across sessions: not if it is a
     /// slash command, since `/` lists them all, nor if it repeats the newest one.
-    pub fn add(&mut self, text: &UserInput) -> HistoryRetention {
+    pub fn add(&mut self, text: &UserInput, commands: &CommandRegistry) -> HistoryRetention {
         self.cursor = None;
-        let is_command = matches!(crate::commands::parse(&text.text), Some(Ok(_)));
+        let is_command = matches!(commands.parse(&text.text), Some(Ok(_)));
         if is_command || text.is_blank() || self.entries.last().is_some_and(|it| it.typed == *text)
         {
             return HistoryRetention::Skip;
@@ -158,7 +159,11 @@ mod tests {
             ("/usr/bin is full", HistoryRetention::Keep),
             ("!ls", HistoryRetention::Keep),
         ] {
-            assert_eq!(history.add(&text.into()), retention, "{text}");
+            assert_eq!(
+                history.add(&text.into(), &CommandRegistry::built_in()),
+                retention,
+                "{text}"
+            );
         }
         assert_eq!(
             history.entries(),

@@ -29,7 +29,7 @@ pub enum PickerChoice {
     /// Does what a key would do.
     Key(KeyActionId),
     /// Runs a slash command, by name.
-    Command(&'static str),
+    Command(String),
     /// Changes the model.
     Model(ModelName),
     /// Sets the thinking effort.

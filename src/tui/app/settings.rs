@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::commands::CommandRegistry;
 use crate::config::StatusItems;
 use crate::domain::SandboxSummary;
 use crate::platform::graphics::GraphicsCanvas;
@@ -23,6 +24,8 @@ pub struct ScreenSettings {
     pub motion: MotionPreference,
     pub wheel: WheelSettings,
     pub keys: Arc<Keymap>,
+    /// The slash commands that there are.
+    pub commands: CommandRegistry,
     /// The end of a turn that took at least this long makes a notification.
     pub notify_after: Duration,
     /// The items of the first line.

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::commands::{self, SlashArgumentKind, SlashCommandSpec};
+use crate::commands::{CommandDescriptor, CommandRegistry, SlashArgumentKind};
 use crate::domain::mention::can_begin;
 
 /// The kind of completion at the caret.
@@ -25,7 +25,11 @@ pub enum CompletionTrigger {
     /// A command's name, after `/`.
     Command,
     /// The argument of a command.
-    Argument(&'static SlashCommandSpec),
+    Argument {
+        /// The command's name.
+        command: String,
+        kind: SlashArgumentKind,
+    },
     /// How to fold panes: the second argument of `/fold`.
     FoldHow,
 }
@@ -49,6 +53,7 @@ impl CompletionTrigger {
 pub fn trigger(
     text: &str,
     caret: usize,
+    commands: &CommandRegistry,
     known: impl Fn(&str) -> bool,
 ) -> Option<(CompletionTrigger, Range<usize>)> {
     let typed = text.get(..caret)?;
@@ -60,9 +65,9 @@ pub fn trigger(
             None if line.contains('/') => None,
             None => Some((CompletionTrigger::Command, 1..caret)),
             Some((name, argument)) => {
-                let spec =
-                    commands::find(name).filter(|spec| spec.argument != SlashArgumentKind::None)?;
-                after_command(spec, argument).map(|(it, word)| (it, caret - word.len()..caret))
+                let of_name = commands.find(name)?;
+                let takes = Some(of_name).filter(|it| it.argument != SlashArgumentKind::None)?;
+                after_command(takes, argument).map(|(it, word)| (it, caret - word.len()..caret))
             }
         };
     }
@@ -80,7 +85,7 @@ pub fn query(trigger: &CompletionTrigger, word: &str) -> String {
         CompletionTrigger::Lines { .. }
         | CompletionTrigger::Session
         | CompletionTrigger::Command
-        | CompletionTrigger::Argument(_)
+        | CompletionTrigger::Argument { .. }
         | CompletionTrigger::FoldHow => word.to_owned(),
     }
 }
@@ -102,10 +107,10 @@ pub fn escaped(path: &str) -> String {
 
 /// The completion for a command's argument. Only titles, paths and messages may contain spaces.
 fn after_command<'a>(
-    spec: &'static SlashCommandSpec,
+    command: &CommandDescriptor,
     argument: &'a str,
 ) -> Option<(CompletionTrigger, &'a str)> {
-    match (spec.argument, argument.split_once(' ')) {
+    match (command.argument, argument.split_once(' ')) {
         // A number selects a message by its place: no list, or Enter would choose a message with
         // this number in its text.
         (SlashArgumentKind::Message, None) if is_number(argument) => None,
@@ -113,7 +118,10 @@ fn after_command<'a>(
         | (
             SlashArgumentKind::Session | SlashArgumentKind::File | SlashArgumentKind::Message,
             Some(_),
-        ) => Some((CompletionTrigger::Argument(spec), argument)),
+        ) => {
+            let (command, kind) = (command.name.clone(), command.argument);
+            Some((CompletionTrigger::Argument { command, kind }, argument))
+        }
         (SlashArgumentKind::Fold, Some((_, how))) if !how.contains(' ') => {
             Some((CompletionTrigger::FoldHow, how))
         }
@@ -238,7 +246,11 @@ mod tests {
     #[test]
     fn the_word_at_the_caret_opens_a_list() {
         use TriggerPathUse::{Mention, Shell};
-        let argument = |name| CompletionTrigger::Argument(commands::find(name).unwrap());
+        let commands = CommandRegistry::built_in();
+        let argument = |name: &str| {
+            let kind = commands.find(name).unwrap().argument;
+            CompletionTrigger::Argument { command: name.to_owned(), kind }
+        };
         let lines = |path: &str| CompletionTrigger::Lines { path: path.to_owned() };
         type ExpectedTrigger = Option<(CompletionTrigger, Range<usize>)>;
         let rows: &[(&str, ExpectedTrigger)] = &[
@@ -275,7 +287,7 @@ mod tests {
         ];
         for (text, want) in rows {
             let known = |path: &str| path == "src/cart.rs";
-            assert_eq!(trigger(text, text.len(), known), *want, "{text}");
+            assert_eq!(trigger(text, text.len(), &commands, known), *want, "{text}");
         }
     }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::commands;
+use crate::commands::{CommandDescriptor, CommandRegistry};
 use crate::domain::sanitize::sanitize;
 use crate::domain::{ApprovalKind, CallPart, FileDiff, NoticeLevel, TodoItem, TodoStatus};
 use crate::session::undo::PlannedFile;
@@ -110,7 +110,9 @@ pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
         Some(Overlay::Approval(approval)) => Some(question(model, approval)),
         Some(Overlay::Picker(picker)) => picked(picker),
         Some(Overlay::Reading(reading)) => Some(match &reading.page {
-            ReadingPage::Help => LinearPage { key: "help".to_owned(), lines: help() },
+            ReadingPage::Help => {
+                LinearPage { key: "help".to_owned(), lines: help(&model.shared.settings.commands) }
+            }
             ReadingPage::Status => {
                 let rows = status_page::rows(model);
                 LinearPage { key: "status".to_owned(), lines: status(&rows) }
@@ -418,12 +420,12 @@ fn sessions(model: &ScreenModel, sidebar: &Sidebar) -> Option<LinearPage> {
     Some(LinearPage { key: "sessions".to_owned(), lines: out })
 }
 
-fn help() -> Vec<LabelledLine> {
+fn help(commands: &CommandRegistry) -> Vec<LabelledLine> {
     let mut out = vec![LabelledLine::new(LineLabel::Note, "Commands:")];
-    let row = |spec: &commands::SlashCommandSpec| {
-        LabelledLine::new(LineLabel::Continuation, format!("/{}: {}", spec.name, spec.help))
+    let row = |it: &CommandDescriptor| {
+        LabelledLine::new(LineLabel::Continuation, format!("/{}: {}", it.name, it.summary))
     };
-    out.extend(commands::TABLE.iter().map(row));
+    out.extend(commands.all().map(row));
     out.extend(
         [
             "A line is sent as it is; one that ends in a backslash goes on in the next.",

@@ -3,7 +3,6 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::commands;
 use crate::domain::{TodoItem, TodoStatus};
 use crate::tui::app::ScreenModel;
 use crate::tui::app::approval::QuestionReview;
@@ -81,8 +80,8 @@ fn answers(model: &ScreenModel, question: &HookTrustQuestion, is_at_end: bool) -
 
 fn help(model: &ScreenModel) -> Vec<StyledLine> {
     let mut lines = vec![heading("Commands")];
-    for spec in commands::TABLE {
-        lines.push(pair(&format!("/{}", spec.name), spec.help));
+    for command in model.shared.settings.commands.all() {
+        lines.push(pair(&format!("/{}", command.name), &command.summary));
     }
     for context in KeyContext::ALL {
         lines.push(StyledLine::default());

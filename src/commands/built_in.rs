@@ -1,0 +1,292 @@
+//! The commands that are part of slug: the table, and how each reads its argument.
+
+use crate::domain::{ReasoningEffort, SessionId};
+
+use super::registry::{CommandDescriptor, CommandPart, CommandTiming, RegisteredCommand};
+use super::{
+    CopyArgument, EffortArgument, FoldArgument, FoldSetting, MessageArgument, OnOffArgument,
+    SlashArgumentKind, SlashCommand, SlashCommandError,
+};
+
+/// The words that `/effort` takes, each with its meaning.
+pub const EFFORT_WORDS: &[(&str, &str)] = &[
+    ("default", "as the model's provider has it"),
+    ("none", "not at all, where the model can do that"),
+    ("minimal", "hardly"),
+    ("low", "a little: quick and cheap"),
+    ("medium", "for most tasks"),
+    ("high", "for hard tasks"),
+    ("xhigh", "longer still"),
+    ("max", "as long as it takes"),
+];
+
+const SWITCH: &[(&str, &str)] = &[("on", "from now on"), ("off", "no longer")];
+
+/// A row of the table: name, argument, when it may run, what it does, how its argument is read.
+struct CommandRow {
+    name: &'static str,
+    aliases: &'static [&'static str],
+    argument: SlashArgumentKind,
+    timing: CommandTiming,
+    summary: &'static str,
+    read: fn(Option<&str>) -> Result<SlashCommand, SlashCommandError>,
+}
+
+/// In the order that lists show them.
+const TABLE: &[CommandRow] = &[
+    CommandRow {
+        name: "help",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "keys and commands",
+        read: |_| Ok(SlashCommand::Help),
+    },
+    CommandRow {
+        name: "new",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::BetweenTurns,
+        summary: "begin an empty session",
+        read: |_| Ok(SlashCommand::New),
+    },
+    CommandRow {
+        name: "sessions",
+        aliases: &[],
+        argument: SlashArgumentKind::Session,
+        timing: CommandTiming::WithoutArgument,
+        summary: "open a past session",
+        read: |given| Ok(SlashCommand::Sessions(given.map(session).transpose()?)),
+    },
+    CommandRow {
+        name: "fork",
+        aliases: &[],
+        argument: SlashArgumentKind::Message,
+        timing: CommandTiming::BetweenTurns,
+        summary: "go on in a copy, also from an earlier message",
+        read: |given| Ok(SlashCommand::Fork(given.map(message_argument).transpose()?)),
+    },
+    CommandRow {
+        name: "model",
+        aliases: &[],
+        argument: SlashArgumentKind::Model,
+        timing: CommandTiming::Always,
+        summary: "change the model",
+        read: |given| Ok(SlashCommand::Model(given.map(model).transpose()?)),
+    },
+    CommandRow {
+        name: "effort",
+        aliases: &[],
+        argument: SlashArgumentKind::OneOf(EFFORT_WORDS),
+        timing: CommandTiming::Always,
+        summary: "have the model think harder or less",
+        read: |given| Ok(SlashCommand::Effort(given.map(thinking))),
+    },
+    CommandRow {
+        name: "mode",
+        aliases: &[],
+        argument: SlashArgumentKind::Mode,
+        timing: CommandTiming::Always,
+        summary: "change how much is asked",
+        read: |given| Ok(SlashCommand::Mode(given.map(str::parse).transpose()?)),
+    },
+    CommandRow {
+        name: "compact",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::BetweenTurns,
+        summary: "send less of the older conversation",
+        read: |_| Ok(SlashCommand::Compact),
+    },
+    CommandRow {
+        name: "permissions",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "rules: see, change and test them",
+        read: |_| Ok(SlashCommand::Permissions),
+    },
+    CommandRow {
+        name: "hooks",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "list, switch and try hooks",
+        read: |_| Ok(SlashCommand::Hooks),
+    },
+    CommandRow {
+        name: "clear",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::BetweenTurns,
+        summary: "start over; this session is kept",
+        read: |_| Ok(SlashCommand::Clear),
+    },
+    CommandRow {
+        name: "undo",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::BetweenTurns,
+        summary: "take the last turn back",
+        read: |_| Ok(SlashCommand::Undo),
+    },
+    CommandRow {
+        name: "redo",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::BetweenTurns,
+        summary: "bring back what was taken back",
+        read: |_| Ok(SlashCommand::Redo),
+    },
+    CommandRow {
+        name: "rewind",
+        aliases: &[],
+        argument: SlashArgumentKind::Message,
+        timing: CommandTiming::WithoutArgument,
+        summary: "go back before an earlier message",
+        read: |given| Ok(SlashCommand::Rewind(given.map(message_argument).transpose()?)),
+    },
+    CommandRow {
+        name: "copy",
+        aliases: &[],
+        argument: SlashArgumentKind::Copy,
+        timing: CommandTiming::Always,
+        summary: "copy the last answer, code, or all",
+        read: |given| Ok(SlashCommand::Copy(given.map_or(Ok(CopyArgument::Answer), str::parse)?)),
+    },
+    CommandRow {
+        name: "diff",
+        aliases: &[],
+        argument: SlashArgumentKind::File,
+        timing: CommandTiming::Always,
+        summary: "what this session changed",
+        read: |given| Ok(SlashCommand::Diff(given.map(str::to_owned))),
+    },
+    CommandRow {
+        name: "pager",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "the transcript in $PAGER",
+        read: |_| Ok(SlashCommand::Pager),
+    },
+    CommandRow {
+        name: "fold",
+        aliases: &[],
+        argument: SlashArgumentKind::Fold,
+        timing: CommandTiming::Always,
+        summary: "fold thinking, tools, messages or Bash",
+        read: |given| Ok(SlashCommand::Fold(given.map(fold_order).transpose()?)),
+    },
+    CommandRow {
+        name: "todos",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "the plan, step by step",
+        read: |_| Ok(SlashCommand::Todos),
+    },
+    CommandRow {
+        name: "status",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "tokens and cost by model",
+        read: |_| Ok(SlashCommand::Status),
+    },
+    CommandRow {
+        name: "theme",
+        aliases: &[],
+        argument: SlashArgumentKind::Theme,
+        timing: CommandTiming::Always,
+        summary: "change the colours",
+        read: |given| Ok(SlashCommand::Theme(given.map(str::to_owned))),
+    },
+    CommandRow {
+        name: "retry",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::BetweenTurns,
+        summary: "send the last message again",
+        read: |_| Ok(SlashCommand::Retry),
+    },
+    CommandRow {
+        name: "vi",
+        aliases: &[],
+        argument: SlashArgumentKind::OneOf(SWITCH),
+        timing: CommandTiming::Always,
+        summary: "Vi keys in the input",
+        read: |given| Ok(SlashCommand::Vi(given.map(switch))),
+    },
+    CommandRow {
+        name: "quit",
+        aliases: &["exit"],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "leave slug",
+        read: |_| Ok(SlashCommand::Quit),
+    },
+];
+
+impl CommandPart {
+    /// The commands that are part of slug.
+    pub fn built_in() -> Self {
+        let command = |row: &CommandRow| {
+            let descriptor = CommandDescriptor {
+                name: row.name.to_owned(),
+                aliases: row.aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+                argument: row.argument,
+                summary: row.summary.to_owned(),
+                timing: row.timing,
+                source: BUILT_IN.to_owned(),
+            };
+            RegisteredCommand::new(descriptor, row.read)
+        };
+        Self { commands: TABLE.iter().map(command).collect() }
+    }
+}
+
+/// What the built-in commands come from, as the user reads it in a sentence.
+const BUILT_IN: &str = "slug itself";
+
+/// Names of models can contain slashes, but do not begin with one; such a text is another command.
+fn model(given: &str) -> Result<String, SlashCommandError> {
+    if given.starts_with('/') || given.contains(char::is_whitespace) {
+        return Err(SlashCommandError::Model(given.to_owned()));
+    }
+    Ok(given.to_owned())
+}
+
+fn session(given: &str) -> Result<SessionId, SlashCommandError> {
+    given.parse().map_err(|_| SlashCommandError::Session(given.to_owned()))
+}
+
+fn message_argument(given: &str) -> Result<MessageArgument, SlashCommandError> {
+    if !given.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Ok(MessageArgument::Containing(given.to_owned()));
+    }
+    let number = given.parse().ok().filter(|number| *number > 0);
+    number.map(MessageArgument::Nth).ok_or(SlashCommandError::Earlier)
+}
+
+/// The table has already checked the word, so one that is no effort is `default`.
+fn thinking(given: &str) -> EffortArgument {
+    ReasoningEffort::parse(given).map_or(EffortArgument::Default, EffortArgument::Level)
+}
+
+/// The table has already checked the word.
+fn switch(given: &str) -> OnOffArgument {
+    if given == "on" { OnOffArgument::On } else { OnOffArgument::Off }
+}
+
+fn fold_order(given: &str) -> Result<FoldArgument, SlashCommandError> {
+    let (kind, how) = given.split_once(char::is_whitespace).unwrap_or((given, ""));
+    let how = match how.trim() {
+        "" => None,
+        "open" => Some(FoldSetting::Open),
+        "closed" => Some(FoldSetting::Closed),
+        "auto" => Some(FoldSetting::Auto),
+        other => return Err(SlashCommandError::Fold(other.to_owned())),
+    };
+    Ok(FoldArgument { kind: kind.to_owned(), how })
+}
