@@ -12,6 +12,7 @@ pub mod domain;
 pub mod headless;
 pub mod hooks;
 pub mod launch;
+pub mod net;
 pub mod permissions;
 pub mod platform;
 pub mod providers;

@@ -12,9 +12,9 @@ use slug_code::domain::{
     CallId, CallInput, ContentBlock, Message, MessageRole, ProviderProtocol, StopReason,
     TokenUsage, ToolCall, ToolSpec,
 };
+use slug_code::net::{HttpClient, HttpEndpoint, PlainHttp};
 use slug_code::providers::EncodedImages;
 use slug_code::providers::chat::ChatCompletionsProvider;
-use slug_code::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
 use slug_code::providers::{
     ConnectionConfig, ErrorRecovery, ModelInfo, PrefillProgress, Provider, ProviderError,
     ProviderRequest, StreamEvent, connect,

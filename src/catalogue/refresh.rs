@@ -3,9 +3,9 @@
 use chrono::NaiveDate;
 
 use super::{ModelCatalogue, models_dev};
+use crate::net::{HttpClient, HttpEndpoint, HttpTarget};
 use crate::providers::ProviderError;
-use crate::providers::failure::RequestTarget;
-use crate::providers::http::{self, HttpClient, HttpEndpoint};
+use crate::providers::failure::{self, RequestTarget};
 
 /// The site that publishes the facts.
 pub const SOURCE: &str = "https://models.dev";
@@ -50,9 +50,10 @@ pub async fn refresh(
     today: NaiveDate,
 ) -> Result<ModelCatalogue, CatalogueRefreshError> {
     let address = from.join(FILE).to_string();
-    let site = RequestTarget { server: from.to_string(), ..RequestTarget::default() };
-    let text =
-        http::fetch(http.client(from)?.get(from.join(FILE)), &site, MAX_DOWNLOAD_BYTES).await?;
+    let http_target = HttpTarget { server: from.to_string(), ..HttpTarget::default() };
+    let site = RequestTarget { http: http_target, ..RequestTarget::default() };
+    let client = http.client(from).map_err(ProviderError::from)?;
+    let text = failure::fetch(client.get(from.join(FILE)), &site, MAX_DOWNLOAD_BYTES).await?;
     let read = models_dev::read(&text, today);
     let catalogue =
         read.map_err(|source| CatalogueRefreshError::NotRead { address: address.clone(), source })?;
@@ -64,7 +65,7 @@ mod tests {
     use std::io::{Read, Write};
 
     use super::*;
-    use crate::providers::http::PlainHttp;
+    use crate::net::PlainHttp;
 
     /// The result of a refresh from a server that answers one request with `body`.
     async fn refreshed(

@@ -7,8 +7,8 @@
 use std::sync::Arc;
 
 use crate::config::{ResolvedConfig, ServerTransportConfig};
+use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
 use crate::platform::redact::Redactor;
-use crate::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
 use crate::providers::{ConnectionConfig, connect};
 use crate::tui::welcome::first_run::FirstRunEndpoint;
 

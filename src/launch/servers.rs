@@ -19,16 +19,16 @@ use crate::config::{
     self, ConfigKeyCommand, EndpointSecurity, ModelServerConfig, ResolvedConfig,
     ServerTransportConfig,
 };
+use crate::net::{
+    ApiKey, ApiKeyFetcher, ClientCertificate, HttpClient, HttpEndpoint, PlainHttp, ProxySelection,
+    SecretHeaderValue, TimeoutSettings, TransportConfig,
+};
 use crate::platform::key_command::{self, KeyCommandContext, KeyCommandSource};
 use crate::platform::redact::Redactor;
 use crate::platform::{environment, process_privacy};
-use crate::providers::http::{
-    ClientCertificate, HttpClient, HttpEndpoint, PlainHttp, ProxySelection, SecretHeaderValue,
-    TimeoutSettings, TransportConfig,
-};
 use crate::providers::{
-    self, ApiKey, ApiKeyFetcher, ConnectionConfig, ErrorRecovery, ModelInfo, Provider,
-    ProviderError, ProviderRequest, StreamEvent,
+    self, ConnectionConfig, ErrorRecovery, ModelInfo, Provider, ProviderError, ProviderRequest,
+    StreamEvent,
 };
 use crate::trust::TrustStore;
 

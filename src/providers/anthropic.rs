@@ -14,8 +14,8 @@ use futures_util::Stream;
 use futures_util::stream::BoxStream;
 use tokio_util::sync::CancellationToken;
 
+use super::client::ModelServerClient;
 use super::connection_config::ConnectionConfig;
-use super::server::ModelServerClient;
 use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent};
 
 use crate::domain::ProviderProtocol;

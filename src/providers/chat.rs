@@ -22,8 +22,8 @@ use futures_util::{Stream, StreamExt};
 use reqwest::header::SERVER;
 use tokio_util::sync::CancellationToken;
 
+use super::client::ModelServerClient;
 use super::connection_config::ConnectionConfig;
-use super::server::ModelServerClient;
 use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent, history};
 
 use crate::domain::{ChatDialect, ProviderProtocol};

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use secrecy::SecretString;
 
-use super::http::{HttpClient, HttpEndpoint};
-use super::key::ApiKey;
 use crate::domain::ChatDialect;
+use crate::net::{ApiKey, HttpClient, HttpEndpoint};
 
 /// A server, and everything needed to send it requests. Nothing has been sent yet.
 #[derive(Clone)]

@@ -9,10 +9,10 @@ use reqwest::RequestBuilder;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
-use super::failure::RequestTarget;
-use super::http::{self, HttpClient, HttpEndpoint};
+use super::failure::{self, RequestTarget};
 use super::{ErrorRecovery, ModelInfo, ProviderError};
 use crate::domain::ChatDialect;
+use crate::net::{HttpClient, HttpEndpoint};
 
 /// The most bytes of a list of models; the longest known ones are under 2 MB.
 const LIST_BYTES: usize = 16 << 20;
@@ -73,7 +73,7 @@ pub(super) async fn fetch(
     endpoint: &HttpEndpoint,
     site: &RequestTarget,
 ) -> Result<ServerModelList, ProviderError> {
-    let list = http::fetch(list, site, LIST_BYTES).await?;
+    let list = failure::fetch(list, site, LIST_BYTES).await?;
     let list: Value = serde_json::from_str(&list).map_err(|_| no_list(site))?;
     let entries = entries(&list).ok_or_else(|| no_list(site))?;
     let software = software(entries);
@@ -149,7 +149,7 @@ impl ContextWindowQuery<'_> {
             }
             None => client.get(url),
         };
-        match http::fetch(request, self.site, LIST_BYTES).await {
+        match failure::fetch(request, self.site, LIST_BYTES).await {
             Ok(answer) => serde_json::from_str(&answer).ok(),
             Err(error) => {
                 tracing::debug!(%error, path, "the served window is not known");
@@ -226,7 +226,7 @@ fn no_list(site: &RequestTarget) -> ProviderError {
         message: format!(
             "{} does not list its models as a model server does. Check `endpoint` and `provider` \
              in ~/.slug/config.toml.",
-            site.server
+            site.http.server
         ),
         // The server answered, but not with a list.
         status: Some(200),

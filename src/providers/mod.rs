@@ -7,23 +7,20 @@
 pub mod anthropic;
 mod cancel;
 pub mod chat;
+mod client;
 mod connect;
 mod connection_config;
 pub mod demo;
 pub mod failure;
 pub mod gemini;
 mod history;
-pub mod http;
 mod images;
 mod json;
-mod key;
 mod limit_response;
 mod listing;
-mod rate_limiter;
 mod reader;
 pub mod responses;
 pub mod retry;
-mod server;
 pub mod sse;
 
 use std::sync::Arc;
@@ -35,10 +32,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+pub use crate::net::RateLimited;
 pub use connect::connect;
 pub use connection_config::ConnectionConfig;
 pub use images::EncodedImages;
-pub use key::{ApiKey, ApiKeyFetcher};
 pub use limit_response::{MAX_BYTES, MAX_CALLS, limit_response};
 
 use crate::domain::{
@@ -140,16 +137,6 @@ pub enum StreamEvent {
     Usage(TokenUsage),
     /// The response is complete.
     Finished(StopReason),
-}
-
-/// A pause that one request's refusal causes for all requests to the same server with the same key.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RateLimited {
-    /// The time until the request is sent.
-    pub wait: Duration,
-    /// The message of the refused request.
-    pub reason: String,
 }
 
 /// How much of the prompt a local server has read. Counts are tokens.

@@ -15,10 +15,10 @@ use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, timeout_at};
 
 use super::failure::RequestTarget;
-use super::http::TimeoutError;
 use super::json::{JsonTape, JsonTapeError};
 use super::sse::{self, SseFlow};
 use super::{ErrorRecovery, ProviderError, StreamEvent};
+use crate::net::TimeoutError;
 
 /// The most bytes of an answer that is not a stream.
 const WHOLE_ANSWER: usize = 16 << 20;
@@ -93,7 +93,7 @@ where
 /// The error for an event that does not follow the protocol.
 pub(super) fn unreadable(site: &RequestTarget, error: &JsonTapeError) -> ProviderError {
     ProviderError {
-        message: format!("{} sent a piece that is not JSON ({error}).", site.server),
+        message: format!("{} sent a piece that is not JSON ({error}).", site.http.server),
         status: None,
         recovery: ErrorRecovery::Retry,
     }
@@ -232,7 +232,7 @@ impl<D: StreamDecoder> ResponseStreamReader<D> {
 fn keeps_on(site: &RequestTarget, since: Instant) -> Result<(), ProviderError> {
     match site.keep_alives {
         Some(limit) if since.elapsed() > limit => {
-            Err(TimeoutError::KeepAlives(limit).into_provider_error(&site.server))
+            Err(TimeoutError::KeepAlives(limit).into_transport_error(&site.http.server).into())
         }
         Some(_) | None => Ok(()),
     }
@@ -241,7 +241,7 @@ fn keeps_on(site: &RequestTarget, since: Instant) -> Result<(), ProviderError> {
 /// The error for an answer without a terminal sign.
 pub(super) fn broke_off(site: &RequestTarget) -> ProviderError {
     ProviderError {
-        message: format!("{} ended the answer before it was complete.", site.server),
+        message: format!("{} ended the answer before it was complete.", site.http.server),
         status: None,
         recovery: ErrorRecovery::Retry,
     }

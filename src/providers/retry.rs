@@ -26,6 +26,9 @@ pub const RETRIES: u32 = 10;
 /// The longest pause that a server may ask for; a longer one is cut to this.
 pub const LONGEST_ASKED: Duration = Duration::from_secs(60);
 
+/// The pause of all requests to an overloaded server that names no time.
+const OVERLOADED_PAUSE: Duration = Duration::from_secs(1);
+
 /// The longest and the first pause of slug's own choosing, both before jitter. The first one is
 /// that of the vendors' own client libraries, which retry less often.
 const LONGEST: Duration = Duration::from_secs(32);
@@ -98,6 +101,21 @@ pub fn next(
     }
 }
 
+/// How long all requests to the same server pause after this failure; `None` if the others go on.
+pub fn pause_of_all(error: &ProviderError) -> Option<Duration> {
+    let is_overloaded = matches!(error.status, Some(429 | 529));
+    match error.recovery {
+        ErrorRecovery::RetryAfter(asked) => Some(asked.min(LONGEST_ASKED)),
+        ErrorRecovery::Retry if is_overloaded => Some(OVERLOADED_PAUSE),
+        ErrorRecovery::Retry
+        | ErrorRecovery::RetryBriefly
+        | ErrorRecovery::Compact
+        | ErrorRecovery::LeaveImagesOut
+        | ErrorRecovery::AskUser
+        | ErrorRecovery::GiveUp => None,
+    }
+}
+
 fn retries(error: &ProviderError, received: ReceivedContent) -> u32 {
     match (error.recovery, error.status, received) {
         (ErrorRecovery::RetryBriefly, _, _) => RETRIES_WHEN_REFUSED,
@@ -114,6 +132,25 @@ mod tests {
 
     fn error(status: Option<u16>, recovery: ErrorRecovery) -> ProviderError {
         ProviderError { message: "no".into(), status, recovery }
+    }
+
+    #[test]
+    fn each_error_pauses_the_others_for_its_time() {
+        let after = |seconds| ErrorRecovery::RetryAfter(Duration::from_secs(seconds));
+        let table = [
+            (error(Some(429), after(7)), Some(7)),
+            (error(Some(503), after(5)), Some(5)),
+            (error(Some(429), after(7200)), Some(60)),
+            (error(Some(429), ErrorRecovery::Retry), Some(1)),
+            (error(Some(529), ErrorRecovery::Retry), Some(1)),
+            (error(Some(500), ErrorRecovery::Retry), None),
+            (error(Some(429), ErrorRecovery::AskUser), None),
+            (error(Some(400), ErrorRecovery::Compact), None),
+        ];
+        for (error, seconds) in table {
+            let pause = pause_of_all(&error).map(|pause| pause.as_secs());
+            assert_eq!(pause, seconds, "{error:?}");
+        }
     }
 
     fn pauses(error: &ProviderError, received: ReceivedContent, fraction: f64) -> Vec<u128> {

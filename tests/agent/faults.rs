@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use slug_code::agent::{AgentEvent, InitialSession};
 use slug_code::domain::{PermissionMode, ProviderProtocol, StopReason, ToolStatus};
-use slug_code::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
+use slug_code::net::{HttpClient, HttpEndpoint, PlainHttp};
 use slug_code::providers::{ConnectionConfig, StreamEvent, connect};
 use slug_code::session::TurnOutcome;
 

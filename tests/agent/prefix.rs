@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, SteerId};
 use slug_code::domain::{ApprovalAnswer, PermissionMode};
+use slug_code::net::{HttpClient, HttpEndpoint, PlainHttp};
 use slug_code::providers::chat::ChatCompletionsProvider;
-use slug_code::providers::http::{HttpClient, HttpEndpoint, PlainHttp};
 use slug_code::providers::{ConnectionConfig, Provider};
 use slug_code::session::TurnOutcome;
 

@@ -15,13 +15,11 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 use secrecy::SecretString;
 use serde_json::json;
 use slug_code::domain::{Message, ProviderProtocol};
-use slug_code::providers::http::{
-    ClientCertificate, HttpClient, HttpEndpoint, PlainHttp, ProxySelection, SecretHeaderValue,
-    TransportConfig,
+use slug_code::net::{
+    ApiKey, ApiKeyFetcher, ClientCertificate, HttpClient, HttpEndpoint, PlainHttp, ProxySelection,
+    SecretHeaderValue, TransportConfig,
 };
-use slug_code::providers::{
-    ApiKey, ApiKeyFetcher, ConnectionConfig, ErrorRecovery, ModelInfo, ProviderError, connect,
-};
+use slug_code::providers::{ConnectionConfig, ErrorRecovery, ModelInfo, ProviderError, connect};
 
 use crate::support::certificates::TestCertificates;
 use crate::support::model_server::{ModelServer, ServerReply};

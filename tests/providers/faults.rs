@@ -3,7 +3,7 @@
 
 use super::*;
 use crate::support::answer_streams;
-use slug_code::providers::http::{ProxySelection, TimeoutSettings, TransportConfig};
+use slug_code::net::{ProxySelection, TimeoutSettings, TransportConfig};
 use std::io::{Read, Write};
 
 /// Longer than any test runs.

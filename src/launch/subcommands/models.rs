@@ -18,9 +18,9 @@ use crate::domain::{ModelPrice, TokenRate};
 use crate::launch::print;
 use crate::launch::run_context::RunContext;
 use crate::launch::servers::ServerConnector;
+use crate::net::{HttpEndpoint, PlainHttp};
 use crate::platform::paths::replace_private;
 use crate::platform::redact::Redactor;
-use crate::providers::http::{HttpEndpoint, PlainHttp};
 use crate::providers::{ModelInfo, Provider};
 
 use super::report_config_errors;

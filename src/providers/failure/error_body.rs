@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::{RequestTarget, plain};
+use super::RequestTarget;
+use crate::net::HttpTarget;
 use crate::providers::{ErrorRecovery, ProviderError};
 
 /// The pause before asking a server again that is still loading its model.
@@ -29,7 +30,7 @@ impl ServerErrorBody {
     pub(super) fn read(body: &str, site: &RequestTarget) -> Self {
         let Ok(json) = serde_json::from_str::<Value>(body) else {
             let page = title(body);
-            let text = plain(page.as_deref().unwrap_or(body), site);
+            let text = site.http.plain_line(page.as_deref().unwrap_or(body));
             let (all, is_page) = (text.to_lowercase(), page.is_some());
             return Self { all, text, status: None, delay: None, is_page };
         };
@@ -54,7 +55,7 @@ impl ServerErrorBody {
             .or_else(|| {
                 TYPES.iter().find(|(name, _)| all.contains(name)).map(|(_, status)| *status)
             });
-        Self { text: plain(&text, site), all, status, delay: delay(error), is_page: false }
+        Self { text: site.http.plain_line(&text), all, status, delay: delay(error), is_page: false }
     }
 
     /// Whether the same request may succeed later. An error within an answer counts as transient
@@ -86,7 +87,7 @@ impl ServerErrorBody {
     }
 
     fn by_words(&self, site: &RequestTarget) -> Option<(ErrorRecovery, String)> {
-        let RequestTarget { server, model, .. } = site;
+        let RequestTarget { http: HttpTarget { server, .. }, model, .. } = site;
         let remedy_in = |table: &[(&str, &'static str)]| {
             table.iter().find(|(words, _)| self.all.contains(words)).map(|(_, remedy)| *remedy)
         };
@@ -132,8 +133,8 @@ impl ServerErrorBody {
             Some(407) => format!(
                 "The proxy{} on the way to {} wants a name and a password, or refuses those it \
                  got{} Check `proxy` in ~/.slug/config.toml, or HTTPS_PROXY.",
-                site.proxy.as_ref().map(|proxy| format!(" {proxy},")).unwrap_or_default(),
-                site.server,
+                site.http.proxy.as_ref().map(|proxy| format!(" {proxy},")).unwrap_or_default(),
+                site.http.server,
                 self.says()
             ),
             Some(_) | None => return None,
@@ -157,7 +158,8 @@ impl ServerErrorBody {
         format!("{} Check the account's credit and limits.", self.answered(site))
     }
 
-    fn bad_key(&self, RequestTarget { server, key, .. }: &RequestTarget) -> String {
+    fn bad_key(&self, RequestTarget { http, .. }: &RequestTarget) -> String {
+        let HttpTarget { server, key, .. } = http;
         let what = if key.is_some() { "refuses the key" } else { "wants a key" };
         format!(
             "{server} {what}{} Set `api_key` in ~/.slug/config.toml, or SLUG_API_KEY.",
@@ -165,7 +167,10 @@ impl ServerErrorBody {
         )
     }
 
-    fn no_server(&self, RequestTarget { server, .. }: &RequestTarget) -> String {
+    fn no_server(
+        &self,
+        RequestTarget { http: HttpTarget { server, .. }, .. }: &RequestTarget,
+    ) -> String {
         format!(
             "{server} does not answer as the server of a model would{} Check `endpoint`, which \
              usually ends in /v1, and `provider` in ~/.slug/config.toml.",
@@ -173,7 +178,10 @@ impl ServerErrorBody {
         )
     }
 
-    fn answered(&self, RequestTarget { server, .. }: &RequestTarget) -> String {
+    fn answered(
+        &self,
+        RequestTarget { http: HttpTarget { server, .. }, .. }: &RequestTarget,
+    ) -> String {
         match self.status {
             Some(status) => format!("{server} answered {status}{}", self.says()),
             None => format!("{server} reported an error{}", self.says()),

@@ -272,7 +272,7 @@ impl GeminiDecoder {
         let word = word.to_lowercase().replace('_', " ");
         let says = says.map_or(String::new(), |says| format!(": {}", says.trim_end_matches('.')));
         ProviderError {
-            message: format!("{} broke off with a {word}{says}.", self.site.server),
+            message: format!("{} broke off with a {word}{says}.", self.site.http.server),
             status: None,
             recovery: ErrorRecovery::Retry,
         }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use secrecy::{ExposeSecret, SecretString};
 use tokio::sync::Mutex;
 
-use super::{ErrorRecovery, ProviderError};
+use super::TransportError;
 
 /// The source of an API key.
 #[derive(Clone, Default)]
@@ -36,7 +36,7 @@ pub trait ApiKeyFetcher: Send + Sync {
 }
 
 /// A key that is fetched at most once, except after a refusal.
-pub(super) struct ApiKeyCache {
+pub(crate) struct ApiKeyCache {
     key: ApiKey,
     fetched: Mutex<Option<SecretString>>,
 }
@@ -49,12 +49,12 @@ impl ApiKey {
 }
 
 impl ApiKeyCache {
-    pub(super) fn new(key: ApiKey) -> Self {
+    pub(crate) fn new(key: ApiKey) -> Self {
         Self { key, fetched: Mutex::new(None) }
     }
 
     /// Whether another key can be fetched.
-    pub(super) fn is_fetched(&self) -> bool {
+    pub(crate) fn is_fetched(&self) -> bool {
         match self.key {
             ApiKey::Fetched(_) => true,
             ApiKey::None | ApiKey::Given(_) => false,
@@ -62,7 +62,7 @@ impl ApiKeyCache {
     }
 
     /// The key to send. If another request is fetching it, waits for that.
-    pub(super) async fn current(&self) -> Result<Option<SecretString>, ProviderError> {
+    pub(crate) async fn current(&self) -> Result<Option<SecretString>, TransportError> {
         match &self.key {
             ApiKey::None => Ok(None),
             ApiKey::Given(key) => Ok(Some(key.clone())),
@@ -78,10 +78,10 @@ impl ApiKeyCache {
 
     /// Another key in place of a refused one; `None` if the fetch gives the same key again. If
     /// another request has fetched a new key meanwhile, returns that one.
-    pub(super) async fn replacement_for(
+    pub(crate) async fn replacement_for(
         &self,
         refused: Option<&SecretString>,
-    ) -> Result<Option<SecretString>, ProviderError> {
+    ) -> Result<Option<SecretString>, TransportError> {
         let ApiKey::Fetched(source) = &self.key else { return Ok(None) };
         let is_refused = |key: &SecretString| {
             refused.is_some_and(|refused| refused.expose_secret() == key.expose_secret())
@@ -94,12 +94,8 @@ impl ApiKeyCache {
     }
 }
 
-async fn fetch(source: &dyn ApiKeyFetcher) -> Result<SecretString, ProviderError> {
-    source.fetch().await.map_err(|message| ProviderError {
-        message,
-        status: None,
-        recovery: ErrorRecovery::AskUser,
-    })
+async fn fetch(source: &dyn ApiKeyFetcher) -> Result<SecretString, TransportError> {
+    source.fetch().await.map_err(TransportError::lasting)
 }
 
 #[cfg(test)]

@@ -1,16 +1,22 @@
-//! The HTTP client for model servers, and the rules that bound where requests go.
+//! The way to servers over HTTP, whatever they serve: the client, and the rules that bound where
+//! requests go.
 //!
 //! A key is sent only to the origin that it was configured for: no redirect is followed, and plain
 //! http leaves this machine only if the caller says that the user agreed (`endpoint`). Requests to
 //! this machine never use a proxy; all others honour the system's (`transport`). `timeouts` limits
-//! how long an answer may take, and `exchange` sends a request and reads the answer.
+//! how long an answer may take, `rate_limiter` how many requests a server gets at once, and `exchange`
+//! sends a request with its `key` and reads the answer. `failure` puts into words what goes wrong on the way.
+//! What a server says with an error status is for the caller to interpret.
 //!
 //! Building a client reads the system's certificates, which takes milliseconds. It happens at the
 //! first request, after the first frame, and not at all for plain http to this machine.
 
 mod endpoint;
 mod exchange;
+mod failure;
+mod key;
 mod proxies;
+mod rate_limiter;
 mod timeouts;
 mod transport;
 
@@ -20,17 +26,19 @@ use std::time::Duration;
 use reqwest::{Certificate, Client, ClientBuilder};
 use secrecy::SecretString;
 
-use super::failure;
-use super::rate_limiter::{RateLimiter, RateLimiters};
-use super::{ApiKey, ErrorRecovery, ProviderError};
-
 pub use endpoint::{HttpEndpoint, HttpEndpointError, PlainHttp};
-pub use exchange::fetch;
-pub(super) use exchange::{body, open};
-pub(super) use timeouts::{RequestTimer, TimeoutError};
+pub use exchange::{HttpFailure, RefusedResponse, fetch};
+pub(crate) use exchange::{body, open};
+pub use failure::{FailurePersistence, HttpTarget, KeyHeader, TransportError};
+pub(crate) use key::ApiKeyCache;
+pub use key::{ApiKey, ApiKeyFetcher};
+pub use rate_limiter::RateLimited;
+pub(crate) use rate_limiter::{Permit, RateLimiter};
+pub(crate) use timeouts::{RequestTimer, TimeoutError};
 pub use timeouts::{SleepEffect, TimeoutSettings, Timeouts};
 pub use transport::{ClientCertificate, ProxySelection, SecretHeaderValue, TransportConfig};
 
+use rate_limiter::RateLimiters;
 use transport::HttpDestination;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -65,12 +73,12 @@ impl HttpClient {
     }
 
     /// The time limits of requests to `endpoint`.
-    pub(super) fn timeouts(&self, endpoint: &HttpEndpoint) -> Timeouts {
+    pub(crate) fn timeouts(&self, endpoint: &HttpEndpoint) -> Timeouts {
         Timeouts::towards(endpoint, self.transport.timeouts)
     }
 
     /// The rate limiter of `endpoint`, shared by all requests to it with `key`.
-    pub(super) fn rate_limiter(&self, endpoint: &HttpEndpoint, key: &ApiKey) -> Arc<RateLimiter> {
+    pub(crate) fn rate_limiter(&self, endpoint: &HttpEndpoint, key: &ApiKey) -> Arc<RateLimiter> {
         self.rate_limiters.of(endpoint.origin(), key)
     }
 
@@ -80,7 +88,7 @@ impl HttpClient {
     ///
     /// Fails if the client cannot be built, for example because a certificate file cannot be read.
     /// The error is a sentence with a remedy.
-    pub fn client(&self, endpoint: &HttpEndpoint) -> Result<&Client, ProviderError> {
+    pub fn client(&self, endpoint: &HttpEndpoint) -> Result<&Client, TransportError> {
         let client = match (endpoint.is_local(), endpoint.url().scheme()) {
             (true, "http") => self.plain.get_or_init(|| self.build_plain()),
             (true, _) => self.direct.get_or_init(|| self.build(HttpDestination::ThisMachine)),
@@ -89,20 +97,16 @@ impl HttpClient {
             }
             (false, _) => self.by_proxy.get_or_init(|| self.build(HttpDestination::Elsewhere)),
         };
-        client.as_ref().map_err(|reason| ProviderError {
-            message: reason.clone(),
-            status: None,
-            recovery: ErrorRecovery::AskUser,
-        })
+        client.as_ref().map_err(|reason| TransportError::lasting(reason.clone()))
     }
 
     /// The proxy on the way to `endpoint`, without credentials; `None` for a direct connection.
-    pub(super) fn proxy_towards(&self, endpoint: &HttpEndpoint) -> Option<String> {
+    pub(crate) fn proxy_towards(&self, endpoint: &HttpEndpoint) -> Option<String> {
         if endpoint.is_local() { None } else { self.transport.proxy_towards(endpoint.url()) }
     }
 
     /// The values of configured headers, which messages must not show.
-    pub(super) fn secrets(&self) -> impl Iterator<Item = &SecretString> {
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &SecretString> {
         self.transport.headers.iter().filter_map(|(_, text)| match text {
             SecretHeaderValue::Value(value) => Some(value),
             SecretHeaderValue::Missing(_) => None,

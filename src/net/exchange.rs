@@ -1,17 +1,15 @@
-//! One request and its answer: sends it with the key, reads the answer streamed or whole, and turns
-//! an error response into an error.
+//! One request and its answer: sends it with the key, and reads the answer streamed or whole.
 
 use std::time::Duration;
 
 use futures_util::{Stream, StreamExt, stream};
-use reqwest::header::HeaderValue;
+use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{RequestBuilder, Response};
 use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
 use super::timeouts::{HttpResponseStage, RequestTimer, TimeoutError};
-use crate::providers::ProviderError;
-use crate::providers::failure::{self, ErrorResponse, KeyHeader, RequestTarget};
+use super::{HttpTarget, KeyHeader, TransportError, failure};
 
 /// The most bytes of an error response that are read.
 const REFUSAL_BYTES: usize = 64 << 10;
@@ -19,66 +17,89 @@ const REFUSAL_BYTES: usize = 64 << 10;
 /// The time limit for a whole short answer: a list of models, an error response.
 const SHORT_ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
+/// Why a request has no answer.
+#[derive(Debug)]
+pub enum HttpFailure {
+    /// It did not get through, or the answer broke off.
+    Transport(TransportError),
+    /// The server answered with an error status, or with a redirect, which is never followed.
+    Refused(RefusedResponse),
+}
+
+/// An answer with a status other than success.
+#[derive(Debug)]
+pub struct RefusedResponse {
+    pub status: u16,
+    pub headers: HeaderMap,
+    /// The first 64 KB of the body; empty if it could not be read.
+    pub body: String,
+}
+
+impl From<TransportError> for HttpFailure {
+    fn from(error: TransportError) -> Self {
+        Self::Transport(error)
+    }
+}
+
 /// Sends a request whose answer is streamed, and returns once the server has accepted it.
-pub(in crate::providers) async fn open(
+pub(crate) async fn open(
     request: RequestBuilder,
     timer: &RequestTimer,
-) -> Result<Response, ErrorResponse> {
-    let site = &timer.site;
+) -> Result<Response, HttpFailure> {
+    let target = &timer.target;
     let response =
-        timer.within(HttpResponseStage::NothingYet, with_key(request, site).send()).await?;
-    let response = response.map_err(|error| failure::of_transport(site, &error))?;
+        timer.within(HttpResponseStage::NothingYet, with_key(request, target).send()).await?;
+    let response = response.map_err(|error| failure::of_transport(target, &error))?;
     if response.status().is_success() {
         return Ok(response);
     }
-    Err(refusal(response, site).await)
+    Err(refusal(response, target).await)
 }
 
 /// Sends a request with a short answer, and returns its text, cut to `limit` bytes.
 ///
 /// # Errors
 ///
-/// Fails if the request does not get through, is refused, or takes more than 15 seconds in all. The
-/// error is a sentence with a remedy.
+/// Fails if the request does not get through, is refused, or takes more than 15 seconds in all.
 pub async fn fetch(
     request: RequestBuilder,
-    site: &RequestTarget,
+    target: &HttpTarget,
     limit: usize,
-) -> Result<String, ProviderError> {
+) -> Result<String, HttpFailure> {
     let fetched = async {
-        let sent = with_key(request, site).send().await;
-        let response = sent.map_err(|error| failure::of_transport(site, &error))?;
+        let sent = with_key(request, target).send().await;
+        let response = sent.map_err(|error| failure::of_transport(target, &error))?;
         if response.status().is_success() {
-            text(response, site, limit).await
+            Ok(text(response, target, limit).await?)
         } else {
-            Err(refusal(response, site).await.error)
+            Err(refusal(response, target).await)
         }
     };
-    timeout(SHORT_ANSWER_LIMIT, fetched)
-        .await
-        .map_err(|_| TimeoutError::Silent(SHORT_ANSWER_LIMIT).into_provider_error(&site.server))?
+    timeout(SHORT_ANSWER_LIMIT, fetched).await.map_err(|_| {
+        TimeoutError::Silent(SHORT_ANSWER_LIMIT).into_transport_error(&target.server)
+    })?
 }
 
 /// The body of a streamed answer, piece by piece.
-pub(in crate::providers) fn body(
+pub(crate) fn body(
     response: Response,
     timer: RequestTimer,
-) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ProviderError>> + Send {
+) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, TransportError>> + Send {
     let source = Box::pin(response.bytes_stream());
     let state = (source, timer, HttpResponseStage::NothingYet);
     stream::unfold(state, |(mut source, timer, stage)| async move {
         let item = match timer.within(stage, source.next()).await {
             Ok(None) => return None,
-            Ok(Some(chunk)) => chunk.map_err(|error| failure::of_transport(&timer.site, &error)),
+            Ok(Some(chunk)) => chunk.map_err(|error| failure::of_transport(&timer.target, &error)),
             Err(error) => Err(error),
         };
         Some((item, (source, timer, HttpResponseStage::Begun)))
     })
 }
 
-fn with_key(request: RequestBuilder, site: &RequestTarget) -> RequestBuilder {
-    let Some(key) = &site.key else { return request };
-    match &site.key_header {
+fn with_key(request: RequestBuilder, target: &HttpTarget) -> RequestBuilder {
+    let Some(key) = &target.key else { return request };
+    match &target.key_header {
         KeyHeader::Bearer => request.bearer_auth(key.expose_secret()),
         KeyHeader::Named(name) => match HeaderValue::from_str(key.expose_secret()) {
             Ok(mut value) => {
@@ -92,24 +113,23 @@ fn with_key(request: RequestBuilder, site: &RequestTarget) -> RequestBuilder {
     }
 }
 
-async fn refusal(response: Response, site: &RequestTarget) -> ErrorResponse {
-    let status = response.status().as_u16();
-    let headers = response.headers().clone();
-    let body = timeout(SHORT_ANSWER_LIMIT, text(response, site, REFUSAL_BYTES)).await;
+async fn refusal(response: Response, target: &HttpTarget) -> HttpFailure {
+    let (status, headers) = (response.status().as_u16(), response.headers().clone());
+    let body = timeout(SHORT_ANSWER_LIMIT, text(response, target, REFUSAL_BYTES)).await;
     // That the server refused matters more than a failure to read why.
     let body = body.ok().and_then(Result::ok).unwrap_or_default();
-    let error = failure::of_response(site, status, &headers, &body, chrono::Utc::now());
-    ErrorResponse { error, body }
+    HttpFailure::Refused(RefusedResponse { status, headers, body })
 }
 
 async fn text(
     mut response: Response,
-    site: &RequestTarget,
+    target: &HttpTarget,
     limit: usize,
-) -> Result<String, ProviderError> {
+) -> Result<String, TransportError> {
     let mut bytes = Vec::new();
     while bytes.len() < limit {
-        let chunk = response.chunk().await.map_err(|error| failure::of_transport(site, &error))?;
+        let chunk =
+            response.chunk().await.map_err(|error| failure::of_transport(target, &error))?;
         let Some(chunk) = chunk else { break };
         bytes.extend_from_slice(&chunk);
     }
@@ -127,9 +147,9 @@ mod tests {
     use rustix::net::{AddressFamily, SocketType, bind, listen, socket};
 
     use super::*;
-    use crate::providers::ErrorRecovery;
-    use crate::providers::http::{
-        HttpClient, HttpEndpoint, PlainHttp, SleepEffect, Timeouts, build, client_builder,
+    use crate::net::{
+        FailurePersistence, HttpClient, HttpEndpoint, PlainHttp, SleepEffect, Timeouts, build,
+        client_builder,
     };
 
     fn parse(text: &str) -> HttpEndpoint {
@@ -166,13 +186,13 @@ mod tests {
         ];
         for (phase, head, first_byte, idle, total, says) in table {
             let (endpoint, serving) = stalling(head);
-            let site = RequestTarget { server: endpoint.to_string(), ..RequestTarget::default() };
+            let target = HttpTarget { server: endpoint.to_string(), ..HttpTarget::default() };
             let timeouts = Timeouts { first_byte, idle, total, sleep: SleepEffect::ConnectionLost };
             let http = HttpClient::new();
             let get = http.client(&endpoint).unwrap().get(endpoint.join("x"));
-            let timer = RequestTimer::start(site, timeouts);
+            let timer = RequestTimer::start(target, timeouts);
             let error = match open(get, &timer).await {
-                Err(refusal) => refusal.error,
+                Err(failure) => transport_error(failure),
                 Ok(response) => {
                     let mut chunks = Box::pin(body(response, timer));
                     loop {
@@ -183,18 +203,28 @@ mod tests {
                 }
             };
             assert!(error.message.contains(says), "{phase}: {error}");
-            let recovery =
-                if total.is_some() { ErrorRecovery::GiveUp } else { ErrorRecovery::Retry };
-            assert_eq!(error.recovery, recovery, "{phase}");
+            let persistence = if total.is_some() {
+                FailurePersistence::Final
+            } else {
+                FailurePersistence::Passing
+            };
+            assert_eq!(error.persistence, persistence, "{phase}");
             drop(http);
             serving.join().unwrap();
         }
     }
 
+    fn transport_error(failure: HttpFailure) -> TransportError {
+        match failure {
+            HttpFailure::Transport(error) => error,
+            HttpFailure::Refused(refused) => panic!("{refused:?}"),
+        }
+    }
+
     /// Sends any request to `url` with this client, and returns what comes back.
-    async fn fetch_from(client: &Client, url: &str) -> Result<String, ProviderError> {
-        let site = RequestTarget { server: url.to_owned(), ..RequestTarget::default() };
-        fetch(client.get(url), &site, 1 << 10).await
+    async fn fetch_from(client: &Client, url: &str) -> Result<String, TransportError> {
+        let target = HttpTarget { server: url.to_owned(), ..HttpTarget::default() };
+        fetch(client.get(url), &target, 1 << 10).await.map_err(transport_error)
     }
 
     /// A port at which IPv4 answers and IPv6 drops connections without refusing them, and the
@@ -257,7 +287,7 @@ mod tests {
             let error = fetch_from(&client.unwrap(), "https://model.test/v1").await.unwrap_err();
             let expected = "The host of https://model.test/v1 cannot be found";
             assert!(error.message.starts_with(expected), "{words}: {error}");
-            assert_eq!(error.recovery, ErrorRecovery::Retry, "the network may come back");
+            assert_eq!(error.persistence, FailurePersistence::Passing, "the network may come back");
         }
     }
 }

@@ -12,12 +12,13 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::connection_config::ConnectionConfig;
-use super::failure::{ErrorResponse, KeyHeader, RequestTarget};
-use super::http::{self, HttpClient, HttpEndpoint, RequestTimer};
-use super::key::ApiKeyCache;
+use super::failure::{self, ErrorResponse, RequestTarget};
 use super::listing::{self, ServerModelList};
-use super::rate_limiter::{Permit, RateLimiter};
-use super::{ProviderError, RateLimited, StreamEvent, cancel};
+use super::{ProviderError, StreamEvent, cancel, retry};
+use crate::net::{
+    self, ApiKeyCache, HttpClient, HttpEndpoint, HttpTarget, KeyHeader, Permit, RateLimited,
+    RateLimiter, RequestTimer,
+};
 
 /// The address of a server, and the key for it.
 pub(super) struct ModelServerClient {
@@ -35,6 +36,7 @@ pub(super) struct ModelServerClient {
 pub(super) struct ServerResponse {
     response: Response,
     timer: RequestTimer,
+    site: RequestTarget,
 }
 
 impl ModelServerClient {
@@ -85,17 +87,20 @@ impl ModelServerClient {
         model: &str,
     ) -> Result<ServerResponse, ErrorResponse> {
         let timeouts = self.http.timeouts(&self.endpoint);
-        let mut timer = RequestTimer::start(self.site(model).await?, timeouts);
-        timer.site.keep_alives = Some(timeouts.keep_alives());
+        let mut site = self.site(model).await?;
+        site.keep_alives = Some(timeouts.keep_alives());
+        let mut timer = RequestTimer::start(site.http.clone(), timeouts);
         let copy = self.copy(&post);
-        let response = match http::open(post, &timer).await {
+        let opened = net::open(post, &timer).await.map_err(|failure| failure::of(&site, failure));
+        let response = match opened {
             Err(ErrorResponse { error, .. }) if error.status == Some(401) => {
-                let post = self.with_another_key(&mut timer.site, copy, error).await?;
-                http::open(post, &timer).await?
+                let post = self.with_another_key(&mut site, copy, error).await?;
+                timer.target.key.clone_from(&site.http.key);
+                net::open(post, &timer).await.map_err(|failure| failure::of(&site, failure))?
             }
             opened => opened?,
         };
-        Ok(ServerResponse { response, timer })
+        Ok(ServerResponse { response, timer, site })
     }
 
     /// The models in the list that `get` fetches; the configured ones if the server has no list.
@@ -162,10 +167,10 @@ impl ModelServerClient {
         error: ProviderError,
     ) -> Result<RequestBuilder, ProviderError> {
         let Some(copy) = copy.filter(|_| error.status == Some(401)) else { return Err(error) };
-        let Some(key) = self.key.replacement_for(site.key.as_ref()).await? else {
+        let Some(key) = self.key.replacement_for(site.http.key.as_ref()).await? else {
             return Err(error);
         };
-        site.key = Some(key);
+        site.http.key = Some(key);
         Ok(copy)
     }
 
@@ -180,12 +185,14 @@ impl ModelServerClient {
     /// The target of a request to `model`, for error messages.
     pub(super) async fn site(&self, model: &str) -> Result<RequestTarget, ProviderError> {
         Ok(RequestTarget {
-            server: self.endpoint.to_string(),
+            http: HttpTarget {
+                server: self.endpoint.to_string(),
+                key: self.key.current().await?,
+                key_header: self.key_header.clone(),
+                proxy: self.http.proxy_towards(&self.endpoint),
+                secrets: Arc::clone(&self.secrets),
+            },
             model: model.to_owned(),
-            key: self.key.current().await?,
-            key_header: self.key_header.clone(),
-            proxy: self.http.proxy_towards(&self.endpoint),
-            secrets: Arc::clone(&self.secrets),
             keep_alives: None,
         })
     }
@@ -203,14 +210,14 @@ impl ServerResponse {
 
     /// The server that answers, for error messages.
     pub(super) fn site(&self) -> RequestTarget {
-        self.timer.site.clone()
+        self.site.clone()
     }
 
     /// The body of the answer, piece by piece.
     pub(super) fn bytes(
         self,
     ) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ProviderError>> + Send {
-        http::body(self.response, self.timer)
+        net::body(self.response, self.timer).map(|piece| piece.map_err(ProviderError::from))
     }
 }
 
@@ -274,7 +281,9 @@ where
     }
 
     fn failed(&self, error: ProviderError) -> ProviderError {
-        self.rate_limiter.note(&error, Instant::now());
+        if let Some(pause) = retry::pause_of_all(&error) {
+            self.rate_limiter.pause(pause, &error.message, Instant::now());
+        }
         error
     }
 }

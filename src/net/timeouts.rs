@@ -9,9 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::{Instant, timeout_at};
 
-use super::HttpEndpoint;
-use crate::providers::failure::RequestTarget;
-use crate::providers::{ErrorRecovery, ProviderError};
+use super::{FailurePersistence, HttpEndpoint, HttpTarget, TransportError};
 
 /// How often a wait checks whether the machine has slept.
 const SLEEP_POLL_INTERVAL: Duration = Duration::from_secs(5);
@@ -75,15 +73,15 @@ impl Timeouts {
     }
 
     /// How long an answer may consist of keep-alives only.
-    pub(in crate::providers) fn keep_alives(&self) -> Duration {
+    pub(crate) fn keep_alives(&self) -> Duration {
         self.idle.saturating_mul(KEEP_ALIVES)
     }
 }
 
 /// The time limits of a running request, counted from its start.
 #[derive(Debug)]
-pub(in crate::providers) struct RequestTimer {
-    pub(in crate::providers) site: RequestTarget,
+pub(crate) struct RequestTimer {
+    pub(crate) target: HttpTarget,
     timeouts: Timeouts,
     at: Instant,
     clock: SleepDetector,
@@ -98,7 +96,7 @@ struct SleepDetector {
 
 /// Which limit ended the wait for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::providers) enum TimeoutError {
+pub(crate) enum TimeoutError {
     Silent(Duration),
     KeepAlives(Duration),
     Total(Duration),
@@ -114,9 +112,9 @@ pub(super) enum HttpResponseStage {
 
 impl RequestTimer {
     /// Starts the clock of a request now.
-    pub(in crate::providers) fn start(site: RequestTarget, timeouts: Timeouts) -> Self {
+    pub(crate) fn start(target: HttpTarget, timeouts: Timeouts) -> Self {
         let clock = SleepDetector { wall: SystemTime::now, poll_interval: SLEEP_POLL_INTERVAL };
-        Self { site, timeouts, at: Instant::now(), clock }
+        Self { target, timeouts, at: Instant::now(), clock }
     }
 
     /// Waits for `next` within all limits. If a piece is already there, it counts even past a
@@ -125,9 +123,9 @@ impl RequestTimer {
         &self,
         stage: HttpResponseStage,
         piece: F,
-    ) -> Result<F::Output, ProviderError> {
+    ) -> Result<F::Output, TransportError> {
         let waited = self.wait(stage, piece).await;
-        waited.map_err(|overdue| overdue.into_provider_error(&self.site.server))
+        waited.map_err(|overdue| overdue.into_transport_error(&self.target.server))
     }
 
     async fn wait<F: Future>(
@@ -184,15 +182,15 @@ fn slept(wall: Duration, ticked: Duration) -> bool {
 }
 
 impl TimeoutError {
-    pub(in crate::providers) fn into_provider_error(self, server: &str) -> ProviderError {
-        let (message, recovery) = match self {
+    pub(crate) fn into_transport_error(self, server: &str) -> TransportError {
+        let (message, persistence) = match self {
             Self::Silent(limit) => (
                 format!(
                     "{server} has sent nothing for {} s. It may be overloaded, or the network is \
                      down.",
                     limit.as_secs()
                 ),
-                ErrorRecovery::Retry,
+                FailurePersistence::Passing,
             ),
             Self::KeepAlives(limit) => (
                 format!(
@@ -200,7 +198,7 @@ impl TimeoutError {
                      expected, raise `timeouts.idle` in ~/.slug/config.toml.",
                     limit.as_secs()
                 ),
-                ErrorRecovery::Retry,
+                FailurePersistence::Passing,
             ),
             Self::Total(limit) => (
                 format!(
@@ -208,14 +206,14 @@ impl TimeoutError {
                      `timeouts.total` in ~/.slug/config.toml.",
                     limit.as_secs()
                 ),
-                ErrorRecovery::GiveUp,
+                FailurePersistence::Final,
             ),
             Self::Slept => (
                 format!("The connection to {server} did not outlast this machine's sleep."),
-                ErrorRecovery::Retry,
+                FailurePersistence::Passing,
             ),
         };
-        ProviderError { message, status: None, recovery }
+        TransportError { message, persistence }
     }
 }
 
@@ -225,7 +223,7 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
-    use crate::providers::http::PlainHttp;
+    use crate::net::PlainHttp;
 
     fn parse(text: &str) -> HttpEndpoint {
         HttpEndpoint::parse(text, PlainHttp::LoopbackOnly).unwrap()
@@ -245,8 +243,8 @@ mod tests {
         for (wall, ticked, expected) in table {
             assert_eq!(slept(wall, ticked), expected, "{wall:?} {ticked:?}");
         }
-        let error = TimeoutError::Slept.into_provider_error("https://api.example.com/v1");
-        assert_eq!(error.recovery, ErrorRecovery::Retry);
+        let error = TimeoutError::Slept.into_transport_error("https://api.example.com/v1");
+        assert_eq!(error.persistence, FailurePersistence::Passing);
         assert!(error.message.contains("sleep"), "{error}");
     }
 
@@ -264,7 +262,7 @@ mod tests {
         let clock = SleepDetector { wall: after_a_nap, poll_interval: Duration::from_millis(1) };
         let timer = |sleep| RequestTimer {
             clock,
-            ..RequestTimer::start(RequestTarget::default(), timeouts(sleep))
+            ..RequestTimer::start(HttpTarget::default(), timeouts(sleep))
         };
         let waited = timer(SleepEffect::ConnectionLost)
             .wait(HttpResponseStage::Begun, pending::<()>())

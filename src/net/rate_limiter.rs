@@ -10,24 +10,31 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
+use serde::{Deserialize, Serialize};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use super::retry::LONGEST_ASKED;
-use super::{ApiKey, ErrorRecovery, ProviderError, RateLimited};
+use super::ApiKey;
 use crate::domain::ContentHash;
 
 /// The most parallel requests to a server. Servers on a desk work on one to four at a time; hosted
 /// ones limit requests per minute instead.
 const AT_ONCE: usize = 8;
 
-/// The pause for an overloaded server that names no time.
-const DEFAULT_PAUSE: Duration = Duration::from_secs(1);
-
 /// The rate limiters of a process, by the server's origin and the key.
 #[derive(Debug, Default)]
-pub(super) struct RateLimiters {
+pub(crate) struct RateLimiters {
     by_server: Mutex<HashMap<RateLimiterKey, Arc<RateLimiter>>>,
+}
+
+/// A pause that one request's refusal causes for all requests to the same server with the same key.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RateLimited {
+    /// The time until the request is sent.
+    pub wait: Duration,
+    /// The message of the refused request.
+    pub reason: String,
 }
 
 /// A server's origin, and the owner of the key.
@@ -45,14 +52,14 @@ enum ApiKeyOwner {
 
 /// The limits on requests to one server with one key.
 #[derive(Debug)]
-pub(super) struct RateLimiter {
+pub(crate) struct RateLimiter {
     places: Arc<Semaphore>,
     pause: Mutex<Option<RateLimitPause>>,
 }
 
 /// The right to have a request running; dropping it makes room for the next one.
 #[derive(Debug)]
-pub(super) struct Permit(#[allow(dead_code, reason = "held, not used")] OwnedSemaphorePermit);
+pub(crate) struct Permit(#[allow(dead_code, reason = "held, not used")] OwnedSemaphorePermit);
 
 /// The end of a pause, and the error that caused it.
 #[derive(Debug, Clone)]
@@ -63,7 +70,7 @@ struct RateLimitPause {
 
 impl RateLimiters {
     /// The rate limiter of the server at `origin` with `key`, created if needed.
-    pub(super) fn of(&self, origin: String, key: &ApiKey) -> Arc<RateLimiter> {
+    pub(crate) fn of(&self, origin: String, key: &ApiKey) -> Arc<RateLimiter> {
         let who = match key {
             ApiKey::None => ApiKeyOwner::Nobody,
             ApiKey::Given(key) => {
@@ -83,7 +90,7 @@ impl Default for RateLimiter {
 
 impl RateLimiter {
     /// The remaining pause at `now`, with its reason; `None` if requests may be sent.
-    pub(super) fn active_limit(&self, now: Instant) -> Option<RateLimited> {
+    pub(crate) fn active_limit(&self, now: Instant) -> Option<RateLimited> {
         let mut pause = lock(&self.pause);
         let limit = pause.as_ref().and_then(|pause| {
             let wait = pause.until.checked_duration_since(now).filter(|wait| !wait.is_zero())?;
@@ -95,29 +102,19 @@ impl RateLimiter {
         limit
     }
 
-    /// Learns from a failed request whether to pause, and for how long.
-    pub(super) fn note(&self, error: &ProviderError, now: Instant) {
-        let overloaded = matches!(error.status, Some(429 | 529));
-        let pause = match error.recovery {
-            ErrorRecovery::RetryAfter(asked) => asked.min(LONGEST_ASKED),
-            ErrorRecovery::Retry if overloaded => DEFAULT_PAUSE,
-            ErrorRecovery::Retry
-            | ErrorRecovery::RetryBriefly
-            | ErrorRecovery::Compact
-            | ErrorRecovery::LeaveImagesOut
-            | ErrorRecovery::AskUser
-            | ErrorRecovery::GiveUp => return,
-        };
+    /// Pauses all requests for so long, because the server has refused one with these words. Of two
+    /// pauses the one that ends later holds.
+    pub(crate) fn pause(&self, pause: Duration, reason: &str, now: Instant) {
         let until = now + pause;
         let mut pause = lock(&self.pause);
         if pause.as_ref().is_none_or(|pause| pause.until < until) {
-            *pause = Some(RateLimitPause { until, reason: error.message.clone() });
+            *pause = Some(RateLimitPause { until, reason: reason.to_owned() });
         }
     }
 
     /// Waits until there is room for another request. A pause may have begun during the wait, so
     /// the caller checks [`Self::active_limit`] again.
-    pub(super) async fn acquire(&self) -> Option<Permit> {
+    pub(crate) async fn acquire(&self) -> Option<Permit> {
         // Fails only if the semaphore is closed, which never happens.
         Arc::clone(&self.places).acquire_owned().await.ok().map(Permit)
     }
@@ -133,39 +130,11 @@ mod tests {
 
     use super::*;
 
-    fn failed(status: u16, recovery: ErrorRecovery) -> ProviderError {
-        ProviderError { message: format!("It said {status}."), status: Some(status), recovery }
-    }
-
-    fn after(seconds: u64) -> ErrorRecovery {
-        ErrorRecovery::RetryAfter(Duration::from_secs(seconds))
-    }
-
-    #[test]
-    fn each_error_pauses_for_its_time() {
-        let table = [
-            (failed(429, after(7)), Some(7)),
-            (failed(503, after(5)), Some(5)),
-            (failed(429, after(7200)), Some(60)),
-            (failed(429, ErrorRecovery::Retry), Some(1)),
-            (failed(529, ErrorRecovery::Retry), Some(1)),
-            (failed(500, ErrorRecovery::Retry), None),
-            (failed(429, ErrorRecovery::AskUser), None),
-            (failed(400, ErrorRecovery::Compact), None),
-        ];
-        for (error, seconds) in table {
-            let (limiter, now) = (RateLimiter::default(), Instant::now());
-            limiter.note(&error, now);
-            let limit = limiter.active_limit(now).map(|limit| limit.wait.as_secs());
-            assert_eq!(limit, seconds, "{error:?}");
-        }
-    }
-
     #[test]
     fn a_pause_ends_in_time_and_the_longest_one_holds() {
         let (limiter, now) = (RateLimiter::default(), Instant::now());
-        limiter.note(&failed(429, after(10)), now);
-        limiter.note(&failed(529, ErrorRecovery::Retry), now);
+        limiter.pause(Duration::from_secs(10), "It said 429.", now);
+        limiter.pause(Duration::from_secs(1), "It said 529.", now);
         let wait = |passed| {
             limiter.active_limit(now + Duration::from_secs(passed)).map(|limit| limit.wait)
         };
