@@ -14,7 +14,6 @@ use slug_code::domain::{
 };
 use slug_code::net::{HttpClient, HttpEndpoint, PlainHttp};
 use slug_code::providers::EncodedImages;
-use slug_code::providers::chat::ChatCompletionsProvider;
 use slug_code::providers::{
     ConnectionConfig, ErrorRecovery, ModelInfo, PrefillProgress, Provider, ProviderError,
     ProviderRequest, StreamEvent, connect,
@@ -78,12 +77,12 @@ fn endpoint(server: &ModelServer) -> HttpEndpoint {
     HttpEndpoint::parse(&server.endpoint(), PlainHttp::LoopbackOnly).unwrap()
 }
 
-fn provider(server: &ModelServer) -> ChatCompletionsProvider {
-    ChatCompletionsProvider::new(ConnectionConfig::new(
-        Arc::new(HttpClient::new()),
-        endpoint(server),
-        None,
-    ))
+fn chat(config: ConnectionConfig) -> Arc<dyn Provider> {
+    connect(ProviderProtocol::ChatCompletions, config)
+}
+
+fn provider(server: &ModelServer) -> Arc<dyn Provider> {
+    chat(ConnectionConfig::new(Arc::new(HttpClient::new()), endpoint(server), None))
 }
 
 fn request(messages: Vec<Message>) -> ProviderRequest {
@@ -103,7 +102,7 @@ fn request(messages: Vec<Message>) -> ProviderRequest {
     }
 }
 
-async fn ask(provider: &ChatCompletionsProvider, messages: Vec<Message>) -> CollectedResponse {
+async fn ask(provider: &Arc<dyn Provider>, messages: Vec<Message>) -> CollectedResponse {
     let mut stream = provider.stream(request(messages), CancellationToken::new());
     let mut response = CollectedResponse::default();
     while let Some(event) = stream.next().await {
@@ -372,11 +371,7 @@ async fn a_missing_server_is_reported_with_a_remedy() {
     // Until the listener's thread notices the end, it may accept one more connection.
     let refused = || std::net::TcpStream::connect((there.host(), port(&there))).is_err();
     assert!(wait_until(refused));
-    let provider = ChatCompletionsProvider::new(ConnectionConfig::new(
-        Arc::new(HttpClient::new()),
-        there.clone(),
-        None,
-    ));
+    let provider = chat(ConnectionConfig::new(Arc::new(HttpClient::new()), there.clone(), None));
     let error = ask(&provider, vec![Message::user("hi")]).await.error();
     assert_eq!(
         error.message,
@@ -396,11 +391,7 @@ fn port(endpoint: &HttpEndpoint) -> u16 {
 async fn the_key_goes_to_its_origin_and_into_no_message() {
     let (server, other) = (ModelServer::start(), ModelServer::start());
     let key = Some(SecretString::from("sk-secret"));
-    let provider = ChatCompletionsProvider::new(ConnectionConfig::new(
-        Arc::new(HttpClient::new()),
-        endpoint(&server),
-        key,
-    ));
+    let provider = chat(ConnectionConfig::new(Arc::new(HttpClient::new()), endpoint(&server), key));
     let elsewhere = format!("{}/chat/completions", other.endpoint());
     server.reply(ServerReply::json(307, &json!({})).with_header("location", &elsewhere));
     server.reply(ServerReply::error(401, "the key sk-secret is wrong"));

@@ -5,9 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures_util::StreamExt;
 use futures_util::future::pending;
-use futures_util::stream::BoxStream;
 use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -33,7 +31,10 @@ use super::turn::{
 };
 use super::{AgentCommand, AgentEvent, CommandRefusal, SteerId, batch, budget, model_limits};
 
+mod answer_stream;
 mod requests;
+
+use answer_stream::AnswerStream;
 
 /// What the model is told when the output limit cut its answer.
 const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stops, in the \
@@ -54,7 +55,7 @@ pub(super) struct TurnRun {
     system: String,
     cancel_state: CancelState,
     front_end: FrontEndState,
-    stream: Option<BoxStream<'static, Result<StreamEvent, ProviderError>>>,
+    stream: Option<AnswerStream>,
     answered: Option<ContentHash>,
     /// The request in the debug log, until its response is logged, too.
     exchange: Option<ExchangeNumber>,
@@ -454,7 +455,7 @@ impl Agent {
 }
 
 async fn next_piece(
-    stream: &mut Option<BoxStream<'static, Result<StreamEvent, ProviderError>>>,
+    stream: &mut Option<AnswerStream>,
 ) -> Option<Result<StreamEvent, ProviderError>> {
     match stream {
         Some(stream) => stream.next().await,

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use futures_util::{Stream, StreamExt, stream};
 use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{RequestBuilder, Response};
 use secrecy::ExposeSecret;
@@ -80,21 +79,34 @@ pub async fn fetch(
     })?
 }
 
-/// The body of a streamed answer, piece by piece.
-pub(crate) fn body(
+/// The body of a streamed answer.
+pub(crate) struct HttpBody {
     response: Response,
     timer: RequestTimer,
-) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, TransportError>> + Send {
-    let source = Box::pin(response.bytes_stream());
-    let state = (source, timer, HttpResponseStage::NothingYet);
-    stream::unfold(state, |(mut source, timer, stage)| async move {
-        let item = match timer.within(stage, source.next()).await {
-            Ok(None) => return None,
-            Ok(Some(chunk)) => chunk.map_err(|error| failure::of_transport(&timer.target, &error)),
-            Err(error) => Err(error),
-        };
-        Some((item, (source, timer, HttpResponseStage::Begun)))
-    })
+    stage: HttpResponseStage,
+}
+
+impl HttpBody {
+    /// The body of `response`, which has to come within the limits of `timer`.
+    pub(crate) fn new(response: Response, timer: RequestTimer) -> Self {
+        Self { response, timer, stage: HttpResponseStage::NothingYet }
+    }
+
+    /// Adds the next piece to `buffer`; `None` at the end. Nothing is lost when it is dropped.
+    pub(crate) async fn read(
+        &mut self,
+        buffer: &mut Vec<u8>,
+    ) -> Option<Result<(), TransportError>> {
+        let Self { response, timer, stage } = self;
+        match timer.within(*stage, response.chunk()).await {
+            Ok(Ok(None)) => return None,
+            Ok(Ok(Some(piece))) => buffer.extend_from_slice(&piece),
+            Ok(Err(error)) => return Some(Err(failure::of_transport(&timer.target, &error))),
+            Err(error) => return Some(Err(error)),
+        }
+        *stage = HttpResponseStage::Begun;
+        Some(Ok(()))
+    }
 }
 
 fn with_key(request: RequestBuilder, target: &HttpTarget) -> RequestBuilder {
@@ -194,9 +206,9 @@ mod tests {
             let error = match open(get, &timer).await {
                 Err(failure) => transport_error(failure),
                 Ok(response) => {
-                    let mut chunks = Box::pin(body(response, timer));
+                    let mut body = HttpBody::new(response, timer);
                     loop {
-                        if let Err(error) = chunks.next().await.unwrap() {
+                        if let Err(error) = body.read(&mut Vec::new()).await.unwrap() {
                             break error;
                         }
                     }

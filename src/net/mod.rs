@@ -27,8 +27,8 @@ use reqwest::{Certificate, Client, ClientBuilder};
 use secrecy::SecretString;
 
 pub use endpoint::{HttpEndpoint, HttpEndpointError, PlainHttp};
+pub(crate) use exchange::{HttpBody, open};
 pub use exchange::{HttpFailure, RefusedResponse, fetch};
-pub(crate) use exchange::{body, open};
 pub use failure::{FailurePersistence, HttpTarget, KeyHeader, TransportError};
 pub(crate) use key::ApiKeyCache;
 pub use key::{ApiKey, ApiKeyFetcher};

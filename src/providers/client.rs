@@ -1,23 +1,20 @@
 //! A model server over HTTP: the part that all protocols share.
 
-use std::pin::Pin;
 use std::sync::Arc;
 
-use futures_util::stream::{self, BoxStream};
-use futures_util::{Stream, StreamExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{RequestBuilder, Response, Url};
 use secrecy::SecretString;
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
+use super::ProviderError;
 use super::connection_config::ConnectionConfig;
 use super::failure::{self, ErrorResponse, RequestTarget};
 use super::listing::{self, ServerModelList};
-use super::{ProviderError, StreamEvent, cancel, retry};
+use super::reader::ByteSource;
 use crate::net::{
-    self, ApiKeyCache, HttpClient, HttpEndpoint, HttpTarget, KeyHeader, Permit, RateLimited,
-    RateLimiter, RequestTimer,
+    self, ApiKeyCache, HttpBody, HttpClient, HttpEndpoint, HttpTarget, KeyHeader, RateLimiter,
+    RequestTimer,
 };
 
 /// The address of a server, and the key for it.
@@ -29,7 +26,7 @@ pub(super) struct ModelServerClient {
     query: Vec<(String, String)>,
     models: Vec<String>,
     secrets: Arc<[SecretString]>,
-    rate_limiter: Arc<RateLimiter>,
+    pub(super) rate_limiter: Arc<RateLimiter>,
 }
 
 /// An answer that the server has begun to send.
@@ -131,27 +128,6 @@ impl ModelServerClient {
         }
     }
 
-    /// The events of an answer, until it is complete or `cancel` ends it. The request is sent only
-    /// once the server's rate limiter lets it through.
-    pub(super) fn events<S>(
-        &self,
-        answer: impl Future<Output = Result<S, ProviderError>> + Send + 'static,
-        cancel: CancellationToken,
-    ) -> BoxStream<'static, Result<StreamEvent, ProviderError>>
-    where
-        S: Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static,
-    {
-        let passage = RateLimitedRequest {
-            rate_limiter: Arc::clone(&self.rate_limiter),
-            step: RateLimitedPhase::NotSent(Box::pin(answer)),
-        };
-        let events = stream::unfold(passage, |mut passage| async move {
-            let event = passage.next().await?;
-            Some((event, passage))
-        });
-        cancel::until_over(events.boxed(), cancel)
-    }
-
     /// A copy of the request, to be sent with another key if this one is refused and another can be
     /// fetched.
     fn copy(&self, request: &RequestBuilder) -> Option<RequestBuilder> {
@@ -208,82 +184,14 @@ impl ServerResponse {
         self.response.headers()
     }
 
-    /// The server that answers, for error messages.
-    pub(super) fn site(&self) -> RequestTarget {
-        self.site.clone()
-    }
-
-    /// The body of the answer, piece by piece.
-    pub(super) fn bytes(
-        self,
-    ) -> impl Stream<Item = Result<impl AsRef<[u8]> + Send, ProviderError>> + Send {
-        net::body(self.response, self.timer).map(|piece| piece.map_err(ProviderError::from))
+    /// The body of the answer, and the server that sends it.
+    pub(super) fn into_body(self) -> (HttpBody, RequestTarget) {
+        (HttpBody::new(self.response, self.timer), self.site)
     }
 }
 
-/// A request from the rate limiter to the end of its answer.
-struct RateLimitedRequest<A, S> {
-    rate_limiter: Arc<RateLimiter>,
-    step: RateLimitedPhase<A, S>,
-}
-
-enum RateLimitedPhase<A, S> {
-    NotSent(Pin<Box<A>>),
-    /// The user has been told about the pause, which ends at this time.
-    Waiting(Pin<Box<A>>, Instant),
-    Answered(Pin<Box<S>>, #[allow(dead_code, reason = "held, not used")] Permit),
-    Over,
-}
-
-impl<A, S> RateLimitedRequest<A, S>
-where
-    A: Future<Output = Result<S, ProviderError>> + Send,
-    S: Stream<Item = Result<StreamEvent, ProviderError>> + Send,
-{
-    async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
-        loop {
-            match std::mem::replace(&mut self.step, RateLimitedPhase::Over) {
-                RateLimitedPhase::NotSent(answer) => {
-                    let pass = match self.rate_limiter.active_limit(Instant::now()) {
-                        None => self.rate_limiter.acquire().await?,
-                        Some(limit) => return Some(Ok(self.wait(answer, limit))),
-                    };
-                    // While this request waited for a permit, the server may have refused another
-                    // one.
-                    if let Some(limit) = self.rate_limiter.active_limit(Instant::now()) {
-                        return Some(Ok(self.wait(answer, limit)));
-                    }
-                    return Some(match answer.await {
-                        Ok(events) => {
-                            self.step = RateLimitedPhase::Answered(Box::pin(events), pass);
-                            Ok(StreamEvent::Started)
-                        }
-                        Err(error) => Err(self.failed(error)),
-                    });
-                }
-                RateLimitedPhase::Waiting(answer, until) => {
-                    tokio::time::sleep_until(until).await;
-                    self.step = RateLimitedPhase::NotSent(answer);
-                }
-                RateLimitedPhase::Answered(mut events, pass) => {
-                    let event = events.next().await?;
-                    self.step = RateLimitedPhase::Answered(events, pass);
-                    return Some(event.map_err(|error| self.failed(error)));
-                }
-                RateLimitedPhase::Over => return None,
-            }
-        }
-    }
-
-    fn wait(&mut self, answer: Pin<Box<A>>, limit: RateLimited) -> StreamEvent {
-        self.step = RateLimitedPhase::Waiting(answer, Instant::now() + limit.wait);
-        StreamEvent::RateLimited(limit)
-    }
-
-    fn failed(&self, error: ProviderError) -> ProviderError {
-        if let Some(pause) = retry::pause_of_all(&error) {
-            self.rate_limiter.pause(pause, &error.message, Instant::now());
-        }
-        error
+impl ByteSource for HttpBody {
+    async fn read(&mut self, buffer: &mut Vec<u8>) -> Option<Result<(), ProviderError>> {
+        Some(HttpBody::read(self, buffer).await?.map_err(ProviderError::from))
     }
 }

@@ -2,8 +2,10 @@
 //!
 //! A stream is thousands of small objects, of which a few fields matter. A [`JsonTape`] records in
 //! one pass where the values of a text are, in a buffer that is reused for every text; nothing is
-//! copied until it is asked for. `serde_json::Value` takes four times as long, because each object
-//! becomes a map with keys of its own; borrowing structs would need a definition for each protocol.
+//! copied until it is asked for. Measured on chunks of chat completions (230 bytes, one core): 820 MB/s;
+//! structs with `#[serde(borrow)]` that fail where a field has another type 460 MB/s, the same with
+//! every field lenient, as decoders need it, 410 MB/s; `serde_json::Value` 130 to 200 MB/s. On events of
+//! Messages it is 820, 620 and 290 MB/s.
 //!
 //! What serde_json accepts is read with the same result, which a test holds; the limit to nesting
 //! is the same too. Beyond JSON it accepts control characters, and lone surrogates, which become

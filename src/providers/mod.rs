@@ -11,14 +11,15 @@ mod client;
 mod connect;
 mod connection_config;
 pub mod demo;
+mod driver;
 pub mod failure;
 pub mod gemini;
 mod history;
 mod images;
 mod json;
-mod limit_response;
 mod listing;
 mod reader;
+mod response_size;
 pub mod responses;
 pub mod retry;
 pub mod sse;
@@ -33,10 +34,10 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::net::RateLimited;
-pub use connect::connect;
+pub use connect::{connect, decode};
 pub use connection_config::ConnectionConfig;
 pub use images::EncodedImages;
-pub use limit_response::{MAX_BYTES, MAX_CALLS, limit_response};
+pub use response_size::{MAX_BYTES, MAX_CALLS, ResponseSize};
 
 use crate::domain::{
     CallId, Message, ProviderProtocol, ReasoningEffort, StopReason, TokenUsage, ToolSpec,

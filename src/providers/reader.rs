@@ -8,14 +8,14 @@
 pub(super) mod testing;
 
 use std::time::Duration;
+use std::vec::IntoIter;
 
-use futures_util::stream::BoxStream;
 use futures_util::{Stream, StreamExt, stream};
 use tokio::task::coop::consume_budget;
 use tokio::time::{Instant, timeout_at};
 
-use super::failure::RequestTarget;
-use super::json::{JsonTape, JsonTapeError};
+use super::failure::{self, RequestTarget};
+use super::json::{JsonTape, JsonTapeError, JsonView};
 use super::sse::{self, SseFlow};
 use super::{ErrorRecovery, ProviderError, StreamEvent};
 use crate::net::TimeoutError;
@@ -29,18 +29,24 @@ const BLANK_HEAD: usize = 4 << 10;
 /// How long a server may keep the connection open behind a complete answer.
 const TRAILER_LIMIT: Duration = Duration::from_secs(5);
 
-/// Turns the events of one protocol into [`StreamEvent`]s.
+/// Turns the JSON values of one protocol's stream into [`StreamEvent`]s.
 pub(super) trait StreamDecoder: Send + 'static {
-    /// Decodes one event; `tape` is a reusable buffer for its JSON.
-    fn event(
+    /// Whether `[DONE]` ends an answer that has had no other terminal sign.
+    const DONE_ENDS: bool = false;
+
+    /// Decodes one value of the stream.
+    fn value(
         &mut self,
-        event: sse::SseEvent<'_>,
-        tape: &mut JsonTape,
+        value: StreamedValue<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<DecoderFlow, ProviderError>;
 
     /// Decodes an answer that came in one piece, which ends it.
-    fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError>;
+    fn whole(
+        &mut self,
+        value: StreamedValue<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError>;
 
     /// Whether a terminal sign has come. Errors behind it do no harm.
     fn is_complete(&self) -> bool;
@@ -48,8 +54,33 @@ pub(super) trait StreamDecoder: Send + 'static {
     /// Ends a complete answer whose stream has ended.
     fn finish(&mut self, out: &mut Vec<StreamEvent>);
 
+    /// Handles an error that came instead of an answer or within it, and ends the answer. `Ok` if
+    /// the error holds the answer.
+    fn failed(
+        &mut self,
+        payload: &str,
+        target: &RequestTarget,
+        _out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        Err(failure::of_stream(target, payload))
+    }
+}
+
+/// A value of a stream.
+#[derive(Clone, Copy)]
+pub(super) struct StreamedValue<'a> {
+    pub(super) json: JsonView<'a>,
+    /// As the server sent it.
+    pub(super) text: &'a str,
     /// The server that answers, for error messages.
-    fn site(&self) -> &RequestTarget;
+    pub(super) target: &'a RequestTarget,
+}
+
+impl StreamedValue<'_> {
+    /// What a value means that reports an error.
+    pub(super) fn error(&self) -> ProviderError {
+        failure::of_stream(self.target, self.text)
+    }
 }
 
 /// Whether the decoder needs more input.
@@ -61,100 +92,191 @@ pub(super) enum DecoderFlow {
     Over,
 }
 
+/// Where the bytes of an answer come from.
+pub(super) trait ByteSource: Send {
+    /// Adds the next bytes to `buffer`; `None` at the end. Nothing is lost when it is dropped.
+    fn read(
+        &mut self,
+        buffer: &mut Vec<u8>,
+    ) -> impl Future<Output = Option<Result<(), ProviderError>>> + Send;
+}
+
+/// The bytes of a stream of pieces.
+struct PieceSource<S>(S);
+
+impl<S, B> ByteSource for PieceSource<S>
+where
+    S: Stream<Item = Result<B, ProviderError>> + Unpin + Send,
+    B: AsRef<[u8]> + Send,
+{
+    async fn read(&mut self, buffer: &mut Vec<u8>) -> Option<Result<(), ProviderError>> {
+        Some(self.0.next().await?.map(|piece| buffer.extend_from_slice(piece.as_ref())))
+    }
+}
+
 /// Decodes the body of an answer. Ends after `Finished` or the first error.
 pub(super) fn decode<S, B>(
     bytes: S,
+    target: RequestTarget,
     decoder: impl StreamDecoder,
 ) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
 where
     S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
     B: AsRef<[u8]> + Send + 'static,
 {
-    // Decompressed chunks are all available at once, however many they are. The wait lets the task
-    // see a cancellation between them.
-    let source = bytes.then(|chunk| async move {
-        consume_budget().await;
-        chunk.map(|chunk| chunk.as_ref().to_vec())
-    });
-    let source = source.fuse().boxed();
-    let reader = ResponseStreamReader {
-        source: ResponseSource::Unread(source),
-        decoder,
-        tape: JsonTape::default(),
-    };
-    // Boxed, because the reader moves for each chunk.
-    let chunks = stream::unfold(Box::new(reader), |mut reader| async move {
-        let (events, failure) = reader.next().await?;
-        Some((stream::iter(events.into_iter().map(Ok).chain(failure.map(Err))), reader))
-    });
-    chunks.flatten()
+    let reader = ResponseReader::new(PieceSource(Box::pin(bytes.fuse())), decoder, target);
+    // Boxed, because the reader moves for each event.
+    stream::unfold(Box::new(reader), |mut reader| async move {
+        let event = reader.next().await?;
+        Some((event, reader))
+    })
 }
 
 /// The error for an event that does not follow the protocol.
-pub(super) fn unreadable(site: &RequestTarget, error: &JsonTapeError) -> ProviderError {
+fn unreadable(target: &RequestTarget, error: &JsonTapeError) -> ProviderError {
     ProviderError {
-        message: format!("{} sent a piece that is not JSON ({error}).", site.http.server),
+        message: format!("{} sent a piece that is not JSON ({error}).", target.http.server),
         status: None,
         recovery: ErrorRecovery::Retry,
     }
 }
 
-type ResponseByteStream = BoxStream<'static, Result<Vec<u8>, ProviderError>>;
-
 /// Reads as many bytes as the decoder needs.
-struct ResponseStreamReader<D> {
-    source: ResponseSource,
-    decoder: D,
-    tape: JsonTape,
+pub(super) struct ResponseReader<S, D> {
+    source: ResponseSource<S>,
+    answer: DecodedAnswer<D>,
+    /// The events of the last bytes that have not been taken yet, and the error behind them.
+    ready: IntoIter<StreamEvent>,
+    failure: Option<ProviderError>,
 }
 
-enum ResponseSource {
-    Unread(ResponseByteStream),
-    Events(Box<SseStream>),
+/// The decoder with what it reads into.
+struct DecodedAnswer<D> {
+    decoder: D,
+    target: RequestTarget,
+    tape: JsonTape,
+    out: Vec<StreamEvent>,
+}
+
+enum ResponseSource<S> {
+    Unread(S),
+    Events(SseStream<S>),
     Over,
 }
 
 /// A stream of server-sent events that has begun.
-struct SseStream {
-    bytes: ResponseByteStream,
+struct SseStream<S> {
+    bytes: S,
     parser: sse::SseParser,
-    /// The bytes that were read to find out what they are.
-    head: Vec<u8>,
+    /// The bytes that were read last and are not parsed yet.
+    buffer: Vec<u8>,
     /// When reading behind a complete answer stops.
     closing: Option<Instant>,
     /// When the last event came, or the wait for the first byte began.
     last: Instant,
 }
 
-impl<D: StreamDecoder> ResponseStreamReader<D> {
-    /// The events in the next bytes, and the error that ends the stream, if there is one.
-    async fn next(&mut self) -> Option<(Vec<StreamEvent>, Option<ProviderError>)> {
-        let mut out = Vec::new();
-        let outcome = match std::mem::replace(&mut self.source, ResponseSource::Over) {
-            ResponseSource::Over => return None,
-            ResponseSource::Unread(bytes) => self.begin(bytes, &mut out).await,
-            ResponseSource::Events(events) => self.read(events, &mut out).await,
-        };
-        if outcome.is_err() {
-            self.source = ResponseSource::Over;
+impl<D: StreamDecoder> DecodedAnswer<D> {
+    fn new(decoder: D, target: RequestTarget) -> Self {
+        Self { decoder, target, tape: JsonTape::default(), out: Vec::new() }
+    }
+
+    fn event(&mut self, event: sse::SseEvent<'_>) -> Result<DecoderFlow, ProviderError> {
+        let Self { decoder, target, tape, out } = self;
+        let text = event.data.trim();
+        if event.name == "error" {
+            return decoder.failed(text, target, out).map(|()| DecoderFlow::Over);
         }
-        Some((out, outcome.err()))
+        match text {
+            "" => Ok(DecoderFlow::More),
+            "[DONE]" if D::DONE_ENDS || decoder.is_complete() => {
+                decoder.finish(out);
+                Ok(DecoderFlow::Over)
+            }
+            "[DONE]" => Ok(DecoderFlow::More),
+            _ => match tape.read(text) {
+                Ok(json) => decoder.value(StreamedValue { json, text, target }, out),
+                // A broken piece after a complete answer does no harm.
+                Err(_) if decoder.is_complete() => Ok(DecoderFlow::More),
+                Err(error) => Err(unreadable(target, &error)),
+            },
+        }
+    }
+
+    fn whole(&mut self, text: &str) -> Result<(), ProviderError> {
+        let Self { decoder, target, tape, out } = self;
+        match tape.read(text) {
+            Ok(json) => decoder.whole(StreamedValue { json, text, target }, out),
+            Err(_) => decoder.failed(text, target, out),
+        }
+    }
+
+    /// Fails if only keep-alives have come since `since` and the limit for them is over.
+    fn keeps_on(&self, since: Instant) -> Result<(), ProviderError> {
+        match self.target.keep_alives {
+            Some(limit) if since.elapsed() > limit => {
+                let server = &self.target.http.server;
+                Err(TimeoutError::KeepAlives(limit).into_transport_error(server).into())
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
+impl<S: ByteSource, D: StreamDecoder> ResponseReader<S, D> {
+    /// A reader of the answer in `bytes`.
+    pub(super) fn new(bytes: S, decoder: D, target: RequestTarget) -> Self {
+        Self {
+            source: ResponseSource::Unread(bytes),
+            answer: DecodedAnswer::new(decoder, target),
+            ready: Vec::new().into_iter(),
+            failure: None,
+        }
+    }
+
+    /// A reader of the answer that the body of a refusal holds; `None` if it holds none.
+    pub(super) fn of_refusal(body: &str, decoder: D, target: RequestTarget) -> Option<Self> {
+        let mut answer = DecodedAnswer::new(decoder, target);
+        answer.decoder.failed(body, &answer.target, &mut answer.out).ok()?;
+        let ready = std::mem::take(&mut answer.out).into_iter();
+        Some(Self { source: ResponseSource::Over, answer, ready, failure: None })
+    }
+
+    /// The next event. After an error or the last event comes `None`.
+    pub(super) async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
+        loop {
+            if let Some(event) = self.ready.next() {
+                return Some(Ok(event));
+            }
+            if let Some(error) = self.failure.take() {
+                return Some(Err(error));
+            }
+            // Decompressed pieces are all available at once, however many they are. The wait lets
+            // the task see a cancellation between them.
+            consume_budget().await;
+            let outcome = match std::mem::replace(&mut self.source, ResponseSource::Over) {
+                ResponseSource::Over => return None,
+                ResponseSource::Unread(bytes) => self.begin(bytes).await,
+                ResponseSource::Events(events) => self.read(events).await,
+            };
+            match outcome {
+                Ok(source) => self.source = source,
+                Err(error) => self.failure = Some(error),
+            }
+            self.ready = std::mem::take(&mut self.answer.out).into_iter();
+        }
     }
 
     /// Checks the first byte: a server-sent event never begins with a bracket.
-    async fn begin(
-        &mut self,
-        mut bytes: ResponseByteStream,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
+    async fn begin(&mut self, mut bytes: S) -> Result<ResponseSource<S>, ProviderError> {
         let mut head = Vec::new();
         let began = Instant::now();
         let first = loop {
-            match bytes.next().await {
-                Some(chunk) => head.extend(chunk?),
+            match bytes.read(&mut head).await {
+                Some(read) => read?,
                 None => break None,
             }
-            keeps_on(self.decoder.site(), began)?;
+            self.answer.keeps_on(began)?;
             let mark = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
             if let Some(first) = mark.iter().find(|byte| !byte.is_ascii_whitespace()) {
                 break Some(*first);
@@ -163,85 +285,84 @@ impl<D: StreamDecoder> ResponseStreamReader<D> {
             if head.len() > BLANK_HEAD {
                 head = vec![b'\n'];
             }
+            consume_budget().await;
         };
         if !matches!(first, Some(b'{' | b'[' | b'<')) {
             let parser = sse::SseParser::default();
-            let events = SseStream { bytes, parser, head, closing: None, last: began };
-            self.source = ResponseSource::Events(Box::new(events));
-            return Ok(());
+            let events = SseStream { bytes, parser, buffer: head, closing: None, last: began };
+            return Ok(ResponseSource::Events(events));
         }
         while head.len() < WHOLE_ANSWER
-            && let Some(chunk) = bytes.next().await
+            && let Some(read) = bytes.read(&mut head).await
         {
-            head.extend(chunk?);
+            read?;
+            consume_budget().await;
         }
         let text = String::from_utf8_lossy(&head);
-        self.decoder.whole(text.trim_start_matches('\u{FEFF}').trim(), out)
+        self.answer.whole(text.trim_start_matches('\u{FEFF}').trim())?;
+        Ok(ResponseSource::Over)
     }
 
     /// Reads the next bytes and decodes all events that end in them.
-    async fn read(
-        &mut self,
-        mut events: Box<SseStream>,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<(), ProviderError> {
-        let next = match (std::mem::take(&mut events.head), events.closing) {
-            (head, _) if !head.is_empty() => Some(Ok(head)),
-            (_, Some(closing)) => timeout_at(closing, events.bytes.next()).await.unwrap_or(None),
-            (_, None) => events.bytes.next().await,
+    async fn read(&mut self, mut events: SseStream<S>) -> Result<ResponseSource<S>, ProviderError> {
+        let SseStream { bytes, parser, buffer, closing, last } = &mut events;
+        let next = if !buffer.is_empty() {
+            Some(Ok(()))
+        } else if let Some(closing) = *closing {
+            timeout_at(closing, bytes.read(buffer)).await.unwrap_or(None)
+        } else {
+            bytes.read(buffer).await
         };
+        let answer = &mut self.answer;
         let mut ended = None;
         let mut any = false;
         let mut take = |event: sse::SseEvent<'_>| {
             any = true;
-            ended = match self.decoder.event(event, &mut self.tape, out) {
+            ended = match answer.event(event) {
                 Ok(DecoderFlow::More) => return SseFlow::Continue(()),
                 Ok(DecoderFlow::Over) => Some(Ok(())),
                 Err(error) => Some(Err(error)),
             };
             SseFlow::Break(Ok(()))
         };
-        let (reading, at_end) = match next {
-            Some(Ok(bytes)) => (events.parser.push(&bytes, &mut take), Ok(())),
-            Some(Err(error)) => (SseFlow::Continue(()), Err(error)),
-            None => (events.parser.finish(&mut take), Err(broke_off(self.decoder.site()))),
+        let reading = match &next {
+            Some(Ok(())) => parser.push(buffer, &mut take),
+            Some(Err(_)) => SseFlow::Continue(()),
+            None => parser.finish(&mut take),
         };
         if let Some(ended) = ended {
-            return ended;
+            return ended.map(|()| ResponseSource::Over);
         }
-        match reading.break_value().unwrap_or(at_end) {
-            Err(_) if self.decoder.is_complete() => self.decoder.finish(out),
-            Err(error) => return Err(error),
-            Ok(()) => {
-                if any {
-                    events.last = Instant::now();
-                } else {
-                    keeps_on(self.decoder.site(), events.last)?;
-                }
-                if self.decoder.is_complete() && (any || events.closing.is_none()) {
-                    events.closing = Some(Instant::now() + TRAILER_LIMIT);
-                }
-                self.source = ResponseSource::Events(events);
+        let outcome = match (reading, next) {
+            (SseFlow::Break(outcome), _) => outcome,
+            (SseFlow::Continue(()), Some(read)) => read,
+            (SseFlow::Continue(()), None) => Err(broke_off(&answer.target)),
+        };
+        match outcome {
+            Err(_) if answer.decoder.is_complete() => {
+                answer.decoder.finish(&mut answer.out);
+                return Ok(ResponseSource::Over);
             }
+            Err(error) => return Err(error),
+            Ok(()) => {}
         }
-        Ok(())
-    }
-}
-
-/// Fails if only keep-alives have come since `since` and the limit for them is over.
-fn keeps_on(site: &RequestTarget, since: Instant) -> Result<(), ProviderError> {
-    match site.keep_alives {
-        Some(limit) if since.elapsed() > limit => {
-            Err(TimeoutError::KeepAlives(limit).into_transport_error(&site.http.server).into())
+        buffer.clear();
+        if any {
+            *last = Instant::now();
+        } else {
+            answer.keeps_on(*last)?;
         }
-        Some(_) | None => Ok(()),
+        if answer.decoder.is_complete() && (any || closing.is_none()) {
+            *closing = Some(Instant::now() + TRAILER_LIMIT);
+        }
+        Ok(ResponseSource::Events(events))
     }
 }
 
 /// The error for an answer without a terminal sign.
-pub(super) fn broke_off(site: &RequestTarget) -> ProviderError {
+pub(super) fn broke_off(target: &RequestTarget) -> ProviderError {
     ProviderError {
-        message: format!("{} ended the answer before it was complete.", site.http.server),
+        message: format!("{} ended the answer before it was complete.", target.http.server),
         status: None,
         recovery: ErrorRecovery::Retry,
     }
@@ -249,7 +370,6 @@ pub(super) fn broke_off(site: &RequestTarget) -> ProviderError {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
     use std::sync::mpsc;
     use std::thread;
 
@@ -257,7 +377,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
 
     use super::super::cancel::until_over;
-    use super::super::responses;
+    use super::super::responses::ResponsesDecoder;
     use super::*;
 
     /// The error of an answer that repeats `piece` forever without any wait. A gzipped body arrives
@@ -280,7 +400,7 @@ mod tests {
                     });
                 }
                 let endless = stream::repeat_with(move || Ok(piece.repeat(1 << 10)));
-                let events = responses::decode(endless, site, HashSet::new()).boxed();
+                let events = decode(endless, site, ResponsesDecoder::default()).boxed();
                 until_over(events, cancel).collect::<Vec<_>>().await.pop()
             });
             sender.send(last.and_then(Result::err).map(|error| error.message)).unwrap();

@@ -10,7 +10,10 @@
 //! An event is borrowed, not copied. Model servers send events with one data line and at most a
 //! name before it. Such an event is borrowed from the bytes themselves if it comes whole, else from
 //! the parser's own buffer. Any other event goes through the crate, one whole event at a time, and
-//! a test compares the short ways with the crate.
+//! a test compares the short ways with the crate. Sending every event through the crate costs more
+//! than a tenth of the speed of decoding: on the events of the four protocols the parser reads 3.9 to
+//! 10 GB/s, the crate 0.24 to 0.78 GB/s in blocks of 16 KB (it copies the rest of a block for each
+//! line) and 0.8 to 1.8 GB/s one event at a time, where decoding takes 200 to 290 MB/s in all.
 //!
 //! Comments are dropped here; they count as signs of life where the bytes are read. Ids and
 //! reconnection times are not kept: no model server can resume a stream.

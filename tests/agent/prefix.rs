@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, SteerId};
-use slug_code::domain::{ApprovalAnswer, PermissionMode};
+use slug_code::domain::{ApprovalAnswer, PermissionMode, ProviderProtocol};
 use slug_code::net::{HttpClient, HttpEndpoint, PlainHttp};
-use slug_code::providers::chat::ChatCompletionsProvider;
-use slug_code::providers::{ConnectionConfig, Provider};
+use slug_code::providers::{ConnectionConfig, Provider, connect};
 use slug_code::session::TurnOutcome;
 
 use super::fakes::NoteContext;
@@ -17,11 +16,8 @@ use crate::support::model_server::{ModelServer, ServerReply};
 /// The real provider, connected to the scripted server.
 pub fn chat(server: &ModelServer) -> Arc<dyn Provider> {
     let endpoint = HttpEndpoint::parse(&server.endpoint(), PlainHttp::LoopbackOnly).unwrap();
-    Arc::new(ChatCompletionsProvider::new(ConnectionConfig::new(
-        Arc::new(HttpClient::new()),
-        endpoint,
-        None,
-    )))
+    let config = ConnectionConfig::new(Arc::new(HttpClient::new()), endpoint, None);
+    connect(ProviderProtocol::ChatCompletions, config)
 }
 
 fn todos(turn: usize) -> Value {

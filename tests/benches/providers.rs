@@ -1,21 +1,15 @@
 //! Requests to a model, and the decoding of its answers.
 
-use std::collections::HashSet;
 use std::sync::Arc;
-use std::vec::IntoIter;
 
 use divan::{Bencher, black_box, counter::BytesCount};
-use futures_util::stream::Iter;
-use futures_util::{Stream, StreamExt, stream};
+use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use slug_code::agent::normalise;
-use slug_code::domain::ToolSpec;
+use slug_code::domain::{ProviderProtocol, ToolSpec};
 use slug_code::providers::EncodedImages;
 use slug_code::providers::chat::{self, PromptProgressReports};
-use slug_code::providers::failure::RequestTarget;
-use slug_code::providers::{
-    ProviderError, ProviderRequest, StreamEvent, anthropic, gemini, responses, sse,
-};
+use slug_code::providers::{self, ProviderError, ProviderRequest, sse};
 use tokio::runtime::Builder;
 
 use crate::samples;
@@ -91,11 +85,7 @@ fn read_events(bencher: Bencher) {
 /// Tools are declared, so the text is scanned for calls.
 #[divan::bench]
 fn decode_chat_completion(bencher: Bencher) {
-    let mut asked = chat::ChatRequestContext::default();
-    asked.tools = tools();
-    decode(bencher, &chat_response(), |bytes| {
-        chat::decode(bytes, RequestTarget::default(), asked.clone())
-    });
+    decode(bencher, &chat_response(), ProviderProtocol::ChatCompletions, &tools());
 }
 
 /// The same with the text in the arguments of a call.
@@ -115,9 +105,7 @@ fn decode_chat_completion_call(bencher: Bencher) {
     };
     let input = json!({ "content": samples::markdown(200_000) }).to_string();
     let blocks = response_of(&input, event, "data: [DONE]\n\n");
-    decode(bencher, &blocks, |bytes| {
-        chat::decode(bytes, RequestTarget::default(), chat::ChatRequestContext::default())
-    });
+    decode(bencher, &blocks, ProviderProtocol::ChatCompletions, &no_tools());
 }
 
 #[divan::bench]
@@ -128,7 +116,7 @@ fn decode_message(bencher: Bencher) {
         (name, json!({ "type": name, "index": 0, "delta": delta }))
     };
     let blocks = response(event, "data: {\"type\":\"message_stop\"}\n\n");
-    decode(bencher, &blocks, |bytes| anthropic::decode(bytes, RequestTarget::default()));
+    decode(bencher, &blocks, ProviderProtocol::Anthropic, &no_tools());
 }
 
 #[divan::bench]
@@ -144,9 +132,7 @@ fn decode_response(bencher: Bencher) {
     };
     let end = json!({ "type": "response.completed", "response": { "status": "completed" } });
     let blocks = response(event, &format!("data: {end}\n\n"));
-    decode(bencher, &blocks, |bytes| {
-        responses::decode(bytes, RequestTarget::default(), HashSet::default())
-    });
+    decode(bencher, &blocks, ProviderProtocol::Responses, &no_tools());
 }
 
 #[divan::bench]
@@ -165,18 +151,23 @@ fn decode_content(bencher: Bencher) {
         ("", chunk)
     };
     let blocks = response(event, "data: {\"candidates\":[{\"finishReason\":\"STOP\"}]}\n\n");
-    decode(bencher, &blocks, |bytes| {
-        gemini::decode(bytes, RequestTarget::default(), HashSet::default())
-    });
+    decode(bencher, &blocks, ProviderProtocol::Gemini, &no_tools());
 }
 
-fn decode<S>(bencher: Bencher, blocks: &BodyChunks, by: impl Fn(Iter<IntoIter<BodyChunk>>) -> S)
-where
-    S: Stream<Item = Result<StreamEvent, ProviderError>>,
-{
+fn no_tools() -> Arc<[ToolSpec]> {
+    Arc::from([])
+}
+
+fn decode(
+    bencher: Bencher,
+    blocks: &BodyChunks,
+    protocol: ProviderProtocol,
+    tools: &Arc<[ToolSpec]>,
+) {
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     bencher.counter(length(blocks)).bench_local(|| {
-        let events = by(stream::iter(blocks.clone())).inspect(|event| assert!(event.is_ok()));
+        let events = providers::decode(protocol, stream::iter(blocks.clone()), Arc::clone(tools))
+            .inspect(|event| assert!(event.is_ok()));
         runtime.block_on(events.count())
     });
 }

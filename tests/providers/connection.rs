@@ -398,7 +398,7 @@ async fn a_fetched_key_that_is_refused_is_fetched_once_more() {
     server.reply(ServerReply::error(401, "no"));
     let mut config = connection_config(&super::endpoint(&server), TransportConfig::default());
     config.key = RotatingKeys::of(&["CANARY-1", "CANARY-2", "CANARY-3"]);
-    let provider = slug_code::providers::chat::ChatCompletionsProvider::new(config);
+    let provider = super::chat(config);
     let messages = || vec![Message::user("hi")];
     assert_eq!(super::ask(&provider, messages()).await.text, "Hello");
     assert_eq!(super::ask(&provider, messages()).await.text, "again");

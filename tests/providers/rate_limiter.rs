@@ -9,11 +9,7 @@ fn send(
     key: &str,
 ) -> tokio::task::JoinHandle<CollectedResponse> {
     let key = Some(SecretString::from(key.to_owned()));
-    let provider = ChatCompletionsProvider::new(ConnectionConfig::new(
-        Arc::clone(http),
-        endpoint(server),
-        key,
-    ));
+    let provider = chat(ConnectionConfig::new(Arc::clone(http), endpoint(server), key));
     tokio::spawn(async move { ask(&provider, vec![Message::user("hi")]).await })
 }
 
@@ -24,11 +20,7 @@ async fn first(
     key: &str,
 ) -> (StreamEvent, futures_util::stream::BoxStream<'static, Result<StreamEvent, ProviderError>>) {
     let key = Some(SecretString::from(key.to_owned()));
-    let provider = ChatCompletionsProvider::new(ConnectionConfig::new(
-        Arc::clone(http),
-        endpoint(server),
-        key,
-    ));
+    let provider = chat(ConnectionConfig::new(Arc::clone(http), endpoint(server), key));
     let mut stream = provider.stream(request(vec![Message::user("hi")]), CancellationToken::new());
     (stream.next().await.unwrap().unwrap(), stream)
 }

@@ -5,15 +5,15 @@
 //! `streams/`, all streams of slug's protocols are read whole, byte by byte and in odd pieces.
 //! Otherwise there is nothing to do.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use slug_code::domain::{CallInput, ProviderProtocol, StopReason, TokenUsage};
-use slug_code::providers::failure::RequestTarget;
-use slug_code::providers::{StreamEvent, anthropic, chat, gemini, responses};
+use slug_code::providers::{self, StreamEvent};
 
 use super::CollectedResponse;
 
@@ -117,15 +117,7 @@ fn protocol_named(protocol: &str) -> Option<ProviderProtocol> {
 
 async fn decode(protocol: ProviderProtocol, bytes: &[u8], size: usize) -> CollectedResponse {
     let chunks: Vec<_> = bytes.chunks(size).map(|chunk| Ok(chunk.to_vec())).collect();
-    let (bytes, site) = (stream::iter(chunks), RequestTarget::default());
-    let mut events = match protocol {
-        ProviderProtocol::ChatCompletions => {
-            chat::decode(bytes, site, chat::ChatRequestContext::default()).boxed()
-        }
-        ProviderProtocol::Anthropic => anthropic::decode(bytes, site).boxed(),
-        ProviderProtocol::Responses => responses::decode(bytes, site, HashSet::new()).boxed(),
-        ProviderProtocol::Gemini => gemini::decode(bytes, site, HashSet::new()).boxed(),
-    };
+    let mut events = providers::decode(protocol, stream::iter(chunks), Arc::from([]));
     let mut response = CollectedResponse::default();
     while let Some(event) = events.next().await {
         response.add(event);

@@ -1,22 +1,17 @@
 //! A conversation can move from one protocol to another: a response of each protocol is valid when
 //! any other protocol sends it.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
-use futures_util::stream::BoxStream;
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 
 use super::*;
 use crate::agent::normalise;
 use crate::providers::chat::PromptProgressReports;
-use crate::providers::failure::RequestTarget;
 use crate::providers::{
-    EncodedImages, ProviderError, ProviderRequest, anthropic, chat, gemini, responses,
+    EncodedImages, ProviderRequest, anthropic, chat, decode, gemini, responses,
 };
-
-type ProtocolEventStream = BoxStream<'static, Result<StreamEvent, ProviderError>>;
 
 /// A response with sealed and unsealed thinking, text and two calls, as its protocol streams it.
 /// Signatures and sealed blocks contain SEAL, thinking contains THOUGHT.
@@ -83,15 +78,7 @@ fn made_by(protocol: ProviderProtocol) -> Message {
         ]}}]})],
     };
     let body: String = pieces.iter().map(|piece| format!("data: {piece}\n\n")).collect();
-    let (bytes, target) = (stream::iter([Ok(body)]), RequestTarget::default());
-    let events: ProtocolEventStream = match protocol {
-        ProviderProtocol::ChatCompletions => {
-            chat::decode(bytes, target, chat::ChatRequestContext::default()).boxed()
-        }
-        ProviderProtocol::Responses => responses::decode(bytes, target, HashSet::new()).boxed(),
-        ProviderProtocol::Anthropic => anthropic::decode(bytes, target).boxed(),
-        ProviderProtocol::Gemini => gemini::decode(bytes, target, HashSet::new()).boxed(),
-    };
+    let events = decode(protocol, stream::iter([Ok(body)]), Arc::from([]));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let mut response = ResponseAssembler::default();
     let mut reason = None;

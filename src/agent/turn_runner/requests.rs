@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use serde_json::json;
 
 use crate::agent::agent_loop::Agent;
@@ -10,10 +9,10 @@ use crate::agent::budget::BudgetVerdict;
 use crate::agent::normalise::{is_silent, normalise};
 use crate::agent::{AgentEvent, model_limits, request, thinking_signatures};
 use crate::domain::{ApprovalAnswer, Message, ModelName, StopReason, TokenUsage};
-use crate::providers::{ProviderError, limit_response};
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
 use super::TurnRun;
+use super::answer_stream::AnswerStream;
 
 impl Agent {
     pub(super) async fn request_within_budget(&mut self, running: &mut TurnRun) {
@@ -69,16 +68,8 @@ impl Agent {
         tracing::info!(model = running.model, messages = request.messages.len(), "request");
         self.events.send(AgentEvent::RequestSent { turn: running.turn });
         let cancel = running.cancel.child_token();
-        let stream = limit_response(self.current_provider().provider.stream(request, cancel));
-        // An error message of the server may repeat the key, also in another form.
-        let redactor = self.setup.redactor.clone();
-        let cleaned = stream.map(move |event| {
-            event.map_err(|error| {
-                let message = redactor.redact_own(&error.message).into_owned();
-                ProviderError { message, ..error }
-            })
-        });
-        running.stream = Some(cleaned.boxed());
+        let events = self.current_provider().provider.stream(request, cancel);
+        running.stream = Some(AnswerStream::new(events, self.setup.redactor.clone()));
     }
 
     pub(super) async fn record_response(

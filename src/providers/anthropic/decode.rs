@@ -7,31 +7,16 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use futures_util::Stream;
 use serde_json::Value;
 
 use crate::domain::{CallId, CallInput, ProviderProtocol, StopReason, TokenUsage};
-use crate::providers::failure::{self, RequestTarget};
-use crate::providers::json::{JsonTape, JsonView};
-use crate::providers::reader::{self, DecoderFlow, StreamDecoder as _, unreadable};
-use crate::providers::{ProviderError, StreamEvent, sse};
-
-/// Decodes the body of an answer. Ends after `Finished` or the first error.
-pub fn decode<S, B>(
-    bytes: S,
-    site: RequestTarget,
-) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
-where
-    S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
-    B: AsRef<[u8]> + Send + 'static,
-{
-    reader::decode(bytes, AnthropicDecoder { site, ..AnthropicDecoder::default() })
-}
+use crate::providers::json::JsonView;
+use crate::providers::reader::{DecoderFlow, StreamDecoder, StreamedValue};
+use crate::providers::{ProviderError, StreamEvent};
 
 /// Turns the protocol's events into [`StreamEvent`]s.
 #[derive(Default)]
-struct AnthropicDecoder {
-    site: RequestTarget,
+pub(in crate::providers) struct AnthropicDecoder {
     /// The blocks that have begun and not ended, by the server's block number.
     open: BTreeMap<u64, OpenContentBlock>,
     /// The number of calls that have begun.
@@ -59,71 +44,13 @@ struct AnthropicTokenCounts {
     output: u64,
 }
 
-impl reader::StreamDecoder for AnthropicDecoder {
-    fn event(
+impl StreamDecoder for AnthropicDecoder {
+    fn value(
         &mut self,
-        event: sse::SseEvent<'_>,
-        tape: &mut JsonTape,
+        value: StreamedValue<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<DecoderFlow, ProviderError> {
-        let data = event.data.trim();
-        if event.name == "error" {
-            return Err(failure::of_stream(&self.site, data));
-        }
-        if data == "[DONE]" && self.is_complete() {
-            self.finish(out);
-            return Ok(DecoderFlow::Over);
-        }
-        if data.is_empty() || data == "[DONE]" {
-            return Ok(DecoderFlow::More);
-        }
-        match tape.read(data) {
-            Ok(json) => self.take(json, data, out),
-            Err(_) if self.is_complete() => Ok(DecoderFlow::More),
-            Err(error) => Err(unreadable(&self.site, &error)),
-        }
-    }
-
-    fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match JsonTape::default().read(text) {
-            Ok(message) if message.get("type").word() == "message" => {
-                self.count(message.get("usage"), out);
-                for (number, block) in (0..).zip(message.get("content").items()) {
-                    self.begin(number, block, out);
-                    self.end(number, out);
-                }
-                self.stop_reason = stop_reason_of(message);
-                self.finish(out);
-                Ok(())
-            }
-            Ok(_) | Err(_) => Err(failure::of_stream(&self.site, text)),
-        }
-    }
-
-    fn is_complete(&self) -> bool {
-        self.stop_reason.is_some()
-    }
-
-    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
-        let open: Vec<u64> = self.open.keys().copied().collect();
-        for number in open {
-            self.end(number, out);
-        }
-        out.push(StreamEvent::Finished(self.stop_reason()));
-    }
-
-    fn site(&self) -> &RequestTarget {
-        &self.site
-    }
-}
-
-impl AnthropicDecoder {
-    fn take(
-        &mut self,
-        event: JsonView<'_>,
-        data: &str,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<DecoderFlow, ProviderError> {
+        let event = value.json;
         let number = event.get("index").number().unwrap_or(0);
         match event.get("type").word() {
             "message_start" => self.count(event.get("message").get("usage"), out),
@@ -138,16 +65,49 @@ impl AnthropicDecoder {
                 self.finish(out);
                 return Ok(DecoderFlow::Over);
             }
-            "error" => return Err(failure::of_stream(&self.site, data)),
+            "error" => return Err(value.error()),
             // An error in the shape of other protocols; llama.cpp sends them.
             "" if !event.get("error").is_null() => {
-                return Err(failure::of_stream(&self.site, data));
+                return Err(value.error());
             }
             _ => {}
         }
         Ok(DecoderFlow::More)
     }
 
+    fn whole(
+        &mut self,
+        value: StreamedValue<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        let message = value.json;
+        if message.get("type").word() != "message" {
+            return Err(value.error());
+        }
+        self.count(message.get("usage"), out);
+        for (number, block) in (0..).zip(message.get("content").items()) {
+            self.begin(number, block, out);
+            self.end(number, out);
+        }
+        self.stop_reason = stop_reason_of(message);
+        self.finish(out);
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.stop_reason.is_some()
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        let open: Vec<u64> = self.open.keys().copied().collect();
+        for number in open {
+            self.end(number, out);
+        }
+        out.push(StreamEvent::Finished(self.stop_reason()));
+    }
+}
+
+impl AnthropicDecoder {
     fn begin(&mut self, number: u64, block: JsonView<'_>, out: &mut Vec<StreamEvent>) {
         let text = |name: &str| block.get(name).text().unwrap_or_default();
         let open = match block.get("type").word() {

@@ -8,7 +8,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use futures_util::Stream;
 use serde_json::Value;
 
 use super::calls::ToolCallAssembler;
@@ -19,38 +18,23 @@ use super::think::{self, AnswerPiece, ThinkTagSplitter};
 use super::wire::{self, ChatChoice, ChatChunk, ChatDelta};
 use crate::domain::{CallId, ProviderProtocol, StopReason, TokenUsage, ToolSpec};
 use crate::providers::failure::{self, RequestTarget};
-use crate::providers::json::{JsonTape, JsonView};
-use crate::providers::reader::{self, DecoderFlow, StreamDecoder as _, unreadable};
-use crate::providers::{ProviderError, StreamEvent, sse};
+use crate::providers::json::JsonView;
+use crate::providers::reader::{DecoderFlow, StreamDecoder, StreamedValue};
+use crate::providers::{ProviderError, StreamEvent};
 
 /// What the decoder has to know about the request.
 #[derive(Debug, Clone, Default)]
-pub struct ChatRequestContext {
+pub(in crate::providers) struct ChatRequestContext {
     /// The ids of the calls in the request's history.
-    pub taken: HashSet<CallId>,
+    pub(super) taken: HashSet<CallId>,
     /// The tools that the request declares.
-    pub tools: Arc<[ToolSpec]>,
+    pub(super) tools: Arc<[ToolSpec]>,
     /// Whether `reasoning_details` are kept.
     pub(super) details: ReasoningDetailsMode,
 }
 
-/// Decodes the body of the answer to the request that `context` describes. `site` is used in error
-/// messages. The stream ends after `Finished` or the first error.
-pub fn decode<S, B>(
-    bytes: S,
-    site: RequestTarget,
-    context: ChatRequestContext,
-) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
-where
-    S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
-    B: AsRef<[u8]> + Send + 'static,
-{
-    reader::decode(bytes, ChatDecoder::new(site, context))
-}
-
 /// Turns chunks into events. Only choice 0 counts.
-struct ChatDecoder {
-    site: RequestTarget,
+pub(in crate::providers) struct ChatDecoder {
     calls: ToolCallAssembler,
     text: ThinkTagSplitter,
     /// Finds calls that the model wrote as text.
@@ -66,49 +50,44 @@ struct ChatDecoder {
     closed_by_usage: bool,
 }
 
-impl reader::StreamDecoder for ChatDecoder {
-    fn event(
+impl ChatRequestContext {
+    /// The first request of a conversation, which declares `tools`.
+    pub(in crate::providers) fn first(tools: Arc<[ToolSpec]>) -> Self {
+        Self { tools, ..Self::default() }
+    }
+}
+
+impl StreamDecoder for ChatDecoder {
+    const DONE_ENDS: bool = true;
+
+    fn value(
         &mut self,
-        event: sse::SseEvent<'_>,
-        tape: &mut JsonTape,
+        value: StreamedValue<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<DecoderFlow, ProviderError> {
-        let data = event.data.trim();
-        if event.name == "error" {
-            return self.failed(data, out).map(|()| DecoderFlow::Over);
-        }
-        if data.is_empty() {
-            return Ok(DecoderFlow::More);
-        }
-        if data == "[DONE]" {
-            self.finish(out);
-            return Ok(DecoderFlow::Over);
-        }
-        match tape.read(data) {
-            Ok(json) if json.is_object() => {
-                let chunk = ChatChunk::of(json);
-                if chunk.is_error() {
-                    return self.failed(data, out).map(|()| DecoderFlow::Over);
-                }
-                self.chunk(&chunk, ChatDeltaLookup::Only, out).map(|()| DecoderFlow::More)
-            }
+        if !value.json.is_object() {
             // A broken chunk after a complete answer does no harm.
-            Ok(_) | Err(_) if self.is_complete() => Ok(DecoderFlow::More),
-            Ok(_) => Err(failure::of_stream(&self.site, data)),
-            Err(error) => Err(unreadable(&self.site, &error)),
+            return if self.is_complete() { Ok(DecoderFlow::More) } else { Err(value.error()) };
         }
+        let chunk = ChatChunk::of(value.json);
+        if chunk.is_error() {
+            return self.failed(value.text, value.target, out).map(|()| DecoderFlow::Over);
+        }
+        self.chunk(&chunk, ChatDeltaLookup::Only, value.target, out).map(|()| DecoderFlow::More)
     }
 
-    /// Reads an answer that came in one piece.
-    fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match JsonTape::default().read(text).map(ChatChunk::of) {
-            Ok(chunk) if !chunk.is_error() && chunk.choices().next().is_some() => {
-                self.chunk(&chunk, ChatDeltaLookup::OrMessage, out)?;
-                self.finish(out);
-                Ok(())
-            }
-            Ok(_) | Err(_) => self.failed(text, out),
+    fn whole(
+        &mut self,
+        value: StreamedValue<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        let chunk = ChatChunk::of(value.json);
+        if chunk.is_error() || chunk.choices().next().is_none() {
+            return self.failed(value.text, value.target, out);
         }
+        self.chunk(&chunk, ChatDeltaLookup::OrMessage, value.target, out)?;
+        self.finish(out);
+        Ok(())
     }
 
     fn is_complete(&self) -> bool {
@@ -127,31 +106,13 @@ impl reader::StreamDecoder for ChatDecoder {
         out.push(StreamEvent::Finished(self.stop_reason()));
     }
 
-    fn site(&self) -> &RequestTarget {
-        &self.site
-    }
-}
-
-impl ChatDecoder {
-    fn new(site: RequestTarget, context: ChatRequestContext) -> Self {
-        Self {
-            site,
-            calls: ToolCallAssembler::new(context.taken),
-            text: ThinkTagSplitter::default(),
-            text_calls: TextToolCallParser::new(context.tools),
-            details: (context.details == ReasoningDetailsMode::Kept)
-                .then(ReasoningDetails::default),
-            has_said: false,
-            finish_word: None,
-            refused: false,
-            usage: None,
-            closed_by_usage: false,
-        }
-    }
-
-    /// Handles an error, which ends the answer.
-    fn failed(&mut self, payload: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        let error = failure::of_stream(&self.site, payload);
+    fn failed(
+        &mut self,
+        payload: &str,
+        target: &RequestTarget,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        let error = failure::of_stream(target, payload);
         // Once the server has reported a call, the same call in the text could not be told apart
         // from it.
         let written = wire::failed_generation(payload).filter(|_| !self.calls.has_calls());
@@ -166,6 +127,24 @@ impl ChatDecoder {
         self.finish(out);
         Ok(())
     }
+}
+
+impl ChatDecoder {
+    /// A decoder of the answer to the request that `context` describes.
+    pub(in crate::providers) fn new(context: ChatRequestContext) -> Self {
+        Self {
+            calls: ToolCallAssembler::new(context.taken),
+            text: ThinkTagSplitter::default(),
+            text_calls: TextToolCallParser::new(context.tools),
+            details: (context.details == ReasoningDetailsMode::Kept)
+                .then(ReasoningDetails::default),
+            has_said: false,
+            finish_word: None,
+            refused: false,
+            usage: None,
+            closed_by_usage: false,
+        }
+    }
 
     fn add(&mut self, calls: Vec<TextToolCall>, out: &mut Vec<StreamEvent>) {
         for TextToolCall { name, input } in calls {
@@ -177,6 +156,7 @@ impl ChatDecoder {
         &mut self,
         chunk: &ChatChunk<'_>,
         delta: ChatDeltaLookup,
+        target: &RequestTarget,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
         if let Some(prefill) = chunk.prefill() {
@@ -186,7 +166,7 @@ impl ChatDecoder {
         for choice in chunk.choices() {
             alone = false;
             if choice.index.number().unwrap_or(0) == 0 {
-                self.choice(&choice, delta, out)?;
+                self.choice(&choice, delta, target, out)?;
             }
         }
         if let Some(usage) = chunk.usage() {
@@ -203,6 +183,7 @@ impl ChatDecoder {
         &mut self,
         choice: &ChatChoice<'_>,
         delta: ChatDeltaLookup,
+        target: &RequestTarget,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
         let content = match delta {
@@ -212,7 +193,7 @@ impl ChatDecoder {
         self.take_delta(&ChatDelta::of(content), out);
         if let Some(word) = choice.finish_reason.non_empty_text() {
             if word == "error" {
-                return Err(failure::of_stream(&self.site, "the model behind it failed"));
+                return Err(failure::of_stream(target, "the model behind it failed"));
             }
             self.finish_word = Some(word.into_owned());
         }

@@ -6,35 +6,19 @@
 
 use std::collections::HashSet;
 
-use futures_util::Stream;
 use serde_json::Value;
 
 use super::part_metadata::GeminiPartMetadata;
 use super::partial_call::PartialFunctionCall;
 use crate::domain::{CallId, StopReason, TokenUsage};
-use crate::providers::failure::{self, RequestTarget};
-use crate::providers::json::{JsonTape, JsonView};
-use crate::providers::reader::{self, DecoderFlow, broke_off, unreadable};
-use crate::providers::{ErrorRecovery, ProviderError, StreamEvent, sse};
-
-/// Decodes the body of an answer. `taken` are the ids of the history's calls. Ends after
-/// `Finished` or the first error.
-pub fn decode<S, B>(
-    bytes: S,
-    site: RequestTarget,
-    taken: HashSet<CallId>,
-) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
-where
-    S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
-    B: AsRef<[u8]> + Send + 'static,
-{
-    reader::decode(bytes, GeminiDecoder { site, taken, ..GeminiDecoder::default() })
-}
+use crate::providers::failure::RequestTarget;
+use crate::providers::json::JsonView;
+use crate::providers::reader::{DecoderFlow, StreamDecoder, StreamedValue, broke_off};
+use crate::providers::{ErrorRecovery, ProviderError, StreamEvent};
 
 /// Turns the protocol's chunks into [`StreamEvent`]s.
 #[derive(Default)]
-struct GeminiDecoder {
-    site: RequestTarget,
+pub(in crate::providers) struct GeminiDecoder {
     /// Ids in use, in the history or in this response.
     taken: HashSet<CallId>,
     /// The number of calls so far.
@@ -73,42 +57,32 @@ const MALFORMED_REASONS: [&str; 5] = [
     "MISSING_THOUGHT_SIGNATURE",
 ];
 
-impl reader::StreamDecoder for GeminiDecoder {
-    fn event(
+impl StreamDecoder for GeminiDecoder {
+    fn value(
         &mut self,
-        event: sse::SseEvent<'_>,
-        tape: &mut JsonTape,
+        value: StreamedValue<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<DecoderFlow, ProviderError> {
-        let data = event.data.trim();
-        if event.name == "error" {
-            return Err(failure::of_stream(&self.site, data));
-        }
-        if data.is_empty() || data == "[DONE]" {
-            return Ok(DecoderFlow::More);
-        }
-        match tape.read(data) {
-            Ok(piece) => self.take(piece, data, out)?,
-            Err(_) if self.is_complete() => {}
-            Err(error) => return Err(unreadable(&self.site, &error)),
-        }
+        self.take(value, out)?;
         Ok(DecoderFlow::More)
     }
 
     /// Reads an answer in one piece: without `alt=sse` chunks come as an array, and so do some
     /// errors.
-    fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match JsonTape::default().read(text) {
-            Ok(pieces) if pieces.is_list() => {
-                for piece in pieces.items() {
-                    self.take(piece, text, out)?;
-                }
+    fn whole(
+        &mut self,
+        value: StreamedValue<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        if value.json.is_list() {
+            for json in value.json.items() {
+                self.take(StreamedValue { json, ..value }, out)?;
             }
-            Ok(piece) => self.take(piece, text, out)?,
-            Err(_) => return Err(failure::of_stream(&self.site, text)),
+        } else {
+            self.take(value, out)?;
         }
         if !self.is_complete() {
-            return Err(broke_off(&self.site));
+            return Err(broke_off(value.target));
         }
         self.finish(out);
         Ok(())
@@ -121,22 +95,23 @@ impl reader::StreamDecoder for GeminiDecoder {
     fn finish(&mut self, out: &mut Vec<StreamEvent>) {
         out.push(StreamEvent::Finished(self.stop_reason()));
     }
-
-    fn site(&self) -> &RequestTarget {
-        &self.site
-    }
 }
 
 impl GeminiDecoder {
+    /// A decoder; `taken` are the ids of the history's calls.
+    pub(in crate::providers) fn new(taken: HashSet<CallId>) -> Self {
+        Self { taken, ..Self::default() }
+    }
+
     fn take(
         &mut self,
-        piece: JsonView<'_>,
-        data: &str,
+        value: StreamedValue<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
+        let piece = value.json;
         let is_error = |json: JsonView<'_>| !json.get("error").is_null();
         if is_error(piece) || piece.items().next().is_some_and(is_error) {
-            return Err(failure::of_stream(&self.site, data));
+            return Err(value.error());
         }
         // slug never asks for more than one candidate.
         let candidate = piece.get("candidates").items().next().unwrap_or_default();
@@ -147,7 +122,7 @@ impl GeminiDecoder {
         match candidate.get("finishReason").text().as_deref() {
             Some(word) if MALFORMED_REASONS.contains(&word) && self.calls == 0 => {
                 let says = candidate.get("finishMessage").text();
-                return Err(self.spoiled(word, says.as_deref()));
+                return Err(spoiled(value.target, word, says.as_deref()));
             }
             Some("FINISH_REASON_UNSPECIFIED" | "") => {}
             Some(word) => self.finish_reason = Some(word.to_owned()),
@@ -268,16 +243,6 @@ impl GeminiDecoder {
         }
     }
 
-    fn spoiled(&self, word: &str, says: Option<&str>) -> ProviderError {
-        let word = word.to_lowercase().replace('_', " ");
-        let says = says.map_or(String::new(), |says| format!(": {}", says.trim_end_matches('.')));
-        ProviderError {
-            message: format!("{} broke off with a {word}{says}.", self.site.http.server),
-            status: None,
-            recovery: ErrorRecovery::Retry,
-        }
-    }
-
     fn stop_reason(&self) -> StopReason {
         match self.finish_reason.as_deref() {
             Some("MAX_TOKENS") => StopReason::MaxTokens,
@@ -288,6 +253,17 @@ impl GeminiDecoder {
             Some(_) | None if self.calls > 0 => StopReason::ToolUse,
             Some(_) | None => StopReason::EndTurn,
         }
+    }
+}
+
+/// The error for an answer that the server could not parse.
+fn spoiled(target: &RequestTarget, word: &str, says: Option<&str>) -> ProviderError {
+    let word = word.to_lowercase().replace('_', " ");
+    let says = says.map_or(String::new(), |says| format!(": {}", says.trim_end_matches('.')));
+    ProviderError {
+        message: format!("{} broke off with a {word}{says}.", target.http.server),
+        status: None,
+        recovery: ErrorRecovery::Retry,
     }
 }
 

@@ -1,10 +1,11 @@
 //! Helpers for the tests of all decoders.
 
-use futures_util::stream::{self, BoxStream};
-use futures_util::{Stream, StreamExt};
+use futures_util::{StreamExt, stream};
 use tokio::runtime::Builder;
 
+use super::StreamDecoder;
 use crate::domain::CallId;
+use crate::providers::failure::RequestTarget;
 use crate::providers::{ProviderError, StreamEvent};
 
 /// The events of an answer, and the error that ended it.
@@ -12,17 +13,15 @@ pub(in crate::providers) type DecodedEvents = (Vec<StreamEvent>, Option<Provider
 
 /// Decodes a body that comes in these chunks. Ids that slug generates become "own". Panics if
 /// anything comes behind the end.
-pub(in crate::providers) fn decode_chunks<S>(
+pub(in crate::providers) fn decode_chunks(
     chunks: &[&[u8]],
-    decode: impl FnOnce(BoxStream<'static, Result<Vec<u8>, ProviderError>>) -> S,
-) -> DecodedEvents
-where
-    S: Stream<Item = Result<StreamEvent, ProviderError>>,
-{
+    decoder: impl StreamDecoder,
+) -> DecodedEvents {
     let chunks: Vec<_> = chunks.iter().map(|chunk| Ok(chunk.to_vec())).collect();
     // The wait behind a complete answer needs a clock.
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
-    let received: Vec<_> = runtime.block_on(decode(stream::iter(chunks).boxed()).collect());
+    let events = super::decode(stream::iter(chunks), RequestTarget::default(), decoder);
+    let received: Vec<_> = runtime.block_on(events.collect());
     let mut decoded: DecodedEvents = (Vec::new(), None);
     for event in received {
         let is_over = matches!(decoded.0.last(), Some(StreamEvent::Finished(_)));

@@ -9,33 +9,17 @@
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use futures_util::Stream;
 use serde_json::{Value, json};
 
 use crate::domain::{CallId, ProviderProtocol, StopReason, TokenUsage};
 use crate::providers::failure::{self, RequestTarget};
-use crate::providers::json::{JsonTape, JsonView};
-use crate::providers::reader::{self, DecoderFlow, StreamDecoder as _, broke_off, unreadable};
-use crate::providers::{ProviderError, StreamEvent, sse};
-
-/// Decodes the body of an answer. `taken` are the ids of the history's calls. Ends after
-/// `Finished` or the first error.
-pub fn decode<S, B>(
-    bytes: S,
-    site: RequestTarget,
-    taken: HashSet<CallId>,
-) -> impl Stream<Item = Result<StreamEvent, ProviderError>> + Send + 'static
-where
-    S: Stream<Item = Result<B, ProviderError>> + Send + 'static,
-    B: AsRef<[u8]> + Send + 'static,
-{
-    reader::decode(bytes, ResponsesDecoder { site, taken, ..ResponsesDecoder::default() })
-}
+use crate::providers::json::JsonView;
+use crate::providers::reader::{DecoderFlow, StreamDecoder, StreamedValue, broke_off};
+use crate::providers::{ProviderError, StreamEvent};
 
 /// Turns the protocol's events into [`StreamEvent`]s.
 #[derive(Default)]
-struct ResponsesDecoder {
-    site: RequestTarget,
+pub(in crate::providers) struct ResponsesDecoder {
     /// Ids in use, in the history or in this response.
     taken: HashSet<CallId>,
     open: HashMap<OutputItemKey, OpenOutputItem>,
@@ -73,64 +57,13 @@ enum ResponseEnd {
     Withheld,
 }
 
-impl reader::StreamDecoder for ResponsesDecoder {
-    fn event(
+impl StreamDecoder for ResponsesDecoder {
+    fn value(
         &mut self,
-        event: sse::SseEvent<'_>,
-        tape: &mut JsonTape,
+        value: StreamedValue<'_>,
         out: &mut Vec<StreamEvent>,
     ) -> Result<DecoderFlow, ProviderError> {
-        let data = event.data.trim();
-        if event.name == "error" {
-            return Err(failure::of_stream(&self.site, data));
-        }
-        if data.is_empty() || data == "[DONE]" {
-            return Ok(DecoderFlow::More);
-        }
-        let event = tape.read(data).map_err(|error| unreadable(&self.site, &error))?;
-        self.take(event, data, out)
-    }
-
-    fn whole(&mut self, text: &str, out: &mut Vec<StreamEvent>) -> Result<(), ProviderError> {
-        match JsonTape::default().read(text) {
-            Ok(response) if response.get("output").is_list() => {
-                self.end(response, out)?;
-                if !self.is_complete() {
-                    return Err(broke_off(&self.site));
-                }
-                self.finish(out);
-                Ok(())
-            }
-            Ok(_) | Err(_) => Err(failure::of_stream(&self.site, text)),
-        }
-    }
-
-    fn is_complete(&self) -> bool {
-        self.ended.is_some()
-    }
-
-    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
-        out.push(StreamEvent::Finished(match self.ended {
-            Some(ResponseEnd::Withheld) => StopReason::Refusal,
-            Some(ResponseEnd::Cut) => StopReason::MaxTokens,
-            Some(ResponseEnd::Completed) | None if self.refused => StopReason::Refusal,
-            Some(ResponseEnd::Completed) | None if self.calls > 0 => StopReason::ToolUse,
-            Some(ResponseEnd::Completed) | None => StopReason::EndTurn,
-        }));
-    }
-
-    fn site(&self) -> &RequestTarget {
-        &self.site
-    }
-}
-
-impl ResponsesDecoder {
-    fn take(
-        &mut self,
-        event: JsonView<'_>,
-        data: &str,
-        out: &mut Vec<StreamEvent>,
-    ) -> Result<DecoderFlow, ProviderError> {
+        let event = value.json;
         match event.get("type").word() {
             "response.output_item.added" => self.begin(event, out),
             "response.output_text.delta" => self.take_text_delta(event, out),
@@ -161,18 +94,55 @@ impl ResponsesDecoder {
                 self.done(open, event.get("item"), out);
             }
             "response.completed" | "response.incomplete" | "response.failed" => {
-                self.end(event.get("response"), out)?;
+                self.end(event.get("response"), value.target, out)?;
                 self.finish(out);
                 return Ok(DecoderFlow::Over);
             }
-            "error" => return Err(failure::of_stream(&self.site, data)),
+            "error" => return Err(value.error()),
             // An error in the shape of other protocols.
             "" if !event.get("error").is_null() => {
-                return Err(failure::of_stream(&self.site, data));
+                return Err(value.error());
             }
             _ => {}
         }
         Ok(DecoderFlow::More)
+    }
+
+    fn whole(
+        &mut self,
+        value: StreamedValue<'_>,
+        out: &mut Vec<StreamEvent>,
+    ) -> Result<(), ProviderError> {
+        if !value.json.get("output").is_list() {
+            return Err(value.error());
+        }
+        self.end(value.json, value.target, out)?;
+        if !self.is_complete() {
+            return Err(broke_off(value.target));
+        }
+        self.finish(out);
+        Ok(())
+    }
+
+    fn is_complete(&self) -> bool {
+        self.ended.is_some()
+    }
+
+    fn finish(&mut self, out: &mut Vec<StreamEvent>) {
+        out.push(StreamEvent::Finished(match self.ended {
+            Some(ResponseEnd::Withheld) => StopReason::Refusal,
+            Some(ResponseEnd::Cut) => StopReason::MaxTokens,
+            Some(ResponseEnd::Completed) | None if self.refused => StopReason::Refusal,
+            Some(ResponseEnd::Completed) | None if self.calls > 0 => StopReason::ToolUse,
+            Some(ResponseEnd::Completed) | None => StopReason::EndTurn,
+        }));
+    }
+}
+
+impl ResponsesDecoder {
+    /// A decoder; `taken` are the ids of the history's calls.
+    pub(in crate::providers) fn new(taken: HashSet<CallId>) -> Self {
+        Self { taken, ..Self::default() }
     }
 
     fn open(&mut self, event: JsonView<'_>) -> &mut OpenOutputItem {
@@ -285,6 +255,7 @@ impl ResponsesDecoder {
     fn end(
         &mut self,
         response: JsonView<'_>,
+        target: &RequestTarget,
         out: &mut Vec<StreamEvent>,
     ) -> Result<(), ProviderError> {
         if !self.had_items {
@@ -303,7 +274,7 @@ impl ResponsesDecoder {
                     error => error,
                 };
                 let payload = json!({ "error": error }).to_string();
-                return Err(failure::of_stream(&self.site, &payload));
+                return Err(failure::of_stream(target, &payload));
             }
             "in_progress" | "queued" => None,
             "incomplete" => Some(match response.get("incomplete_details").get("reason").word() {

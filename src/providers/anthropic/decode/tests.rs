@@ -15,7 +15,7 @@ fn sse(events: &[Value]) -> String {
 }
 
 fn events_of(chunks: &[&[u8]]) -> DecodedEvents {
-    testing::decode_chunks(chunks, |bytes| decode(bytes, RequestTarget::default()))
+    testing::decode_chunks(chunks, AnthropicDecoder::default())
 }
 
 fn start(number: u64, block: &Value) -> Value {

@@ -26,9 +26,7 @@ fn decode_body(body: &str) -> DecodedChat {
 }
 
 fn decode_with(body: &str, context: ChatRequestContext) -> DecodedChat {
-    let (events, error) = testing::decode_chunks(&[body.as_bytes()], |bytes| {
-        decode(bytes, RequestTarget::default(), context)
-    });
+    let (events, error) = testing::decode_chunks(&[body.as_bytes()], ChatDecoder::new(context));
     let mut decoded = DecodedChat { error, ..DecodedChat::default() };
     for event in events {
         match event {

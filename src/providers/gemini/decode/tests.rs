@@ -13,7 +13,7 @@ fn sse(pieces: &[Value]) -> String {
 
 fn events_of(chunks: &[&[u8]]) -> DecodedEvents {
     let taken = HashSet::from([CallId::new("taken")]);
-    testing::decode_chunks(chunks, |bytes| decode(bytes, RequestTarget::default(), taken))
+    testing::decode_chunks(chunks, GeminiDecoder::new(taken))
 }
 
 fn parts(parts: &Value) -> Value {

@@ -15,7 +15,7 @@ fn sse(events: &[Value]) -> String {
 
 fn events_of(chunks: &[&[u8]]) -> DecodedEvents {
     let taken = HashSet::from([CallId::new("taken")]);
-    testing::decode_chunks(chunks, |bytes| decode(bytes, RequestTarget::default(), taken))
+    testing::decode_chunks(chunks, ResponsesDecoder::new(taken))
 }
 
 fn event(kind: &str, place: u64, more: &Value) -> Value {

@@ -2,9 +2,6 @@
 //!
 //! An answer that never ends, or that consists of calls, would otherwise use up all memory.
 
-use futures_util::stream::BoxStream;
-use futures_util::{StreamExt, future};
-
 use super::{ErrorRecovery, ProviderError, StreamEvent};
 
 /// The most tool calls of one answer.
@@ -12,33 +9,38 @@ pub const MAX_CALLS: usize = 256;
 /// The most bytes of one answer: text, thinking, arguments.
 pub const MAX_BYTES: usize = 16 << 20;
 
-/// The same stream, but it ends with an error when the answer exceeds a limit.
-pub fn limit_response(
-    stream: BoxStream<'static, Result<StreamEvent, ProviderError>>,
-) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-    let checked = stream.scan(Some((0, 0)), |left, event| {
-        let Some((calls, bytes)) = left else { return future::ready(None) };
-        let Ok(piece) = &event else { return future::ready(Some(event)) };
-        *calls += usize::from(matches!(piece, StreamEvent::ToolUseStarted { .. }));
-        *bytes += size(piece);
-        let what = if *calls > MAX_CALLS {
+/// How much of one answer has come.
+#[derive(Debug, Default)]
+pub struct ResponseSize {
+    calls: usize,
+    bytes: usize,
+}
+
+impl ResponseSize {
+    /// Adds a piece of the answer.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the answer exceeds a limit with this piece. Nothing behind it is to be read.
+    pub fn add(&mut self, piece: &StreamEvent) -> Result<(), ProviderError> {
+        self.calls += usize::from(matches!(piece, StreamEvent::ToolUseStarted { .. }));
+        self.bytes += size(piece);
+        let what = if self.calls > MAX_CALLS {
             format!("more than {MAX_CALLS} tool calls")
-        } else if *bytes > MAX_BYTES {
+        } else if self.bytes > MAX_BYTES {
             format!("more than {} MB", MAX_BYTES >> 20)
         } else {
-            return future::ready(Some(event));
+            return Ok(());
         };
-        *left = None;
-        future::ready(Some(Err(ProviderError {
+        Err(ProviderError {
             message: format!(
                 "The answer has {what}, and slug has stopped it: none of its calls was run. Send \
                  the message again, or choose another model with /model."
             ),
             status: None,
             recovery: ErrorRecovery::GiveUp,
-        })))
-    });
-    checked.boxed()
+        })
+    }
 }
 
 fn size(piece: &StreamEvent) -> usize {
@@ -59,41 +61,37 @@ fn size(piece: &StreamEvent) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::stream;
-
     use super::*;
     use crate::domain::CallId;
 
-    async fn count_events(
-        pieces: impl Iterator<Item = StreamEvent> + Send + 'static,
-    ) -> (usize, bool) {
-        let events: Vec<_> = limit_response(stream::iter(pieces.map(Ok)).boxed()).collect().await;
-        let ends = |event: &Result<_, ProviderError>| {
-            event.as_ref().is_err_and(|error| error.recovery == ErrorRecovery::GiveUp)
-        };
-        assert!(events.iter().rev().skip(1).all(Result::is_ok));
-        (events.len(), events.last().is_some_and(ends))
+    /// The number of pieces up to the one that exceeds a limit; `None` if none does.
+    fn exceeded_at(pieces: impl Iterator<Item = StreamEvent>) -> Option<usize> {
+        let mut size = ResponseSize::default();
+        for (number, piece) in (1..).zip(pieces) {
+            if let Err(error) = size.add(&piece) {
+                assert_eq!(error.recovery, ErrorRecovery::GiveUp);
+                return Some(number);
+            }
+        }
+        None
     }
 
     fn call(index: usize) -> StreamEvent {
         StreamEvent::ToolUseStarted { index, id: CallId::new("c"), name: "Read".into() }
     }
 
-    #[tokio::test]
-    async fn an_answer_ends_with_an_error_at_its_limit() {
-        assert_eq!(count_events((0..MAX_CALLS).map(call)).await, (MAX_CALLS, false));
-        assert_eq!(count_events((0..).map(call)).await, (MAX_CALLS + 1, true));
+    #[test]
+    fn an_answer_ends_with_an_error_at_its_limit() {
+        assert_eq!(exceeded_at((0..MAX_CALLS).map(call)), None);
+        assert_eq!(exceeded_at((0..).map(call)), Some(MAX_CALLS + 1));
         let long = || "x".repeat(1 << 20);
-        assert_eq!(
-            count_events((0..16).map(move |_| StreamEvent::Text(long()))).await,
-            (16, false)
-        );
+        assert_eq!(exceeded_at((0..16).map(move |_| StreamEvent::Text(long()))), None);
         let kinds = (0..).map(move |number| match number % 4 {
             0 => StreamEvent::Text(long()),
             1 => StreamEvent::Thinking(long()),
             2 => StreamEvent::ToolInputDelta { index: 0, json: long() },
             _ => StreamEvent::Signature(long()),
         });
-        assert_eq!(count_events(kinds).await, (17, true));
+        assert_eq!(exceeded_at(kinds), Some(17));
     }
 }
