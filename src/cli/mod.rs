@@ -54,8 +54,9 @@ pub struct Cli {
     #[arg(short, long, value_name = "NAME", help_heading = "Model")]
     pub model: Option<String>,
 
-    /// Speak `openai` (chat completions), `responses`, `anthropic` or `gemini`, or use a
-    /// [providers.NAME] of the configuration
+    /// Speak `openai` (chat completions; OpenAI's own where OPENAI_API_KEY is set and no endpoint
+    /// is given), `responses`, `anthropic` or `gemini`, or use a [providers.NAME] of the
+    /// configuration
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub provider: Option<String>,
 

@@ -262,7 +262,7 @@ impl ServerConfigLayer {
     ) -> Self {
         let model = service.model.map_or(ModelChoice::Served, ModelChoice::parse);
         Self {
-            endpoint: findings.endpoint(service.endpoint, origin.clone()),
+            endpoint: findings.endpoint(service.own_endpoint, origin.clone()),
             model: Some(ConfigValue { value: model, origin: origin.clone() }),
             ..Self::default()
         }

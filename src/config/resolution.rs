@@ -189,20 +189,38 @@ pub fn resolve(
         server::check_headers(&user.server, protocol, &mut findings);
     }
     let service = services::of(protocol);
+    let of_service = environment.services.iter().find(|it| it.service.protocol == protocol);
+    let layers = [&user.server, &project.server, &from_environment, &from_flags.server];
     let whole = match (named, protocol, &provider.origin) {
         (Some(named), _, _) => Some(named.part.clone()),
-        // The configured endpoint speaks chat completions, whichever it is.
+        // Many servers speak chat completions. Where one is configured it is meant; without one, a
+        // key of the service tells that the service is.
         (None, ProviderProtocol::ChatCompletions, _)
-        | (
+            if layers.iter().any(|layer| layer.endpoint.is_some())
+                || of_service.is_none_or(|it| it.api_key.is_none()) =>
+        {
+            None
+        }
+        (None, _, ConfigOrigin::Flag(_)) => {
+            let mut own = ServerConfigLayer::of_service(service, &provider.origin, &mut findings);
+            // The file means the same server, so its model does, too.
+            if protocol == ProviderProtocol::ChatCompletions
+                && user.provider.as_ref().is_some_and(|it| it.value == protocol.name())
+            {
+                own.model = None;
+            }
+            Some(own)
+        }
+        (None, ProviderProtocol::ChatCompletions, ConfigOrigin::File { .. }) => {
+            let own = ServerConfigLayer::of_service(service, &provider.origin, &mut findings);
+            Some(ServerConfigLayer { model: None, ..own })
+        }
+        (
             None,
             _,
             ConfigOrigin::Default | ConfigOrigin::File { .. } | ConfigOrigin::Environment(_),
         ) => None,
-        (None, _, ConfigOrigin::Flag(_)) => {
-            Some(ServerConfigLayer::of_service(service, &provider.origin, &mut findings))
-        }
     };
-    let of_service = environment.services.iter().find(|it| it.service.protocol == protocol);
     let variables = of_service.map(|it| ServerConfigLayer::of_variables(it, &mut findings));
     let (by_file, by_flag) = match provider.origin {
         ConfigOrigin::Flag(_) => ([None, None], [whole, variables]),

@@ -141,9 +141,10 @@ pub(super) fn merge(
     }
     let OriginBoundLayer { origin_bound: own, models, dialect } =
         origin_bound_for(&current_endpoint.value, own, findings);
-    let default =
-        service.model.filter(|_| current_endpoint.value.origin().as_str() == service.origin);
-    let default = default.map_or(ModelChoice::Served, ModelChoice::parse);
+    let is_own_service = current_endpoint.value.origin().as_str() == service.origin;
+    let model = service.model.filter(|_| is_own_service);
+    let model = model.map_or(ModelChoice::Served, ModelChoice::parse);
+    let max_tokens = if is_own_service { service.own_max_tokens } else { service.max_tokens };
     Some(ModelServerConfig {
         name,
         protocol: service.protocol,
@@ -151,9 +152,9 @@ pub(super) fn merge(
         endpoint: current_endpoint,
         api_key,
         withheld_key,
-        model: top.model.unwrap_or(ConfigValue::default(default)),
+        model: top.model.unwrap_or(ConfigValue::default(model)),
         models,
-        max_tokens: top.max_tokens.unwrap_or(ConfigValue::default(service.max_tokens)),
+        max_tokens: top.max_tokens.unwrap_or(ConfigValue::default(max_tokens)),
         context_window: top.context_window.unwrap_or(ConfigValue::default(ASSUMED_WINDOW)),
         effort: top.effort,
         connection: ServerTransportConfig {

@@ -9,6 +9,8 @@ pub struct ProtocolService {
     pub protocol: ProviderProtocol,
     /// The endpoint that is used when none is configured.
     pub endpoint: &'static str,
+    /// The endpoint of the service itself.
+    pub own_endpoint: &'static str,
     /// The only origin that the key in `key_variable` is sent to.
     pub origin: &'static str,
     /// The variable in which other programs, too, keep the service's key.
@@ -22,7 +24,14 @@ pub struct ProtocolService {
     pub model: Option<&'static str>,
     /// The limit of a response, in tokens, where none is set.
     pub max_tokens: u32,
+    /// The same for the service itself.
+    pub own_max_tokens: u32,
 }
+
+const OPENAI_ENDPOINT: &str = "https://api.openai.com/v1";
+
+/// OpenAI's newest general model in the bundled catalogue.
+const OPENAI_MODEL: &str = "gpt-5.6";
 
 /// One row for each protocol; the first is the default.
 pub const SERVICES: [ProtocolService; 4] = [
@@ -30,27 +39,33 @@ pub const SERVICES: [ProtocolService; 4] = [
         protocol: ProviderProtocol::ChatCompletions,
         // vLLM's default port: users run these servers themselves.
         endpoint: "http://localhost:8000/v1",
+        own_endpoint: OPENAI_ENDPOINT,
         origin: "https://api.openai.com",
         key_variable: "OPENAI_API_KEY",
         model_variable: None,
         limit_variable: None,
-        model: None,
+        model: Some(OPENAI_MODEL),
         max_tokens: 4096,
+        // Reasoning tokens count towards the limit.
+        own_max_tokens: 16_000,
     },
     ProtocolService {
         protocol: ProviderProtocol::Responses,
-        endpoint: "https://api.openai.com/v1",
+        endpoint: OPENAI_ENDPOINT,
+        own_endpoint: OPENAI_ENDPOINT,
         origin: "https://api.openai.com",
         key_variable: "OPENAI_API_KEY",
         model_variable: None,
         limit_variable: None,
-        model: None,
+        model: Some(OPENAI_MODEL),
         // Reasoning tokens count towards the limit.
         max_tokens: 16_000,
+        own_max_tokens: 16_000,
     },
     ProtocolService {
         protocol: ProviderProtocol::Anthropic,
         endpoint: "https://api.anthropic.com",
+        own_endpoint: "https://api.anthropic.com",
         origin: "https://api.anthropic.com",
         key_variable: "ANTHROPIC_API_KEY",
         model_variable: Some("ANTHROPIC_MODEL"),
@@ -58,10 +73,12 @@ pub const SERVICES: [ProtocolService; 4] = [
         model: Some("claude-sonnet-5-5"),
         // Thinking tokens count towards the limit.
         max_tokens: 16_000,
+        own_max_tokens: 16_000,
     },
     ProtocolService {
         protocol: ProviderProtocol::Gemini,
         endpoint: "https://generativelanguage.googleapis.com/v1beta",
+        own_endpoint: "https://generativelanguage.googleapis.com/v1beta",
         origin: "https://generativelanguage.googleapis.com",
         key_variable: "GEMINI_API_KEY",
         model_variable: Some("GEMINI_MODEL"),
@@ -70,6 +87,7 @@ pub const SERVICES: [ProtocolService; 4] = [
         model: Some("gemini-flash-latest"),
         // Thinking tokens count towards the limit.
         max_tokens: 16_000,
+        own_max_tokens: 16_000,
     },
 ];
 

@@ -167,6 +167,67 @@ fn a_named_provider_says_its_protocol() {
     assert!(message.contains("`openai`, `responses`, `anthropic`"), "{message}");
 }
 
+#[test]
+fn openai_is_the_service_where_its_key_is_and_no_endpoint_is_given() {
+    const SERVICE: (&str, Option<&str>, &str, u32) =
+        ("https://api.openai.com/v1", Some("oa"), "gpt-5.6", 16_000);
+    const LOCAL: (&str, Option<&str>, &str, u32) =
+        ("http://localhost:8000/v1", None, "default", 4096);
+    let key: &[_] = &[("OPENAI_API_KEY", "oa")];
+    let elsewhere: &[_] =
+        &[("OPENAI_API_KEY", "oa"), ("SLUG_ENDPOINT", "http://localhost:8080/v1")];
+    let flag = || flags(|it| it.provider = Some("openai".to_owned()));
+    let file = "provider = \"openai\"";
+    let small = "model = \"small\"";
+    let file_small = format!("{file}\n{small}");
+    let here = "endpoint = \"http://localhost:8080/v1\"";
+    let (by_flag, none) = (flag(), ConfigFlags::default());
+    // Each row: the file, the variables, the flags; then endpoint, key, model and limit.
+    for (user, environment, flags, want) in [
+        ("", key, &by_flag, SERVICE),
+        (file, key, &none, SERVICE),
+        (file, key, &by_flag, SERVICE),
+        // The model is this server's only where the file names the same server.
+        (&*file_small, key, &none, ("https://api.openai.com/v1", Some("oa"), "small", 16_000)),
+        (&*file_small, key, &by_flag, ("https://api.openai.com/v1", Some("oa"), "small", 16_000)),
+        (small, key, &by_flag, SERVICE),
+        // Without a choice, without the key or with an endpoint it is any server.
+        ("", key, &none, LOCAL),
+        ("", &[], &by_flag, LOCAL),
+        (file, &[], &none, LOCAL),
+        (here, key, &by_flag, ("http://localhost:8080/v1", None, "default", 4096)),
+        ("", elsewhere, &by_flag, ("http://localhost:8080/v1", None, "default", 4096)),
+    ] {
+        let case = format!("{user} {environment:?} {flags:?}");
+        let layers =
+            TestConfigLayers { user, environment, flags: flags.clone(), ..Default::default() };
+        let found = config(&layers);
+        let seen = (
+            found.server.endpoint.value.as_str(),
+            self::key(&found),
+            found.server.model.value.name(),
+            found.server.max_tokens.value,
+        );
+        assert_eq!(seen, want, "{case}");
+        assert!(found.warnings.is_empty(), "{case}: {:?}", found.warnings);
+    }
+    let with_flag = config(&TestConfigLayers {
+        environment: key,
+        flags: flags(|it| {
+            it.provider = Some("openai".to_owned());
+            it.endpoint = Some("http://localhost:8080/v1".to_owned());
+        }),
+        ..TestConfigLayers::default()
+    });
+    assert_eq!(with_flag.server.endpoint.value.as_str(), "http://localhost:8080/v1");
+    let responses = config(&TestConfigLayers {
+        environment: key,
+        flags: flags(|it| it.provider = Some("responses".to_owned())),
+        ..TestConfigLayers::default()
+    });
+    assert_eq!(responses.server.model.value.name(), "gpt-5.6");
+}
+
 fn names(config: &ResolvedConfig) -> Vec<&str> {
     config.others.iter().map(|it| it.name.value.as_str()).collect()
 }
