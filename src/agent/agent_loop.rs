@@ -357,7 +357,7 @@ impl Agent {
         };
         match cancel.run_until_cancelled(self.system_text()).await {
             Some(system) if !cancel.is_cancelled() => {
-                let fallback = self.setup.fallback_model.clone().filter(|other| *other != model);
+                let fallback = self.fallback_model(&model).await;
                 let continuations =
                     if self.setup.hooks.has(HookEvent::Stop) { MAX_HOOK_CONTINUATIONS } else { 0 };
                 let machine = TurnMachine::new(limits)

@@ -17,6 +17,21 @@ impl Agent {
         found.await.ok().flatten()
     }
 
+    /// The model that answers for the rest of a turn when the server stays overloaded: the
+    /// configured one, else the catalogue's next smaller one of the same provider.
+    pub(super) async fn fallback_model(&self, model: &str) -> Option<String> {
+        if let Some(configured) = &self.setup.fallback_model {
+            return Some(configured.clone()).filter(|other| other != model);
+        }
+        let host = self.current_provider().provider.host()?.to_owned();
+        let (cache, model) = (self.setup.catalogue.clone(), model.to_owned());
+        // The first call reads the catalogue from disk.
+        let found = tokio::task::spawn_blocking(move || {
+            cache.catalogue().next_smaller(&host, &model).map(str::to_owned)
+        });
+        found.await.ok().flatten()
+    }
+
     /// The context window of a model whose server does not report one.
     pub(super) async fn window_unserved(&self, model: &str) -> ContextWindow {
         let assumed = ContextWindow::Assumed(self.current_provider().window);

@@ -15,7 +15,7 @@ pub const RETRIES_WHEN_LIMITED: u32 = 5;
 pub const RETRIES_WHEN_REFUSED: u32 = 4;
 
 /// Retries after an answer whose connection broke halfway. The part that came has been paid for.
-pub const RETRIES_WHEN_CUT: u32 = 1;
+pub const RETRIES_WHEN_CUT: u32 = 3;
 
 /// Retries after an error that a server reported within its answer.
 pub const RETRIES_IN_MIDST: u32 = 5;
@@ -191,7 +191,7 @@ mod tests {
             ),
             (Some(529), ErrorRecovery::Retry, ReceivedContent::Part, 5),
             (None, ErrorRecovery::Retry, ReceivedContent::Nothing, 10),
-            (None, ErrorRecovery::Retry, ReceivedContent::Part, 1),
+            (None, ErrorRecovery::Retry, ReceivedContent::Part, 3),
             (None, ErrorRecovery::RetryBriefly, ReceivedContent::Nothing, 4),
         ];
         for (status, recovery, received, times) in table {

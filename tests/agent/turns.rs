@@ -211,7 +211,7 @@ async fn the_last_message_that_is_sent_is_always_the_users() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn r25_an_answer_that_breaks_off_twice_fails_with_what_streamed_kept() {
+async fn r25_an_answer_that_keeps_breaking_off_fails_with_what_streamed_last_kept() {
     let fixture = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut agent = fixture.open(InitialSession::New).await;
     let half = |text: &str| {
@@ -219,15 +219,15 @@ async fn r25_an_answer_that_breaks_off_twice_fails_with_what_streamed_kept() {
         reply.extend(unfinished_calls(&[bash("c1", "echo")]));
         reply
     };
-    queue_replies(&fixture, [half("first half"), half("second half")]);
+    queue_replies(&fixture, ["first", "second", "third", "last"].map(half));
     let TurnOutcome::Failed(reason) = agent.turn("go").await else { panic!("it did not fail") };
     assert!(reason.contains("before the answer was complete"), "{reason}");
     assert_eq!(fixture.processes.log(), [""; 0]);
     let texts: Vec<String> = agent.messages().iter().map(|entry| entry.message().text()).collect();
-    assert_eq!(texts, ["go", "second half"]);
+    assert_eq!(texts, ["go", "last"]);
     let dropped =
         agent.events.iter().filter(|event| matches!(event, AgentEvent::ResponseDropped { .. }));
-    assert_eq!(dropped.count(), 1, "one clean retry");
+    assert_eq!(dropped.count(), 3, "three clean retries");
     agent.close().await;
 }
 
@@ -321,6 +321,23 @@ async fn the_fallback_model_answers_for_the_rest_of_the_turn() {
     shown.dedup();
     let shown = &shown[shown.iter().position(|name| *name == "other").unwrap()..];
     assert_eq!(shown, ["other", first]);
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_fallback_model_the_next_smaller_one_stands_in() {
+    let busy = || vec![failure(529, ErrorRecovery::RetryAfter(Duration::ZERO))];
+    let (opus, sonnet) = ("claude-opus-5-5", "claude-sonnet-5-5");
+    let fixture = AgentFixture::hosted("api.anthropic.com", opus);
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [busy(), busy(), busy(), words("done"), words("again")]);
+    assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
+    let notices = agent.notices();
+    let expected = "claude-sonnet-5-5 answers for the rest of this turn";
+    assert!(notices.len() == 1 && notices[0].contains(expected), "{notices:?}");
+    assert_eq!(agent.turn("and now?").await, TurnOutcome::Answered);
+    let asked: Vec<String> = fixture.model.requests().into_iter().map(|it| it.model).collect();
+    assert_eq!(asked, [opus, opus, opus, sonnet, opus]);
     agent.close().await;
 }
 
