@@ -29,6 +29,7 @@ mod no_proxy;
 mod notice;
 mod partial_diff;
 mod paths;
+mod plural;
 mod price;
 mod protocol;
 mod sandbox;
@@ -67,6 +68,7 @@ pub use no_proxy::is_exempt_from_proxy;
 pub use notice::{ContextWindow, NoticeLevel};
 pub use partial_diff::ExcludedHunks;
 pub use paths::clean_path;
+pub use plural::pluralise;
 pub use price::{ModelPrice, TokenRate, TokenRates};
 pub use protocol::{ProviderProtocol, ReasoningEffort};
 pub use sandbox::{

@@ -10,7 +10,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 use std::ops::Range;
 
-use crate::domain::EntryId;
+use crate::domain::{EntryId, pluralise};
 
 use super::line::{self, LogLine, LogLineContext};
 use super::{LogEntry, LogRecord, SessionHeader};
@@ -271,7 +271,7 @@ impl fmt::Display for LogNotice {
                     .map(|bytes| format!("{} to {}", bytes.start, bytes.end))
                     .collect();
                 let more = if lines.len() > few.len() { " and further on" } else { "" };
-                let count = counted(lines.len(), "line");
+                let count = pluralise(lines.len(), "line");
                 write!(
                     f,
                     "The session's log holds {count} that cannot be read (bytes {}{more}). The rest is \
@@ -281,7 +281,7 @@ impl fmt::Display for LogNotice {
             }
             Self::NotUnderstood { types } => {
                 let names: Vec<&str> = types.keys().map(String::as_str).collect();
-                let count = counted(types.values().sum(), "record");
+                let count = pluralise(types.values().sum::<usize>(), "record");
                 write!(
                     f,
                     "The session holds {count} of another program or a newer slug ({}), not shown \
@@ -290,7 +290,7 @@ impl fmt::Display for LogNotice {
                 )
             }
             Self::PartsLeftOut { count } => {
-                let count = counted(*count, "part");
+                let count = pluralise(*count, "part");
                 write!(
                     f,
                     "The session's messages hold {count} of a kind that this slug does not know, not \
@@ -298,7 +298,7 @@ impl fmt::Display for LogNotice {
                 )
             }
             Self::Duplicates { count } => {
-                let count = counted(*count, "record");
+                let count = pluralise(*count, "record");
                 write!(f, "The session's log repeats {count}; each was read once.")
             }
             Self::NoHeader => f.write_str(
@@ -312,10 +312,6 @@ impl fmt::Display for LogNotice {
             ),
         }
     }
-}
-
-fn counted(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+pub(super) use crate::domain::pluralise;
+
 /// The first `limit` characters of a line, with a note if it is longer.
 pub(super) fn line(text: &str, limit: usize) -> Cow<'_, str> {
     match text.char_indices().nth(limit) {
@@ -55,16 +57,6 @@ pub(super) fn size(bytes: u64) -> String {
     }
 }
 
-/// A number with its noun: "1 line", "2 lines", "3 matches".
-pub(super) fn pluralise(count: u64, noun: &str) -> String {
-    let ending = match count {
-        1 => "",
-        _ if noun.ends_with("ch") => "es",
-        _ => "s",
-    };
-    format!("{count} {noun}{ending}")
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -88,10 +80,6 @@ mod tests {
         assert_eq!(
             [size(1), size(1023), size(1536), size(3 << 20)],
             ["1 byte", "1023 bytes", "1.5 KB", "3.0 MB"]
-        );
-        assert_eq!(
-            [pluralise(1, "match"), pluralise(0, "match"), pluralise(2, "line")],
-            ["1 match", "0 matches", "2 lines"]
         );
     }
 

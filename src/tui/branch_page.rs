@@ -6,11 +6,11 @@
 //! The page is text with colours (SGR sequences), which a pager can show and copy. Every row fits
 //! the width.
 
-use crate::domain::MessageRole as Speaker;
 use crate::domain::sanitize::sanitize;
+use crate::domain::{MessageRole as Speaker, pluralise};
 use crate::session::{BranchComparison, BranchMessage, FileDelta, SessionBranch};
 
-use super::branch_text::{pluralise, title};
+use super::branch_text::title;
 use super::layout::wrap::{
     StyledPiece, WrapFrame, display_width, escape, truncate, truncate_path, wrap,
 };

@@ -53,11 +53,6 @@ pub fn title(branch: &SessionBranch) -> String {
     sanitize(&words.join(" ")).into_owned()
 }
 
-/// The count with its noun: `1 file`, `2 files`.
-pub fn pluralise(count: usize, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
-}
-
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         Some((end, _)) => format!("{}…", &text[..end]),

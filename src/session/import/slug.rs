@@ -13,7 +13,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::{ContentHash, SessionId};
+use crate::domain::{ContentHash, SessionId, pluralise};
 use crate::session::export::log;
 use crate::session::store::failed;
 use crate::session::{BlobStore, SessionStore, StoreError, compression, files};
@@ -39,15 +39,11 @@ pub struct MissingContents {
 impl MissingContents {
     /// A sentence for the screen, in lower case; `None` where nothing is missing.
     pub fn describe(&self) -> Option<String> {
-        let counted = |count: usize, one: &str, many: &str| match count {
-            0 => None,
-            1 => Some(format!("1 {one}")),
-            count => Some(format!("{count} {many}")),
-        };
+        let counted = |count: usize, what| (count > 0).then(|| pluralise(count, what));
         let parts = [
-            counted(self.images, "image", "images"),
-            counted(self.outputs, "whole output", "whole outputs"),
-            counted(self.files, "changed file", "changed files")
+            counted(self.images, "image"),
+            counted(self.outputs, "whole output"),
+            counted(self.files, "changed file")
                 .map(|files| format!("the former contents of {files}")),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();

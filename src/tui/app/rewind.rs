@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use crate::agent::{self, RewindDestination, RewindError, RewindPlan};
 use crate::commands::MessageArgument;
-use crate::domain::{EntryId, NoticeLevel, UserInput};
+use crate::domain::{EntryId, NoticeLevel, UserInput, pluralise};
 
 use super::block::{BlockBody, ToolCallContent};
 use super::commands;
@@ -66,7 +66,7 @@ impl RewindMessage<'_> {
 
     /// The number of changed files as a phrase; empty if there are none.
     pub fn files_changed(&self) -> String {
-        if self.files == 0 { String::new() } else { counted(self.files as u64, "file") }
+        if self.files == 0 { String::new() } else { pluralise(self.files, "file") }
     }
 }
 
@@ -114,7 +114,7 @@ pub fn find(model: &ScreenModel, which: &MessageArgument) -> Result<EntryId, Str
     match which {
         MessageArgument::Nth(number) => {
             let found = messages.get(number.saturating_sub(1)).map(|message| message.entry);
-            let all = counted(messages.len() as u64, "message");
+            let all = pluralise(messages.len(), "message");
             found.ok_or_else(|| format!("There is no such message: {all} of yours can be chosen."))
         }
         MessageArgument::Containing(words) => {
@@ -214,8 +214,4 @@ pub fn on_rewound(
     }
     model.conversation.composer.load(message);
     effects
-}
-
-fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }

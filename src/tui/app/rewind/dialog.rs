@@ -12,6 +12,7 @@ use std::sync::Arc;
 use crossterm::event::KeyCode;
 
 use crate::agent::{RewindDestination, RewindPlan};
+use crate::domain::pluralise;
 use crate::session::undo::{FileAction, FilePlace, PlannedFile, SkipReason};
 use crate::session::{FileChangeSource, RewindScope, UntrackedChanges, UnwatchedFolderReason};
 use crate::tui::app::geometry::ScrollExtent;
@@ -19,8 +20,6 @@ use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::keymap::{self, KeyPress, RewindKey};
 use crate::tui::app::overlay::{OverlayOutcome, scrolled};
 use crate::tui::app::title::first_line;
-
-use super::counted;
 
 /// Rows above the rows of files.
 const HEAD: usize = 3;
@@ -193,7 +192,7 @@ impl RewindDialog {
         };
         let again = plan.to == RewindDestination::Redo;
         let mut rows = vec![RewindRow::Message(first_line(&plan.message.text))];
-        let count = counted(plan.messages, "message");
+        let count = pluralise(plan.messages, "message");
         let what = plan.offers.first().copied().unwrap_or(RewindScope::Conversation);
         rows.push(RewindRow::Note(match (again, what.has_conversation()) {
             (false, _) => format!("takes {count} back; your words return to the input"),
@@ -432,7 +431,7 @@ fn not_covered(all: &[UntrackedChanges], cwd: &Path) -> Vec<String> {
             .collect();
         let rest = if count > names.len() as u64 { ", …" } else { "" };
         let are = if count == 1 { "is" } else { "are" };
-        let files = counted(count, "file");
+        let files = pluralise(count, "file");
         sentences.push(format!(
             "{files} changed by commands {are} not covered: {}{rest}",
             names.join(", ")
