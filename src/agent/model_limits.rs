@@ -2,6 +2,7 @@
 
 use crate::catalogue::{ImageSupport, ModelFacts, ReasoningSetting};
 use crate::domain::{ContextWindow, Money, ReasoningEffort, TokenUsage};
+use crate::providers::CapabilitySupport;
 
 use super::agent_loop::Agent;
 
@@ -51,10 +52,20 @@ impl Agent {
     }
 
     /// Sends no images to a model that is known to take none.
-    pub(super) fn heed_images(&mut self, model: &str, facts: Option<&ModelFacts>) {
-        match facts.map(|facts| facts.images) {
-            Some(ImageSupport::Unsupported) => self.images.leave_out(model),
-            Some(ImageSupport::Supported) | None => {}
+    pub(super) fn heed_images(
+        &mut self,
+        model: &str,
+        by_provider: CapabilitySupport,
+        facts: Option<&ModelFacts>,
+    ) {
+        let by_catalogue = facts.map(|facts| facts.images);
+        match (by_provider, by_catalogue) {
+            (CapabilitySupport::Unsupported, _)
+            | (CapabilitySupport::Unknown, Some(ImageSupport::Unsupported)) => {
+                self.images.leave_out(model);
+            }
+            (CapabilitySupport::Supported, _)
+            | (CapabilitySupport::Unknown, Some(ImageSupport::Supported) | None) => {}
         }
     }
 }

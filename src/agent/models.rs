@@ -1,6 +1,7 @@
 //! Which model answers: the one that was named, else the only one that the server offers. When the
 //! server offers several, the user chooses; a headless run takes the first.
 
+use std::collections::HashSet;
 use std::future::pending;
 use std::sync::Arc;
 
@@ -35,6 +36,8 @@ pub(super) struct OfferedModels {
     asking: Option<JoinHandle<FetchedModelList>>,
     /// The last answer was a failure that a later try may not meet.
     missed: bool,
+    /// The models of which the user has been told that their tools are described.
+    with_described_tools: HashSet<String>,
 }
 
 impl OfferedModels {
@@ -227,6 +230,20 @@ impl Agent {
             .and_then(|saved| saved.map_err(|error| error.to_string()))
         {
             tracing::warn!(error, "the model cannot be remembered for this folder");
+        }
+    }
+
+    /// Says, once for each model, that the server takes no tools with it. `reason` is what the
+    /// server has said.
+    pub(super) fn tell_of_described_tools(&mut self, model: &str, reason: Option<String>) {
+        if self.models.with_described_tools.insert(model.to_owned()) {
+            let reason =
+                reason.unwrap_or_else(|| format!("The server takes no tools with {model}."));
+            let text = format!(
+                "{reason} slug describes the tools in the prompt instead, and reads calls from the \
+                 text of the answer."
+            );
+            self.events.notice(NoticeLevel::Warning, text);
         }
     }
 

@@ -31,7 +31,8 @@ pub struct TurnMachine {
     /// How often hooks may still have the model go on in this turn.
     hook_continuations_left: u32,
     stop_hook_state: StopHookState,
-    images: TurnImagePolicy,
+    images: TurnContentPolicy,
+    tools: TurnContentPolicy,
     steering: SteeringState,
     usage: TokenUsage,
 }
@@ -129,6 +130,8 @@ pub enum TurnAction {
     AskHooks(StopHookState),
     /// Tell the user that the answer ends at the output limit.
     WarnTruncated,
+    /// Tell the user that the provider describes the tools in the prompt from now on, and why.
+    DescribeTools(String),
     /// Send no images to this model from now on.
     LeaveImagesOut(String),
     /// End the turn; always the last action.
@@ -171,9 +174,9 @@ enum AfterCalls {
     StopInterrupted,
 }
 
-/// Whether images are sent with the requests of this turn.
+/// Whether images, or tools, are sent as such with the requests of this turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum TurnImagePolicy {
+enum TurnContentPolicy {
     Send,
     Omit,
 }
@@ -208,7 +211,8 @@ impl TurnMachine {
             continued: 0,
             hook_continuations_left: 0,
             stop_hook_state: StopHookState::Inactive,
-            images: TurnImagePolicy::Send,
+            images: TurnContentPolicy::Send,
+            tools: TurnContentPolicy::Send,
             steering: SteeringState::None,
             usage: TokenUsage::default(),
         }
@@ -459,16 +463,24 @@ impl TurnMachine {
                 actions.extend(self.shorten(error));
                 actions
             }
-            ErrorRecovery::LeaveImagesOut if self.images == TurnImagePolicy::Send => {
-                self.images = TurnImagePolicy::Omit;
+            ErrorRecovery::LeaveImagesOut if self.images == TurnContentPolicy::Send => {
+                self.images = TurnContentPolicy::Omit;
                 let mut actions = self.discard_streamed(&error);
                 actions.push(TurnAction::LeaveImagesOut(error.message));
                 actions.extend(self.ask_anew());
                 actions
             }
-            ErrorRecovery::LeaveImagesOut | ErrorRecovery::AskUser | ErrorRecovery::GiveUp => {
-                self.end_streaming(TurnOutcome::Failed(error.message))
+            ErrorRecovery::DescribeTools if self.tools == TurnContentPolicy::Send => {
+                self.tools = TurnContentPolicy::Omit;
+                let mut actions = self.discard_streamed(&error);
+                actions.push(TurnAction::DescribeTools(error.message));
+                actions.extend(self.ask_anew());
+                actions
             }
+            ErrorRecovery::DescribeTools
+            | ErrorRecovery::LeaveImagesOut
+            | ErrorRecovery::AskUser
+            | ErrorRecovery::GiveUp => self.end_streaming(TurnOutcome::Failed(error.message)),
         }
     }
 

@@ -365,6 +365,9 @@ impl Agent {
                      raise `max_tokens` in config.toml."
                 ));
             }
+            TurnAction::DescribeTools(reason) => {
+                self.tell_of_described_tools(&running.model, Some(reason));
+            }
             TurnAction::LeaveImagesOut(reason) => {
                 self.images.leave_out(&running.model);
                 self.warn(format!(

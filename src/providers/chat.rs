@@ -6,6 +6,7 @@
 
 mod calls;
 mod decode;
+mod described_tools;
 mod details;
 mod dialect;
 mod request;
@@ -13,7 +14,8 @@ mod text_tool_calls;
 mod think;
 mod wire;
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use reqwest::RequestBuilder;
 use reqwest::header::{HeaderMap, SERVER};
@@ -22,8 +24,9 @@ use super::client::ModelServerClient;
 use super::connection_config::ConnectionConfig;
 use super::driver::WireProtocol;
 use super::listing::ServerModelList;
-use super::{ProviderError, ProviderRequest, history};
+use super::{CapabilitySupport, ModelCapabilities, ProviderError, ProviderRequest, history};
 use crate::domain::{ChatDialect, ProviderProtocol};
+use dialect::ImagePartSupport;
 
 pub(super) use decode::{ChatDecoder, ChatRequestContext};
 pub use request::PromptProgressReports;
@@ -37,6 +40,8 @@ pub(super) struct ChatProtocol {
     configured_dialect: Option<ChatDialect>,
     /// The dialect that the server's responses have shown.
     detected_dialect: OnceLock<ChatDialect>,
+    /// The models with which the server takes no tools.
+    refusing_tools: Mutex<HashSet<String>>,
 }
 
 impl ChatProtocol {
@@ -44,6 +49,10 @@ impl ChatProtocol {
         self.configured_dialect
             .or(self.detected_dialect.get().copied())
             .unwrap_or(ChatDialect::Common)
+    }
+
+    fn refusing_tools(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.refusing_tools.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -53,7 +62,11 @@ impl WireProtocol for ChatProtocol {
 
     fn new(config: &ConnectionConfig) -> Self {
         let configured_dialect = config.dialect.or_else(|| dialect::at(config.endpoint.host()));
-        Self { configured_dialect, detected_dialect: OnceLock::new() }
+        Self {
+            configured_dialect,
+            detected_dialect: OnceLock::new(),
+            refusing_tools: Mutex::default(),
+        }
     }
 
     fn post(
@@ -68,7 +81,12 @@ impl WireProtocol for ChatProtocol {
         } else {
             PromptProgressReports::Unknown
         };
-        let body = request::body(request, dialect::of(dialect, &request.model), progress);
+        let quirks = dialect::of(dialect, &request.model);
+        let body = if self.refusing_tools().contains(&request.model) {
+            request::body(&described_tools::described(request), quirks, progress)
+        } else {
+            request::body(request, quirks, progress)
+        };
         Ok(client.post(client.endpoint.join("chat/completions"))?.body(body))
     }
 
@@ -93,6 +111,30 @@ impl WireProtocol for ChatProtocol {
     fn learn_from_list(&self, list: &ServerModelList) {
         if let Some(dialect) = list.dialect {
             self.detected_dialect.get_or_init(|| dialect);
+        }
+        let without = list.capabilities.iter();
+        let without = without.filter(|(_, can)| can.tools == CapabilitySupport::Unsupported);
+        self.refusing_tools().extend(without.map(|(model, _)| model.clone()));
+    }
+
+    fn learn_tools_are_refused(&self, model: &str) -> bool {
+        self.refusing_tools().insert(model.to_owned());
+        true
+    }
+
+    fn capabilities(&self, model: &str) -> ModelCapabilities {
+        let is_refusing = self.refusing_tools().contains(model);
+        ModelCapabilities {
+            tools: if is_refusing {
+                CapabilitySupport::Unsupported
+            } else {
+                CapabilitySupport::Unknown
+            },
+            images: match dialect::of(self.dialect(), model).pictures {
+                ImagePartSupport::Sent => CapabilitySupport::Unknown,
+                ImagePartSupport::Named => CapabilitySupport::Unsupported,
+            },
+            ..ModelCapabilities::default()
         }
     }
 }

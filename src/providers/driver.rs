@@ -4,7 +4,8 @@
 //! The whole way of an answer is one pump, [`AnswerPump`]: it ends the stream at its terminal event,
 //! at its first error, and on cancellation, which closes the connection.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use futures_util::StreamExt;
@@ -18,7 +19,10 @@ use super::client::ModelServerClient;
 use super::connection_config::ConnectionConfig;
 use super::listing::ServerModelList;
 use super::reader::{ResponseReader, StreamDecoder};
-use super::{ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent, retry};
+use super::{
+    CapabilitySupport, ErrorRecovery, ModelCapabilities, ModelInfo, Provider, ProviderError,
+    ProviderRequest, StreamEvent, retry,
+};
 use crate::domain::ProviderProtocol;
 use crate::net::{HttpBody, Permit, RateLimited};
 
@@ -59,6 +63,17 @@ pub(super) trait WireProtocol: Send + Sync + 'static {
 
     /// Learns about the server from its list of models.
     fn learn_from_list(&self, _list: &ServerModelList) {}
+
+    /// Learns that the server takes no tools with `model`. Returns whether the protocol can do
+    /// without: then it describes them in the prompt from now on.
+    fn learn_tools_are_refused(&self, _model: &str) -> bool {
+        false
+    }
+
+    /// What the protocol knows about `model`.
+    fn capabilities(&self, _model: &str) -> ModelCapabilities {
+        ModelCapabilities::default()
+    }
 }
 
 /// The provider of a server that speaks `P`.
@@ -68,6 +83,8 @@ pub(super) struct ProtocolProvider<P>(Arc<ProtocolServer<P>>);
 struct ProtocolServer<P> {
     client: ModelServerClient,
     protocol: P,
+    /// What the server's list has said about its models, by their names.
+    listed: Mutex<HashMap<String, ModelCapabilities>>,
 }
 
 impl<P: WireProtocol> ProtocolProvider<P> {
@@ -75,7 +92,7 @@ impl<P: WireProtocol> ProtocolProvider<P> {
     pub(super) fn new(config: ConnectionConfig) -> Self {
         let protocol = P::new(&config);
         let client = ModelServerClient::new(config, P::PROTOCOL.key_header());
-        Self(Arc::new(ProtocolServer { client, protocol }))
+        Self(Arc::new(ProtocolServer { client, protocol, listed: Mutex::default() }))
     }
 }
 
@@ -85,7 +102,7 @@ impl<P: WireProtocol> ProtocolServer<P> {
         &self,
         request: &ProviderRequest,
     ) -> Result<ResponseReader<HttpBody, P::Decoder>, ProviderError> {
-        let Self { client, protocol } = self;
+        let Self { client, protocol, .. } = self;
         let post = protocol.post(client, request)?;
         let decoder = protocol.decoder(request);
         match client.ask(post, &request.model).await {
@@ -98,7 +115,13 @@ impl<P: WireProtocol> ProtocolServer<P> {
             // parse it.
             Err(refusal) => {
                 let target = client.site(&request.model).await?;
-                ResponseReader::of_refusal(&refusal.body, decoder, target).ok_or(refusal.error)
+                let mut error = refusal.error;
+                if error.recovery == ErrorRecovery::DescribeTools
+                    && !protocol.learn_tools_are_refused(&request.model)
+                {
+                    error.recovery = ErrorRecovery::AskUser;
+                }
+                ResponseReader::of_refusal(&refusal.body, decoder, target).ok_or(error)
             }
         }
     }
@@ -125,10 +148,27 @@ impl<P: WireProtocol> Provider for ProtocolProvider<P> {
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
-        let ProtocolServer { client, protocol } = &*self.0;
+        let ProtocolServer { client, protocol, listed } = &*self.0;
         let list = client.list(protocol.model_list(client)?).await?;
         protocol.learn_from_list(&list);
+        *listed.lock().unwrap_or_else(PoisonError::into_inner) = list.capabilities;
         Ok(list.models)
+    }
+
+    fn capabilities(&self, model: &str) -> ModelCapabilities {
+        let ProtocolServer { protocol, listed, .. } = &*self.0;
+        let listed = listed.lock().unwrap_or_else(PoisonError::into_inner).get(model).copied();
+        // Every protocol is asked for streams only.
+        let streaming = CapabilitySupport::Supported;
+        let by_protocol = ModelCapabilities { streaming, ..protocol.capabilities(model) };
+        let mut known = by_protocol.or(listed.unwrap_or_default());
+        // Tools are declared wherever the protocol does not describe them.
+        if by_protocol.tools != CapabilitySupport::Unsupported
+            && known.tools == CapabilitySupport::Unsupported
+        {
+            known.tools = CapabilitySupport::Unknown;
+        }
+        known
     }
 
     fn is_local(&self) -> bool {

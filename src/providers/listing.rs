@@ -5,12 +5,14 @@
 //! whose list shows what it is: llama.cpp at `/props`, LM Studio at `/api/v0/models`, Ollama at
 //! `/api/ps` for loaded models and at `/api/show` for each model.
 
+use std::collections::HashMap;
+
 use reqwest::RequestBuilder;
 use reqwest::header::CONTENT_TYPE;
 use serde_json::{Value, json};
 
 use super::failure::{self, RequestTarget};
-use super::{ErrorRecovery, ModelInfo, ProviderError};
+use super::{ErrorRecovery, ModelCapabilities, ModelInfo, ProviderError};
 use crate::domain::ChatDialect;
 use crate::net::{HttpClient, HttpEndpoint};
 
@@ -64,6 +66,8 @@ pub(super) struct ServerModelList {
     pub(super) models: Vec<ModelInfo>,
     /// The dialect that the list shows.
     pub(super) dialect: Option<ChatDialect>,
+    /// What the server says about its models, by their ids.
+    pub(super) capabilities: HashMap<String, ModelCapabilities>,
 }
 
 /// Fetches the list, and asks the server for windows that the list does not have.
@@ -78,13 +82,16 @@ pub(super) async fn fetch(
     let entries = entries(&list).ok_or_else(|| no_list(site))?;
     let software = software(entries);
     let mut models: Vec<ModelInfo> = entries.iter().filter_map(model).collect();
+    let said = |entry| Some((model(entry)?.id, ModelCapabilities::listed(entry)));
+    let mut capabilities: HashMap<_, _> = entries.iter().filter_map(said).collect();
     if endpoint.is_local()
         && let Some(software) = software
     {
         let server = ContextWindowQuery { http, endpoint, site };
-        server.add_windows(software, &mut models).await;
+        server.add_windows(software, &mut models, &mut capabilities).await;
     }
-    Ok(ServerModelList { models, dialect: software.map(ServerSoftware::dialect) })
+    let dialect = software.map(ServerSoftware::dialect);
+    Ok(ServerModelList { models, dialect, capabilities })
 }
 
 /// A server that is asked for windows that its list does not have.
@@ -98,12 +105,18 @@ impl ServerModelList {
     /// A list of configured names.
     pub(super) fn of(names: &[String]) -> Self {
         let model = |name: &String| ModelInfo { id: name.clone(), context_window: None };
-        Self { models: names.iter().map(model).collect(), dialect: None }
+        let models = names.iter().map(model).collect();
+        Self { models, dialect: None, capabilities: HashMap::new() }
     }
 }
 
 impl ContextWindowQuery<'_> {
-    async fn add_windows(&self, software: ServerSoftware, models: &mut [ModelInfo]) {
+    async fn add_windows(
+        &self,
+        software: ServerSoftware,
+        models: &mut [ModelInfo],
+        capabilities: &mut HashMap<String, ModelCapabilities>,
+    ) {
         let unknown: Vec<&mut ModelInfo> =
             models.iter_mut().filter(|model| model.context_window.is_none()).collect();
         match software {
@@ -130,6 +143,10 @@ impl ContextWindowQuery<'_> {
                         None => {
                             let body = json!({ "model": model.id });
                             let details = self.ask("api/show", Some(&body)).await;
+                            if let Some(details) = &details {
+                                let shown = ModelCapabilities::shown(details);
+                                capabilities.insert(model.id.clone(), shown);
+                            }
                             details.as_ref().and_then(shown_window)
                         }
                     };

@@ -6,6 +6,7 @@
 
 pub mod anthropic;
 mod cancel;
+mod capabilities;
 pub mod chat;
 mod client;
 mod connect;
@@ -34,6 +35,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::net::RateLimited;
+pub use capabilities::{CapabilitySupport, ModelCapabilities};
 pub use connect::{connect, decode};
 pub use connection_config::ConnectionConfig;
 pub use images::EncodedImages;
@@ -64,6 +66,12 @@ pub trait Provider: Send + Sync {
     /// Fails if the server does not answer, refuses the request, or sends something other than a
     /// list.
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError>;
+
+    /// What a model can do here, as far as it is known: by the protocol, by the server's list, once
+    /// [`Self::models`] has asked for it, and by what the server has refused.
+    fn capabilities(&self, _model: &str) -> ModelCapabilities {
+        ModelCapabilities::default()
+    }
 
     /// Whether the server runs on this machine. Then a long silence before the first token is
     /// normal, and slug sends no side requests, which would evict the server's cache.
@@ -186,6 +194,9 @@ pub enum ErrorRecovery {
     RetryBriefly,
     /// Compact the conversation, then send it again.
     Compact,
+    /// Send it again: the server takes no tools with this model, and the provider describes them in
+    /// the prompt from now on.
+    DescribeTools,
     /// Leave out the images, then send it again: the model accepts none.
     LeaveImagesOut,
     /// The user has to act first: a key, a model's name, a server to start.

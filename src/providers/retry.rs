@@ -87,6 +87,7 @@ pub fn next(
             (FIRST_WHEN_REFUSED * 2_u32.pow(doublings)).mul_f64(0.5 + fraction / 2.0)
         }
         ErrorRecovery::Compact
+        | ErrorRecovery::DescribeTools
         | ErrorRecovery::LeaveImagesOut
         | ErrorRecovery::AskUser
         | ErrorRecovery::GiveUp => {
@@ -110,6 +111,7 @@ pub fn pause_of_all(error: &ProviderError) -> Option<Duration> {
         ErrorRecovery::Retry
         | ErrorRecovery::RetryBriefly
         | ErrorRecovery::Compact
+        | ErrorRecovery::DescribeTools
         | ErrorRecovery::LeaveImagesOut
         | ErrorRecovery::AskUser
         | ErrorRecovery::GiveUp => None,

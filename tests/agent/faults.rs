@@ -168,3 +168,39 @@ async fn r33_a_conversation_that_stays_too_long_fails_without_a_loop() {
         agent.close().await;
     }
 }
+
+/// vLLM without a parser for calls: the model writes them as it was told in the prompt.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_refuses_tools_is_asked_again_with_tools_in_the_prompt() {
+    let server = ModelServer::start();
+    let refusal =
+        "\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set";
+    server.reply(ServerReply::error(400, refusal));
+    let call = json!({"name": "Bash", "arguments": {"command": "first"}});
+    server.reply(ServerReply::text(&format!("Looking.\n<tool_call>\n{call}\n</tool_call>")));
+    server.reply(ServerReply::text("Fine."));
+    server.reply(ServerReply::text("Still fine."));
+    let fixture = fixture(ProviderProtocol::ChatCompletions, &server);
+    let mut agent = fixture.open(InitialSession::New).await;
+    assert_eq!(agent.turn("look").await, TurnOutcome::Answered);
+    assert_eq!(agent.turn("and now?").await, TurnOutcome::Answered);
+    let log = fixture.processes.log();
+    assert!(log.iter().any(|it| it.starts_with("begin first")), "{log:?}");
+    let notices = agent.notices();
+    assert!(notices.len() == 1 && notices[0].contains("describes the tools"), "{notices:?}");
+    assert!(notices[0].contains("Start vLLM with"), "{notices:?}");
+    let requests = server.chat_requests();
+    let [native, described, with_result, last] = &requests[..] else { panic!("{requests:?}") };
+    assert!(native.body["tools"].is_array());
+    for request in [described, with_result, last] {
+        assert!(request.body["tools"].is_null(), "{}", request.body);
+        let system = request.body["messages"][0]["content"].as_str().unwrap();
+        assert!(system.contains("<tools>") && system.contains("\"name\":\"Bash\""), "{system}");
+    }
+    let messages = with_result.body["messages"].as_array().unwrap();
+    let contents: Vec<&str> = messages.iter().filter_map(|it| it["content"].as_str()).collect();
+    assert!(contents.iter().any(|it| it.starts_with("Looking.") && it.contains("<tool_call>")));
+    assert!(contents.iter().any(|it| it.contains("<tool_response>")), "{contents:?}");
+    assert!(messages.iter().all(|it| it["tool_calls"].is_null() && it["role"] != "tool"));
+    agent.close().await;
+}

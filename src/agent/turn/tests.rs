@@ -59,6 +59,7 @@ fn names(actions: &[TurnAction]) -> Vec<&'static str> {
             TurnAction::ContinueTruncated(_) => "go on",
             TurnAction::AskHooks(_) => "ask hooks",
             TurnAction::WarnTruncated => "tell",
+            TurnAction::DescribeTools(_) => "describe tools",
             TurnAction::LeaveImagesOut(_) => "leave images out",
             TurnAction::End(_) => "end",
         })
@@ -223,12 +224,16 @@ fn a_failure_in_mid_stream_voids_what_came_and_tries_again() {
 }
 
 #[test]
-fn a_model_that_takes_no_images_is_asked_again_without_them_once() {
-    let mut turn = turn();
-    turn.step(TurnInput::Begun);
-    let refused = || failed(ErrorRecovery::LeaveImagesOut, None);
-    assert_eq!(names(&turn.step(refused())), ["leave images out", "request"]);
-    assert_eq!(names(&turn.step(refused())), ["end"]);
+fn a_model_that_takes_no_images_or_tools_is_asked_again_without_them_once() {
+    for (recovery, action) in [
+        (ErrorRecovery::LeaveImagesOut, "leave images out"),
+        (ErrorRecovery::DescribeTools, "describe tools"),
+    ] {
+        let mut turn = turn();
+        turn.step(TurnInput::Begun);
+        assert_eq!(names(&turn.step(failed(recovery, None))), [action, "request"]);
+        assert_eq!(names(&turn.step(failed(recovery, None))), ["end"]);
+    }
 }
 
 #[test]
@@ -278,6 +283,7 @@ fn text_streamed_before_another_request_is_dropped() {
     for (recovery, then) in [
         (ErrorRecovery::Compact, vec!["drop", "compact"]),
         (ErrorRecovery::LeaveImagesOut, vec!["drop", "leave images out", "request"]),
+        (ErrorRecovery::DescribeTools, vec!["drop", "describe tools", "request"]),
     ] {
         let mut turn = turn();
         turn.step(TurnInput::Begun);

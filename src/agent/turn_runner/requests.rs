@@ -9,6 +9,7 @@ use crate::agent::budget::BudgetVerdict;
 use crate::agent::normalise::{is_silent, normalise};
 use crate::agent::{AgentEvent, model_limits, request, thinking_signatures};
 use crate::domain::{ApprovalAnswer, Message, ModelName, StopReason, TokenUsage};
+use crate::providers::CapabilitySupport;
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
 use super::TurnRun;
@@ -44,7 +45,11 @@ impl Agent {
         let history = self.session.conversation.messages.iter().map(|(_, message)| message.clone());
         let mut messages = normalise(history);
         let facts = self.facts(&running.model).await;
-        self.heed_images(&running.model, facts.as_ref());
+        let can = self.current_provider().provider.capabilities(&running.model);
+        self.heed_images(&running.model, can.images, facts.as_ref());
+        if can.tools == CapabilitySupport::Unsupported {
+            self.tell_of_described_tools(&running.model, None);
+        }
         let images = self.images.fill(&mut messages, &running.model, &self.setup.blobs).await;
         let parts = request::RequestParameters {
             model: &running.model,
@@ -55,7 +60,8 @@ impl Agent {
                 facts.as_ref(),
             ),
             temperature: self.setup.temperature,
-            effort: model_limits::effort(self.effort, facts.as_ref()),
+            effort: model_limits::effort(self.effort, facts.as_ref())
+                .filter(|_| can.thinking != CapabilitySupport::Unsupported),
         };
         let signatures = &self.session.conversation.seals;
         let hashes = thinking_signatures::unseal(&parts, &mut messages, signatures);

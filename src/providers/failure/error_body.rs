@@ -97,8 +97,9 @@ impl ServerErrorBody {
             Some((ErrorRecovery::LeaveImagesOut, self.no_images(site)))
         } else if let Some(remedy) = remedy_in(MISTAKES) {
             Some((ErrorRecovery::GiveUp, format!("{} {remedy}", self.answered(site))))
-        } else if let Some(remedy) = remedy_in(SETTINGS) {
-            Some((ErrorRecovery::AskUser, format!("{} {remedy}", self.answered(site))))
+        } else if let Some(remedy) = remedy_in(NO_TOOLS) {
+            let message = format!("{} {remedy}", self.answered(site));
+            Some((ErrorRecovery::DescribeTools, message.trim_end().to_owned()))
         } else if self.has_any(NO_CREDIT) && self.delay.is_none() {
             Some((ErrorRecovery::AskUser, self.no_credit(site)))
         } else if self.has_any(BAD_KEY) {
@@ -248,13 +249,16 @@ const MISTAKES: &[(&str, &str)] = &[
     ("cannot use both json_schema and grammar", "Begin a new session with /new."),
 ];
 
-/// Failures that the user fixes by starting the server differently.
-const SETTINGS: &[(&str, &str)] = &[
+/// Phrases that refuse the tools of a request, and how the user gets a server to take them.
+/// Ollama's and OpenRouter's are about the model (ollama/ollama#6027, OpenRouter's 404).
+const NO_TOOLS: &[(&str, &str)] = &[
     ("requires --jinja", "Start llama-server with --jinja."),
     (
         "requires --enable-auto-tool-choice",
         "Start vLLM with --enable-auto-tool-choice and the --tool-call-parser of this model.",
     ),
+    ("does not support tools", ""),
+    ("no endpoints found that support tool use", ""),
 ];
 
 const NO_CREDIT: &[&[&str]] =

@@ -119,7 +119,7 @@ fn a_conversation_that_is_too_long_is_known_in_all_wordings() {
 
 #[test]
 fn each_error_response_gets_its_recovery() {
-    use ErrorRecovery::{AskUser, GiveUp, Retry};
+    use ErrorRecovery::{AskUser, DescribeTools, GiveUp, Retry};
     let table = [
         (401, r#"{"error":"Unauthorized"}"#, AskUser, "refuses the key"),
         (401, r#"{"detail":"Invalid API Key"}"#, AskUser, "refuses the key"),
@@ -165,14 +165,26 @@ fn each_error_response_gets_its_recovery() {
         (
             500,
             r#"{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}"#,
-            AskUser,
+            DescribeTools,
             "--jinja.",
         ),
         (
             400,
             r#"{"error":{"message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}}"#,
-            AskUser,
+            DescribeTools,
             "Start vLLM with",
+        ),
+        (
+            400,
+            r#"{"error":{"message":"registry.ollama.ai/library/gemma3:4b does not support tools","type":"api_error","param":null,"code":null}}"#,
+            DescribeTools,
+            "does not support tools.",
+        ),
+        (
+            404,
+            r#"{"error":{"message":"No endpoints found that support tool use. To learn more about provider routing, visit: https://openrouter.ai/docs/provider-routing","code":404}}"#,
+            DescribeTools,
+            "support tool use",
         ),
         (
             500,
