@@ -270,7 +270,8 @@ impl fmt::Display for BudgetOverdraft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{TokenRate, TokenRates};
+    use crate::domain::{EntryId, RequestSource, StopReason, TokenRate, TokenRates};
+    use crate::session::{LogEntry, LogRecord, MessageEntry, ReplayedConversation};
 
     fn budget(text: &str) -> UsageBudget {
         text.parse().unwrap()
@@ -333,6 +334,29 @@ mod tests {
         assert_eq!(least.tokens, tokens);
         assert_eq!(least.cost, Some(Money::from_nanos(1200 * 1000 + tokens * 10_000)));
         assert!(MinimumUsage::of(&messages, None, None).tokens > 1000);
+    }
+
+    #[test]
+    fn what_is_asked_beside_the_conversation_counts() {
+        let mut records = Vec::new();
+        for source in [RequestSource::Main, RequestSource::Title, RequestSource::Compaction] {
+            let message =
+                MessageEntry::new(Message { role: MessageRole::Assistant, content: Vec::new() });
+            let usage = Some(TokenUsage { output: 400, ..TokenUsage::default() });
+            let stop_reason = Some(StopReason::EndTurn);
+            let entry = LogEntry::Message(MessageEntry { source, usage, stop_reason, ..message });
+            let (id, timestamp) = (EntryId::generate(), chrono::Utc::now());
+            records.push(LogRecord { id, timestamp, turn: TurnId(1), entry });
+        }
+        let spending = |records: &[LogRecord]| ReplayedConversation::of(records).spending;
+        let limits = BudgetLimits::new(AgentBudgets {
+            turn: budget("1000 tokens"),
+            session: UsageBudget::default(),
+        });
+        let least = MinimumUsage::default();
+        assert_eq!(limits.overdraft(&spending(&records[..1]), TurnId(1), least), None);
+        let draft = limits.overdraft(&spending(&records), TurnId(1), least).unwrap();
+        assert_eq!(draft.scope, BudgetScope::Turn);
     }
 
     #[test]

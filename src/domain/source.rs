@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The purpose of a request to a model. Every other purpose gets a variant here, and appears beside
-/// the conversation wherever slug shows tokens and costs.
+/// The purpose of a request to a model. What is asked beside the conversation appears beside it
+/// wherever slug shows tokens and costs, counts for the budgets, and is no part of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -11,6 +11,14 @@ pub enum RequestSource {
     /// The conversation with the user.
     #[default]
     Main,
+    /// A title for the session.
+    Title,
+    /// A summary for the user: of a session, or of what changed.
+    Summary,
+    /// A shorter text in place of the older part of a conversation.
+    Compaction,
+    /// An answer that a hook of the user's asks for.
+    Hook,
 }
 
 impl RequestSource {
@@ -18,6 +26,10 @@ impl RequestSource {
     pub fn name(self) -> &'static str {
         match self {
             Self::Main => "main",
+            Self::Title => "title",
+            Self::Summary => "summary",
+            Self::Compaction => "compaction",
+            Self::Hook => "hook",
         }
     }
 

@@ -161,6 +161,9 @@ impl HeadlessReport {
 
     fn recorded(&mut self, record: &LogRecord) -> ReportLines {
         let LogEntry::Message(entry) = &record.entry else { return Vec::new() };
+        if !entry.source.is_main() {
+            return Vec::new();
+        }
         match entry.role {
             MessageRole::Assistant => {
                 let text = entry.message().text();

@@ -136,7 +136,8 @@ pub struct MessageEntry {
     /// Of a response: what it cost in US dollars, where its price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
-    /// Of a response: what slug asked for it.
+    /// Of a response: what slug asked for it. What was not asked for the conversation counts as
+    /// spent, and is no part of it.
     #[serde(default, skip_serializing_if = "RequestSource::is_main")]
     pub source: RequestSource,
     /// Of a response: SHA-256 of the model, tools, system text and messages that it answered.

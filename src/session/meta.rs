@@ -156,7 +156,7 @@ impl SessionMeta {
     }
 
     fn say(&mut self, message: &MessageEntry) {
-        if message.is_result() {
+        if message.is_result() || !message.source.is_main() {
             return;
         }
         self.message_count += 1;

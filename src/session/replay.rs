@@ -94,7 +94,7 @@ fn messages(records: &[LogRecord]) -> impl DoubleEndedIterator<Item = (&LogRecor
     let rewinds = RewindHistory::of(records);
     records.iter().enumerate().filter_map(move |(at, record)| {
         let LogEntry::Message(message) = &record.entry else { return None };
-        rewinds.is_live(at).then_some((record, message))
+        (message.source.is_main() && rewinds.is_live(at)).then_some((record, message))
     })
 }
 
@@ -144,7 +144,9 @@ impl ReplayedConversation {
             }
             LogEntry::Message(message) => {
                 self.spend(record, message);
-                self.say(record.id, message);
+                if message.source.is_main() {
+                    self.say(record.id, message);
+                }
             }
             LogEntry::Compaction(compaction) => self.compact(compaction),
             LogEntry::Todo { todos } => self.todos.clone_from(todos),

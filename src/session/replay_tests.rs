@@ -1,12 +1,12 @@
 //! Tests of the replay: records in, conversation out.
 
-use crate::domain::{PermissionMode, TodoStatus, TokenUsage};
+use crate::domain::{PermissionMode, RequestSource, TodoStatus, TokenUsage};
 
 use super::super::samples::{
     assistant, call, calls, every_kind, record, result, rewind, says, turn_end, user,
 };
 use super::*;
-use crate::session::{RewindEntry, RewindScope};
+use crate::session::{RewindEntry, RewindScope, SessionMeta};
 
 fn records(entries: Vec<(u32, LogEntry)>) -> Vec<LogRecord> {
     entries.into_iter().map(|(turn, entry)| record(turn, entry)).collect()
@@ -292,6 +292,34 @@ fn rewound_messages_are_paid_for_and_not_sent() {
     let redo = RewindEntry { redoes: Some(all[5].id), ..rewind(before, RewindScope::Both) };
     all.push(record(2, LogEntry::Rewind(redo)));
     assert_eq!(sent(&ReplayedConversation::of(&all)), ["one", "first", "two", "second"]);
+}
+
+/// What the log keeps of a response that a summary took.
+fn summary() -> LogEntry {
+    let LogEntry::Message(message) = says("a summary") else { panic!("no message") };
+    let usage = Some(TokenUsage { input: 700, ..TokenUsage::default() });
+    LogEntry::Message(MessageEntry { source: RequestSource::Summary, usage, ..message })
+}
+
+#[test]
+fn what_was_asked_beside_the_conversation_is_paid_for_and_no_part_of_it() {
+    let plain = [(1, user("one")), (1, says("first"))];
+    let mut all = plain.to_vec();
+    all.insert(1, (1, summary()));
+    all.push((1, summary()));
+    let (all, plain) = (records(all), records(plain.to_vec()));
+    let (with, without) = (ReplayedConversation::of(&all), ReplayedConversation::of(&plain));
+    assert_eq!(sent(&with), sent(&without));
+    assert_eq!(with.title, without.title);
+    let spent = |it: &ReplayedConversation| it.spending.turn(TurnId(1)).usage.input;
+    assert_eq!(spent(&with), spent(&without) + 1400);
+    let sources: Vec<&str> =
+        with.spending.by_source().iter().map(|(source, _)| source.name()).collect();
+    assert_eq!(sources, ["summary", "main"]);
+    assert_eq!(with.spending.last(), without.spending.last(), "of the conversation alone");
+    let rewinds = RewindHistory::of(&all);
+    let (count, begins) = SessionMeta::message_summary(&all, &rewinds);
+    assert_eq!((count, begins.as_deref()), (2, Some("first")));
 }
 
 #[test]

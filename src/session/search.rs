@@ -151,6 +151,9 @@ impl SearchText {
         else {
             return None;
         };
+        if !message.source.is_main() {
+            return None;
+        }
         searchable_texts(&message).find_map(|SearchableText { who, call, text }| {
             let range = self.first(&text)?;
             let [before, found, behind] = split_excerpt(&text, range);

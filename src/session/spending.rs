@@ -138,7 +138,7 @@ impl SessionSpending {
         (self.last_turn == turn).then_some(&self.of_turn)
     }
 
-    /// The tokens of the last response; `None` where its server did not report them.
+    /// The tokens of the conversation's last response; `None` where its server did not report them.
     pub fn last(&self) -> Option<TokenUsage> {
         self.last
     }
@@ -153,7 +153,9 @@ impl SessionSpending {
         if message.stop_reason.is_none() {
             return;
         }
-        self.last = message.usage;
+        if message.source.is_main() {
+            self.last = message.usage;
+        }
         let spent = SpendingSum {
             usage: message.usage.unwrap_or_default(),
             cost: message.cost.unwrap_or_default(),

@@ -26,7 +26,9 @@ pub(super) fn title_after(records: &[LogRecord]) -> Option<String> {
 pub(super) fn note_title(title: &mut Option<String>, entry: &LogEntry) {
     match entry {
         LogEntry::Title { title: given } => *title = Some(given.clone()),
-        LogEntry::Message(message) if title.is_none() => *title = title_of(message),
+        LogEntry::Message(message) if title.is_none() && message.source.is_main() => {
+            *title = title_of(message);
+        }
         LogEntry::Session(_)
         | LogEntry::Message(_)
         | LogEntry::ToolStarted { .. }

@@ -255,7 +255,7 @@ fn note(model: &mut ScreenModel, record: &LogRecord) {
     rules::note(model, record);
     match &record.entry {
         LogEntry::Message(message) => {
-            if let Some(usage) = message.usage {
+            if let Some(usage) = message.usage.filter(|_| message.source.is_main()) {
                 model.conversation.status.usage = Some(usage);
             }
         }

@@ -19,7 +19,9 @@ impl Transcript {
     /// Adds a record of the log.
     pub fn record(&mut self, record: &LogRecord, now: Duration) {
         match &record.entry {
-            LogEntry::Message(message) => self.message(record, message, now),
+            LogEntry::Message(message) if message.source.is_main() => {
+                self.message(record, message, now);
+            }
             LogEntry::Compaction(_) => {
                 self.push(BlockBody::Compacted);
             }
@@ -29,6 +31,7 @@ impl Transcript {
             }
             LogEntry::TurnEnd(end) => self.end_turn(record.turn, &end.outcome, now),
             LogEntry::Session(_)
+            | LogEntry::Message(_)
             | LogEntry::ToolStarted { .. }
             | LogEntry::Permission(_)
             | LogEntry::FileChange(_)
