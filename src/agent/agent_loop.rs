@@ -7,7 +7,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use serde_json::json;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
@@ -121,6 +120,7 @@ pub fn spawn_into(
     start: InitialSession,
     outbox: AgentEventSender,
 ) -> AgentHandle {
+    let outbox = outbox.with_debug_log(setup.debug.clone());
     let id = outbox.agent();
     let (commands, inbox, stop) = stop::channel(MAX_QUEUED_COMMANDS, outbox.clone());
     let stopped = stop.clone();
@@ -136,6 +136,7 @@ impl Agent {
         setup: AgentSetup,
     ) -> (Self, AgentEventReceiver, mpsc::Sender<AddressedCommand>) {
         let (outbox, events) = event_queue(AgentId::generate());
+        let outbox = outbox.with_debug_log(setup.debug.clone());
         let (commands, inbox, stop) = stop::channel(MAX_QUEUED_COMMANDS, outbox.clone());
         (Self::with(setup, inbox, outbox, stop), events, commands)
     }
@@ -387,8 +388,6 @@ impl Agent {
         gate.journal.write(gate.turn, LogEntry::TurnEnd(end)).await;
         self.session.catch_up();
         tracing::info!(?outcome, "turn ended");
-        let ended = json!({"turn": gate.turn, "outcome": outcome, "usage": usage});
-        gate.debug.event("turn_ended", &ended);
         self.stop.end();
         self.events.send(AgentEvent::TurnEnded { turn: gate.turn, outcome, usage });
         self.start_idle_timer();
@@ -400,9 +399,6 @@ impl Agent {
         let turn = self.session.conversation.next_turn;
         match self.gate(turn) {
             Ok(gate) => {
-                let (session, model) = (self.session.id, &self.model);
-                let begun = json!({"session": session, "turn": turn, "model": model});
-                gate.debug.event("turn_started", &begun);
                 change_tracker::warm(&self.watch);
                 self.events.send(AgentEvent::TurnStarted { turn });
                 Some(gate)

@@ -11,8 +11,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::error::TryRecvError;
 
-use super::{AddressedEvent, AgentEvent};
+use super::{AddressedEvent, AgentEvent, debug_events};
 use crate::domain::{AgentId, CallId, NoticeLevel, TurnId};
+use crate::platform::debug_log::DebugLog;
 
 /// From this many waiting events on, deltas merge: a front end that keeps up takes far fewer at a
 /// time and sees each delta as it was sent.
@@ -24,7 +25,7 @@ const MERGE_WITHIN: usize = 64;
 pub fn event_queue(agent: AgentId) -> (AgentEventSender, AgentEventReceiver) {
     let queue = Arc::new(EventQueue::default());
     let side = Arc::new(SenderSide(queue.clone()));
-    (AgentEventSender { agent, side }, AgentEventReceiver(queue))
+    (AgentEventSender { agent, side, debug: DebugLog::off() }, AgentEventReceiver(queue))
 }
 
 #[derive(Debug, Default)]
@@ -53,6 +54,7 @@ impl EventQueue {
 pub struct AgentEventSender {
     agent: AgentId,
     side: Arc<SenderSide>,
+    debug: DebugLog,
 }
 
 /// Finishes the queue when its last clone is dropped.
@@ -74,13 +76,19 @@ impl AgentEventSender {
 
     /// A sender of another agent's events into the same queue.
     pub fn for_agent(&self, agent: AgentId) -> Self {
-        Self { agent, side: self.side.clone() }
+        Self { agent, side: self.side.clone(), debug: DebugLog::off() }
+    }
+
+    /// The same sender, which writes what it sends to this debug log, too.
+    pub(super) fn with_debug_log(self, debug: DebugLog) -> Self {
+        Self { debug, ..self }
     }
 
     /// Sends an event. Does nothing once the front end is gone; the agent ends soon after that.
     pub fn send(&self, event: AgentEvent) {
         let queue = &self.side.0;
         let event = AddressedEvent { agent: self.agent, event };
+        debug_events::write(&self.debug, &event);
         let mut state = queue.lock();
         if state.is_abandoned {
             tracing::debug!("the front end is gone");

@@ -21,6 +21,7 @@ use crate::tools::ToolError;
 
 use super::authorise::{CallAuthorisation, CallDependencies, GrantedCall, authorise};
 use super::call_hooks;
+use super::debug_events;
 use super::event::AgentEvent;
 use super::gate::ToolGate;
 use super::plan::{ArgumentsOrigin, CallPlan};
@@ -38,6 +39,7 @@ pub(super) async fn execute_with_permission(
 ) -> ToolOutput {
     let span = tracing::info_span!("call", call = %call.id, tool = call.name);
     let started = Instant::now();
+    debug_events::write_call(&gate.debug, call);
     // A tool that panics still gets a result, and the calls beside it go on.
     let attempt = AssertUnwindSafe(attempt(gate, call, plan, waits)).catch_unwind();
     let ended = attempt.instrument(span.clone()).await;
@@ -103,6 +105,7 @@ pub(super) async fn give_up(gate: &ToolGate, call: &ToolCall) {
 
 /// Logs a refusal for a call without running it.
 pub(super) async fn refuse(gate: &ToolGate, call: &ToolCall, reason: &str) {
+    debug_events::write_call(&gate.debug, call);
     record_result(gate, call, CompletedCall::new(denied(reason), Duration::ZERO)).await;
 }
 
@@ -110,13 +113,15 @@ pub(super) async fn refuse(gate: &ToolGate, call: &ToolCall, reason: &str) {
 /// model; the steps after the approval are the same.
 pub(super) async fn execute_for_user(gate: &ToolGate, call: &ToolCall) -> CompletedCall {
     let started = Instant::now();
+    debug_events::write_call(&gate.debug, call);
     let attempt = AssertUnwindSafe(attempt_for_user(gate, call)).catch_unwind().await;
-    let output = match attempt {
-        Ok(Ok(ended)) => return ended,
-        Ok(Err(output)) => output,
-        Err(_) => crashed(),
+    let ended = match attempt {
+        Ok(Ok(ended)) => ended,
+        Ok(Err(output)) => CompletedCall::new(output, started.elapsed()),
+        Err(_) => CompletedCall::new(crashed(), started.elapsed()),
     };
-    CompletedCall::new(output, started.elapsed())
+    debug_events::write_result(&gate.debug, call, &ended.output);
+    ended
 }
 
 async fn attempt_for_user(gate: &ToolGate, call: &ToolCall) -> Result<CompletedCall, ToolOutput> {
@@ -132,6 +137,7 @@ async fn attempt_for_user(gate: &ToolGate, call: &ToolCall) -> Result<CompletedC
 
 /// Writes the result to the log and tells the front end.
 async fn record_result(gate: &ToolGate, call: &ToolCall, ended: CompletedCall) {
+    debug_events::write_result(&gate.debug, call, &ended.output);
     let info = ended.info(&call.name);
     let CompletedCall { output, elapsed, .. } = ended;
     let block = ContentBlock::ToolResult {

@@ -9,8 +9,10 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::domain::{ContentBlock, Message, ReasoningEffort, TodoItem, TodoStatus, ToolSpec};
-use crate::platform::debug_log::{DebugLog, ExchangeNumber};
+use crate::domain::{
+    ContentBlock, Message, ReasoningEffort, RequestSource, TodoItem, TodoStatus, ToolSpec,
+};
+use crate::platform::debug_log::{DebugEventNumber, DebugLog};
 use crate::providers::{EncodedImages, ProviderRequest};
 
 /// The name of the context block that tells the model its own plan.
@@ -50,9 +52,14 @@ pub(super) fn build(
 }
 
 /// Writes a request to the debug log; `None` when there is no debug log.
-pub(super) fn log(debug: &DebugLog, request: &ProviderRequest) -> Option<ExchangeNumber> {
+pub(super) fn log(
+    debug: &DebugLog,
+    source: RequestSource,
+    request: &ProviderRequest,
+) -> Option<DebugEventNumber> {
     debug.folder()?;
-    Some(debug.request(&json!({
+    Some(debug.request(json!({
+        "source": source,
         "model": request.model,
         "system": request.system,
         "messages": request.messages,

@@ -4,8 +4,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use crate::domain::{ContentHash, ToolOutput};
 use crate::permissions::{PermissionQuery, ToolCallTicket};
 use crate::session::{LogEntry, ToolResultInfo};
@@ -100,7 +98,6 @@ pub(super) async fn run(
         tokio::time::sleep(CANCELLED_TOOL_GRACE).await;
     };
     tokio::pin!(out_of_time);
-    let logged = gate.debug.tool_call(&json!({"name": call.name, "input": ticket.input()}));
     let tool = &plan.tool;
     let running = tool.run(&context, ticket.into_input());
     tokio::pin!(running);
@@ -125,7 +122,6 @@ pub(super) async fn run(
     }
     let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));
     let output = without_keys(&gate.redactor, output);
-    gate.debug.tool_result(logged, &json!({"status": output.status, "text": output.observation}));
     Ok(CompletedCall { output, kept: tool_events.kept(), elapsed })
 }
 

@@ -1,7 +1,5 @@
 //! Tells the front end what the session has spent, and why a prompt cache missed.
 
-use serde_json::json;
-
 use crate::domain::TokenUsage;
 
 use super::AgentEvent;
@@ -20,7 +18,6 @@ impl Agent {
         if let Some(miss) = usage.and_then(|usage| self.prompt_cache.answered(usage)) {
             let reason = miss.to_string();
             tracing::info!(reason, "cache missed");
-            self.setup.debug.event("cache_missed", &json!({ "reason": reason }));
             self.events.send(AgentEvent::CacheMissed { reason });
         }
     }

@@ -16,7 +16,7 @@ use crate::domain::{
     UserInput,
 };
 use crate::hooks::{HookPayload, MergedHookVerdict};
-use crate::platform::debug_log::ExchangeNumber;
+use crate::platform::debug_log::DebugEventNumber;
 use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision};
 use crate::providers::{ErrorRecovery, ProviderError, StreamEvent};
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
@@ -58,7 +58,7 @@ pub(super) struct TurnRun {
     stream: Option<AnswerStream>,
     answered: Option<ContentHash>,
     /// The request in the debug log, until its response is logged, too.
-    exchange: Option<ExchangeNumber>,
+    exchange: Option<DebugEventNumber>,
     first_token: Option<Instant>,
     calls: Option<CallBatch>,
     pause_over: Option<tokio::time::Instant>,
@@ -225,7 +225,7 @@ impl Agent {
                 && let Some(exchange) = running.exchange.take()
             {
                 let failed = json!({"error": error.message, "status": error.status});
-                self.setup.debug.response(exchange, &failed);
+                self.setup.debug.response(exchange, failed);
             }
             if input == TurnInput::PauseOver {
                 running.pause_over = None;

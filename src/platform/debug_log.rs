@@ -1,5 +1,6 @@
-//! `--debug-log`: writes each request, response, tool call and tool result of a run to a file of
-//! its own, and all events in order to one file, for a bug report. Secrets are taken out.
+//! `--debug-log`: keeps what happens in a run for a bug report. Every event has a number, and a line
+//! in `events.jsonl`; requests, responses, tool calls and their results have a file of that number
+//! each. Secrets are taken out.
 //!
 //! A [`DebugLog`] is a handle that costs nothing when it is off. A thread writes the files in the
 //! order in which entries arrive; the files are complete when the last handle is dropped. When the
@@ -8,8 +9,7 @@
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, mpsc};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 
 use chrono::{DateTime, Local, SecondsFormat, Utc};
@@ -27,14 +27,16 @@ pub struct DebugLog {
     run: Option<Arc<DebugLogRun>>,
 }
 
-/// Joins a response to its request, and a result to its call: both files have the same number.
+/// The place of an event among all events of a run, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ExchangeNumber(u32);
+pub struct DebugEventNumber(u32);
 
 #[derive(Debug)]
 struct DebugLogRun {
     folder: PathBuf,
-    last: AtomicU32,
+    /// The number of the last event. Held while an event is handed over, so that the lines are in
+    /// the order of their numbers.
+    last: Mutex<u32>,
     /// `None` only during the drop.
     writer: Option<(mpsc::SyncSender<DebugLogItem>, JoinHandle<()>)>,
 }
@@ -63,7 +65,7 @@ impl DebugLog {
         let thread = thread::Builder::new()
             .name("debug-log".to_owned())
             .spawn(move || writing.serve(&waiting))?;
-        let last = AtomicU32::new(0);
+        let last = Mutex::new(0);
         Ok(Self {
             run: Some(Arc::new(DebugLogRun { folder, last, writer: Some((items, thread)) })),
         })
@@ -74,55 +76,67 @@ impl DebugLog {
         self.run.as_deref().map(|run| run.folder.as_path())
     }
 
-    /// Writes `NNNN_api_request.json`.
-    pub fn request(&self, body: &Value) -> ExchangeNumber {
-        self.begin("api_request", body)
+    /// Whether there is a debug log, so that what it would hold is worth making.
+    pub fn is_on(&self) -> bool {
+        self.run.is_some()
     }
 
-    /// Writes `NNNN_api_response.json`, with the number of its request.
-    pub fn response(&self, exchange: ExchangeNumber, body: &Value) {
-        self.file(exchange, "api_response", body);
+    /// Writes `NNNNNN_api_request.json`.
+    pub fn request(&self, request: Value) -> DebugEventNumber {
+        self.file("api_request", request)
     }
 
-    /// Writes `NNNN_tool_call.json`.
-    pub fn tool_call(&self, call: &Value) -> ExchangeNumber {
-        self.begin("tool_call", call)
+    /// Writes `NNNNNN_api_response.json`; `response` is an object, and gets the number of its
+    /// request.
+    pub fn response(&self, DebugEventNumber(request): DebugEventNumber, mut response: Value) {
+        if let Value::Object(fields) = &mut response {
+            fields.insert("request".to_owned(), request.into());
+        }
+        self.file("api_response", response);
     }
 
-    /// Writes `NNNN_tool_result.json`, with the number of its call.
-    pub fn tool_result(&self, exchange: ExchangeNumber, result: &Value) {
-        self.file(exchange, "tool_result", result);
+    /// Writes `NNNNNN_tool_call.json`.
+    pub fn tool_call(&self, call: Value) {
+        self.file("tool_call", call);
     }
 
-    /// Adds a line with the time to `events.jsonl`.
-    pub fn event(&self, name: &str, data: &Value) {
+    /// Writes `NNNNNN_tool_result.json`.
+    pub fn tool_result(&self, result: Value) {
+        self.file("tool_result", result);
+    }
+
+    /// Adds a line to `events.jsonl` with the fields of `about`, an object.
+    pub fn event(&self, name: &str, about: Value) {
         if let Some(run) = &self.run {
-            run.send(DebugLogItem::Event(
-                json!({ "timestamp": timestamp(), "event": name, "data": data }),
-            ));
+            run.add(name, about);
         }
     }
 
-    fn begin(&self, kind: &str, value: &Value) -> ExchangeNumber {
-        let exchange = ExchangeNumber(match &self.run {
-            Some(run) => run.last.fetch_add(1, Ordering::Relaxed) + 1,
-            None => 0,
-        });
-        self.file(exchange, kind, value);
-        exchange
-    }
-
-    fn file(&self, ExchangeNumber(number): ExchangeNumber, kind: &str, value: &Value) {
-        if let Some(run) = &self.run {
-            let name = format!("{number:04}_{kind}.json");
-            let file = json!({ "timestamp": timestamp(), "event": kind, "file": name });
-            run.send(DebugLogItem::File { name, value: value.clone() });
-            run.send(DebugLogItem::Event(file));
-        }
+    fn file(&self, kind: &str, value: Value) -> DebugEventNumber {
+        let Some(run) = &self.run else { return DebugEventNumber(0) };
+        run.write(kind, value)
     }
 }
 
 impl DebugLogRun {
+    /// Writes a file, and the line that names it.
+    fn write(&self, kind: &str, value: Value) -> DebugEventNumber {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last += 1;
+        let name = format!("{:06}_{kind}.json", *last);
+        let line = line(*last, kind, json!({ "file": name }));
+        self.send(DebugLogItem::File { name, value });
+        self.send(DebugLogItem::Event(line));
+        DebugEventNumber(*last)
+    }
+
+    /// Adds a line that holds all there is about an event.
+    fn add(&self, name: &str, about: Value) {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last += 1;
+        self.send(DebugLogItem::Event(line(*last, name, about)));
+    }
+
     fn send(&self, item: DebugLogItem) {
         if let Some((items, _)) = &self.writer
             && let Err(error) = items.try_send(item)
@@ -199,6 +213,15 @@ fn fresh_folder(debug: &Path, now: DateTime<Local>) -> io::Result<PathBuf> {
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
+/// A line of `events.jsonl`.
+fn line(number: u32, event: &str, about: Value) -> Value {
+    let mut line = json!({ "number": number, "timestamp": timestamp(), "event": event });
+    if let (Value::Object(fields), Value::Object(about)) = (&mut line, about) {
+        fields.extend(about);
+    }
+    line
+}
+
 fn timestamp() -> String {
     Utc::now().to_rfc3339_opts(SecondsFormat::Millis, true)
 }
@@ -217,34 +240,55 @@ mod tests {
     }
 
     #[test]
-    fn a_run_leaves_numbered_pairs_and_events() {
+    fn a_run_leaves_numbered_files_and_a_line_for_every_event() {
         let home = tempfile::tempdir().unwrap();
         let log = DebugLog::start(home.path(), Redactor::default(), now()).unwrap();
         let folder = log.folder().unwrap().to_owned();
         assert_eq!(folder, home.path().join("20261121_224815"));
-        let request = log.request(&json!({"model": "m", "api_key": "CANARY"}));
+        let request = log.request(json!({"model": "m", "api_key": "CANARY"}));
         let clone = log.clone();
-        let call = clone.tool_call(&json!({"name": "Bash"}));
-        log.response(request, &json!({"text": "sk-CANARYCANARYCANARY"}));
-        log.tool_result(call, &json!("done"));
-        log.event("turn_ended", &json!({"turn": 1}));
+        clone.tool_call(json!({"call": "c1", "name": "Bash"}));
+        log.event("turn_ended", json!({"agent": 7, "data": {"note": "sk-CANARYCANARYCANARY"}}));
+        log.response(request, json!({"text": "sk-CANARYCANARYCANARY"}));
+        log.tool_result(json!({"call": "c1", "text": "done"}));
         drop((log, clone));
 
         let read = |name: &str| -> String { fs::read_to_string(folder.join(name)).unwrap() };
         let parse = |name: &str| -> Value { serde_json::from_str(&read(name)).unwrap() };
-        assert_eq!(parse("0001_api_request.json")["api_key"], "[redacted]");
-        assert_eq!(parse("0001_api_response.json")["text"], "[redacted]");
-        assert_eq!(parse("0002_tool_call.json")["name"], "Bash");
-        assert_eq!(parse("0002_tool_result.json"), "done");
+        assert_eq!(parse("000001_api_request.json")["api_key"], "[redacted]");
+        assert_eq!(parse("000002_tool_call.json")["name"], "Bash");
+        let response = parse("000004_api_response.json");
+        assert_eq!((&response["text"], &response["request"]), (&json!("[redacted]"), &json!(1)));
+        assert_eq!(parse("000005_tool_result.json")["call"], "c1");
         let events: Vec<Value> =
             read("events.jsonl").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert_eq!(events.len(), 5);
-        assert_eq!(events[1]["file"], "0002_tool_call.json");
-        assert_eq!(events[4]["data"]["turn"], 1);
+        let numbers: Vec<u64> = events.iter().filter_map(|it| it["number"].as_u64()).collect();
+        assert_eq!(numbers, [1, 2, 3, 4, 5]);
+        assert_eq!(events[1]["file"], "000002_tool_call.json");
+        assert_eq!(events[2]["event"], "turn_ended");
+        assert_eq!(events[2]["data"], json!({"note": "[redacted]"}));
+        assert_eq!(events[2]["agent"], 7);
         for entry in fs::read_dir(&folder).unwrap() {
             assert_eq!(entry.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
         }
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn events_of_several_threads_have_one_sequence() {
+        let home = tempfile::tempdir().unwrap();
+        let log = DebugLog::start(home.path(), Redactor::default(), now()).unwrap();
+        let folder = log.folder().unwrap().to_owned();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..20).for_each(|_| log.event("x", json!({}))));
+            }
+        });
+        drop(log);
+        let text = fs::read_to_string(folder.join("events.jsonl")).unwrap();
+        let number = |line: &str| serde_json::from_str::<Value>(line).unwrap()["number"].as_u64();
+        let numbers: Vec<u64> = text.lines().filter_map(number).collect();
+        assert_eq!(numbers, (1..=80).collect::<Vec<u64>>());
     }
 
     #[test]
@@ -258,9 +302,10 @@ mod tests {
     #[test]
     fn one_that_is_off_does_nothing() {
         let log = DebugLog::off();
-        let exchange = log.request(&json!({}));
-        log.response(exchange, &json!({}));
-        log.event("x", &json!({}));
+        let request = log.request(json!({}));
+        log.response(request, json!({}));
+        log.event("x", json!({}));
+        assert!(!log.is_on());
         assert_eq!(log.folder(), None);
     }
 }

@@ -1,7 +1,7 @@
 //! Commands of the front end at the wrong moment get a sentence, and shell commands of the user
 //! leave slug usable.
 
-use serde_json::json;
+use serde_json::{Value, json};
 use slug_code::agent::{
     AgentCommand, AgentEvent, CommandRefusal, ForkPosition, InitialSession, Interactivity,
 };
@@ -248,7 +248,10 @@ async fn the_debug_log_has_every_exchange() {
     fixture.debug = DebugLog::start(&folder, Redactor::default(), chrono::Local::now()).unwrap();
     let folder = fixture.debug.folder().unwrap().to_owned();
     let mut agent = fixture.open(InitialSession::New).await;
-    let bash = calls(&[("c1", "Bash", json!({"command": "make"}))]);
+    let bash = calls(&[
+        ("c1", "Bash", json!({"command": "make"})),
+        ("c2", "NoSuchTool", json!({"path": "x"})),
+    ]);
     queue_replies(&fixture, [bash, vec![failure(401, ErrorRecovery::AskUser)]]);
     agent.turn("hello").await;
     agent.close().await;
@@ -261,7 +264,41 @@ async fn the_debug_log_has_every_exchange() {
     names.sort();
     let kinds = |kind| names.iter().filter(|name| name.contains(kind)).count();
     let counts = ["api_request", "api_response", "tool_call", "tool_result"].map(kinds);
-    assert_eq!(counts, [2, 2, 1, 1], "{names:?}");
+    assert_eq!(counts, [2, 2, 2, 2], "also the call that was refused: {names:?}");
     let events = std::fs::read_to_string(folder.join("events.jsonl")).unwrap();
-    assert!(events.contains("turn_started") && events.contains("turn_ended"), "{events}");
+    let events: Vec<Value> =
+        events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let numbers: Vec<u64> = events.iter().map(|it| it["number"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, (1..=events.len() as u64).collect::<Vec<u64>>());
+    for event in events.iter().filter(|event| event["agent"].is_null()) {
+        let file = format!(
+            "{:06}_{}.json",
+            event["number"].as_u64().unwrap(),
+            event["event"].as_str().unwrap()
+        );
+        assert_eq!((event["file"].as_str(), names.contains(&file)), (Some(file.as_str()), true));
+    }
+    let has = |name: &str| events.iter().any(|event| event["event"] == name);
+    for name in ["session_opened", "turn_started", "recorded", "tool_started", "turn_ended"] {
+        assert!(has(name), "{name}: {events:?}");
+    }
+    let of = |kind: &str| {
+        let name = names.iter().rfind(|name| name.contains(kind)).unwrap();
+        let text = std::fs::read_to_string(folder.join(name)).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    // Calls run side by side, so their results come in any order.
+    let of_call = |kind: &str| {
+        let files = names.iter().filter(|name| name.contains(kind));
+        let texts = files.map(|name| std::fs::read_to_string(folder.join(name)).unwrap());
+        let mut values = texts.map(|text| serde_json::from_str::<Value>(&text).unwrap());
+        values.find(|value| value["call"] == "c2").unwrap()
+    };
+    assert_eq!(of_call("tool_call")["name"], "NoSuchTool");
+    assert_eq!(of_call("tool_call")["input"], json!({"path": "x"}));
+    assert_eq!(of_call("tool_result")["status"], "failed");
+    assert_eq!(of("api_request")["source"], "main");
+    let request: u64 =
+        names.iter().rfind(|it| it.contains("api_request")).unwrap()[..6].parse().unwrap();
+    assert_eq!(of("api_response")["request"], request);
 }

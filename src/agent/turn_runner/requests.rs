@@ -8,7 +8,7 @@ use crate::agent::agent_loop::Agent;
 use crate::agent::budget::BudgetVerdict;
 use crate::agent::normalise::{is_silent, normalise};
 use crate::agent::{AgentEvent, model_limits, request, thinking_signatures};
-use crate::domain::{ApprovalAnswer, Message, ModelName, StopReason, TokenUsage};
+use crate::domain::{ApprovalAnswer, Message, ModelName, RequestSource, StopReason, TokenUsage};
 use crate::providers::CapabilitySupport;
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
@@ -67,7 +67,7 @@ impl Agent {
         let hashes = thinking_signatures::unseal(&parts, &mut messages, signatures);
         running.answered = Some(hashes.whole.clone());
         let request = request::build(&parts, request::RequestConversation { messages, images });
-        running.exchange = request::log(&self.setup.debug, &request);
+        running.exchange = request::log(&self.setup.debug, RequestSource::Main, &request);
         let name = ModelName::new(self.current_provider().name.as_str(), request.model.as_str());
         self.prompt_cache.sent(name, hashes);
         running.first_token = None;
@@ -89,7 +89,7 @@ impl Agent {
         let is_silent = is_silent(&message);
         if let Some(exchange) = running.exchange.take() {
             let response = json!({"message": message, "stop_reason": stop, "usage": usage});
-            self.setup.debug.response(exchange, &response);
+            self.setup.debug.response(exchange, response);
         }
         let entry = MessageEntry {
             stop_reason: Some(stop),
