@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::domain::{SessionId, TurnId};
 use crate::session::undo::RewindHistory;
 use crate::session::{
-    LogEntry, LogHandle, LogRecord, ReplayedConversation, SessionHeader, SessionStore, StoreError,
-    TurnOutcome,
+    LogEntry, LogError, LogHandle, LogRecord, ReplayedConversation, SessionHeader, SessionStore,
+    StoreError, TurnOutcome,
 };
 use crate::tools::ReadLedger;
 
@@ -80,6 +80,18 @@ impl ActiveSession {
     /// Whether this session has a log yet: a new one has none before its first message.
     pub(super) fn has_log(&self) -> bool {
         self.journal.is_some()
+    }
+
+    /// Saves what waits to be saved. `false` while the session has no log.
+    ///
+    /// # Errors
+    ///
+    /// When some lines still cannot be saved.
+    pub(super) async fn save(&self) -> Result<bool, LogError> {
+        match &self.journal {
+            Some(journal) => journal.save().await.map(|()| true),
+            None => Ok(false),
+        }
     }
 
     /// Uses up the number of a turn that was asked for but does not begin, so that no other turn

@@ -261,6 +261,7 @@ impl Agent {
             | AgentCommand::WithdrawSteer { .. }
             | AgentCommand::SetMode(_)
             | AgentCommand::SetTitle(_)
+            | AgentCommand::Save
             | AgentCommand::Rules(_) => self.command_at_any_time(command).await,
         }
     }
@@ -271,6 +272,7 @@ impl Agent {
             AgentCommand::Answer { id, answer } => self.approvals.answer(id, answer),
             AgentCommand::SetMode(mode) => self.set_mode(mode).await,
             AgentCommand::SetTitle(title) => self.set_title(title).await,
+            AgentCommand::Save => self.tell_saved().await,
             AgentCommand::Rules(order) => self.rules(order).await,
             // A message that is already in the conversation cannot be withdrawn.
             AgentCommand::WithdrawSteer { .. } => {}

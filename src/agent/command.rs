@@ -74,6 +74,8 @@ pub enum AgentCommand {
     SetEffort(Option<ReasoningEffort>),
     /// Gives the open session a title.
     SetTitle(String),
+    /// Saves what could not be saved so far, if there is anything, and says where the session is.
+    Save,
     /// Shows the rules, changes one, or tries a call on them.
     Rules(RuleRequest),
 }

@@ -74,6 +74,13 @@ impl SessionJournal {
         }
     }
 
+    /// Saves what could not be saved so far.
+    pub(super) async fn save(&self) -> Result<(), LogError> {
+        self.log.save().await?;
+        self.failing.store(false, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// What was written since the last call, in the log's order.
     pub(super) fn take_written(&self) -> Vec<Arc<LogRecord>> {
         let mut written =

@@ -112,6 +112,7 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::UseModel(ModelName::new("local", "qwen")),
         AgentCommand::SetEffort(Some(ReasoningEffort::High)),
         AgentCommand::SetTitle("A title".into()),
+        AgentCommand::Save,
         AgentCommand::Rules(RuleRequest::Try("ls".into())),
     ]
 }

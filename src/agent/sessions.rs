@@ -23,6 +23,21 @@ impl Agent {
         self.tell_opened(Vec::new());
     }
 
+    /// Saves what could not be saved so far, and says where the session is.
+    pub(super) async fn tell_saved(&mut self) {
+        let saved = match self.session.save().await {
+            Ok(false) if self.session.read_only.is_none() => {
+                "This session begins with its first message, and is saved from then on.".to_owned()
+            }
+            Ok(_) => {
+                let path = self.setup.store.log_path(self.session.id);
+                format!("All of this session is saved in {}", path.display())
+            }
+            Err(error) => return self.error(error.to_string()),
+        };
+        self.events.notice(NoticeLevel::Info, saved);
+    }
+
     /// Opens the session that the command line names. When that fails, an interactive run begins an
     /// empty session and shows the reason.
     pub(super) async fn resume_or_new(&mut self, session: SessionId) {

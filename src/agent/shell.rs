@@ -65,6 +65,7 @@ impl Agent {
                     | AgentCommand::WithdrawSteer { .. }
                     | AgentCommand::SetMode(_)
                     | AgentCommand::SetTitle(_)
+                    | AgentCommand::Save
                     | AgentCommand::Rules(_)),
                 ) => self.command_at_any_time(command).await,
                 Some(

@@ -416,6 +416,7 @@ impl Agent {
             AgentCommand::Answer { .. }
             | AgentCommand::SetMode(_)
             | AgentCommand::SetTitle(_)
+            | AgentCommand::Save
             | AgentCommand::Rules(_) => {
                 self.command_at_any_time(command).await;
             }

@@ -219,6 +219,14 @@ const TABLE: &[CommandRow] = &[
         read: |given| Ok(SlashCommand::Vi(given.map(switch))),
     },
     CommandRow {
+        name: "save",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "see that all is saved, and where",
+        read: |_| Ok(SlashCommand::Save),
+    },
+    CommandRow {
         name: "quit",
         aliases: &["exit"],
         argument: SlashArgumentKind::None,

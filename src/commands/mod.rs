@@ -63,6 +63,8 @@ pub enum SlashCommand {
     Retry,
     /// Turns Vi's keys on or off; without an argument, toggles them.
     Vi(Option<OnOffArgument>),
+    /// Says that all is saved, and where.
+    Save,
     /// Leaves slug.
     Quit,
 }
@@ -261,6 +263,9 @@ mod tests {
             ("exit", Some(Ok(SlashCommand::Quit))),
             ("quit ", Some(Ok(SlashCommand::Quit))),
             ("exit now", None),
+            ("/save", Some(Ok(SlashCommand::Save))),
+            ("save", Some(Ok(SlashCommand::Save))),
+            ("save it", None),
             ("how do I quit", None),
             ("/model", Some(Ok(SlashCommand::Model(None)))),
             ("/model  qwen3 ", Some(Ok(SlashCommand::Model(Some("qwen3".into()))))),

@@ -174,10 +174,11 @@ impl CommandRegistry {
     }
 
     /// Parses a line. `None` when it is not meant as a command, such as a path
-    /// (`/usr/bin is full`). The words that leave a shell leave slug, too, when they stand alone.
+    /// (`/usr/bin is full`). The words with which other programs are left or asked to save do the
+    /// same here, when they stand alone.
     pub fn parse(&self, line: &str) -> Option<Result<ParsedCommand, SlashCommandError>> {
         let rest = match line.trim() {
-            word @ ("exit" | "quit") => word,
+            word @ ("exit" | "quit" | "save") => word,
             _ => line.trim_end().strip_prefix('/')?,
         };
         let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));

@@ -53,7 +53,7 @@ pub enum LogError {
     /// The log was closed before, or its thread has ended.
     #[error("The session's log is closed.")]
     Closed,
-    /// The log was closed, and some lines could not be saved.
+    /// The log was closed or was to be saved, and some lines could not be.
     #[error("The last {count} lines of the session could not be saved: {source}.")]
     Lost { count: usize, source: Arc<io::Error> },
 }
@@ -87,6 +87,18 @@ impl LogHandle {
     pub async fn append(&self, turn: TurnId, entry: LogEntry) -> Result<Arc<LogRecord>, LogError> {
         let (reply, answer) = oneshot::channel();
         self.send(LogRequest::Append { turn, entry: Box::new(entry), reply })?;
+        answer.await.unwrap_or(Err(LogError::Closed))
+    }
+
+    /// Puts on the disk what was appended so far, also what could not be saved before.
+    ///
+    /// # Errors
+    ///
+    /// [`LogError::Lost`] with the number of lines that still cannot be saved; they stay in memory.
+    /// [`LogError::Closed`] when the log was closed before.
+    pub async fn save(&self) -> Result<(), LogError> {
+        let (reply, answer) = oneshot::channel();
+        self.send(LogRequest::Save { reply })?;
         answer.await.unwrap_or(Err(LogError::Closed))
     }
 
@@ -136,6 +148,7 @@ pub(super) fn new_line(turn: TurnId, entry: LogEntry) -> Result<(Vec<u8>, LogRec
 
 enum LogRequest {
     Append { turn: TurnId, entry: Box<LogEntry>, reply: LogReply<Arc<LogRecord>> },
+    Save { reply: LogReply<()> },
     Close { reply: LogReply<()> },
 }
 
@@ -219,6 +232,10 @@ impl<F: LogFile> SessionLog<F> {
 
     /// Saves what is left, then the meta file.
     pub(super) fn close(mut self) -> Result<(), LogError> {
+        self.save()
+    }
+
+    fn save(&mut self) -> Result<(), LogError> {
         let flushed = self.flush(FlushTarget::Disk);
         if self.meta_is_old && flushed.is_ok() {
             self.save_meta();
@@ -241,6 +258,11 @@ impl<F: LogFile> SessionLog<F> {
                 match job {
                     LogRequest::Append { turn, entry, reply } => {
                         batch.take(&mut self, turn, *entry, reply);
+                    }
+                    LogRequest::Save { reply } => {
+                        std::mem::take(&mut batch).finish(&mut self);
+                        let saved = self.save();
+                        answer(reply, saved);
                     }
                     LogRequest::Close { reply } => {
                         batch.finish(&mut self);

@@ -129,6 +129,23 @@ async fn r4_an_unsaved_entry_is_reported_kept_and_saved_later() {
 }
 
 #[tokio::test]
+async fn saving_tries_again_what_could_not_be_saved() {
+    let fixture = fixture();
+    fixture.handle.append(TurnId(1), user("one")).await.unwrap();
+    fixture.handle.append(TurnId(1), says("two")).await.unwrap();
+    let before = fixture.syncs();
+    fixture.handle.save().await.unwrap();
+    assert!(fixture.syncs() > before, "also what only the system had");
+    fixture.shared.full.store(true, Ordering::SeqCst);
+    fixture.handle.append(TurnId(1), user("three")).await.unwrap_err();
+    let saved = fixture.handle.save().await;
+    assert!(matches!(saved, Err(LogError::Lost { count: 1, .. })), "{saved:?}");
+    fixture.shared.full.store(false, Ordering::SeqCst);
+    fixture.handle.save().await.unwrap();
+    assert_eq!(fixture.entries(), [user("one"), says("two"), user("three")]);
+}
+
+#[tokio::test]
 async fn closing_reports_lost_lines_and_ends_the_log() {
     let fixture = fixture();
     fixture.shared.full.store(true, Ordering::SeqCst);

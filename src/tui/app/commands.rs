@@ -402,6 +402,9 @@ fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> {
             model.shared.toast(NoticeLevel::Info, word);
             Vec::new()
         }
+        SlashCommand::Save => {
+            vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::Save)]
+        }
         SlashCommand::Quit => vec![ScreenEffect::Quit],
     }
 }

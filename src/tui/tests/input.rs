@@ -203,6 +203,8 @@ fn slash_commands_do_what_they_say() {
         ("/mode plan", ScreenEffect::Agent(AGENT, AgentCommand::SetMode(PermissionMode::Plan))),
         ("/retry", ScreenEffect::Agent(AGENT, AgentCommand::Retry)),
         ("/sessions", ScreenEffect::Sessions { id: RequestId(2), job: SessionStoreRequest::List }),
+        ("/save", ScreenEffect::Agent(AGENT, AgentCommand::Save)),
+        ("save", ScreenEffect::Agent(AGENT, AgentCommand::Save)),
         ("/quit", ScreenEffect::Quit),
         ("exit", ScreenEffect::Quit),
         ("quit", ScreenEffect::Quit),
