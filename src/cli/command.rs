@@ -17,13 +17,13 @@ pub enum CliCommand {
         #[command(flatten)]
         format: PrintFormat,
     },
-    /// List what can be bound to keys, and the keys that hold
+    /// List all actions and the keys that they are bound to
     Keys {
         /// In which form.
         #[command(flatten)]
         format: PrintFormat,
     },
-    /// List the models that can be asked, with their windows and prices, or fetch newer facts
+    /// List the available models with context windows and prices, or update these facts
     #[command(args_conflicts_with_subcommands = true)]
     Models {
         /// What is done.
@@ -36,25 +36,25 @@ pub enum CliCommand {
     /// List the tools, or run one
     #[command(subcommand)]
     Tools(ToolsCommand),
-    /// List, search, print, rename or delete the stored sessions, and keep the store small
+    /// List, search, print, rename, export, import or delete sessions, and free disk space
     #[command(subcommand)]
     Sessions(SessionsCommand),
-    /// List the permission rules, or try them on a call
+    /// List the permission rules, or test them on a call
     #[command(subcommand)]
     Permissions(PermissionsCommand),
-    /// Print the fixed prompt and the tools, with their size
+    /// Print the system prompt and the tools with their sizes
     Prompt {
         /// In which form.
         #[command(flatten)]
         format: PrintFormat,
     },
-    /// Check configuration, endpoint, key, terminal and files, and say what to do
+    /// Check configuration, endpoint, key, terminal and files, and suggest what to do
     Doctor {
         /// In which form.
         #[command(flatten)]
         format: PrintFormat,
     },
-    /// Print the completions for a shell
+    /// Print completions for a shell
     Completions {
         /// Which shell.
         shell: Shell,
@@ -74,16 +74,16 @@ pub struct PrintFormat {
 /// `slug models …`
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ModelsCommand {
-    /// List the models of the configured servers, and what the catalogue knows of them
+    /// List the models of the configured servers, with what slug's catalogue knows about them
     List(ModelsList),
-    /// Fetch newer windows, prices and abilities from models.dev, and keep them in ~/.slug
+    /// Update context windows, prices and abilities from models.dev, and store them in ~/.slug
     Refresh,
 }
 
 /// `slug models list …`
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ModelsList {
-    /// Only those with this in their name, those that only the catalogue has included
+    /// Only models whose name contains this, also those that only the catalogue knows
     pub filter: Option<String>,
     /// In which form.
     #[command(flatten)]
@@ -93,13 +93,13 @@ pub struct ModelsList {
 /// `slug tools …`
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum ToolsCommand {
-    /// List the tools that the model is told of
+    /// List the tools that the model can call
     List {
         /// In which form.
         #[command(flatten)]
         format: PrintFormat,
     },
-    /// Run one tool, under the same permissions as a call of the model's
+    /// Run one tool, with the same permissions as a call by the model
     Run {
         /// The tool's name: Read, Grep, Bash, …
         name: String,
@@ -120,14 +120,14 @@ pub enum SessionsCommand {
         /// Which.
         #[command(flatten)]
         which: SessionsFilter,
-        /// At most so many
+        /// List at most this many
         #[arg(long, value_name = "COUNT")]
         limit: Option<usize>,
         /// In which form.
         #[command(flatten)]
         format: PrintFormat,
     },
-    /// Print what was said in a session
+    /// Print the messages of a session
     Show {
         /// Which session; the beginning of its id is enough.
         id: String,
@@ -135,22 +135,22 @@ pub enum SessionsCommand {
         #[command(flatten)]
         format: PrintFormat,
     },
-    /// Look for a text in all that was said, newest sessions first
+    /// Search the messages of all sessions for a text, newest sessions first
     Search {
-        /// The text; a capital letter makes case count. Words like project:NAME, model:NAME, after:DATE,
-        /// before:DATE and today narrow the search
+        /// The text; case matters only if it has a capital letter. Words like project:NAME,
+        /// model:NAME, after:DATE, before:DATE and today narrow the search
         query: String,
         /// In which.
         #[command(flatten)]
         which: SessionsFilter,
-        /// At most so many sessions
+        /// List at most this many sessions
         #[arg(long, value_name = "COUNT", default_value_t = 50)]
         limit: usize,
         /// In which form.
         #[command(flatten)]
         format: PrintFormat,
     },
-    /// Give a session another title
+    /// Change the title of a session
     Rename {
         /// Which session; the beginning of its id is enough.
         id: String,
@@ -160,9 +160,9 @@ pub enum SessionsCommand {
         #[command(flatten)]
         format: PrintFormat,
     },
-    /// Write a session as Markdown, as one HTML file or as JSON, without secrets
+    /// Write a session as Markdown, as a single HTML file or as JSON, without secrets
     Export(SessionsExport),
-    /// Take over sessions of other tools: slug logs, chat messages, Claude Code, Codex
+    /// Import sessions: slug logs, chat messages, and those of Claude Code and Codex
     Import(SessionsImport),
     /// Move sessions to the trash
     Delete {
@@ -173,7 +173,7 @@ pub enum SessionsCommand {
         #[command(flatten)]
         format: PrintFormat,
     },
-    /// Remove what nothing needs any more, and pack what nobody has used for long
+    /// Free disk space: remove unneeded files and compress old ones
     Gc(SessionsGc),
 }
 
@@ -182,13 +182,13 @@ pub enum SessionsCommand {
 pub struct SessionsExport {
     /// Which session; the beginning of its id is enough
     pub id: String,
-    /// In which form; else by the ending of FILE, else Markdown
+    /// The format; by default that of FILE's extension, else Markdown
     #[arg(long = "format", value_name = "FORM")]
     pub form: Option<ExportFormatArg>,
-    /// Write into this file instead of printing
+    /// Write to this file instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Leave secrets in
+    /// Do not remove secrets
     #[arg(long)]
     pub no_redact: bool,
     /// In which form what was done is told.
@@ -201,21 +201,21 @@ pub struct SessionsExport {
 pub enum ExportFormatArg {
     /// Markdown
     Md,
-    /// One HTML file
+    /// A single HTML file
     Html,
     /// JSON
     Json,
-    /// A log that another slug imports, with its images and long outputs
+    /// A log with its images and long outputs, for import by slug
     Jsonl,
 }
 
 /// `slug sessions import …`
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct SessionsImport {
-    /// Files, or folders to look through for them
+    /// Files, or folders to search for them
     #[arg(required = true, value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Only say what would be taken over
+    /// Only show what would be imported
     #[arg(long)]
     pub dry_run: bool,
     /// In which form.
@@ -226,13 +226,13 @@ pub struct SessionsImport {
 /// Which sessions are meant.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct SessionsFilter {
-    /// Those with this in the folder they work in
+    /// Only sessions whose working folder contains this
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Those with this in the name of their model
+    /// Only sessions whose model's name contains this
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
-    /// Those used on this day or later: 2026-11-01, 2026-11, today, 7d, 2w
+    /// Only sessions used on or after this day: 2026-11-01, 2026-11, today, 7d, 2w
     #[arg(long, value_name = "DATE")]
     pub since: Option<String>,
 }
@@ -240,13 +240,13 @@ pub struct SessionsFilter {
 /// `slug sessions gc …`
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct SessionsGc {
-    /// Only say what would be done
+    /// Only show what would be done
     #[arg(long)]
     pub dry_run: bool,
-    /// For how many days deleted sessions can be brought back
+    /// How many days to keep deleted sessions
     #[arg(long, value_name = "DAYS", default_value_t = 30)]
     pub trash_days: u32,
-    /// After how many days without use sessions and contents are packed
+    /// Compress sessions and contents that were not used for this many days
     #[arg(long, value_name = "DAYS", default_value_t = 30)]
     pub pack_days: u32,
     /// In which form.
@@ -257,29 +257,29 @@ pub struct SessionsGc {
 /// `slug permissions …`
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum PermissionsCommand {
-    /// List the rules that hold here, and the file each comes from
+    /// List the rules that apply here, each with its file
     List {
         /// In which form.
         #[command(flatten)]
         format: PrintFormat,
     },
-    /// Say what would happen to a call, and why, without making it
+    /// Show what would happen to a call, and why, without making it
     Test(PermissionsTest),
 }
 
 /// `slug permissions test …`
 #[derive(Debug, Clone, PartialEq, Args)]
 pub struct PermissionsTest {
-    /// Use the rules of this settings file alone
+    /// Use only the rules of this settings file
     #[arg(long, value_name = "FILE")]
     pub settings: Option<PathBuf>,
-    /// Decide as in this mode: plan, ask, allow-edits, sandbox or yolo
+    /// Decide as in this permission mode: plan, ask, allow-edits, sandbox or yolo
     #[arg(long, value_name = "MODE", value_parser = mode)]
     pub mode: Option<PermissionMode>,
     /// The tool that the call is for
     #[arg(long, value_name = "NAME", default_value = "Bash")]
     pub tool: String,
-    /// A command, a path or an address, by tool
+    /// A command, path or address, depending on the tool
     pub input: String,
     /// In which form.
     #[command(flatten)]

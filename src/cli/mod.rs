@@ -32,8 +32,8 @@ use crate::domain::{PermissionMode, UsageBudget};
 #[command(
     name = "slug",
     version,
-    about = "A terminal coding agent for any model. Without a command it opens a full-screen chat \
-        with the folder you are in, and asks before it changes or runs anything.",
+    about = "A terminal coding agent for any model. Without a command, slug opens a full-screen chat \
+        in the current folder. It asks before it changes or runs anything.",
     max_term_width = 100,
     after_help = AFTER_HELP,
     disable_help_subcommand = true,
@@ -42,15 +42,15 @@ use crate::domain::{PermissionMode, UsageBudget};
 #[command(group = ArgGroup::new("mode").args(["yolo", "allow_edits", "plan", "sandbox"]))]
 #[command(group = ArgGroup::new("past").args(["continue_newest", "resume", "fork_session"]))]
 pub struct Cli {
-    /// Ask the model at this address; also SLUG_ENDPOINT
+    /// Send requests to the server at this address; also SLUG_ENDPOINT
     #[arg(short, long, value_name = "URL", help_heading = "Model")]
     pub endpoint: Option<String>,
 
-    /// Send this key to the endpoint; also SLUG_API_KEY, which other users cannot see
+    /// Use this API key; also SLUG_API_KEY, which other users of the machine cannot see
     #[arg(short = 'k', long, value_name = "KEY", help_heading = "Model", value_parser = secret)]
     pub api_key: Option<SecretString>,
 
-    /// Use this model; also SLUG_MODEL. `default` takes the one the server offers
+    /// Use this model; also SLUG_MODEL. `default` means the one that the server offers
     #[arg(short, long, value_name = "NAME", help_heading = "Model")]
     pub model: Option<String>,
 
@@ -60,16 +60,16 @@ pub struct Cli {
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub provider: Option<String>,
 
-    /// Say this to the model in place of slug's own prompt
+    /// Use this system prompt instead of slug's own
     #[arg(long, value_name = "TEXT", help_heading = "Model")]
     pub system_prompt: Option<String>,
 
-    /// Stop and ask before the session takes more than this: dollars (2.50) or tokens
-    /// ("500k tokens"), or both with a comma between them. Without a screen slug exits with 3
+    /// Ask before the session takes more than this: dollars (2.50), tokens ("500k tokens"), or
+    /// both, separated by a comma. Without a screen, slug stops with exit status 3
     #[arg(long, value_name = "AMOUNT", help_heading = "Model")]
     pub budget: Option<UsageBudget>,
 
-    /// Play a scripted model, without a server or a key; FILE is another script
+    /// Play a scripted conversation, without a server or a key; FILE is a script of your own
     #[arg(
         long,
         value_name = "FILE",
@@ -83,8 +83,8 @@ pub struct Cli {
     #[arg(short, long, value_name = "FILE", help_heading = "Model")]
     pub config: Option<PathBuf>,
 
-    /// Answer once, without a screen, and exit. The next argument is the text, whatever it
-    /// looks like; standard input is read as context, or as the text when none is given
+    /// Answer once without a screen, and exit. The next argument is always the text; standard
+    /// input is added as context, or is the text if none is given
     #[arg(
         short,
         long,
@@ -95,7 +95,7 @@ pub struct Cli {
     )]
     pub prompt: Option<Option<String>>,
 
-    /// Print the answer as text, as json (one object), or as stream-json (one object a line)
+    /// Print the answer as text, as json (one object) or as stream-json (one object per line)
     #[arg(
         long,
         value_name = "FORMAT",
@@ -107,36 +107,36 @@ pub struct Cli {
     )]
     pub output_format: OutputFormat,
 
-    /// Edit files under the working folder without asking
+    /// Edit files in the working folder without asking
     #[arg(long, help_heading = "Permissions")]
     pub allow_edits: bool,
 
-    /// Change nothing: read and plan
+    /// Read and plan, but change nothing
     #[arg(long, help_heading = "Permissions")]
     pub plan: bool,
 
-    /// Ask nothing. Deny rules still hold
+    /// Never ask. Deny rules still apply
     #[arg(long, help_heading = "Permissions")]
     pub yolo: bool,
 
-    /// Run commands in the operating system's sandbox: they change only DIR, reach no network, and
-    /// are not asked about. The folder worked in has to lie in DIR
+    /// Run commands in the operating system's sandbox without asking. They can change only DIR and
+    /// have no network. The working folder has to be in DIR
     #[arg(long, value_name = "DIR", help_heading = "Permissions")]
     pub sandbox: Option<PathBuf>,
 
-    /// Trust this folder's settings and instructions, for this run alone
+    /// Trust this folder's settings and instructions for this run only
     #[arg(long, help_heading = "Permissions")]
     pub trust_workspace: bool,
 
-    /// Open the newest session of this folder
+    /// Continue the newest session of this folder
     #[arg(long = "continue", help_heading = "Sessions")]
     pub continue_newest: bool,
 
-    /// Open this session; the beginning of its id is enough
+    /// Continue this session; the beginning of its id is enough
     #[arg(long, visible_alias = "session", value_name = "ID", help_heading = "Sessions")]
     pub resume: Option<String>,
 
-    /// Open a copy of this session, and leave it as it is
+    /// Continue a copy of this session; the session itself stays as it is
     #[arg(long, value_name = "ID", help_heading = "Sessions")]
     pub fork_session: Option<String>,
 
@@ -144,21 +144,21 @@ pub struct Cli {
     #[arg(long, value_name = "DIR", help_heading = "Workspace")]
     pub directory: Option<PathBuf>,
 
-    /// Count DIR as part of the workspace, too; may be given several times
+    /// Add DIR to the workspace; can be given several times
     #[arg(long, value_name = "DIR", help_heading = "Workspace")]
     pub add_dir: Vec<PathBuf>,
 
-    /// Say everything line by line, without a full screen: for screen readers and simple
-    /// terminals. Lines may also come from a pipe
+    /// Print everything line by line instead of using the full screen, for screen readers and
+    /// simple terminals. The input may come from a pipe
     #[arg(long, conflicts_with = "prompt", help_heading = "Screen")]
     pub linear: bool,
 
-    /// Keep each request, response and tool call under ~/.slug/debug
-    #[arg(long, help_heading = "Trouble")]
+    /// Log every request, response and tool call of this run below ~/.slug/debug
+    #[arg(long, help_heading = "Troubleshooting")]
     pub debug_log: bool,
 
-    /// Give a terminal back that a killed program has left unusable
-    #[arg(long, exclusive = true, help_heading = "Trouble")]
+    /// Restore a terminal that a killed program has left unusable
+    #[arg(long, exclusive = true, help_heading = "Troubleshooting")]
     pub reset_tty: bool,
 
     /// What to do instead of opening the chat.
@@ -180,21 +180,21 @@ pub enum OutputFormat {
 
 const AFTER_HELP: &str = "\
 Examples:
-  slug                                    chat with the folder you are in
-  slug --demo                             look at slug without a model
+  slug                                    chat in the current folder
+  slug --demo                             try slug without a model
   slug -e http://localhost:11434/v1       use the model that Ollama serves
   slug -p \"what does src/main.rs do?\"     print an answer
-  git diff | slug -p \"review this\"        standard input is context
-  slug --plan --continue                  go on where you were, changing nothing
-  slug permissions test 'rm -rf build'    say what would happen, and why
+  git diff | slug -p \"review this\"        add standard input as context
+  slug --plan --continue                  continue where you were, changing nothing
+  slug permissions test 'rm -rf build'    show what would happen, and why
 
-Flags stand before a command: slug --config FILE doctor.
+Flags go before the command: slug --config FILE doctor.
 
 Exit status:
   0   answered, or done              1   failed
   2   the command line is wrong      3   stopped by a budget
   4   answered, but calls were refused
-  78  a sandbox was asked for, and there can be none";
+  78  a sandbox was requested, and none is available";
 
 /// Parses a command line that begins with the program's name.
 ///

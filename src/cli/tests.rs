@@ -177,7 +177,7 @@ fn every_command_that_prints_data_has_json() {
 fn the_help_says_what_there_is() {
     let help = try_parse(&["--help"]).unwrap_err().to_string();
     for words in [
-        "Without a command it opens a full-screen chat",
+        "Without a command, slug opens a full-screen chat",
         "Model:",
         "Scripts:",
         "Permissions:",
@@ -187,7 +187,7 @@ fn the_help_says_what_there_is() {
         "--resume <ID>",
         "SLUG_API_KEY",
         "git diff | slug -p",
-        "78  a sandbox was asked for",
+        "78  a sandbox was requested",
         "completions",
     ] {
         assert!(help.contains(words), "no {words:?} in\n{help}");

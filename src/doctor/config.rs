@@ -8,14 +8,14 @@ const SUBJECT: &str = "config";
 pub(super) fn check(config: Result<&ResolvedConfig, &[ConfigError]>) -> Vec<DoctorFinding> {
     match config {
         Ok(config) if config.warnings.is_empty() => {
-            vec![DoctorFinding::ok(SUBJECT, "The configuration holds no mistake.")]
+            vec![DoctorFinding::ok(SUBJECT, "The configuration has no errors.")]
         }
         Ok(config) => {
-            let remedy = "Change or remove that line; `slug config` shows what holds.";
+            let remedy = "Change or remove that line; `slug config` shows the values in effect.";
             config.warnings.iter().map(|text| DoctorFinding::warn(SUBJECT, text, remedy)).collect()
         }
         Err(errors) => {
-            let remedy = "Put it right: slug does not start with it.";
+            let remedy = "Correct it: slug does not start until then.";
             errors
                 .iter()
                 .map(|error| DoctorFinding::fail(SUBJECT, error.to_string(), remedy))

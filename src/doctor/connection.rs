@@ -18,7 +18,7 @@ pub(super) fn check(server: &ModelServerConfig, user_home: Option<&Path>) -> Vec
         findings.push(match server.endpoint.value.security() {
             EndpointSecurity::Loopback => DoctorFinding::ok(
                 SUBJECT,
-                format!("The server is on this machine: no proxy is asked ({origin})."),
+                format!("The server is on this machine, so no proxy is used ({origin})."),
             ),
             EndpointSecurity::Encrypted | EndpointSecurity::PlainRemote => {
                 DoctorFinding::ok(SUBJECT, format!("The proxy is {value} ({origin})."))
@@ -38,7 +38,7 @@ pub(super) fn check(server: &ModelServerConfig, user_home: Option<&Path>) -> Vec
     if !own.headers.is_empty() {
         let names: Vec<&str> = own.headers.keys().map(String::as_str).collect();
         let origin = server.endpoint.value.origin();
-        let text = format!("Headers that {origin} alone is sent: {}.", names.join(", "));
+        let text = format!("Headers that are sent only to {origin}: {}.", names.join(", "));
         findings.push(DoctorFinding::ok(SUBJECT, text));
     }
     findings
@@ -65,15 +65,15 @@ fn look(
         Err(error) => DoctorFinding::fail(
             SUBJECT,
             format!("{shown} ({origin}) cannot be read: {error}."),
-            "Put the file there, or change that line.",
+            "Create the file, or change that line.",
         ),
         Ok(data) if secrecy == FileSecrecy::Secret && data.permissions().mode() & 0o077 != 0 => {
             DoctorFinding::warn(
                 SUBJECT,
-                format!("{shown} ({origin}) holds a private key, and others can read it."),
+                format!("{shown} ({origin}) contains a private key, and other users can read it."),
                 format!("chmod 600 {shown}"),
             )
         }
-        Ok(_) => DoctorFinding::ok(SUBJECT, format!("{shown} is there ({origin}).")),
+        Ok(_) => DoctorFinding::ok(SUBJECT, format!("{shown} exists ({origin}).")),
     }
 }

@@ -48,8 +48,8 @@ pub(super) fn check(server: &ModelServerConfig, answer: &EndpointProbe) -> Docto
             EndpointSecurity::PlainRemote,
         ) => DoctorFinding::warn(
             SUBJECT,
-            format!("{endpoint} ({origin}) answers, and can be overheard on the way."),
-            "Use https, unless you trust the network in between.",
+            format!("{endpoint} ({origin}) answers, but the connection is not encrypted."),
+            "Use https, unless you trust the network.",
         ),
         (
             EndpointProbe::Models(_) | EndpointProbe::Refused { .. },

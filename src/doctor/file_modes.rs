@@ -33,39 +33,42 @@ pub(super) fn check(home: &Path, cwd: &Path, user_home: Option<&Path>) -> Vec<Do
     if home.starts_with(cwd) && !is_above_home {
         return vec![DoctorFinding::fail(
             SUBJECT,
-            format!("{shown} lies in the working folder, where the model can write."),
-            "Set SLUG_HOME to a folder elsewhere.",
+            format!("{shown} is in the working folder, where the model can write."),
+            "Set SLUG_HOME to another folder.",
         )];
     }
     match fs::metadata(home) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            return vec![DoctorFinding::ok(SUBJECT, format!("{shown} is made when it is needed."))];
+            return vec![DoctorFinding::ok(
+                SUBJECT,
+                format!("{shown} will be created when it is needed."),
+            )];
         }
         Err(error) => {
             return vec![DoctorFinding::fail(
                 SUBJECT,
-                format!("{shown} cannot be looked at: {error}."),
-                "Check who owns it.",
+                format!("{shown} cannot be checked: {error}."),
+                "Check its owner.",
             )];
         }
         Ok(metadata) if !metadata.is_dir() => {
             return vec![DoctorFinding::fail(
                 SUBJECT,
                 format!("{shown} is not a folder."),
-                "Move it away, or set SLUG_HOME.",
+                "Move it, or set SLUG_HOME to another folder.",
             )];
         }
         Ok(_) => {}
     }
     let open = open_to_others(home);
     match open.as_slice() {
-        [] => vec![DoctorFinding::ok(SUBJECT, format!("{shown} is closed to other users."))],
+        [] => vec![DoctorFinding::ok(SUBJECT, format!("Other users cannot access {shown}."))],
         [first, ..] => vec![DoctorFinding::warn(
             SUBJECT,
             match open.len() {
-                1 => format!("Other users can get at {}.", first.display()),
+                1 => format!("Other users can access {}.", first.display()),
                 count => {
-                    format!("Other users can get at {} and {} more.", first.display(), count - 1)
+                    format!("Other users can access {} and {} more.", first.display(), count - 1)
                 }
             },
             format!("chmod -R go= '{shown}'"),

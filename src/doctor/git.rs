@@ -11,8 +11,8 @@ pub(super) fn check(git: Option<&GitExecutable>, cwd: &Path) -> DoctorFinding {
     let Some(git) = git else {
         return DoctorFinding::warn(
             SUBJECT,
-            "There is no git in PATH outside the workspace: the model is not told of changes.",
-            "Install git, or put its folder into PATH.",
+            "git was not found in PATH outside the workspace, so the model is not told about changes.",
+            "Install git, or add its folder to PATH.",
         );
     };
     let program = git.program().display();
@@ -23,6 +23,8 @@ pub(super) fn check(git: Option<&GitExecutable>, cwd: &Path) -> DoctorFinding {
         Some(GitHead::Detached(commit)) => {
             DoctorFinding::ok(SUBJECT, format!("{program}; at {commit}."))
         }
-        None => DoctorFinding::ok(SUBJECT, format!("{program}; this folder is in no repository.")),
+        None => {
+            DoctorFinding::ok(SUBJECT, format!("{program}; this folder is not in a repository."))
+        }
     }
 }

@@ -16,14 +16,14 @@ pub(super) fn check(server: &ModelServerConfig, answer: &EndpointProbe) -> Docto
     match (api_key, withheld_key) {
         (Some(key), _) if is_refused => DoctorFinding::fail(
             SUBJECT,
-            format!("{server} does not accept the key of {}.", key.origin),
-            "Check that the key is whole and still valid.",
+            format!("{server} does not accept the key from {}.", key.origin),
+            "Check that the key is complete and still valid.",
         ),
         (Some(key), _) if endpoint.value.security() == EndpointSecurity::PlainRemote => {
             DoctorFinding::warn(
                 SUBJECT,
-                format!("The key of {} would go to {server} unencrypted.", key.origin),
-                "Use https, or a key that may be overheard.",
+                format!("The key from {} would be sent to {server} unencrypted.", key.origin),
+                "Use https, or a key that may become known.",
             )
         }
         (Some(key), _) => match &key.value {
@@ -39,18 +39,18 @@ pub(super) fn check(server: &ModelServerConfig, answer: &EndpointProbe) -> Docto
         (None, Some(withheld)) if is_refused => DoctorFinding::fail(
             SUBJECT,
             format!(
-                "The key of {} belongs to {} and is not sent to {server}, which wants one.",
+                "The key from {} belongs to {} and is not sent to {server}, which needs one.",
                 withheld.origin, withheld.belongs_to
             ),
-            "Name the key and the endpoint in the same place.",
+            "Set the key and the endpoint in the same place.",
         ),
         (None, None) if is_refused => DoctorFinding::fail(
             SUBJECT,
-            format!("{server} wants a key, and there is none."),
+            format!("{server} needs a key, and there is none."),
             "Set `api_key` in the configuration, or SLUG_API_KEY.",
         ),
         (None, Some(_) | None) => {
-            DoctorFinding::ok(SUBJECT, "None is sent, and none was asked for.")
+            DoctorFinding::ok(SUBJECT, "No key is sent, and the server asked for none.")
         }
     }
 }
@@ -61,6 +61,6 @@ pub(super) fn missing(server: &ModelServerConfig, why: &str) -> DoctorFinding {
     DoctorFinding::fail(
         SUBJECT,
         format!("There is no key for {}. {why}", server.endpoint.value.origin()),
-        format!("Put right what stands at {origin}."),
+        format!("Correct {origin}."),
     )
 }

@@ -30,15 +30,15 @@ pub(super) fn check(
             return Some(DoctorFinding::warn(
                 SUBJECT,
                 format!("The server does not list its models: {message}"),
-                "Check that the endpoint ends in /v1, and name a model with `model`.",
+                "Check that the endpoint ends in /v1, and set `model`.",
             ));
         }
     };
     Some(match (&server.model.value, models.as_slice()) {
         (_, []) => DoctorFinding::fail(
             SUBJECT,
-            "The server offers no model.",
-            "Load one into the server, or name another endpoint.",
+            "The server offers no models.",
+            "Load a model into the server, or set another endpoint.",
         ),
         (ModelChoice::Served, [model]) => {
             DoctorFinding::ok(SUBJECT, describe(server, model, known))
@@ -46,7 +46,7 @@ pub(super) fn check(
         (ModelChoice::Served, several) => DoctorFinding::warn(
             SUBJECT,
             format!("The server offers {} models: {}.", several.len(), names(several)),
-            "Name one with `model`; slug asks otherwise, and takes the first without a screen.",
+            "Set `model` to one of them; otherwise slug asks, and without a screen takes the first.",
         ),
         (ModelChoice::Named(name), several) => {
             match several.iter().find(|model| model.id == *name) {
@@ -64,15 +64,15 @@ pub(super) fn check(
 fn describe(server: &ModelServerConfig, model: &ModelInfo, known: CatalogueLookup<'_>) -> String {
     let id = &model.id;
     match (model.context_window, known.window(id)) {
-        (Some(window), _) => format!("{id}, with a window of {window} tokens."),
+        (Some(window), _) => format!("{id}, with a context window of {window} tokens."),
         (None, Some(window)) => format!(
-            "{id}, with a window of {window} tokens, as slug's catalogue says; the server does \
-             not say."
+            "{id}, with a context window of {window} tokens according to slug's catalogue; the \
+             server does not say."
         ),
         (None, None) => {
             let window = &server.context_window;
             format!(
-                "{id}. The server does not say its window; {} tokens are assumed ({}).",
+                "{id}. Its context window is not known; {} tokens are assumed ({}).",
                 window.value, window.origin
             )
         }

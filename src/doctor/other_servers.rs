@@ -10,6 +10,6 @@ pub(super) fn check(others: &[ModelServerConfig]) -> Option<DoctorFinding> {
             format!("{} at {}", name.value, endpoint.value)
         })
         .collect();
-    let text = format!("Can be chosen, too: {}.", names.join(", "));
+    let text = format!("You can also choose: {}.", names.join(", "));
     (!names.is_empty()).then(|| DoctorFinding::ok("providers", text))
 }

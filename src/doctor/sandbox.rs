@@ -46,9 +46,9 @@ pub(super) fn check_extent(extent: ScanExtent) -> Option<DoctorFinding> {
         ScanExtent::Whole => None,
         ScanExtent::Part => Some(DoctorFinding::warn(
             SUBJECT,
-            "This folder holds too much to be looked through before each command: in the deepest \
-             of its folders a sandbox does not hold back what takes orders.",
-            "Name a smaller folder with --sandbox.",
+            "This folder has too many files to check before each command: in its deepest folders \
+             the sandbox does not protect files that programs take orders from.",
+            "Use a smaller folder with --sandbox.",
         )),
     }
 }
@@ -58,14 +58,13 @@ fn hosts_finding(hosts: &[HostRule], can_be: bool) -> DoctorFinding {
     let all: Vec<String> = hosts.iter().map(HostRule::to_string).collect();
     let all = all.join(", ");
     match can_be {
-        true => DoctorFinding::ok(
-            SUBJECT,
-            format!("Commands in bwrap reach {all} by HTTP, and no more."),
-        ),
+        true => {
+            DoctorFinding::ok(SUBJECT, format!("Commands in bwrap can reach only {all}, by HTTP."))
+        }
         false => DoctorFinding::warn(
             SUBJECT,
-            format!("`sandbox.hosts` lists {all}, and without bwrap commands reach no network."),
-            "Install bubblewrap: only in a network of its own can a command have just one way out.",
+            format!("`sandbox.hosts` lists {all}, but without bwrap commands reach no network."),
+            "Install bubblewrap: it gives a command a network of its own with a single way out.",
         ),
     }
 }
@@ -75,26 +74,25 @@ fn finding(trial: &SandboxTrial, any: bool) -> DoctorFinding {
     match tried {
         SandboxTrialResult::Ran { refused, escaped } if escaped.is_empty() => {
             let all = refused.join(", ");
-            DoctorFinding::ok(SUBJECT, format!("{method} holds. Tried and refused: {all}."))
+            DoctorFinding::ok(SUBJECT, format!("{method} works. Tried and refused: {all}."))
         }
         SandboxTrialResult::Ran { escaped, .. } => DoctorFinding::fail(
             SUBJECT,
-            format!("{method} does not hold. What got through: {}.", escaped.join(", ")),
-            "Do not rely on --sandbox with it on this machine; another is chosen with \
-             `sandbox.method`.",
+            format!("{method} does not work. Not refused: {}.", escaped.join(", ")),
+            "Do not rely on it on this machine; choose another with `sandbox.method`.",
         ),
         SandboxTrialResult::Missing(why) if any => {
-            DoctorFinding::ok(SUBJECT, format!("{method} cannot be had here: {why}."))
+            DoctorFinding::ok(SUBJECT, format!("{method} is not available: {why}."))
         }
         SandboxTrialResult::Missing(why) => DoctorFinding::warn(
             SUBJECT,
-            format!("{method} cannot be had here: {why}."),
-            "Without one slug --sandbox does not start; everything else works.",
+            format!("{method} is not available: {why}."),
+            "Without a sandbox, slug --sandbox does not start; everything else works.",
         ),
         SandboxTrialResult::Failed(why) => DoctorFinding::warn(
             SUBJECT,
-            format!("{method} could not be tried: {why}."),
-            "Try `slug doctor` again as the user who runs slug.",
+            format!("{method} could not be tested: {why}."),
+            "Run `slug doctor` again as the user who runs slug.",
         ),
     }
 }

@@ -19,8 +19,8 @@ pub(super) fn check(home: &Path) -> DoctorFinding {
     let Some(free) = found else {
         return DoctorFinding::warn(
             SUBJECT,
-            format!("The free space at {} cannot be told.", home.display()),
-            "Check that the folder's file system is there.",
+            format!("The free space at {} cannot be determined.", home.display()),
+            "Check that the folder's file system is mounted.",
         );
     };
     judge(home, free)
@@ -28,7 +28,8 @@ pub(super) fn check(home: &Path) -> DoctorFinding {
 
 pub(super) fn judge(home: &Path, free: u64) -> DoctorFinding {
     let text = format!("{} MB are free for {}.", free / MIB, home.display());
-    let remedy = "Make room: sessions, and what they keep of changed files, are stored there.";
+    let remedy =
+        "Free some space: sessions and previous contents of changed files are stored there.";
     if free < NONE {
         DoctorFinding::fail(SUBJECT, text, remedy)
     } else if free < LITTLE {

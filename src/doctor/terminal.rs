@@ -62,8 +62,8 @@ pub(super) fn check(terminal: &DoctorTerminal) -> Vec<DoctorFinding> {
     match terminal.term.as_deref() {
         None | Some("dumb") => findings.push(DoctorFinding::fail(
             SUBJECT,
-            "TERM names no terminal that can show a full screen.",
-            "slug says everything line by line there, as with --linear; a terminal emulator has a screen.",
+            "TERM does not name a terminal that can show a full screen.",
+            "slug prints everything line by line there, as with --linear. Use a terminal emulator for the full screen.",
         )),
         Some(_) => {}
     }
@@ -72,7 +72,7 @@ pub(super) fn check(terminal: &DoctorTerminal) -> Vec<DoctorFinding> {
     {
         findings.push(DoctorFinding::warn(
             SUBJECT,
-            format!("It is {columns}x{rows}, which is too small to work in."),
+            format!("The terminal is {columns}x{rows}, which is too small."),
             format!("Make it {}x{} or larger.", SMALLEST.0, SMALLEST.1),
         ));
     }
@@ -86,7 +86,7 @@ pub(super) fn check(terminal: &DoctorTerminal) -> Vec<DoctorFinding> {
     if terminal.in_tmux {
         findings.push(DoctorFinding::ok(
             SUBJECT,
-            "tmux lies in between: `set -g set-clipboard on` lets slug copy through it.",
+            "slug runs in tmux: `set -g set-clipboard on` lets it copy to the clipboard.",
         ));
     }
     if findings.is_empty() || terminal.in_tmux && findings.len() == 1 {
@@ -97,7 +97,7 @@ pub(super) fn check(terminal: &DoctorTerminal) -> Vec<DoctorFinding> {
 
 fn describe(terminal: &DoctorTerminal) -> String {
     let colours = match terminal.colorterm.as_deref() {
-        _ if terminal.no_color => "no colours, as NO_COLOR asks",
+        _ if terminal.no_color => "no colours, because NO_COLOR is set",
         Some("truecolor" | "24bit") => "24-bit colours",
         Some(_) | None => "the palette's colours",
     };
@@ -105,6 +105,6 @@ fn describe(terminal: &DoctorTerminal) -> String {
     match terminal.size {
         Some((columns, rows)) => format!("{term}, {columns}x{rows}, {colours}."),
         None if terminal.is_terminal => format!("{term}, of unknown size, {colours}."),
-        None => format!("{term}, {colours}; standard output goes elsewhere just now."),
+        None => format!("{term}, {colours}; standard output is not the terminal."),
     }
 }

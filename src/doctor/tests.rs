@@ -106,10 +106,10 @@ fn a_window_is_reported_with_its_source() {
     let catalogue = &CatalogueCache::new(folder.path().join("models.json"));
     let config = config("context_window = 9000");
     for (host, id, served, expected) in [
-        (None, "claude-haiku-4-5", Some(4096), "a window of 4096 tokens."),
+        (None, "claude-haiku-4-5", Some(4096), "a context window of 4096 tokens."),
         (None, "claude-haiku-4-5", None, "9000 tokens are assumed (c.toml:1)"),
-        (Some("api.anthropic.com"), "claude-haiku-4-5", None, "as slug's catalogue says"),
-        (Some("h.example"), "claude-haiku-4-5", None, "as slug's catalogue says"),
+        (Some("api.anthropic.com"), "claude-haiku-4-5", None, "according to slug's catalogue"),
+        (Some("h.example"), "claude-haiku-4-5", None, "according to slug's catalogue"),
         (Some("api.anthropic.com"), "my-own-model", None, "9000 tokens are assumed"),
     ] {
         let model = ModelInfo { id: id.to_owned(), context_window: served };
@@ -160,7 +160,7 @@ async fn the_files_of_the_connection_are_checked() {
 
     let both = text.replace(&format!("client_key = \"{}\"\n", path("gone.key").display()), "");
     let findings = server(&both, Ok(vec!["a"])).await;
-    let open = findings.iter().find(|it| it.text.contains("others can read it")).unwrap();
+    let open = findings.iter().find(|it| it.text.contains("other users can read it")).unwrap();
     assert_eq!((open.subject, open.state), ("connection", DoctorStatus::Warn));
 }
 
