@@ -142,33 +142,17 @@ impl ActiveSession {
     }
 
     fn note_state(&mut self, entry: &LogEntry) {
-        match entry {
-            LogEntry::TurnEnd(end) => {
-                self.was_interrupted = end.outcome == TurnOutcome::Interrupted;
-            }
-            LogEntry::Message(message) if message.content.iter().any(tells_of_rewind) => {
-                self.reverted_files.clear();
-            }
-            LogEntry::Rewind(rewind) if !rewind.what.has_conversation() => {
-                for file in &rewind.files {
-                    if !self.reverted_files.contains(&file.path) {
-                        self.reverted_files.push(file.path.clone());
-                    }
+        if let LogEntry::TurnEnd(end) = entry {
+            self.was_interrupted = end.outcome == TurnOutcome::Interrupted;
+        } else if let LogEntry::Rewind(rewind) = entry {
+            let files = rewind.files.iter().filter(|_| !rewind.what.has_conversation());
+            for file in files {
+                if !self.reverted_files.contains(&file.path) {
+                    self.reverted_files.push(file.path.clone());
                 }
             }
-            LogEntry::Session(_)
-            | LogEntry::Message(_)
-            | LogEntry::ToolStarted { .. }
-            | LogEntry::Permission(_)
-            | LogEntry::FileChange(_)
-            | LogEntry::NotCovered(_)
-            | LogEntry::Rewind(_)
-            | LogEntry::Compaction(_)
-            | LogEntry::Interrupted
-            | LogEntry::Title { .. }
-            | LogEntry::Todo { .. }
-            | LogEntry::Model { .. }
-            | LogEntry::Mode { .. } => {}
+        } else if entry.as_message().is_some_and(|it| it.content.iter().any(tells_of_rewind)) {
+            self.reverted_files.clear();
         }
     }
 

@@ -583,13 +583,5 @@ pub(super) fn left_out(compaction: &CompactionEntry) -> &'static str {
 }
 
 fn is_known(block: &ContentBlock, known: &BTreeMap<String, String>) -> bool {
-    match block {
-        ContentBlock::Context { name, text } => known.get(name) == Some(text),
-        ContentBlock::Text { .. }
-        | ContentBlock::Image(_)
-        | ContentBlock::Thinking { .. }
-        | ContentBlock::Sealed { .. }
-        | ContentBlock::ToolUse(_)
-        | ContentBlock::ToolResult { .. } => false,
-    }
+    block.as_context().is_some_and(|(name, text)| known.get(name).is_some_and(|it| it == text))
 }

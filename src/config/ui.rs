@@ -3,6 +3,8 @@
 
 use std::fmt;
 
+use crate::domain::nearest;
+
 /// An item that the first line can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StatusItem {
@@ -186,13 +188,8 @@ impl fmt::Display for NotificationMethod {
 
 fn did_you_mean(name: &str) -> String {
     let shown = name.escape_debug();
-    let near = StatusItem::ALL
-        .into_iter()
-        .map(|item| (distance(name, item.name()), item.name()))
-        .min()
-        .filter(|(distance, _)| *distance <= 2);
-    match near {
-        Some((_, near)) => {
+    match nearest(name, StatusItem::ALL.into_iter().map(StatusItem::name)) {
+        Some(near) => {
             format!(
                 "the first line has no item `{shown}`, and it is left out: did you mean `{near}`?"
             )
@@ -205,20 +202,6 @@ fn did_you_mean(name: &str) -> String {
             )
         }
     }
-}
-
-/// The number of letters to insert, remove or change to make `a` into `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.chars().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row.last().copied().unwrap_or_default()
 }
 
 #[cfg(test)]

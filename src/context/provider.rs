@@ -86,18 +86,9 @@ mod tests {
     /// The newest text of each note in a conversation.
     fn newest<'a>(messages: impl IntoIterator<Item = &'a Message>) -> BTreeMap<String, String> {
         let mut newest = BTreeMap::new();
-        for block in messages.into_iter().flat_map(|message| &message.content) {
-            match block {
-                ContentBlock::Context { name, text } => {
-                    newest.insert(name.clone(), text.clone());
-                }
-                ContentBlock::Text { .. }
-                | ContentBlock::Image(_)
-                | ContentBlock::Thinking { .. }
-                | ContentBlock::Sealed { .. }
-                | ContentBlock::ToolUse(_)
-                | ContentBlock::ToolResult { .. } => {}
-            }
+        let blocks = messages.into_iter().flat_map(|message| &message.content);
+        for (name, text) in blocks.filter_map(ContentBlock::as_context) {
+            newest.insert(name.to_owned(), text.to_owned());
         }
         newest
     }
@@ -157,18 +148,8 @@ mod tests {
             git: None,
         };
         let blocks = collect(&providers(setup), &BTreeMap::new()).await;
-        let names: Vec<&str> = blocks
-            .iter()
-            .filter_map(|block| match block {
-                ContentBlock::Context { name, .. } => Some(name.as_str()),
-                ContentBlock::Text { .. }
-                | ContentBlock::Image(_)
-                | ContentBlock::Thinking { .. }
-                | ContentBlock::Sealed { .. }
-                | ContentBlock::ToolUse(_)
-                | ContentBlock::ToolResult { .. } => None,
-            })
-            .collect();
+        let names: Vec<&str> =
+            blocks.iter().filter_map(ContentBlock::as_context).map(|(name, _)| name).collect();
         assert_eq!(names, ["environment", "file_structure"]);
         assert!(serde_json::to_string(&blocks).unwrap().len() < 2000);
     }

@@ -18,6 +18,16 @@ pub struct Message {
 }
 
 impl ContentBlock {
+    /// The text, for a block that is visible text.
+    pub fn as_text(&self) -> Option<&str> {
+        if let Self::Text { text } = self { Some(text) } else { None }
+    }
+
+    /// Name and text, for a context note.
+    pub fn as_context(&self) -> Option<(&str, &str)> {
+        if let Self::Context { name, text } = self { Some((name, text)) } else { None }
+    }
+
     /// A hash that identifies a block whose signature covers every byte before it: Anthropic's
     /// signed thinking, also behind a chat-completions gateway. `None` for all other blocks.
     pub fn signature_hash(&self) -> Option<ContentHash> {
@@ -243,19 +253,7 @@ impl Message {
 
     /// The visible text, without thinking, context, calls and results.
     pub fn text(&self) -> String {
-        let texts: Vec<&str> = self
-            .content
-            .iter()
-            .filter_map(|block| match block {
-                ContentBlock::Text { text } => Some(text.as_str()),
-                ContentBlock::Context { .. }
-                | ContentBlock::Image(_)
-                | ContentBlock::Thinking { .. }
-                | ContentBlock::Sealed { .. }
-                | ContentBlock::ToolUse(_)
-                | ContentBlock::ToolResult { .. } => None,
-            })
-            .collect();
+        let texts: Vec<&str> = self.content.iter().filter_map(ContentBlock::as_text).collect();
         texts.join("\n\n")
     }
 }

@@ -98,6 +98,13 @@ pub enum LogEntry {
     },
 }
 
+impl LogEntry {
+    /// The message, for an entry that is one.
+    pub fn as_message(&self) -> Option<&MessageEntry> {
+        if let Self::Message(message) = self { Some(message) } else { None }
+    }
+}
+
 /// What a session is and where it began: the first line of its log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

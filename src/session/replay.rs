@@ -93,7 +93,7 @@ fn first_of_kept_turns(records: &[LogRecord]) -> Option<EntryId> {
 fn messages(records: &[LogRecord]) -> impl DoubleEndedIterator<Item = (&LogRecord, &MessageEntry)> {
     let rewinds = RewindHistory::of(records);
     records.iter().enumerate().filter_map(move |(at, record)| {
-        let LogEntry::Message(message) = &record.entry else { return None };
+        let message = record.entry.as_message()?;
         (message.source.is_main() && rewinds.is_live(at)).then_some((record, message))
     })
 }
@@ -300,18 +300,8 @@ fn message_to_send(entry: &MessageEntry) -> Message {
 }
 
 fn note_contexts(contexts: &mut BTreeMap<String, String>, message: &Message) {
-    for block in &message.content {
-        match block {
-            ContentBlock::Context { name, text } => {
-                contexts.insert(name.clone(), text.clone());
-            }
-            ContentBlock::Text { .. }
-            | ContentBlock::Image(_)
-            | ContentBlock::Thinking { .. }
-            | ContentBlock::Sealed { .. }
-            | ContentBlock::ToolUse(_)
-            | ContentBlock::ToolResult { .. } => {}
-        }
+    for (name, text) in message.content.iter().filter_map(ContentBlock::as_context) {
+        contexts.insert(name.to_owned(), text.to_owned());
     }
 }
 

@@ -24,24 +24,10 @@ pub(super) fn title_after(records: &[LogRecord]) -> Option<String> {
 /// Updates `title` by one more entry. A title that is given counts; without one, the first line of
 /// the user's first message becomes the title, cut at a word.
 pub(super) fn note_title(title: &mut Option<String>, entry: &LogEntry) {
-    match entry {
-        LogEntry::Title { title: given } => *title = Some(given.clone()),
-        LogEntry::Message(message) if title.is_none() && message.source.is_main() => {
-            *title = title_of(message);
-        }
-        LogEntry::Session(_)
-        | LogEntry::Message(_)
-        | LogEntry::ToolStarted { .. }
-        | LogEntry::Permission(_)
-        | LogEntry::FileChange(_)
-        | LogEntry::NotCovered(_)
-        | LogEntry::Rewind(_)
-        | LogEntry::Compaction(_)
-        | LogEntry::Interrupted
-        | LogEntry::TurnEnd(_)
-        | LogEntry::Todo { .. }
-        | LogEntry::Model { .. }
-        | LogEntry::Mode { .. } => {}
+    if let LogEntry::Title { title: given } = entry {
+        *title = Some(given.clone());
+    } else if title.is_none() {
+        *title = entry.as_message().filter(|it| it.source.is_main()).and_then(title_of);
     }
 }
 
@@ -55,16 +41,8 @@ fn title_of(message: &MessageEntry) -> Option<String> {
 /// The first line of text in `content`, cut to at most `width` columns. The labels of images are
 /// left out where the text says more than those.
 pub(super) fn beginning(content: &[ContentBlock], width: usize) -> Option<String> {
-    content.iter().find_map(|block| match block {
-        ContentBlock::Text { text } => {
-            first_line(&without_labels(text, content), width).or_else(|| first_line(text, width))
-        }
-        ContentBlock::Context { .. }
-        | ContentBlock::Image(_)
-        | ContentBlock::Thinking { .. }
-        | ContentBlock::Sealed { .. }
-        | ContentBlock::ToolUse(_)
-        | ContentBlock::ToolResult { .. } => None,
+    content.iter().filter_map(ContentBlock::as_text).find_map(|text| {
+        first_line(&without_labels(text, content), width).or_else(|| first_line(text, width))
     })
 }
 
