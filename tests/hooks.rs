@@ -68,10 +68,10 @@ fn s72_a_hook_that_refuses_fails_or_takes_too_long_lets_nothing_run() {
     for (command, timeout, why) in [
         ("echo 'not today' >&2; exit 2", 30.0, "not today"),
         ("./guard.sh", 30.0, "Run: chmod +x"),
-        ("sleep 1000", 0.2, "It took longer than 0.2 seconds and was ended."),
-        ("no-such-guard", 30.0, "It cannot be run"),
+        ("sleep 1000", 0.2, "It took longer than 0.2 seconds and was stopped."),
+        ("no-such-guard", 30.0, "It cannot run"),
         ("echo '{\"decision\":'", 30.0, "is not JSON"),
-        ("kill -9 $$", 30.0, "Signal 9 ended it."),
+        ("kill -9 $$", 30.0, "It was ended by signal 9."),
     ] {
         let env = TestEnv::new();
         not_executable(&env);
@@ -187,7 +187,7 @@ fn a_file_that_the_model_writes_where_a_trusted_hook_looks_for_one_is_not_run() 
         let (_, ran) = one_call(&env, "Write", &input, &["--allow-edits"]);
         assert_eq!(env.read(file), text, "{}", ran.describe());
         assert!(!env.path("made").exists(), "{line}: {}", ran.describe());
-        let why = format!("{file} has appeared since slug began");
+        let why = format!("{file} has appeared since slug started");
         assert!(ran.err.contains(&why), "{}", ran.describe());
     }
 }

@@ -175,7 +175,7 @@ impl ConfigFindings {
     ) -> Option<ConfigValue<ConfigKeySource>> {
         match (key, command) {
             (Some(_), Some(command)) => {
-                let problem = "`api_key` and `api_key_command` are both there: keep one of them";
+                let problem = "`api_key` and `api_key_command` are both set: keep one of them";
                 self.error(place(command.line), problem.to_owned())
             }
             (Some(key), None) => self.written_key(key.value, place(key.line)),
@@ -199,7 +199,8 @@ impl ConfigFindings {
                 let plain = |c: char| c.is_ascii_alphanumeric() || "-_./@".contains(c);
                 // The name becomes an argument of the keyring's own program.
                 if name.is_empty() || name.starts_with('-') || !name.chars().all(plain) {
-                    let problem = "a name in the keyring is made of letters, digits and -_./@";
+                    let problem =
+                        "a name in the keyring can contain only letters, digits and -_./@";
                     return self.error(origin, problem.to_owned());
                 }
                 Some(ConfigValue { value: ConfigKeySource::Keyring(name), origin })
@@ -257,7 +258,7 @@ impl ConfigFindings {
             client_key: path(server.client_key.take(), folder, place),
         };
         if let (Some(key), None) = (&own.client_key, &own.client_certificate) {
-            let problem = "`client_key` stands alone: name its `client_certificate`, too";
+            let problem = "`client_key` is set without `client_certificate`: set both";
             self.error::<()>(key.origin.clone(), problem.to_owned());
         }
         own
@@ -284,7 +285,7 @@ impl ConfigFindings {
         let shown = name.escape_debug();
         match HeaderName::from_bytes(name.as_bytes()) {
             Ok(header) if RESERVED_HEADERS.contains(&header.as_str()) => {
-                self.error(origin, format!("the header `{shown}` is filled in by slug itself"))
+                self.error(origin, format!("slug sets the header `{shown}` itself: remove it"))
             }
             Ok(header) => Some(ConfigValue { value: header.as_str().to_owned(), origin }),
             Err(_) => self.error(origin, format!("`{shown}` cannot be the name of a header")),
@@ -303,13 +304,14 @@ impl ConfigFindings {
                     ConfigHeaderValue::Value(text)
                 }
                 Err(_) => {
-                    let problem = "a header's value is one line of ASCII";
+                    let problem = "a header's value has to be one line of ASCII";
                     return self.error(origin, problem.to_owned());
                 }
             },
             RawSecret::Variable(name) => ConfigHeaderValue::Variable(self.variable(name, &origin)?),
             RawSecret::Keyring(_) => {
-                let problem = "a header takes text or { env = \"NAME\" }; the keyring is for keys";
+                let problem =
+                    "a header has to be text or { env = \"NAME\" }; the keyring is only for keys";
                 return self.error(origin, problem.to_owned());
             }
         };

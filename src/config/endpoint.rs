@@ -38,9 +38,9 @@ pub enum ConfigEndpointError {
     #[error("`{0}` is not an address: write it like http://localhost:8000/v1")]
     NotAnAddress(String),
     /// A user name or a password stands before the host.
-    #[error("an endpoint cannot hold a user name or a password: give a key with `api_key`")]
+    #[error("an endpoint cannot contain a user name or a password: set `api_key` for a key")]
     UserInformation,
-    #[error("an endpoint cannot hold a `?` or a `#`: write it like http://localhost:8000/v1")]
+    #[error("an endpoint cannot contain `?` or `#`: write it like http://localhost:8000/v1")]
     QueryOrFragment,
 }
 

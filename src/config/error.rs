@@ -15,7 +15,7 @@ pub enum ConfigError {
         problem: String,
     },
     /// The file named with `--config` does not exist.
-    #[error("{0} is not there: check the name after --config")]
+    #[error("{0} does not exist: check the name after --config")]
     Missing(PathBuf),
     /// A file exists and cannot be read.
     #[error("{path} {problem}")]

@@ -53,7 +53,7 @@ impl ConfigFindings {
         }
         // A key travels in a header, which holds only visible ASCII.
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let problem = "the key holds white space or characters that no key has: copy it again";
+            let problem = "the key contains spaces or characters that no key has: copy it again";
             return self.error(origin, problem.to_owned());
         }
         self.secrets.push(text.into());
@@ -161,7 +161,7 @@ impl ConfigFindings {
                 ThemeChoice::Pair { dark, light }
             }
             RawTheme::Pair { dark: None, .. } | RawTheme::Pair { light: None, .. } => {
-                let problem = "a pair of themes names both: { dark = \"nord\", light = \"light\" }";
+                let problem = "a pair of themes needs both: { dark = \"nord\", light = \"light\" }";
                 return self.error(origin, problem.to_owned());
             }
         };

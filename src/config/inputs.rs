@@ -109,7 +109,7 @@ impl ConfigEnvironment {
             Some(Ok(value)) => Ok(Some(value)),
             Some(Err(_)) => Err(ConfigError::Value {
                 origin: ConfigOrigin::Environment(name),
-                problem: "its value is not UTF-8 text: set it again or unset it".to_owned(),
+                problem: "its value is not UTF-8 text: correct or unset it".to_owned(),
             }),
             None => Ok(None),
         };

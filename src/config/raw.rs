@@ -137,7 +137,7 @@ pub fn parse(text: &str) -> ParsedConfig {
         Ok(table) => reader.top(table.get_ref()),
         Err(error) => {
             let span = error.span().unwrap_or_default();
-            reader.error(span, format!("this is not TOML: {}", error.message()));
+            reader.error(span, format!("this is not valid TOML: {}", error.message()));
         }
     }
     let mut parsed = reader.parsed;
@@ -457,13 +457,12 @@ impl ConfigReader<'_> {
         let shown = name.escape_debug();
         // No key of these tables restricts what slug may do.
         if ["ui.", "timeouts.", "context."].iter().any(|table| name.starts_with(table)) {
-            let text = format!(
-                "slug does not know the key `{shown}` and leaves it out: check its spelling"
-            );
+            let text =
+                format!("slug does not know the key `{shown}` and ignores it: check its spelling");
             return self.parsed.warnings.push(ConfigRemark { line, text });
         }
         let text =
-            format!("slug does not know the key `{shown}`: check its spelling, or take it out");
+            format!("slug does not know the key `{shown}`: check its spelling, or remove it");
         self.parsed.unknown.push(ConfigRemark { line, text });
     }
 

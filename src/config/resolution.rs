@@ -168,7 +168,7 @@ pub fn resolve(
     {
         let path = file.path.display();
         findings.warnings.push(format!(
-            "{path} holds keys, and other users of this machine can read it: chmod 600 '{path}'"
+            "{path} contains keys, and other users of this machine can read it: chmod 600 '{path}'"
         ));
     }
     let from_environment = ServerConfigLayer::from_environment(environment, &mut findings);

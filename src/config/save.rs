@@ -27,7 +27,7 @@ pub enum ConfigChange {
     Theme(ThemeChoice),
 }
 
-const HEAD: &str = "# `slug config` prints every value that holds, and where it comes from.\n\n";
+const HEAD: &str = "# `slug config` prints all values in effect, and where each comes from.\n\n";
 
 /// Writes `changes` into the file at `path`, which is created when it does not exist. Where `path`
 /// is a symbolic link, the file behind it is written.
@@ -45,7 +45,9 @@ pub fn save(path: &Path, changes: &[ConfigChange]) -> Result<(), ConfigError> {
         None => (HEAD, String::new()),
     };
     let mut document: DocumentMut = text.parse().map_err(|_| {
-        unreadable("is not TOML, so nothing can be saved in it: put it right first".to_owned())
+        unreadable(
+            "is not valid TOML, so slug cannot save anything in it: correct it first".to_owned(),
+        )
     })?;
     for change in changes {
         let top = document.as_table_mut();
@@ -57,7 +59,7 @@ pub fn save(path: &Path, changes: &[ConfigChange]) -> Result<(), ConfigError> {
             ConfigChange::Theme(choice) => {
                 let ui = top.entry("ui").or_insert_with(toml_edit::table);
                 let ui = ui.as_table_like_mut().ok_or_else(|| {
-                    unreadable("has a `ui` that is no table: put it right first".to_owned())
+                    unreadable("has a `ui` that is not a table: correct it first".to_owned())
                 })?;
                 set(ui, "theme", theme(choice));
             }
@@ -194,7 +196,7 @@ mod tests {
         let path = folder.path().join("config.toml");
         fs::write(&path, "model = ").unwrap();
         let error = save(&path, &[ConfigChange::Model("m".into())]).unwrap_err();
-        assert!(error.to_string().contains("put it right first"), "{error}");
+        assert!(error.to_string().contains("correct it first"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "model = ");
     }
 }

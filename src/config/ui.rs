@@ -191,13 +191,13 @@ fn did_you_mean(name: &str) -> String {
     match nearest(name, StatusItem::ALL.into_iter().map(StatusItem::name)) {
         Some(near) => {
             format!(
-                "the first line has no item `{shown}`, and it is left out: did you mean `{near}`?"
+                "the first line has no item `{shown}`, so slug ignores it: did you mean `{near}`?"
             )
         }
         None => {
             let all: Vec<&str> = StatusItem::ALL.into_iter().map(StatusItem::name).collect();
             format!(
-                "the first line has no item `{shown}`, and it is left out: there are {}",
+                "the first line has no item `{shown}`, so slug ignores it. The items are {}",
                 all.join(", ")
             )
         }
@@ -229,6 +229,6 @@ mod tests {
         let (items, unknown) = StatusItems::parse(["brnach", "zzzzzzzz", "model"]);
         assert_eq!(items.right, [StatusItem::Model]);
         assert!(unknown[0].contains("did you mean `branch`"), "{unknown:?}");
-        assert!(unknown[1].contains("there are slug, folder, branch"), "{unknown:?}");
+        assert!(unknown[1].contains("The items are slug, folder, branch"), "{unknown:?}");
     }
 }

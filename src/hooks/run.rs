@@ -340,15 +340,15 @@ impl HookSet {
                 let file = folder.join(file);
                 let file = file.display();
                 return Some(format!(
-                    "It is not run: {file} {what} since slug began. Look at it, then trust it in /hooks \
+                    "It does not run: {file} {what} since slug started. Check it, then trust it in /hooks \
                      or start slug anew."
                 ));
             }
             let file = scripts::not_executable(&line, &cwd)?;
             let file = file.display();
-            Some(format!("It cannot be run: {file} is not executable. Run: chmod +x {file}"))
+            Some(format!("It cannot run: {file} is not executable. Run: chmod +x {file}"))
         });
-        reason.await.unwrap_or_else(|error| Some(format!("It cannot be looked at: {error}.")))
+        reason.await.unwrap_or_else(|error| Some(format!("It cannot be checked: {error}.")))
     }
 
     fn loaded(&self) -> Arc<LoadedHooks> {

@@ -237,16 +237,16 @@ fn s72_each_end_of_a_command_means_one_thing() {
         (PreToolUse, Short, Code(9), "", "", "blocked: It gave no reason."),
         (PreToolUse, Matcher, Code(2), "", "no", "blocked: no"),
         (PreToolUse, Matcher, Code(1), "", "no", "failed: It ended with status 1: no"),
-        (PreToolUse, Matcher, Code(126), "", "denied", "blocked: It cannot be run: denied"),
-        (PreToolUse, Matcher, Code(127), "", "not found", "blocked: It cannot be run: not found"),
-        (PreToolUse, Matcher, Signal(9), "", "", "blocked: Signal 9 ended it."),
+        (PreToolUse, Matcher, Code(126), "", "denied", "blocked: It cannot run: denied"),
+        (PreToolUse, Matcher, Code(127), "", "not found", "blocked: It cannot run: not found"),
+        (PreToolUse, Matcher, Signal(9), "", "", "blocked: It was ended by signal 9."),
         (
             PreToolUse,
             Matcher,
             late(),
             "",
             "",
-            "blocked: It took longer than 30 seconds and was ended.",
+            "blocked: It took longer than 30 seconds and was stopped.",
         ),
         (PreToolUse, Matcher, gone(), "", "", "blocked: No such folder."),
         (PreToolUse, Matcher, HookExit::Cancelled, "{", "", "passed"),
@@ -256,7 +256,7 @@ fn s72_each_end_of_a_command_means_one_thing() {
             late(),
             "",
             "",
-            "failed: It took longer than 30 seconds and was ended.",
+            "failed: It took longer than 30 seconds and was stopped.",
         ),
         (PostToolUse, Matcher, gone(), "", "", "failed: No such folder."),
         (PostToolUse, Matcher, Code(2), "", "lint", "blocked: lint"),
@@ -329,7 +329,7 @@ fn s72_garbage_where_json_was_begun_blocks_a_guard() {
     ] {
         for form in [HookForm::Short, HookForm::Matcher] {
             let word = outcome_of(HookEvent::PreToolUse, form, &HookExit::Code(0), &output, "");
-            assert!(word.starts_with("blocked: What it printed"), "{output}: {word}");
+            assert!(word.starts_with("blocked: Its output"), "{output}: {word}");
         }
         let word =
             outcome_of(HookEvent::PostToolUse, HookForm::Matcher, &HookExit::Code(0), &output, "");

@@ -77,7 +77,7 @@ pub fn verdict(
         HookExit::Code(0) => parse_output(event, stdout.trim()),
         // The status with which a shell reports a command that it cannot find (127) or run (126).
         HookExit::Code(126 | 127) => {
-            HookVerdict::failed(event, format!("It cannot be run: {}", reason(stderr, stdout)))
+            HookVerdict::failed(event, format!("It cannot run: {}", reason(stderr, stdout)))
         }
         HookExit::Code(code) => match form {
             HookForm::Short => HookVerdict::block(reason(stderr, stdout)),
@@ -88,11 +88,11 @@ pub fn verdict(
             }
         },
         HookExit::Signal(signal) => {
-            HookVerdict::failed(event, format!("Signal {signal} ended it."))
+            HookVerdict::failed(event, format!("It was ended by signal {signal}."))
         }
         HookExit::TimedOut(limit) => HookVerdict::failed(
             event,
-            format!("It took longer than {} and was ended.", seconds(limit.as_secs_f64())),
+            format!("It took longer than {} and was stopped.", seconds(limit.as_secs_f64())),
         ),
         HookExit::NotStarted(why) => HookVerdict::failed(event, why.as_str()),
         HookExit::Cancelled => HookVerdict::default(),
@@ -115,11 +115,11 @@ fn parse_output(event: HookEvent, output: &str) -> HookVerdict {
     let value: Value = match serde_json::from_str(output) {
         Ok(value) => value,
         Err(error) => {
-            return HookVerdict::failed(event, format!("What it printed is not JSON: {error}."));
+            return HookVerdict::failed(event, format!("Its output is not JSON: {error}."));
         }
     };
     parse_json(event, &value).unwrap_or_else(|what| {
-        HookVerdict::failed(event, format!("What it printed is odd: {what}."))
+        HookVerdict::failed(event, format!("Its output is not valid: {what}."))
     })
 }
 

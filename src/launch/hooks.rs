@@ -81,7 +81,7 @@ impl HookRunner for SupervisedHookRunner {
             && !self.only_reads(&command)
         {
             return not_run(
-                "It is not run in plan mode: it might change something, and there is no sandbox \
+                "It does not run in plan mode: it might change something, and there is no sandbox \
                  here that would keep it from that. Leave plan mode, or switch it off with /hooks.",
             );
         }
@@ -114,7 +114,7 @@ impl HookRunner for SupervisedHookRunner {
                 stderr: self.redactor.redact_own(&output.stderr).into_owned(),
                 elapsed: output.exit.elapsed,
             },
-            Err(error) => not_run(&format!("It cannot be run: {error}.")),
+            Err(error) => not_run(&format!("It cannot run: {error}.")),
         }
     }
 }

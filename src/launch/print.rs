@@ -80,7 +80,7 @@ pub(super) fn farewell(run_context: &RunContext, exit: &FrontEndExit) {
         if !text.is_empty() {
             text.push('\n');
         }
-        text.push_str(&format!("To go on with this session: slug --resume {session}\n"));
+        text.push_str(&format!("To continue this session: slug --resume {session}\n"));
     }
     // When standard output is closed, there is no place for the text.
     let _ = io::stdout().write_all(text.as_bytes());

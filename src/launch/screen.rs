@@ -59,7 +59,7 @@ const SAVE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<CliExitStatus> {
     if !terminal::is_capable() {
         bail!(
-            "The full screen needs a terminal. `slug --linear` does without a screen, and `slug -p TEXT` \
+            "The full screen needs a terminal. `slug --linear` works without one, and `slug -p TEXT` \
              without a conversation."
         );
     }

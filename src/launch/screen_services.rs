@@ -196,7 +196,7 @@ impl FrontEndServices for ScreenServices {
             HookAdminRequest::Trust => {
                 let question =
                     self.hook_question.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let question = question.ok_or("Open the list anew: there is nothing to trust.")?;
+                let question = question.ok_or("There is nothing to trust. Open the list again.")?;
                 let (project_trust, hooks) = (self.trust(), self.hooks.clone());
                 let trusted = blocking(move || project_trust.take(question, &hooks)).await?;
                 trusted.map_err(|error| error.to_string())?;
@@ -209,7 +209,7 @@ impl FrontEndServices for ScreenServices {
                     mode: PermissionMode::Ask,
                 };
                 let trial = self.hooks.try_out(&id, &context, &CancellationToken::new()).await;
-                let trial = trial.ok_or("This hook is gone: open the list anew.")?;
+                let trial = trial.ok_or("This hook no longer exists. Open the list again.")?;
                 return Ok(HookAdminResponse::Tried(Box::new(trial)));
             }
         }
@@ -332,7 +332,7 @@ impl FrontEndServices for ScreenServices {
                         return Ok(ImageLoadResult::Text(text));
                     }
                     Ok(Ok(Err(reason))) => return Err(reason),
-                    Ok(Err(_)) | Err(_) => return Err("The clipboard does not answer.".to_owned()),
+                    Ok(Err(_)) | Err(_) => return Err("The clipboard does not respond.".to_owned()),
                 }
             }
         };

@@ -282,7 +282,7 @@ struct MissingVariable(String);
 impl ApiKeyFetcher for MissingVariable {
     async fn fetch(&self) -> Result<SecretString, String> {
         Err(format!(
-            "The key was to come from the environment variable {}, which is not set. Set it and \
+            "The key should come from the environment variable {}, which is not set. Set it and \
              start slug anew.",
             self.0
         ))

@@ -122,7 +122,7 @@ pub(super) fn start(cli: &Cli, run_context: &RunContext) -> anyhow::Result<Initi
     }
     match store.newest_in(&run_context.cwd)? {
         Some(session) => Ok(InitialSession::Resume(session)),
-        None => bail!("There is no session of this folder to continue. `slug` begins one."),
+        None => bail!("This folder has no session to continue. Run `slug` to start one."),
     }
 }
 
@@ -139,7 +139,7 @@ fn prompt_text(prompt: Option<&str>) -> anyhow::Result<String> {
         input = String::from_utf8_lossy(&bytes).into_owned();
     }
     match (prompt, input.trim()) {
-        (None, "") => bail!("There is nothing to ask: give a text after -p, or on standard input."),
+        (None, "") => bail!("There is no prompt: give a text after -p, or on standard input."),
         (None, input) => Ok(input.to_owned()),
         (Some(prompt), "") => Ok(prompt.to_owned()),
         (Some(prompt), input) => Ok(format!("{prompt}\n\n<stdin>\n{input}\n</stdin>")),

@@ -26,7 +26,7 @@ pub struct BlobStore {
 #[derive(Debug, thiserror::Error)]
 pub enum BlobError {
     /// The file's content does not have the hash that the file is named after.
-    #[error("{} does not hold what it should: remove it", .0.display())]
+    #[error("{} is damaged: remove it", .0.display())]
     Damaged(PathBuf),
     /// The operating system refuses to read or write the file.
     #[error("cannot {doing} {}: {source}", path.display())]

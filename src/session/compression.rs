@@ -71,7 +71,7 @@ pub(super) fn pack(plain: &Path) -> io::Result<u64> {
     if !matches!(is_same, Ok(true)) {
         files::remove(&to)?;
         is_same?;
-        return Err(io::Error::other("what was packed is not what was there"));
+        return Err(io::Error::other("the compressed data differs from the original"));
     }
     files::remove(plain)?;
     Ok(std::fs::metadata(&to)?.len())
@@ -125,15 +125,13 @@ impl<R: Read> Read for BoundedContent<R> {
         let part = &buffer[..count];
         let too_much = |what| Err(io::Error::new(io::ErrorKind::FileTooLarge, what));
         let Some(left) = self.left.checked_sub(part.len() as u64) else {
-            return too_much(
-                "it unpacks to more than 1 GB, which nothing of slug's does: remove it",
-            );
+            return too_much("it unpacks to more than 1 GB, so slug did not write it: remove it");
         };
         self.left = left;
         let first = memchr::memchr(b'\n', part).unwrap_or(count);
         if self.line + first as u64 > self.longest_line {
             return too_much(
-                "it unpacks to a line of more than 64 MB, which nothing of slug's has: remove it",
+                "it unpacks to a line of more than 64 MB, so slug did not write it: remove it",
             );
         }
         self.line = match memchr::memrchr(b'\n', part) {

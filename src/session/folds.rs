@@ -47,7 +47,7 @@ pub struct PaneName {
 
 /// A text that is not the name of a pane.
 #[derive(Debug, thiserror::Error)]
-#[error("{0:?} names no pane")]
+#[error("{0:?} is not the name of a pane")]
 pub struct PaneNameError(String);
 
 impl SessionFolds {

@@ -41,13 +41,13 @@ pub struct SessionStore {
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No session has this id.
-    #[error("There is no session {0}. `slug sessions list` shows those that there are.")]
+    #[error("There is no session {0}. `slug sessions list` lists all sessions.")]
     Missing(SessionId),
     /// No session's id begins with this text.
-    #[error("No session's id begins with `{0}`. `slug sessions list` shows those that there are.")]
+    #[error("No session's id begins with `{0}`. `slug sessions list` lists all sessions.")]
     NoMatch(String),
     /// The ids of several sessions begin with this text.
-    #[error("The ids of {} sessions begin with `{prefix}`. Give more of the one you mean.", sessions.len())]
+    #[error("The ids of {} sessions begin with `{prefix}`. Type more of the id.", sessions.len())]
     Ambiguous {
         /// The text as it was given.
         prefix: String,
@@ -64,7 +64,7 @@ pub enum StoreError {
     #[error("Session {0} was written by a newer slug. Update slug, or fork the session.")]
     Newer(SessionId),
     /// A session with this id exists already.
-    #[error("There is a session {0} already.")]
+    #[error("Session {0} already exists.")]
     Exists(SessionId),
     /// An entry could not be appended.
     #[error(transparent)]

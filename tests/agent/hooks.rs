@@ -77,7 +77,7 @@ async fn s72_a_call_that_a_hook_refuses_does_not_run() {
         let (result, status) = agent.result("c1");
         assert_eq!(status, ToolStatus::Denied);
         assert!(result.starts_with("Not run: a hook blocked this call."), "{result}");
-        assert!(result.contains(complaint) || result.contains("It cannot be run"), "{result}");
+        assert!(result.contains(complaint) || result.contains("It cannot run"), "{result}");
         let notice = agent.notices().into_iter().find(|text| text.contains("blocked Bash"));
         assert!(notice.unwrap().contains("settings.json:1"), "{:?}", agent.notices());
         agent.close().await;

@@ -52,7 +52,7 @@ fn sessions_gc_packs_what_is_old_and_says_what_it_does() {
     let gc = |arguments: &[&str]| {
         env.run(&[&["sessions", "gc"], arguments].concat()).assert_exit_code(0)
     };
-    assert_eq!(gc(&[]).out, "There is nothing to remove or pack.\n");
+    assert_eq!(gc(&[]).out, "There is nothing to remove or compress.\n");
     let now = ["--pack-days", "0"];
     let report = gc(&[&["--dry-run", "--json"], now.as_slice()].concat()).json();
     assert_eq!(report["packed"]["count"], 1);
@@ -222,7 +222,7 @@ fn sessions_search_finds_messages_with_their_context() {
     assert_eq!((&place["who"], &place["found"]), (&json!("model"), &json!("Blue, as")));
     assert_eq!((&place["before"], &place["behind"]), (&json!(""), &json!(" a rule.")));
     let text = env.run(&["sessions", "search", "GRASS"]).assert_exit_code(0).out;
-    assert_eq!(text, "No session has this in it.\n");
+    assert_eq!(text, "No session contains this text.\n");
     let text = env.run(&["sessions", "search", "project:shop grass"]).assert_exit_code(0).out;
     assert!(text.contains(&newer) && text.contains("you") && text.contains("and grass?"), "{text}");
     env.run(&["sessions", "search", "project:shop"]).assert_exit_code(2);

@@ -37,7 +37,7 @@ fn a_fork_leaves_the_session_as_it_was() {
 fn without_a_session_there_is_nothing_to_continue() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     let ran = env.ask(&server, &["--continue", "-p", "why?"]).assert_exit_code(1);
-    assert!(ran.err.contains("no session of this folder"), "{}", ran.describe());
+    assert!(ran.err.contains("This folder has no session"), "{}", ran.describe());
 }
 
 /// An environment with one session, its id, and its server.

@@ -125,7 +125,7 @@ fn ctrl_z_stops_slug_under_a_shell_and_fg_goes_on() {
     gate.open();
     slug.wait_for("four five");
     slug.keys("/quit\r");
-    slug.wait_for("To go on with this session");
+    slug.wait_for("To continue this session");
     slug.keys("exit\n");
     assert!(slug.wait().success());
 }

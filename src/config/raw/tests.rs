@@ -191,7 +191,7 @@ fn wrong_types_are_errors_with_line_and_remedy() {
         ("api_key_command = 1", 1, "`api_key_command` has to be a list"),
         ("headers = \"x\"", 1, "`headers` has to be a table"),
         ("[providers.p]\nquery = { a = 1 }", 2, "`providers.p.query.a` has to be text"),
-        ("a = 1\nmodel = \n", 2, "this is not TOML"),
+        ("a = 1\nmodel = \n", 2, "this is not valid TOML"),
     ] {
         let parsed = parse(text);
         assert_eq!(parsed.errors.len(), 1, "{text}: {:?}", parsed.errors);

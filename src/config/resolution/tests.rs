@@ -240,7 +240,7 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("model = \"\"", "the model's name is empty"),
         ("api_key = \" \"", "the key is empty"),
         ("api_key = \"a b\"", "no key has"),
-        ("[ui]\ntheme = { dark = \"nord\" }", "a pair of themes names both"),
+        ("[ui]\ntheme = { dark = \"nord\" }", "a pair of themes needs both"),
         ("[sandbox]\nmethod = \"docker\"", "auto, bwrap, landlock or seatbelt"),
         ("[sandbox]\nhosts = [\"a.org\", \"*\"]", "\"*\" is no host: write"),
         ("[sandbox]\nhosts = \"a.org\"", "sandbox.hosts"),

@@ -171,7 +171,7 @@ async fn a_script_of_the_project_that_changes_is_not_run() {
     else {
         panic!("it passed")
     };
-    assert!(message.text.contains("guard.sh has changed since slug began"), "{}", message.text);
+    assert!(message.text.contains("guard.sh has changed since slug started"), "{}", message.text);
     assert_eq!(runner.0.lock().unwrap().len(), 1);
 }
 
@@ -216,7 +216,7 @@ async fn a_hook_is_not_run_once_a_file_appears_that_it_names() {
         let MergedHookDecision::Block(message) = merged.decision else {
             panic!("{line} passed with {new}")
         };
-        let why = format!("{new} has appeared since slug began");
+        let why = format!("{new} has appeared since slug started");
         assert!(message.text.contains(&why), "{line}: {}", message.text);
         assert_eq!(runner.0.lock().unwrap().len(), 1, "{line}");
 

@@ -53,7 +53,7 @@ fn tell(out: &mut dyn Write, gc: &SessionsGc, report: &GcReport) -> std::io::Res
     let PackReport { count, before, after, .. } = report.packed;
     match (count, gc.dry_run) {
         (0, _) if *report == GcReport::default() => {
-            writeln!(out, "There is nothing to remove or pack.")
+            writeln!(out, "There is nothing to remove or compress.")
         }
         (0, _) => Ok(()),
         (_, true) => {

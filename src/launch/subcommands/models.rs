@@ -266,9 +266,9 @@ fn about(catalogue: &ModelCatalogue, filter: Option<&str>, nothing: bool) -> Str
         Some(part) if nothing => {
             format!("No model has `{}` in its name. {known}.", sanitize(part))
         }
-        Some(_) => format!("Prices are in dollars for a million tokens, as of {date}."),
+        Some(_) => format!("Prices are in dollars per million tokens, as of {date}."),
         None => format!(
-            "{known}; a part of a name lists those, too. Prices are in dollars for a million \
+            "{known}; a part of a name lists those, too. Prices are in dollars per million \
              tokens."
         ),
     }

@@ -61,7 +61,7 @@ pub(super) fn run(
             let Some(filter) = narrowed(typed, which) else { return Ok(CliExitStatus::Usage) };
             let Some(text) = SearchText::new(&filter.text) else {
                 print::complain(
-                    "Say what to look for, as in `slug sessions search \"empty cart\"`.",
+                    "Give a text to search for, as in `slug sessions search \"empty cart\"`.",
                 );
                 return Ok(CliExitStatus::Usage);
             };
@@ -193,7 +193,7 @@ fn as_json((session, found): &(SessionMeta, SessionSearchResult)) -> Value {
 /// Writes each session as in the list, with its hits below it.
 fn tell(out: &mut dyn Write, found: &[(SessionMeta, SessionSearchResult)]) -> std::io::Result<()> {
     if found.is_empty() {
-        return writeln!(out, "No session has this in it.");
+        return writeln!(out, "No session contains this text.");
     }
     for (session, found) in found {
         list(out, std::slice::from_ref(session))?;

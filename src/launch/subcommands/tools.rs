@@ -68,7 +68,7 @@ async fn call_one(
     let output = run_call(setup, call).await;
     processes.end_all().await;
     let Some(output) = output else {
-        print::complain("The call could not be put on record, so it was not made.");
+        print::complain("The call could not be logged, so it did not run.");
         return Ok(CliExitStatus::Failed);
     };
     if json {

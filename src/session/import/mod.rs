@@ -80,10 +80,10 @@ pub struct ImportedFile {
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// Its format is not known.
-    #[error("this is no session that slug knows how to read.")]
+    #[error("it is not a session in a format that slug can read.")]
     NotASession,
     /// It holds no messages.
-    #[error("there are no messages in it.")]
+    #[error("it contains no messages.")]
     Empty,
     /// The store has the session already, or a file cannot be read or written.
     #[error(transparent)]

@@ -44,7 +44,7 @@ impl MissingContents {
             counted(self.images, "image"),
             counted(self.outputs, "whole output"),
             counted(self.files, "changed file")
-                .map(|files| format!("the former contents of {files}")),
+                .map(|files| format!("the previous contents of {files}")),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
         let (last, before) = parts.split_last()?;
@@ -54,8 +54,8 @@ impl MissingContents {
         };
         let undo = match self.files {
             0 => "",
-            1 => ", so /undo leaves it as it is",
-            2.. => ", so /undo leaves them as they are",
+            1 => ", so /undo cannot restore it",
+            2.. => ", so /undo cannot restore them",
         };
         Some(format!("it came without {all}{undo}."))
     }

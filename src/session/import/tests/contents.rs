@@ -120,7 +120,7 @@ fn an_exported_log_brings_its_images_and_outputs_and_no_files() {
     assert_eq!((imported.session, imported.messages, imported.left_out), (session, 3, 0));
     assert_eq!(imported.missing, MissingContents { files: 1, ..MissingContents::default() });
     let sentence =
-        "it came without the former contents of 1 changed file, so /undo leaves it as it is.";
+        "it came without the previous contents of 1 changed file, so /undo cannot restore it.";
     assert_eq!(imported.missing.describe().as_deref(), Some(sentence));
     let get = |hash: &ContentHash| here.store.blobs().get(hash).unwrap();
     assert_eq!(get(&image).unwrap(), b"PNG");
@@ -176,8 +176,8 @@ fn missing_contents_are_described_in_a_sentence() {
             1,
             2,
             3,
-            "it came without 1 image, 2 whole outputs and the former contents of 3 changed files, \
-             so /undo leaves them as they are.",
+            "it came without 1 image, 2 whole outputs and the previous contents of 3 changed files, \
+             so /undo cannot restore them.",
         ),
     ] {
         assert_eq!(
