@@ -13,6 +13,7 @@ mod images;
 mod interrupt;
 mod models;
 mod modes;
+mod one_screen;
 mod places;
 mod prefix;
 mod rewind;

@@ -13,8 +13,8 @@ use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::signals::{self, ContinuedFlag, HandledSignal, SignalStream, raise_again};
 use crate::platform::{supervisor, terminal};
 use crate::trust::{self, TrustStatus};
-use crate::tui::app::approval::LineAnswerError;
 use crate::tui::app::guard::QuestionGuard;
+use crate::tui::dialogs::line::LineAnswerError;
 use crate::tui::linear::{
     LabelColoring, LabelledLineWriter, LinearInput, StdinLines, StdinSource, TerminalBell,
 };

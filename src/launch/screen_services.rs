@@ -29,13 +29,13 @@ use crate::session::{
 };
 use crate::tools::WorkingDirectory;
 use crate::trust::TrustQuestion;
-use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
+use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::pictures;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::status::GitSummary;
-use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
+use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::app::title;
 use crate::tui::executor::FrontEndServices;
 use crate::tui::page_jobs;

@@ -17,11 +17,11 @@ use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use crate::agent::{AddressedCommand, AgentCommand};
 use crate::domain::{AgentId, NoticeLevel, SessionId};
 
-use super::app::pager::document::PagerDocument;
-use super::app::pager::search;
 use super::app::paths;
 use super::app::request::RequestId;
 use super::app::{ScreenEffect, ScreenMsg};
+use crate::tui::dialogs::pager::document::PagerDocument;
+use crate::tui::dialogs::pager::search;
 
 pub use services::FrontEndServices;
 

@@ -29,7 +29,7 @@ pub fn render(
     leave: ExitTranscript,
 ) -> String {
     let blocks = model.conversation.transcript.blocks();
-    let width = model.shared.geometry.transcript.width;
+    let width = model.conversation.geometry.transcript.width;
     let (from, most) = match leave {
         ExitTranscript::Nothing => return String::new(),
         ExitTranscript::All => (0, ALL),
@@ -46,7 +46,7 @@ pub fn render(
     if cut {
         rows.pop_front();
     }
-    if cut || (leave == ExitTranscript::All && model.shared.requests.backfill.is_some()) {
+    if cut || (leave == ExitTranscript::All && model.conversation.requests.backfill.is_some()) {
         let note = "… more above: resume the session to see it";
         line(&[paint::span(note, super::layout::StyleRole::Muted)], styles, &mut out);
     }
@@ -77,7 +77,7 @@ fn last_rows(
 ) -> VecDeque<BlockRowPosition> {
     let mut rows = VecDeque::new();
     for index in (from..model.conversation.transcript.blocks().len()).rev() {
-        let shape = TranscriptRowFinder::new(model, layouts, width).shape(index);
+        let shape = TranscriptRowFinder::new(&model.conversation, layouts, width).shape(index);
         for row in (0..shape.rows).rev() {
             if rows.len() == most {
                 return rows;

@@ -5,6 +5,7 @@
 pub mod app;
 mod branch_page;
 mod branch_text;
+pub mod dialogs;
 pub mod executor;
 pub mod exit_transcript;
 pub mod input;

@@ -10,9 +10,11 @@ use crate::disk::{FileTextError, open_regular};
 use crate::domain::{ContentHash, DiffContextSize, FileDiff, FileModeChange};
 use crate::session::{BlobStore, KindFolds, SessionStore};
 
-use super::app::changes::{ChangedFile, ExternalChange, NetChangeContent, NetFileChange};
-use super::app::pager::document::PagerDocument;
-use super::app::store_queries::{StoreQuery, StoreQueryResult};
+use super::app::store_query::{StoreQuery, StoreQueryResult};
+use crate::tui::app::session_changes::{
+    ChangedFile, ExternalChange, NetChangeContent, NetFileChange,
+};
+use crate::tui::dialogs::pager::document::PagerDocument;
 
 /// Files with more bytes than this are not compared.
 const LARGEST: u64 = 16 * 1024 * 1024;

@@ -30,10 +30,11 @@ use crate::session::HistoryPage;
 
 use super::app::attention::TerminalFocus;
 use super::app::composer::{CaretShape, ChatComposer};
-use super::app::geometry::ScreenGeometry;
+use super::app::geometry::FrameGeometry;
 use super::app::settings::ScreenSettings;
 use super::app::status::ScreenStatus;
-use super::app::theme_state::{self, ThemeState};
+use super::app::theme_state::ThemeState;
+use super::app::themes;
 use super::app::{JobControl, ScreenEffect, ScreenModel, ScreenMsg, armed_at, update, wake_at};
 use super::executor::{EffectExecutor, ExecutorHandles, TerminalAction};
 use super::exit_transcript;
@@ -467,7 +468,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
 
     fn draw(&mut self) -> io::Result<()> {
         self.announce_changes()?;
-        let mut geometry: Option<ScreenGeometry> = None;
+        let mut geometry: Option<FrameGeometry> = None;
         if !self.applied_theme.is_of(&self.model) {
             self.applied_theme = AppliedTheme::by(&self.model);
         }
@@ -581,14 +582,13 @@ impl<S: ScreenSurface> ScreenLoop<S> {
 
 impl AppliedTheme {
     fn by(model: &ScreenModel) -> Self {
-        let name = theme_state::shown(model);
+        let name = themes::shown(model);
         let theme = model.shared.theme.theme(name);
         Self { name: name.to_owned(), library: Arc::clone(&model.shared.theme.library), theme }
     }
 
     fn is_of(&self, model: &ScreenModel) -> bool {
-        self.name == theme_state::shown(model)
-            && Arc::ptr_eq(&self.library, &model.shared.theme.library)
+        self.name == themes::shown(model) && Arc::ptr_eq(&self.library, &model.shared.theme.library)
     }
 }
 

@@ -19,12 +19,12 @@ use crate::session::{
     SessionMeta, SessionSearchResult, SessionStore, StoreError,
 };
 
-use super::app::pager::document::PagerDocument;
 use super::app::sessions::{
     BranchPage, BranchPageRequest, PreviewMessage, SessionList, SessionLockState, SessionPreview,
     SessionRow, SessionStoreRequest, SessionStoreResponse,
 };
 use super::{branch_page, branch_text};
+use crate::tui::dialogs::pager::document::PagerDocument;
 
 /// Sessions that are listed at once: more than a screen has rows, and few enough to read without a
 /// wait.

@@ -25,7 +25,6 @@ use crate::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo, TurnEnd,
 
 use super::app::composer::ChatComposer;
 use super::app::keymap::Keymap;
-use super::app::overlay::Overlay;
 use super::app::paths;
 use super::app::settings::ScreenSettings;
 use super::app::status::{GitSummary, ModelHost, ScreenStatus};
@@ -108,6 +107,11 @@ impl TestScreen {
     /// Sends an event of the agent.
     pub fn event(self, event: AgentEvent) -> Self {
         self.msg(ScreenMsg::Agent(AGENT, Box::new(event)))
+    }
+
+    /// Sends an event of any agent.
+    pub fn event_of(self, agent: AgentId, event: AgentEvent) -> Self {
+        self.msg(ScreenMsg::Agent(agent, Box::new(event)))
     }
 
     /// Sends events of the agent, one after another.
@@ -248,7 +252,7 @@ impl TestScreen {
         self.model
             .conversation
             .selection
-            .map(|selection| selection.text(&self.model))
+            .map(|selection| selection.text(&self.model.conversation.transcript))
             .unwrap_or_default()
     }
 
@@ -274,7 +278,7 @@ impl TestScreen {
     }
 
     fn is_armed(&self) -> bool {
-        self.model.overlays.last().is_some_and(Overlay::takes_answers)
+        !self.model.dialogs.is_empty() && self.model.dialogs.takes_answers()
     }
 
     fn take(&mut self, msg: ScreenMsg) {
@@ -317,6 +321,8 @@ pub fn key_named(name: &str) -> KeyEvent {
         }
     }
     let code = match rest {
+        "f1" => KeyCode::F(1),
+        "f6" => KeyCode::F(6),
         "enter" => KeyCode::Enter,
         "esc" => KeyCode::Esc,
         "tab" if modifiers == KeyModifiers::SHIFT => KeyCode::BackTab,

@@ -119,6 +119,7 @@ const CLOCK_READERS: &[(&str, &str, &str)] = &[
 const PURE: &[(&str, &[&[&str]])] = &[
     ("src/domain", &[TASKS, NETWORK, DISK, PROGRAMS, TERMINAL, CLOCKS]),
     ("src/tui/app", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
+    ("src/tui/dialogs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
     ("src/tui/view", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS, &["crate::agent"]]),
     ("src/hooks/verdict.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
     ("src/hooks/merge.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),

@@ -67,7 +67,8 @@ fn markdown_whole_200_kb(bencher: Bencher) {
 fn cached_frame(bencher: Bencher) {
     let off = SyntaxHighlighter::off();
     let mut layouts = LayoutCache::default();
-    let key = |block| LayoutKey { block, revision: 0, width: WIDTH, fold: PaneFold::Open };
+    let key =
+        |block| LayoutKey { owner: 1, block, revision: 0, width: WIDTH, fold: PaneFold::Open };
     let text = samples::markdown(1_000);
     let mut frame = move || {
         (0..40)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use slug_code::tui::app::paths;
-use slug_code::tui::app::picker::{PickerList, PickerPaths, PickerSource};
+use slug_code::tui::app::picker_list::{PickerList, PickerPaths, PickerSource};
 
 /// Each letter of a query over 50,000 paths.
 #[divan::bench(sample_count = 20)]

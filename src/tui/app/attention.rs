@@ -9,7 +9,6 @@
 use std::time::Duration;
 
 use super::effect::ScreenEffect;
-use super::model::ScreenModel;
 use super::status::clock;
 
 /// How long no key may have come before a question notifies, where the focus is unknown.
@@ -52,49 +51,58 @@ impl UserAttention {
         let question = self.question.as_ref()?;
         Some(question.asked.max(self.last_activity) + QUIET)
     }
-}
 
-/// Takes a focus event from the terminal.
-pub fn set_focus(model: &mut ScreenModel, focus: TerminalFocus) {
-    model.shared.attention.focus = focus;
-    model.shared.attention.question = None;
-}
+    /// Takes a focus event from the terminal.
+    pub fn set_focus(&mut self, focus: TerminalFocus) {
+        self.focus = focus;
+        self.question = None;
+    }
 
-/// Notifies of a new question: at once if the terminal is unfocused, not at all if it is focused,
-/// and after `QUIET` if the focus is unknown.
-pub fn notify_question(model: &mut ScreenModel, tool: &str) -> Vec<ScreenEffect> {
-    let text = format!("{}: {tool} needs your answer", model.conversation.status.project);
-    match model.shared.attention.focus {
-        TerminalFocus::Focused => Vec::new(),
-        TerminalFocus::Unfocused => vec![ScreenEffect::Notify(text)],
-        TerminalFocus::Unknown => {
-            let asked = model.shared.now;
-            model.shared.attention.question.get_or_insert(UnansweredQuestion { asked, text });
-            Vec::new()
+    /// Notifies of a new question of a tool in a project: at once if the terminal is unfocused, not
+    /// at all if it is focused, and after `QUIET` if the focus is unknown.
+    pub fn notify_question(
+        &mut self,
+        now: Duration,
+        project: &str,
+        tool: &str,
+    ) -> Option<ScreenEffect> {
+        let text = format!("{project}: {tool} needs your answer");
+        match self.focus {
+            TerminalFocus::Focused => None,
+            TerminalFocus::Unfocused => Some(ScreenEffect::Notify(text)),
+            TerminalFocus::Unknown => {
+                self.question.get_or_insert(UnansweredQuestion { asked: now, text });
+                None
+            }
         }
     }
-}
 
-/// Notifies that a turn is over and nothing follows it. Only for an unfocused terminal, and only
-/// for turns of at least `notify_after`.
-pub fn notify_turn_end(
-    model: &ScreenModel,
-    took: Duration,
-    end: TurnEndKind,
-) -> Option<ScreenEffect> {
-    let long = took >= model.shared.settings.notify_after;
-    if model.shared.attention.focus != TerminalFocus::Unfocused || !long {
-        return None;
+    /// Notifies that a turn in a project is over and nothing follows it, if the terminal is
+    /// unfocused.
+    pub fn notify_turn_end(
+        &self,
+        project: &str,
+        took: Duration,
+        end: TurnEndKind,
+    ) -> Option<ScreenEffect> {
+        let word = match end {
+            TurnEndKind::Answered => "done after",
+            TurnEndKind::Failed => "stopped with an error after",
+        };
+        let text = format!("{project}: {word} {}", clock(took));
+        (self.focus == TerminalFocus::Unfocused).then_some(ScreenEffect::Notify(text))
     }
-    let word = match end {
-        TurnEndKind::Answered => "done after",
-        TurnEndKind::Failed => "stopped with an error after",
-    };
-    Some(ScreenEffect::Notify(format!(
-        "{}: {word} {}",
-        model.conversation.status.project,
-        clock(took)
-    )))
+
+    /// Notifies of a question that has waited long enough, and forgets one that has been answered.
+    pub fn tick(&mut self, now: Duration, has_question: bool) -> Option<ScreenEffect> {
+        if self.question.is_some() && !has_question {
+            self.question = None;
+        }
+        if self.wake_at().is_none_or(|at| now < at) {
+            return None;
+        }
+        self.question.take().map(|question| ScreenEffect::Notify(question.text))
+    }
 }
 
 /// How a turn ended by itself, without the user stopping it.
@@ -102,15 +110,4 @@ pub fn notify_turn_end(
 pub enum TurnEndKind {
     Answered,
     Failed,
-}
-
-/// Notifies of a question that has waited long enough, and forgets one that has been answered.
-pub fn tick(model: &mut ScreenModel) -> Option<ScreenEffect> {
-    if model.shared.attention.question.is_some() && !model.has_question() {
-        model.shared.attention.question = None;
-    }
-    if model.shared.attention.wake_at().is_none_or(|at| model.shared.now < at) {
-        return None;
-    }
-    model.shared.attention.question.take().map(|question| ScreenEffect::Notify(question.text))
 }

@@ -9,7 +9,7 @@ use crate::tools::kind_of;
 
 pub use crate::tui::layout::PaneFold;
 
-pub use super::folds::PaneKind;
+pub use super::pane_kind::PaneKind;
 
 /// Identifies a block while the transcript is open. Later blocks have greater ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -173,6 +173,46 @@ impl LiveOutput {
         let cut = self.text[half..].find('\n').map_or(half, |end| half + end + 1);
         self.hidden += self.text[..cut].matches('\n').count();
         self.text.drain(..cut);
+    }
+}
+
+impl BlockBody {
+    /// The tool call that the block shows.
+    pub fn tool_call(&self) -> Option<&ToolCallBlock> {
+        match self {
+            Self::Tool(tool) => Some(tool),
+            Self::User(_)
+            | Self::Assistant(_)
+            | Self::Thinking(_)
+            | Self::Image(_)
+            | Self::Notice(_)
+            | Self::Interrupted
+            | Self::Compacted => None,
+        }
+    }
+
+    /// The answer of the model that the block shows.
+    pub fn answer(&self) -> Option<&AssistantText> {
+        match self {
+            Self::Assistant(answer) => Some(answer),
+            Self::User(_)
+            | Self::Thinking(_)
+            | Self::Tool(_)
+            | Self::Image(_)
+            | Self::Notice(_)
+            | Self::Interrupted
+            | Self::Compacted => None,
+        }
+    }
+}
+
+impl ToolCallContent {
+    /// The change of a file, if that is what is shown.
+    pub fn diff(&self) -> Option<&FileDiff> {
+        match self {
+            Self::Diff(diff) => Some(diff),
+            Self::Nothing | Self::Live(_) | Self::Text(_) | Self::Terminal(_) => None,
+        }
     }
 }
 

@@ -1,121 +1,49 @@
-//! What sending a text, running a slash command and choosing a row of a list do.
+//! What running a slash command and choosing a row of a list do.
 
 use std::sync::Arc;
 
 use crate::agent::{self, ForkPosition, RewindDestination};
-use crate::commands::{
-    CopyArgument, EFFORT_WORDS, FoldSetting, OnOffArgument, ParsedCommand, SlashCommand,
-};
+use crate::commands::{EFFORT_WORDS, FoldSetting, OnOffArgument, ParsedCommand, SlashCommand};
 use crate::config::ThemeChoice;
-use crate::domain::{NoticeLevel, PermissionMode, ReasoningEffort, SessionId, UserInput};
+use crate::domain::{NoticeLevel, ReasoningEffort};
 
-use super::approval::{ApprovalDialog, EarlyKey};
-use super::block::{BlockBody, PaneFold, ToolCallContent};
-use super::changes;
+use crate::tui::dialogs::approval::ApprovalDialog;
+use crate::tui::dialogs::hooks::{self, HookDialogOpening};
+use crate::tui::dialogs::pager::{self, document::PagerDocument};
+use crate::tui::dialogs::picker::Picker;
+use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
+use crate::tui::dialogs::{DialogStack, EarlyKey, changes, rewind, rules};
+
+use super::block::{BlockId, PaneFold, TranscriptBlock};
+use super::choice::PickerChoice;
 use super::completion_items;
 use super::composer::EditingMode;
+use super::conversation::Conversation;
+use super::copying;
 use super::effect::ScreenEffect;
-use super::folds::{self, PaneKind};
-use super::history::HistoryRetention;
-use super::hooks;
-use super::keymap::{ChatKey, Keymap, KeymapRow};
+use super::fold_actions;
+use super::keymap::{ChatKey, KeyContext, KeyPress, Keymap, KeymapRow};
 use super::keys;
 use super::model::ScreenModel;
-use super::overlay::{Overlay, ReadingOverlay, ReadingPage};
-use super::pager::{self, document::PagerDocument};
-use super::picker::{Picker, PickerChoice, PickerItem};
-use super::queue::Delivery;
-use super::rewind;
-use super::rules;
+use super::navigation;
+use super::pane_kind::PaneKind;
+use super::picker_list::PickerItem;
+use super::rewind_messages;
+use super::sending::{self, warn};
+use super::shared::{AskingAgent, SharedState};
 use super::sidebar;
 use super::source;
-use super::store_queries;
+use super::store_requests;
 use super::theme_state;
-use super::transcript::{BlockId, ToolCallOrigin};
-use super::turn::TurnActivity;
-
-/// Whether Escape would stop something: a turn, or a shell command of the user.
-pub fn is_busy(model: &ScreenModel) -> bool {
-    // A `!` command of the user is among the newest calls, so a look at the end is enough.
-    let user_command = model.conversation.transcript.blocks().iter().rev().take(8).any(|block| {
-        matches!(&block.body, BlockBody::Tool(tool) if tool.origin == ToolCallOrigin::User && !tool.is_over())
-    });
-    user_command || !model.conversation.turn.is_idle()
-}
-
-/// Takes the text out of the input and sends it or runs it as a slash command. An invalid slash
-/// command stays in the input.
-pub fn submit(model: &mut ScreenModel, delivery: Delivery) -> Vec<ScreenEffect> {
-    let text = model.conversation.composer.expanded();
-    if model.conversation.composer.editor.is_reading() {
-        model.shared.toast(NoticeLevel::Info, "An image is still being read: send it in a moment.");
-        return Vec::new();
-    }
-    if text.trim().is_empty() {
-        if model.conversation.turn.is_idle() {
-            return send_next(model);
-        }
-        return Vec::new();
-    }
-    let command = match model.shared.settings.commands.parse(&text) {
-        Some(Err(error)) => {
-            model.shared.toast(NoticeLevel::Error, error.to_string());
-            return Vec::new();
-        }
-        Some(Ok(command)) => Some(command),
-        None => None,
-    };
-    let text = model.conversation.composer.take();
-    model.conversation.completion = None;
-    let mut effects = remember(model, &text);
-    effects.extend(match command {
-        Some(command) => run(model, command),
-        None => say(model, text, delivery),
-    });
-    effects
-}
-
-/// Adds a text that leaves the input to the history.
-pub fn remember(model: &mut ScreenModel, text: &UserInput) -> Vec<ScreenEffect> {
-    match model.conversation.composer.history.add(text, &model.shared.settings.commands) {
-        HistoryRetention::Keep => vec![ScreenEffect::AddHistory(text.clone())],
-        HistoryRetention::Skip => Vec::new(),
-    }
-}
-
-/// Sends the first queued message.
-pub fn send_next(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    model
-        .conversation
-        .queue
-        .take_next()
-        .map_or_else(Vec::new, |text| say(model, text, Delivery::Queue))
-}
-
-/// Moves the last queued message back into the input.
-pub fn take_back(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    match model.conversation.queue.items().last().map(|item| (item.id, item.delivery)) {
-        // The message may already be on its way: the agent reports whether it came back.
-        Some((id, Delivery::Steer)) => {
-            vec![ScreenEffect::Agent(
-                model.conversation.agent,
-                agent::AgentCommand::WithdrawSteer { id },
-            )]
-        }
-        Some((_, Delivery::Queue)) => {
-            if let Some(item) = model.conversation.queue.take_last() {
-                model.conversation.composer.load(item.text);
-            }
-            Vec::new()
-        }
-        None => Vec::new(),
-    }
-}
+use super::themes;
 
 /// Does what a row of a picker stands for.
 pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect> {
     match choice {
-        PickerChoice::Key(action) => keys::perform(model, action),
+        PickerChoice::Key(action) => {
+            let keys = Arc::clone(&model.shared.settings.keys);
+            keys::pressed(model, &KeyPress::action(&keys, action))
+        }
         PickerChoice::Command(name) => {
             match model.shared.settings.commands.parse(&format!("/{name}")) {
                 Some(Ok(command)) => run(model, command),
@@ -127,11 +55,28 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
         }
         PickerChoice::Thinking(how) => tell(model, agent::AgentCommand::SetEffort(how.effort())),
         PickerChoice::Mode(mode) => tell(model, agent::AgentCommand::SetMode(mode)),
-        PickerChoice::Copied(what) => copy(model, what),
-        PickerChoice::Theme(choice) => theme_state::change(model, choice),
-        PickerChoice::Session(session) => when_idle(model, agent::AgentCommand::Resume { session }),
-        PickerChoice::Hook(choice) => hooks::choose(model, choice),
-        PickerChoice::Rewind(entry) => rewind::open(model, RewindDestination::Before(entry)),
+        PickerChoice::Copied(what) => {
+            copying::copy(&mut model.conversation, &mut model.shared, what)
+        }
+        PickerChoice::Theme(choice) => themes::change(&mut model.shared, choice),
+        PickerChoice::Session(session) => sending::when_idle(
+            &mut model.conversation,
+            &mut model.shared,
+            agent::AgentCommand::Resume { session },
+        ),
+        PickerChoice::Hook(choice) => match hooks::choose(&mut model.shared.requests.ids, choice) {
+            HookDialogOpening::List(opening) => model.dialogs.open(*opening),
+            HookDialogOpening::Trust(question) => {
+                model.dialogs.push(question);
+                Vec::new()
+            }
+        },
+        PickerChoice::Rewind(entry) => open_rewind(
+            &mut model.dialogs,
+            &model.conversation,
+            &mut model.shared,
+            RewindDestination::Before(entry),
+        ),
         PickerChoice::Text(text) => {
             model.conversation.composer.load(text);
             Vec::new()
@@ -144,31 +89,33 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
 }
 
 /// Shows the next permission question, unless one is on screen already.
-pub fn next_question(model: &mut ScreenModel, early_key: EarlyKey) {
-    let open = model.overlays.iter().any(|overlay| matches!(overlay, Overlay::Approval(_)));
-    if open {
+pub fn show_next_approval(model: &mut ScreenModel, early_key: EarlyKey) {
+    if model.dialogs.approval().is_some() {
         return;
     }
-    if let Some(request) = model.conversation.questions.pop_front() {
-        let approval = ApprovalDialog::new(request, early_key);
-        model.overlays.push(Overlay::Approval(Box::new(approval)));
+    if let Some((agent, request)) = model.shared.questions.pop_front() {
+        let several = model.shared.behind > 0;
+        let name = model.conversation_with(agent).filter(|_| several).map(Conversation::name);
+        model.shared.asker = Some(AskingAgent { agent, name });
+        model.dialogs.push(ApprovalDialog::new(request, early_key));
     }
 }
 
-/// Opens the list of every command and key.
-pub fn open_palette(model: &mut ScreenModel) {
-    let map = &model.shared.settings.keys;
-    let commands = completion_items::commands(&model.shared.settings.commands)
+/// Opens the list of every command, and of the keys of these contexts.
+pub fn open_palette(dialogs: &mut DialogStack, shared: &SharedState, contexts: &[KeyContext]) {
+    let map = &shared.settings.keys;
+    let commands = completion_items::commands(&shared.settings.commands)
         .map(|item| PickerItem { aside: key_of(&item, map), ..item });
-    let actions = keys::contexts(model).iter().flat_map(|context| map.rows(*context));
-    let actions = actions.filter(|row| is_offered(row, map)).map(|row| PickerItem {
+    let actions = contexts.iter().flat_map(|context| map.rows(*context));
+    let actions = actions.filter(|row| is_offered(row, map) && shared.can_do(row));
+    let actions = actions.map(|row| PickerItem {
         label: row.help.to_owned(),
         detail: String::new(),
         aside: row.shown(),
         choice: PickerChoice::Key(row.id),
     });
     let items = commands.chain(actions).collect();
-    model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Commands", items))));
+    dialogs.push(Picker::ready("Commands", items));
 }
 
 /// The slash commands that do the same as a key of the chat.
@@ -188,127 +135,66 @@ fn is_offered(row: &KeymapRow, keys: &Keymap) -> bool {
     !listed_elsewhere.any(|key| keys.row(key).is_some_and(|other| other.id == row.id))
 }
 
-/// Switches to the next mode. Never switches to the mode that asks nothing, so that nobody gets
-/// there by accident.
-pub fn next_mode(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let next = match model.conversation.status.mode {
-        PermissionMode::Plan => PermissionMode::Ask,
-        PermissionMode::Ask => PermissionMode::AllowEdits,
-        PermissionMode::AllowEdits if model.shared.settings.boundary.is_some() => {
-            PermissionMode::Sandbox
-        }
-        PermissionMode::AllowEdits | PermissionMode::Sandbox | PermissionMode::Yolo => {
-            PermissionMode::Plan
-        }
-    };
-    vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::SetMode(next))]
-}
-
-/// Copies the text of a block.
-pub fn copy_block(model: &ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
-    let text = model.conversation.transcript.get(block).map(source::of_block).unwrap_or_default();
-    if text.is_empty() { Vec::new() } else { vec![ScreenEffect::Copy { text, what: "the pane" }] }
-}
-
-/// Copies the last code block within a transcript block.
-pub fn copy_code_of(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
-    match model.conversation.transcript.get(block).and_then(source::last_code) {
-        Some(text) => vec![ScreenEffect::Copy { text, what: "the code block" }],
-        None => toast_info(model, "There is no code block in this one."),
-    }
-}
-
-/// Copies the selected text.
-pub fn copy_selection(model: &ScreenModel) -> Vec<ScreenEffect> {
-    let text =
-        model.conversation.selection.map(|selection| selection.text(model)).unwrap_or_default();
-    if text.is_empty() {
-        Vec::new()
-    } else {
-        vec![ScreenEffect::Copy { text, what: "the selection" }]
-    }
-}
-
-/// Copies the last answer, the last code block or the whole session.
-pub fn copy(model: &mut ScreenModel, what: CopyArgument) -> Vec<ScreenEffect> {
-    let blocks = model.conversation.transcript.blocks();
-    let (text, what, none) = match what {
-        CopyArgument::Answer => {
-            let text = model.conversation.transcript.last_answer().map(str::to_owned);
-            (text, "the last answer", "There is no answer to copy yet.")
-        }
-        CopyArgument::Code => {
-            let text = blocks.iter().rev().find_map(source::last_code);
-            (text, "the last code block", "There is no code block to copy yet.")
-        }
-        CopyArgument::All => {
-            let text = source::whole(&model.conversation.transcript);
-            let text = (!text.is_empty()).then_some(text);
-            (text, "the whole session", "There is nothing to copy yet.")
-        }
-    };
-    match text {
-        Some(text) => vec![ScreenEffect::Copy { text, what }],
-        None => toast_info(model, none),
-    }
+fn open_rewind(
+    dialogs: &mut DialogStack,
+    conversation: &Conversation,
+    shared: &mut SharedState,
+    to: RewindDestination,
+) -> Vec<ScreenEffect> {
+    dialogs.open(rewind::open(conversation, shared, to))
 }
 
 /// Shows a block in full: a changed file on the changes page, anything else in the pager.
-pub fn view_block(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
-    let changed = model.conversation.transcript.get(block).and_then(|block| match &block.body {
-        BlockBody::Tool(tool) => match &tool.content {
-            ToolCallContent::Diff(diff) => Some(diff.path.to_string_lossy().into_owned()),
-            ToolCallContent::Nothing
-            | ToolCallContent::Live(_)
-            | ToolCallContent::Text(_)
-            | ToolCallContent::Terminal(_) => None,
-        },
-        BlockBody::User(_)
-        | BlockBody::Assistant(_)
-        | BlockBody::Thinking(_)
-        | BlockBody::Image(_)
-        | BlockBody::Notice(_)
-        | BlockBody::Interrupted
-        | BlockBody::Compacted => None,
-    });
-    match changed {
-        Some(path) if model.conversation.changes.has(&path) => changes::open(model, Some(path)),
-        Some(_) | None => pager::open(model, block),
+pub fn view_block(
+    dialogs: &mut DialogStack,
+    conversation: &Conversation,
+    shared: &mut SharedState,
+    block: BlockId,
+) -> Vec<ScreenEffect> {
+    let path = |block: &TranscriptBlock| {
+        let diff = block.body.tool_call()?.content.diff()?;
+        Some(diff.path.to_string_lossy().into_owned())
+    };
+    let changed = conversation.transcript.get(block).and_then(path);
+    match changed.filter(|path| conversation.changes.has(path)) {
+        Some(path) => dialogs.open(changes::open(conversation, shared, Some(path))),
+        None => dialogs.open(pager::open(conversation, shared, block)),
     }
 }
 
-/// Forks the session after the message that a block comes from.
-pub fn fork_at(model: &mut ScreenModel, block: BlockId) -> Vec<ScreenEffect> {
-    let upto = model.conversation.transcript.get(block).and_then(|block| block.entry);
-    match (model.conversation.status.session, upto) {
-        (Some(session), Some(entry)) => fork(model, session, ForkPosition::After(entry)),
-        (_, None) => toast_info(model, "Only messages that are in the log can be forked from."),
-        (None, _) => toast_info(model, NO_SESSION),
-    }
+fn tell(model: &ScreenModel, command: agent::AgentCommand) -> Vec<ScreenEffect> {
+    vec![model.conversation.command(command)]
 }
-
-const NO_SESSION: &str = "No session is open yet. Send a message first.";
 
 /// Runs a slash command; warns where it has to wait for the end of a turn.
-fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> {
+pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> {
     if !(parsed.may_run_in_turn || model.conversation.turn.is_idle()) {
-        return toast_info(model, &turn_is_running(model));
+        return sending::warn_of_turn(&mut model.shared);
     }
     match parsed.command {
-        SlashCommand::Help => keys::chat_action(model, ChatKey::Help),
+        SlashCommand::Help => {
+            model.dialogs.push(ReadingDialog::new(ReadingPage::Help));
+            Vec::new()
+        }
         SlashCommand::New | SlashCommand::Clear => tell(model, agent::AgentCommand::NewSession),
-        SlashCommand::Sessions(None) => sidebar::open(model),
+        SlashCommand::Sessions(None) => {
+            let wanted = sidebar::open(&mut model.sidebar, &mut model.shared);
+            keys::carry_out(model, None, wanted)
+        }
         SlashCommand::Sessions(Some(session)) => {
             tell(model, agent::AgentCommand::Resume { session })
         }
         SlashCommand::Fork(which) => {
             let at = which.map_or(Ok(ForkPosition::End), |which| {
-                rewind::find(model, &which).map(ForkPosition::Before)
+                rewind_messages::find(&model.conversation.transcript, &which)
+                    .map(ForkPosition::Before)
             });
             match (model.conversation.status.session, at) {
-                (Some(session), Ok(at)) => fork(model, session, at),
-                (Some(_), Err(reason)) => toast_info(model, &reason),
-                (None, _) => toast_info(model, NO_SESSION),
+                (Some(session), Ok(at)) => {
+                    sending::fork(&mut model.conversation, &mut model.shared, session, at)
+                }
+                (Some(_), Err(reason)) => warn(&mut model.shared, &reason),
+                (None, _) => warn(&mut model.shared, sending::NO_SESSION),
             }
         }
         SlashCommand::Model(Some(name)) => {
@@ -316,7 +202,7 @@ fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> {
         }
         SlashCommand::Model(None) => {
             let id = model.shared.requests.issue();
-            model.overlays.push(Overlay::Picker(Box::new(Picker::waiting("Models", id))));
+            model.dialogs.push(Picker::waiting("Models", id));
             vec![ScreenEffect::ListModels(id)]
         }
         SlashCommand::Effort(Some(how)) => {
@@ -330,63 +216,107 @@ fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> {
             let now = model.conversation.status.effort;
             let at = EFFORT_WORDS.iter().position(|(word, _)| ReasoningEffort::parse(word) == now);
             picker.list.select(at.unwrap_or_default());
-            model.overlays.push(Overlay::Picker(Box::new(picker)));
+            model.dialogs.push(picker);
             Vec::new()
         }
         SlashCommand::Mode(Some(mode)) => {
             vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::SetMode(mode))]
         }
         SlashCommand::Mode(None) => {
-            let mut picker = Picker::ready("Modes", completion_items::modes(model).collect());
+            let mut picker =
+                Picker::ready("Modes", completion_items::modes(&model.shared).collect());
             let is_now = |item: &PickerItem| {
                 item.choice == PickerChoice::Mode(model.conversation.status.mode)
             };
-            let now = completion_items::modes(model).position(|item| is_now(&item));
+            let now = completion_items::modes(&model.shared).position(|item| is_now(&item));
             picker.list.select(now.unwrap_or_default());
-            model.overlays.push(Overlay::Picker(Box::new(picker)));
+            model.dialogs.push(picker);
             Vec::new()
         }
-        SlashCommand::Permissions => rules::open(model),
-        SlashCommand::Hooks => hooks::open(model),
-        SlashCommand::Undo => rewind::open(model, RewindDestination::Last),
-        SlashCommand::Redo => rewind::open(model, RewindDestination::Redo),
-        SlashCommand::Rewind(None) => rewind::list(model),
-        SlashCommand::Rewind(Some(which)) => match rewind::find(model, &which) {
-            Ok(entry) => rewind::open(model, RewindDestination::Before(entry)),
-            Err(reason) => toast_info(model, &reason),
-        },
+        SlashCommand::Permissions => model.dialogs.open(rules::open(model.conversation.agent)),
+        SlashCommand::Hooks => model.dialogs.open(hooks::open(&mut model.shared.requests.ids)),
+        SlashCommand::Undo => open_rewind(
+            &mut model.dialogs,
+            &model.conversation,
+            &mut model.shared,
+            RewindDestination::Last,
+        ),
+        SlashCommand::Redo => open_rewind(
+            &mut model.dialogs,
+            &model.conversation,
+            &mut model.shared,
+            RewindDestination::Redo,
+        ),
+        SlashCommand::Rewind(None) => {
+            let opening = rewind::list(&model.conversation, &mut model.shared);
+            model.dialogs.open(opening)
+        }
+        SlashCommand::Rewind(Some(which)) => {
+            match rewind_messages::find(&model.conversation.transcript, &which) {
+                Ok(entry) => open_rewind(
+                    &mut model.dialogs,
+                    &model.conversation,
+                    &mut model.shared,
+                    RewindDestination::Before(entry),
+                ),
+                Err(reason) => warn(&mut model.shared, &reason),
+            }
+        }
         SlashCommand::Compact => tell(model, agent::AgentCommand::Compact),
-        SlashCommand::Copy(what) => copy(model, what),
-        SlashCommand::Diff(path) => changes::open(model, path),
+        SlashCommand::Copy(what) => copying::copy(&mut model.conversation, &mut model.shared, what),
+        SlashCommand::Diff(path) => {
+            let opening = changes::open(&model.conversation, &mut model.shared, path);
+            model.dialogs.open(opening)
+        }
         SlashCommand::Pager => {
             let id = model.shared.requests.issue();
             let text = source::whole(&model.conversation.transcript);
             vec![ScreenEffect::OpenPager(Arc::new(PagerDocument::new(id.0, &text)))]
         }
-        SlashCommand::Fold(None) => keys::chat_action(model, ChatKey::FoldAll),
+        SlashCommand::Fold(None) => {
+            navigation::hold(&mut model.conversation);
+            fold_actions::toggle_all(&mut model.conversation)
+        }
         SlashCommand::Fold(Some(order)) => {
-            keys::hold(model);
+            navigation::hold(&mut model.conversation);
             let kind = PaneKind::named(&order.kind);
             match order.how {
-                None => folds::cycle_kind(model, &kind),
-                Some(FoldSetting::Open) => folds::set_kind(model, &kind, Some(PaneFold::Open)),
-                Some(FoldSetting::Closed) => folds::set_kind(model, &kind, Some(PaneFold::Closed)),
-                Some(FoldSetting::Auto) => folds::set_kind(model, &kind, None),
+                None => fold_actions::cycle_kind(&mut model.conversation, &mut model.shared, &kind),
+                Some(FoldSetting::Open) => fold_actions::set_kind(
+                    &mut model.conversation,
+                    &mut model.shared,
+                    &kind,
+                    Some(PaneFold::Open),
+                ),
+                Some(FoldSetting::Closed) => fold_actions::set_kind(
+                    &mut model.conversation,
+                    &mut model.shared,
+                    &kind,
+                    Some(PaneFold::Closed),
+                ),
+                Some(FoldSetting::Auto) => {
+                    fold_actions::set_kind(&mut model.conversation, &mut model.shared, &kind, None)
+                }
             }
         }
-        SlashCommand::Todos => read(model, ReadingPage::Todos),
-        SlashCommand::Status => {
-            read(model, ReadingPage::Status);
-            vec![store_queries::ask_for_size(model)]
+        SlashCommand::Todos => {
+            model.dialogs.push(ReadingDialog::new(ReadingPage::Todos));
+            Vec::new()
         }
-        SlashCommand::Theme(None) => theme_state::read(model, theme_state::ThemeReadPurpose::List),
-        SlashCommand::Theme(Some(name)) => theme_state::read(
-            model,
+        SlashCommand::Status => {
+            model.dialogs.push(ReadingDialog::new(ReadingPage::Status));
+            vec![store_requests::ask_for_size(&mut model.shared)]
+        }
+        SlashCommand::Theme(None) => {
+            themes::read(&mut model.shared, theme_state::ThemeReadPurpose::List)
+        }
+        SlashCommand::Theme(Some(name)) => themes::read(
+            &mut model.shared,
             theme_state::ThemeReadPurpose::Change(ThemeChoice::parse(&name)),
         ),
         SlashCommand::Retry => {
             let effects = tell(model, agent::AgentCommand::Retry);
-            start(model, &effects);
+            sending::start(&mut model.conversation, &model.shared, &effects);
             effects
         }
         SlashCommand::Vi(switch) => {
@@ -406,80 +336,5 @@ fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> {
             vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::Save)]
         }
         SlashCommand::Quit => vec![ScreenEffect::Quit],
-    }
-}
-
-fn fork(model: &mut ScreenModel, session: SessionId, at: ForkPosition) -> Vec<ScreenEffect> {
-    when_idle(model, agent::AgentCommand::Fork { session, at })
-}
-
-fn read(model: &mut ScreenModel, page: ReadingPage) -> Vec<ScreenEffect> {
-    model.overlays.push(Overlay::Reading(ReadingOverlay::new(page)));
-    Vec::new()
-}
-
-fn toast_info(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
-    model.shared.toast(NoticeLevel::Warning, text);
-    Vec::new()
-}
-
-/// Sends the agent a command that is allowed only between turns; warns while a turn runs.
-pub fn when_idle(model: &mut ScreenModel, command: agent::AgentCommand) -> Vec<ScreenEffect> {
-    if model.conversation.turn.is_idle() {
-        return tell(model, command);
-    }
-    toast_info(model, &turn_is_running(model))
-}
-
-fn tell(model: &ScreenModel, command: agent::AgentCommand) -> Vec<ScreenEffect> {
-    vec![ScreenEffect::Agent(model.conversation.agent, command)]
-}
-
-fn turn_is_running(model: &ScreenModel) -> String {
-    let stop = model.shared.settings.keys.key(ChatKey::Back);
-    format!("A turn is running. Stop it with {stop} first.")
-}
-
-/// Sends a message or a `!` command to the agent, or queues it while a turn runs.
-fn say(model: &mut ScreenModel, text: UserInput, delivery: Delivery) -> Vec<ScreenEffect> {
-    model.conversation.scroll.to_tail();
-    let command = text.text.strip_prefix('!').map(|command| command.trim().to_owned());
-    if !model.conversation.turn.is_idle() {
-        // A shell command cannot join a running turn: it waits for the end of the turn.
-        let delivery = if command.is_some() { Delivery::Queue } else { delivery };
-        let id = model.shared.requests.issue_steer();
-        model.conversation.queue.push(id, text.clone(), delivery);
-        return match delivery {
-            Delivery::Queue => Vec::new(),
-            Delivery::Steer => vec![ScreenEffect::Agent(
-                model.conversation.agent,
-                agent::AgentCommand::Steer { id, text },
-            )],
-        };
-    }
-    let effects = match command {
-        Some(command) if command.is_empty() => Vec::new(),
-        Some(command) => vec![ScreenEffect::Agent(
-            model.conversation.agent,
-            agent::AgentCommand::Shell { command },
-        )],
-        None => {
-            vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::Send { text })]
-        }
-    };
-    start(model, &effects);
-    effects
-}
-
-/// Marks a turn as starting if the effects start one, so that the next message waits for it.
-fn start(model: &mut ScreenModel, effects: &[ScreenEffect]) {
-    let begins = effects.iter().any(|effect| {
-        matches!(
-            effect,
-            ScreenEffect::Agent(_, agent::AgentCommand::Send { .. } | agent::AgentCommand::Retry)
-        )
-    });
-    if begins {
-        model.conversation.turn = TurnActivity::Starting { since: model.shared.now };
     }
 }

@@ -2,8 +2,6 @@
 //! has no text field: its filter is the word at the caret. `completion_state` opens the list and
 //! puts the chosen row in.
 
-use std::ops::Range;
-
 use crate::commands::{
     CommandRegistry, CopyArgument, EFFORT_WORDS, EffortArgument, SlashArgumentKind,
 };
@@ -11,24 +9,19 @@ use crate::domain::mention::LineRange;
 use crate::domain::{PermissionMode, ReasoningEffort};
 use crate::tools::SHELL_TOOL;
 
-use super::model::ScreenModel;
+use super::choice::PickerChoice;
+use super::completion_list::CompletionList;
+use super::conversation::Conversation;
 use super::msg::{FavouriteMark, ModelRow};
-use super::paths;
-use super::picker::{PickerChoice, PickerItem, PickerList, PickerPaths, PickerSource};
-use super::rewind::{self, RewindMessage};
+use super::recent_paths;
 use super::sessions::SessionRow;
+use super::shared::SharedState;
 use super::sidebar::age;
-use super::theme_state;
+use super::themes;
 use super::trigger::CompletionTrigger;
-
-/// An open completion list.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CompletionList {
-    pub trigger: CompletionTrigger,
-    /// The bytes of the input that a choice replaces, without the sign before them.
-    pub word: Range<usize>,
-    pub list: PickerList,
-}
+use crate::tui::app::picker_list::{PickerItem, PickerPaths, PickerSource};
+use crate::tui::app::rewind_messages;
+use crate::tui::app::rewind_messages::RewindMessage;
 
 /// The line under the list, which says what is expected.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,49 +33,53 @@ pub enum CompletionHint {
 }
 
 /// The rows for a trigger, as far as they have been read.
-pub fn source(trigger: &CompletionTrigger, model: &ScreenModel) -> PickerSource {
+pub fn source(
+    trigger: &CompletionTrigger,
+    conversation: &Conversation,
+    shared: &SharedState,
+) -> PickerSource {
     match trigger {
-        CompletionTrigger::Path => workspace(model),
+        CompletionTrigger::Path => workspace(conversation, shared),
         CompletionTrigger::Lines { .. } => PickerSource::Items(Vec::new()),
         CompletionTrigger::Folder { folder, .. } => {
-            PickerSource::Names(match &model.conversation.folder {
+            PickerSource::Names(match &conversation.folder {
                 Some((listed, names)) if listed == folder => {
                     names.iter().map(|name| row(&format!("{folder}{name}"), "")).collect()
                 }
                 Some(_) | None => Vec::new(),
             })
         }
-        CompletionTrigger::Session => PickerSource::Items(sessions(model)),
+        CompletionTrigger::Session => PickerSource::Items(sessions(conversation, shared)),
         CompletionTrigger::Command => {
-            PickerSource::Items(commands(&model.shared.settings.commands).collect())
+            PickerSource::Items(commands(&shared.settings.commands).collect())
         }
         CompletionTrigger::FoldHow => PickerSource::Items(words(FOLD_HOW)),
         CompletionTrigger::Argument { kind, .. } => match kind {
             SlashArgumentKind::None => PickerSource::Items(Vec::new()),
-            SlashArgumentKind::Mode => PickerSource::Items(modes(model).collect()),
+            SlashArgumentKind::Mode => PickerSource::Items(modes(shared).collect()),
             SlashArgumentKind::Copy => PickerSource::Items(copied().collect()),
             SlashArgumentKind::OneOf(all) => PickerSource::Items(words(all)),
             SlashArgumentKind::Fold => PickerSource::Items(words(FOLD_KINDS)),
-            SlashArgumentKind::Model => PickerSource::Items(models(model)),
-            SlashArgumentKind::Theme => {
-                PickerSource::Items(theme_state::items(&model.shared.theme))
-            }
-            SlashArgumentKind::Session => PickerSource::Items(sessions(model)),
-            SlashArgumentKind::Message => PickerSource::Items(earlier(model)),
-            SlashArgumentKind::File => workspace(model),
+            SlashArgumentKind::Model => PickerSource::Items(models(conversation, shared)),
+            SlashArgumentKind::Theme => PickerSource::Items(themes::items(&shared.theme)),
+            SlashArgumentKind::Session => PickerSource::Items(sessions(conversation, shared)),
+            SlashArgumentKind::Message => PickerSource::Items(earlier(conversation)),
+            SlashArgumentKind::File => workspace(conversation, shared),
         },
     }
 }
 
 /// The line under the list; `None` if there is nothing to say.
-pub fn hint(open: &CompletionList, model: &ScreenModel) -> Option<CompletionHint> {
-    let text = model.conversation.composer.editor.text();
+pub fn hint(
+    open: &CompletionList,
+    conversation: &Conversation,
+    shared: &SharedState,
+) -> Option<CompletionHint> {
+    let text = conversation.composer.editor.text();
     let typed = text.get(open.word.clone()).unwrap_or_default();
     let says = |text: &str| Some(CompletionHint::Says(text.to_owned()));
     match &open.trigger {
-        CompletionTrigger::Path
-            if open.list.is_empty() && model.shared.requests.files.is_some() =>
-        {
+        CompletionTrigger::Path if open.list.is_empty() && shared.requests.files.is_some() => {
             says("Reading the list of files …")
         }
         CompletionTrigger::Path if open.list.is_empty() && open.list.unranked().is_none() => {
@@ -92,12 +89,12 @@ pub fn hint(open: &CompletionList, model: &ScreenModel) -> Option<CompletionHint
             says("tab goes into a folder   name:10-40 means lines   session: a past session")
         }
         CompletionTrigger::Lines { path } => {
-            let (counted, lines) = model.conversation.line_count.as_ref()?;
+            let (counted, lines) = conversation.line_count.as_ref()?;
             (counted == path).then(|| lines_hint(path, typed, *lines))
         }
         CompletionTrigger::Session
         | CompletionTrigger::Argument { kind: SlashArgumentKind::Session, .. }
-            if open.list.is_empty() && model.shared.requests.sessions.is_some() =>
+            if open.list.is_empty() && shared.requests.sessions.is_some() =>
         {
             says("Reading the list of sessions …")
         }
@@ -105,8 +102,7 @@ pub fn hint(open: &CompletionList, model: &ScreenModel) -> Option<CompletionHint
             says("No past session has such a title")
         }
         CompletionTrigger::Folder { folder, .. } if open.list.is_empty() => {
-            let listed =
-                model.conversation.folder.as_ref().is_some_and(|(listed, _)| listed == folder);
+            let listed = conversation.folder.as_ref().is_some_and(|(listed, _)| listed == folder);
             let shown = if folder.is_empty() { "this folder" } else { folder };
             listed.then(|| CompletionHint::Warns(format!("Nothing in {shown} matches")))
         }
@@ -131,8 +127,8 @@ pub fn commands(registry: &CommandRegistry) -> impl Iterator<Item = PickerItem> 
 }
 
 /// A row for each mode; the sandbox mode only if a sandbox is in force.
-pub fn modes(model: &ScreenModel) -> impl Iterator<Item = PickerItem> + use<> {
-    let has_sandbox = model.shared.settings.boundary.is_some();
+pub fn modes(shared: &SharedState) -> impl Iterator<Item = PickerItem> + use<> {
+    let has_sandbox = shared.settings.boundary.is_some();
     let modes = PermissionMode::ALL
         .into_iter()
         .filter(move |mode| *mode != PermissionMode::Sandbox || has_sandbox);
@@ -159,8 +155,8 @@ pub fn thinking() -> Vec<PickerItem> {
 
 /// A row for each model, favourites first. Labels begin with the provider if there is more than
 /// one.
-pub fn models(model: &ScreenModel) -> Vec<PickerItem> {
-    let (rows, status) = (&model.shared.models, &model.conversation.status);
+pub fn models(conversation: &Conversation, shared: &SharedState) -> Vec<PickerItem> {
+    let (rows, status) = (&shared.models, &conversation.status);
     let first = rows.first().map(|row| &row.name.provider);
     let several = rows.iter().any(|row| Some(&row.name.provider) != first);
     let item = |row: &ModelRow| PickerItem {
@@ -194,10 +190,10 @@ const FOLD_HOW: &[(&str, &str)] = &[
     ("auto", "as suits what each shows"),
 ];
 
-fn workspace(model: &ScreenModel) -> PickerSource {
+fn workspace(conversation: &Conversation, shared: &SharedState) -> PickerSource {
     PickerSource::Paths(PickerPaths {
-        all: model.shared.files.clone(),
-        recent: paths::recent(model).into(),
+        all: shared.files.clone(),
+        recent: recent_paths::recent(conversation, shared).into(),
     })
 }
 
@@ -225,11 +221,11 @@ fn row(word: &str, meaning: &str) -> PickerItem {
 }
 
 /// Past sessions, the newest first and this folder's before others'.
-fn sessions(model: &ScreenModel) -> Vec<PickerItem> {
-    let Some(list) = &model.shared.sessions else { return Vec::new() };
-    let elsewhere = |row: &SessionRow| row.working_directory != model.shared.settings.cwd;
+fn sessions(conversation: &Conversation, shared: &SharedState) -> Vec<PickerItem> {
+    let Some(list) = &shared.sessions else { return Vec::new() };
+    let elsewhere = |row: &SessionRow| row.working_directory != shared.settings.cwd;
     let mut rows: Vec<&SessionRow> =
-        list.rows.iter().filter(|row| Some(row.id) != model.conversation.status.session).collect();
+        list.rows.iter().filter(|row| Some(row.id) != conversation.status.session).collect();
     rows.sort_by_key(|row| (elsewhere(row), std::cmp::Reverse(row.last_used_at)));
     let folder = |row: &SessionRow| match (elsewhere(row), row.working_directory.file_name()) {
         (true, Some(name)) => name.to_string_lossy().into_owned(),
@@ -246,14 +242,18 @@ fn sessions(model: &ScreenModel) -> Vec<PickerItem> {
 }
 
 /// The user's messages with their numbers, the newest first.
-fn earlier(model: &ScreenModel) -> Vec<PickerItem> {
+fn earlier(conversation: &Conversation) -> Vec<PickerItem> {
     let item = |(at, message): (usize, RewindMessage<'_>)| PickerItem {
         detail: message.files_changed(),
         aside: (at + 1).to_string(),
         choice: PickerChoice::Text((at + 1).to_string()),
         label: message.title(),
     };
-    rewind::user_messages(model).into_iter().enumerate().map(item).collect()
+    rewind_messages::user_messages(&conversation.transcript)
+        .into_iter()
+        .enumerate()
+        .map(item)
+        .collect()
 }
 
 fn lines_hint(path: &str, typed: &str, lines: Option<u64>) -> CompletionHint {

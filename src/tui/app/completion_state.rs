@@ -12,70 +12,67 @@ use crate::commands::SlashArgumentKind;
 use crate::domain::SessionId;
 use crate::domain::mention::quote_path;
 
-use super::commands::submit;
-use super::completion_items::{self, CompletionList};
+use super::choice::PickerChoice;
+use super::completion_items;
+use super::completion_list::CompletionList;
+use super::conversation::Conversation;
 use super::editor::ChipContent;
 use super::effect::ScreenEffect;
 use super::keymap::CompletionKey;
-use super::model::ScreenModel;
 use super::paths;
-use super::picker::{PickerChoice, PickerList};
-use super::queue::Delivery;
 use super::request::RequestId;
 use super::sessions::{SessionStoreRequest, SessionStoreResponse};
+use super::shared::SharedState;
 use super::trigger::{self, CompletionTrigger, escaped, trigger};
+use crate::tui::app::picker_list::PickerList;
 
 /// What comes before the id of a past session.
 const SESSION: &str = "@session:";
 
 /// Opens, filters or closes the list after the text changed.
-pub fn refresh(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let text = model.conversation.composer.editor.text();
-    let files = &model.shared.files;
+pub fn refresh(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<ScreenEffect> {
+    let text = conversation.composer.editor.text();
+    let files = &shared.files;
     let known = |path: &str| is_known(files, path);
-    let found = trigger(
-        &text,
-        model.conversation.composer.editor.caret(),
-        &model.shared.settings.commands,
-        known,
-    )
-    .filter(|(it, word)| model.conversation.composer.is_inserting() && can_open(model, it, word));
+    let found =
+        trigger(&text, conversation.composer.editor.caret(), &shared.settings.commands, known)
+            .filter(|(it, word)| {
+                conversation.composer.is_inserting() && can_open(conversation, it, word)
+            });
     let Some((trigger, word)) = found else {
-        model.conversation.completion = None;
-        model.conversation.dismissed = None;
+        conversation.completion = None;
+        conversation.dismissed = None;
         return Vec::new();
     };
-    if model.conversation.dismissed == Some(word.start) {
+    if conversation.dismissed == Some(word.start) {
         return Vec::new();
     }
-    model.conversation.dismissed = None;
+    conversation.dismissed = None;
     let query = trigger::query(&trigger, &text[word.clone()]);
     let mut effects = Vec::new();
-    match &mut model.conversation.completion {
+    match &mut conversation.completion {
         Some(open) if open.trigger == trigger && open.word.start == word.start => open.word = word,
-        Some(_) | None => effects = open(model, trigger, word),
+        Some(_) | None => effects = open(conversation, shared, trigger, word),
     }
-    if let Some(open) = &mut model.conversation.completion {
+    if let Some(open) = &mut conversation.completion {
         open.list.set_query(&query);
     }
-    effects.extend(rank(model));
+    effects.extend(rank(conversation, shared));
     effects
 }
 
 /// Opens the list of paths for the last word of a shell command.
-pub fn open_shell(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let (text, caret) =
-        (model.conversation.composer.editor.text(), model.conversation.composer.editor.caret());
-    let Some((trigger, word)) = trigger(&text, caret, &model.shared.settings.commands, |_| false)
-    else {
+pub fn open_shell(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<ScreenEffect> {
+    let (text, caret) = (conversation.composer.editor.text(), conversation.composer.editor.caret());
+    let Some((trigger, word)) = trigger(&text, caret, &shared.settings.commands, |_| false) else {
         return Vec::new();
     };
     let query = trigger::query(&trigger, &text[word.clone()]);
-    model.conversation.dismissed = None;
+    conversation.dismissed = None;
     // The folder may have changed since it was listed.
-    model.conversation.folder = None;
-    let effects = open(model, trigger, word);
-    if let Some(open) = &mut model.conversation.completion {
+    conversation.folder = None;
+    let effects = open(conversation, shared, trigger, word);
+    if let Some(open) = &mut conversation.completion {
         open.list.set_query(&query);
     }
     effects
@@ -83,66 +80,72 @@ pub fn open_shell(model: &mut ScreenModel) -> Vec<ScreenEffect> {
 
 /// Types a colon. Directly after a completed file name the colon starts a line range, so it goes
 /// before the space that the completion put there.
-pub fn colon(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let editor = &mut model.conversation.composer.editor;
-    if model.conversation.mentioned == Some(editor.revision()) {
+pub fn colon(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<ScreenEffect> {
+    let editor = &mut conversation.composer.editor;
+    if conversation.mentioned == Some(editor.revision()) {
         let caret = editor.caret();
         editor.replace(caret - 1, caret, ":");
     } else {
-        model.conversation.composer.type_char(':');
+        conversation.composer.type_char(':');
     }
-    refresh(model)
+    refresh(conversation, shared)
 }
 
 /// Takes the paths of the workspace.
 pub fn on_files_indexed(
-    model: &mut ScreenModel,
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
     id: RequestId,
     files: Arc<Vec<String>>,
 ) -> Vec<ScreenEffect> {
-    if model.shared.requests.files != Some(id) {
+    if shared.requests.files != Some(id) {
         return Vec::new();
     }
-    model.shared.requests.files = None;
-    model.shared.files = files;
-    let mut effects = refill(model);
+    shared.requests.files = None;
+    shared.files = files;
+    let mut effects = refill(conversation, shared);
     // The text typed meanwhile may continue the name of a file.
-    if model.conversation.completion.is_some() {
-        effects.extend(refresh(model));
+    if conversation.completion.is_some() {
+        effects.extend(refresh(conversation, shared));
     }
     effects
 }
 
 /// Takes the number of lines of a file; `lines` is `None` if they cannot be counted.
-pub fn on_lines_counted(model: &mut ScreenModel, id: RequestId, path: String, lines: Option<u64>) {
-    if model.shared.requests.lines == Some(id) {
-        model.shared.requests.lines = None;
-        model.conversation.line_count = Some((path, lines));
+pub fn on_lines_counted(
+    conversation: &mut Conversation,
+    id: RequestId,
+    path: String,
+    lines: Option<u64>,
+) {
+    if conversation.requests.lines == Some(id) {
+        conversation.requests.lines = None;
+        conversation.line_count = Some((path, lines));
     }
 }
 
 /// Takes the names in a folder. If a single name completes a shell command, it is inserted at once.
 pub fn on_folder_listed(
-    model: &mut ScreenModel,
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
     id: RequestId,
     folder: String,
     names: Vec<String>,
 ) -> Vec<ScreenEffect> {
-    if model.shared.requests.folder != Some(id) {
+    if conversation.requests.folder != Some(id) {
         return Vec::new();
     }
-    model.shared.requests.folder = None;
-    model.conversation.folder = Some((folder, names));
-    let effects = refill(model);
-    let Some(open) = model.conversation.completion.as_ref().filter(|open| open.trigger.is_shell())
-    else {
+    conversation.requests.folder = None;
+    conversation.folder = Some((folder, names));
+    let effects = refill(conversation, shared);
+    let Some(open) = conversation.completion.as_ref().filter(|open| open.trigger.is_shell()) else {
         return effects;
     };
-    let text = model.conversation.composer.editor.text();
+    let text = conversation.composer.editor.text();
     let typed = trigger::query(&open.trigger, text.get(open.word.clone()).unwrap_or_default());
     let only = open.list.row(0).filter(|_| open.list.len() == 1);
     if only.is_some_and(|(label, _, _)| !typed.is_empty() && label.starts_with(&typed)) {
-        return put_in(model, CompletionFollowUp::GoOn);
+        return put_in(conversation, shared, CompletionFollowUp::GoOn).effects;
     }
     effects
 }
@@ -153,16 +156,17 @@ pub fn on_folder_listed(
 ///
 /// Returns the answer unchanged if it belongs to another request.
 pub fn on_sessions_listed(
-    model: &mut ScreenModel,
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
     id: RequestId,
     answer: Result<SessionStoreResponse, String>,
 ) -> Result<Vec<ScreenEffect>, Result<SessionStoreResponse, String>> {
-    if model.shared.requests.sessions != Some(id) {
+    if shared.requests.sessions != Some(id) {
         return Err(answer);
     }
-    model.shared.requests.sessions = None;
+    shared.requests.sessions = None;
     match answer {
-        Ok(SessionStoreResponse::Listed(list)) => model.shared.sessions = Some(list),
+        Ok(SessionStoreResponse::Listed(list)) => shared.sessions = Some(list),
         Ok(
             SessionStoreResponse::Changed
             | SessionStoreResponse::Previewed(_)
@@ -170,43 +174,48 @@ pub fn on_sessions_listed(
             | SessionStoreResponse::Exported(_)
             | SessionStoreResponse::SummedUp(_),
         ) => {}
-        Err(reason) => model.shared.toast(crate::domain::NoticeLevel::Error, reason),
+        Err(reason) => shared.toast(crate::domain::NoticeLevel::Error, reason),
     }
-    Ok(refill(model))
+    Ok(refill(conversation, shared))
 }
 
 /// Puts rows into the open list that have arrived since it was opened.
-pub fn refill(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let Some(open) = &model.conversation.completion else { return Vec::new() };
-    let source = completion_items::source(&open.trigger, model);
+pub fn refill(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<ScreenEffect> {
+    let Some(open) = &conversation.completion else { return Vec::new() };
+    let source = completion_items::source(&open.trigger, conversation, shared);
     // A ranking under way is for rows that are about to be replaced.
-    model.shared.requests.rank = None;
-    if let Some(open) = &mut model.conversation.completion {
+    conversation.requests.rank = None;
+    if let Some(open) = &mut conversation.completion {
         open.list.set_source(source);
     }
-    rank(model)
+    rank(conversation, shared)
 }
 
 /// Takes the result of a ranking, and starts the next one if the text has changed meanwhile.
 pub fn on_paths_ranked(
-    model: &mut ScreenModel,
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
     id: RequestId,
     query: &str,
     matches: Vec<usize>,
 ) -> Vec<ScreenEffect> {
-    if model.shared.requests.rank != Some(id) {
+    if conversation.requests.rank != Some(id) {
         return Vec::new();
     }
-    model.shared.requests.rank = None;
-    if let Some(open) = &mut model.conversation.completion {
+    conversation.requests.rank = None;
+    if let Some(open) = &mut conversation.completion {
         open.list.ranked(query, matches);
     }
-    rank(model)
+    rank(conversation, shared)
 }
 
 /// Handles a key of the list. `None` if the list is closed or has no row.
-pub fn key(model: &mut ScreenModel, key: CompletionKey) -> Option<Vec<ScreenEffect>> {
-    let open = model.conversation.completion.as_mut()?;
+pub fn key(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    key: CompletionKey,
+) -> Option<CompletionInsertion> {
+    let open = conversation.completion.as_mut()?;
     if matches!(key, CompletionKey::Complete | CompletionKey::Accept) {
         open.list.rank_now();
     }
@@ -217,32 +226,37 @@ pub fn key(model: &mut ScreenModel, key: CompletionKey) -> Option<Vec<ScreenEffe
         CompletionKey::Previous => open.list.step(-1),
         CompletionKey::Next => open.list.step(1),
         CompletionKey::Dismiss => {
-            model.conversation.dismissed = Some(open.word.start);
-            model.conversation.completion = None;
+            conversation.dismissed = Some(open.word.start);
+            conversation.completion = None;
         }
-        CompletionKey::Complete => return Some(put_in(model, CompletionFollowUp::GoOn)),
-        CompletionKey::Accept => return Some(put_in(model, CompletionFollowUp::Send)),
+        CompletionKey::Complete => {
+            return Some(put_in(conversation, shared, CompletionFollowUp::GoOn));
+        }
+        CompletionKey::Accept => {
+            return Some(put_in(conversation, shared, CompletionFollowUp::Send));
+        }
     }
-    Some(Vec::new())
+    Some(CompletionInsertion::typing_goes_on(Vec::new()))
 }
 
 fn open(
-    model: &mut ScreenModel,
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
     trigger: CompletionTrigger,
     word: Range<usize>,
 ) -> Vec<ScreenEffect> {
-    let effects = ask(model, &trigger);
-    model.shared.requests.rank = None;
-    let list = PickerList::new(completion_items::source(&trigger, model));
-    model.conversation.completion = Some(CompletionList { trigger, word, list });
+    let effects = ask(conversation, shared, &trigger);
+    conversation.requests.rank = None;
+    let list = PickerList::new(completion_items::source(&trigger, conversation, shared));
+    conversation.completion = Some(CompletionList { trigger, word, list });
     effects
 }
 
 /// Whether a list may open. A list of paths for a shell command opens only by hand, and only for
 /// the word at the caret at that time: Enter has to run the command.
-fn can_open(model: &ScreenModel, trigger: &CompletionTrigger, word: &Range<usize>) -> bool {
+fn can_open(conversation: &Conversation, trigger: &CompletionTrigger, word: &Range<usize>) -> bool {
     let goes_on = |open: &CompletionList| open.trigger.is_shell() && open.word.start == word.start;
-    !trigger.is_shell() || model.conversation.completion.as_ref().is_some_and(goes_on)
+    !trigger.is_shell() || conversation.completion.as_ref().is_some_and(goes_on)
 }
 
 /// Whether a line range can follow this path. For files outside the index, only counting their
@@ -252,33 +266,37 @@ fn is_known(files: &[String], path: &str) -> bool {
 }
 
 /// Requests the data that a list needs.
-fn ask(model: &mut ScreenModel, trigger: &CompletionTrigger) -> Vec<ScreenEffect> {
+fn ask(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    trigger: &CompletionTrigger,
+) -> Vec<ScreenEffect> {
     match trigger {
         CompletionTrigger::Path
         | CompletionTrigger::Argument { kind: SlashArgumentKind::File, .. } => {
-            let id = model.shared.requests.issue();
-            model.shared.requests.files = Some(id);
+            let id = shared.requests.issue();
+            shared.requests.files = Some(id);
             vec![ScreenEffect::IndexFiles(id)]
         }
         CompletionTrigger::Lines { path } => {
-            let id = model.shared.requests.issue();
-            model.shared.requests.lines = Some(id);
+            let id = shared.requests.issue();
+            conversation.requests.lines = Some(id);
             vec![ScreenEffect::CountLines { id, path: path.clone() }]
         }
         CompletionTrigger::Folder { folder, .. } => {
-            let id = model.shared.requests.issue();
-            model.shared.requests.folder = Some(id);
+            let id = shared.requests.issue();
+            conversation.requests.folder = Some(id);
             vec![ScreenEffect::ListFolder { id, folder: folder.clone() }]
         }
         CompletionTrigger::Argument { kind: SlashArgumentKind::Model, .. } => {
-            let id = model.shared.requests.issue();
-            model.shared.requests.models = Some(id);
+            let id = shared.requests.issue();
+            shared.requests.models = Some(id);
             vec![ScreenEffect::ListModels(id)]
         }
         CompletionTrigger::Session
         | CompletionTrigger::Argument { kind: SlashArgumentKind::Session, .. } => {
-            let id = model.shared.requests.issue();
-            model.shared.requests.sessions = Some(id);
+            let id = shared.requests.issue();
+            shared.requests.sessions = Some(id);
             vec![ScreenEffect::Sessions { id, job: SessionStoreRequest::List }]
         }
         CompletionTrigger::Command
@@ -288,24 +306,39 @@ fn ask(model: &mut ScreenModel, trigger: &CompletionTrigger) -> Vec<ScreenEffect
 }
 
 /// Starts a ranking of the paths for the current text, unless one is under way.
-fn rank(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let unranked = model.conversation.completion.as_ref().and_then(|open| open.list.unranked());
-    let Some((paths, query)) = unranked.filter(|_| model.shared.requests.rank.is_none()) else {
+fn rank(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<ScreenEffect> {
+    let unranked = conversation.completion.as_ref().and_then(|open| open.list.unranked());
+    let is_free = conversation.requests.rank.is_none();
+    let Some((paths, query)) = unranked.filter(|_| is_free) else {
         return Vec::new();
     };
     let (paths, query) = (paths.clone(), query.to_owned());
-    let id = model.shared.requests.issue();
-    model.shared.requests.rank = Some(id);
+    let id = shared.requests.issue();
+    conversation.requests.rank = Some(id);
     vec![ScreenEffect::RankPaths { id, query, paths }]
 }
 
 /// What follows once a choice is inserted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum CompletionFollowUp {
+pub enum CompletionFollowUp {
     /// The user types on.
     GoOn,
     /// A complete command runs.
     Send,
+}
+
+/// What a key of the list leads to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompletionInsertion {
+    pub effects: Vec<ScreenEffect>,
+    /// Whether the input is to be sent now.
+    pub follow_up: CompletionFollowUp,
+}
+
+impl CompletionInsertion {
+    fn typing_goes_on(effects: Vec<ScreenEffect>) -> Self {
+        Self { effects, follow_up: CompletionFollowUp::GoOn }
+    }
 }
 
 /// The text that a choice inserts.
@@ -327,39 +360,40 @@ enum CompletionSuffix {
     Complete,
 }
 
-fn put_in(model: &mut ScreenModel, then: CompletionFollowUp) -> Vec<ScreenEffect> {
-    let Some(mut open) = model.conversation.completion.take() else { return Vec::new() };
+fn put_in(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    then: CompletionFollowUp,
+) -> CompletionInsertion {
+    let nothing = CompletionInsertion::typing_goes_on(Vec::new());
+    let Some(mut open) = conversation.completion.take() else { return nothing };
     open.list.rank_now();
-    let Some(choice) = open.list.choice() else { return Vec::new() };
+    let Some(choice) = open.list.choice() else { return nothing };
     if let (PickerChoice::Session(id), CompletionTrigger::Session) = (&choice, &open.trigger) {
-        put_session(model, *id, &open);
-        return refresh(model);
+        put_session(conversation, *id, &open);
+        return CompletionInsertion::typing_goes_on(refresh(conversation, shared));
     }
     let Some(CompletionText { text, end }) = word(choice, &open.trigger, then) else {
-        return Vec::new();
+        return nothing;
     };
     let sends = end == CompletionSuffix::Complete && then == CompletionFollowUp::Send;
     let space = if sends || end == CompletionSuffix::Below { "" } else { " " };
-    model.conversation.composer.editor.replace(
-        open.word.start,
-        open.word.end,
-        &format!("{text}{space}"),
-    );
+    conversation.composer.editor.replace(open.word.start, open.word.end, &format!("{text}{space}"));
     if sends {
-        return submit(model, Delivery::Queue);
+        return CompletionInsertion { effects: Vec::new(), follow_up: CompletionFollowUp::Send };
     }
     if end == CompletionSuffix::File {
-        model.conversation.mentioned = Some(model.conversation.composer.editor.revision());
+        conversation.mentioned = Some(conversation.composer.editor.revision());
     }
     if open.trigger.is_shell() && end == CompletionSuffix::Below {
-        return open_shell(model);
+        return CompletionInsertion::typing_goes_on(open_shell(conversation, shared));
     }
-    refresh(model)
+    CompletionInsertion::typing_goes_on(refresh(conversation, shared))
 }
 
 /// Inserts a past session as a chip with its title, or as its id if there is no room for a chip.
-fn put_session(model: &mut ScreenModel, id: SessionId, open: &CompletionList) {
-    let editor = &mut model.conversation.composer.editor;
+fn put_session(conversation: &mut Conversation, id: SessionId, open: &CompletionList) {
+    let editor = &mut conversation.composer.editor;
     let title = open.list.row(open.list.selected()).map_or("", |(label, _, _)| label).to_owned();
     let sign = open.word.start.saturating_sub(SESSION.len())..open.word.end;
     editor.open_group();

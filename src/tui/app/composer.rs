@@ -12,9 +12,10 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::domain::{MessageImage, UserInput};
 
-use super::editor::{ChipContent, EditAction, EditorLines, TextEditor};
+use super::editor::{ChipContent, EditorLines, TextEditor};
 use super::effect::ScreenEffect;
 use super::history::{InputHistory, InputHistoryEntry, RecalledInput};
+use super::keymap::EditAction;
 use super::request::RequestId;
 use super::vi::{self, ViState};
 

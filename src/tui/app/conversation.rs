@@ -1,27 +1,30 @@
 //! All that belongs to one agent on the screen: its transcript with everything done in it, the input
 //! and its queue, and what is known of its session.
 
-use std::collections::VecDeque;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::domain::{AgentId, ApprovalRequest, TodoItem};
+use crate::agent::AgentCommand;
+use crate::domain::{AgentId, TodoItem};
 
 use super::block::BlockId;
-use super::changes::SessionChanges;
-use super::completion_items::CompletionList;
+use super::completion_list::CompletionList;
 use super::composer::{CaretShape, ChatComposer};
+use super::effect::ScreenEffect;
 use super::focus::KeyboardFocus;
-use super::jump::PendingJump;
-use super::mouse::MouseDrag;
+use super::geometry::ConversationGeometry;
+use super::pending_jump::PendingJump;
 use super::queue::MessageQueue;
-use super::rules::DeniedCall;
+use super::request::RequestId;
 use super::scroll::TranscriptScroll;
 use super::search::TranscriptSearch;
-use super::select::{ClickCounter, TranscriptSelection};
+use super::select::{ClickCounter, MouseDrag, TranscriptSelection};
 use super::status::ScreenStatus;
 use super::transcript::Transcript;
 use super::turn::TurnActivity;
+use crate::tui::app::denied_calls::DeniedCall;
+use crate::tui::app::session_changes::SessionChanges;
 
 /// The conversation with one agent.
 #[derive(Debug, Clone, PartialEq)]
@@ -31,6 +34,8 @@ pub struct Conversation {
     /// Facts for the first line of the screen.
     pub status: ScreenStatus,
     pub transcript: Transcript,
+    /// Where its parts are on screen, as of its last frame.
+    pub geometry: ConversationGeometry,
     /// The scroll position of the transcript.
     pub scroll: TranscriptScroll,
     /// The selected text of the transcript.
@@ -72,17 +77,54 @@ pub struct Conversation {
     pub denied_calls: Vec<DeniedCall>,
     /// The model's plan.
     pub todos: Vec<TodoItem>,
-    /// Permission questions that wait behind the one on screen.
-    pub questions: VecDeque<ApprovalRequest>,
     /// Until then another Escape opens the list of messages to rewind to.
     pub rewinding: Option<Duration>,
+    /// Requests without an answer yet.
+    pub requests: ConversationRequests,
+}
+
+/// The last request of each kind for one conversation that has no answer yet. Answers to other
+/// requests are dropped as stale.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ConversationRequests {
+    /// Ranking of the paths for the text behind `@`.
+    pub rank: Option<RequestId>,
+    /// The number of lines of a file.
+    pub lines: Option<RequestId>,
+    /// The content of the folder that is being typed.
+    pub folder: Option<RequestId>,
+    /// The state of git, for the first line.
+    pub git: Option<RequestId>,
+    /// The saved folds of the open session's panes.
+    pub folds: Option<RequestId>,
+    /// The older part of a long session.
+    pub backfill: Option<RequestId>,
+}
+
+/// The conversation whose requests meet a condition, in front or behind; `None` if no conversation
+/// waits for such an answer any more.
+pub fn waiting<'a>(
+    front: &'a mut Conversation,
+    background: &'a mut BTreeMap<AgentId, Conversation>,
+    waits: impl Fn(&ConversationRequests) -> bool,
+) -> Option<&'a mut Conversation> {
+    let mut all = std::iter::once(front).chain(background.values_mut());
+    all.find(|it| waits(&it.requests))
 }
 
 impl Conversation {
-    /// A conversation in which nothing has been said, in the working folder `cwd`.
-    pub fn new(agent: AgentId, cwd: PathBuf, status: ScreenStatus, composer: ChatComposer) -> Self {
+    /// A conversation in which nothing has been said, in the working folder `cwd`, on a screen of
+    /// this size (columns, rows).
+    pub fn new(
+        agent: AgentId,
+        cwd: PathBuf,
+        status: ScreenStatus,
+        composer: ChatComposer,
+        size: (u16, u16),
+    ) -> Self {
         Self {
             agent,
+            geometry: ConversationGeometry::of_size(size.0, size.1),
             status,
             transcript: Transcript::new(cwd),
             scroll: TranscriptScroll::default(),
@@ -106,9 +148,31 @@ impl Conversation {
             changes: SessionChanges::default(),
             denied_calls: Vec::new(),
             todos: Vec::new(),
-            questions: VecDeque::new(),
             rewinding: None,
+            requests: ConversationRequests::default(),
         }
+    }
+
+    /// What the conversation is called beside others: its title, or the number of its agent.
+    pub fn name(&self) -> String {
+        self.status.title.clone().unwrap_or_else(|| format!("agent {}", self.agent))
+    }
+
+    /// Ends what the user holds or has begun with a key, before another conversation is shown.
+    pub fn put_aside(mut self) -> Self {
+        self.drag = None;
+        self.pressed = None;
+        self.pending_drag_end = None;
+        self.rewinding = None;
+        if self.focus == KeyboardFocus::Sidebar {
+            self.focus = KeyboardFocus::Input;
+        }
+        self
+    }
+
+    /// A command for the agent.
+    pub fn command(&self, command: AgentCommand) -> ScreenEffect {
+        ScreenEffect::Agent(self.agent, command)
     }
 
     /// The shape of the terminal's cursor, while no overlay has the keys.

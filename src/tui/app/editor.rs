@@ -25,7 +25,6 @@ use super::request::RequestId;
 use super::softwrap::{self, SoftWrapRow};
 
 pub use chips::{ChipContent, ChipSet, InputChip, is_chip};
-pub use edits::EditAction;
 
 use kills::KillRing;
 

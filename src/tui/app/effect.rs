@@ -10,15 +10,15 @@ use crate::domain::{AgentId, MessageImage, ModelName, SessionId, UserInput};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{KindFolds, SessionFolds};
 
-use super::backfill::BackfillRequest;
-use super::hooks::HookAdminRequest;
 use super::images::ImageSource;
-use super::pager::document::PagerDocument;
-use super::picker::PickerPaths;
 use super::request::RequestId;
 use super::sessions::SessionStoreRequest;
-use super::store_queries::StoreQuery;
+use super::store_query::StoreQuery;
 use super::text_query::TextQuery;
+use super::transcript::backfill::BackfillRequest;
+use crate::tui::app::hook_admin::HookAdminRequest;
+use crate::tui::app::picker_list::PickerPaths;
+use crate::tui::dialogs::pager::document::PagerDocument;
 
 /// An action that the update function asks `executor` for.
 #[derive(Debug, Clone, PartialEq)]

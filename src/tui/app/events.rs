@@ -3,48 +3,90 @@
 use std::sync::Arc;
 
 use crate::agent::AgentEvent;
-use crate::domain::{ApprovalId, ModelName, NoticeLevel, SessionId, TokenUsage, TurnId};
+use crate::domain::{AgentId, ModelName, NoticeLevel, SessionId, TokenUsage, TurnId};
 use crate::providers::ModelInfo;
 use crate::session::undo::RewindHistory;
 use crate::session::{LogEntry, LogRecord, SessionSpending, TurnOutcome};
 
-use super::approval::EarlyKey;
-use super::attention::{self, TurnEndKind};
-use super::backfill::BackfillRequest;
-use super::changes::{self, SessionChanges};
+use crate::tui::dialogs::EarlyKey;
+use crate::tui::dialogs::picker::Picker;
+
+use super::attention::TurnEndKind;
 use super::commands;
 use super::completion_items;
+use super::conversation::Conversation;
+use super::denied_calls;
+use super::dialog_reply::DialogReply;
 use super::effect::ScreenEffect;
 use super::focus::KeyboardFocus;
-use super::jump::{self, BackfillState};
+use super::jump;
 use super::keymap::InputKey;
+use super::keys;
 use super::model::ScreenModel;
 use super::msg::{FavouriteMark, ModelRow};
-use super::overlay::Overlay;
-use super::pager;
-use super::picker::Picker;
+use super::pending_jump::BackfillState;
 use super::queue::MessageQueue;
-use super::rewind;
-use super::rules;
+use super::rewind_messages;
+use super::search;
+use super::sending;
+use super::session_changes::SessionChanges;
+use super::shared::SharedState;
 use super::sidebar;
 use super::status::ModelHost;
-use super::store_queries;
+use super::store_requests;
 use super::transcript::TranscriptToolOutcome;
+use super::transcript::backfill::{BackfillRequest, parent};
 use super::turn::{RunningTurn, RunningTurnPhase, StreamedBytes, TurnActivity};
 
-/// Applies an event to the model.
-pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
+/// Applies an event of an agent to its conversation. One of an agent that has no conversation here
+/// changes nothing.
+pub fn of_agent(model: &mut ScreenModel, agent: AgentId, event: AgentEvent) -> Vec<ScreenEffect> {
+    if agent == model.conversation.agent {
+        let effects = apply(model, event);
+        search::keys::changed(&mut model.conversation);
+        return effects;
+    }
+    let Some(behind) = model.background.get_mut(&agent) else { return Vec::new() };
+    std::mem::swap(&mut model.conversation, behind);
+    // What lies over the chat belongs to the conversation that is shown. Only questions come up.
+    let is_question =
+        matches!(event, AgentEvent::ApprovalAsked(_) | AgentEvent::ApprovalWithdrawn(_));
+    let effects = if is_question {
+        apply(model, event)
+    } else {
+        let open = std::mem::take(&mut model.dialogs);
+        let effects = apply(model, event);
+        model.dialogs = open;
+        effects
+    };
+    if let Some(behind) = model.background.get_mut(&agent) {
+        std::mem::swap(&mut model.conversation, behind);
+    }
+    effects
+}
+
+/// Applies an event to the conversation that is in its place in the model.
+fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
     let now = model.shared.now;
     match event {
         AgentEvent::SessionOpened { session, records } => return open(model, session, &records),
         AgentEvent::SessionRead { session, earlier } => {
             if model.conversation.status.session == Some(session) {
-                rules::note_earlier(model, &earlier);
+                denied_calls::note_earlier(&mut model.conversation.denied_calls, &earlier);
                 let older = model.conversation.transcript.older(&earlier, earlier.len());
                 if older.is_none() {
-                    jump::arrive(model, BackfillState::Complete);
+                    jump::arrive(
+                        &mut model.conversation,
+                        &mut model.shared,
+                        BackfillState::Complete,
+                    );
                 }
-                return older.map(|older| request_backfill(model, older)).into_iter().collect();
+                return older
+                    .map(|older| {
+                        request_backfill(&mut model.conversation, &mut model.shared, older)
+                    })
+                    .into_iter()
+                    .collect();
             }
         }
         AgentEvent::ModelChanged { model: name, effort, window, local } => {
@@ -62,22 +104,22 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
                 mark: FavouriteMark::None,
             };
             model.shared.models = models.into_iter().map(row).collect();
-            let items = completion_items::models(model);
-            model.overlays.push(Overlay::Picker(Box::new(Picker::ready("Models", items))));
+            let items = completion_items::models(&model.conversation, &model.shared);
+            model.dialogs.push(Picker::ready("Models", items));
         }
         AgentEvent::ModeChanged(mode) => model.conversation.status.mode = mode,
         AgentEvent::TitleChanged(title) => {
             model.conversation.status.title = Some(title);
-            return sidebar::title_changed(model);
+            return sidebar::title_changed(&mut model.sidebar, &mut model.shared);
         }
         AgentEvent::TurnStarted { turn } => {
             model.conversation.turn = TurnActivity::Running(RunningTurn::new(turn, now));
         }
         AgentEvent::Recorded(record) => {
-            note(model, &record);
+            note(&mut model.conversation, &record);
             model.conversation.transcript.record(&record, now);
             if let LogEntry::FileChange(_) = record.entry {
-                return changes::read(model).into_iter().collect();
+                return keys::tell_dialogs(model, &DialogReply::FileChanged);
             }
         }
         AgentEvent::SteerSettled { id, returned } => {
@@ -87,29 +129,49 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             }
         }
         AgentEvent::MessageReturned(text) => model.conversation.composer.append(text),
-        AgentEvent::RequestSent { turn } => enter(model, turn, RunningTurnPhase::Waiting),
+        AgentEvent::RequestSent { turn } => {
+            enter(&mut model.conversation, turn, RunningTurnPhase::Waiting);
+        }
         AgentEvent::RequestRateLimited { turn, held } => {
             enter(
-                model,
+                &mut model.conversation,
                 turn,
                 RunningTurnPhase::RateLimited { at: now + held.wait, reason: held.reason },
             );
         }
         AgentEvent::Prefill { turn, progress } => {
-            enter(model, turn, RunningTurnPhase::Prefill(progress));
+            enter(&mut model.conversation, turn, RunningTurnPhase::Prefill(progress));
         }
         AgentEvent::Text { turn, text } => {
-            if stream(model, turn, text.len(), RunningTurnPhase::Answering) {
+            if stream(
+                &mut model.conversation,
+                &model.shared,
+                turn,
+                text.len(),
+                RunningTurnPhase::Answering,
+            ) {
                 model.conversation.transcript.text(&text, now);
             }
         }
         AgentEvent::Thinking { turn, text } => {
-            if stream(model, turn, text.len(), RunningTurnPhase::Thinking) {
+            if stream(
+                &mut model.conversation,
+                &model.shared,
+                turn,
+                text.len(),
+                RunningTurnPhase::Thinking,
+            ) {
                 model.conversation.transcript.thinking(&text, now);
             }
         }
         AgentEvent::CallStarted { turn, call, name } => {
-            if stream(model, turn, 0, RunningTurnPhase::Calling(name.clone())) {
+            if stream(
+                &mut model.conversation,
+                &model.shared,
+                turn,
+                0,
+                RunningTurnPhase::Calling(name.clone()),
+            ) {
                 model.conversation.transcript.call_started(&call, &name, now);
             }
         }
@@ -120,7 +182,7 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             }
         }
         AgentEvent::ResponseEnded { turn, stop: _, usage, streamed_for } => {
-            response_ended(model, turn, usage, streamed_for.as_secs_f64());
+            response_ended(&mut model.conversation, turn, usage, streamed_for.as_secs_f64());
         }
         AgentEvent::CacheMissed { reason } => model.conversation.status.cache_miss = Some(reason),
         AgentEvent::SpendingChanged(spending) => model.conversation.status.spending = *spending,
@@ -143,32 +205,41 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             }
         }
         AgentEvent::ToolStarted { turn, call } => {
-            enter(model, turn, RunningTurnPhase::Tool(call.name.clone()));
+            enter(&mut model.conversation, turn, RunningTurnPhase::Tool(call.name.clone()));
             model.conversation.transcript.tool_started(&call, now);
         }
         AgentEvent::ToolProgress { turn: _, call, text } => {
             model.conversation.transcript.tool_progress(&call, &text);
-            pager::progress(model, &call, &text);
+            if !model.dialogs.is_empty() {
+                return keys::tell_dialogs(model, &DialogReply::CallProgress { call, text });
+            }
         }
         AgentEvent::ToolEnded { turn, call, status, display, summary, elapsed } => {
-            enter(model, turn, RunningTurnPhase::Waiting);
+            enter(&mut model.conversation, turn, RunningTurnPhase::Waiting);
             model
                 .conversation
                 .transcript
                 .tool_ended(&call, TranscriptToolOutcome { status, display, summary, elapsed });
-            return pager::ended(model, &call);
+            let tool = model.conversation.transcript.of_call(&call);
+            let output = tool.and_then(|tool| tool.full_output.clone());
+            return keys::tell_dialogs(model, &DialogReply::CallEnded { call, output });
         }
         AgentEvent::ApprovalAsked(request) => {
-            let effects = attention::notify_question(model, &request.tool);
-            model.conversation.questions.push_back(*request);
-            commands::next_question(model, EarlyKey::PassThrough);
-            return effects;
+            let project = &model.conversation.status.project;
+            let effect = model.shared.attention.notify_question(now, project, &request.tool);
+            model.shared.questions.push_back((model.conversation.agent, *request));
+            commands::show_next_approval(model, EarlyKey::PassThrough);
+            return effect.into_iter().collect();
         }
-        AgentEvent::ApprovalWithdrawn(id) => withdraw(model, id),
+        AgentEvent::ApprovalWithdrawn(id) => {
+            model.shared.questions.retain(|(_, request)| request.id != id);
+            model.dialogs.retain_approvals(|request| request.id != id);
+            commands::show_next_approval(model, EarlyKey::PassThrough);
+        }
         AgentEvent::TodosChanged(todos) => model.conversation.todos = todos,
         AgentEvent::Notice { level, text } => model.conversation.transcript.notice(level, text),
         AgentEvent::TurnEnded { turn, outcome, usage: _ } => {
-            return end_turn(model, turn, &outcome);
+            return end_turn(&mut model.conversation, &mut model.shared, turn, &outcome);
         }
         AgentEvent::CommandRefused(refusal) => {
             model.conversation.transcript.notice(NoticeLevel::Warning, refusal.to_string());
@@ -179,18 +250,34 @@ pub fn event(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
                 .transcript
                 .notice(NoticeLevel::Warning, format!("{}: {reason}", call.name));
         }
-        AgentEvent::Rules(news) => rules::on_rule_news(model, *news),
+        AgentEvent::Rules(reply) => {
+            return keys::tell_dialogs(model, &DialogReply::Rules(reply));
+        }
         AgentEvent::SaveFailed { reason } => {
             model.conversation.transcript.notice(NoticeLevel::Error, reason);
         }
-        AgentEvent::RewindPlanned(plan) => rewind::on_plan(model, plan),
-        AgentEvent::Rewound { message, told } => return rewind::on_rewound(model, message, told),
+        AgentEvent::RewindPlanned(plan) => {
+            return keys::tell_dialogs(model, &DialogReply::RewindPlanned(plan));
+        }
+        AgentEvent::Rewound { message, told } => {
+            return rewind_messages::on_rewound(
+                &mut model.conversation,
+                &mut model.shared,
+                message,
+                told,
+            );
+        }
         AgentEvent::Forked { message, .. } => {
             let text = match &message {
                 None => "This is a fork; the session it came from is kept.",
                 Some(_) => "This is a fork from before that message. Files stay as they are.",
             };
-            return rewind::on_rewound(model, message, text);
+            return rewind_messages::on_rewound(
+                &mut model.conversation,
+                &mut model.shared,
+                message,
+                text,
+            );
         }
     }
     Vec::new()
@@ -202,7 +289,7 @@ fn open(
     records: &Arc<Vec<LogRecord>>,
 ) -> Vec<ScreenEffect> {
     let older = model.conversation.transcript.open(records);
-    model.shared.requests.backfill = None;
+    model.conversation.requests.backfill = None;
     model.conversation.scroll.to_tail();
     model.conversation.selection = None;
     model.conversation.search = None;
@@ -216,14 +303,11 @@ fn open(
     model.conversation.todos = Vec::new();
     model.conversation.changes = SessionChanges::default();
     model.conversation.denied_calls.clear();
-    model.conversation.questions.clear();
-    let of_session = |overlay: &Overlay| {
-        matches!(
-            overlay,
-            Overlay::Approval(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rewind(_)
-        )
-    };
-    model.overlays.retain(|overlay| !of_session(overlay));
+    model.shared.questions.retain(|(asking, _)| *asking != model.conversation.agent);
+    // A question of another agent stays.
+    let agent = model.conversation.agent;
+    let asks_here = model.shared.asker.as_ref().is_none_or(|it| it.agent == agent);
+    model.dialogs.session_closed(asks_here);
     model.conversation.status.session = Some(session);
     model.conversation.status.title = None;
     model.conversation.status.usage = None;
@@ -234,36 +318,50 @@ fn open(
     for (at, record) in records.iter().enumerate() {
         // A file change happened even if the conversation was rewound before it.
         if rewinds.is_live(at) || matches!(record.entry, LogEntry::FileChange(_)) {
-            note(model, record);
+            note(&mut model.conversation, record);
         }
     }
     let mut effects = vec![
-        read_git(model),
-        store_queries::ask_for_folds(model, session, store_queries::parent(records)),
+        read_git(&mut model.conversation, &mut model.shared),
+        store_requests::ask_for_folds(
+            &mut model.conversation,
+            &mut model.shared,
+            session,
+            parent(records),
+        ),
     ];
     let begins = matches!(records.first().map(|it| &it.entry), Some(LogEntry::Session(_)) | None);
     let part =
         if older.is_none() && begins { BackfillState::Complete } else { BackfillState::Pending };
-    effects.extend(older.map(|older| request_backfill(model, older)));
-    effects.extend(sidebar::session_opened(model));
-    jump::arrive(model, part);
+    effects.extend(
+        older.map(|older| request_backfill(&mut model.conversation, &mut model.shared, older)),
+    );
+    // A conversation behind another one is under its own key while it takes an event.
+    let is_behind = model.background.contains_key(&model.conversation.agent);
+    let is_at_hit = is_behind || model.conversation.pending_jump.is_some();
+    effects.extend(sidebar::session_opened(&mut model.sidebar, &mut model.shared, is_at_hit));
+    jump::arrive(&mut model.conversation, &mut model.shared, part);
+    if asks_here && !is_behind {
+        model.shared.asker = None;
+        commands::show_next_approval(model, EarlyKey::Discard);
+    }
     effects
 }
 
 /// Takes what a log record says about things other than the transcript.
-fn note(model: &mut ScreenModel, record: &LogRecord) {
-    rules::note(model, record);
+fn note(conversation: &mut Conversation, record: &LogRecord) {
+    denied_calls::note(&mut conversation.denied_calls, record);
     match &record.entry {
         LogEntry::Message(message) => {
             if let Some(usage) = message.usage.filter(|_| message.source.is_main()) {
-                model.conversation.status.usage = Some(usage);
+                conversation.status.usage = Some(usage);
             }
         }
-        LogEntry::FileChange(change) => model.conversation.changes.note(change),
-        LogEntry::Title { title } => model.conversation.status.title = Some(title.clone()),
-        LogEntry::Todo { todos } => model.conversation.todos.clone_from(todos),
+        LogEntry::FileChange(change) => conversation.changes.note(change),
+        LogEntry::Title { title } => conversation.status.title = Some(title.clone()),
+        LogEntry::Todo { todos } => conversation.todos.clone_from(todos),
         // The next response reports how much of the context window is used.
-        LogEntry::Compaction(_) => model.conversation.status.usage = None,
+        LogEntry::Compaction(_) => conversation.status.usage = None,
         LogEntry::Session(_)
         | LogEntry::ToolStarted { .. }
         | LogEntry::Permission(_)
@@ -276,65 +374,70 @@ fn note(model: &mut ScreenModel, record: &LogRecord) {
     }
 }
 
-fn enter(model: &mut ScreenModel, turn: TurnId, phase: RunningTurnPhase) {
-    if let Some(running) = model.conversation.turn.of(turn) {
+fn enter(conversation: &mut Conversation, turn: TurnId, phase: RunningTurnPhase) {
+    if let Some(running) = conversation.turn.of(turn) {
         running.enter(phase);
     }
 }
 
 /// Counts a piece of the response. Returns whether it belongs to the running turn.
-fn stream(model: &mut ScreenModel, turn: TurnId, bytes: usize, phase: RunningTurnPhase) -> bool {
-    let now = model.shared.now;
-    let Some(running) = model.conversation.turn.of(turn) else { return false };
+fn stream(
+    conversation: &mut Conversation,
+    shared: &SharedState,
+    turn: TurnId,
+    bytes: usize,
+    phase: RunningTurnPhase,
+) -> bool {
+    let now = shared.now;
+    let Some(running) = conversation.turn.of(turn) else { return false };
     running.stream(bytes, now);
     running.enter(phase);
     true
 }
 
-fn response_ended(model: &mut ScreenModel, turn: TurnId, usage: Option<TokenUsage>, seconds: f64) {
-    let Some(running) = model.conversation.turn.of(turn) else { return };
+fn response_ended(
+    conversation: &mut Conversation,
+    turn: TurnId,
+    usage: Option<TokenUsage>,
+    seconds: f64,
+) {
+    let Some(running) = conversation.turn.of(turn) else { return };
     let estimate = running.streamed.bytes / 4;
     running.tokens += usage.map_or(estimate, |usage| usage.output);
     running.streamed = StreamedBytes::default();
     if let Some(usage) = usage {
-        model.conversation.status.usage = Some(usage);
+        conversation.status.usage = Some(usage);
         // A response that came all at once has no meaningful rate.
-        model.conversation.status.rate = (seconds >= 0.5).then(|| usage.output as f64 / seconds);
+        conversation.status.rate = (seconds >= 0.5).then(|| usage.output as f64 / seconds);
     }
 }
 
-fn withdraw(model: &mut ScreenModel, id: ApprovalId) {
-    model.conversation.questions.retain(|request| request.id != id);
-    model.overlays.retain(
-        |overlay| !matches!(overlay, Overlay::Approval(approval) if approval.request.id == id),
-    );
-    commands::next_question(model, EarlyKey::PassThrough);
-}
-
-fn end_turn(model: &mut ScreenModel, turn: TurnId, outcome: &TurnOutcome) -> Vec<ScreenEffect> {
-    model.conversation.transcript.end_turn(turn, outcome, model.shared.now);
-    if model.conversation.turn.running().is_some_and(|running| running.id != turn) {
+fn end_turn(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    turn: TurnId,
+    outcome: &TurnOutcome,
+) -> Vec<ScreenEffect> {
+    conversation.transcript.end_turn(turn, outcome, shared.now);
+    if conversation.turn.running().is_some_and(|running| running.id != turn) {
         return Vec::new();
     }
-    let took = model
-        .shared
-        .now
-        .saturating_sub(model.conversation.turn.since().unwrap_or(model.shared.now));
-    model.conversation.turn = TurnActivity::Idle;
-    model.conversation.queue.requeue_steered();
-    let mut effects = vec![read_git(model)];
+    let took = shared.now.saturating_sub(conversation.turn.since().unwrap_or(shared.now));
+    conversation.turn = TurnActivity::Idle;
+    conversation.queue.requeue_steered();
+    let mut effects = vec![read_git(conversation, shared)];
     match outcome {
-        TurnOutcome::Answered => effects.extend(commands::send_next(model)),
+        TurnOutcome::Answered => effects.extend(sending::send_next(conversation, shared)),
         // After a turn that did not end well, queued messages wait for the user to send them.
         TurnOutcome::Interrupted
         | TurnOutcome::RoundLimit
         | TurnOutcome::Budget(_)
         | TurnOutcome::Failed(_) => {
-            if !model.conversation.queue.items().is_empty() {
-                let keys = &model.shared.settings.keys;
+            if !conversation.queue.items().is_empty() {
+                let keys = &shared.settings.keys;
                 let (send, edit) = (keys.key(InputKey::Send), keys.key(InputKey::Up));
                 let text = format!("Messages wait: {send} sends the first, {edit} edits it");
-                model.shared.toast(NoticeLevel::Info, text);
+                shared.toast(NoticeLevel::Info, text);
             }
         }
     }
@@ -346,20 +449,26 @@ fn end_turn(model: &mut ScreenModel, turn: TurnId, outcome: &TurnOutcome) -> Vec
         TurnOutcome::Interrupted => None,
     };
     // If a queued message follows at once, slug is not done yet.
-    if model.conversation.turn.is_idle() {
-        effects.extend(how.and_then(|how| attention::notify_turn_end(model, took, how)));
+    if conversation.turn.is_idle() {
+        let how = how.filter(|_| took >= shared.settings.notify_after);
+        let project = &conversation.status.project;
+        effects.extend(how.and_then(|how| shared.attention.notify_turn_end(project, took, how)));
     }
     effects
 }
 
-fn request_backfill(model: &mut ScreenModel, older: BackfillRequest) -> ScreenEffect {
-    let id = model.shared.requests.issue();
-    model.shared.requests.backfill = Some(id);
+fn request_backfill(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    older: BackfillRequest,
+) -> ScreenEffect {
+    let id = shared.requests.issue();
+    conversation.requests.backfill = Some(id);
     ScreenEffect::Backfill { id, older }
 }
 
-fn read_git(model: &mut ScreenModel) -> ScreenEffect {
-    let id = model.shared.requests.issue();
-    model.shared.requests.git = Some(id);
+fn read_git(conversation: &mut Conversation, shared: &mut SharedState) -> ScreenEffect {
+    let id = shared.requests.issue();
+    conversation.requests.git = Some(id);
     ScreenEffect::ReadGit(id)
 }

@@ -1,21 +1,36 @@
 //! What `update` needs to know about the screen. The view measures it while it draws.
 
 use std::ops::Range;
-use std::sync::Arc;
 
+use crate::tui::dialogs::geometry::DialogGeometry;
 use crate::tui::layout::SourceRun;
 
-use super::keymap::ApprovalKey;
-use super::page_position::{PageEnd, PageRow};
 use super::pictures::PictureRequest;
 use super::scroll::ScrollAnchor;
 use super::transcript::BlockId;
+
+/// What the last frame measured: each part goes to the slice that it belongs to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FrameGeometry {
+    pub screen: ScreenGeometry,
+    /// The conversation in front.
+    pub conversation: ConversationGeometry,
+}
 
 /// The screen as it was last drawn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScreenGeometry {
     pub width: u16,
     pub height: u16,
+    /// What the open dialogs measured, the topmost last.
+    pub dialogs: Vec<DialogGeometry>,
+    /// The rows of the session list.
+    pub sidebar: Option<CellRect>,
+}
+
+/// A conversation as it was last drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConversationGeometry {
     pub transcript: CellRect,
     /// What each row of the transcript shows, from the top.
     pub rows: Vec<VisibleRow>,
@@ -33,20 +48,6 @@ pub struct ScreenGeometry {
     pub input: CellRect,
     /// Rows of the input scrolled past above its area.
     pub input_above: usize,
-    /// The page that covers the whole screen.
-    pub page: Option<PageGeometry>,
-    /// The scrolling part of the open dialog.
-    pub dialog: Option<ScrollExtent>,
-    /// The rows of that part that each change of an edit takes.
-    pub changes: Arc<[Range<usize>]>,
-    /// The checkboxes of these changes on screen, with the index of each change.
-    pub boxes: Vec<(CellRect, usize)>,
-    /// The answers of the dialog and other clickable parts, with the key that each stands for.
-    pub answers: Vec<(CellRect, ApprovalKey)>,
-    /// The rows of the open list.
-    pub list: Option<CellRect>,
-    /// The rows of the session list.
-    pub sidebar: Option<CellRect>,
 }
 
 /// A rectangle of cells, counted from the top left of the screen.
@@ -96,36 +97,30 @@ pub enum TranscriptRowKind {
     Body,
 }
 
-/// The visible part of a page that covers the whole screen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageGeometry {
-    /// The area of the page's rows.
-    pub area: CellRect,
-    /// For each row from the top, the index of its line.
-    pub rows: Vec<usize>,
-    /// The position of the top row.
-    pub top: PageRow,
-    /// Whether the end of the page is on screen.
-    pub end: PageEnd,
-    /// The area of the page's list, and the index of the item in its first row.
-    pub list: Option<(CellRect, usize)>,
-}
-
-/// The size of something that scrolls.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct ScrollExtent {
-    /// All rows, on screen or not.
-    pub rows: usize,
-    /// The rows on screen.
-    pub shown: usize,
+impl FrameGeometry {
+    /// A screen that has not been drawn yet.
+    pub fn of_size(width: u16, height: u16) -> Self {
+        let conversation = ConversationGeometry::of_size(width, height);
+        Self { screen: ScreenGeometry::of_size(width, height), conversation }
+    }
 }
 
 impl ScreenGeometry {
+    /// The columns for the text of a page over the whole screen, without line numbers.
+    pub fn page_text_width(&self) -> u16 {
+        self.width.saturating_sub(2).max(1)
+    }
+
     /// A screen that has not been drawn yet.
     pub fn of_size(width: u16, height: u16) -> Self {
+        Self { width, height, dialogs: Vec::new(), sidebar: None }
+    }
+}
+
+impl ConversationGeometry {
+    /// A conversation that has not been drawn yet, on a screen of this size.
+    pub fn of_size(width: u16, height: u16) -> Self {
         Self {
-            width,
-            height,
             transcript: CellRect { x: 0, y: 2, width, height: height.saturating_sub(6) },
             rows: Vec::new(),
             pictures: Vec::new(),
@@ -140,13 +135,6 @@ impl ScreenGeometry {
                 height: 1,
             },
             input_above: 0,
-            page: None,
-            dialog: None,
-            changes: Arc::default(),
-            boxes: Vec::new(),
-            answers: Vec::new(),
-            list: None,
-            sidebar: None,
         }
     }
 }
@@ -185,13 +173,6 @@ impl VisibleRow {
             continues = to == run.end();
         }
         columns
-    }
-}
-
-impl Default for PageGeometry {
-    fn default() -> Self {
-        let (area, top) = (CellRect::default(), PageRow::default());
-        Self { area, rows: Vec::new(), top, end: PageEnd::Visible, list: None }
     }
 }
 

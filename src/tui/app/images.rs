@@ -1,17 +1,11 @@
-//! Images on their way into the input: dropped as paths, or pasted from the clipboard.
+//! Images that are dropped as paths, or pasted from the clipboard.
 //!
 //! This file decides what a paste stands for without reading the disk: text that consists only of
-//! paths of image files is taken as such. A chip holds the place of each image while `executor`
-//! reads it. If there is no such file, the chip turns back into the pasted text.
+//! paths of image files is taken as such.
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::{MessageImage, NoticeLevel};
-
-use super::editor::ChipContent;
-use super::effect::ScreenEffect;
-use super::model::ScreenModel;
-use super::request::RequestId;
+use crate::domain::MessageImage;
 
 /// The most images that one paste can bring; a paste that names more files is text.
 const MOST: usize = 16;
@@ -65,55 +59,6 @@ pub fn dropped(text: &str, cwd: &Path, home: Option<&Path>) -> Option<Vec<Droppe
         (begins && !text.contains('\n')).then(|| file(word, cwd, home))?.map(|file| vec![file])
     })?;
     (files.len() <= MOST).then_some(files)
-}
-
-/// Inserts a chip for each of these files, and reads them.
-pub fn take_files(model: &mut ScreenModel, files: Vec<DroppedFile>) -> Vec<ScreenEffect> {
-    let mut effects = Vec::new();
-    for (number, DroppedFile { text, path }) in files.into_iter().enumerate() {
-        if number > 0 {
-            model.conversation.composer.paste(" ");
-        }
-        effects.extend(take(model, ImageSource::File(path), text));
-    }
-    effects
-}
-
-/// Inserts a chip for the content of the clipboard, and reads it.
-pub fn take_clipboard(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    take(model, ImageSource::Clipboard, String::new()).into_iter().collect()
-}
-
-/// Takes the result of a read: the chip becomes an image or text.
-pub fn on_image_loaded(
-    model: &mut ScreenModel,
-    id: RequestId,
-    result: Result<ImageLoadResult, String>,
-) -> Vec<ScreenEffect> {
-    match result {
-        Ok(ImageLoadResult::Image(image)) => model.conversation.composer.settle_image(id, image),
-        Ok(ImageLoadResult::Text(text)) => {
-            let home = model.shared.settings.home.as_deref();
-            if let Some(files) = dropped(&text, &model.shared.settings.cwd, home) {
-                // Files were copied in a file manager.
-                model.conversation.composer.settle_text(id, None);
-                return take_files(model, files);
-            }
-            model.conversation.composer.settle_text(id, Some(&text));
-        }
-        Ok(ImageLoadResult::Nothing) => model.conversation.composer.settle_text(id, None),
-        Err(reason) => {
-            model.conversation.composer.settle_text(id, None);
-            model.shared.toast(NoticeLevel::Warning, reason);
-        }
-    }
-    Vec::new()
-}
-
-fn take(model: &mut ScreenModel, source: ImageSource, fallback: String) -> Option<ScreenEffect> {
-    let id = model.shared.requests.issue();
-    model.conversation.composer.insert_chip(ChipContent::Reading { id, fallback })?;
-    Some(ScreenEffect::LoadImage { id, source })
 }
 
 /// A word as it was pasted, and the value that a shell would read.

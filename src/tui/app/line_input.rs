@@ -3,58 +3,23 @@
 //!
 //! A line has the same effects as the keys of the full screen: only the entry point differs.
 
-use crate::domain::NoticeLevel;
+use crate::domain::{NoticeLevel, SessionId};
+use crate::tui::dialogs::line::{ExpectedLine, LineAnswerError};
 
-use super::approval::LineAnswerError;
-use super::commands;
 use super::effect::ScreenEffect;
 use super::focus::KeyboardFocus;
+use super::intent::Intent;
 use super::keys;
 use super::model::ScreenModel;
-use super::overlay::{Overlay, OverlayOutcome, ReadingOverlay, ReadingPage};
-use super::picker::{Picker, PickerLoading};
 use super::queue::Delivery;
-use super::rewind;
-use super::sidebar::{self, SidebarVisibility};
-
-/// How the next line will be understood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExpectedLine {
-    /// A message or a command.
-    Message,
-    /// An answer to a permission question.
-    Answer,
-    /// The shell command to run in place of the one that the model proposed.
-    Command,
-    /// Text that tells the model what to do instead.
-    Instruction,
-    /// A row of a list, by its number or name.
-    Row,
-    /// Nothing: what is open has not been loaded yet.
-    Nothing,
-}
+use super::sending;
+use super::shared::SharedState;
+use super::sidebar::{self, Sidebar, SidebarVisibility};
 
 /// How the next line will be understood, by what is open.
 pub fn expected_line(model: &ScreenModel) -> ExpectedLine {
-    match model.overlays.last() {
-        Some(Overlay::Approval(approval)) => approval.expected_line(),
-        Some(Overlay::Picker(picker)) => match picker.state {
-            PickerLoading::Ready => ExpectedLine::Row,
-            PickerLoading::Waiting(_) => ExpectedLine::Nothing,
-            PickerLoading::Failed(_) => ExpectedLine::Message,
-        },
-        Some(Overlay::Changes(page)) if page.asked.is_some() => ExpectedLine::Nothing,
-        Some(Overlay::Rules(page)) if page.list.is_none() => ExpectedLine::Nothing,
-        Some(Overlay::Rewind(dialog)) => match dialog.stage {
-            rewind::RewindStage::Planned(_) => ExpectedLine::Row,
-            rewind::RewindStage::Planning | rewind::RewindStage::Going => ExpectedLine::Nothing,
-        },
-        Some(Overlay::Reading(ReadingOverlay { page: ReadingPage::HookTrust(_), .. })) => {
-            ExpectedLine::Answer
-        }
-        Some(Overlay::Reading(_) | Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_)) => {
-            ExpectedLine::Message
-        }
+    match model.dialogs.top() {
+        Some(dialog) => dialog.expected_line(),
         None if has_session_list(model) => ExpectedLine::Row,
         None if is_listing(model) => ExpectedLine::Nothing,
         None => ExpectedLine::Message,
@@ -66,54 +31,36 @@ pub fn expected_line(model: &ScreenModel) -> ExpectedLine {
 pub fn line(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     model.shared.leaving = None;
     // A page to read is finished once it has been printed.
-    model.overlays.retain(|overlay| match overlay {
-        Overlay::Reading(reading) => matches!(reading.page, ReadingPage::HookTrust(_)),
-        Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => false,
-        Overlay::Picker(picker) => !matches!(picker.state, PickerLoading::Failed(_)),
-        Overlay::Approval(_) | Overlay::Rewind(_) => true,
-    });
-    let Some(at) = model.overlays.len().checked_sub(1) else {
+    model.dialogs.printed_is_over();
+    let Some(at) = model.dialogs.len().checked_sub(1) else {
         if has_session_list(model) {
-            return open_session(model, text);
+            let open = model.conversation.status.session;
+            let wanted = open_session(&mut model.sidebar, &mut model.shared, open, text);
+            return keys::carry_out(model, None, wanted);
         }
         // This also closes a list of sessions that could not be loaded.
-        let mut effects = sidebar::leave(model);
-        effects.extend(say(model, text));
+        let wanted = sidebar::leave(&mut model.sidebar, &mut model.shared);
+        let mut effects = keys::carry_out(model, None, wanted);
+        model.conversation.composer.load(text);
+        let (conversation, shared) = (&mut model.conversation, &mut model.shared);
+        let wanted = sending::submit(conversation, shared, Delivery::Queue);
+        effects.extend(keys::carry_out(model, None, wanted));
+        // A text that could not be sent is dropped: the next line starts with an empty input.
+        model.conversation.composer.load("");
         return effects;
     };
-    let outcome = match &mut model.overlays[at] {
-        overlay if !overlay.takes_answers() => Err(LineAnswerError::TooSoon),
-        Overlay::Approval(approval) => approval.line(text),
-        Overlay::Picker(picker) => row(picker, text).ok_or(LineAnswerError::NoRow),
-        Overlay::Rewind(dialog) => dialog.line(text).ok_or(LineAnswerError::NoRow),
-        Overlay::Reading(reading) => match &reading.page {
-            ReadingPage::HookTrust(question) => question.line(text).ok_or(LineAnswerError::YesOrNo),
-            ReadingPage::Help | ReadingPage::Todos | ReadingPage::Status => {
-                Ok(OverlayOutcome::Close)
-            }
-        },
-        Overlay::Pager(_) | Overlay::Changes(_) | Overlay::Rules(_) => Ok(OverlayOutcome::Close),
+    let outcome = if model.dialogs.takes_answers() {
+        model.dialogs.top_mut().map_or(Ok(Vec::new()), |dialog| dialog.line(text))
+    } else {
+        Err(LineAnswerError::TooSoon)
     };
     match outcome {
-        Ok(step) => keys::take(model, at, step),
+        Ok(intents) => keys::carry_out(model, Some(at), intents),
         Err(error) => {
             model.shared.toast(NoticeLevel::Warning, error.to_string());
             Vec::new()
         }
     }
-}
-
-/// Handles ctrl+c: stops what runs; when nothing runs, the second ctrl+c leaves.
-pub fn interrupt(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    keys::cancel_all(model)
-}
-
-fn say(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
-    model.conversation.composer.load(text);
-    let effects = commands::submit(model, Delivery::Queue);
-    // A text that could not be sent is dropped: the next line starts with an empty input.
-    model.conversation.composer.load("");
-    effects
 }
 
 /// Whether the list of sessions is still loading.
@@ -131,37 +78,26 @@ fn has_session_list(model: &ScreenModel) -> bool {
         && model.sidebar.tree.is_some()
 }
 
-fn open_session(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
+/// Opens the session whose number in the list a line names; an empty line closes the list. `open` is
+/// the session in the chat.
+fn open_session(
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    open: Option<SessionId>,
+    text: &str,
+) -> Vec<Intent> {
     let text = text.trim();
     if text.is_empty() {
-        return sidebar::leave(model);
+        return sidebar::leave(sidebar, shared);
     }
-    let rows = model.sidebar.sessions();
+    let rows = sidebar.sessions();
     let number: Option<usize> = text.parse().ok();
     let line = number.and_then(|number| rows.get(number.checked_sub(1)?).map(|row| row.0));
     match line {
-        Some(line) => sidebar::open_line(model, line),
+        Some(line) => sidebar::open_line(sidebar, shared, open, line),
         None => {
-            model.shared.toast(NoticeLevel::Warning, LineAnswerError::NoRow.to_string());
+            shared.toast(NoticeLevel::Warning, LineAnswerError::NoRow.to_string());
             Vec::new()
         }
     }
-}
-
-/// Chooses the row that a line names, by number from 1 or by label. An empty line closes the list;
-/// `None` if there is no such row.
-fn row(picker: &mut Picker, text: &str) -> Option<OverlayOutcome> {
-    let text = text.trim();
-    if text.is_empty() {
-        return Some(OverlayOutcome::Close);
-    }
-    let number: Option<usize> = text.parse().ok();
-    let by_number = number.and_then(|number| number.checked_sub(1));
-    let by_name = || {
-        let label = |at: &usize| picker.list.row(*at).is_some_and(|(label, ..)| label == text);
-        (0..picker.list.len()).find(label)
-    };
-    let at = by_number.filter(|at| *at < picker.list.len()).or_else(by_name)?;
-    picker.list.select(at);
-    Some(picker.choose())
 }

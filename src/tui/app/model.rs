@@ -1,11 +1,13 @@
 //! All the state of the screen: what its conversations share, the conversation, the list of sessions
 //! and what lies over them.
 
+use std::collections::BTreeMap;
+
 use crate::domain::{AgentId, ApprovalRequest};
+use crate::tui::dialogs::DialogStack;
 
 use super::composer::{CaretShape, ChatComposer};
 use super::conversation::Conversation;
-use super::overlay::Overlay;
 use super::settings::ScreenSettings;
 use super::shared::SharedState;
 use super::sidebar::Sidebar;
@@ -17,9 +19,11 @@ pub struct ScreenModel {
     pub shared: SharedState,
     /// The conversation that is shown.
     pub conversation: Conversation,
+    /// The conversations with other agents. They go on without being drawn.
+    pub background: BTreeMap<AgentId, Conversation>,
     pub sidebar: Sidebar,
-    /// Overlays over the chat, the topmost last.
-    pub overlays: Vec<Overlay>,
+    /// What lies over the chat.
+    pub dialogs: DialogStack,
 }
 
 impl ScreenModel {
@@ -33,24 +37,58 @@ impl ScreenModel {
     ) -> Self {
         composer.set_typing(settings.typing);
         Self {
-            conversation: Conversation::new(agent, settings.cwd.clone(), status, composer),
+            conversation: Conversation::new(agent, settings.cwd.clone(), status, composer, size),
             sidebar: Sidebar::new(settings.cwd.clone()),
-            overlays: Vec::new(),
+            background: BTreeMap::new(),
+            dialogs: DialogStack::default(),
             shared: SharedState::new(settings, size),
         }
     }
 
-    /// The permission question on screen; more may wait in [`Conversation::questions`].
+    /// Adds a conversation with another agent, behind the one that is shown. Nothing changes where
+    /// this agent has one already.
+    pub fn add_conversation(
+        &mut self,
+        agent: AgentId,
+        status: ScreenStatus,
+        mut composer: ChatComposer,
+    ) {
+        if agent == self.conversation.agent {
+            return;
+        }
+        let ScreenSettings { cwd, typing, .. } = &self.shared.settings;
+        composer.set_typing(*typing);
+        let size = (self.shared.geometry.width, self.shared.geometry.height);
+        self.background
+            .entry(agent)
+            .or_insert_with(|| Conversation::new(agent, cwd.clone(), status, composer, size));
+        self.shared.behind = self.background.len();
+    }
+
+    /// Shows the conversation with the next agent, in the order of their ids. Nothing changes where
+    /// there is one only.
+    pub fn show_next(&mut self) {
+        let front = self.conversation.agent;
+        let next = self.background.range(front..).next().or_else(|| self.background.iter().next());
+        if let Some(next) = next.map(|(agent, _)| *agent)
+            && let Some(conversation) = self.background.remove(&next)
+        {
+            let before = std::mem::replace(&mut self.conversation, conversation);
+            self.background.insert(front, before.put_aside());
+        }
+    }
+
+    /// The conversation with an agent; `None` if the screen has none.
+    pub fn conversation_with(&self, agent: AgentId) -> Option<&Conversation> {
+        if agent == self.conversation.agent {
+            return Some(&self.conversation);
+        }
+        self.background.get(&agent)
+    }
+
+    /// The permission question on screen; more may wait in [`SharedState::questions`].
     pub fn question(&self) -> Option<&ApprovalRequest> {
-        self.overlays.iter().find_map(|overlay| match overlay {
-            Overlay::Approval(approval) => Some(&approval.request),
-            Overlay::Picker(_)
-            | Overlay::Reading(_)
-            | Overlay::Pager(_)
-            | Overlay::Changes(_)
-            | Overlay::Rules(_)
-            | Overlay::Rewind(_) => None,
-        })
+        self.dialogs.approval()
     }
 
     /// Whether slug waits for an answer to a permission question.
@@ -60,6 +98,6 @@ impl ScreenModel {
 
     /// The shape of the terminal's cursor.
     pub fn caret_shape(&self) -> CaretShape {
-        if self.overlays.is_empty() { self.conversation.caret_shape() } else { CaretShape::Bar }
+        if self.dialogs.is_empty() { self.conversation.caret_shape() } else { CaretShape::Bar }
     }
 }

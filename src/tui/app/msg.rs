@@ -13,15 +13,15 @@ use crate::tui::picture_cells::TerminalPicture;
 use crate::tui::theme::ThemeLibrary;
 
 use super::attention::TerminalFocus;
-use super::backfill::BackfillResult;
-use super::geometry::ScreenGeometry;
-use super::hooks::HookAdminResponse;
+use super::geometry::FrameGeometry;
 use super::images::ImageLoadResult;
-use super::pager::search::PagerMatch;
 use super::request::RequestId;
 use super::sessions::SessionStoreResponse;
 use super::status::GitSummary;
-use super::store_queries::StoreQueryResult;
+use super::store_query::StoreQueryResult;
+use super::transcript::backfill::BackfillResult;
+use crate::tui::app::hook_admin::HookAdminResponse;
+use crate::tui::dialogs::pager::search::PagerMatch;
 
 /// Job control signals from the shell, or from a program that acts for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub enum ScreenMsg {
         height: u16,
     },
     /// A frame was composed, with this layout.
-    Drawn(Box<ScreenGeometry>),
+    Drawn(Box<FrameGeometry>),
     /// The terminal has accepted every frame so far, at this time since the start.
     Painted(Duration),
     /// A front end without frames has printed everything, at this time since the start.

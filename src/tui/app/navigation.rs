@@ -1,37 +1,26 @@
-//! Jumps in the transcript: to the next or previous message or error, and to where the scroll bar
-//! was dragged.
+//! Moves in the transcript: scrolling, steps from pane to pane, jumps to the next or previous message
+//! or error, and to where the scroll bar was dragged.
 
 use crate::domain::NoticeLevel;
 
 use super::block::{BlockBody, ToolCallState, TranscriptBlock};
+use super::conversation::Conversation;
 use super::focus::KeyboardFocus;
 use super::geometry::ScrollBar;
-use super::model::ScreenModel;
+use super::keymap::{ScrollAction, TranscriptJump};
 use super::scroll::{BlockPosition, SHARES, ScrollAnchor};
+use super::shared::SharedState;
 use super::transcript::BlockId;
-
-/// A jump to the nearest message or error above or below.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TranscriptJump {
-    /// To the nearest user message above.
-    PreviousMessage,
-    /// To the nearest user message below.
-    NextMessage,
-    /// To the nearest error above.
-    PreviousError,
-    /// To the nearest error below.
-    NextError,
-}
 
 /// Jumps from the focused pane, or else from the top of the screen. Shows a notice if there is no
 /// such block.
-pub fn jump(model: &mut ScreenModel, jump: TranscriptJump) {
+pub fn jump(conversation: &mut Conversation, shared: &mut SharedState, jump: TranscriptJump) {
     let (wanted, what): (fn(&TranscriptBlock) -> bool, _) = match jump {
         TranscriptJump::PreviousMessage | TranscriptJump::NextMessage => (is_message, "message"),
         TranscriptJump::PreviousError | TranscriptJump::NextError => (is_error, "error"),
     };
-    let here = here(model);
-    let blocks = model.conversation.transcript.blocks();
+    let here = here(conversation);
+    let blocks = conversation.transcript.blocks();
     let found = match jump {
         TranscriptJump::PreviousMessage | TranscriptJump::PreviousError => {
             let above = &blocks[..here.above.min(blocks.len())];
@@ -42,40 +31,110 @@ pub fn jump(model: &mut ScreenModel, jump: TranscriptJump) {
         }
     };
     match found.map(|block| block.id) {
-        Some(id) => go_to(model, id),
+        Some(id) => go_to(conversation, id),
         None => {
             let direction = match jump {
                 TranscriptJump::PreviousMessage | TranscriptJump::PreviousError => "above",
                 TranscriptJump::NextMessage | TranscriptJump::NextError => "below",
             };
-            model.shared.toast(NoticeLevel::Info, format!("No {what} {direction}"));
+            shared.toast(NoticeLevel::Info, format!("No {what} {direction}"));
         }
     }
 }
 
 /// Puts a block at the top of the screen. If a pane has the focus, this block gets it.
-pub fn go_to(model: &mut ScreenModel, block: BlockId) {
-    model.conversation.scroll.to(block, 0, model.conversation.transcript.lines());
-    model.conversation.visited = Some(block);
-    if let KeyboardFocus::Pane(_) = model.conversation.focus {
-        model.conversation.focus = KeyboardFocus::Pane(block);
+pub fn go_to(conversation: &mut Conversation, block: BlockId) {
+    conversation.scroll.to(block, 0, conversation.transcript.lines());
+    conversation.visited = Some(block);
+    if let KeyboardFocus::Pane(_) = conversation.focus {
+        conversation.focus = KeyboardFocus::Pane(block);
+    }
+}
+
+/// Scrolls the transcript.
+pub fn scroll(conversation: &mut Conversation, how: ScrollAction) {
+    let page = i32::from(conversation.geometry.transcript.height).max(2) - 1;
+    let lines = conversation.transcript.lines();
+    match how {
+        ScrollAction::LineUp => conversation.scroll.by(-1, lines),
+        ScrollAction::LineDown => conversation.scroll.by(1, lines),
+        ScrollAction::HalfUp => conversation.scroll.by(-(page / 2).max(1), lines),
+        ScrollAction::HalfDown => conversation.scroll.by((page / 2).max(1), lines),
+        ScrollAction::PageUp => conversation.scroll.by(-page, lines),
+        ScrollAction::PageDown => conversation.scroll.by(page, lines),
+        ScrollAction::Top => {
+            if let Some(first) = conversation.transcript.blocks().first() {
+                conversation.scroll.to(first.id, 0, lines);
+            }
+        }
+        ScrollAction::Bottom => conversation.scroll.to_tail(),
+    }
+}
+
+/// Keeps the top row in place while something below it changes its height.
+pub fn hold(conversation: &mut Conversation) {
+    let top = conversation.geometry.top;
+    if top != ScrollAnchor::Tail {
+        conversation.scroll.hold(top, conversation.transcript.lines());
+    }
+}
+
+/// Moves the focus to the pane above or below; scrolls to it if it is not on screen.
+pub fn step_pane(conversation: &mut Conversation, from: BlockId, by: isize) {
+    let at = conversation.transcript.index(from).saturating_add_signed(by);
+    let Some(block) = conversation.transcript.blocks().get(at).map(|block| block.id) else {
+        return;
+    };
+    conversation.focus = KeyboardFocus::Pane(block);
+    let visible = conversation.geometry.rows.iter().any(|row| row.block == block);
+    if !visible {
+        conversation.scroll.to(block, 2, conversation.transcript.lines());
+    }
+}
+
+/// Moves the focus to the lowest pane on screen, or back to the input.
+pub fn swap_focus(conversation: &mut Conversation) {
+    conversation.focus = match conversation.focus {
+        KeyboardFocus::Pane(_) | KeyboardFocus::Caret(_) | KeyboardFocus::Sidebar => {
+            KeyboardFocus::Input
+        }
+        KeyboardFocus::Input => {
+            let shown = conversation.geometry.rows.iter().rev().map(|row| row.block);
+            let pane = shown
+                .clone()
+                .find(|id| conversation.transcript.get(*id).is_some_and(TranscriptBlock::is_pane));
+            match pane.or_else(|| shown.clone().next()) {
+                Some(block) => KeyboardFocus::Pane(block),
+                None => KeyboardFocus::Input,
+            }
+        }
+    };
+}
+
+/// Whether the transcript cannot be scrolled further in a direction; negative is up.
+pub fn is_at_end(conversation: &Conversation, direction: i32) -> bool {
+    let first = conversation.transcript.blocks().first().map(|block| block.id);
+    match conversation.geometry.top {
+        _ if direction > 0 => conversation.geometry.anchor == ScrollAnchor::Tail,
+        ScrollAnchor::At { block, place: BlockPosition::Head(0) } => Some(block) == first,
+        ScrollAnchor::At { .. } | ScrollAnchor::Tail => false,
     }
 }
 
 /// Scrolls so that the thumb's top is at row `start` of the scroll bar; the last possible row
 /// follows the tail.
-pub fn drag_bar(model: &mut ScreenModel, bar: &ScrollBar, start: u16) {
+pub fn drag_bar(conversation: &mut Conversation, bar: &ScrollBar, start: u16) {
     let room = bar.area.height.saturating_sub(bar.size);
-    let lines = model.conversation.transcript.lines();
+    let lines = conversation.transcript.lines();
     if start >= room {
-        model.conversation.scroll.to_tail();
+        conversation.scroll.to_tail();
         return;
     }
-    let blocks = model.conversation.transcript.blocks();
+    let blocks = conversation.transcript.blocks();
     let share = f64::from(start) / f64::from(room) * (1.0 - bar.span) * blocks.len() as f64;
     let Some(block) = blocks.get(share as usize) else { return };
     let place = BlockPosition::Share((share.fract() * f64::from(SHARES)) as u16);
-    model.conversation.scroll.hold(ScrollAnchor::At { block: block.id, place }, lines);
+    conversation.scroll.hold(ScrollAnchor::At { block: block.id, place }, lines);
 }
 
 /// The blocks around the user's place in the transcript: `above` is one past the index of the last
@@ -85,26 +144,24 @@ struct NearbyBlocks {
     below: usize,
 }
 
-fn here(model: &ScreenModel) -> NearbyBlocks {
+fn here(conversation: &Conversation) -> NearbyBlocks {
     let on = |id: BlockId| {
-        let index = model.conversation.transcript.index(id);
+        let index = conversation.transcript.index(id);
         NearbyBlocks { above: index, below: index + 1 }
     };
-    if let KeyboardFocus::Pane(id) = model.conversation.focus {
+    if let KeyboardFocus::Pane(id) = conversation.focus {
         return on(id);
     }
     // Near the end a jump cannot move the top row, so the last target counts as the place.
-    if let Some(id) = model
-        .conversation
-        .visited
-        .filter(|id| model.shared.geometry.rows.iter().any(|r| r.block == *id))
+    if let Some(id) =
+        conversation.visited.filter(|id| conversation.geometry.rows.iter().any(|r| r.block == *id))
     {
         return on(id);
     }
-    match model.shared.geometry.top {
+    match conversation.geometry.top {
         // At the tail, everything on screen counts as above.
         ScrollAnchor::Tail => on(BlockId(u64::MAX)),
-        ScrollAnchor::At { .. } if model.shared.geometry.anchor == ScrollAnchor::Tail => {
+        ScrollAnchor::At { .. } if conversation.geometry.anchor == ScrollAnchor::Tail => {
             on(BlockId(u64::MAX))
         }
         ScrollAnchor::At { block, place } => {

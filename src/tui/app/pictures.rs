@@ -11,8 +11,7 @@ use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::tui::picture_cells::TerminalPicture;
 
 use super::effect::ScreenEffect;
-use super::model::ScreenModel;
-use super::request::RequestId;
+use super::request::{RequestCounter, RequestId};
 
 /// Most pictures that are kept.
 const KEPT: usize = 16;
@@ -46,6 +45,50 @@ impl PictureRequest {
 }
 
 impl PictureCache {
+    /// Requests the pictures on screen that are not known yet; `canvas` is how pictures are drawn,
+    /// with the id of the first one.
+    pub fn seen(
+        &mut self,
+        canvas: Option<(GraphicsCanvas, u32)>,
+        ids: &mut RequestCounter,
+        wanted: &[PictureRequest],
+    ) -> Vec<ScreenEffect> {
+        let Some((canvas, first)) = canvas else { return Vec::new() };
+        let mut effects = Vec::new();
+        for wanted in wanted {
+            let known = &mut self.known;
+            if let Some(at) =
+                known.iter().position(|(it, _)| it.is(&wanted.image.hash, wanted.cells))
+            {
+                let newest = known.remove(at);
+                known.push(newest);
+                continue;
+            }
+            if known.len() >= KEPT {
+                known.remove(0);
+            }
+            let request = ids.issue();
+            let number = first.wrapping_add(self.made) % 0xff_ffff + 1;
+            self.made = self.made.wrapping_add(1);
+            self.known.push((wanted.clone(), PictureState::Asked(request)));
+            let PictureRequest { image, cells } = wanted.clone();
+            effects.push(ScreenEffect::DrawPicture { id: request, canvas, number, image, cells });
+        }
+        effects
+    }
+
+    /// Takes over a picture. If it could not be made, it is not requested again.
+    pub fn made(&mut self, id: RequestId, picture: Result<TerminalPicture, String>) {
+        let asked = self.known.iter_mut().find(|(_, state)| *state == PictureState::Asked(id));
+        // It was scrolled away and dropped meanwhile.
+        let Some((_, state)) = asked else { return };
+        *state = match picture {
+            Ok(picture) => PictureState::Ready(picture),
+            // The labelled box in its place says what the image is.
+            Err(_) => PictureState::Never,
+        };
+    }
+
     /// The picture of an image at this size; `None` until it is ready.
     pub fn ready(&self, hash: &ContentHash, cells: SizeInCells) -> Option<&TerminalPicture> {
         self.known.iter().find(|(wanted, _)| wanted.is(hash, cells)).and_then(|(_, state)| {
@@ -55,43 +98,6 @@ impl PictureCache {
             }
         })
     }
-}
-
-/// Requests the pictures on screen that are not known yet.
-pub fn seen(model: &mut ScreenModel, wanted: &[PictureRequest]) -> Vec<ScreenEffect> {
-    let Some((canvas, first)) = model.shared.settings.canvas else { return Vec::new() };
-    let mut effects = Vec::new();
-    for wanted in wanted {
-        let known = &mut model.shared.pictures.known;
-        if let Some(at) = known.iter().position(|(it, _)| it.is(&wanted.image.hash, wanted.cells)) {
-            let newest = known.remove(at);
-            known.push(newest);
-            continue;
-        }
-        if known.len() >= KEPT {
-            known.remove(0);
-        }
-        let request = model.shared.requests.issue();
-        let number = first.wrapping_add(model.shared.pictures.made) % 0xff_ffff + 1;
-        model.shared.pictures.made = model.shared.pictures.made.wrapping_add(1);
-        model.shared.pictures.known.push((wanted.clone(), PictureState::Asked(request)));
-        let PictureRequest { image, cells } = wanted.clone();
-        effects.push(ScreenEffect::DrawPicture { id: request, canvas, number, image, cells });
-    }
-    effects
-}
-
-/// Takes over a picture. If it could not be made, it is not requested again.
-pub fn made(model: &mut ScreenModel, id: RequestId, picture: Result<TerminalPicture, String>) {
-    let asked =
-        model.shared.pictures.known.iter_mut().find(|(_, state)| *state == PictureState::Asked(id));
-    // It was scrolled away and dropped meanwhile.
-    let Some((_, state)) = asked else { return };
-    *state = match picture {
-        Ok(picture) => PictureState::Ready(picture),
-        // The labelled box in its place says what the image is.
-        Err(_) => PictureState::Never,
-    };
 }
 
 /// A picture that the terminal draws for an escape sequence.

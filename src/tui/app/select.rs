@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::geometry::{TranscriptRowKind, VisibleRow};
-use super::model::ScreenModel;
 use super::source::{self, BlockPart, TranscriptPosition};
+use super::transcript::Transcript;
 
 /// The selected text: everything from the first to the last of two ranges, in either order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,6 +44,23 @@ pub struct ClickCounter {
     count: u8,
 }
 
+/// What the held mouse button drags.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MouseDrag {
+    /// The end of the selection.
+    Selection {
+        column: u16,
+        row: u16,
+        /// When the view scrolls next; `None` unless the mouse is past its edge.
+        next: Option<Duration>,
+    },
+    /// The thumb of the scroll bar.
+    Bar {
+        /// Rows from the thumb's top to the mouse.
+        grip: u16,
+    },
+}
+
 const DOUBLE_CLICK: Duration = Duration::from_millis(400);
 
 impl TranscriptSelection {
@@ -63,9 +80,9 @@ impl TranscriptSelection {
     }
 
     /// The selected source text.
-    pub fn text(&self, model: &ScreenModel) -> String {
+    pub fn text(&self, transcript: &Transcript) -> String {
         let (from, to) = self.ends();
-        source::between(&model.conversation.transcript, from, to)
+        source::between(transcript, from, to)
     }
 }
 
@@ -86,14 +103,15 @@ impl ClickCounter {
     }
 }
 
-/// The character, word or line at a column of a row of the transcript on screen.
+/// The character, word or line at a column of a row; `rows` are all rows of the transcript on screen.
 pub fn range_at(
-    model: &ScreenModel,
+    transcript: &Transcript,
+    rows: &[VisibleRow],
     row: &VisibleRow,
     column: u16,
     unit: SelectionUnit,
 ) -> Option<TranscriptRange> {
-    let block = model.conversation.transcript.get(row.block)?;
+    let block = transcript.get(row.block)?;
     let part = row.kind.part();
     let text = source::text(block, part);
     let cell = row.at(column);
@@ -103,7 +121,7 @@ pub fn range_at(
             source::before_marks(&text, cell.start)..cell.start
         }
         SelectionUnit::Char => cell,
-        SelectionUnit::Word => word(&text, &segment(model, row, &cell), cell.start),
+        SelectionUnit::Word => word(&text, &segment(rows, row, &cell), cell.start),
         SelectionUnit::Line => source::line_around(&text, cell.start),
     };
     let position =
@@ -113,8 +131,8 @@ pub fn range_at(
 
 /// The bytes around `cell` that are contiguous both in the source and on screen: across wrapped
 /// rows, but not beyond a mark that is not shown.
-fn segment(model: &ScreenModel, row: &VisibleRow, cell: &Range<usize>) -> Range<usize> {
-    let rows = model.shared.geometry.rows.iter();
+fn segment(rows: &[VisibleRow], row: &VisibleRow, cell: &Range<usize>) -> Range<usize> {
+    let rows = rows.iter();
     let rows = rows.filter(|it| it.block == row.block && it.kind.part() == row.kind.part());
     let mut runs: Vec<Range<usize>> =
         rows.flat_map(|row| &row.runs).map(|run| run.range()).collect();

@@ -9,7 +9,7 @@ use chrono::{DateTime, FixedOffset};
 use crate::domain::{EntryId, MessageRole, SessionId};
 use crate::session::{BranchComparison, ExportedFile, SessionGrouping};
 
-use super::pager::document::PagerDocument;
+use crate::tui::dialogs::pager::document::PagerDocument;
 
 /// A request to the sessions on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,18 +1,19 @@
 //! The state that all conversations on the screen share: the time, the settings, what was asked of
 //! the outside, and lists that do not belong to one session.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::SteerId;
-use crate::domain::NoticeLevel;
+use crate::domain::{AgentId, ApprovalRequest, ModelName, NoticeLevel};
 
 use super::attention::UserAttention;
 use super::geometry::ScreenGeometry;
-use super::keymap::PendingKeys;
-use super::msg::ModelRow;
+use super::keymap::{ChatKey, KeymapRow, PendingKeys};
+use super::msg::{FavouriteMark, ModelRow};
 use super::pictures::PictureCache;
-use super::request::RequestId;
+use super::request::{RequestCounter, RequestId};
 use super::sessions::SessionList;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings};
 use super::status_line::StatusLine;
@@ -33,7 +34,7 @@ pub struct SharedState {
     /// The keys so far of an unfinished key sequence.
     pub pending: Option<PendingKeys>,
     /// A short notice in the last line.
-    pub toast: Option<Toast>,
+    pub toast: Option<ToastMessage>,
     /// Until then another ctrl+c leaves.
     pub leaving: Option<Duration>,
     /// The layout of the last frame.
@@ -44,6 +45,12 @@ pub struct SharedState {
     pub sessions: Option<SessionList>,
     /// The server's models, for `/model`.
     pub models: Vec<ModelRow>,
+    /// How many conversations are behind the one that is shown.
+    pub behind: usize,
+    /// Permission questions that wait behind the one on screen, each with the agent that asks.
+    pub questions: VecDeque<(AgentId, ApprovalRequest)>,
+    /// The agent whose permission question is on screen.
+    pub asker: Option<AskingAgent>,
     /// Requests without an answer yet.
     pub requests: PendingRequests,
     pub attention: UserAttention,
@@ -52,9 +59,17 @@ pub struct SharedState {
     pub pictures: PictureCache,
 }
 
+/// The agent that asks a permission question.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AskingAgent {
+    pub agent: AgentId,
+    /// The name of its conversation; `None` where there is only one.
+    pub name: Option<String>,
+}
+
 /// A short notice in the last line, shown for `TOAST_TIME`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Toast {
+pub struct ToastMessage {
     pub text: String,
     pub level: NoticeLevel,
     /// When it disappears.
@@ -65,28 +80,17 @@ pub struct Toast {
 /// stale.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PendingRequests {
-    last: RequestId,
+    /// Gives out the ids of all requests.
+    pub ids: RequestCounter,
     last_steer: SteerId,
     /// Index of the workspace's files, for `@`.
     pub files: Option<RequestId>,
-    /// Ranking of the paths for the text behind `@`.
-    pub rank: Option<RequestId>,
     /// More of the input history.
     pub history: Option<RequestId>,
-    /// The number of lines of a file.
-    pub lines: Option<RequestId>,
-    /// The content of the folder that is being typed.
-    pub folder: Option<RequestId>,
     /// The list of sessions, for `@session:` and `/sessions`.
     pub sessions: Option<RequestId>,
-    /// The state of git, for the first line.
-    pub git: Option<RequestId>,
     /// The list of models, for `/model`.
     pub models: Option<RequestId>,
-    /// The saved folds of the open session's panes.
-    pub folds: Option<RequestId>,
-    /// The older part of a long session.
-    pub backfill: Option<RequestId>,
     /// The themes, for `/theme`, and what to do with them.
     pub themes: Option<(RequestId, theme_state::ThemeReadPurpose)>,
 }
@@ -96,8 +100,7 @@ const TOAST_TIME: Duration = Duration::from_secs(4);
 impl PendingRequests {
     /// A new id, unique while slug runs.
     pub fn issue(&mut self) -> RequestId {
-        self.last = RequestId(self.last.0 + 1);
-        self.last
+        self.ids.issue()
     }
 
     /// A new id for a message, for all agents of the screen.
@@ -108,6 +111,16 @@ impl PendingRequests {
 }
 
 impl SharedState {
+    /// Marks a model as a favourite, or takes the mark away.
+    pub fn toggle_favourite(&mut self, name: &ModelName) {
+        for row in self.models.iter_mut().filter(|row| row.name == *name) {
+            row.mark = match row.mark {
+                FavouriteMark::Favourite => FavouriteMark::None,
+                FavouriteMark::None => FavouriteMark::Favourite,
+            };
+        }
+    }
+
     /// The state of a screen of this size (columns, rows) that has just begun.
     pub fn new(settings: ScreenSettings, size: (u16, u16)) -> Self {
         Self {
@@ -123,6 +136,9 @@ impl SharedState {
             files: Arc::default(),
             sessions: None,
             models: Vec::new(),
+            behind: 0,
+            questions: VecDeque::new(),
+            asker: None,
             requests: PendingRequests::default(),
             attention: UserAttention::default(),
             status_line: StatusLine::default(),
@@ -141,8 +157,15 @@ impl SharedState {
         }
     }
 
+    /// Whether an action can do something now: going to the next conversation needs another one.
+    /// Keys that cannot are not listed.
+    pub fn can_do(&self, row: &KeymapRow) -> bool {
+        let next = self.settings.keys.row(ChatKey::NextConversation);
+        self.behind > 0 || next.is_none_or(|next| next.id != row.id)
+    }
+
     /// Shows a short notice in the last line, in place of the one before.
     pub fn toast(&mut self, level: NoticeLevel, text: impl Into<String>) {
-        self.toast = Some(Toast { text: text.into(), level, until: self.now + TOAST_TIME });
+        self.toast = Some(ToastMessage { text: text.into(), level, until: self.now + TOAST_TIME });
     }
 }

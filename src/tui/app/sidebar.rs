@@ -26,13 +26,12 @@ use crate::session::SessionGrouping;
 
 use super::editor::TextEditor;
 use super::effect::ScreenEffect;
-use super::jump::PendingJump;
 use super::keymap::{Keymap, SidebarKey};
-use super::request::RequestId;
+use super::pending_jump::PendingJump;
+use super::request::{RequestCounter, RequestId};
 use super::sessions::{
     SessionList, SessionLockState, SessionRow, SessionStoreRequest, SessionStoreResponse,
 };
-use super::shared::PendingRequests;
 
 use changes::SidebarChange;
 
@@ -257,7 +256,7 @@ impl Sidebar {
 
     /// The effects that are due now: changes, reading the list and the preview, saving the
     /// grouping, and the search.
-    pub fn jobs(&mut self, requests: &mut PendingRequests) -> Vec<ScreenEffect> {
+    pub fn jobs(&mut self, requests: &mut RequestCounter) -> Vec<ScreenEffect> {
         let mut effects = Vec::new();
         let mut ask = |job: SessionStoreRequest| {
             let id = requests.issue();

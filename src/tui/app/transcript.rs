@@ -4,6 +4,7 @@
 //! Both ways lead to the same blocks: when the log's record arrives, it replaces the streamed text
 //! in place, so that ids, folds and the scroll position stay. Nothing is laid out here.
 
+pub mod backfill;
 mod folding;
 mod live;
 mod replay;
@@ -17,13 +18,13 @@ use crate::domain::{CallId, CallInput, FileDiff, ToolDisplay, ToolStatus, TurnId
 use crate::session::undo::{self, RewindHistory, RewindMark};
 use crate::session::{LogRecord, ToolResultInfo};
 
-use super::backfill::{self, BackfillRequest};
 pub use super::block::{
     AssistantText, BlockBody, BlockId, LiveOutput, PaneFold, TextState, ThinkingText,
     ToolCallBlock, ToolCallContent, ToolCallOrigin, ToolCallState, TranscriptBlock,
     TranscriptNotice,
 };
 use super::folds::PaneFolds;
+use backfill::BackfillRequest;
 use folding::PendingFolds;
 
 /// The blocks of the open session, ordered by id.
@@ -168,16 +169,7 @@ impl Transcript {
 
     /// Finds a call by its id, as long as its turn runs.
     pub fn of_call(&self, call: &CallId) -> Option<&ToolCallBlock> {
-        match &self.get(*self.calls.get(call)?)?.body {
-            BlockBody::Tool(tool) => Some(tool),
-            BlockBody::User(_)
-            | BlockBody::Assistant(_)
-            | BlockBody::Thinking(_)
-            | BlockBody::Image(_)
-            | BlockBody::Notice(_)
-            | BlockBody::Interrupted
-            | BlockBody::Compacted => None,
-        }
+        self.get(*self.calls.get(call)?)?.body.tool_call()
     }
 
     /// A count that grows with every line added; it is not the number of lines shown.
@@ -187,39 +179,13 @@ impl Transcript {
 
     /// The model's last text that is not blank.
     pub fn last_answer(&self) -> Option<&str> {
-        self.blocks.iter().rev().find_map(|block| match &block.body {
-            BlockBody::Assistant(prose) if !prose.text.trim().is_empty() => {
-                Some(prose.text.as_str())
-            }
-            BlockBody::Assistant(_)
-            | BlockBody::User(_)
-            | BlockBody::Thinking(_)
-            | BlockBody::Tool(_)
-            | BlockBody::Image(_)
-            | BlockBody::Notice(_)
-            | BlockBody::Interrupted
-            | BlockBody::Compacted => None,
-        })
+        let mut answers = self.blocks.iter().rev().filter_map(|block| block.body.answer());
+        answers.find(|answer| !answer.text.trim().is_empty()).map(|answer| answer.text.as_str())
     }
 
     /// The changes of files that calls show as diffs, in order.
     pub fn diffs(&self) -> impl Iterator<Item = &FileDiff> {
-        self.blocks.iter().filter_map(|block| match &block.body {
-            BlockBody::Tool(tool) => match &tool.content {
-                ToolCallContent::Diff(diff) => Some(diff),
-                ToolCallContent::Nothing
-                | ToolCallContent::Live(_)
-                | ToolCallContent::Text(_)
-                | ToolCallContent::Terminal(_) => None,
-            },
-            BlockBody::Assistant(_)
-            | BlockBody::User(_)
-            | BlockBody::Thinking(_)
-            | BlockBody::Image(_)
-            | BlockBody::Notice(_)
-            | BlockBody::Interrupted
-            | BlockBody::Compacted => None,
-        })
+        self.blocks.iter().filter_map(|block| block.body.tool_call()?.content.diff())
     }
 
     fn push(&mut self, body: BlockBody) -> BlockId {

@@ -6,22 +6,35 @@ use crossterm::event::{KeyEventKind, MouseEvent, MouseEventKind};
 
 use crate::config::StatusItem;
 use crate::domain::ModelName;
+use crate::tui::dialogs::DialogStack;
+use crate::tui::dialogs::hooks;
+use crate::tui::dialogs::picker::history;
+use crate::tui::dialogs::stack::DialogIntents;
 
-use super::approval::EarlyKey;
 use super::attention::TerminalFocus;
+use super::choice::PickerChoice;
+use super::conversation::{Conversation, waiting};
+use super::dialog_reply::{DialogReply, ListRows};
 use super::effect::ScreenEffect;
-use super::geometry::ScreenGeometry;
+use super::geometry::FrameGeometry;
 use super::guard::QuestionGuard;
+use super::image_input;
+use super::intent::{Intent, intents};
+use super::keymap::AlwaysKey;
 use super::model::ScreenModel;
 use super::msg::{JobControl, ScreenMsg};
-use super::overlay::Overlay;
-use super::picker::PickerChoice;
+use super::picker_list::PickerPreview;
+use super::request::RequestId;
+use super::sessions::SessionStoreResponse;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS};
+use super::shared::SharedState;
+use super::sidebar::Sidebar;
+use super::store_query::StoreQueryResult;
+use super::themes;
 use super::turn::TurnActivity;
 use super::{
-    attention, backfill, caret, changes, commands, completion_items, completion_state, events,
-    history_picker, hooks, images, keys, line_input, mouse, pager, pictures, search, sidebar,
-    status_line, store_queries, theme_state,
+    backfill, caret, completion_items, completion_state, conversation_mouse, events, keys,
+    line_input, mouse, search, sending, sidebar, status_line, store_queries,
 };
 
 /// Handles a message, and returns the effects to carry out.
@@ -34,91 +47,117 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
     }
     let now = model.shared.now;
     if is_typed(&msg) {
-        on_guard(model, |guard| guard.typed(now));
+        on_guard(&mut model.dialogs, |guard| guard.typed(now));
     }
     match msg {
-        ScreenMsg::Tick(now) => tick(model, now),
+        ScreenMsg::Tick(now) => {
+            let has_question = model.has_question();
+            tick(&mut model.conversation, &mut model.shared, now, has_question)
+        }
         ScreenMsg::Key(key) => keys::key(model, key),
         ScreenMsg::Line(text) => line_input::line(model, &text),
-        ScreenMsg::Interrupt => line_input::interrupt(model),
+        // ctrl+c stops what runs; when nothing runs, the second one leaves.
+        ScreenMsg::Interrupt => keys::always_key(model, AlwaysKey::Cancel),
         ScreenMsg::Paste(text) => keys::paste(model, &text),
         ScreenMsg::Mouse(event) => mouse::mouse(model, event),
         ScreenMsg::FocusChanged(focus) => {
-            attention::set_focus(model, focus);
+            model.shared.attention.set_focus(focus);
             if focus == TerminalFocus::Focused {
-                on_guard(model, |guard| guard.start_over(now));
+                on_guard(&mut model.dialogs, |guard| guard.start_over(now));
             }
             Vec::new()
         }
         ScreenMsg::StatusLine { id, line } => {
-            status_line::answered(model, id, line);
+            status_line::command::answered(&mut model.conversation, &mut model.shared, id, line);
             Vec::new()
         }
         ScreenMsg::ImageLoaded { id, taken } => {
-            let mut effects = images::on_image_loaded(model, id, taken);
-            effects.extend(completion_state::refresh(model));
+            let mut effects =
+                image_input::on_image_loaded(&mut model.conversation, &mut model.shared, id, taken);
+            effects.extend(completion_state::refresh(&mut model.conversation, &mut model.shared));
             effects
         }
         ScreenMsg::PictureMade { id, picture } => {
-            pictures::made(model, id, picture);
+            model.shared.pictures.made(id, picture);
             Vec::new()
         }
         ScreenMsg::Resized { width, height } => {
             model.shared.geometry.width = width;
             model.shared.geometry.height = height;
-            changes::resized(model);
-            Vec::new()
+            keys::tell_dialogs(model, &DialogReply::Resized)
         }
-        ScreenMsg::Drawn(geometry) => drawn(model, *geometry),
+        ScreenMsg::Drawn(frame) => {
+            let ScreenModel { conversation, shared, dialogs, .. } = model;
+            let (mut effects, asked) = drawn(conversation, shared, dialogs, *frame);
+            effects.extend(keys::carry_out_each(model, asked));
+            effects
+        }
         ScreenMsg::Painted(now) => {
-            on_guard(model, |guard| guard.painted(now));
+            on_guard(&mut model.dialogs, |guard| guard.painted(now));
             Vec::new()
         }
         ScreenMsg::Printed(now) => {
-            shown_on_top(model);
-            on_guard(model, |guard| guard.painted(now));
+            model.dialogs.shown();
+            on_guard(&mut model.dialogs, |guard| guard.painted(now));
             Vec::new()
         }
         ScreenMsg::InputIdle(now) => {
-            on_guard(model, |guard| guard.input_idle(now));
+            on_guard(&mut model.dialogs, |guard| guard.input_idle(now));
             Vec::new()
         }
         ScreenMsg::ScreenLost => {
-            screen_lost(model);
+            model.dialogs.screen_lost();
             Vec::new()
         }
-        // Another agent has no conversation here.
-        ScreenMsg::Agent(agent, _) if agent != model.conversation.agent => Vec::new(),
-        ScreenMsg::Agent(_, event) => {
-            let effects = events::event(model, *event);
-            search::changed(model);
+        ScreenMsg::Agent(agent, event) => events::of_agent(model, agent, *event),
+        ScreenMsg::FilesIndexed { id, files } => completion_state::on_files_indexed(
+            &mut model.conversation,
+            &mut model.shared,
+            id,
+            files,
+        ),
+        ScreenMsg::HistoryRead { id, page } => {
+            let is_shown = model.dialogs.is_waiting_for(id);
+            let (conversation, shared) = (&mut model.conversation, &mut model.shared);
+            let read = history::on_history_read(conversation, shared, id, page, is_shown);
+            let Some((reply, effect)) = read else { return Vec::new() };
+            let mut effects = keys::tell_dialogs(model, &reply);
+            effects.extend(effect);
             effects
         }
-        ScreenMsg::FilesIndexed { id, files } => {
-            completion_state::on_files_indexed(model, id, files)
-        }
-        ScreenMsg::HistoryRead { id, page } => history_picker::on_history_read(model, id, page),
         ScreenMsg::PathsRanked { id, query, matches } => {
-            completion_state::on_paths_ranked(model, id, &query, matches)
+            let ScreenModel { conversation, background, shared, .. } = model;
+            waiting(conversation, background, |asked| asked.rank == Some(id))
+                .map_or_else(Vec::new, |it| {
+                    completion_state::on_paths_ranked(it, shared, id, &query, matches)
+                })
         }
         ScreenMsg::LinesCounted { id, path, lines } => {
-            completion_state::on_lines_counted(model, id, path, lines);
+            let ScreenModel { conversation, background, .. } = model;
+            if let Some(it) = waiting(conversation, background, |asked| asked.lines == Some(id)) {
+                completion_state::on_lines_counted(it, id, path, lines);
+            }
             Vec::new()
         }
         ScreenMsg::FolderListed { id, folder, names } => {
-            completion_state::on_folder_listed(model, id, folder, names)
+            let ScreenModel { conversation, background, shared, .. } = model;
+            waiting(conversation, background, |asked| asked.folder == Some(id))
+                .map_or_else(Vec::new, |it| {
+                    completion_state::on_folder_listed(it, shared, id, folder, names)
+                })
         }
         ScreenMsg::Sessions { id, answer } => {
-            completion_state::on_sessions_listed(model, id, answer)
-                .unwrap_or_else(|answer| sidebar::answered(model, id, answer))
+            let by_dialog = model.dialogs.is_waiting_for(id);
+            let ScreenModel { conversation, shared, sidebar, .. } = model;
+            let wanted = sessions_answered(conversation, shared, sidebar, by_dialog, id, answer);
+            keys::carry_out(model, None, wanted)
         }
         ScreenMsg::SessionsFound { id, found } => {
-            sidebar::found(model, id, found);
+            sidebar::found(&mut model.sidebar, id, found);
             Vec::new()
         }
         ScreenMsg::Found { id, hits, searched } => {
-            pager::found(model, id, &hits, searched);
-            Vec::new()
+            keys::tell_dialogs(model, &DialogReply::Found { id, hits, searched })
         }
         ScreenMsg::LinesRead { text, what } => vec![ScreenEffect::Copy { text, what }],
         ScreenMsg::PagerClosed(Ok(())) => Vec::new(),
@@ -126,9 +165,25 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             model.shared.toast(crate::domain::NoticeLevel::Error, text);
             Vec::new()
         }
-        ScreenMsg::StoreAnswered { id, answer } => store_queries::answered(model, id, answer),
-        ScreenMsg::Hooks { id, answer } => hooks::answered(model, id, answer),
-        ScreenMsg::Backfilled { id, folded } => backfill::on_backfilled(model, id, folded),
+        ScreenMsg::StoreAnswered { answer: Ok(StoreQueryResult::StoreSize(size)), .. } => {
+            model.conversation.status.store = Some(size);
+            Vec::new()
+        }
+        ScreenMsg::StoreAnswered { id, answer } => {
+            let ScreenModel { conversation, background, .. } = model;
+            let waiting = waiting(conversation, background, |asked| asked.folds == Some(id));
+            let wanted = store_queries::answered(waiting, id, answer);
+            keys::carry_out(model, None, wanted)
+        }
+        ScreenMsg::Hooks { id, answer } => {
+            let rows = hooks::rows(answer, &model.shared.settings);
+            keys::tell_dialogs(model, &DialogReply::Rows { id, rows })
+        }
+        ScreenMsg::Backfilled { id, folded } => {
+            let ScreenModel { conversation, background, shared, .. } = model;
+            waiting(conversation, background, |asked| asked.backfill == Some(id))
+                .map_or_else(Vec::new, |it| backfill::on_backfilled(it, shared, id, folded))
+        }
         ScreenMsg::ModelsListed { id, models } => {
             let mut effects = Vec::new();
             if let Ok(models) = &models {
@@ -136,15 +191,18 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             }
             if model.shared.requests.models == Some(id) {
                 model.shared.requests.models = None;
-                effects = completion_state::refill(model);
+                effects = completion_state::refill(&mut model.conversation, &mut model.shared);
             }
-            fill_picker(model, id, models.map(drop));
+            let (conversation, shared) = (&model.conversation, &model.shared);
+            let reply = models_listed(conversation, shared, id, models.map(drop));
+            effects.extend(keys::tell_dialogs(model, &reply));
             effects
         }
         ScreenMsg::GitRead { id, git } => {
-            if model.shared.requests.git == Some(id) {
-                model.shared.requests.git = None;
-                model.conversation.status.git = git;
+            let ScreenModel { conversation, background, .. } = model;
+            if let Some(it) = waiting(conversation, background, |asked| asked.git == Some(id)) {
+                it.requests.git = None;
+                it.status.git = git;
             }
             Vec::new()
         }
@@ -156,7 +214,9 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             model.shared.toast(crate::domain::NoticeLevel::Error, text);
             Vec::new()
         }
-        ScreenMsg::ThemesRead { id, library } => theme_state::on_themes_read(model, id, library),
+        ScreenMsg::ThemesRead { id, library } => {
+            themes::on_themes_read(&mut model.dialogs, &mut model.shared, id, library)
+        }
         ScreenMsg::Background(background) => {
             model.shared.theme.background = background;
             Vec::new()
@@ -165,7 +225,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
         ScreenMsg::CodeColoured => Vec::new(),
         ScreenMsg::JobControl(JobControl::StopRequested) => vec![ScreenEffect::Suspend],
         ScreenMsg::JobControl(JobControl::Continued) => {
-            screen_lost(model);
+            model.dialogs.screen_lost();
             vec![ScreenEffect::ReclaimTerminal]
         }
         ScreenMsg::Notice { level, text } => {
@@ -178,7 +238,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
 /// When the screen next changes by itself; `None` if nothing moves, so that no timer runs.
 pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
     let beat = match (&model.conversation.turn, model.shared.settings.motion) {
-        (TurnActivity::Idle, _) if !commands::is_busy(model) => None,
+        (TurnActivity::Idle, _) if !sending::is_busy(&model.conversation) => None,
         (
             TurnActivity::Idle | TurnActivity::Starting { .. } | TurnActivity::Running(_),
             MotionPreference::Full,
@@ -192,22 +252,22 @@ pub fn wake_at(model: &ScreenModel) -> Option<Duration> {
         let next = (model.shared.now.as_millis() / beat + 1) * beat;
         Duration::from_millis(u64::try_from(next).unwrap_or(u64::MAX))
     });
-    [beat, due_at(model), next_minute(model)].into_iter().flatten().min()
+    [beat, due_at(model), next_minute(&model.shared)].into_iter().flatten().min()
 }
 
 /// When something is due next that also matters without a screen.
 pub fn due_at(model: &ScreenModel) -> Option<Duration> {
-    let again =
-        (model.shared.needs_redraw || search::is_looking(model)).then_some(model.shared.now);
+    let again = (model.shared.needs_redraw || search::keys::is_looking(&model.conversation))
+        .then_some(model.shared.now);
     let pending = model.shared.pending.as_ref().map(|pending| pending.until);
     [
         pending,
         model.shared.toast.as_ref().map(|toast| toast.until),
         model.conversation.composer.wake_at(model.shared.now),
-        mouse::wake_at(model),
+        conversation_mouse::wake_at(&model.conversation),
         again,
         model.shared.attention.wake_at(),
-        status_line::wake_at(model),
+        model.shared.status_line.wake_at(),
         armed_at(model),
     ]
     .into_iter()
@@ -218,34 +278,13 @@ pub fn due_at(model: &ScreenModel) -> Option<Duration> {
 /// When the question on top will accept answers, if nothing is typed before; `None` if there is
 /// none.
 pub fn armed_at(model: &ScreenModel) -> Option<Duration> {
-    model.overlays.last()?.guard()?.due_at()
+    model.dialogs.top()?.guard()?.due_at()
 }
 
 /// The next full minute, if the first line shows the time: its only item that changes by itself.
-fn next_minute(model: &ScreenModel) -> Option<Duration> {
-    let counts = model.shared.settings.status_items.has(StatusItem::Time);
-    counts.then(|| Duration::from_secs((model.shared.now.as_secs() / 60 + 1) * 60))
-}
-
-fn tick(model: &mut ScreenModel, now: Duration) -> Vec<ScreenEffect> {
-    model.shared.now = now;
-    model.shared.needs_redraw = false;
-    mouse::tick(model);
-    search::tick(model);
-    if model.shared.toast.as_ref().is_some_and(|toast| toast.until <= now) {
-        model.shared.toast = None;
-    }
-    if model.shared.pending.as_ref().is_some_and(|pending| pending.until <= now) {
-        model.shared.pending = None;
-    }
-    if model.conversation.rewinding.is_some_and(|until| until <= now) {
-        model.conversation.rewinding = None;
-    }
-    let mut effects: Vec<ScreenEffect> =
-        model.conversation.composer.tick(now).into_iter().collect();
-    effects.extend(attention::tick(model));
-    effects.extend(status_line::tick(model));
-    effects
+fn next_minute(shared: &SharedState) -> Option<Duration> {
+    let counts = shared.settings.status_items.has(StatusItem::Time);
+    counts.then(|| Duration::from_secs((shared.now.as_secs() / 60 + 1) * 60))
 }
 
 /// Whether a message shows that the user is typing or clicking.
@@ -256,79 +295,96 @@ fn is_typed(msg: &ScreenMsg) -> bool {
         || matches!(msg, ScreenMsg::Paste(_) | ScreenMsg::Line(_))
 }
 
-/// Tells the guard of the topmost overlay, if it asks a question.
-fn on_guard(model: &mut ScreenModel, tell: impl FnOnce(&mut QuestionGuard)) {
-    if let Some(guard) = model.overlays.last_mut().and_then(Overlay::guard_mut) {
+/// Tells the guard of the topmost dialog, if it asks a question.
+fn on_guard(dialogs: &mut DialogStack, tell: impl FnOnce(&mut QuestionGuard)) {
+    if let Some(guard) = dialogs.top_mut().and_then(|dialog| dialog.guard_mut()) {
         tell(guard);
     }
 }
 
-/// Tells the guards which questions are visible: only the topmost one, as questions below another
-/// overlay accept no answer.
-fn shown_on_top(model: &mut ScreenModel) {
-    let Some((top, below)) = model.overlays.split_last_mut() else { return };
-    below.iter_mut().filter_map(Overlay::guard_mut).for_each(QuestionGuard::hidden);
-    top.guard_mut().into_iter().for_each(QuestionGuard::drawn);
-}
-
-/// Another program had the terminal, so unread input may not be meant for slug: keys are dropped
-/// until the question is armed again.
-fn screen_lost(model: &mut ScreenModel) {
-    for overlay in &mut model.overlays {
-        overlay.guard_mut().into_iter().for_each(QuestionGuard::hidden);
-        if let Overlay::Approval(approval) = overlay {
-            approval.early_key = EarlyKey::Discard;
-        }
+fn tick(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    now: Duration,
+    has_question: bool,
+) -> Vec<ScreenEffect> {
+    shared.now = now;
+    shared.needs_redraw = false;
+    conversation_mouse::tick(conversation, shared);
+    search::keys::tick(conversation);
+    if shared.toast.as_ref().is_some_and(|toast| toast.until <= now) {
+        shared.toast = None;
     }
-}
-
-fn drawn(model: &mut ScreenModel, geometry: ScreenGeometry) -> Vec<ScreenEffect> {
-    model.conversation.scroll.found(geometry.anchor);
-    shown_on_top(model);
-    if let (Some(overlay), Some(extent)) = (model.overlays.last_mut(), geometry.dialog) {
-        match overlay {
-            Overlay::Approval(approval) => approval.drawn(extent),
-            Overlay::Reading(reading) => reading.drawn(extent),
-            Overlay::Picker(_)
-            | Overlay::Pager(_)
-            | Overlay::Changes(_)
-            | Overlay::Rules(_)
-            | Overlay::Rewind(_) => {}
-        }
+    if shared.pending.as_ref().is_some_and(|pending| pending.until <= now) {
+        shared.pending = None;
     }
-    if let Some(page) = &geometry.page {
-        for overlay in &mut model.overlays {
-            match overlay {
-                Overlay::Pager(pager) => pager.drawn(page),
-                Overlay::Changes(changes) => changes.drawn(page),
-                Overlay::Approval(_)
-                | Overlay::Picker(_)
-                | Overlay::Reading(_)
-                | Overlay::Rules(_)
-                | Overlay::Rewind(_) => {}
-            }
-        }
+    if conversation.rewinding.is_some_and(|until| until <= now) {
+        conversation.rewinding = None;
     }
-    model.shared.geometry = geometry;
-    mouse::drawn(model);
-    caret::drawn(model);
-    let wanted = std::mem::take(&mut model.shared.geometry.pictures);
-    let mut effects = pictures::seen(model, &wanted);
-    effects.extend(pager::update_layout(model));
+    let mut effects: Vec<ScreenEffect> = conversation.composer.tick(now).into_iter().collect();
+    effects.extend(shared.attention.tick(now, has_question));
+    effects.extend(status_line::command::tick(conversation, shared, has_question));
     effects
 }
 
-/// Fills the list that waits for the models, with the present model selected.
-fn fill_picker(model: &mut ScreenModel, id: super::request::RequestId, models: Result<(), String>) {
-    let answers = PickerChoice::Model(ModelName::new(
-        &model.conversation.status.provider,
-        &model.conversation.status.model,
-    ));
-    let items = models.map(|()| completion_items::models(model));
-    let now = items.iter().flatten().position(|item| item.choice == answers).unwrap_or_default();
-    for overlay in &mut model.overlays {
-        if let Overlay::Picker(picker) = overlay {
-            picker.fill(id, items.clone(), now);
+/// What fills the list that waits for the models, with the present model selected.
+fn models_listed(
+    conversation: &Conversation,
+    shared: &SharedState,
+    id: RequestId,
+    models: Result<(), String>,
+) -> DialogReply {
+    let status = &conversation.status;
+    let answers = PickerChoice::Model(ModelName::new(&status.provider, &status.model));
+    let rows = match models {
+        Ok(()) => {
+            let items = completion_items::models(conversation, shared);
+            let now = items.iter().position(|item| item.choice == answers).unwrap_or_default();
+            ListRows::Loaded { items, now, beneath: PickerPreview::Nothing }
         }
+        Err(reason) => ListRows::Failed(reason),
+    };
+    DialogReply::Rows { id, rows }
+}
+
+/// Routes an answer of the store to the completion list, the pager (if it waits `by_dialog`) or the
+/// list of sessions.
+fn sessions_answered(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    sidebar: &mut Sidebar,
+    by_dialog: bool,
+    id: RequestId,
+    answer: Result<SessionStoreResponse, String>,
+) -> Vec<Intent> {
+    let answer = match completion_state::on_sessions_listed(conversation, shared, id, answer) {
+        Ok(effects) => return intents(effects),
+        Err(answer) => answer,
+    };
+    match answer {
+        Ok(SessionStoreResponse::Compared(page)) if by_dialog => {
+            vec![Intent::TellDialogs(DialogReply::BranchesLaidOut { id, page })]
+        }
+        answer => sidebar::answered(sidebar, shared, id, answer),
     }
+}
+
+/// Takes over what a frame measured; returns what it wants done, and what dialogs ask for.
+fn drawn(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    dialogs: &mut DialogStack,
+    frame: FrameGeometry,
+) -> (Vec<ScreenEffect>, DialogIntents) {
+    let FrameGeometry { screen: mut geometry, conversation: measured } = frame;
+    let measured_dialogs = std::mem::take(&mut geometry.dialogs);
+    conversation.scroll.found(measured.anchor);
+    shared.geometry = geometry;
+    conversation.geometry = measured;
+    let asked = dialogs.drawn(measured_dialogs, conversation, shared);
+    conversation_mouse::drawn(conversation, shared);
+    caret::keys::drawn(conversation, shared);
+    let wanted = std::mem::take(&mut conversation.geometry.pictures);
+    let canvas = shared.settings.canvas;
+    (shared.pictures.seen(canvas, &mut shared.requests.ids, &wanted), asked)
 }

@@ -10,12 +10,12 @@ use crate::config::ThemeChoice;
 use crate::domain::{MessageImage, ModelName, SessionId, UserInput};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{HistoryPage, KindFolds, SessionFolds, SessionSearchResult};
-use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
+use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::status::GitSummary;
-use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
+use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::picture_cells::TerminalPicture;
 use crate::tui::theme::ThemeLibrary;
 

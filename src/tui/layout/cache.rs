@@ -19,7 +19,9 @@ pub const MAX_LAYOUT_BYTES: usize = 4 * 1024 * 1024;
 /// Identifies one layout of one block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LayoutKey {
-    /// The block's id, unique in the cache.
+    /// Whose block it is: two agents may have blocks with the same id.
+    pub owner: u64,
+    /// The block's id, unique for its owner.
     pub block: u64,
     /// Version of the block's content.
     pub revision: u64,
@@ -31,7 +33,7 @@ pub struct LayoutKey {
 /// The layouts of the blocks that were shown last, and of the one that is streaming.
 #[derive(Debug)]
 pub struct LayoutCache {
-    done: ClockCache<(u64, u16, PaneFold), CachedLayout>,
+    done: ClockCache<(u64, u64, u16, PaneFold), CachedLayout>,
     open: Option<StreamingBlock>,
     misses: u64,
 }
@@ -46,7 +48,8 @@ struct CachedLayout {
 
 #[derive(Debug)]
 struct StreamingBlock {
-    block: u64,
+    /// Its owner and its id.
+    block: (u64, u64),
     stream: markdown::StreamingMarkdown,
 }
 
@@ -70,7 +73,7 @@ impl LayoutCache {
         lay: impl FnOnce() -> BlockLayout,
     ) -> Arc<[StyledLine]> {
         let generation = highlighter.generation();
-        let place = (key.block, key.width, key.fold);
+        let place = (key.owner, key.block, key.width, key.fold);
         if let Some(entry) = self.done.get(&place)
             && entry.revision == key.revision
             && entry.pending.is_none_or(|pending| pending == generation)
@@ -89,11 +92,11 @@ impl LayoutCache {
         lines
     }
 
-    /// The lines of the Markdown block that is streaming; `text` is all of it so far. Costs only
+    /// The lines of the Markdown block (owner and id) that is streaming; `text` is all of it so far. Costs only
     /// what is new. A block whose text changed other than by growing is laid out from the start.
     pub fn streaming(
         &mut self,
-        block: u64,
+        block: (u64, u64),
         text: &str,
         width: u16,
         highlighter: &SyntaxHighlighter,
@@ -146,7 +149,7 @@ mod tests {
     use super::*;
 
     fn key(block: u64, revision: u64) -> LayoutKey {
-        LayoutKey { block, revision, width: 20, fold: PaneFold::Open }
+        LayoutKey { owner: 1, block, revision, width: 20, fold: PaneFold::Open }
     }
 
     fn laid(text: &str) -> BlockLayout {
@@ -213,7 +216,7 @@ mod tests {
     fn the_block_that_streams_may_be_replaced_by_another() {
         let (mut layouts, off) = (LayoutCache::default(), SyntaxHighlighter::off());
         for (block, text) in [(1, "# a"), (1, "# a\n\nb"), (2, "c"), (2, "other"), (1, "")] {
-            let lines = layouts.streaming(block, text, 20, &off).to_vec();
+            let lines = layouts.streaming((1, block), text, 20, &off).to_vec();
             assert_eq!(lines, markdown::render(text, 20, &off).lines, "{block} {text}");
         }
     }

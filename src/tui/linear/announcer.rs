@@ -14,7 +14,7 @@ use crate::tui::app::ScreenModel;
 use crate::tui::app::block::{
     AssistantText, BlockBody, BlockId, TextState, TranscriptBlock, TranscriptNotice,
 };
-use crate::tui::app::shared::Toast;
+use crate::tui::app::shared::ToastMessage;
 use crate::tui::app::status::clock;
 use crate::tui::app::title::home_path;
 use crate::tui::app::turn::RunningTurnPhase;
@@ -41,7 +41,7 @@ pub(super) struct LinearAnnouncer {
     typed: Option<String>,
     /// The key of the page over the chat that was said last.
     page: Option<String>,
-    toast: Option<Toast>,
+    toast: Option<ToastMessage>,
     waiting: usize,
     /// The end of the pause that was said last.
     pause: Option<Duration>,

@@ -7,26 +7,31 @@ use crate::domain::sanitize::sanitize;
 use crate::domain::{ApprovalKind, CallPart, FileDiff, NoticeLevel, TodoItem, TodoStatus};
 use crate::session::undo::PlannedFile;
 use crate::tui::app::ScreenModel;
-use crate::tui::app::approval::{ApprovalDialog, ApprovalRequestExt, ApprovalStage};
 use crate::tui::app::block::{
     PaneFold, ToolCallBlock, ToolCallContent, ToolCallOrigin, ToolCallState, TranscriptBlock,
 };
-use crate::tui::app::changes::{ExternalChange, NetChangeContent, NetFileChange, patch};
+use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::diff_text;
 use crate::tui::app::focus::KeyboardFocus;
-use crate::tui::app::hooks::HookTrustQuestion;
-use crate::tui::app::overlay::{Overlay, ReadingPage};
-use crate::tui::app::picker::{Picker, PickerChoice, PickerLoading};
-use crate::tui::app::rewind::{self, RewindDialog};
-use crate::tui::app::rules::{self, RulesPage, rule_location};
+use crate::tui::app::session_changes::{ExternalChange, NetChangeContent, NetFileChange};
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::sidebar::{Sidebar, SidebarVisibility, age};
-use crate::tui::app::status_page::{self, StatusPageRow, StatusPageTotals};
 use crate::tui::app::title::{first_line, home_path, visible_path};
+use crate::tui::dialogs::approval::{ApprovalDialog, ApprovalRequestExt, ApprovalStage};
+use crate::tui::dialogs::changes::patch;
+use crate::tui::dialogs::hooks::HookTrustDialog;
+use crate::tui::dialogs::picker::{Picker, PickerLoading};
+use crate::tui::dialogs::reading::ReadingPage;
+use crate::tui::dialogs::reading::status_page;
+use crate::tui::dialogs::reading::status_page::{StatusPageRow, StatusPageTotals};
+use crate::tui::dialogs::rewind::{self, RewindDialog};
+use crate::tui::dialogs::rules;
+use crate::tui::dialogs::rules::view::{decision_text, refused_by};
+use crate::tui::dialogs::rules::{RulesPage, rule_location};
+use crate::tui::dialogs::{DialogView, OpenDialog};
 use crate::tui::layout::StyledSpan;
 use crate::tui::layout::ansi::{self, AnsiExcerpt};
 use crate::tui::view::heads;
-use crate::tui::view::rules::{decision_text, refused_by};
 
 use super::line_writer::{LabelledLine, LineLabel};
 
@@ -106,43 +111,46 @@ pub(super) fn call(
 
 /// The page over the chat, if one is open.
 pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
-    match model.overlays.last() {
-        Some(Overlay::Approval(approval)) => Some(question(model, approval)),
-        Some(Overlay::Picker(picker)) => picked(picker),
-        Some(Overlay::Reading(reading)) => Some(match &reading.page {
+    match model.dialogs.top() {
+        Some(OpenDialog::Approval(approval)) => Some(question(model, approval)),
+        Some(OpenDialog::Picker(picker)) => picked(picker),
+        Some(OpenDialog::Reading(reading)) => Some(match reading.page {
             ReadingPage::Help => {
                 LinearPage { key: "help".to_owned(), lines: help(&model.shared.settings.commands) }
             }
             ReadingPage::Status => {
-                let rows = status_page::rows(model);
+                let rows = status_page::rows(DialogView {
+                    conversation: &model.conversation,
+                    shared: &model.shared,
+                });
                 LinearPage { key: "status".to_owned(), lines: status(&rows) }
             }
             ReadingPage::Todos => {
                 LinearPage { key: "todos".to_owned(), lines: plan(&model.conversation.todos) }
             }
-            ReadingPage::HookTrust(question) => {
-                let text = format!("{}\n{}", HookTrustQuestion::TITLE, question.news);
-                let mut out = lines(LineLabel::Question, &text);
-                out.push(LabelledLine::new(
-                    LineLabel::Continuation,
-                    "Type y to trust it, n to leave it as it is.",
-                ));
-                LinearPage { key: format!("hook trust {}", question.news), lines: out }
-            }
         }),
-        Some(Overlay::Changes(page)) => {
+        Some(OpenDialog::HookTrust(question)) => {
+            let text = format!("{}\n{}", HookTrustDialog::TITLE, question.news);
+            let mut out = lines(LineLabel::Question, &text);
+            out.push(LabelledLine::new(
+                LineLabel::Continuation,
+                "Type y to trust it, n to leave it as it is.",
+            ));
+            Some(LinearPage { key: format!("hook trust {}", question.news), lines: out })
+        }
+        Some(OpenDialog::Changes(page)) => {
             let files = page.files.as_ref()?;
             Some(LinearPage { key: format!("changes {}", page.version), lines: changes(files) })
         }
-        Some(Overlay::Rules(page)) => {
+        Some(OpenDialog::Rules(page)) => {
             let list = page.list.as_ref()?;
             Some(LinearPage {
                 key: "rules".to_owned(),
                 lines: rule_list(model, page, list.rules.len()),
             })
         }
-        Some(Overlay::Rewind(dialog)) => rewind_page(model, dialog),
-        Some(Overlay::Pager(pager)) => {
+        Some(OpenDialog::Rewind(dialog)) => rewind_page(model, dialog),
+        Some(OpenDialog::Pager(pager)) => {
             let text = pager.document.read(0..pager.document.len());
             let key = format!("pager {}", pager.document.id());
             Some(LinearPage { key, lines: lines(LineLabel::Note, &text) })
@@ -235,7 +243,7 @@ fn approval_lines(model: &ScreenModel, approval: &ApprovalDialog) -> Vec<Labelle
     let home = model.shared.settings.home.as_deref();
     let same = |text: String| LabelledLine::new(LineLabel::Continuation, text);
     let tool = line(&request.tool);
-    let more = match model.conversation.questions.len() {
+    let more = match model.shared.questions.len() {
         0 => String::new(),
         more => format!(" ({more} more after this)"),
     };

@@ -18,11 +18,11 @@ use crate::platform::signals::ContinuedFlag;
 use crate::session::HistoryPage;
 use crate::tui::app::composer::ChatComposer;
 use crate::tui::app::guard::QuestionGuard;
-use crate::tui::app::line_input::{ExpectedLine, expected_line};
-use crate::tui::app::overlay::Overlay;
+use crate::tui::app::line_input::expected_line;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::status::ScreenStatus;
 use crate::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, due_at, update};
+use crate::tui::dialogs::line::ExpectedLine;
 use crate::tui::executor::{EffectExecutor, ExecutorHandles, TerminalAction};
 use crate::tui::runtime::FrontEndExit;
 
@@ -174,7 +174,7 @@ impl<W: Write> LinearLoop<W> {
         if let Some(prompt) = prompt.filter(|_| self.lines == LinearInputState::Open) {
             self.writer.write_prompt(prompt)?;
         }
-        let question = self.model.overlays.last().and_then(Overlay::guard);
+        let question = self.model.dialogs.top().and_then(|dialog| dialog.guard());
         if question.is_some_and(QuestionGuard::is_hidden) {
             stdin.drop_typed_ahead();
             update(&mut self.model, ScreenMsg::Printed(self.began.elapsed()));
@@ -220,7 +220,7 @@ impl<W: Write> LinearLoop<W> {
 
     /// Whether the open question, if there is one, takes answers.
     fn is_armed(&self) -> bool {
-        self.model.overlays.last().is_none_or(Overlay::takes_answers)
+        self.model.dialogs.takes_answers()
     }
 
     fn take_input(&mut self, input: LinearInput) -> std::io::Result<Option<ScreenMsg>> {

@@ -27,7 +27,7 @@ use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::status::ScreenStatus;
-use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
+use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::executor::{AgentConnection, ExecutorHandles, FrontEndServices};
 use crate::tui::runtime::FrontEndExit;
 use crate::tui::test_screen::{

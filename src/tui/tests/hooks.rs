@@ -7,7 +7,7 @@ use crate::hooks::{
     HookAction, HookCommandResult, HookDecision, HookEvent, HookExit, HookId, HookOrigin, HookRow,
     HookTrial, HookVerdict,
 };
-use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
+use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{TestScreen, screen};
 
@@ -173,9 +173,9 @@ fn one_is_tried_out_with_its_command_in_sight() {
 #[test]
 fn a_trial_that_nobody_waits_for_any_more_shows_nothing() {
     let scene = listed(80, 24, rows()).key("enter").key("down").key("enter").key("esc");
-    let overlays = scene.model.overlays.len();
+    let overlays = scene.model.dialogs.len();
     let scene = answer(scene, Err("too late".into()));
-    assert_eq!(scene.model.overlays.len(), overlays);
+    assert_eq!(scene.model.dialogs.len(), overlays);
     scene.hides("too late");
 }
 

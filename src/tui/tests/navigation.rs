@@ -91,7 +91,7 @@ fn a_notch_goes_its_rows_however_many_events_it_has() {
 #[test]
 fn the_scroll_bar_is_dragged_and_clicked() {
     let scene = talk();
-    let bar = scene.model.shared.geometry.bar.unwrap();
+    let bar = scene.model.conversation.geometry.bar.unwrap();
     let thumb = bar.area.y + bar.start;
     let scene = scene.mouse(MouseEventKind::Down(LEFT), bar.area.x, thumb).mouse(
         MouseEventKind::Drag(LEFT),
@@ -105,7 +105,7 @@ fn the_scroll_bar_is_dragged_and_clicked() {
             bar.area.x,
             row,
         );
-        let now = scene.model.shared.geometry.bar.unwrap();
+        let now = scene.model.conversation.geometry.bar.unwrap();
         assert!(now.start.abs_diff(row - bar.area.y) <= 1, "{row}: {now:?}\n{}", scene.text());
     }
     let scene = scene
@@ -122,7 +122,7 @@ fn the_scroll_bar_is_dragged_and_clicked() {
 #[test]
 fn the_line_that_says_what_is_below_goes_there_when_clicked() {
     let scene = talk().key("pgup").shows("more below");
-    let below = scene.model.shared.geometry.below.unwrap();
+    let below = scene.model.conversation.geometry.below.unwrap();
     let scene = scene.mouse(MouseEventKind::Down(LEFT), below.x + 2, below.y);
     scene.shows("answer 9.11").hides("more below");
 }

@@ -7,9 +7,9 @@ use serde_json::json;
 use crate::agent::AgentEvent;
 use crate::domain::{CallId, ContentBlock, ContentHash, ToolStatus};
 use crate::session::ToolResultInfo;
-use crate::tui::app::pager::document::PagerDocument;
-use crate::tui::app::store_queries::{StoreQuery, StoreQueryResult};
+use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
+use crate::tui::dialogs::pager::document::PagerDocument;
 use crate::tui::test_screen::{TURN, TestScreen, assistant, call, done, recorded, result, screen};
 
 pub(super) fn ran(width: u16, height: u16, output: &str, kept: Option<ContentHash>) -> TestScreen {
@@ -155,7 +155,7 @@ fn a_long_text_is_searched_elsewhere() {
             _ => None,
         })
         .unwrap();
-    let hits = crate::tui::app::pager::search::hits(&document, &query, 0..document.len());
+    let hits = crate::tui::dialogs::pager::search::hits(&document, &query, 0..document.len());
     let scene =
         scene.shows("searching").msg(ScreenMsg::Found { id, hits, searched: document.len() });
     scene.shows("not found");

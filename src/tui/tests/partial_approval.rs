@@ -5,7 +5,7 @@ use crossterm::event::MouseEventKind;
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalRequest, FileDiff};
 use crate::tui::app::ScreenEffect;
-use crate::tui::app::overlay::Overlay;
+use crate::tui::dialogs::OpenDialog;
 use crate::tui::test_screen::{AGENT, TestScreen, question, screen};
 
 /// The old and new text of a file with three changes, the first two near each other.
@@ -58,7 +58,7 @@ fn answered(answer: ApprovalAnswer) -> [ScreenEffect; 1] {
 }
 
 fn focus(scene: &TestScreen) -> usize {
-    let Some(Overlay::Approval(approval)) = scene.model.overlays.last() else { unreachable!() };
+    let Some(OpenDialog::Approval(approval)) = scene.model.dialogs.top() else { unreachable!() };
     approval.hunks.as_ref().unwrap().focus
 }
 

@@ -12,10 +12,10 @@ use crate::hooks::{HookAction, HookEvent, HookId, HookOrigin, HookRow};
 use crate::permissions::RuleListReport;
 use crate::session::RewindScope;
 use crate::tui::app::attention::TerminalFocus;
-use crate::tui::app::hooks::{HookAdminRequest, HookAdminResponse};
+use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::msg::JobControl;
-use crate::tui::app::overlay::Overlay;
 use crate::tui::app::{ScreenEffect, ScreenMsg, update};
+use crate::tui::dialogs::OpenDialog;
 use crate::tui::test_screen::{AGENT, TURN, TestScreen, key_named, question, screen};
 
 /// A question: how it is opened, the key that says yes, and keys that must never say yes.
@@ -239,10 +239,10 @@ fn enter_approves_nothing_whatever_it_is_bound_to() {
 #[test]
 fn escape_is_a_no_at_once() {
     let scene = asked(ApprovalKind::Permission).clear_effects().key_at_once("esc");
-    assert!(agreed(&scene) && scene.model.overlays.is_empty());
+    assert!(agreed(&scene) && scene.model.dialogs.is_empty());
     for ask in [rewind as fn() -> TestScreen, hooks] {
         let scene = ask().clear_effects().key_at_once("esc");
-        assert!(!agreed(&scene) && scene.model.overlays.is_empty());
+        assert!(!agreed(&scene) && scene.model.dialogs.is_empty());
     }
 }
 
@@ -342,8 +342,8 @@ fn a_line_that_was_typed_before_the_question_was_printed_is_no_answer() {
 #[test]
 fn a_guarded_list_is_only_one_that_runs_or_changes_something() {
     let guarded =
-        |scene: &TestScreen| scene.model.overlays.last().is_some_and(|it| it.guard().is_some());
+        |scene: &TestScreen| scene.model.dialogs.top().is_some_and(|it| it.guard().is_some());
     assert!(guarded(&hook()));
     let plain = screen(80, 24).types("/mode").key("enter");
-    assert!(matches!(plain.model.overlays.last(), Some(Overlay::Picker(_))) && !guarded(&plain));
+    assert!(matches!(plain.model.dialogs.top(), Some(OpenDialog::Picker(_))) && !guarded(&plain));
 }

@@ -64,7 +64,7 @@ fn every_row_is_reached_by_lines() {
         }
     }
     // 40 answers of two rows and a gap, less the last gap and the rows on screen.
-    assert_eq!(seen, 40 * 3 - 1 - usize::from(scene.model.shared.geometry.transcript.height));
+    assert_eq!(seen, 40 * 3 - 1 - usize::from(scene.model.conversation.geometry.transcript.height));
 }
 
 #[test]

@@ -156,8 +156,8 @@ fn a_diff_says_what_was_removed_and_is_code_where_nothing_was() {
     for width in [60, 160] {
         let scene = || screen(width, 24).events(log.iter().map(recorded));
         let at = |scene: &TestScreen, text: &str| {
-            let rows = scene.model.shared.geometry.rows.iter().zip(0u16..);
-            let area = scene.model.shared.geometry.transcript;
+            let rows = scene.model.conversation.geometry.rows.iter().zip(0u16..);
+            let area = scene.model.conversation.geometry.transcript;
             let source = "a\nb\nB\nc\n".find(text).unwrap();
             let mut cells =
                 rows.filter(|(row, _)| row.kind == TranscriptRowKind::Body).flat_map(|(row, y)| {
@@ -180,8 +180,8 @@ fn a_diff_says_what_was_removed_and_is_code_where_nothing_was() {
 fn held_past_the_edge_the_view_goes_on_until_the_button_is_let_go() {
     let text: String = (0..200).map(|n| format!("line {n}\n\n")).collect();
     let scene = answer(60, 24, &text);
-    let bottom = scene.model.shared.geometry.transcript.y
-        + scene.model.shared.geometry.transcript.height
+    let bottom = scene.model.conversation.geometry.transcript.y
+        + scene.model.conversation.geometry.transcript.height
         - 1;
     let mut scene =
         scene.mouse(MouseEventKind::Down(LEFT), 8, bottom).mouse(MouseEventKind::Drag(LEFT), 1, 0);
@@ -257,9 +257,9 @@ proptest! {
         cells in (0.0..1.0_f64, 0.0..1.0_f64, 0.0..1.0_f64, 0.0..1.0_f64),
     ) {
         let scene = answer(width, 60, &text);
-        let rows = &scene.model.shared.geometry.rows;
+        let rows = &scene.model.conversation.geometry.rows;
         let body: Vec<usize> = (0..rows.len()).filter(|at| !rows[*at].runs.is_empty()).collect();
-        let area = scene.model.shared.geometry.transcript;
+        let area = scene.model.conversation.geometry.transcript;
         let pick = |row: f64, column: f64| {
             let row = body[(row * body.len() as f64) as usize];
             let runs = &rows[row].runs;

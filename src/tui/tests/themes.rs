@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::config::ThemeChoice;
 use crate::platform::terminal_background::TerminalBackground;
 use crate::tui::app::request::RequestId;
-use crate::tui::app::{ScreenEffect, ScreenMsg, theme_state};
+use crate::tui::app::{ScreenEffect, ScreenMsg, themes};
 use crate::tui::test_screen::{TestScreen, screen};
 use crate::tui::theme::ThemeLibrary;
 use crate::tui::theme::library::UserTheme;
@@ -49,7 +49,7 @@ fn kept(scene: &TestScreen) -> Vec<ThemeChoice> {
 
 #[track_caller]
 fn wears(scene: TestScreen, name: &str) -> TestScreen {
-    assert_eq!(theme_state::shown(&scene.model), name, "{}", scene.text());
+    assert_eq!(themes::shown(&scene.model), name, "{}", scene.text());
     scene
 }
 

@@ -5,13 +5,13 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Modifier;
 
 use crate::tui::app::ScreenModel;
-use crate::tui::app::editor::TextEditor;
 use crate::tui::app::focus::KeyboardFocus;
-use crate::tui::app::geometry::ScreenGeometry;
+use crate::tui::app::geometry::ConversationGeometry;
 use crate::tui::app::softwrap::{self, SoftWrapRow};
 use crate::tui::app::turn::TurnActivity;
-use crate::tui::layout::{StyleRole, StyledSpan};
+use crate::tui::layout::StyleRole;
 
+use super::field::typed_row;
 use super::paint::{self, RoleStyles, span};
 
 /// Draws the input, whose rows of text are `typed`, and returns the caret's cell.
@@ -21,7 +21,7 @@ pub fn draw(
     styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
-    geometry: &mut ScreenGeometry,
+    geometry: &mut ConversationGeometry,
 ) -> Position {
     let text = model.conversation.composer.editor.text();
     let room = Rect { x: area.x + 3, width: area.width.saturating_sub(4).max(1), ..area };
@@ -62,27 +62,6 @@ pub fn draw(
     }
     let y = area.y + u16::try_from(row - above).unwrap_or(0);
     Position { x: (room.x + column).min(area.x + area.width.saturating_sub(1)), y }
-}
-
-/// A row of a text that is being edited. Labels for pasted text or images, and characters that were
-/// made visible, have roles of their own.
-pub fn typed_row(editor: &TextEditor, text: &str, row: &SoftWrapRow) -> Vec<StyledSpan> {
-    let line = &text[row.clone()];
-    let mut spans: Vec<StyledSpan> = Vec::new();
-    for (at, shown) in softwrap::shown(line, editor.chips()) {
-        let role = if line[at..].starts_with(shown.as_ref()) || line[at..].starts_with('\t') {
-            StyleRole::Text
-        } else if editor.chips().of(&line[at..]).is_some() {
-            StyleRole::Code
-        } else {
-            StyleRole::Escaped
-        };
-        match spans.last_mut() {
-            Some(last) if last.role == role => last.text.push_str(&shown),
-            Some(_) | None => spans.push(span(shown, role)),
-        }
-    }
-    spans
 }
 
 /// The selected columns of a row.

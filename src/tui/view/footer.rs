@@ -4,28 +4,23 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::domain::NoticeLevel;
-use crate::tui::app::approval::ApprovalDialog;
 use crate::tui::app::focus::KeyboardFocus;
-use crate::tui::app::geometry::{CellRect, ScreenGeometry};
+use crate::tui::app::geometry::{CellRect, ConversationGeometry};
 use crate::tui::app::keymap::{
-    ApprovalKey, ChatKey, EmptyInputKey, KeyContext, Keymap, PendingKeys, ScrollAction, SidebarKey,
-    in_words,
+    ChatKey, EmptyInputKey, KeyContext, PendingKeys, ScrollAction, SidebarKey, in_words,
 };
-use crate::tui::app::overlay::Overlay;
-use crate::tui::app::picker::PickerChoice;
-use crate::tui::app::rules::RulesStage;
 use crate::tui::app::{ScreenModel, contexts};
 use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
+use super::list_rows;
 use super::paint::{self, RoleStyles, span, spans_width, truncate};
-use super::picker;
 
 /// Draws the rule above the input. When the view is scrolled up, the rule says how much is new
 /// below; returns the cells of that text, which can be clicked.
 pub fn draw_rule(
     model: &ScreenModel,
-    geometry: &ScreenGeometry,
+    geometry: &ConversationGeometry,
     styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
@@ -54,7 +49,7 @@ pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buff
         let begun = span(format!("{} …  ", pending.label()), StyleRole::Strong);
         let rest = pairs(&continuations(model, pending));
         let begun_width = spans_width(std::slice::from_ref(&begun));
-        let rest = picker::fit(rest, area.width.saturating_sub(begun_width));
+        let rest = list_rows::fit(rest, area.width.saturating_sub(begun_width));
         paint::spans(&[vec![begun], rest].concat(), styles, area, buffer);
         return;
     }
@@ -96,7 +91,7 @@ pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buff
 fn vi_mode(model: &ScreenModel) -> Vec<StyledSpan> {
     match &model.conversation.composer.vi {
         Some(vi)
-            if model.conversation.focus == KeyboardFocus::Input && model.overlays.is_empty() =>
+            if model.conversation.focus == KeyboardFocus::Input && model.dialogs.is_empty() =>
         {
             vec![span(vi.label(), StyleRole::Strong), span("  ", StyleRole::Text)]
         }
@@ -118,50 +113,14 @@ fn continuations(model: &ScreenModel, pending: &PendingKeys) -> FooterHints {
 
 /// The hints on the left and on the right of the last line.
 fn hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
-    let keys = &model.shared.settings.keys;
-    match model.overlays.last() {
-        Some(Overlay::Approval(approval)) => match approval.stage {
-            crate::tui::app::approval::ApprovalStage::Choosing => {
-                (question_hints(keys, approval), Vec::new())
-            }
-            crate::tui::app::approval::ApprovalStage::Rule(..)
-            | crate::tui::app::approval::ApprovalStage::Command(_)
-            | crate::tui::app::approval::ApprovalStage::Instruction(_) => {
-                (keys.hints(KeyContext::Field).collect(), Vec::new())
-            }
-        },
-        Some(Overlay::Picker(picker)) => {
-            let of_models = matches!(picker.list.chosen(), Some(PickerChoice::Model(_)));
-            let marks = keys.hints(KeyContext::Models).filter(|_| of_models);
-            (keys.hints(KeyContext::List).chain(marks).collect(), Vec::new())
-        }
-        Some(Overlay::Reading(_)) => (keys.hints(KeyContext::Reading).collect(), Vec::new()),
-        Some(Overlay::Pager(pager)) if pager.prompt.is_some() => {
-            (keys.hints(KeyContext::Find).collect(), Vec::new())
-        }
-        Some(Overlay::Pager(_)) => (keys.hints(KeyContext::Pager).collect(), Vec::new()),
-        Some(Overlay::Changes(_)) => (keys.hints(KeyContext::Changes).collect(), Vec::new()),
-        Some(Overlay::Rules(page)) => match page.stage {
-            RulesStage::Choosing | RulesStage::Removing => {
-                (keys.hints(KeyContext::Rules).collect(), Vec::new())
-            }
-            RulesStage::Typing(_) => (keys.hints(KeyContext::Field).collect(), Vec::new()),
-        },
-        Some(Overlay::Rewind(_)) => (keys.hints(KeyContext::Rewind).collect(), Vec::new()),
+    match model.dialogs.top() {
+        Some(dialog) => (dialog.hints(&model.shared.settings.keys), Vec::new()),
         None => chat_hints(model),
     }
 }
 
-/// Hints of an approval dialog. Hints about changes are shown only where each can be left out.
-fn question_hints(keys: &Keymap, approval: &ApprovalDialog) -> FooterHints {
-    let about_changes = [ApprovalKey::Pick, ApprovalKey::NextChange, ApprovalKey::PreviousChange];
-    let about_changes: FooterHints = about_changes.iter().flat_map(|key| keys.hint(*key)).collect();
-    let all = keys.hints(KeyContext::Approval);
-    all.filter(|hint| approval.hunks.is_some() || !about_changes.contains(hint)).collect()
-}
-
 fn chat_hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
-    let runs = crate::tui::app::is_busy(model);
+    let runs = crate::tui::app::is_busy(&model.conversation);
     let map = &model.shared.settings.keys;
     let all = map.hints(KeyContext::Chat).filter(|(_, word)| runs || *word != "stop");
     let keys = map.hint(EmptyInputKey::Help);

@@ -8,7 +8,7 @@ use crate::config::StatusItem;
 use crate::domain::{ContextWindow, PermissionMode};
 use crate::tui::app::ScreenModel;
 use crate::tui::app::status::{GitSummary, ModelHost, ScreenStatus, tokens};
-use crate::tui::app::status_page;
+use crate::tui::dialogs::reading::status_page;
 use crate::tui::layout::ansi::{self, AnsiExcerpt};
 use crate::tui::layout::{StyleRole, StyledSpan};
 

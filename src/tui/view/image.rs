@@ -6,10 +6,11 @@ use ratatui::layout::Rect;
 
 use crate::domain::{MessageImage, format_bytes};
 use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol, SizeInCells};
-use crate::tui::app::ScreenModel;
 use crate::tui::app::block::{BlockBody, BlockId};
-use crate::tui::app::geometry::{ScreenGeometry, TranscriptRowKind};
+use crate::tui::app::conversation::Conversation;
+use crate::tui::app::geometry::{ConversationGeometry, TranscriptRowKind};
 use crate::tui::app::pictures::PictureRequest;
+use crate::tui::app::shared::SharedState;
 use crate::tui::layout::{StyleRole, StyledLine};
 
 use super::blocks::INDENT;
@@ -74,29 +75,30 @@ pub fn label(image: &MessageImage, columns: u16) -> Vec<StyledLine> {
 /// Replaces the frames of images by the pictures that are ready, and records which are on screen.
 /// `text` is the area of the transcript's rows.
 pub fn place_pictures(
-    model: &ScreenModel,
+    conversation: &Conversation,
+    shared: &SharedState,
     layouts: &mut ViewLayouts,
     text: Rect,
     buffer: &mut Buffer,
-    geometry: &mut ScreenGeometry,
+    geometry: &mut ConversationGeometry,
 ) {
-    let Some((canvas, _)) = model.shared.settings.canvas else { return };
+    let Some((canvas, _)) = shared.settings.canvas else { return };
     let rows =
         geometry.rows.iter().zip(text.y..).filter(|(row, _)| row.kind == TranscriptRowKind::Body);
     let bodies: Vec<(BlockId, usize, u16)> = rows.map(|(row, y)| (row.block, row.row, y)).collect();
     for body in bodies.chunk_by(|one, other| one.0 == other.0) {
         let (id, first, top) = body[0];
-        let index = model.conversation.transcript.index(id);
+        let index = conversation.transcript.index(id);
         let Some(BlockBody::Image(image)) =
-            model.conversation.transcript.get(id).map(|block| &block.body)
+            conversation.transcript.get(id).map(|block| &block.body)
         else {
             continue;
         };
         let indent = u16::try_from(INDENT).unwrap_or(0);
         let cells = size(image, canvas, text.width.saturating_sub(indent).max(1));
         geometry.pictures.push(PictureRequest { image: image.clone(), cells });
-        let Some(picture) = model.shared.pictures.ready(&image.hash, cells) else { continue };
-        let shape = TranscriptRowFinder::new(model, layouts, text.width).shape(index);
+        let Some(picture) = shared.pictures.ready(&image.hash, cells) else { continue };
+        let shape = TranscriptRowFinder::new(conversation, layouts, text.width).shape(index);
         let above = u16::try_from(first - shape.gap - shape.head).unwrap_or(0);
         let count = u16::try_from(body.len()).unwrap_or(0);
         match canvas.graphics {

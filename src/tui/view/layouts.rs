@@ -3,11 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::domain::{ApprovalId, FileDiff};
+use crate::domain::{AgentId, ApprovalId, FileDiff};
 use crate::platform::graphics::GraphicsCanvas;
 use crate::tui::app::block::{BlockBody, BlockId, PaneFold, TextState, TranscriptBlock};
-use crate::tui::app::pager::PagerWrap;
-use crate::tui::app::pager::document::PagerDocument;
+use crate::tui::dialogs::pager::document::PagerDocument;
+use crate::tui::dialogs::pager::document::PagerWrap;
 use crate::tui::layout::diff::rows::DiffRow;
 use crate::tui::layout::diff::{self, DiffRenderer};
 use crate::tui::layout::{
@@ -23,7 +23,9 @@ use super::blocks::{self, StreamingThinking};
 pub struct ViewLayouts {
     kept: layout::LayoutCache,
     highlighter: SyntaxHighlighter,
-    thought: Option<(BlockId, StreamingThinking)>,
+    /// Whose conversation is drawn.
+    agent: AgentId,
+    thought: Option<((AgentId, BlockId), StreamingThinking)>,
     /// Rows of the pages over the chat.
     pages: layout::LayoutCache,
     /// The rows of each change in the edit that the last approval question showed.
@@ -54,6 +56,7 @@ impl ViewLayouts {
         Self {
             kept: layout::LayoutCache::default(),
             highlighter,
+            agent: AgentId(0),
             thought: None,
             pages: layout::LayoutCache::default(),
             places: None,
@@ -81,6 +84,11 @@ impl ViewLayouts {
             self.canvas = canvas;
             self.kept = layout::LayoutCache::default();
         }
+    }
+
+    /// Sets whose conversation is drawn from now on.
+    pub fn draw_for(&mut self, agent: AgentId) {
+        self.agent = agent;
     }
 
     /// The pictures on screen.
@@ -121,7 +129,13 @@ impl ViewLayouts {
         above: usize,
     ) -> (Arc<[StyledLine]>, Arc<[Range<usize>]>) {
         // Ids of blocks count up from 0, ids of questions down from the end.
-        let key = LayoutKey { block: u64::MAX - id.0, revision: 0, width, fold: PaneFold::Open };
+        let key = LayoutKey {
+            owner: 0,
+            block: u64::MAX - id.0,
+            revision: 0,
+            width,
+            fold: PaneFold::Open,
+        };
         let highlighter = &self.highlighter;
         let mut places = self.places.take().filter(|(of, _)| *of == key).map(|(_, places)| places);
         let rows = |places: Vec<Range<usize>>| -> Arc<[Range<usize>]> {
@@ -155,7 +169,7 @@ impl ViewLayouts {
         };
         let block = u64::try_from(line + document.dropped_lines()).unwrap_or(u64::MAX);
         let revision = document.id() << 32 | length & 0xffff_ffff;
-        let key = LayoutKey { block, revision, width, fold };
+        let key = LayoutKey { owner: 0, block, revision, width, fold };
         let lay = || BlockLayout {
             lines: match wrap {
                 PagerWrap::On => pager_lines::rows(text, width),
@@ -192,7 +206,7 @@ impl ViewLayouts {
             return Arc::default();
         };
         let block = u64::try_from(row).unwrap_or(u64::MAX);
-        let key = LayoutKey { block, revision: version, width, fold: PaneFold::Preview };
+        let key = LayoutKey { owner: 0, block, revision: version, width, fold: PaneFold::Preview };
         self.pages.get(key, &self.highlighter, || {
             let mut lines = Vec::new();
             renderer.lay(of, &mut lines);
@@ -203,17 +217,18 @@ impl ViewLayouts {
     /// The lines of a block below its head.
     pub fn lines(&mut self, block: &TranscriptBlock, fold: PaneFold, width: u16) -> &[StyledLine] {
         match &block.body {
-            BlockBody::Assistant(prose) if prose.state == TextState::Streaming => {
-                self.kept.streaming(block.id.0, &prose.text, width, &self.highlighter)
-            }
+            BlockBody::Assistant(prose) if prose.state == TextState::Streaming => self
+                .kept
+                .streaming((self.agent.0, block.id.0), &prose.text, width, &self.highlighter),
             BlockBody::Thinking(thinking)
                 if thinking.state == TextState::Streaming && fold == PaneFold::Open =>
             {
-                let continues = self.thought.as_ref().is_some_and(|(id, _)| *id == block.id);
+                let id = (self.agent, block.id);
+                let continues = self.thought.as_ref().is_some_and(|(of, _)| *of == id);
                 if !continues {
                     self.thought = None;
                 }
-                let new = || (block.id, StreamingThinking::default());
+                let new = || (id, StreamingThinking::default());
                 let (_, growing) = self.thought.get_or_insert_with(new);
                 growing.update(&thinking.text, width);
                 growing.lines()
@@ -227,6 +242,7 @@ impl ViewLayouts {
             | BlockBody::Interrupted
             | BlockBody::Compacted => {
                 let key = LayoutKey {
+                    owner: self.agent.0,
                     block: block.id.0,
                     revision: u64::from(block.revision),
                     width,

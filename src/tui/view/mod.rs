@@ -1,27 +1,23 @@
 //! Draws the model. Pure except for its cache of laid-out lines: the same model gives the same
-//! frame. What `update` has to know about the screen is returned as [`ScreenGeometry`].
+//! frame. What `update` has to know about the screen is returned as [`FrameGeometry`].
 //!
 //! One file for each part. From 40x12 up everything fits; on a narrow screen the least important
 //! items go first.
 
 pub mod activity;
-pub mod approval;
 pub mod blocks;
-pub mod changes;
+pub mod completion;
 pub mod composer;
+pub mod field;
 pub mod footer;
 pub mod header;
 pub mod heads;
 pub mod image;
 pub mod label;
 pub mod layouts;
-pub mod pager;
+pub mod list_rows;
 pub mod paint;
-pub mod picker;
 pub mod queue;
-pub mod reading;
-pub mod rewind;
-pub mod rules;
 pub mod search;
 pub mod select;
 pub mod sidebar;
@@ -33,9 +29,10 @@ use ratatui::layout::Rect;
 
 use super::app::ScreenModel;
 use super::app::focus::KeyboardFocus;
-use super::app::geometry::{CellRect, ScreenGeometry};
-use super::app::overlay::Overlay;
+use super::app::geometry::{CellRect, FrameGeometry};
 use super::app::sidebar::{SidebarPlacement, on_screen};
+use super::dialogs::geometry::DialogGeometry;
+use super::dialogs::{DialogCanvas, DialogView};
 use super::layout::StyleRole;
 
 pub use layouts::ViewLayouts;
@@ -60,11 +57,13 @@ pub fn view(
     layouts: &mut ViewLayouts,
     styles: &dyn RoleStyles,
     frame: &mut Frame<'_>,
-) -> ScreenGeometry {
+) -> FrameGeometry {
+    layouts.draw_for(model.conversation.agent);
     layouts.paint_on(model.shared.settings.canvas.map(|(canvas, _)| canvas));
     let area = frame.area();
-    let mut geometry = ScreenGeometry::of_size(area.width, area.height);
-    let side = on_screen(model);
+    let FrameGeometry { screen: mut geometry, conversation: mut shown } =
+        FrameGeometry::of_size(area.width, area.height);
+    let side = on_screen(&model.sidebar, model.shared.geometry.width, model.conversation.focus);
     let chat = beside(area, side);
     let typed = model.conversation.composer.editor.rows(input_width(chat));
     let rows = ScreenRowAreas::split(model, chat, typed.len()).with_edges(area);
@@ -73,20 +72,20 @@ pub fn view(
     buffer.set_style(area, styles.style(StyleRole::Screen));
     header::draw(model, styles, rows.header, buffer);
     paint::rule(rows.header_rule, styles, buffer);
-    transcript::draw(model, layouts, styles, rows.transcript, buffer, &mut geometry);
+    transcript::draw(model, layouts, styles, rows.transcript, buffer, &mut shown);
     activity::draw(model, styles, rows.activity, buffer);
     queue::draw(model, styles, rows.queue, buffer);
-    geometry.below = footer::draw_rule(model, &geometry, styles, rows.rule, buffer);
-    let caret = composer::draw(model, &typed, styles, rows.input, buffer, &mut geometry);
-    let typed_in = search::draw(model, &geometry, styles, rows.hints, buffer);
+    shown.below = footer::draw_rule(model, &shown, styles, rows.rule, buffer);
+    let caret = composer::draw(model, &typed, styles, rows.input, buffer, &mut shown);
+    let typed_in = search::draw(model, &shown, styles, rows.hints, buffer);
     if typed_in.is_none() {
         footer::draw_hints(model, styles, rows.hints, buffer);
     }
-    picker::draw_completion(model, styles, rows.rule, buffer);
+    completion::draw_completion(model, styles, rows.rule, buffer);
 
     let mut caret = match model.conversation.focus {
         KeyboardFocus::Input | KeyboardFocus::Pane(_) => Some(caret),
-        KeyboardFocus::Caret(_) => transcript::caret(model, &geometry),
+        KeyboardFocus::Caret(_) => transcript::caret(model, &shown),
         KeyboardFocus::Sidebar => None,
     };
     if let Some(SidebarPlacement::Beside(columns) | SidebarPlacement::Over(columns)) = side {
@@ -110,44 +109,26 @@ pub fn view(
         geometry.sidebar = Some(drawn.rows);
         caret = caret.or(drawn.caret);
     }
-    caret = typed_in.flatten().or(caret).filter(|_| model.overlays.is_empty());
-    for overlay in &model.overlays {
-        caret = match overlay {
-            Overlay::Approval(approval) => {
-                approval::draw(model, approval, layouts, styles, area, buffer, &mut geometry)
-            }
-            Overlay::Picker(picker) => picker::draw(picker, styles, area, buffer, &mut geometry),
-            Overlay::Pager(pager) => {
-                pager::draw(pager, layouts, styles, above(area), buffer, &mut geometry)
-            }
-            Overlay::Changes(page) => {
-                changes::draw(page, layouts, styles, above(area), buffer, &mut geometry);
-                None
-            }
-            Overlay::Rules(page) => {
-                rules::draw(model, page, styles, above(area), buffer, &mut geometry)
-            }
-            Overlay::Rewind(dialog) => {
-                rewind::draw(model, dialog, styles, area, buffer, &mut geometry);
-                None
-            }
-            Overlay::Reading(reading) => {
-                reading::draw(model, reading, styles, area, buffer, &mut geometry);
-                None
-            }
+    caret = typed_in.flatten().or(caret).filter(|_| model.dialogs.is_empty());
+    for dialog in model.dialogs.iter() {
+        let around = DialogView { conversation: &model.conversation, shared: &model.shared };
+        let mut measured = DialogGeometry::default();
+        let canvas = DialogCanvas {
+            layouts: &mut *layouts,
+            styles,
+            area,
+            buffer: &mut *buffer,
+            measured: &mut measured,
         };
+        caret = dialog.draw(around, canvas);
+        geometry.dialogs.push(measured);
     }
     if let Some(caret) = caret
         && area.contains(caret)
     {
         frame.set_cursor_position(caret);
     }
-    geometry
-}
-
-/// The screen without its last line, which holds the hints.
-fn above(area: Rect) -> Rect {
-    Rect { height: area.height.saturating_sub(1), ..area }
+    FrameGeometry { screen: geometry, conversation: shown }
 }
 
 /// The area that the sidebar leaves for the chat.

@@ -8,7 +8,7 @@ use ratatui::style::Style;
 
 use crate::tui::app::ScreenModel;
 use crate::tui::app::focus::KeyboardFocus;
-use crate::tui::app::geometry::{ScreenGeometry, VisibleRow};
+use crate::tui::app::geometry::{ConversationGeometry, VisibleRow};
 use crate::tui::app::keymap::{KeyContext, Keymap, PaneKey, SearchKey};
 use crate::tui::app::search::{
     TranscriptSearch, TranscriptSearchStage, TranscriptSearchStatus, is_shown,
@@ -27,12 +27,12 @@ const QUERY: u16 = 12;
 /// the caret's cell while the user types.
 pub fn draw(
     model: &ScreenModel,
-    geometry: &ScreenGeometry,
+    geometry: &ConversationGeometry,
     styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Option<Option<Position>> {
-    let search = model.conversation.search.as_deref().filter(|_| model.overlays.is_empty())?;
+    let search = model.conversation.search.as_deref().filter(|_| model.dialogs.is_empty())?;
     let standing = search.stage == TranscriptSearchStage::Navigating;
     if standing && !matches!(model.conversation.focus, KeyboardFocus::Pane(_)) {
         return None;

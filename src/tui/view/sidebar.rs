@@ -21,6 +21,7 @@ use crate::tui::app::sidebar::{
 use crate::tui::app::softwrap;
 use crate::tui::layout::{StyleRole, StyledSpan};
 
+use super::field::draw_field;
 use super::paint::{self, RoleStyles, span};
 
 /// Messages that a preview shows of the beginning and of the end.
@@ -146,31 +147,6 @@ fn draw_title(
             None
         }
     }
-}
-
-/// Draws a one-row text field: as much of the text as fits, with the caret in view.
-pub(super) fn draw_field(
-    editor: &TextEditor,
-    styles: &dyn RoleStyles,
-    area: Rect,
-    buffer: &mut Buffer,
-) -> Position {
-    let text = editor.text();
-    let before = &text[..editor.caret()];
-    let room = area.width.saturating_sub(1);
-    let mut start = 0;
-    for (at, _) in before.grapheme_indices(true) {
-        start = at;
-        if softwrap::columns(&before[at..]) <= room {
-            break;
-        }
-    }
-    if before.is_empty() || softwrap::columns(before) <= room {
-        start = 0;
-    }
-    let shown = format!("{} ", &text[start..]);
-    paint::spans(&[span(shown, StyleRole::User)], styles, area, buffer);
-    Position { x: area.x + softwrap::columns(&before[start..]).min(room), y: area.y }
 }
 
 fn draw_list(

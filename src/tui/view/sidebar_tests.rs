@@ -11,9 +11,9 @@ use crate::domain::EntryId;
 use crate::session::SessionSearchResult;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::keymap::KeyPress;
+use crate::tui::app::request::RequestCounter;
 use crate::tui::app::request::RequestId;
 use crate::tui::app::sessions::SessionStoreResponse;
-use crate::tui::app::shared::PendingRequests;
 use crate::tui::app::sidebar::samples::{HERE, id, list, now, row, week};
 use crate::tui::app::sidebar::{SidebarContext, SidebarPlacement, placement};
 
@@ -31,7 +31,7 @@ impl RoleStyles for SidebarTestStyles {
 /// The list after these keys. `;` stands for enter, `>` for down, `<` for esc.
 fn after(keys: &str) -> Sidebar {
     let mut sidebar = Sidebar::new(PathBuf::from(HERE));
-    let mut requests = PendingRequests::default();
+    let mut requests = RequestCounter::default();
     sidebar.open();
     answer(&mut sidebar, &mut requests);
     let map = Keymap::default();
@@ -50,7 +50,7 @@ fn after(keys: &str) -> Sidebar {
     sidebar
 }
 
-fn answer(sidebar: &mut Sidebar, requests: &mut PendingRequests) {
+fn answer(sidebar: &mut Sidebar, requests: &mut RequestCounter) {
     use crate::tui::app::sessions::SessionStoreRequest;
     for effect in sidebar.jobs(requests) {
         let ScreenEffect::Sessions { id, job } = effect else { continue };
@@ -91,7 +91,7 @@ fn talk() -> SessionPreview {
 /// The list with a search text that was found in two sessions.
 fn found() -> Sidebar {
     let mut sidebar = after("/empty cart");
-    let mut requests = PendingRequests::default();
+    let mut requests = RequestCounter::default();
     sidebar.edited();
     let place = |who, minutes, before: &str, found: &str, behind: &str| SessionSearchHit {
         entry: EntryId::generate(),
@@ -252,7 +252,7 @@ fn nothing_breaks_at_any_size() {
 fn a_long_list_is_drawn_from_the_selection_down() {
     let mut sidebar = Sidebar::new(PathBuf::from(HERE));
     sidebar.open();
-    let mut requests = PendingRequests::default();
+    let mut requests = RequestCounter::default();
     sidebar.jobs(&mut requests);
     let rows = (1..=10_000).map(|number| row(number, &format!("session {number}"), 1)).collect();
     sidebar.answer(RequestId(1), Ok(SessionStoreResponse::Listed(list(rows))), Duration::ZERO);

@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::tui::app::focus::KeyboardFocus;
-use crate::tui::app::geometry::{ScreenGeometry, ScrollBar, TranscriptRowKind, VisibleRow};
+use crate::tui::app::geometry::{ConversationGeometry, ScrollBar, TranscriptRowKind, VisibleRow};
 use crate::tui::app::{ScreenModel, caret};
 use crate::tui::layout::{StyleRole, StyledLine, plain};
 
@@ -23,13 +23,13 @@ pub fn draw(
     styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
-    geometry: &mut ScreenGeometry,
+    geometry: &mut ConversationGeometry,
 ) {
     // One column of margin on either side, and one for the scroll bar.
     let text = Rect { x: area.x + 1, width: area.width.saturating_sub(3).max(1), ..area };
     geometry.transcript = text.into();
-    let window =
-        TranscriptRowFinder::new(model, layouts, text.width).window(usize::from(area.height));
+    let window = TranscriptRowFinder::new(&model.conversation, layouts, text.width)
+        .window(usize::from(area.height));
     geometry.top = window.top;
     geometry.anchor = window.anchor;
     if window.rows.is_empty() {
@@ -69,7 +69,7 @@ pub fn draw(
         }
         geometry.rows.push(row.visible);
     }
-    image::place_pictures(model, layouts, text, buffer, geometry);
+    image::place_pictures(&model.conversation, &model.shared, layouts, text, buffer, geometry);
     geometry.bar = bar(model, layouts, &window, area, text.width);
     if let Some(bar) = &geometry.bar {
         for y in area.y + bar.start..area.y + bar.start + bar.size {
@@ -102,7 +102,8 @@ pub fn row(
     at: BlockRowPosition,
     width: u16,
 ) -> TranscriptRow {
-    let shape: BlockShape = TranscriptRowFinder::new(model, layouts, width).shape(at.index);
+    let shape: BlockShape =
+        TranscriptRowFinder::new(&model.conversation, layouts, width).shape(at.index);
     let Some(block) = model.conversation.transcript.blocks().get(at.index) else {
         let block = crate::tui::app::block::BlockId(u64::MAX);
         let visible = VisibleRow {
@@ -150,7 +151,7 @@ fn bar(
     width: u16,
 ) -> Option<ScrollBar> {
     let (first, last) = (window.rows.first()?, window.rows.last()?);
-    let mut finder = TranscriptRowFinder::new(model, layouts, width);
+    let mut finder = TranscriptRowFinder::new(&model.conversation, layouts, width);
     let mut share = |at: &BlockRowPosition, after: usize| {
         let rows = finder.shape(at.index).rows.max(1);
         at.index as f64 + (at.row + after) as f64 / rows as f64
@@ -171,7 +172,7 @@ fn bar(
 }
 
 /// The cell of the caret in the transcript.
-pub fn caret(model: &ScreenModel, geometry: &ScreenGeometry) -> Option<Position> {
+pub fn caret(model: &ScreenModel, geometry: &ConversationGeometry) -> Option<Position> {
     let KeyboardFocus::Caret(caret) = model.conversation.focus else { return None };
     let (row, column) = caret::place(geometry, caret.position)?;
     let area = geometry.transcript;

@@ -1,8 +1,8 @@
 //! Computes which rows of the transcript are on screen: up and down from the anchor, laying out
 //! only the blocks on the way.
 
-use crate::tui::app::ScreenModel;
 use crate::tui::app::block::BlockId;
+use crate::tui::app::conversation::Conversation;
 use crate::tui::app::scroll::{BlockPosition, SHARES, ScrollAnchor};
 
 use super::heads;
@@ -40,20 +40,20 @@ pub struct BlockShape {
 
 /// Finds rows in a transcript at a width.
 pub struct TranscriptRowFinder<'a> {
-    model: &'a ScreenModel,
+    conversation: &'a Conversation,
     layouts: &'a mut ViewLayouts,
     width: u16,
 }
 
 impl<'a> TranscriptRowFinder<'a> {
     /// A finder for a transcript whose text has this width.
-    pub fn new(model: &'a ScreenModel, layouts: &'a mut ViewLayouts, width: u16) -> Self {
-        Self { model, layouts, width }
+    pub fn new(conversation: &'a Conversation, layouts: &'a mut ViewLayouts, width: u16) -> Self {
+        Self { conversation, layouts, width }
     }
 
     /// The rows that a view of this height shows.
     pub fn window(&mut self, height: usize) -> TranscriptWindow {
-        let scroll = &self.model.conversation.scroll;
+        let scroll = &self.conversation.scroll;
         let start = match scroll.anchor {
             ScrollAnchor::Tail => None,
             ScrollAnchor::At { block, place } => self.find(block, place),
@@ -82,21 +82,20 @@ impl<'a> TranscriptRowFinder<'a> {
 
     /// The gap, head and height of the block at `index`.
     pub fn shape(&mut self, index: usize) -> BlockShape {
-        let Some(block) = self.model.conversation.transcript.blocks().get(index) else {
+        let Some(block) = self.conversation.transcript.blocks().get(index) else {
             return BlockShape { gap: 0, head: 0, rows: 0 };
         };
-        let fold = self.model.conversation.transcript.fold(block);
+        let fold = self.conversation.transcript.fold(block);
         let head = usize::from(heads::has_head(block));
         let body = self.layouts.lines(block, fold, self.width).len();
         if head + body == 0 {
             return BlockShape { gap: 0, head: 0, rows: 0 };
         }
-        let above = index
-            .checked_sub(1)
-            .and_then(|above| self.model.conversation.transcript.blocks().get(above));
+        let above =
+            index.checked_sub(1).and_then(|above| self.conversation.transcript.blocks().get(above));
         // Panes that show only their heads stand together; a pane with a body has a gap.
         let gap = usize::from(above.is_some_and(|above| {
-            let fold = self.model.conversation.transcript.fold(above);
+            let fold = self.conversation.transcript.fold(above);
             !heads::has_head(above)
                 || !heads::has_head(block)
                 || !self.layouts.lines(above, fold, self.width).is_empty()
@@ -105,9 +104,8 @@ impl<'a> TranscriptRowFinder<'a> {
     }
 
     fn find(&mut self, block: BlockId, place: BlockPosition) -> Option<BlockRowPosition> {
-        let blocks = self.model.conversation.transcript.blocks();
-        let index =
-            self.model.conversation.transcript.index(block).min(blocks.len().checked_sub(1)?);
+        let blocks = self.conversation.transcript.blocks();
+        let index = self.conversation.transcript.index(block).min(blocks.len().checked_sub(1)?);
         if blocks.get(index).is_none_or(|found| found.id != block) {
             return Some(BlockRowPosition { index, row: 0 });
         }
@@ -117,7 +115,7 @@ impl<'a> TranscriptRowFinder<'a> {
             BlockPosition::Share(share) => usize::from(share) * shape.rows / usize::from(SHARES),
             BlockPosition::Body { source, row } => {
                 let block = blocks.get(index)?;
-                let fold = self.model.conversation.transcript.fold(block);
+                let fold = self.conversation.transcript.fold(block);
                 let lines = self.layouts.lines(block, fold, self.width);
                 let last = lines.iter().rposition(|line| line.source <= source).unwrap_or(0);
                 let from = lines.get(last).map_or(0, |line| line.source);
@@ -131,13 +129,13 @@ impl<'a> TranscriptRowFinder<'a> {
 
     fn anchor(&mut self, at: BlockRowPosition) -> ScrollAnchor {
         let shape = self.shape(at.index);
-        let Some(block) = self.model.conversation.transcript.blocks().get(at.index) else {
+        let Some(block) = self.conversation.transcript.blocks().get(at.index) else {
             return ScrollAnchor::Tail;
         };
         let place = match at.row.checked_sub(shape.gap + shape.head) {
             None => BlockPosition::Head(at.row),
             Some(body) => {
-                let fold = self.model.conversation.transcript.fold(block);
+                let fold = self.conversation.transcript.fold(block);
                 let lines = self.layouts.lines(block, fold, self.width);
                 let source = lines.get(body).map_or(0, |line| line.source);
                 let above = lines.iter().take(body).rev().take_while(|line| line.source == source);
@@ -149,7 +147,7 @@ impl<'a> TranscriptRowFinder<'a> {
 
     /// The top row of a view whose last row is the last row of the transcript.
     fn tail(&mut self, height: usize) -> Option<BlockRowPosition> {
-        let mut index = self.model.conversation.transcript.blocks().len().checked_sub(1)?;
+        let mut index = self.conversation.transcript.blocks().len().checked_sub(1)?;
         let mut left = height;
         loop {
             let rows = self.shape(index).rows;
@@ -178,7 +176,7 @@ impl<'a> TranscriptRowFinder<'a> {
             at.row -= left;
             return Some(at);
         }
-        let count = self.model.conversation.transcript.blocks().len();
+        let count = self.conversation.transcript.blocks().len();
         loop {
             let rows = self.shape(at.index).rows;
             if at.row + left < rows {
@@ -196,7 +194,7 @@ impl<'a> TranscriptRowFinder<'a> {
     fn collect(&mut self, start: BlockRowPosition, height: usize) -> Vec<BlockRowPosition> {
         let mut rows = Vec::with_capacity(height);
         let (mut index, mut row) = (start.index, start.row);
-        while rows.len() < height && index < self.model.conversation.transcript.blocks().len() {
+        while rows.len() < height && index < self.conversation.transcript.blocks().len() {
             let count = self.shape(index).rows;
             while row < count && rows.len() < height {
                 rows.push(BlockRowPosition { index, row });
@@ -212,7 +210,7 @@ impl<'a> TranscriptRowFinder<'a> {
             return true;
         }
         let Some(last) = rows.last() else { return true };
-        let below = last.index + 1..self.model.conversation.transcript.blocks().len();
+        let below = last.index + 1..self.conversation.transcript.blocks().len();
         last.row + 1 >= self.shape(last.index).rows
             && below.into_iter().all(|index| self.shape(index).rows == 0)
     }

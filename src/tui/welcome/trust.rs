@@ -10,11 +10,11 @@ use ratatui::layout::{Position, Rect};
 
 use crate::domain::sanitize::sanitize;
 use crate::trust::{InventoryItemKind, TrustLineMark, TrustQuestionFile};
-use crate::tui::app::approval::QuestionReview;
-use crate::tui::app::geometry::ScrollExtent;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::keymap::{self, KeyPress, ReadingKey};
-use crate::tui::app::overlay::scrolled;
+use crate::tui::dialogs::geometry::ScrollExtent;
+use crate::tui::dialogs::geometry::scrolled;
+use crate::tui::dialogs::review::QuestionReview;
 use crate::tui::layout::StyleRole;
 use crate::tui::view::RoleStyles;
 use crate::tui::view::paint::span;

@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use crate::tui::app::keymap;
+use crate::tui::app::keymap::{self, EditAction};
 use crate::tui::app::softwrap;
 
 use super::kills::KillSide;
@@ -11,58 +11,6 @@ use super::{EditorLines, TextEditor, UndoGroup};
 
 /// A width at which no row is wrapped, so that home and end go by lines.
 const UNWRAPPED: u16 = u16::MAX;
-
-/// An action of an editing key. Actions that move the caret end the selection, unless they select.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum EditAction {
-    /// Moves one grapheme to the left, or to the start of the selection.
-    Left,
-    /// Moves one grapheme to the right, or to the end of the selection.
-    Right,
-    /// Moves to the start of the word, or of the one before.
-    WordLeft,
-    /// Moves behind the word, or behind the next one.
-    WordRight,
-    /// Moves to the start of the row, and from there to the start of the line.
-    Home,
-    /// Moves to the end of the row, and from there to the end of the line.
-    End,
-    /// Extends the selection by one grapheme to the left.
-    SelectLeft,
-    /// Extends the selection by one grapheme to the right.
-    SelectRight,
-    /// Extends the selection back to the start of the word.
-    SelectWordLeft,
-    /// Extends the selection to the end of the next word.
-    SelectWordRight,
-    /// Extends the selection to the start of the row, then of the line.
-    SelectHome,
-    /// Extends the selection to the end of the row, then of the line.
-    SelectEnd,
-    SelectAll,
-    /// Removes the selection into the kill ring.
-    Cut,
-    /// Removes the selection, or the grapheme before the caret. The kill ring does not change.
-    Backspace,
-    /// Removes the selection, or the grapheme behind the caret. The kill ring does not change.
-    Delete,
-    /// Kills back to the start of the word.
-    KillWordLeft,
-    /// Kills up to the end of the next word.
-    KillWordRight,
-    /// Kills back to the start of the line; at the start, kills the line end before it.
-    KillHome,
-    /// Kills up to the end of the line; at the end, kills the line end.
-    KillEnd,
-    /// Inserts the newest kill.
-    Yank,
-    /// Directly after a yank: replaces the inserted kill by the one before it.
-    YankOlder,
-    /// Undoes the last step.
-    Undo,
-    /// Redoes the step that was undone last.
-    Redo,
-}
 
 impl TextEditor {
     /// Applies an editing action to a text that is wrapped at `width` columns.

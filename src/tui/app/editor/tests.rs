@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::tui::app::keymap::EditAction;
 
 const WIDE: u16 = u16::MAX;
 

@@ -11,7 +11,7 @@ use super::tables::{
     ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND, FOUND,
     INPUT, KeyBinding, LIST, MODELS, PAGER, PANES, READING, REWIND, RULES, SEARCH, SIDEBAR,
 };
-use crate::tui::app::editor::EditAction;
+use crate::tui::app::keymap::actions::EditAction;
 
 /// A context in which a key is pressed; each is a table of `keys.toml`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -147,6 +147,12 @@ impl KeyContext {
             Self::Rules => "rules",
             Self::Rewind => "rewind",
         }
+    }
+
+    /// Whether these are the keys of every text, or those that work everywhere: the last line names
+    /// neither.
+    pub fn is_general(self) -> bool {
+        matches!(self, Self::Editing | Self::Always)
     }
 
     /// The context's heading in the help.

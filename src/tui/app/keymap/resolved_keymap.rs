@@ -14,7 +14,7 @@ use super::context::{KeyAction, KeyContext};
 use super::tables::KeyBinding;
 use super::{file, presets};
 use crate::config::{ConfigText, KeyPreset};
-use crate::tui::app::editor::EditAction;
+use crate::tui::app::keymap::actions::EditAction;
 
 /// The keys of every action in every context.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,8 +6,8 @@ mod transcript;
 
 use crossterm::event::{KeyCode, KeyModifiers};
 
-use crate::tui::app::editor::EditAction;
-use crate::tui::app::navigation::TranscriptJump;
+use crate::tui::app::keymap::actions::EditAction;
+use crate::tui::app::keymap::actions::TranscriptJump;
 
 use super::actions::{
     AlwaysKey, ApprovalKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey, InputKey, ListKey,
@@ -105,6 +105,11 @@ pub const CHAT: &[KeyBinding<ChatKey>] = &[
     row(&[ctrl('f'), key(KeyCode::F(3))], ChatKey::Search, "search the transcript"),
     row(&[alt('c')], ChatKey::CopyAnswer, "copy the last answer"),
     row(&[alt('k')], ChatKey::CopyCode, "copy the last code block"),
+    row(
+        &[key(KeyCode::F(6))],
+        ChatKey::NextConversation,
+        "the next agent, where there are several",
+    ),
 ];
 
 /// The keys of the input.

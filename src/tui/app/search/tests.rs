@@ -1,5 +1,6 @@
 //! Tests of how much of the transcript is searched in each step, and of matches in coloured text.
 
+use super::line_matches::matches;
 use super::scan::{BLOCK_COST, PIECE};
 use super::*;
 use crate::domain::ContentBlock;

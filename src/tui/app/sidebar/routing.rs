@@ -3,24 +3,20 @@
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
-use crate::agent::{self, ForkPosition};
-use crate::domain::NoticeLevel;
+use crate::agent::{AgentCommand, ForkPosition};
 use crate::domain::sanitize::sanitize;
+use crate::domain::{NoticeLevel, SessionId};
 use crate::session::{ExportedFile, SessionSearchResult};
-use crate::tui::app::commands;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::focus::KeyboardFocus;
-use crate::tui::app::jump;
-use crate::tui::app::keymap::{ChatKey, KeyPress};
-use crate::tui::app::keys;
-use crate::tui::app::model::ScreenModel;
-use crate::tui::app::overlay::Overlay;
-use crate::tui::app::pager::{self, Pager};
+use crate::tui::app::intent::{Intent, intents};
+use crate::tui::app::keymap::KeyPress;
 use crate::tui::app::request::RequestId;
 use crate::tui::app::sessions::{BranchPageRequest, SessionStoreRequest, SessionStoreResponse};
+use crate::tui::app::shared::SharedState;
 use crate::tui::app::title::home_path;
 
-use super::{SidebarContext, SidebarMode, SidebarOutcome, SidebarVisibility};
+use super::{Sidebar, SidebarContext, SidebarMode, SidebarOutcome, SidebarVisibility};
 
 /// From this many columns on, the list is beside the chat.
 const WIDE: u16 = 100;
@@ -45,9 +41,9 @@ pub fn placement(width: u16) -> SidebarPlacement {
 
 /// Where the list is on screen now; `None` if it is not visible. Over the chat it is visible only
 /// while it has the focus: so a screen that is made narrow shows the chat.
-pub fn on_screen(model: &ScreenModel) -> Option<SidebarPlacement> {
-    let placement = placement(model.shared.geometry.width);
-    match (model.sidebar.visibility, placement, model.conversation.focus) {
+pub fn on_screen(sidebar: &Sidebar, width: u16, focus: KeyboardFocus) -> Option<SidebarPlacement> {
+    let placement = placement(width);
+    match (sidebar.visibility, placement, focus) {
         (SidebarVisibility::Shown, SidebarPlacement::Beside(_), _)
         | (SidebarVisibility::Shown, SidebarPlacement::Over(_), KeyboardFocus::Sidebar) => {
             Some(placement)
@@ -62,91 +58,97 @@ pub fn on_screen(model: &ScreenModel) -> Option<SidebarPlacement> {
 }
 
 /// Opens the list and gives it the focus.
-pub fn open(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    model.conversation.focus = KeyboardFocus::Sidebar;
-    model.sidebar.open();
-    model.sidebar.jobs(&mut model.shared.requests)
+pub fn open(sidebar: &mut Sidebar, shared: &mut SharedState) -> Vec<Intent> {
+    sidebar.open();
+    with_jobs(sidebar, shared, vec![Intent::FocusSessions])
 }
 
 /// Opens the list or gives it the focus; closes it if it has the focus.
-pub fn toggle(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    if model.conversation.focus == KeyboardFocus::Sidebar {
-        take(model, SidebarOutcome::Close)
-    } else {
-        open(model)
-    }
+pub fn toggle(
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    focus: KeyboardFocus,
+) -> Vec<Intent> {
+    if focus == KeyboardFocus::Sidebar { leave(sidebar, shared) } else { open(sidebar, shared) }
 }
 
-/// Handles a key while the list has the focus. `None` if the key is for the chat.
-pub fn key(model: &mut ScreenModel, key: &KeyPress<'_>) -> Option<Vec<ScreenEffect>> {
-    let page = model.shared.geometry.sidebar.map_or(1, |rows| usize::from(rows.height));
-    let context = SidebarContext {
-        page,
-        open: model.conversation.status.session,
-        keys: &model.shared.settings.keys,
-    };
-    let step = model.sidebar.key(key, context);
+/// Handles a key while the list has the focus; `open` is the session in the chat. `None` if the key
+/// is for the chat.
+pub fn key(
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    open: Option<SessionId>,
+    key: &KeyPress<'_>,
+) -> Option<Vec<Intent>> {
+    let page = shared.geometry.sidebar.map_or(1, |rows| usize::from(rows.height));
+    let step = sidebar.key(key, SidebarContext { page, open, keys: &shared.settings.keys });
     if step == SidebarOutcome::Pass {
         return None;
     }
-    let mut effects = take(model, step);
-    effects.extend(model.sidebar.jobs(&mut model.shared.requests));
-    Some(effects)
+    let wanted = carry_out(sidebar, shared, open, step);
+    Some(with_jobs(sidebar, shared, wanted))
 }
 
 /// Selects a line and opens its session.
-pub fn open_line(model: &mut ScreenModel, line: usize) -> Vec<ScreenEffect> {
-    model.sidebar.select(line);
-    let context = SidebarContext {
-        page: 1,
-        open: model.conversation.status.session,
-        keys: &model.shared.settings.keys,
-    };
-    let step = model.sidebar.open_selected(context);
-    let mut effects = take(model, step);
-    effects.extend(model.sidebar.jobs(&mut model.shared.requests));
-    effects
+pub fn open_line(
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    open: Option<SessionId>,
+    line: usize,
+) -> Vec<Intent> {
+    sidebar.select(line);
+    open_selected(sidebar, shared, open)
+}
+
+fn open_selected(
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    open: Option<SessionId>,
+) -> Vec<Intent> {
+    let context = SidebarContext { page: 1, open, keys: &shared.settings.keys };
+    let step = sidebar.open_selected(context);
+    let wanted = carry_out(sidebar, shared, open, step);
+    with_jobs(sidebar, shared, wanted)
 }
 
 /// Closes the list and gives the focus to the input.
-pub fn leave(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    take(model, SidebarOutcome::Close)
+pub fn leave(sidebar: &mut Sidebar, shared: &mut SharedState) -> Vec<Intent> {
+    sidebar.close();
+    with_jobs(sidebar, shared, vec![Intent::FocusInput])
 }
 
 /// Pastes text into the open text field of the list.
-pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
-    if let Some(editor) = model.sidebar.editor() {
+pub fn paste(sidebar: &mut Sidebar, shared: &mut SharedState, text: &str) -> Vec<ScreenEffect> {
+    if let Some(editor) = sidebar.editor() {
         editor.paste(text);
-        model.sidebar.edited();
+        sidebar.edited();
     }
-    model.sidebar.jobs(&mut model.shared.requests)
+    sidebar.jobs(&mut shared.requests.ids)
 }
 
-/// Handles the mouse over the list: the wheel moves the selection, a click selects, a second click
-/// opens. `None` if the event is not for the list.
-pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Option<Vec<ScreenEffect>> {
-    let rows = model.shared.geometry.sidebar?;
-    on_screen(model).filter(|_| model.overlays.is_empty())?;
+/// Handles the mouse over a list that is on screen: the wheel moves the selection, a click selects,
+/// a second click opens; `open` is the session in the chat. `None` if the event is not for the list.
+pub fn mouse(
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    open: Option<SessionId>,
+    event: MouseEvent,
+) -> Option<Vec<Intent>> {
+    let rows = shared.geometry.sidebar?;
     let (_, row) = rows.inside(event.column, event.row)?;
     let page = usize::from(rows.height);
-    let mut effects = Vec::new();
+    let mut wanted = Vec::new();
     match event.kind {
-        MouseEventKind::ScrollUp => model.sidebar.step(-1),
-        MouseEventKind::ScrollDown => model.sidebar.step(1),
+        MouseEventKind::ScrollUp => sidebar.step(-1),
+        MouseEventKind::ScrollDown => sidebar.step(1),
         MouseEventKind::Down(MouseButton::Left) => {
-            model.conversation.focus = KeyboardFocus::Sidebar;
-            let line = model.sidebar.first_shown(page) + usize::from(row);
-            let known = model.sidebar.session().map(|row| row.id);
-            let before = model.sidebar.selected();
-            model.sidebar.select(line);
-            if line == before && known.is_some() && model.sidebar.mode == SidebarMode::Browsing {
-                let context = SidebarContext {
-                    page,
-                    open: model.conversation.status.session,
-                    keys: &model.shared.settings.keys,
-                };
-                let step = model.sidebar.open_selected(context);
-                effects = take(model, step);
+            wanted.push(Intent::FocusSessions);
+            let line = sidebar.first_shown(page) + usize::from(row);
+            let known = sidebar.session().map(|row| row.id);
+            let before = sidebar.selected();
+            sidebar.select(line);
+            if line == before && known.is_some() && sidebar.mode == SidebarMode::Browsing {
+                wanted.extend(open_selected(sidebar, shared, open));
             }
         }
         MouseEventKind::Down(_)
@@ -156,70 +158,68 @@ pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Option<Vec<ScreenEff
         | MouseEventKind::ScrollLeft
         | MouseEventKind::ScrollRight => return None,
     }
-    effects.extend(model.sidebar.jobs(&mut model.shared.requests));
-    Some(effects)
+    Some(with_jobs(sidebar, shared, wanted))
 }
 
-/// Routes an answer of the store to the export, comparison, pager or list that waits for it.
+/// Routes an answer of the store to the export, comparison or list that waits for it.
 pub fn answered(
-    model: &mut ScreenModel,
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
     id: RequestId,
     answer: Result<SessionStoreResponse, String>,
-) -> Vec<ScreenEffect> {
-    let exports = &mut model.sidebar.exports;
-    if let Some(at) = exports.iter().position(|asked| *asked == id) {
-        exports.remove(at);
-        exported(model, answer);
+) -> Vec<Intent> {
+    if let Some(at) = sidebar.exports.iter().position(|asked| *asked == id) {
+        sidebar.exports.remove(at);
+        exported(sidebar, shared, answer);
         return Vec::new();
     }
-    if let Ok(SessionStoreResponse::Compared(page)) = &answer
-        && let Some(effects) = pager::on_layout(model, id, page)
-    {
-        return effects;
+    if let (SidebarVisibility::Hidden, Err(reason)) = (sidebar.visibility, &answer) {
+        shared.toast(NoticeLevel::Error, reason.clone());
     }
-    if let (SidebarVisibility::Hidden, Err(reason)) = (model.sidebar.visibility, &answer) {
-        model.shared.toast(NoticeLevel::Error, reason.clone());
+    if sidebar.branches.take_if(|asked| *asked == id).is_some() {
+        return branches_read(sidebar, shared, answer);
     }
-    if model.sidebar.branches.take_if(|asked| *asked == id).is_some() {
-        branches_read(model, answer);
-        return Vec::new();
-    }
-    model.sidebar.answer(id, answer, model.shared.now);
-    model.sidebar.jobs(&mut model.shared.requests)
+    sidebar.answer(id, answer, shared.now);
+    with_jobs(sidebar, shared, Vec::new())
 }
 
 /// Shows a comparison in the pager, or puts a summary into the input for the user to edit and send.
-fn branches_read(model: &mut ScreenModel, answer: Result<SessionStoreResponse, String>) {
+fn branches_read(
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    answer: Result<SessionStoreResponse, String>,
+) -> Vec<Intent> {
     match answer {
-        Ok(SessionStoreResponse::Compared(page)) => {
-            let pager = Pager::of_branches(page);
-            model.overlays.push(Overlay::Pager(Box::new(pager)));
-        }
+        Ok(SessionStoreResponse::Compared(page)) => vec![Intent::OpenBranches(page)],
         Ok(SessionStoreResponse::SummedUp(note)) => {
-            model.conversation.composer.append(note.into());
-            model.conversation.focus = KeyboardFocus::Input;
-            if let SidebarPlacement::Over(_) = placement(model.shared.geometry.width) {
-                model.sidebar.close();
+            if let SidebarPlacement::Over(_) = placement(shared.geometry.width) {
+                sidebar.close();
             }
-            model
-                .shared
-                .toast(NoticeLevel::Info, "The summary is in the input: edit it, and send it.");
+            shared.toast(NoticeLevel::Info, "The summary is in the input: edit it, and send it.");
+            vec![Intent::AppendToInput(note.into()), Intent::FocusInput]
         }
         Ok(
             SessionStoreResponse::Changed
             | SessionStoreResponse::Listed(_)
             | SessionStoreResponse::Previewed(_)
             | SessionStoreResponse::Exported(_),
-        ) => {}
-        Err(reason) => model.shared.toast(NoticeLevel::Error, reason),
+        ) => Vec::new(),
+        Err(reason) => {
+            shared.toast(NoticeLevel::Error, reason);
+            Vec::new()
+        }
     }
 }
 
 /// Says where the exported file is: below the list if that is open, else in the last line.
-fn exported(model: &mut ScreenModel, answer: Result<SessionStoreResponse, String>) {
+fn exported(
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    answer: Result<SessionStoreResponse, String>,
+) {
     let (level, text) = match answer {
         Ok(SessionStoreResponse::Exported(ExportedFile { path, redacted })) => {
-            let place = home_path(&path, model.shared.settings.home.as_deref());
+            let place = home_path(&path, shared.settings.home.as_deref());
             let secrets = match redacted {
                 0 => String::new(),
                 1 => " 1 secret was taken out.".to_owned(),
@@ -237,89 +237,105 @@ fn exported(model: &mut ScreenModel, answer: Result<SessionStoreResponse, String
         Err(reason) => (NoticeLevel::Error, format!("It is not exported: {reason}")),
     };
     let text = sanitize(&text).into_owned();
-    match model.sidebar.visibility {
-        SidebarVisibility::Shown => model.sidebar.say(level, text),
-        SidebarVisibility::Hidden => model.shared.toast(level, text),
+    match sidebar.visibility {
+        SidebarVisibility::Shown => sidebar.say(level, text),
+        SidebarVisibility::Hidden => shared.toast(level, text),
     }
 }
 
 fn ask_for_branches(
-    model: &mut ScreenModel,
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
     job: impl FnOnce(RequestId) -> SessionStoreRequest,
-) -> Vec<ScreenEffect> {
-    let id = model.shared.requests.issue();
-    model.sidebar.branches = Some(id);
-    vec![ScreenEffect::Sessions { id, job: job(id) }]
+) -> Vec<Intent> {
+    let id = shared.requests.issue();
+    sidebar.branches = Some(id);
+    vec![Intent::Effect(ScreenEffect::Sessions { id, job: job(id) })]
 }
 
 /// Takes over sessions that the search in messages found.
-pub fn found(model: &mut ScreenModel, id: RequestId, found: Vec<SessionSearchResult>) {
-    model.sidebar.found(id, found);
+pub fn found(sidebar: &mut Sidebar, id: RequestId, found: Vec<SessionSearchResult>) {
+    sidebar.found(id, found);
 }
 
 /// Another session was opened: reads the list again, as the session may be new. A list over the
-/// chat closes, unless the session was opened at a search hit: then the user may want to return to
-/// the other hits.
-pub fn session_opened(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    match (placement(model.shared.geometry.width), &model.conversation.pending_jump) {
-        (SidebarPlacement::Beside(_), _) | (SidebarPlacement::Over(_), Some(_)) => {
-            model.sidebar.refresh();
-        }
-        (SidebarPlacement::Over(_), None) => model.sidebar.close(),
+/// chat closes, unless the session was opened at a search hit (`is_at_hit`): then the user may want
+/// to return to the other hits.
+pub fn session_opened(
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    is_at_hit: bool,
+) -> Vec<ScreenEffect> {
+    match placement(shared.geometry.width) {
+        SidebarPlacement::Over(_) if !is_at_hit => sidebar.close(),
+        SidebarPlacement::Over(_) | SidebarPlacement::Beside(_) => sidebar.refresh(),
     }
-    model.sidebar.jobs(&mut model.shared.requests)
+    sidebar.jobs(&mut shared.requests.ids)
 }
 
 /// The title of the open session has changed: reads the list again.
-pub fn title_changed(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    model.sidebar.refresh();
-    model.sidebar.jobs(&mut model.shared.requests)
+pub fn title_changed(sidebar: &mut Sidebar, shared: &mut SharedState) -> Vec<ScreenEffect> {
+    sidebar.refresh();
+    sidebar.jobs(&mut shared.requests.ids)
 }
 
-fn take(model: &mut ScreenModel, step: SidebarOutcome) -> Vec<ScreenEffect> {
+fn with_jobs(
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    mut wanted: Vec<Intent>,
+) -> Vec<Intent> {
+    wanted.extend(intents(sidebar.jobs(&mut shared.requests.ids)));
+    wanted
+}
+
+fn carry_out(
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    open: Option<SessionId>,
+    step: SidebarOutcome,
+) -> Vec<Intent> {
     match step {
         SidebarOutcome::Stay | SidebarOutcome::Pass => Vec::new(),
         SidebarOutcome::Leave => {
             // Over the chat the list would hide what the user returns to.
-            if let SidebarPlacement::Over(_) = placement(model.shared.geometry.width) {
-                model.sidebar.close();
+            if let SidebarPlacement::Over(_) = placement(shared.geometry.width) {
+                sidebar.close();
             }
-            model.conversation.focus = KeyboardFocus::Input;
-            model.sidebar.jobs(&mut model.shared.requests)
+            vec![Intent::FocusInput]
         }
         SidebarOutcome::Close => {
-            model.sidebar.close();
-            model.conversation.focus = KeyboardFocus::Input;
-            model.sidebar.jobs(&mut model.shared.requests)
+            sidebar.close();
+            vec![Intent::FocusInput]
         }
-        SidebarOutcome::GoTo(target) => jump::go(model, target),
-        SidebarOutcome::Help => keys::chat_action(model, ChatKey::Help),
+        SidebarOutcome::GoTo(target) => vec![Intent::GoTo(target)],
+        SidebarOutcome::Help => vec![Intent::OpenHelp],
         SidebarOutcome::Open(session) => {
-            commands::when_idle(model, agent::AgentCommand::Resume { session })
+            vec![Intent::WhenIdle(AgentCommand::Resume { session })]
         }
         SidebarOutcome::Fork(session, upto) => {
             let at = upto.map_or(ForkPosition::End, ForkPosition::After);
-            commands::when_idle(model, agent::AgentCommand::Fork { session, at })
+            vec![Intent::WhenIdle(AgentCommand::Fork { session, at })]
         }
         SidebarOutcome::Compare(sessions) => {
-            let width = pager::text_width(&model.shared.geometry);
+            let width = shared.geometry.page_text_width();
             let page = |id: RequestId| BranchPageRequest { document: id.0, width };
-            ask_for_branches(model, |id| SessionStoreRequest::Compare { sessions, page: page(id) })
+            ask_for_branches(sidebar, shared, |id| SessionStoreRequest::Compare {
+                sessions,
+                page: page(id),
+            })
         }
         SidebarOutcome::Export(session) => {
-            let id = model.shared.requests.issue();
-            model.sidebar.exports.push(id);
-            vec![ScreenEffect::Sessions { id, job: SessionStoreRequest::Export { session } }]
+            let id = shared.requests.issue();
+            sidebar.exports.push(id);
+            let job = SessionStoreRequest::Export { session };
+            vec![Intent::Effect(ScreenEffect::Sessions { id, job })]
         }
         SidebarOutcome::SumUp(session) => {
-            let beside = model.conversation.status.session.filter(|open| *open != session);
-            ask_for_branches(model, |_| SessionStoreRequest::SumUp { session, beside })
+            let beside = open.filter(|open| *open != session);
+            ask_for_branches(sidebar, shared, |_| SessionStoreRequest::SumUp { session, beside })
         }
         SidebarOutcome::Retitle(title) => {
-            vec![ScreenEffect::Agent(
-                model.conversation.agent,
-                agent::AgentCommand::SetTitle(title),
-            )]
+            vec![Intent::Command(AgentCommand::SetTitle(title))]
         }
     }
 }

@@ -3,8 +3,7 @@
 
 use crate::session::SessionSearchResult;
 use crate::tui::app::effect::ScreenEffect;
-use crate::tui::app::request::RequestId;
-use crate::tui::app::shared::PendingRequests;
+use crate::tui::app::request::{RequestCounter, RequestId};
 
 use super::{SessionTree, Sidebar};
 
@@ -45,7 +44,7 @@ impl Sidebar {
     }
 
     /// The effect that starts or stops the search, if one is due.
-    pub(super) fn search_effect(&mut self, requests: &mut PendingRequests) -> Option<ScreenEffect> {
+    pub(super) fn search_effect(&mut self, requests: &mut RequestCounter) -> Option<ScreenEffect> {
         match (self.search_state, &self.tree) {
             (SidebarSearchState::Wanted, Some(tree)) => {
                 let id = requests.issue();
@@ -86,7 +85,7 @@ impl Sidebar {
 
     /// For tests: starts a search and answers it with `found`.
     #[cfg(test)]
-    pub fn deliver(&mut self, requests: &mut PendingRequests, found: Vec<SessionSearchResult>) {
+    pub fn deliver(&mut self, requests: &mut RequestCounter, found: Vec<SessionSearchResult>) {
         self.start_search();
         let Some(ScreenEffect::SearchSessions { id, .. }) = self.search_effect(requests) else {
             panic!("nothing is looked for")

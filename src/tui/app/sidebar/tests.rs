@@ -26,6 +26,11 @@ struct TestSidebar {
 }
 
 impl TestSidebar {
+    fn placement(&self) -> Option<SidebarPlacement> {
+        let ScreenModel { sidebar, shared, conversation, .. } = &self.model;
+        on_screen(sidebar, shared.geometry.width, conversation.focus)
+    }
+
     fn of(list: SessionList) -> Self {
         let mut screen = Self::closed(120);
         screen.press("ctrl+b");
@@ -218,13 +223,13 @@ fn the_key_that_opens_the_list_closes_it_from_within() {
 #[test]
 fn a_screen_made_narrow_shows_the_chat_unless_the_list_has_the_focus() {
     let mut screen = TestSidebar::of(week());
-    assert!(matches!(on_screen(&screen.model), Some(SidebarPlacement::Beside(_))));
+    assert!(matches!(screen.placement(), Some(SidebarPlacement::Beside(_))));
     update(&mut screen.model, ScreenMsg::Resized { width: 80, height: 24 });
-    assert!(matches!(on_screen(&screen.model), Some(SidebarPlacement::Over(_))));
+    assert!(matches!(screen.placement(), Some(SidebarPlacement::Over(_))));
     update(&mut screen.model, ScreenMsg::Resized { width: 120, height: 24 });
     screen.press("tab");
     update(&mut screen.model, ScreenMsg::Resized { width: 80, height: 24 });
-    assert_eq!(on_screen(&screen.model), None);
+    assert_eq!(screen.placement(), None);
 }
 
 #[test]
@@ -250,7 +255,7 @@ fn unused_keys_reach_the_chat_but_letters_do_not_reach_the_input() {
     assert!(screen.model.conversation.composer.is_empty());
     let palette = KeyEvent::new(KeyCode::Char('p'), KeyModifiers::CONTROL);
     update(&mut screen.model, ScreenMsg::Key(palette));
-    assert_eq!(screen.model.overlays.len(), 1);
+    assert_eq!(screen.model.dialogs.len(), 1);
 }
 
 #[test]

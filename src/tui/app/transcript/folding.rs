@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 
 use crate::session::{KindFolds, PaneName, SessionFolds};
-use crate::tui::app::folds::{self, PaneFolds, PaneKind};
+use crate::tui::app::folds::{self, PaneFolds};
+use crate::tui::app::pane_kind::PaneKind;
 
 use super::{BlockId, PaneFold, Transcript, TranscriptBlock};
 

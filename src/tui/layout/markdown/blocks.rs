@@ -3,8 +3,8 @@
 
 use pulldown_cmark::{BlockQuoteKind, CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
 
-use super::SpannedEvent;
 use super::code::{self, CODE_BAR, CodeText};
+use super::events::SpannedEvent;
 use super::html;
 use super::inline::InlineText;
 use super::table::MarkdownTable;

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{Event, Tag, TagEnd};
 
+use super::events::parser;
 use super::math::MaskedFormulas;
-use super::parser;
 
 /// The place of a code block in the text, and of the code in it.
 #[derive(Debug, Clone, PartialEq, Eq)]

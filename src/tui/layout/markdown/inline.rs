@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
-use super::SpannedEvent;
 use super::address;
+use super::events::SpannedEvent;
 use crate::tui::layout::wrap::{StyledPiece, escape};
 use crate::tui::layout::{StyleRole, WebLink};
 

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
-use super::SpannedEvent;
+use super::events::SpannedEvent;
 
 /// A text in which the formulas are hidden from the parser.
 #[derive(Debug)]

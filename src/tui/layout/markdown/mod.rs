@@ -13,6 +13,7 @@
 mod address;
 mod blocks;
 mod code;
+mod events;
 mod extract;
 mod html;
 mod inline;
@@ -20,11 +21,10 @@ mod math;
 mod stream;
 mod table;
 
-use pulldown_cmark::{Event, Options, Parser};
-
 pub use extract::{CodeBlock, code_blocks};
 pub use stream::StreamingMarkdown;
 
+use self::events::parser;
 use self::math::MaskedFormulas;
 use super::{BlockLayout, SyntaxHighlighter};
 
@@ -35,19 +35,6 @@ pub fn render(text: &str, width: u16, highlighter: &SyntaxHighlighter) -> BlockL
     let mut renderer = blocks::BlockRenderer::new(text, width, highlighter);
     renderer.events(&events);
     renderer.finish()
-}
-
-/// An event, and the byte range of the source that it stands for.
-type SpannedEvent<'e> = (Event<'e>, std::ops::Range<usize>);
-
-fn parser(text: &str) -> Parser<'_> {
-    let options = Options::ENABLE_TABLES
-        | Options::ENABLE_STRIKETHROUGH
-        | Options::ENABLE_TASKLISTS
-        | Options::ENABLE_GFM
-        | Options::ENABLE_FOOTNOTES
-        | Options::ENABLE_MATH;
-    Parser::new_ext(text, options)
 }
 
 #[cfg(test)]

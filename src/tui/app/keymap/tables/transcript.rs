@@ -2,10 +2,10 @@
 
 use crossterm::event::KeyCode;
 
+use crate::tui::app::keymap::actions::TranscriptJump;
 use crate::tui::app::keymap::actions::{
     CaretKey, CaretMotion, PaneKey, ScrollAction, SearchKey, SearchMatchKey,
 };
-use crate::tui::app::navigation::TranscriptJump;
 
 use super::{ALT, CTRL, KeyBinding, SHIFT, alt, char, ctrl, held, hinted, key, row};
 

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::*;
 use crate::domain::MessageRole;
 use crate::session::{BranchComparison, ExportedFile, SessionBranch};
-use crate::tui::app::geometry::{PageGeometry, ScreenGeometry};
-use crate::tui::app::overlay::Overlay;
-use crate::tui::app::pager::document::PagerDocument;
+use crate::tui::app::geometry::{FrameGeometry, ScreenGeometry};
 use crate::tui::app::sessions::{BranchPage, BranchPageRequest, PreviewMessage, SessionPreview};
+use crate::tui::dialogs::OpenDialog;
+use crate::tui::dialogs::geometry::{DialogGeometry, PageGeometry};
+use crate::tui::dialogs::pager::document::PagerDocument;
 
 #[test]
 fn a_preview_follows_the_selection_one_read_at_a_time() {
@@ -101,7 +102,7 @@ fn c_on_two_sessions_compares_them() {
         BranchPageRequest { document: asked.0, width: screen.model.shared.geometry.width - 2 };
     assert_eq!(screen.jobs(), [SessionStoreRequest::Compare { sessions, page }]);
     screen.answer(asked, Ok(SessionStoreResponse::Compared(page_of(page))));
-    assert!(matches!(screen.model.overlays.last(), Some(Overlay::Pager(_))));
+    assert!(matches!(screen.model.dialogs.top(), Some(OpenDialog::Pager(_))));
 }
 
 /// A comparison of two empty branches.
@@ -121,8 +122,11 @@ fn a_comparison_is_laid_out_for_the_width_that_it_is_drawn_in() {
     screen.answer(screen.asked(), Ok(SessionStoreResponse::Compared(page_of(order))));
     let drawn = |screen: &mut TestSidebar, width| {
         let area = CellRect { x: 1, y: 2, width, height: 20 };
-        let page = Some(PageGeometry { area, ..PageGeometry::default() });
-        let geometry = ScreenGeometry { page, ..screen.model.shared.geometry.clone() };
+        let page = PageGeometry { area, ..PageGeometry::default() };
+        let dialogs = vec![DialogGeometry { page, ..DialogGeometry::default() }];
+        let screen_geometry = ScreenGeometry { dialogs, ..screen.model.shared.geometry.clone() };
+        let conversation = screen.model.conversation.geometry.clone();
+        let geometry = FrameGeometry { screen: screen_geometry, conversation };
         screen.effects = update(&mut screen.model, ScreenMsg::Drawn(Box::new(geometry)));
     };
     drawn(&mut screen, 118);

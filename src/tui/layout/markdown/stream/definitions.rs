@@ -242,7 +242,7 @@ mod tests {
         let preface =
             definitions.preface(&LabelDefinitions::default(), &LabelSet::of("[^ C] [a B] [^N]"));
         let text = format!("{preface}    [a B] is code\n\n[a B]");
-        let parser = super::super::super::parser(&text);
+        let parser = crate::tui::layout::markdown::events::parser(&text);
         let links = parser.reference_definitions();
         assert_eq!(links.iter().count(), 2);
         assert_eq!(&*links.get("a B").unwrap().dest, "/x y>\\<`*[1]&amp;\n");

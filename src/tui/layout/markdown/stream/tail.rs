@@ -5,8 +5,8 @@ use std::ops::Range;
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
 use super::super::code::CodeText;
+use super::super::events::{SpannedEvent, parser};
 use super::super::math::MaskedFormulas;
-use super::super::{SpannedEvent, parser};
 use super::definitions::LabelDefinition;
 use super::{FrozenPrefix, ResumePoint};
 

@@ -1,0 +1,381 @@
+//! The keys of the chat: the input, the panes, the search and the caret. What a key asks of the rest
+//! of the screen is returned as [`Intent`]s.
+
+use std::time::Duration;
+
+use crate::agent::RewindDestination;
+use crate::commands::CopyArgument;
+use crate::domain::NoticeLevel;
+
+use super::block::BlockId;
+use super::caret;
+use super::completion_state::{self, CompletionFollowUp, CompletionInsertion};
+use super::conversation::Conversation;
+use super::copying;
+use super::editor::ChipExpansion;
+use super::effect::ScreenEffect;
+use super::focus::KeyboardFocus;
+use super::fold_actions;
+use super::fold_actions::FoldScope;
+use super::image_input;
+use super::images;
+use super::intent::{Intent, intents};
+use super::keymap::EditAction;
+use super::keymap::{
+    self, AlwaysKey, ChatKey, CompletionKey, EmptyInputKey, InputKey, KeyPress, PaneKey,
+};
+use super::navigation::{self, hold, scroll, step_pane, swap_focus};
+use super::queue::Delivery;
+use super::search;
+use super::sending::{self, stop_turn, submit};
+use super::shared::SharedState;
+use super::vi;
+use crate::tui::app::rewind_messages;
+
+/// The second Escape must come within this time.
+const DOUBLE_ESCAPE_TIME: Duration = Duration::from_millis(1500);
+
+/// Handles a key for the part of the chat that has the focus.
+pub fn key(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    key: &KeyPress<'_>,
+) -> Vec<Intent> {
+    if search::keys::is_typed(conversation) {
+        return search::keys::typing_key(conversation, key);
+    }
+    match conversation.focus {
+        KeyboardFocus::Pane(block) => {
+            if let Some(wanted) = search::keys::found_key(conversation, key) {
+                return wanted;
+            }
+            match keymap::find(keymap::PANES, key) {
+                Some(key) => pane_key(conversation, shared, block, key),
+                None => general_key(conversation, shared, key),
+            }
+        }
+        KeyboardFocus::Caret(caret) => match caret::keys::key(conversation, shared, caret, key) {
+            Some(effects) => intents(effects),
+            None => general_key(conversation, shared, key),
+        },
+        KeyboardFocus::Input => input_key(conversation, shared, key),
+        KeyboardFocus::Sidebar => general_key(conversation, shared, key),
+    }
+}
+
+/// Does an action of the chat.
+pub fn action(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    key: ChatKey,
+) -> Vec<Intent> {
+    let effects = match key {
+        ChatKey::Help => return vec![Intent::OpenHelp],
+        ChatKey::Palette => return vec![Intent::OpenPalette],
+        ChatKey::Sessions => return vec![Intent::ToggleSessions],
+        ChatKey::NextConversation => return vec![Intent::NextConversation],
+        ChatKey::Back => return back(conversation, shared),
+        ChatKey::FoldAll => {
+            hold(conversation);
+            fold_actions::toggle_all(conversation)
+        }
+        ChatKey::NextMode => sending::next_mode(conversation, shared),
+        ChatKey::CopyAnswer => copying::copy(conversation, shared, CopyArgument::Answer),
+        ChatKey::CopyCode => copying::copy(conversation, shared, CopyArgument::Code),
+        ChatKey::Focus => {
+            swap_focus(conversation);
+            Vec::new()
+        }
+        ChatKey::Scroll(how) => {
+            scroll(conversation, how);
+            Vec::new()
+        }
+        ChatKey::Jump(to) => {
+            navigation::jump(conversation, shared, to);
+            Vec::new()
+        }
+        ChatKey::Search => {
+            search::keys::open(conversation);
+            Vec::new()
+        }
+    };
+    intents(effects)
+}
+
+/// Folds or unfolds a pane; the rows above it keep their place.
+pub fn toggle(conversation: &mut Conversation, block: BlockId) -> Vec<ScreenEffect> {
+    hold(conversation);
+    fold_actions::toggle(conversation, block)
+}
+
+/// Clears the input, else stops the turn, else asks once, then leaves.
+pub fn cancel(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<ScreenEffect> {
+    if !conversation.composer.is_empty() {
+        let text = conversation.composer.take();
+        conversation.completion = None;
+        return sending::remember(conversation, shared, &text);
+    }
+    if sending::is_busy(conversation) {
+        return stop_turn(conversation);
+    }
+    if shared.leaving.is_some_and(|until| shared.now < until) {
+        return vec![ScreenEffect::Quit];
+    }
+    let text = format!("{} again leaves slug", shared.settings.keys.key(AlwaysKey::Cancel));
+    shared.toast(NoticeLevel::Info, text);
+    shared.leaving = shared.toast.as_ref().map(|toast| toast.until);
+    Vec::new()
+}
+
+/// Inserts text in one piece into the query of the search, or else into the input.
+pub fn paste(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    text: &str,
+) -> Vec<ScreenEffect> {
+    if search::keys::is_typed(conversation) {
+        search::keys::paste(conversation, text);
+        return Vec::new();
+    }
+    conversation.focus = KeyboardFocus::Input;
+    let home = shared.settings.home.as_deref();
+    if let Some(files) = images::dropped(text, &shared.settings.cwd, home) {
+        return image_input::take_files(conversation, shared, files);
+    }
+    conversation.composer.paste(text);
+    completion_state::refresh(conversation, shared)
+}
+
+fn back(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<Intent> {
+    conversation.selection = None;
+    if conversation.search.is_some() {
+        return search::keys::close(conversation);
+    }
+    if sending::is_busy(conversation) {
+        return intents(stop_turn(conversation));
+    }
+    escape(conversation, shared)
+}
+
+/// Handles Escape when there is nothing to close or stop: the second one in a row opens the list of
+/// messages to go back to.
+fn escape(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<Intent> {
+    let has_messages = conversation.transcript.blocks().iter().any(|block| block.entry.is_some());
+    if conversation.focus != KeyboardFocus::Input || !has_messages {
+        conversation.focus = KeyboardFocus::Input;
+        return Vec::new();
+    }
+    if conversation.rewinding.take().is_some_and(|until| shared.now < until) {
+        shared.toast = None;
+        return vec![Intent::ListMessages];
+    }
+    let key = shared.settings.keys.key(ChatKey::Back);
+    shared.toast(NoticeLevel::Info, format!("{key} again: go back to an earlier message"));
+    conversation.rewinding = Some(shared.now + DOUBLE_ESCAPE_TIME);
+    Vec::new()
+}
+
+fn general_key(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    key: &KeyPress<'_>,
+) -> Vec<Intent> {
+    keymap::find(keymap::CHAT, key).map_or_else(Vec::new, |key| action(conversation, shared, key))
+}
+
+fn pane_key(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    block: BlockId,
+    key: PaneKey,
+) -> Vec<Intent> {
+    let effects = match key {
+        PaneKey::Toggle => match search::keys::open_hidden(conversation) {
+            Some(wanted) => return vec![wanted],
+            None => toggle(conversation, block),
+        },
+        PaneKey::ToggleKind => {
+            hold(conversation);
+            fold_actions::toggle_like(conversation, shared, block, FoldScope::Kind)
+        }
+        PaneKey::ToggleTools => {
+            hold(conversation);
+            fold_actions::toggle_like(conversation, shared, block, FoldScope::AllCalls)
+        }
+        PaneKey::View => return vec![Intent::ViewBlock(block)],
+        PaneKey::Copy => copying::copy_block(conversation, block),
+        PaneKey::CopyCode => copying::copy_code_of(conversation, shared, block),
+        PaneKey::Fork => sending::fork_at(conversation, shared, block),
+        PaneKey::Rewind => match rewind_messages::message_of(&conversation.transcript, block) {
+            Some(entry) => return vec![Intent::OpenRewind(RewindDestination::Before(entry))],
+            None => {
+                let text = "There is no message of yours to go back before.";
+                shared.toast(NoticeLevel::Info, text);
+                Vec::new()
+            }
+        },
+        PaneKey::Help => return vec![Intent::OpenHelp],
+        PaneKey::Previous => {
+            step_pane(conversation, block, -1);
+            Vec::new()
+        }
+        PaneKey::Next => {
+            step_pane(conversation, block, 1);
+            Vec::new()
+        }
+        PaneKey::Scroll(how) => {
+            scroll(conversation, how);
+            Vec::new()
+        }
+        PaneKey::Jump(to) => {
+            navigation::jump(conversation, shared, to);
+            Vec::new()
+        }
+        PaneKey::Search => {
+            search::keys::open(conversation);
+            Vec::new()
+        }
+        PaneKey::Select => {
+            caret::keys::enter(conversation, block);
+            Vec::new()
+        }
+    };
+    intents(effects)
+}
+
+fn input_key(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    key: &KeyPress<'_>,
+) -> Vec<Intent> {
+    if let Some(key) = keymap::find(keymap::COMPLETION, key) {
+        if let Some(CompletionInsertion { effects, follow_up }) =
+            completion_state::key(conversation, shared, key)
+        {
+            let mut wanted = intents(effects);
+            if follow_up == CompletionFollowUp::Send {
+                wanted.extend(submit(conversation, shared, Delivery::Queue));
+            }
+            return wanted;
+        }
+        let is_shell = conversation.composer.is_inserting()
+            && conversation.composer.editor.text().starts_with('!');
+        if key == CompletionKey::Complete && is_shell {
+            return intents(completion_state::open_shell(conversation, shared));
+        }
+    }
+    let width = conversation.geometry.input.width;
+    match key.event().and_then(|key| conversation.composer.vi_key(key, width)) {
+        Some(vi::ViOutcome::Done) => {
+            return intents(completion_state::refresh(conversation, shared));
+        }
+        Some(vi::ViOutcome::Older) => return intents(older(conversation)),
+        Some(vi::ViOutcome::Newer) => {
+            conversation.composer.newer();
+            return Vec::new();
+        }
+        Some(vi::ViOutcome::Pass) | None => {}
+    }
+    let empty = conversation.composer.is_empty();
+    if let Some(key) = empty.then(|| keymap::find(keymap::EMPTY_INPUT, key)).flatten() {
+        return match key {
+            EmptyInputKey::Command => intents(type_in(conversation, shared, '/')),
+            EmptyInputKey::Shell => intents(type_in(conversation, shared, '!')),
+            EmptyInputKey::Help => vec![Intent::OpenHelp],
+        };
+    }
+    if let Some(key) = keymap::find(keymap::INPUT, key) {
+        return typing_key(conversation, shared, key);
+    }
+    if let Some(edit) = keymap::find(keymap::EDITING, key) {
+        return intents(edit_input(conversation, shared, edit));
+    }
+    match keymap::typed(key) {
+        Some(c) => intents(type_in(conversation, shared, c)),
+        None => general_key(conversation, shared, key),
+    }
+}
+
+fn typing_key(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    key: InputKey,
+) -> Vec<Intent> {
+    let width = conversation.geometry.input.width;
+    let effects = match key {
+        InputKey::Send if conversation.composer.continue_line() => {
+            completion_state::refresh(conversation, shared)
+        }
+        InputKey::Send => return submit(conversation, shared, Delivery::Queue),
+        InputKey::Steer => return submit(conversation, shared, Delivery::Steer),
+        InputKey::History => return vec![Intent::OpenHistory],
+        InputKey::Newline => type_in(conversation, shared, '\n'),
+        InputKey::File => type_in(conversation, shared, '@'),
+        InputKey::Up
+            if conversation.composer.is_empty() && !conversation.queue.items().is_empty() =>
+        {
+            sending::take_back(conversation)
+        }
+        InputKey::Up => {
+            conversation.composer.up(width);
+            Vec::new()
+        }
+        InputKey::Down => {
+            conversation.composer.down(width);
+            Vec::new()
+        }
+        InputKey::OpenEditor => {
+            vec![ScreenEffect::OpenEditor { text: conversation.composer.expanded() }]
+        }
+        InputKey::PasteImage => image_input::take_clipboard(conversation, shared),
+        InputKey::Unfold => unfold(conversation, shared),
+    };
+    intents(effects)
+}
+
+/// Puts the text of the paste at the caret in the place of its chip.
+fn unfold(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<ScreenEffect> {
+    match conversation.composer.editor.expand_chip() {
+        ChipExpansion::Done => return completion_state::refresh(conversation, shared),
+        ChipExpansion::TooLong => {
+            let key = shared.settings.keys.key(InputKey::OpenEditor);
+            let text =
+                format!("This paste is too long to be edited here. {key} opens it in your editor.");
+            shared.toast(NoticeLevel::Warning, text);
+        }
+        ChipExpansion::NoChip => {
+            shared.toast(NoticeLevel::Info, "Put the caret beside a paste to unfold it.");
+        }
+    }
+    Vec::new()
+}
+
+/// Brings back the last queued message, or else an older text of the history.
+fn older(conversation: &mut Conversation) -> Vec<ScreenEffect> {
+    if conversation.composer.is_empty() && !conversation.queue.items().is_empty() {
+        return sending::take_back(conversation);
+    }
+    conversation.composer.older();
+    Vec::new()
+}
+
+fn edit_input(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    edit: EditAction,
+) -> Vec<ScreenEffect> {
+    conversation.composer.edit(edit, conversation.geometry.input.width);
+    completion_state::refresh(conversation, shared)
+}
+
+fn type_in(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    c: char,
+) -> Vec<ScreenEffect> {
+    if c == ':' {
+        return completion_state::colon(conversation, shared);
+    }
+    conversation.composer.type_char(c);
+    completion_state::refresh(conversation, shared)
+}

@@ -1,0 +1,59 @@
+//! What dialogs are told: answers to their requests, and news of the conversation that an open dialog
+//! may show. Plain values, so that a slice can pass them on without knowing a dialog.
+
+use std::sync::Arc;
+
+use crate::agent::{RewindError, RewindPlan, RuleReply};
+use crate::domain::{CallId, ContentHash, NoticeLevel};
+use crate::tui::dialogs::pager::document::PagerDocument;
+use crate::tui::dialogs::pager::search::PagerMatch;
+
+use super::picker_list::{PickerItem, PickerPreview, PickerSource};
+use super::request::RequestId;
+use super::session_changes::NetFileChange;
+use super::sessions::BranchPage;
+
+/// An answer, or other news, for the open dialogs. Most are for one of them, which knows its request's
+/// id.
+#[derive(Debug, Clone, PartialEq)]
+pub enum DialogReply {
+    /// The rows of a list.
+    Rows { id: RequestId, rows: ListRows },
+    /// Rows for a list that shows an earlier part already, and the request for the next part.
+    MoreRows { id: RequestId, source: PickerSource, next: Option<RequestId> },
+    /// The rows of a list of models, in whose favourites something has changed.
+    ModelRows(Vec<PickerItem>),
+    /// The lines of a text that have matches, and how many lines were searched.
+    Found { id: RequestId, hits: Vec<PagerMatch>, searched: usize },
+    /// The full output of a call; `None` if it could not be read.
+    FullOutput { id: RequestId, document: Option<Arc<PagerDocument>> },
+    /// The comparison of two branches, laid out for another width.
+    BranchesLaidOut { id: RequestId, page: BranchPage },
+    /// More output of a running call.
+    CallProgress { call: CallId, text: String },
+    /// A call is over; the hash of its full output, if that is stored.
+    CallEnded { call: CallId, output: Option<ContentHash> },
+    /// The files that the session changed; `None` if they could not be read.
+    Changes { id: RequestId, files: Option<Arc<Vec<NetFileChange>>> },
+    /// The session has changed a file.
+    FileChanged,
+    /// The agent's reply to a request about the rules.
+    Rules(Box<RuleReply>),
+    /// What a rewind would do, or why there is none.
+    RewindPlanned(Result<Arc<RewindPlan>, RewindError>),
+    /// The screen has another size.
+    Resized,
+}
+
+/// What the request for the rows of a list came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ListRows {
+    /// The rows, the index of the one in use, and what is shown beneath them.
+    Loaded { items: Vec<PickerItem>, now: usize, beneath: PickerPreview },
+    /// The list stays open and says why there are none.
+    Failed(String),
+    /// There is nothing to list, with the sentence that says so.
+    Closed(NoticeLevel, String),
+    /// A text to read takes the place of the list.
+    Report { title: String, text: String },
+}

@@ -1,0 +1,80 @@
+//! What a slice or dialog of the screen asks of the rest: one closed list of plain values, carried out
+//! in one place (`keys::carry_out`). A slice changes itself; whatever lies elsewhere it returns as an
+//! intent, so that it knows neither the shell nor the other slices.
+
+use crate::agent::{AgentCommand, RewindDestination};
+use crate::commands::ParsedCommand;
+use crate::domain::{ApprovalAnswer, ApprovalId, ModelName, NoticeLevel, UserInput};
+
+use super::block::BlockId;
+use super::choice::PickerChoice;
+use super::dialog_reply::DialogReply;
+use super::effect::ScreenEffect;
+use super::pending_jump::PendingJump;
+use super::search::TranscriptMatch;
+use super::sessions::BranchPage;
+use super::text_query::TextQuery;
+
+/// A wish of a slice or dialog. Intents are carried out in order.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Intent {
+    /// Have this done outside of the screen.
+    Effect(ScreenEffect),
+    /// Give the agent of the conversation in front a command.
+    Command(AgentCommand),
+    /// Show a short notice in the last line.
+    Toast(NoticeLevel, String),
+    /// Close the dialog that returned this; nothing where no dialog did.
+    Close,
+    /// Give the agent this answer, and show the next question.
+    Answer(ApprovalId, ApprovalAnswer),
+    /// Do what the row of a list stands for.
+    Choose(PickerChoice),
+    /// Mark a model as a favourite, or take the mark away.
+    MarkModel(ModelName),
+    /// Run a slash command.
+    Run(ParsedCommand),
+    /// Give the agent a command that is allowed only between turns; warn while a turn runs.
+    WhenIdle(AgentCommand),
+    /// Give the keys to the input.
+    FocusInput,
+    /// Give the keys to the list of sessions.
+    FocusSessions,
+    /// Give the keys back to the list of sessions, if it is open.
+    ReturnToSessions,
+    /// Show the conversation with the next agent, if there are several.
+    NextConversation,
+    /// Open the list of sessions, give it the keys, or close it.
+    ToggleSessions,
+    /// Show the keys and commands.
+    OpenHelp,
+    /// List all commands and keys.
+    OpenPalette,
+    /// List the texts sent before.
+    OpenHistory,
+    /// List the messages to go back before.
+    ListMessages,
+    /// Show what going there would do.
+    OpenRewind(RewindDestination),
+    /// Show a block in full.
+    ViewBlock(BlockId),
+    /// Show a block in full, at a match of the search in the transcript.
+    OpenPagerAt(TranscriptMatch, TextQuery),
+    /// Show the comparison of two branches.
+    OpenBranches(BranchPage),
+    /// Go to a place in a session.
+    GoTo(PendingJump),
+    /// Show a text in full.
+    OpenText { title: String, text: String },
+    /// Stop the running turn.
+    StopTurn,
+    /// Tell the open dialogs.
+    TellDialogs(DialogReply),
+    /// Add a text to the input, below what is typed there.
+    AppendToInput(UserInput),
+}
+
+/// Effects as intents, for slices whose callers expect intents.
+pub fn intents(effects: Vec<ScreenEffect>) -> Vec<Intent> {
+    effects.into_iter().map(Intent::Effect).collect()
+}

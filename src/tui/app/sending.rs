@@ -1,0 +1,210 @@
+//! Sending a message, and what else the user asks of the agent from the input: stopping the turn,
+//! taking a queued message back, commands that wait for the turn's end.
+
+use crate::agent::{AgentCommand, ForkPosition};
+use crate::domain::{NoticeLevel, PermissionMode, SessionId, UserInput};
+
+use super::block::{BlockBody, BlockId, ToolCallOrigin};
+use super::conversation::Conversation;
+use super::effect::ScreenEffect;
+use super::history::HistoryRetention;
+use super::intent::{Intent, intents};
+use super::keymap::ChatKey;
+use super::queue::Delivery;
+use super::shared::SharedState;
+use super::turn::{RunningTurnPhase, TurnActivity};
+
+/// Takes the text out of the input and sends it or has it run as a slash command. An invalid slash
+/// command stays in the input.
+pub fn submit(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    delivery: Delivery,
+) -> Vec<Intent> {
+    let text = conversation.composer.expanded();
+    if conversation.composer.editor.is_reading() {
+        shared.toast(NoticeLevel::Info, "An image is still being read: send it in a moment.");
+        return Vec::new();
+    }
+    if text.trim().is_empty() {
+        if conversation.turn.is_idle() {
+            return intents(send_next(conversation, shared));
+        }
+        return Vec::new();
+    }
+    let command = match shared.settings.commands.parse(&text) {
+        Some(Err(error)) => {
+            shared.toast(NoticeLevel::Error, error.to_string());
+            return Vec::new();
+        }
+        Some(Ok(command)) => Some(command),
+        None => None,
+    };
+    let text = conversation.composer.take();
+    conversation.completion = None;
+    let mut wanted = intents(remember(conversation, shared, &text));
+    match command {
+        Some(command) => wanted.push(Intent::Run(command)),
+        None => wanted.extend(intents(say(conversation, shared, text, delivery))),
+    }
+    wanted
+}
+
+/// Whether Escape would stop something: a turn, or a shell command of the user.
+pub fn is_busy(conversation: &Conversation) -> bool {
+    // A `!` command of the user is among the newest calls, so a look at the end is enough.
+    let user_command = conversation.transcript.blocks().iter().rev().take(8).any(|block| {
+        matches!(&block.body, BlockBody::Tool(tool) if tool.origin == ToolCallOrigin::User && !tool.is_over())
+    });
+    user_command || !conversation.turn.is_idle()
+}
+
+/// Sends a message or a `!` command to the agent, or queues it while a turn runs.
+fn say(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    text: UserInput,
+    delivery: Delivery,
+) -> Vec<ScreenEffect> {
+    conversation.scroll.to_tail();
+    let command = text.text.strip_prefix('!').map(|command| command.trim().to_owned());
+    if !conversation.turn.is_idle() {
+        // A shell command cannot join a running turn: it waits for the end of the turn.
+        let delivery = if command.is_some() { Delivery::Queue } else { delivery };
+        let id = shared.requests.issue_steer();
+        conversation.queue.push(id, text.clone(), delivery);
+        return match delivery {
+            Delivery::Queue => Vec::new(),
+            Delivery::Steer => vec![conversation.command(AgentCommand::Steer { id, text })],
+        };
+    }
+    let effects = match command {
+        Some(command) if command.is_empty() => Vec::new(),
+        Some(command) => vec![conversation.command(AgentCommand::Shell { command })],
+        None => vec![conversation.command(AgentCommand::Send { text })],
+    };
+    start(conversation, shared, &effects);
+    effects
+}
+
+/// Marks a turn as starting if the effects start one, so that the next message waits for it.
+pub fn start(conversation: &mut Conversation, shared: &SharedState, effects: &[ScreenEffect]) {
+    let begins = effects.iter().any(|effect| {
+        matches!(effect, ScreenEffect::Agent(_, AgentCommand::Send { .. } | AgentCommand::Retry))
+    });
+    if begins {
+        conversation.turn = TurnActivity::Starting { since: shared.now };
+    }
+}
+
+/// Sends the first queued message.
+pub fn send_next(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<ScreenEffect> {
+    conversation
+        .queue
+        .take_next()
+        .map_or_else(Vec::new, |text| say(conversation, shared, text, Delivery::Queue))
+}
+
+/// Moves the last queued message back into the input.
+pub fn take_back(conversation: &mut Conversation) -> Vec<ScreenEffect> {
+    match conversation.queue.items().last().map(|item| (item.id, item.delivery)) {
+        // The message may already be on its way: the agent reports whether it came back.
+        Some((id, Delivery::Steer)) => {
+            vec![conversation.command(AgentCommand::WithdrawSteer { id })]
+        }
+        Some((_, Delivery::Queue)) => {
+            if let Some(item) = conversation.queue.take_last() {
+                conversation.composer.load(item.text);
+            }
+            Vec::new()
+        }
+        None => Vec::new(),
+    }
+}
+
+/// Adds a text that leaves the input to the history.
+pub fn remember(
+    conversation: &mut Conversation,
+    shared: &SharedState,
+    text: &UserInput,
+) -> Vec<ScreenEffect> {
+    match conversation.composer.history.add(text, &shared.settings.commands) {
+        HistoryRetention::Keep => vec![ScreenEffect::AddHistory(text.clone())],
+        HistoryRetention::Skip => Vec::new(),
+    }
+}
+
+/// Asks the running turn to stop, and shows that it does.
+pub fn stop_turn(conversation: &mut Conversation) -> Vec<ScreenEffect> {
+    if let TurnActivity::Running(running) = &mut conversation.turn {
+        running.phase = RunningTurnPhase::Stopping;
+    }
+    vec![ScreenEffect::CancelTurn(conversation.agent)]
+}
+
+/// Switches to the next mode. Never switches to the mode that asks nothing, so that nobody gets
+/// there by accident.
+pub fn next_mode(conversation: &mut Conversation, shared: &SharedState) -> Vec<ScreenEffect> {
+    let next = match conversation.status.mode {
+        PermissionMode::Plan => PermissionMode::Ask,
+        PermissionMode::Ask => PermissionMode::AllowEdits,
+        PermissionMode::AllowEdits if shared.settings.boundary.is_some() => PermissionMode::Sandbox,
+        PermissionMode::AllowEdits | PermissionMode::Sandbox | PermissionMode::Yolo => {
+            PermissionMode::Plan
+        }
+    };
+    vec![conversation.command(AgentCommand::SetMode(next))]
+}
+
+/// Sends the agent a command that is allowed only between turns; warns while a turn runs.
+pub fn when_idle(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    command: AgentCommand,
+) -> Vec<ScreenEffect> {
+    if conversation.turn.is_idle() {
+        return vec![conversation.command(command)];
+    }
+    warn_of_turn(shared)
+}
+
+/// Says that something has to wait for the end of the turn.
+pub fn warn_of_turn(shared: &mut SharedState) -> Vec<ScreenEffect> {
+    let stop = shared.settings.keys.key(ChatKey::Back);
+    warn(shared, &format!("A turn is running. Stop it with {stop} first."))
+}
+
+/// What commands for a session say before there is one.
+pub const NO_SESSION: &str = "No session is open yet. Send a message first.";
+
+/// Forks the session after the message that a block comes from.
+pub fn fork_at(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    block: BlockId,
+) -> Vec<ScreenEffect> {
+    let upto = conversation.transcript.get(block).and_then(|block| block.entry);
+    match (conversation.status.session, upto) {
+        (Some(session), Some(entry)) => {
+            fork(conversation, shared, session, ForkPosition::After(entry))
+        }
+        (_, None) => warn(shared, "Only messages that are in the log can be forked from."),
+        (None, _) => warn(shared, NO_SESSION),
+    }
+}
+
+/// Forks a session and opens the fork; warns while a turn runs.
+pub fn fork(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    session: SessionId,
+    at: ForkPosition,
+) -> Vec<ScreenEffect> {
+    when_idle(conversation, shared, AgentCommand::Fork { session, at })
+}
+
+/// Shows a warning, for what cannot be done.
+pub fn warn(shared: &mut SharedState, text: &str) -> Vec<ScreenEffect> {
+    shared.toast(NoticeLevel::Warning, text);
+    Vec::new()
+}

@@ -1,0 +1,23 @@
+//! What lies over the chat: questions, lists and pages, a stack of which the topmost gets the keys.
+//!
+//! Each dialog has a folder with its state, keys and view. To add one takes its folder and a line in
+//! `open_dialog`.
+
+pub mod approval;
+pub mod changes;
+pub mod dialog;
+pub mod geometry;
+pub mod hooks;
+pub mod line;
+pub mod open_dialog;
+pub mod pager;
+pub mod picker;
+pub mod reading;
+pub mod review;
+pub mod rewind;
+pub mod rules;
+pub mod stack;
+
+pub use dialog::{Dialog, DialogCanvas, DialogContext, DialogOpening, DialogView, EarlyKey};
+pub use open_dialog::OpenDialog;
+pub use stack::DialogStack;

@@ -1,0 +1,66 @@
+//! The list of dialogs.
+//!
+//! An enum that stands for `dyn Dialog`, and not a `Box<dyn Dialog>`: so the screen's model stays a
+//! plain value that tests clone and compare, and a test or the line mode can look at one kind of
+//! dialog. The macro writes all that is per kind from the one list at the end.
+
+use std::ops::{Deref, DerefMut};
+
+use super::approval::ApprovalDialog;
+use super::changes::ChangesPage;
+use super::dialog::Dialog;
+use super::hooks::HookTrustDialog;
+use super::pager::Pager;
+use super::picker::Picker;
+use super::reading::ReadingDialog;
+use super::rewind::RewindDialog;
+use super::rules::RulesPage;
+
+macro_rules! open_dialogs {
+    ($($(#[$doc:meta])* $kind:ident($state:ty),)*) => {
+        /// A dialog on the stack. It dereferences to what every dialog can do.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum OpenDialog {
+            $($(#[$doc])* $kind(Box<$state>),)*
+        }
+
+        impl Deref for OpenDialog {
+            type Target = dyn Dialog;
+
+            fn deref(&self) -> &Self::Target {
+                match self { $(Self::$kind(dialog) => &**dialog,)* }
+            }
+        }
+
+        impl DerefMut for OpenDialog {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self { $(Self::$kind(dialog) => &mut **dialog,)* }
+            }
+        }
+
+        $(impl From<$state> for OpenDialog {
+            fn from(dialog: $state) -> Self {
+                Self::$kind(Box::new(dialog))
+            }
+        })*
+    };
+}
+
+open_dialogs! {
+    /// A permission question.
+    Approval(ApprovalDialog),
+    /// A list to choose from.
+    Picker(Picker),
+    /// A short page to read.
+    Reading(ReadingDialog),
+    /// The question whether to trust what is new in a project's hooks.
+    HookTrust(HookTrustDialog),
+    /// A long text in full.
+    Pager(Pager),
+    /// The files that the session changed.
+    Changes(ChangesPage),
+    /// The permission rules.
+    Rules(RulesPage),
+    /// The rewind dialog.
+    Rewind(RewindDialog),
+}

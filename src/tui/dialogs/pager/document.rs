@@ -1,0 +1,160 @@
+//! The text of the pager, cut into lines once. It may still grow at its end.
+
+use crate::tui::layout::pager_lines;
+
+/// Whether long lines wrap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PagerWrap {
+    On,
+    /// Lines are cut; the visible part begins at this column.
+    Off(usize),
+}
+
+/// Most bytes of a growing document: beyond, its older half is dropped. The tool keeps the whole.
+const GROWS_TO: usize = 16 * 1024 * 1024;
+
+/// A text and where its lines begin.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct PagerDocument {
+    id: u64,
+    text: String,
+    /// Byte offset of each line. Documents are smaller than 4 GB.
+    starts: Vec<u32>,
+    /// Lines dropped before the first one.
+    dropped_lines: usize,
+}
+
+impl PagerDocument {
+    /// A complete text. No two documents on screen may have the same id.
+    pub fn new(id: u64, text: &str) -> Self {
+        Self::with(id, text, 0)
+    }
+
+    /// A text whose first `dropped_lines` lines are missing.
+    pub fn with(id: u64, text: &str, dropped_lines: usize) -> Self {
+        let mut document = Self { id, text: String::new(), starts: Vec::new(), dropped_lines };
+        document.take(text);
+        document
+    }
+
+    /// Adds text at the end; the cost is that of the new text. May drop the older half.
+    pub fn push(&mut self, text: &str) {
+        self.take(text);
+        if self.text.len() > GROWS_TO {
+            self.let_go_of_half();
+        }
+    }
+
+    /// Identifies the document, so that caches can tell its lines from those of others.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// The number of lines, without those dropped.
+    pub fn len(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Whether the document has no line.
+    pub fn is_empty(&self) -> bool {
+        self.starts.is_empty()
+    }
+
+    /// The size of the text in bytes, without what was dropped.
+    pub fn bytes(&self) -> usize {
+        self.text.len()
+    }
+
+    /// Lines dropped before the first one.
+    pub fn dropped_lines(&self) -> usize {
+        self.dropped_lines
+    }
+
+    /// A line without its line feed; empty behind the last line.
+    pub fn line(&self, at: usize) -> &str {
+        let start = self.starts.get(at).map_or(self.text.len(), |start| *start as usize);
+        let end = self.starts.get(at + 1).map_or(self.text.len(), |start| *start as usize);
+        let line = &self.text[start..end];
+        line.strip_suffix('\n').unwrap_or(line)
+    }
+
+    /// Some lines as plain text: without escape sequences, as a terminal would show them, each with
+    /// a line feed.
+    pub fn read(&self, lines: std::ops::Range<usize>) -> String {
+        let mut text = String::new();
+        for line in lines {
+            text.push_str(&pager_lines::text(self.line(line)));
+            text.push('\n');
+        }
+        text
+    }
+
+    fn take(&mut self, text: &str) {
+        let from = self.text.len();
+        self.text.push_str(text);
+        let begins = from == 0 || self.text.as_bytes()[from - 1] == b'\n';
+        if begins && !text.is_empty() {
+            self.starts.push(offset(from));
+        }
+        let feeds = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        // The line feed at the very end begins no line yet.
+        let starts = feeds.map(|(at, _)| from + at + 1).filter(|start| *start < self.text.len());
+        self.starts.extend(starts.map(offset));
+    }
+
+    fn let_go_of_half(&mut self) {
+        let wanted = offset(self.text.len() - GROWS_TO / 2);
+        let first = self.starts.partition_point(|start| *start < wanted);
+        let cut = self.starts.get(first).copied().unwrap_or(wanted);
+        self.text.drain(..cut as usize);
+        self.starts.drain(..first);
+        for start in &mut self.starts {
+            *start -= cut;
+        }
+        self.dropped_lines += first;
+    }
+}
+
+impl std::fmt::Debug for PagerDocument {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Document").field("id", &self.id).field("lines", &self.len()).finish()
+    }
+}
+
+fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::tui::dialogs::pager::document::*;
+
+    fn lines(document: &PagerDocument) -> Vec<&str> {
+        (0..document.len()).map(|at| document.line(at)).collect()
+    }
+
+    #[test]
+    fn a_document_that_grows_too_large_drops_its_beginning() {
+        let mut document = PagerDocument::default();
+        let piece: String = (0..1000).map(|_| "x".repeat(99) + "\n").collect();
+        for _ in 0..200 {
+            document.push(&piece);
+        }
+        assert!(document.bytes() <= GROWS_TO, "{}", document.bytes());
+        assert_eq!(document.dropped_lines() + document.len(), 200_000);
+        assert!(lines(&document).iter().all(|line| line.len() == 99));
+    }
+
+    proptest! {
+        #[test]
+        fn however_it_grows_the_lines_are_those_of_the_text(pieces in proptest::collection::vec("[aé\n]{0,6}", 0..8)) {
+            let mut grown = PagerDocument::default();
+            pieces.iter().for_each(|piece| grown.push(piece));
+            let whole = pieces.concat();
+            prop_assert_eq!(lines(&grown), whole.split_terminator('\n').collect::<Vec<_>>());
+            prop_assert_eq!(grown, PagerDocument::new(0, &whole));
+        }
+    }
+}

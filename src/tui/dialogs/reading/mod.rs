@@ -1,0 +1,67 @@
+//! Short pages to read: keys and commands, the plan, the status.
+
+pub mod status_page;
+pub mod view;
+
+use ratatui::layout::Position;
+
+use crate::tui::app::intent::Intent;
+use crate::tui::app::keymap::{self, KeyContext, KeyPress, ReadingKey};
+
+use super::dialog::{Dialog, DialogCanvas, DialogContext, DialogView};
+use super::geometry::{ScrollExtent, scrolled, wheel_scrolled};
+
+/// A short page to read, and how far it is scrolled.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReadingDialog {
+    pub page: ReadingPage,
+    /// Rows above the visible part.
+    scroll: usize,
+}
+
+/// The pages that a [`ReadingDialog`] can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadingPage {
+    /// Keys and commands.
+    Help,
+    /// The model's plan.
+    Todos,
+    /// The session, its model, and the tokens it used.
+    Status,
+}
+
+impl ReadingDialog {
+    /// Opens a page at its beginning.
+    pub fn new(page: ReadingPage) -> Self {
+        Self { page, scroll: 0 }
+    }
+}
+
+/// Scrolls or closes a page to read.
+pub fn page_key(scroll: &mut usize, key: &KeyPress<'_>, extent: ScrollExtent) -> Vec<Intent> {
+    match keymap::find(keymap::READING, key) {
+        Some(ReadingKey::Back) => return vec![Intent::Close],
+        Some(ReadingKey::Scroll(how)) => *scroll = scrolled(*scroll, how, extent),
+        None => {}
+    }
+    Vec::new()
+}
+
+impl Dialog for ReadingDialog {
+    fn contexts(&self) -> &'static [KeyContext] {
+        &[KeyContext::Reading, KeyContext::Always]
+    }
+
+    fn key(&mut self, key: &KeyPress<'_>, around: &mut DialogContext<'_>) -> Vec<Intent> {
+        page_key(&mut self.scroll, key, around.measured.extent)
+    }
+
+    fn draw(&self, around: DialogView<'_>, mut canvas: DialogCanvas<'_>) -> Option<Position> {
+        view::draw(around, self, &mut canvas);
+        None
+    }
+
+    fn wheel(&mut self, rows: i32, around: &mut DialogContext<'_>) {
+        self.scroll = wheel_scrolled(self.scroll, rows, around.measured.extent);
+    }
+}

@@ -1,0 +1,150 @@
+//! Draws the pages to read over the chat: the keys, the plan, the status.
+
+use ratatui::layout::Rect;
+
+use crate::domain::{TodoItem, TodoStatus};
+use crate::tui::app::keymap::{KeyContext, KeymapRow, ReadingKey};
+use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
+use crate::tui::dialogs::geometry::ScrollExtent;
+use crate::tui::layout::{StyleRole, StyledLine};
+use crate::tui::view::blocks::harmless;
+use crate::tui::view::paint;
+use crate::tui::view::paint::{line, span};
+
+use crate::tui::dialogs::reading::status_page;
+use crate::tui::dialogs::reading::status_page::{HEADS, StatusPageRow};
+use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
+
+/// Mouse actions and their effects.
+const MOUSE: [(&str, &str); 6] = [
+    ("wheel", "scroll what is under it"),
+    ("click", "fold a pane, put the caret, choose a row or an answer"),
+    ("drag", "select and copy; past the edge it goes on"),
+    ("double, triple click", "take a word, a line"),
+    ("shift+click", "go on with what is selected"),
+    ("shift+drag", "the terminal's own selection, in most terminals"),
+];
+
+/// Draws the page.
+pub fn draw(around: DialogView<'_>, reading: &ReadingDialog, canvas: &mut DialogCanvas<'_>) {
+    let (title, lines) = match reading.page {
+        ReadingPage::Help => ("Keys and commands", help(around)),
+        ReadingPage::Todos => ("The plan", plan(&around.conversation.todos)),
+        ReadingPage::Status => ("Status", status(&status_page::rows(around))),
+    };
+    let closes = format!("{} closes", around.shared.settings.keys.key(ReadingKey::Back));
+    draw_page(title, &closes, &lines, reading.scroll, canvas);
+}
+
+/// Draws lines in a frame with a title and, at its other end, the keys.
+pub fn draw_page(
+    title: &str,
+    keys: &str,
+    lines: &[StyledLine],
+    scroll: usize,
+    canvas: &mut DialogCanvas<'_>,
+) {
+    let DialogCanvas { styles, area, buffer, measured, .. } = canvas;
+    let rows = u16::try_from(lines.len()).unwrap_or(u16::MAX);
+    let height = rows.saturating_add(2).min(area.height.saturating_sub(2)).max(3);
+    let outer = paint::centred(*area, area.width.saturating_sub(4), height);
+    let inner = paint::frame(title, keys, *styles, outer, buffer);
+    for (y, line) in (inner.y..inner.y + inner.height).zip(lines.iter().skip(scroll)) {
+        paint::spans(&line.spans, *styles, Rect { y, height: 1, ..inner }, buffer);
+    }
+    measured.extent = ScrollExtent { rows: lines.len(), shown: usize::from(inner.height) };
+}
+
+fn help(around: DialogView<'_>) -> Vec<StyledLine> {
+    let mut lines = vec![heading("Commands")];
+    for command in around.shared.settings.commands.all() {
+        lines.push(pair(&format!("/{}", command.name), &command.summary));
+    }
+    for context in KeyContext::ALL {
+        lines.push(StyledLine::default());
+        lines.push(heading(context.title()));
+        let keys = &around.shared.settings.keys;
+        let offered = |row: &&KeymapRow| !row.keys.is_empty() && around.shared.can_do(row);
+        let rows = keys.rows(context).iter().filter(offered);
+        lines.extend(rows.map(|row| pair(&row.shown(), row.help)));
+    }
+    lines.extend([StyledLine::default(), heading("Mouse")]);
+    lines.extend(MOUSE.iter().map(|(does, help)| pair(does, help)));
+    lines
+}
+
+fn plan(todos: &[TodoItem]) -> Vec<StyledLine> {
+    if todos.is_empty() {
+        return vec![muted("There is no plan. The model makes one for work of several steps.")];
+    }
+    let step = |todo: &TodoItem| {
+        let (mark, role) = match todo.status {
+            TodoStatus::Completed => ("✓ ", StyleRole::Success),
+            TodoStatus::InProgress => ("→ ", StyleRole::Strong),
+            TodoStatus::Pending => ("· ", StyleRole::Muted),
+        };
+        line(vec![span(mark, role), span(harmless(&todo.content), role)])
+    };
+    todos.iter().map(step).collect()
+}
+
+/// The rows of `/status`, with the sums in columns.
+fn status(rows: &[StatusPageRow]) -> Vec<StyledLine> {
+    let table = || {
+        rows.iter().filter_map(|row| match row {
+            StatusPageRow::Sums(sums) => Some(sums.cells()),
+            StatusPageRow::Gap
+            | StatusPageRow::Heading(_)
+            | StatusPageRow::Pair(..)
+            | StatusPageRow::Note(_) => None,
+        })
+    };
+    let widest = |column: usize| {
+        let cells = table().map(|cells| paint::width(&harmless(cells[column])));
+        usize::from(cells.chain([paint::width(HEADS[column])]).max().unwrap_or(0))
+    };
+    let widths: Vec<usize> = (0..HEADS.len()).map(widest).collect();
+    let cell = |text: &str, column: usize, role| {
+        let text = harmless(text);
+        let space =
+            " ".repeat(widths[column] - usize::from(paint::width(&text)).min(widths[column]));
+        let text = if column == 0 { format!("{text}{space}") } else { format!("  {space}{text}") };
+        span(text, role)
+    };
+    let cells = |texts: [&str; 6], first, other| {
+        let role = |column| if column == 0 { first } else { other };
+        line((0..6).map(|column| cell(texts[column], column, role(column))).collect())
+    };
+    let mut lines = Vec::new();
+    let mut headed = false;
+    for row in rows {
+        match row {
+            StatusPageRow::Gap => lines.push(StyledLine::default()),
+            StatusPageRow::Heading(text) => lines.push(heading(text)),
+            StatusPageRow::Pair(name, value) => lines.push(line(vec![
+                span(format!("{name:<8} "), StyleRole::Muted),
+                span(harmless(value), StyleRole::Text),
+            ])),
+            StatusPageRow::Sums(sums) => {
+                if !std::mem::replace(&mut headed, true) {
+                    lines.push(cells(HEADS, StyleRole::Muted, StyleRole::Muted));
+                }
+                lines.push(cells(sums.cells(), StyleRole::Assistant, StyleRole::Text));
+            }
+            StatusPageRow::Note(text) => lines.push(muted(text)),
+        }
+    }
+    lines
+}
+
+fn heading(text: &str) -> StyledLine {
+    line(vec![span(text, StyleRole::Heading(2))])
+}
+
+fn pair(left: &str, right: &str) -> StyledLine {
+    line(vec![span(format!("{left:<24} "), StyleRole::Text), span(right, StyleRole::Muted)])
+}
+
+fn muted(text: &str) -> StyledLine {
+    line(vec![span(text, StyleRole::Muted)])
+}
