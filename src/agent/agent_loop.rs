@@ -33,6 +33,7 @@ use super::event_queue::{AgentEventReceiver, AgentEventSender, event_queue};
 use super::gate::ToolGate;
 use super::hooks::BackgroundHooks;
 use super::images::ConversationImages;
+use super::journal::tell_not_recorded;
 use super::lifecycle::{MAX_HOOK_CONTINUATIONS, wait_until};
 use super::models::{ANY_MODEL, OfferedModels};
 use super::normalise::is_silent;
@@ -228,7 +229,7 @@ impl Agent {
     async fn command(&mut self, command: AgentCommand) {
         match command {
             AgentCommand::Send { text } => self.send(text).await,
-            // The turn it was meant for is over. `TurnEnded` has told the front end so.
+            // The turn it was meant for is over. Its end has told the front end so.
             AgentCommand::Steer { .. } => {}
             AgentCommand::Shell { command } => self.shell(command).await,
             AgentCommand::Retry => self.retry().await,
@@ -323,16 +324,12 @@ impl Agent {
         content.extend(mentioned.flatten());
         content.extend(text.into_blocks());
         let message = Message { role: MessageRole::User, content };
-        let untitled = self.session.conversation.title.is_none();
         let entry = LogEntry::Message(MessageEntry::new(message));
         if gate.journal.write(gate.turn, entry).await.is_none() {
             let outcome = TurnOutcome::Failed(MESSAGE_NOT_SAVED.to_owned());
             return self.end_turn(&gate, outcome, TokenUsage::default()).await;
         }
         self.session.catch_up();
-        if let (true, Some(title)) = (untitled, self.session.conversation.title.clone()) {
-            self.events.send(AgentEvent::TitleChanged(title));
-        }
         self.answer(gate).await;
     }
 
@@ -387,11 +384,11 @@ impl Agent {
         self.session.catch_up();
         let cost = self.session.conversation.spending.turn(gate.turn).known_cost();
         let end = TurnEnd { outcome: outcome.clone(), usage, cost };
-        gate.journal.write(gate.turn, LogEntry::TurnEnd(end)).await;
+        // Before the front end hears of the end: a stop that it asks for then is meant for what follows.
+        self.stop.end();
+        gate.journal.write_end(gate.turn, LogEntry::TurnEnd(end)).await;
         self.session.catch_up();
         tracing::info!(?outcome, "turn ended");
-        self.stop.end();
-        self.events.send(AgentEvent::TurnEnded { turn: gate.turn, outcome, usage });
         self.start_idle_timer();
     }
 
@@ -419,8 +416,8 @@ impl Agent {
 
     /// Tells the front end that the turn it waits for does not begin, with this outcome.
     pub(super) fn skip_turn(&mut self, outcome: TurnOutcome) {
-        let (turn, usage) = (self.session.skip_turn(), TokenUsage::default());
-        self.events.send(AgentEvent::TurnEnded { turn, outcome, usage });
+        let end = TurnEnd { outcome, usage: TokenUsage::default(), cost: None };
+        tell_not_recorded(&self.events, self.session.skip_turn(), LogEntry::TurnEnd(end));
     }
 
     /// The gate for the calls of a turn, or why the open session cannot go on.
@@ -523,8 +520,7 @@ impl Agent {
         if let Some(reason) = self.session.read_only.clone() {
             self.error(reason);
         } else if self.session.has_log() {
-            self.session.note(LogEntry::Title { title: title.clone() }).await;
-            self.events.send(AgentEvent::TitleChanged(title));
+            self.session.note(LogEntry::Title { title }).await;
         } else {
             self.error("This session begins with its first message, and can be named then.");
         }

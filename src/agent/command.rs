@@ -29,8 +29,8 @@ pub enum AgentCommand {
     /// Starts a turn with the user's text. While a turn runs, the front end keeps the text itself.
     Send { text: UserInput },
     /// Puts a message into the running turn at its next tool boundary, or before the turn would
-    /// end. A message that arrives after the turn's end is ignored: the front end knows from
-    /// `TurnEnded` that it still has it.
+    /// end. A message that arrives after the turn's end is ignored: the front end knows from that end
+    /// that it still has it.
     Steer {
         /// Chosen by the front end, for `WithdrawSteer` and `SteerSettled`.
         id: SteerId,

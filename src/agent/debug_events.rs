@@ -70,9 +70,9 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::domain::{AgentId, NoticeLevel, TokenUsage, TurnId};
+    use crate::domain::{AgentId, EntryId, NoticeLevel, TokenUsage, TurnId};
     use crate::platform::redact::Redactor;
-    use crate::session::TurnOutcome;
+    use crate::session::{LogEntry, LogRecord, TurnEnd, TurnOutcome};
 
     #[test]
     fn events_are_kept_and_deltas_are_not() {
@@ -81,13 +81,21 @@ mod tests {
             DebugLog::start(home.path(), Redactor::default(), chrono::Local::now()).unwrap();
         let folder = debug.folder().unwrap().to_owned();
         let (turn, session) = (TurnId(2), SessionId::generate());
-        let (usage, agent) = (TokenUsage::default(), AgentId::generate());
+        let agent = AgentId::generate();
+        let end =
+            TurnEnd { outcome: TurnOutcome::Answered, usage: TokenUsage::default(), cost: None };
+        let ended = LogRecord {
+            id: EntryId::generate(),
+            timestamp: chrono::Utc::now(),
+            turn,
+            entry: LogEntry::TurnEnd(end),
+        };
         for event in [
             AgentEvent::SessionOpened { session, records: Arc::default() },
             AgentEvent::TurnStarted { turn },
             AgentEvent::Text { turn, text: "a delta".into() },
             AgentEvent::Notice { level: NoticeLevel::Warning, text: "Look out.".into() },
-            AgentEvent::TurnEnded { turn, outcome: TurnOutcome::Answered, usage },
+            AgentEvent::NotRecorded(Arc::new(ended)),
         ] {
             write(&debug, &AddressedEvent { agent, event });
         }
@@ -96,7 +104,7 @@ mod tests {
         let lines: Vec<Value> =
             text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
         let names: Vec<&str> = lines.iter().filter_map(|line| line["event"].as_str()).collect();
-        assert_eq!(names, ["session_opened", "turn_started", "notice", "turn_ended"]);
+        assert_eq!(names, ["session_opened", "turn_started", "notice", "not_recorded"]);
         assert_eq!(lines[0]["data"], json!({"session": session, "records": 0}));
         assert_eq!(lines[2]["data"]["text"], "Look out.");
         assert_eq!(lines[3]["data"]["outcome"], "answered");

@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     AgentId, ApprovalId, ApprovalRequest, CallId, ContextWindow, ModelName, NoticeLevel,
-    PermissionMode, ReasoningEffort, SessionId, StopReason, TodoItem, TokenUsage, ToolCall,
-    ToolDisplay, ToolStatus, TurnId, UserInput,
+    PermissionMode, ReasoningEffort, SessionId, TodoItem, ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
-use crate::session::{LogRecord, SessionSpending, TurnOutcome};
+use crate::session::{LogRecord, SessionSpending};
 
 use super::{CommandRefusal, ForkPosition, RewindError, RewindPlan, RuleReply, SteerId};
 
@@ -55,21 +54,32 @@ pub enum AgentEvent {
         provider: String,
         models: Vec<ModelInfo>,
     },
-    /// The permission mode that holds from now on.
+    /// The permission mode that holds from now on, in all sessions of the agent. A record of a mode is
+    /// only history.
     ModeChanged(PermissionMode),
-    /// The session has another title.
-    TitleChanged(String),
+    /// What all records of the open session come to, once they have been read. From then on, records
+    /// change it.
+    SessionState {
+        /// The title that was given, else one made from the user's first message.
+        title: Option<String>,
+        /// The model's plan.
+        todos: Vec<TodoItem>,
+    },
     /// A turn has begun.
     TurnStarted { turn: TurnId },
-    /// An entry is in the log: a message of the user's, a finished response, a tool's result.
+    /// An entry is in the log, and tells what has happened: a message of the user's, a finished
+    /// response, the end of a call with its result, another title or plan, the end of a turn.
     Recorded(Arc<LogRecord>),
+    /// Something has ended as this record says, which is in no log: a turn that was asked for and
+    /// could not begin, or an end that could not be put on record.
+    NotRecorded(Arc<LogRecord>),
     /// A steering message is in the conversation (its `Recorded` follows), or was withdrawn.
     SteerSettled {
         id: SteerId,
         /// The text of a message that was withdrawn, which goes back into the input.
         returned: Option<UserInput>,
     },
-    /// A message was not sent and goes back into the input; `TurnEnded` follows and says why.
+    /// A message was not sent and goes back into the input; the end of its turn follows and says why.
     MessageReturned(UserInput),
     /// A request was sent: to the model, or for the list of models that a turn waits for.
     RequestSent { turn: TurnId },
@@ -98,12 +108,9 @@ pub enum AgentEvent {
         /// The next piece of JSON text; only all pieces together are valid JSON.
         json: String,
     },
-    /// The response is over; its `Recorded` came just before.
-    ResponseEnded {
+    /// The response is complete; its `Recorded` follows.
+    ResponseTimed {
         turn: TurnId,
-        stop: StopReason,
-        /// The tokens it took; `None` when the server did not say.
-        usage: Option<TokenUsage>,
         /// The time from the first token to the end, to compute a rate.
         streamed_for: Duration,
     },
@@ -133,37 +140,15 @@ pub enum AgentEvent {
     },
     /// More live output of a call.
     ToolProgress { turn: TurnId, call: CallId, text: String },
-    /// A call is over; its `Recorded` came just before.
-    ToolEnded {
-        turn: TurnId,
-        call: CallId,
-        status: ToolStatus,
-        /// What the user sees; `None` when that is the result's text.
-        display: Option<ToolDisplay>,
-        /// A few words for the head of the call's pane.
-        summary: Option<String>,
-        /// How long it ran, without the wait for an approval.
-        elapsed: Duration,
-    },
     /// The user is asked. Several questions can be open; the front end queues them.
     ApprovalAsked(Box<ApprovalRequest>),
     /// A question no longer needs an answer (the turn was stopped, or a new rule decided it).
     ApprovalWithdrawn(ApprovalId),
-    /// The model has changed its plan. Holds the whole new plan.
-    TodosChanged(Vec<TodoItem>),
     /// A message for the user that is no part of the conversation.
     Notice {
         level: NoticeLevel,
         /// A sentence, with a remedy if there is one.
         text: String,
-    },
-    /// The turn is over. Comes without a `TurnStarted` when a turn that was asked for could not
-    /// begin; the outcome then says why.
-    TurnEnded {
-        turn: TurnId,
-        outcome: TurnOutcome,
-        /// The tokens of all responses of the turn together.
-        usage: TokenUsage,
     },
     /// A command was not carried out.
     CommandRefused(CommandRefusal),

@@ -191,25 +191,23 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::ModelChanged { .. }
         | AgentEvent::ModelNeeded { .. }
         | AgentEvent::ModeChanged(_)
-        | AgentEvent::TitleChanged(_)
+        | AgentEvent::SessionState { .. }
         | AgentEvent::TurnStarted { .. }
         | AgentEvent::Recorded(_)
+        | AgentEvent::NotRecorded(_)
         | AgentEvent::SteerSettled { .. }
         | AgentEvent::MessageReturned(_)
         | AgentEvent::RequestSent { .. }
         | AgentEvent::RequestRateLimited { .. }
         | AgentEvent::CallStarted { .. }
-        | AgentEvent::ResponseEnded { .. }
+        | AgentEvent::ResponseTimed { .. }
         | AgentEvent::CacheMissed { .. }
         | AgentEvent::SpendingChanged(_)
         | AgentEvent::ResponseDropped { .. }
         | AgentEvent::ToolStarted { .. }
-        | AgentEvent::ToolEnded { .. }
         | AgentEvent::ApprovalAsked(_)
         | AgentEvent::ApprovalWithdrawn(_)
-        | AgentEvent::TodosChanged(_)
         | AgentEvent::Notice { .. }
-        | AgentEvent::TurnEnded { .. }
         | AgentEvent::CommandRefused(_)
         | AgentEvent::CallRefused { .. }
         | AgentEvent::Rules(_)

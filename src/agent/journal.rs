@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use chrono::Utc;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
-use crate::domain::{NoticeLevel, TurnId};
+use crate::domain::{EntryId, NoticeLevel, TurnId};
 use crate::session::{LogEntry, LogError, LogHandle, LogRecord};
 
 use super::AgentEvent;
@@ -16,6 +17,12 @@ use super::event_queue::AgentEventSender;
 
 /// How long closing and rewinding wait for files that are still being written after a stop.
 const LATE_WRITES_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Tells the front end of something that has ended and is in no log.
+pub(super) fn tell_not_recorded(events: &AgentEventSender, turn: TurnId, entry: LogEntry) {
+    let record = LogRecord { id: EntryId::generate(), timestamp: Utc::now(), turn, entry };
+    events.send(AgentEvent::NotRecorded(Arc::new(record)));
+}
 
 /// Writes the log of one session, from any task of the agent.
 pub(super) struct SessionJournal {
@@ -61,6 +68,14 @@ impl SessionJournal {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
         self.events.send(AgentEvent::Recorded(record.clone()));
         Some(record)
+    }
+
+    /// Writes the end of a call or a turn. The front end waits for it, so it is told even when it
+    /// cannot be put on record.
+    pub(super) async fn write_end(&self, turn: TurnId, entry: LogEntry) {
+        if self.write(turn, entry.clone()).await.is_none() {
+            tell_not_recorded(&self.events, turn, entry);
+        }
     }
 
     /// Writes what is about to happen. The caller must not do it unless this succeeds.

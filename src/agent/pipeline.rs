@@ -22,7 +22,6 @@ use crate::tools::ToolError;
 use super::authorise::{CallAuthorisation, CallDependencies, GrantedCall, authorise};
 use super::call_hooks;
 use super::debug_events;
-use super::event::AgentEvent;
 use super::gate::ToolGate;
 use super::plan::{ArgumentsOrigin, CallPlan};
 use super::run::{CompletedCall, RunLocation, run};
@@ -139,7 +138,7 @@ async fn attempt_for_user(gate: &ToolGate, call: &ToolCall) -> Result<CompletedC
 async fn record_result(gate: &ToolGate, call: &ToolCall, ended: CompletedCall) {
     debug_events::write_result(&gate.debug, call, &ended.output);
     let info = ended.info(&call.name);
-    let CompletedCall { output, elapsed, .. } = ended;
+    let output = ended.output;
     let block = ContentBlock::ToolResult {
         tool_use_id: call.id.clone(),
         content: output.observation,
@@ -149,13 +148,5 @@ async fn record_result(gate: &ToolGate, call: &ToolCall, ended: CompletedCall) {
         result: Some(info),
         ..MessageEntry::new(Message { role: MessageRole::User, content: vec![block] })
     };
-    gate.journal.write(gate.turn, LogEntry::Message(entry)).await;
-    gate.events.send(AgentEvent::ToolEnded {
-        turn: gate.turn,
-        call: call.id.clone(),
-        status: output.status,
-        display: output.display,
-        summary: output.summary,
-        elapsed,
-    });
+    gate.journal.write_end(gate.turn, LogEntry::Message(entry)).await;
 }

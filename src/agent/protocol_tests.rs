@@ -12,15 +12,13 @@ use serde_json::{Value, json};
 use crate::domain::{
     AgentId, ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput,
     ContextWindow, EntryId, FileDiff, Message, ModelName, NoticeLevel, PermissionMode,
-    ReasoningEffort, RuleFile, SessionId, StopReason, TodoItem, TodoStatus, TokenUsage, ToolCall,
-    ToolDisplay, ToolStatus, TurnId, UserInput,
+    ReasoningEffort, RuleFile, SessionId, TodoItem, TodoStatus, ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
 use crate::session::undo::{FileAction, FilePlace, FilesPlan, PlannedFile, PlannedRestore};
 use crate::session::{
     FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord, MessageEntry, RewindScope,
-    TurnOutcome,
 };
 
 use super::{
@@ -142,9 +140,10 @@ pub(super) fn events() -> Vec<AgentEvent> {
             models: vec![ModelInfo { id: "qwen".into(), context_window: None }],
         },
         AgentEvent::ModeChanged(PermissionMode::Yolo),
-        AgentEvent::TitleChanged("A title".into()),
+        AgentEvent::SessionState { title: Some("A title".into()), todos: vec![todo] },
         AgentEvent::TurnStarted { turn },
         AgentEvent::Recorded(Arc::new(record())),
+        AgentEvent::NotRecorded(Arc::new(record())),
         AgentEvent::SteerSettled { id: SteerId(1), returned: Some("no".into()) },
         AgentEvent::MessageReturned("again".into()),
         AgentEvent::RequestSent { turn },
@@ -160,34 +159,15 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::Thinking { turn, text: "b".into() },
         AgentEvent::CallStarted { turn, call: call_id.clone(), name: "Bash".into() },
         AgentEvent::CallInput { turn, call: call_id.clone(), json: "{\"com".into() },
-        AgentEvent::ResponseEnded {
-            turn,
-            stop: StopReason::EndTurn,
-            usage: Some(TokenUsage::default()),
-            streamed_for: Duration::from_millis(20),
-        },
+        AgentEvent::ResponseTimed { turn, streamed_for: Duration::from_millis(20) },
         AgentEvent::CacheMissed { reason: "The model changed.".into() },
         AgentEvent::SpendingChanged(Box::default()),
         AgentEvent::ResponseDropped { turn, reason: "reset".into(), again: Some(again) },
         AgentEvent::ToolStarted { turn, call: call() },
-        AgentEvent::ToolProgress { turn, call: call_id.clone(), text: "out".into() },
-        AgentEvent::ToolEnded {
-            turn,
-            call: call_id,
-            status: ToolStatus::Done,
-            display: Some(ToolDisplay::Terminal { text: "out".into() }),
-            summary: Some("1 line".into()),
-            elapsed: Duration::from_millis(3),
-        },
+        AgentEvent::ToolProgress { turn, call: call_id, text: "out".into() },
         AgentEvent::ApprovalAsked(Box::new(approval())),
         AgentEvent::ApprovalWithdrawn(ApprovalId(3)),
-        AgentEvent::TodosChanged(vec![todo]),
         AgentEvent::Notice { level: NoticeLevel::Warning, text: "Mind the gap.".into() },
-        AgentEvent::TurnEnded {
-            turn,
-            outcome: TurnOutcome::Answered,
-            usage: TokenUsage::default(),
-        },
         AgentEvent::CommandRefused(CommandRefusal::TurnRunning),
         AgentEvent::CommandRefused(CommandRefusal::OtherAgent(AgentId(2))),
         AgentEvent::CallRefused { call: call(), reason: "a rule denies it".into() },

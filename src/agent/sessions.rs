@@ -178,10 +178,7 @@ impl Agent {
     fn tell_session_state(&mut self) {
         let conversation = &self.session.conversation;
         let (title, todos) = (conversation.title.clone(), conversation.todos.clone());
-        if let Some(title) = title {
-            self.events.send(AgentEvent::TitleChanged(title));
-        }
-        self.events.send(AgentEvent::TodosChanged(todos));
+        self.events.send(AgentEvent::SessionState { title, todos });
         self.tell_spent();
     }
 

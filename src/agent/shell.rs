@@ -8,12 +8,12 @@ use crate::domain::{CallId, CallInput, ContentBlock, Message, MessageRole, ToolC
 use crate::session::{LogEntry, MessageEntry};
 use crate::tools::SHELL_TOOL;
 
+use super::AgentCommand;
 use super::agent_loop::Agent;
 use super::gate::ToolGate;
 use super::pipeline::execute_for_user;
 use super::run::CompletedCall;
 use super::turn_runner::FrontEndState;
-use super::{AgentCommand, AgentEvent};
 
 /// The longest that a command may run, in milliseconds: the most that the tool allows.
 const TIMEOUT_MS: u32 = 600_000;
@@ -32,20 +32,16 @@ impl Agent {
         };
         let ended = self.run_beside_commands(&gate, &call).await;
         let info = ended.info(SHELL_TOOL);
-        let CompletedCall { output, elapsed, .. } = ended;
-        let text = context::escape_context_tags(&format!("$ {command}\n{}", output.observation));
+        let text =
+            context::escape_context_tags(&format!("$ {command}\n{}", ended.output.observation));
         let block = ContentBlock::Context { name: "shell".to_owned(), text };
         let entry = MessageEntry {
             result: Some(info),
             ..MessageEntry::new(Message { role: MessageRole::User, content: vec![block] })
         };
-        gate.journal.write(turn, LogEntry::Message(entry)).await;
-        self.session.catch_up();
         self.stop.end();
-        let (status, display, summary) = (output.status, output.display, output.summary);
-        let ended =
-            AgentEvent::ToolEnded { turn, call: call.id, status, display, summary, elapsed };
-        self.events.send(ended);
+        gate.journal.write_end(turn, LogEntry::Message(entry)).await;
+        self.session.catch_up();
     }
 
     /// Runs the command, and meanwhile handles the commands that are possible at any time. All

@@ -35,8 +35,7 @@ impl ToolEventRecorder {
                     self.events.send(AgentEvent::ToolProgress { turn: self.turn, call, text });
                 }
                 ToolEvent::Todos(todos) => {
-                    self.journal.write(self.turn, LogEntry::Todo { todos: todos.clone() }).await;
-                    self.events.send(AgentEvent::TodosChanged(todos));
+                    self.journal.write(self.turn, LogEntry::Todo { todos }).await;
                 }
                 ToolEvent::FileChanged(change) => self.keep_change(change).await,
             }

@@ -84,7 +84,7 @@ impl HeadlessReport {
                 self.by_source = by_source.cloned().unwrap_or_default();
                 Vec::new()
             }
-            AgentEvent::Recorded(record) => self.recorded(record),
+            AgentEvent::Recorded(record) | AgentEvent::NotRecorded(record) => self.recorded(record),
             AgentEvent::Notice { level, text } => self.notice(*level, text),
             AgentEvent::CommandRefused(refusal) => {
                 self.notice(NoticeLevel::Warning, &refusal.to_string())
@@ -120,11 +120,10 @@ impl HeadlessReport {
                 self.refused.push((call.clone(), reason.clone()));
                 vec![(ReportStream::Err, format!("Refused {}: {reason}", call.name))]
             }
-            AgentEvent::TurnEnded { outcome, usage, .. } => self.ended(outcome, *usage),
             AgentEvent::ModelChanged { .. }
             | AgentEvent::ModelNeeded { .. }
             | AgentEvent::ModeChanged(_)
-            | AgentEvent::TitleChanged(_)
+            | AgentEvent::SessionState { .. }
             | AgentEvent::SteerSettled { .. }
             | AgentEvent::MessageReturned(_)
             | AgentEvent::RequestSent { .. }
@@ -133,14 +132,12 @@ impl HeadlessReport {
             | AgentEvent::Thinking { .. }
             | AgentEvent::CallStarted { .. }
             | AgentEvent::CallInput { .. }
-            | AgentEvent::ResponseEnded { .. }
+            | AgentEvent::ResponseTimed { .. }
             | AgentEvent::CacheMissed { .. }
             | AgentEvent::ToolStarted { .. }
             | AgentEvent::ToolProgress { .. }
-            | AgentEvent::ToolEnded { .. }
             | AgentEvent::ApprovalAsked(_)
             | AgentEvent::ApprovalWithdrawn(_)
-            | AgentEvent::TodosChanged(_)
             | AgentEvent::Rules(_)
             | AgentEvent::RewindPlanned(_)
             | AgentEvent::Rewound { .. }
@@ -160,6 +157,9 @@ impl HeadlessReport {
     }
 
     fn recorded(&mut self, record: &LogRecord) -> ReportLines {
+        if let LogEntry::TurnEnd(end) = &record.entry {
+            return self.ended(&end.outcome, end.usage);
+        }
         let LogEntry::Message(entry) = &record.entry else { return Vec::new() };
         if !entry.source.is_main() {
             return Vec::new();
@@ -287,6 +287,7 @@ mod tests {
 
     use super::*;
     use crate::domain::{CallId, CallInput, EntryId, Message};
+    use crate::session::TurnEnd;
 
     fn response(text: &str) -> AgentEvent {
         let mut entry = MessageEntry::new(Message {
@@ -303,7 +304,12 @@ mod tests {
     }
 
     fn ended(outcome: TurnOutcome) -> AgentEvent {
-        AgentEvent::TurnEnded { turn: TurnId(1), outcome, usage: TokenUsage::default() }
+        AgentEvent::Recorded(Arc::new(LogRecord {
+            id: EntryId::generate(),
+            timestamp: DateTime::UNIX_EPOCH,
+            turn: TurnId(1),
+            entry: LogEntry::TurnEnd(TurnEnd { outcome, usage: TokenUsage::default(), cost: None }),
+        }))
     }
 
     fn play(

@@ -66,6 +66,7 @@ pub use search::{
 };
 pub use spending::{ModelSpending, SessionSpending, SpendingBySource, SpendingSum};
 pub use store::{SessionListing, SessionStore, StoreError};
+pub use title::note_title;
 
 #[cfg(test)]
 mod samples;

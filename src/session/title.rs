@@ -23,7 +23,7 @@ pub(super) fn title_after(records: &[LogRecord]) -> Option<String> {
 
 /// Updates `title` by one more entry. A title that is given counts; without one, the first line of
 /// the user's first message becomes the title, cut at a word.
-pub(super) fn note_title(title: &mut Option<String>, entry: &LogEntry) {
+pub fn note_title(title: &mut Option<String>, entry: &LogEntry) {
     if let LogEntry::Title { title: given } = entry {
         *title = Some(given.clone());
     } else if title.is_none() {

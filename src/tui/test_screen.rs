@@ -381,6 +381,19 @@ pub fn result(call: &str, content: &str, info: ToolResultInfo) -> LogRecord {
     record(LogEntry::Message(MessageEntry { result: Some(info), ..MessageEntry::new(message) }))
 }
 
+/// A response with the tokens that it took.
+pub fn with_usage(mut response: LogRecord, usage: TokenUsage) -> LogRecord {
+    if let LogEntry::Message(message) = &mut response.entry {
+        message.usage = Some(usage);
+    }
+    response
+}
+
+/// A log record that gives the session a title.
+pub fn title(title: &str) -> LogRecord {
+    record(LogEntry::Title { title: title.into() })
+}
+
 /// A log record that ends the turn.
 pub fn turn_end(outcome: TurnOutcome) -> LogRecord {
     record(LogEntry::TurnEnd(TurnEnd { outcome, usage: TokenUsage::default(), cost: None }))

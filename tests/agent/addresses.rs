@@ -13,7 +13,7 @@ use slug_code::session::{LogEntry, TurnOutcome};
 use tokio::time::timeout;
 
 use super::fakes::{calls, words};
-use super::test_agent::{AgentFixture, queue_replies};
+use super::test_agent::{AgentFixture, queue_replies, turn_end};
 
 /// Two agents in folders of their own that tell one front end.
 struct TwoAgents {
@@ -109,8 +109,8 @@ async fn two_agents_of_one_process_mix_neither_commands_nor_events() {
     two.tell(1, AgentCommand::Answer { id: questions[&ids[1]], answer: no }).await;
     let mut ended = 0;
     while ended < 2 {
-        if let AgentEvent::TurnEnded { outcome, .. } = two.next().await.event {
-            assert_eq!(outcome, TurnOutcome::Answered);
+        if let Some((_, outcome)) = turn_end(&two.next().await.event) {
+            assert_eq!(*outcome, TurnOutcome::Answered);
             ended += 1;
         }
     }

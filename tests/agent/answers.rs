@@ -9,7 +9,7 @@ use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::session::{LogEntry, PermissionEntry, TurnOutcome};
 
 use super::fakes::{bash, calls, words};
-use super::test_agent::{AgentFixture, TestAgent, queue_replies};
+use super::test_agent::{AgentFixture, TestAgent, queue_replies, turn_end};
 
 fn write(id: &'static str, path: &str) -> (&'static str, &'static str, Value) {
     (id, "Write", json!({"file_path": path, "content": "new\n"}))
@@ -44,7 +44,7 @@ async fn is_asked_again(fixture: &AgentFixture, agent: &mut TestAgent, command: 
     queue_replies(fixture, [calls(&[bash("again", command)]), words("done")]);
     agent.send("once more").await;
     let asked = |event: &AgentEvent| {
-        matches!(event, AgentEvent::ApprovalAsked(_) | AgentEvent::TurnEnded { .. })
+        turn_end(event).is_some() || matches!(event, AgentEvent::ApprovalAsked(_))
     };
     if let AgentEvent::ApprovalAsked(question) = agent.wait_for("question or end", asked).await {
         agent.answer(&question, ApprovalAnswer::Deny { instruction: None }).await;
@@ -122,10 +122,11 @@ async fn two_answers_at_once_are_both_saved() {
                     )
                     .await;
             }
-            AgentEvent::TurnEnded { outcome, .. } => {
-                break assert_eq!(outcome, TurnOutcome::Answered);
+            event => {
+                if let Some((_, outcome)) = turn_end(&event) {
+                    break assert_eq!(*outcome, TurnOutcome::Answered);
+                }
             }
-            _ => {}
         }
     }
     let saved: Value = serde_json::from_str(&fixture.read(".slug/settings.local.json")).unwrap();

@@ -1,14 +1,14 @@
 //! Calls run side by side or in order, are in the log before they run, and each have one result.
 
 use serde_json::{Value, json};
-use slug_code::agent::{AgentEvent, InitialSession, Interactivity};
+use slug_code::agent::{InitialSession, Interactivity};
 use slug_code::domain::{
     ApprovalAnswer, ApprovalKind, ApprovalRequest, PermissionMode, ToolStatus,
 };
 use slug_code::session::TurnOutcome;
 
 use super::fakes::{bash, calls, cut_calls, words};
-use super::test_agent::{AgentFixture, TestAgent, queue_replies};
+use super::test_agent::{AgentFixture, TestAgent, queue_replies, tool_end};
 
 fn read(id: &'static str, path: &str) -> (&'static str, &'static str, Value) {
     (id, "Read", json!({"file_path": path}))
@@ -50,7 +50,7 @@ async fn a_read_does_not_wait_for_the_answer_to_a_question() {
     queue_replies(&fixture, [calls(&[bash("c1", "make"), read("c2", "a")]), words("done")]);
     agent.send("go").await;
     let question = agent.next_approval().await;
-    if !agent.events.iter().any(|event| matches!(event, AgentEvent::ToolEnded { .. })) {
+    if !agent.events.iter().any(|event| tool_end(event).is_some()) {
         assert_eq!(agent.wait_for_tool_end("c2").await, ToolStatus::Done);
     }
     agent.answer(&question, ApprovalAnswer::Once).await;
@@ -71,8 +71,7 @@ async fn a_tool_that_panics_leaves_every_call_with_a_result() {
     let all = ["c1", "c2", "c3", "c4"].map(status);
     use ToolStatus::{Done, Failed};
     assert_eq!(all, [Failed, Failed, Done, Done]);
-    let ended =
-        agent.events.iter().filter(|event| matches!(event, AgentEvent::ToolEnded { .. })).count();
+    let ended = agent.events.iter().filter(|event| tool_end(event).is_some()).count();
     assert_eq!(ended, 4);
     agent.close().await;
 }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use slug_code::agent::{AgentEvent, InitialSession};
 use slug_code::domain::{ContentBlock, Message, TodoStatus};
+use slug_code::session::LogEntry;
 
 use super::fakes::{NoteContext, calls, words};
 use super::test_agent::{AgentFixture, queue_replies};
@@ -98,8 +99,10 @@ async fn the_plan_is_told_shown_and_restored() {
         [calls(&[("c1", "TodoWrite", plan)]), words("ok"), words("ok"), words("ok")],
     );
     agent.turn("go").await;
-    let shown =
-        |event: &AgentEvent| matches!(event, AgentEvent::TodosChanged(todos) if todos.len() == 2);
+    let shown = |event: &AgentEvent| {
+        matches!(event, AgentEvent::Recorded(record)
+            if matches!(&record.entry, LogEntry::Todo { todos } if todos.len() == 2))
+    };
     assert!(agent.events.iter().any(shown));
     agent.turn("go on").await;
     let last = fixture.model.last_request().messages.pop().unwrap();
@@ -110,7 +113,8 @@ async fn the_plan_is_told_shown_and_restored() {
     let session = agent.id();
     agent.close().await;
     let mut agent = fixture.open(InitialSession::Resume(session)).await;
-    agent.wait_for("plan", shown).await;
+    let restored = |event: &AgentEvent| matches!(event, AgentEvent::SessionState { todos, .. } if todos.len() == 2);
+    agent.wait_for("plan", restored).await;
     assert_eq!(agent.conversation().todos[1].status, TodoStatus::InProgress);
     agent.close().await;
 }

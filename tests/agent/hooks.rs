@@ -9,7 +9,9 @@ use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::session::TurnOutcome;
 
 use super::fakes::{calls, words};
-use super::test_agent::{AgentFixture, TestAgent, bytes, queue_replies};
+use super::test_agent::{
+    AgentFixture, TestAgent, bytes, is_response, queue_replies, tool_end, turn_end,
+};
 
 /// Writes the user's settings with these hooks, in the form of Claude Code, and these rules.
 fn settings(fixture: &AgentFixture, hooks: &[(&str, &str)], permissions: &Value) {
@@ -50,7 +52,7 @@ async fn one_call(
     let mut agent = fixture.open(InitialSession::New).await;
     agent.send("go").await;
     let either = |event: &AgentEvent| {
-        matches!(event, AgentEvent::ApprovalAsked(_) | AgentEvent::TurnEnded { .. })
+        turn_end(event).is_some() || matches!(event, AgentEvent::ApprovalAsked(_))
     };
     let asked =
         matches!(agent.wait_for("question or end", either).await, AgentEvent::ApprovalAsked(_));
@@ -265,7 +267,7 @@ async fn escape_ends_a_hook_at_once() {
     queue_replies(&fixture, [calls(&[bash("make")])]);
     let mut agent = fixture.open(InitialSession::New).await;
     agent.send("go").await;
-    agent.wait_for("call", |event| matches!(event, AgentEvent::ResponseEnded { .. })).await;
+    agent.wait_for("call", is_response).await;
     assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
     assert_eq!(agent.result("c1").1, ToolStatus::Cancelled);
     agent.close().await;
@@ -366,7 +368,7 @@ async fn escape_while_hooks_are_asked_leaves_the_answer_whole() {
     while fixture.hooks.run().is_empty() {
         agent.event().await;
         tokio::task::yield_now().await;
-        if agent.events.iter().any(|event| matches!(event, AgentEvent::ResponseEnded { .. })) {
+        if agent.events.iter().any(is_response) {
             break;
         }
     }
@@ -559,7 +561,7 @@ async fn commands_of_the_user_have_no_hooks() {
     let fixture = with(PermissionMode::Ask, &[("PreToolUse", "guard"), ("PostToolUse", "guard")]);
     let mut agent = fixture.open(InitialSession::New).await;
     agent.tell(AgentCommand::Shell { command: "make".into() }).await;
-    agent.wait_for("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
+    agent.wait_for("end", |event| tool_end(event).is_some()).await;
     assert!(fixture.hooks.run().is_empty());
     agent.close().await;
 }

@@ -12,7 +12,7 @@ use slug_code::session::{LogEntry, TurnOutcome};
 use super::fakes::{
     FakeModelList, ScriptedEvent, StalledContext, bash, calls, failure, unfinished_calls, words,
 };
-use super::test_agent::{AgentFixture, STOPPED_WITHIN, TestAgent, queue_replies};
+use super::test_agent::{AgentFixture, STOPPED_WITHIN, TestAgent, queue_replies, tool_end};
 
 /// Checks that the session goes on normally after a stop, and closes it.
 async fn goes_on(fixture: &AgentFixture, mut agent: TestAgent) {
@@ -180,9 +180,8 @@ async fn a_stop_ends_a_command_of_the_user() {
     agent.wait_for_tool_start().await;
     let stopped = std::time::Instant::now();
     agent.agent.stop.stop_turn();
-    let ended = |event: &AgentEvent| {
-        matches!(event, AgentEvent::ToolEnded { status: ToolStatus::Cancelled, .. })
-    };
+    let ended =
+        |event: &AgentEvent| tool_end(event).is_some_and(|end| end.status == ToolStatus::Cancelled);
     agent.wait_for("end of the command", ended).await;
     assert!(stopped.elapsed() < STOPPED_WITHIN);
     goes_on(&fixture, agent).await;

@@ -10,7 +10,7 @@ use slug_code::providers::{ConnectionConfig, Provider, connect};
 use slug_code::session::TurnOutcome;
 
 use super::fakes::NoteContext;
-use super::test_agent::AgentFixture;
+use super::test_agent::{AgentFixture, tool_end};
 use crate::support::model_server::{ModelServer, ServerReply};
 
 /// The real provider, connected to the scripted server.
@@ -104,7 +104,7 @@ async fn requests_of_fifty_turns_only_grow_at_their_end() {
         assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered, "turn {turn}");
         if turn % 5 == 2 {
             agent.tell(AgentCommand::Shell { command: format!("look {turn}") }).await;
-            agent.wait_for("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
+            agent.wait_for("end", |event| tool_end(event).is_some()).await;
             agent.tell(AgentCommand::SetTitle(format!("title {turn}"))).await;
         }
     }

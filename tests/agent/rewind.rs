@@ -20,7 +20,7 @@ use slug_code::session::{
 };
 
 use super::fakes::{ScriptedEvent, calls, words};
-use super::test_agent::{AgentFixture, TestAgent, queue_replies};
+use super::test_agent::{AgentFixture, TestAgent, queue_replies, tool_end, turn_end};
 
 impl TestAgent {
     async fn plan(&mut self, to: RewindDestination) -> Result<Arc<RewindPlan>, RewindError> {
@@ -219,7 +219,7 @@ async fn a_command_of_the_user_is_covered_too() {
     let mut agent = fixture.open(InitialSession::New).await;
     agent.turn("hello").await;
     agent.tell(AgentCommand::Shell { command: "write b made".into() }).await;
-    agent.wait_for("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
+    agent.wait_for("end", |event| tool_end(event).is_some()).await;
     let plan = agent.plan(RewindDestination::Last).await.unwrap();
     assert_eq!(plan.files.files.len(), 1);
     assert_eq!(plan.files.files[0].action, FileAction::Remove);
@@ -332,7 +332,7 @@ async fn restored_files_are_reported_once_with_the_next_message() {
     agent.go(RewindDestination::Last, RewindScope::Files).await;
     // This sends nothing to the model.
     agent.tell(AgentCommand::Shell { command: "echo".into() }).await;
-    agent.wait_for("end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
+    agent.wait_for("end", |event| tool_end(event).is_some()).await;
     queue_replies(&fixture, [words("I see."), words("Yes.")]);
     agent.turn("and now?").await;
     let note = agent.restored_files_note(&fixture).unwrap();
@@ -363,7 +363,7 @@ async fn going_back_asks_for_no_budget_again() {
     let asked = agent.approval_count();
     agent.send("three").await;
     let ends = |event: &AgentEvent| {
-        matches!(event, AgentEvent::TurnEnded { .. } | AgentEvent::ApprovalAsked(_))
+        turn_end(event).is_some() || matches!(event, AgentEvent::ApprovalAsked(_))
     };
     agent.wait_for("end or question", ends).await;
     assert_eq!(agent.approval_count(), asked);

@@ -15,7 +15,7 @@ use slug_code::tools::{ExitCause, ProcessError, Processes, ScriptExit, ScriptSpe
 use tokio_util::sync::CancellationToken;
 
 use super::fakes::{calls, words};
-use super::test_agent::{AgentFixture, TestAgent, queue_replies};
+use super::test_agent::{AgentFixture, TestAgent, queue_replies, tool_end};
 
 /// A sandbox in which every command prints this text and fails.
 struct FailingProcesses(&'static str);
@@ -178,7 +178,7 @@ async fn a_command_of_the_user_runs_outside() {
     let fixture = fixture(DENIAL);
     let mut agent = fixture.open(InitialSession::New).await;
     agent.tell(AgentCommand::Shell { command: "make install".into() }).await;
-    agent.wait_for("its end", |event| matches!(event, AgentEvent::ToolEnded { .. })).await;
+    agent.wait_for("its end", |event| tool_end(event).is_some()).await;
     assert_eq!(agent.approval_count(), 0);
     assert_eq!(fixture.processes.log(), ["begin make install", "end make install"]);
     agent.close().await;

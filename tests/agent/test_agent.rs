@@ -13,8 +13,8 @@ use slug_code::agent::{
 use slug_code::catalogue::CatalogueCache;
 use slug_code::context::ContextProvider;
 use slug_code::domain::{
-    AgentBudgets, ApprovalAnswer, ApprovalRequest, CallId, Message, PermissionMode,
-    SandboxBackendKind, SandboxNetwork, SandboxSummary, ScanExtent, SessionId, ToolStatus,
+    AgentBudgets, ApprovalAnswer, ApprovalRequest, CallId, Message, MessageRole, PermissionMode,
+    SandboxBackendKind, SandboxNetwork, SandboxSummary, ScanExtent, SessionId, ToolStatus, TurnId,
 };
 use slug_code::hooks::{HookFiles, HookSet};
 use slug_code::permissions::Workspace;
@@ -24,7 +24,8 @@ use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
 use slug_code::providers::Provider;
 use slug_code::session::{
-    LogEntry, LogRecord, MessageEntry, ReplayedConversation, SessionStore, TurnOutcome,
+    LogEntry, LogRecord, MessageEntry, ReplayedConversation, SessionStore, ToolResultInfo,
+    TurnOutcome,
 };
 use slug_code::tools::{Processes, ToolPart, ToolRegistry, WorkingDirectory};
 use tempfile::TempDir;
@@ -283,10 +284,8 @@ impl TestAgent {
     }
 
     pub async fn wait_for_turn_end(&mut self) -> TurnOutcome {
-        match self.wait_for("end", |event| matches!(event, AgentEvent::TurnEnded { .. })).await {
-            AgentEvent::TurnEnded { outcome, .. } => outcome,
-            _ => unreachable!(),
-        }
+        let event = self.wait_for("end", |event| turn_end(event).is_some()).await;
+        turn_end(&event).unwrap().1.clone()
     }
 
     /// Stops the turn and returns its outcome. Fails when that takes longer than
@@ -324,12 +323,11 @@ impl TestAgent {
     /// Waits for the end of this call.
     pub async fn wait_for_tool_end(&mut self, id: &str) -> ToolStatus {
         let id = CallId::new(id);
-        let is_it =
-            |event: &AgentEvent| matches!(event, AgentEvent::ToolEnded { call, .. } if *call == id);
-        match self.wait_for("end of a tool", is_it).await {
-            AgentEvent::ToolEnded { status, .. } => status,
-            _ => unreachable!(),
-        }
+        let is_it = |event: &AgentEvent| {
+            result(event).is_some_and(|entry| entry.message().answers().any(|it| *it == id))
+        };
+        let event = self.wait_for("end of a tool", is_it).await;
+        tool_end(&event).unwrap().status
     }
 
     pub fn id(&self) -> SessionId {
@@ -389,6 +387,42 @@ impl TestAgent {
         drop((commands, self.receiver));
         timeout(WAIT_TIMEOUT, task).await.expect("the agent does not end").unwrap();
     }
+}
+
+/// The turn whose end an event tells, and how it ended.
+pub fn turn_end(event: &AgentEvent) -> Option<(TurnId, &TurnOutcome)> {
+    match event {
+        AgentEvent::Recorded(record) | AgentEvent::NotRecorded(record) => match &record.entry {
+            LogEntry::TurnEnd(end) => Some((record.turn, &end.outcome)),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// How a call went whose end an event tells; it may be a command of the user.
+pub fn tool_end(event: &AgentEvent) -> Option<&ToolResultInfo> {
+    result(event)?.result.as_ref()
+}
+
+fn result(event: &AgentEvent) -> Option<&MessageEntry> {
+    message(event).filter(|entry| entry.result.is_some())
+}
+
+/// The message that an event puts on record.
+pub fn message(event: &AgentEvent) -> Option<&MessageEntry> {
+    match event {
+        AgentEvent::Recorded(record) => match &record.entry {
+            LogEntry::Message(message) => Some(message),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether an event puts a response of the model on record.
+pub fn is_response(event: &AgentEvent) -> bool {
+    message(event).is_some_and(|entry| entry.role == MessageRole::Assistant)
 }
 
 /// Queues replies of the model, one for each request.

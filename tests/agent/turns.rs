@@ -10,7 +10,7 @@ use slug_code::session::{LogEntry, LogRecord, TurnOutcome};
 use slug_code::tui::app::transcript::Transcript;
 
 use super::fakes::{ScriptedEvent, bash, calls, failure, finish_event, unfinished_calls, words};
-use super::test_agent::{AgentFixture, queue_replies};
+use super::test_agent::{AgentFixture, queue_replies, turn_end};
 
 fn steer(id: u64, text: &str) -> AgentCommand {
     AgentCommand::Steer { id: SteerId(id), text: text.into() }
@@ -160,14 +160,8 @@ async fn a_retry_with_nothing_to_retry_ends_like_a_turn() {
     assert_eq!(agent.turn("hello").await, TurnOutcome::Answered);
     agent.tell(AgentCommand::Retry).await;
     assert!(matches!(agent.wait_for_turn_end().await, TurnOutcome::Failed(_)));
-    let turns: Vec<_> = agent
-        .events
-        .iter()
-        .filter_map(|event| match event {
-            AgentEvent::TurnEnded { turn, .. } => Some(*turn),
-            _ => None,
-        })
-        .collect();
+    let turns: Vec<_> =
+        agent.events.iter().filter_map(|event| turn_end(event).map(|(turn, _)| turn)).collect();
     assert!(turns.is_sorted_by(|a, b| a < b), "each end is of a turn of its own: {turns:?}");
     agent.close().await;
 }

@@ -99,11 +99,10 @@ impl Agent {
             answered: running.answered.take(),
             ..MessageEntry::new(message)
         };
+        self.events.send(AgentEvent::ResponseTimed { turn: running.turn, streamed_for });
         running.gate.journal.write(running.turn, LogEntry::Message(entry)).await;
         let TokenUsage { input, output, cache_read, cache_write } = usage.unwrap_or_default();
         tracing::info!(input, output, cache_read, cache_write, ?streamed_for, "response");
-        let ended = AgentEvent::ResponseEnded { turn: running.turn, stop, usage, streamed_for };
-        self.events.send(ended);
         self.tell_spent();
         self.tell_cache(usage);
         match stop {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::agent::AgentEvent;
-use crate::domain::{AgentId, ModelName, NoticeLevel, SessionId, TokenUsage, TurnId};
+use crate::domain::{AgentId, MessageRole, ModelName, NoticeLevel, SessionId, TokenUsage, TurnId};
 use crate::providers::ModelInfo;
 use crate::session::undo::RewindHistory;
-use crate::session::{LogEntry, LogRecord, SessionSpending, TurnOutcome};
+use crate::session::{LogEntry, LogRecord, SessionSpending, TurnOutcome, note_title};
 
 use crate::tui::dialogs::EarlyKey;
 use crate::tui::dialogs::picker::Picker;
@@ -31,10 +31,9 @@ use super::search;
 use super::sending;
 use super::session_changes::SessionChanges;
 use super::shared::SharedState;
-use super::sidebar;
+use super::sidebar::{self, Sidebar};
 use super::status::ModelHost;
 use super::store_requests;
-use super::transcript::TranscriptToolOutcome;
 use super::transcript::backfill::{BackfillRequest, parent};
 use super::turn::{RunningTurn, RunningTurnPhase, StreamedBytes, TurnActivity};
 
@@ -108,19 +107,23 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             model.dialogs.push(Picker::ready("Models", items));
         }
         AgentEvent::ModeChanged(mode) => model.conversation.status.mode = mode,
-        AgentEvent::TitleChanged(title) => {
-            model.conversation.status.title = Some(title);
-            return sidebar::title_changed(&mut model.sidebar, &mut model.shared);
+        AgentEvent::SessionState { title, todos } => {
+            model.conversation.todos = todos;
+            if title.is_some() {
+                model.conversation.status.title = title;
+                return sidebar::title_changed(&mut model.sidebar, &mut model.shared);
+            }
         }
         AgentEvent::TurnStarted { turn } => {
             model.conversation.turn = TurnActivity::Running(RunningTurn::new(turn, now));
         }
-        AgentEvent::Recorded(record) => {
-            note(&mut model.conversation, &record);
-            model.conversation.transcript.record(&record, now);
-            if let LogEntry::FileChange(_) = record.entry {
-                return keys::tell_dialogs(model, &DialogReply::FileChanged);
+        AgentEvent::Recorded(record) | AgentEvent::NotRecorded(record) => {
+            let ScreenModel { conversation, sidebar, shared, .. } = model;
+            let (mut effects, replies) = take_record(conversation, sidebar, shared, &record);
+            for reply in &replies {
+                effects.extend(keys::tell_dialogs(model, reply));
             }
+            return effects;
         }
         AgentEvent::SteerSettled { id, returned } => {
             model.conversation.queue.settle(id);
@@ -181,8 +184,10 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
                 model.conversation.transcript.call_input(&call, &json);
             }
         }
-        AgentEvent::ResponseEnded { turn, stop: _, usage, streamed_for } => {
-            response_ended(&mut model.conversation, turn, usage, streamed_for.as_secs_f64());
+        AgentEvent::ResponseTimed { turn, streamed_for } => {
+            if let Some(running) = model.conversation.turn.of(turn) {
+                running.streamed_for = streamed_for;
+            }
         }
         AgentEvent::CacheMissed { reason } => model.conversation.status.cache_miss = Some(reason),
         AgentEvent::SpendingChanged(spending) => model.conversation.status.spending = *spending,
@@ -214,16 +219,6 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
                 return keys::tell_dialogs(model, &DialogReply::CallProgress { call, text });
             }
         }
-        AgentEvent::ToolEnded { turn, call, status, display, summary, elapsed } => {
-            enter(&mut model.conversation, turn, RunningTurnPhase::Waiting);
-            model
-                .conversation
-                .transcript
-                .tool_ended(&call, TranscriptToolOutcome { status, display, summary, elapsed });
-            let tool = model.conversation.transcript.of_call(&call);
-            let output = tool.and_then(|tool| tool.full_output.clone());
-            return keys::tell_dialogs(model, &DialogReply::CallEnded { call, output });
-        }
         AgentEvent::ApprovalAsked(request) => {
             let project = &model.conversation.status.project;
             let effect = model.shared.attention.notify_question(now, project, &request.tool);
@@ -236,11 +231,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             model.dialogs.retain_approvals(|request| request.id != id);
             commands::show_next_approval(model, EarlyKey::PassThrough);
         }
-        AgentEvent::TodosChanged(todos) => model.conversation.todos = todos,
         AgentEvent::Notice { level, text } => model.conversation.transcript.notice(level, text),
-        AgentEvent::TurnEnded { turn, outcome, usage: _ } => {
-            return end_turn(&mut model.conversation, &mut model.shared, turn, &outcome);
-        }
         AgentEvent::CommandRefused(refusal) => {
             model.conversation.transcript.notice(NoticeLevel::Warning, refusal.to_string());
         }
@@ -281,6 +272,55 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         }
     }
     Vec::new()
+}
+
+/// Applies a new record to the conversation. Returns what follows from it, for the screen and for
+/// what lies over the chat.
+fn take_record(
+    conversation: &mut Conversation,
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    record: &LogRecord,
+) -> (Vec<ScreenEffect>, Vec<DialogReply>) {
+    let had_title = conversation.status.title.is_some();
+    note(conversation, record);
+    let ended_calls = conversation.transcript.record(record, shared.now);
+    let (mut effects, mut replies) = (Vec::new(), Vec::new());
+    for call in ended_calls {
+        enter(conversation, record.turn, RunningTurnPhase::Waiting);
+        let tool = conversation.transcript.of_call(&call);
+        let output = tool.and_then(|tool| tool.full_output.clone());
+        replies.push(DialogReply::CallEnded { call, output });
+    }
+    match &record.entry {
+        LogEntry::Message(message) => {
+            if message.role == MessageRole::Assistant && message.source.is_main() {
+                end_response(conversation, record.turn, message.usage);
+            }
+            if !had_title {
+                note_title(&mut conversation.status.title, &record.entry);
+                if conversation.status.title.is_some() {
+                    effects.extend(sidebar::title_changed(sidebar, shared));
+                }
+            }
+        }
+        LogEntry::Title { .. } => effects.extend(sidebar::title_changed(sidebar, shared)),
+        LogEntry::FileChange(_) => replies.push(DialogReply::FileChanged),
+        LogEntry::TurnEnd(end) => {
+            effects.extend(end_turn(conversation, shared, record.turn, &end.outcome));
+        }
+        LogEntry::Session(_)
+        | LogEntry::ToolStarted { .. }
+        | LogEntry::Permission(_)
+        | LogEntry::NotCovered(_)
+        | LogEntry::Rewind(_)
+        | LogEntry::Compaction(_)
+        | LogEntry::Interrupted
+        | LogEntry::Todo { .. }
+        | LogEntry::Model { .. }
+        | LogEntry::Mode { .. } => {}
+    }
+    (effects, replies)
 }
 
 fn open(
@@ -395,18 +435,13 @@ fn stream(
     true
 }
 
-fn response_ended(
-    conversation: &mut Conversation,
-    turn: TurnId,
-    usage: Option<TokenUsage>,
-    seconds: f64,
-) {
+fn end_response(conversation: &mut Conversation, turn: TurnId, usage: Option<TokenUsage>) {
     let Some(running) = conversation.turn.of(turn) else { return };
     let estimate = running.streamed.bytes / 4;
     running.tokens += usage.map_or(estimate, |usage| usage.output);
     running.streamed = StreamedBytes::default();
+    let seconds = std::mem::take(&mut running.streamed_for).as_secs_f64();
     if let Some(usage) = usage {
-        conversation.status.usage = Some(usage);
         // A response that came all at once has no meaningful rate.
         conversation.status.rate = (seconds >= 0.5).then(|| usage.output as f64 / seconds);
     }
@@ -418,7 +453,6 @@ fn end_turn(
     turn: TurnId,
     outcome: &TurnOutcome,
 ) -> Vec<ScreenEffect> {
-    conversation.transcript.end_turn(turn, outcome, shared.now);
     if conversation.turn.running().is_some_and(|running| running.id != turn) {
         return Vec::new();
     }

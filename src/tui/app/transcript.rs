@@ -7,7 +7,7 @@
 pub mod backfill;
 mod folding;
 mod live;
-mod replay;
+mod records;
 
 use std::collections::HashMap;
 use std::path::PathBuf;

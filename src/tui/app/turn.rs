@@ -27,6 +27,8 @@ pub struct RunningTurn {
     /// Output tokens of the turn's finished responses.
     pub tokens: u64,
     pub streamed: StreamedBytes,
+    /// How long the response has streamed whose record comes next.
+    pub streamed_for: Duration,
 }
 
 /// The amount of text that a response has streamed so far.
@@ -107,7 +109,14 @@ impl RunningTurn {
     /// A turn that begins now and waits for the model.
     pub fn new(id: TurnId, now: Duration) -> Self {
         let streamed = StreamedBytes::default();
-        Self { id, since: now, phase: RunningTurnPhase::Waiting, tokens: 0, streamed }
+        Self {
+            id,
+            since: now,
+            phase: RunningTurnPhase::Waiting,
+            tokens: 0,
+            streamed,
+            streamed_for: Duration::ZERO,
+        }
     }
 
     /// Enters a phase; a turn that the user has stopped stays [`RunningTurnPhase::Stopping`].

@@ -17,12 +17,14 @@ use crate::agent::{
 };
 use crate::domain::{
     ApprovalAnswer, ApprovalId, ContentBlock, ContentHash, ContextWindow, EntryId, ModelName,
-    PermissionMode, TokenUsage, ToolStatus, TurnId,
+    PermissionMode, ToolStatus, TurnId,
 };
 use crate::providers::RateLimited;
 use crate::providers::retry::RetryAttempt;
 use crate::session::undo::{self, Alternative, FileAction, FilesPlan, PlannedFile, PlannedRestore};
-use crate::session::{FileChangeSource, FileKind, RewindScope, ToolResultInfo, TurnOutcome};
+use crate::session::{
+    FileChangeSource, FileKind, LogEntry, RewindScope, ToolResultInfo, TurnOutcome,
+};
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::settings::ScreenSettings;
@@ -203,11 +205,8 @@ impl TestLinearLoop {
     }
 }
 
-fn ended(outcome: TurnOutcome) -> [AgentEvent; 2] {
-    [
-        recorded(&turn_end(outcome.clone())),
-        AgentEvent::TurnEnded { turn: TURN, outcome, usage: TokenUsage::default() },
-    ]
+fn ended(outcome: TurnOutcome) -> [AgentEvent; 1] {
+    [recorded(&turn_end(outcome))]
 }
 
 fn text(text: &str) -> AgentEvent {
@@ -468,17 +467,15 @@ async fn the_output_of_a_users_own_command_is_read_out() {
     assert_eq!(test.command().await, AgentCommand::Shell { command: "ls".into() });
     let ls = call("s1", "Bash", json!({"command": "ls"}));
     test.event(AgentEvent::ToolStarted { turn: TurnId(0), call: ls }).await;
-    let display =
-        crate::domain::ToolDisplay::Terminal { text: "a.rs\n\x1b[32mb.rs\x1b[0m\n".into() };
-    test.event(AgentEvent::ToolEnded {
-        turn: TurnId(0),
-        call: crate::domain::CallId::new("s1"),
-        status: ToolStatus::Done,
-        display: Some(display),
-        summary: None,
-        elapsed: Duration::from_millis(4),
-    })
-    .await;
+    let output = "a.rs\n\x1b[32mb.rs\x1b[0m\n";
+    let mut ran = user("");
+    if let LogEntry::Message(message) = &mut ran.entry {
+        let text = format!("$ ls\n{output}");
+        message.content = vec![ContentBlock::Context { name: "shell".into(), text }];
+        let display = Some(crate::domain::ToolDisplay::Terminal { text: output.into() });
+        message.result = Some(ToolResultInfo { display, ..done("Bash", 4) });
+    }
+    test.event(recorded(&ran)).await;
     test.until("Tool: Bash ls: 4 ms\na.rs\nb.rs\n").await;
     test.end().await;
 }

@@ -15,7 +15,7 @@ use crate::agent::{AddressedCommand, AgentCommand};
 use crate::domain::TurnId;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::executor::{AgentConnection, FrontEndServices};
-use crate::tui::test_screen::{AGENT, key_named};
+use crate::tui::test_screen::{AGENT, key_named, title};
 
 #[derive(Default)]
 struct FakeLoopServices {
@@ -230,7 +230,8 @@ async fn the_editor_gets_the_text_and_gives_it_back() {
     test.key("h");
     test.key("ctrl+g");
     test.until("❯ h, edited").await;
-    test.events.send(agent::AgentEvent::TitleChanged("still here".into()));
+    let titled = title("still here");
+    test.events.send(agent::AgentEvent::Recorded(Arc::new(titled)));
     test.until("still here").await;
     test.key("ctrl+c");
     test.key("ctrl+c");

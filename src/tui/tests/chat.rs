@@ -5,14 +5,12 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::agent::AgentEvent;
-use crate::domain::{
-    CallId, ContentBlock, FileDiff, StopReason, TokenUsage, ToolDisplay, ToolStatus,
-};
+use crate::domain::{CallId, ContentBlock, FileDiff, TokenUsage, ToolDisplay, ToolStatus};
 use crate::providers::PrefillProgress;
 use crate::session::ToolResultInfo;
 use crate::tui::app::wake_at;
 use crate::tui::test_screen::{
-    TURN, TestScreen, assistant, call, done, recorded, result, screen, user,
+    TURN, TestScreen, assistant, call, done, recorded, result, screen, user, with_usage,
 };
 
 /// The chat of the design: a question, thinking, calls, an answer, a command that runs.
@@ -30,12 +28,18 @@ fn chat(width: u16, height: u16) -> TestScreen {
     let thinking = AgentEvent::Thinking { turn: TURN, text: "An empty cart has no lines.".into() };
     let usage =
         TokenUsage { input: 12_000, output: 400, cache_read: 9_000, ..TokenUsage::default() };
-    let first = assistant(vec![
-        ContentBlock::Thinking { thinking: "An empty cart has no lines.".into(), signature: None },
-        ContentBlock::ToolUse(read),
-        ContentBlock::ToolUse(grep),
-        ContentBlock::ToolUse(edit),
-    ]);
+    let first = with_usage(
+        assistant(vec![
+            ContentBlock::Thinking {
+                thinking: "An empty cart has no lines.".into(),
+                signature: None,
+            },
+            ContentBlock::ToolUse(read),
+            ContentBlock::ToolUse(grep),
+            ContentBlock::ToolUse(edit),
+        ]),
+        usage,
+    );
     let answer = "Checkout panics because `reduce` on an empty iterator yields `None`.";
     let second = assistant(vec![
         ContentBlock::Text { text: answer.into() },
@@ -46,13 +50,8 @@ fn chat(width: u16, height: u16) -> TestScreen {
         .event(recorded(&user("why does checkout fail when the cart is empty?")))
         .event(thinking)
         .after(4200)
+        .event(AgentEvent::ResponseTimed { turn: TURN, streamed_for: Duration::from_secs(10) })
         .event(recorded(&first))
-        .event(AgentEvent::ResponseEnded {
-            turn: TURN,
-            stop: StopReason::ToolUse,
-            usage: Some(usage),
-            streamed_for: Duration::from_secs(10),
-        })
         .event(recorded(&result("c1", "1 fn", done("Read", 3))))
         .event(recorded(&result("c2", "src/cart.rs:1", found)))
         .event(recorded(&result("c3", "edited", edited)))

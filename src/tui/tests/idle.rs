@@ -1,10 +1,10 @@
 //! Tests that an idle slug uses no processor: where nothing moves, nothing wakes the loop.
 
 use crate::agent::AgentEvent;
-use crate::domain::{NoticeLevel, TokenUsage};
+use crate::domain::NoticeLevel;
 use crate::session::TurnOutcome;
 use crate::tui::app::{ScreenMsg, wake_at};
-use crate::tui::test_screen::{TURN, TestScreen, question, screen, turn_end, user};
+use crate::tui::test_screen::{TURN, TestScreen, question, recorded, screen, turn_end, user};
 
 /// Steps on a new screen that lead to an idle state.
 type IdleScreenSetup = fn(TestScreen) -> TestScreen;
@@ -33,16 +33,14 @@ const RESTING: [(&str, IdleScreenSetup); 13] = [
 ];
 
 fn ended(outcome: TurnOutcome) -> AgentEvent {
-    AgentEvent::TurnEnded { turn: TURN, outcome, usage: TokenUsage::default() }
+    recorded(&turn_end(outcome))
 }
 
 fn finished(scene: TestScreen) -> TestScreen {
-    let records = [user(&"a question\n".repeat(60)), turn_end(TurnOutcome::Answered)];
-    let scene = scene.event(AgentEvent::TurnStarted { turn: TURN });
-    let scene = records
-        .iter()
-        .fold(scene, |it, record| it.event(crate::tui::test_screen::recorded(record)));
-    scene.event(ended(TurnOutcome::Answered))
+    scene
+        .event(AgentEvent::TurnStarted { turn: TURN })
+        .event(recorded(&user(&"a question\n".repeat(60))))
+        .event(ended(TurnOutcome::Answered))
 }
 
 #[test]

@@ -5,15 +5,13 @@ use std::path::Path;
 use serde_json::json;
 
 use crate::agent::{AgentCommand, AgentEvent, ForkPosition};
-use crate::domain::{
-    ContextWindow, ModelName, PermissionMode, ReasoningEffort, TokenUsage, UserInput,
-};
+use crate::domain::{ContextWindow, ModelName, PermissionMode, ReasoningEffort, UserInput};
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::request::RequestId;
 use crate::tui::app::sessions::SessionStoreRequest;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::test_screen::{AGENT, TURN, TestScreen, screen, session};
+use crate::tui::test_screen::{AGENT, TURN, TestScreen, recorded, screen, session, turn_end};
 
 fn send(text: &str) -> [ScreenEffect; 2] {
     let text = UserInput::from(text);
@@ -28,7 +26,7 @@ fn running(scene: TestScreen) -> TestScreen {
 }
 
 fn ended(outcome: TurnOutcome) -> AgentEvent {
-    AgentEvent::TurnEnded { turn: TURN, outcome, usage: TokenUsage::default() }
+    recorded(&turn_end(outcome))
 }
 
 #[test]

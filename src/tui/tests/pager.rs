@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::agent::AgentEvent;
-use crate::domain::{CallId, ContentBlock, ContentHash, ToolStatus};
+use crate::domain::{CallId, ContentBlock, ContentHash};
 use crate::session::ToolResultInfo;
 use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
@@ -104,14 +104,7 @@ fn output_is_followed_until_the_user_scrolls_up() {
     let scene = scene.hides("line 50 ").key("F").shows("following").shows("line 50 ");
     let kept = Some(ContentHash::of(b"whole"));
     let info = ToolResultInfo { kept, ..done("Bash", 9) };
-    let scene = scene.event(recorded(&result("c1", "cut", info))).event(AgentEvent::ToolEnded {
-        turn: TURN,
-        call: CallId::new("c1"),
-        status: ToolStatus::Done,
-        display: None,
-        summary: None,
-        elapsed: std::time::Duration::from_millis(9),
-    });
+    let scene = scene.event(recorded(&result("c1", "cut", info)));
     answered(scene, &numbered(400)).hides("following").shows("line 400");
 }
 

@@ -15,7 +15,7 @@ use crate::session::{
 };
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{
-    AGENT, TestScreen, assistant, record, screen, session, turn_end, user,
+    AGENT, TestScreen, assistant, record, recorded, screen, session, turn_end, user,
 };
 
 const ROOT: &str = "/home/me/src/webshop";
@@ -360,11 +360,7 @@ fn queued_messages_survive_a_rewind() {
         opened(80, 24, &log).event(AgentEvent::TurnStarted { turn: crate::tui::test_screen::TURN });
     let scene = scene.types("and then this").key_at_once("enter");
     assert_eq!(scene.model.conversation.queue.items().len(), 1);
-    let ended = AgentEvent::TurnEnded {
-        turn: crate::tui::test_screen::TURN,
-        outcome: TurnOutcome::Interrupted,
-        usage: crate::domain::TokenUsage::default(),
-    };
+    let ended = recorded(&turn_end(TurnOutcome::Interrupted));
     let records = Arc::new(log.clone());
     let scene = scene.event(ended).event(AgentEvent::SessionOpened { session: session(), records });
     assert_eq!(scene.model.conversation.queue.items().len(), 1);

@@ -12,7 +12,7 @@ use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::layout::markdown::code_blocks;
 use crate::tui::layout::{SyntaxHighlighter, markdown};
 use crate::tui::test_screen::{
-    TURN, TestScreen, assistant, call, done, recorded, result, screen, user,
+    TURN, TestScreen, assistant, call, done, recorded, result, screen, title, user,
 };
 
 const LEFT: MouseButton = MouseButton::Left;
@@ -108,7 +108,8 @@ fn blocks_stand_one_blank_line_apart_and_folded_ones_are_named() {
         result("c1", "the text of the file", done("Read", 3)),
         assistant(vec![ContentBlock::Text { text: "It is short.".into() }]),
     ];
-    let scene = screen(80, 24).events(log.iter().map(recorded));
+    // A title of its own, or the first line of the screen would say "look", too.
+    let scene = screen(80, 24).event(recorded(&title("Files"))).events(log.iter().map(recorded));
     let wanted = "look\n\nReading it.\n\nRead a.rs\n\nIt is short.";
     assert_eq!(across(scene, "look", "short."), wanted);
 }

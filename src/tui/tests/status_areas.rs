@@ -7,27 +7,29 @@ use serde_json::json;
 
 use crate::agent::AgentEvent;
 use crate::config::StatusItems;
-use crate::domain::{StopReason, TodoItem, TodoStatus, TokenUsage};
+use crate::domain::{TodoItem, TodoStatus, TokenUsage};
 use crate::platform::terminal_notifier::TerminalProgress;
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{PrefillProgress, RateLimited};
-use crate::session::TurnOutcome;
+use crate::session::{LogEntry, TurnOutcome};
 use crate::tui::app::attention::TerminalFocus;
 use crate::tui::app::settings::{MotionPreference, StatusCommandState};
 use crate::tui::app::{ScreenEffect, ScreenMsg, wake_at};
 use crate::tui::test_screen::{
-    TURN, TestScreen, assistant, call, question, recorded, screen, turn_end, user,
+    TURN, TestScreen, assistant, call, question, record, recorded, screen, title, turn_end, user,
+    with_usage,
 };
 use crate::tui::view::label::label;
 
 const RUNS: AgentEvent = AgentEvent::TurnStarted { turn: TURN };
 
 fn todo() -> AgentEvent {
-    AgentEvent::TodosChanged(vec![TodoItem {
+    let todos = vec![TodoItem {
         content: "Fix the cart".into(),
         active_form: "Fixing the cart".into(),
         status: TodoStatus::InProgress,
-    }])
+    }];
+    recorded(&record(LogEntry::Todo { todos }))
 }
 
 fn runs(id: &str, command: &str) -> [AgentEvent; 3] {
@@ -98,18 +100,15 @@ fn long_text_gives_way_to_counters() {
 fn estimates_carry_a_tilde_and_measured_counts_none() {
     let usage = TokenUsage { input: 900, output: 400, cache_read: 0, ..TokenUsage::default() };
     let text = AgentEvent::Text { turn: TURN, text: "x".repeat(4_000) };
+    let answer =
+        with_usage(assistant(vec![crate::domain::ContentBlock::Text { text: "x".into() }]), usage);
     screen(80, 24)
         .event(RUNS)
         .event(text)
         .after(2_000)
         .shows("~1k tokens  ~500/s  0:02")
-        .event(recorded(&assistant(vec![crate::domain::ContentBlock::Text { text: "x".into() }])))
-        .event(AgentEvent::ResponseEnded {
-            turn: TURN,
-            stop: StopReason::EndTurn,
-            usage: Some(usage),
-            streamed_for: Duration::from_secs(2),
-        })
+        .event(AgentEvent::ResponseTimed { turn: TURN, streamed_for: Duration::from_secs(2) })
+        .event(recorded(&answer))
         .shows(" 400 tokens  0:02");
 }
 
@@ -134,17 +133,12 @@ fn a_user_who_looks_here_is_not_called() {
         .event(question(1, "rm -rf build/"))
         .after(60_000)
         .key("y")
-        .event(recorded(&turn_end(TurnOutcome::Answered)))
-        .event(AgentEvent::TurnEnded {
-            turn: TURN,
-            outcome: TurnOutcome::Answered,
-            usage: TokenUsage::default(),
-        });
+        .event(recorded(&turn_end(TurnOutcome::Answered)));
     assert_eq!(notified(&scene), [""; 0]);
 }
 
 fn ended(outcome: TurnOutcome) -> AgentEvent {
-    AgentEvent::TurnEnded { turn: TURN, outcome, usage: TokenUsage::default() }
+    recorded(&turn_end(outcome))
 }
 
 #[test]
@@ -192,7 +186,7 @@ fn where_the_focus_is_not_known_a_question_calls_after_a_quiet_while() {
 fn the_window_is_named_after_the_session_with_a_mark_for_its_state() {
     let scene = screen(80, 24);
     assert_eq!(label(&scene.model).title, "slug · webshop");
-    let scene = scene.event(AgentEvent::TitleChanged("Fix the cart".into())).event(RUNS);
+    let scene = scene.event(recorded(&title("Fix the cart"))).event(RUNS);
     assert_eq!(label(&scene.model).title, "● slug · Fix the cart");
     assert_eq!(label(&scene.model).progress, TerminalProgress::Busy);
     let progress = PrefillProgress { processed: 50, total: 200, cached: 0 };

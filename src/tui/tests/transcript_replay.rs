@@ -6,9 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use crate::agent::AgentEvent;
-use crate::domain::{
-    CallId, ContentBlock, FileDiff, StopReason, TokenUsage, ToolDisplay, ToolStatus,
-};
+use crate::domain::{CallId, ContentBlock, FileDiff, StopReason, ToolDisplay};
 use crate::providers::retry::RetryAttempt;
 use crate::session::{LogEntry, LogRecord, RewindEntry, RewindScope, ToolResultInfo, TurnOutcome};
 use crate::tui::app::block::{BlockBody, ThinkingText, ToolCallBlock};
@@ -24,7 +22,7 @@ fn turn() -> (Vec<LogRecord>, Vec<AgentEvent>) {
     let diff = FileDiff::between("/home/me/src/webshop/src/cart.rs", "a\nb\n", "a\nc\n");
     let edited = ToolResultInfo {
         summary: Some("+1 -1".into()),
-        display: Some(ToolDisplay::Diff(diff.clone())),
+        display: Some(ToolDisplay::Diff(diff)),
         ..done("Edit", 5)
     };
     let log = vec![
@@ -41,25 +39,7 @@ fn turn() -> (Vec<LogRecord>, Vec<AgentEvent>) {
         turn_end(TurnOutcome::Answered),
     ];
     let text = |text: &str| AgentEvent::Text { turn: TURN, text: text.into() };
-    let ended = AgentEvent::ResponseEnded {
-        turn: TURN,
-        stop: StopReason::ToolUse,
-        usage: Some(TokenUsage {
-            input: 12_000,
-            output: 400,
-            cache_read: 9_000,
-            ..TokenUsage::default()
-        }),
-        streamed_for: Duration::from_secs(10),
-    };
-    let tool_ended = |id: &str, display, summary, millis| AgentEvent::ToolEnded {
-        turn: TURN,
-        call: CallId::new(id),
-        status: ToolStatus::Done,
-        display,
-        summary,
-        elapsed: Duration::from_millis(millis),
-    };
+    let timed = AgentEvent::ResponseTimed { turn: TURN, streamed_for: Duration::from_secs(10) };
     let events = vec![
         AgentEvent::TurnStarted { turn: TURN },
         recorded(&log[0]),
@@ -71,26 +51,19 @@ fn turn() -> (Vec<LogRecord>, Vec<AgentEvent>) {
         AgentEvent::CallStarted { turn: TURN, call: CallId::new("c1"), name: "Read".into() },
         AgentEvent::CallInput { turn: TURN, call: CallId::new("c1"), json: "{\"file".into() },
         AgentEvent::CallStarted { turn: TURN, call: CallId::new("c2"), name: "Edit".into() },
+        timed.clone(),
         recorded(&log[1]),
-        ended.clone(),
         AgentEvent::ToolStarted { turn: TURN, call: read },
         recorded(&log[2]),
-        tool_ended("c1", None, None, 3),
         AgentEvent::ToolStarted { turn: TURN, call: edit },
         AgentEvent::ToolProgress { turn: TURN, call: CallId::new("c2"), text: "…".into() },
         recorded(&log[3]),
-        tool_ended("c2", Some(ToolDisplay::Diff(diff)), Some("+1 -1".into()), 5),
         AgentEvent::RequestSent { turn: TURN },
         text("\n"),
         text("It is"),
+        timed,
         recorded(&log[4]),
-        ended,
         recorded(&log[5]),
-        AgentEvent::TurnEnded {
-            turn: TURN,
-            outcome: TurnOutcome::Answered,
-            usage: TokenUsage::default(),
-        },
     ];
     (log, events)
 }
@@ -132,11 +105,6 @@ fn an_interrupted_turn_is_the_same_from_both() {
     live.push(recorded(&partial));
     live.push(recorded(&interrupted));
     live.push(recorded(&turn_end(TurnOutcome::Interrupted)));
-    live.push(AgentEvent::TurnEnded {
-        turn: TURN,
-        outcome: TurnOutcome::Interrupted,
-        usage: TokenUsage::default(),
-    });
     let log = [log[0].clone(), partial, interrupted, turn_end(TurnOutcome::Interrupted)];
     let blocks = from_log(&log);
     assert_eq!(blocks.len(), 3);

@@ -8,8 +8,8 @@ use crate::tui::app::title::title;
 
 use super::{
     AssistantText, BlockBody, LiveOutput, TextState, ThinkingText, ToolCallBlock, ToolCallContent,
-    ToolCallOrigin, ToolCallState, Transcript, TranscriptBlock, TranscriptNotice,
-    TranscriptToolOutcome, TruncatedAnswer, newlines, valid,
+    ToolCallOrigin, ToolCallState, Transcript, TranscriptBlock, TranscriptNotice, TruncatedAnswer,
+    newlines, valid,
 };
 
 impl Transcript {
@@ -146,11 +146,6 @@ impl Transcript {
         });
     }
 
-    /// Marks a call as ended.
-    pub fn tool_ended(&mut self, call: &CallId, outcome: TranscriptToolOutcome) {
-        self.with_tool(call, |tool| tool.end(outcome));
-    }
-
     /// Adds a notice by slug.
     pub fn notice(&mut self, level: NoticeLevel, text: String) {
         self.push(BlockBody::Notice(TranscriptNotice { level, text }));
@@ -166,7 +161,7 @@ impl Transcript {
     }
 
     /// Ends the turn, and says why if it was not answered. A turn's end is marked only once.
-    pub fn end_turn(&mut self, turn: TurnId, outcome: &TurnOutcome, now: Duration) {
+    pub(super) fn end_turn(&mut self, turn: TurnId, outcome: &TurnOutcome, now: Duration) {
         self.end_thinking(now);
         self.close_response();
         self.stop_calls();

@@ -16,11 +16,11 @@ use super::{
 };
 
 impl Transcript {
-    /// Adds a record of the log.
-    pub fn record(&mut self, record: &LogRecord, now: Duration) {
+    /// Adds a record of the log, new or replayed. Returns the calls that it ends.
+    pub fn record(&mut self, record: &LogRecord, now: Duration) -> Vec<CallId> {
         match &record.entry {
             LogEntry::Message(message) if message.source.is_main() => {
-                self.message(record, message, now);
+                return self.message(record, message, now);
             }
             LogEntry::Compaction(_) => {
                 self.push(BlockBody::Compacted);
@@ -42,6 +42,7 @@ impl Transcript {
             | LogEntry::Model { .. }
             | LogEntry::Mode { .. } => {}
         }
+        Vec::new()
     }
 
     /// Notes that the user went back to here, and which files were left.
@@ -73,7 +74,13 @@ impl Transcript {
         }
     }
 
-    fn message(&mut self, record: &LogRecord, message: &MessageEntry, now: Duration) {
+    fn message(
+        &mut self,
+        record: &LogRecord,
+        message: &MessageEntry,
+        now: Duration,
+    ) -> Vec<CallId> {
+        let mut ended = Vec::new();
         match message.role {
             MessageRole::Assistant => {
                 self.end_thinking(now);
@@ -84,12 +91,13 @@ impl Transcript {
                 for block in &message.content {
                     if let domain::ContentBlock::ToolResult { tool_use_id, content, .. } = block {
                         self.result(tool_use_id, content, message.result.as_ref());
+                        ended.push(tool_use_id.clone());
                     }
                 }
                 let text = user_command(message).unwrap_or_else(|| parsed.text());
                 match &message.result {
                     Some(info) if parsed.answers().next().is_none() => {
-                        self.shell(record, &text, info);
+                        ended.extend(self.shell(record, &text, info));
                     }
                     Some(_) | None if !text.trim().is_empty() => {
                         self.lines += newlines(&text);
@@ -106,6 +114,7 @@ impl Transcript {
                 }
             }
         }
+        ended
     }
 
     /// Replaces the streamed blocks by the finished response.
@@ -195,8 +204,8 @@ impl Transcript {
         });
     }
 
-    /// A command that the user ran with `!`. If it ran here, it has a block already.
-    fn shell(&mut self, record: &LogRecord, text: &str, info: &ToolResultInfo) {
+    /// A command that the user ran with `!`. If it ran here, it has a block already, whose call ends.
+    fn shell(&mut self, record: &LogRecord, text: &str, info: &ToolResultInfo) -> Option<CallId> {
         let running = self.blocks.iter().rposition(|block| match &block.body {
             BlockBody::Tool(tool) => tool.origin == ToolCallOrigin::User && !tool.is_over(),
             BlockBody::User(_)
@@ -214,16 +223,16 @@ impl Transcript {
             let id = self.push(BlockBody::Tool(Box::new(tool)));
             self.index(id)
         });
-        if let Some(block) = self.blocks.get_mut(at)
-            && let BlockBody::Tool(tool) = &mut block.body
-        {
-            let output = text.split_once('\n').map_or("", |(_, output)| output);
-            tool.content = ToolCallContent::Terminal(output.to_owned());
-            tool.full_output.clone_from(&info.kept);
-            tool.end(TranscriptToolOutcome::from(info));
-            block.revision += 1;
-            block.entry = Some(record.id);
-        }
+        let block = self.blocks.get_mut(at)?;
+        let BlockBody::Tool(tool) = &mut block.body else { return None };
+        let output = text.split_once('\n').map_or("", |(_, output)| output);
+        tool.content = ToolCallContent::Terminal(output.to_owned());
+        tool.full_output.clone_from(&info.kept);
+        tool.end(TranscriptToolOutcome::from(info));
+        let call = running.map(|_| tool.call.clone());
+        block.revision += 1;
+        block.entry = Some(record.id);
+        call
     }
 }
 
