@@ -22,7 +22,8 @@ use super::images;
 use super::intent::{Intent, intents};
 use super::keymap::EditAction;
 use super::keymap::{
-    self, AlwaysKey, ChatKey, CompletionKey, EmptyInputKey, InputKey, KeyPress, PaneKey,
+    self, AlwaysKey, ChatKey, CompletionKey, EmptyInputKey, InputKey, KeyContext, KeyPlace,
+    KeyPress, PaneKey,
 };
 use super::navigation::{self, hold, scroll, step_pane, swap_focus};
 use super::queue::Delivery;
@@ -35,31 +36,113 @@ use crate::tui::app::rewind_messages;
 /// The second Escape must come within this time.
 const DOUBLE_ESCAPE_TIME: Duration = Duration::from_millis(1500);
 
+/// The place that keys are looked up in, by what has the focus.
+pub fn place(conversation: &Conversation) -> KeyPlace {
+    if search::keys::is_typed(conversation) {
+        return KeyPlace::Search;
+    }
+    match conversation.focus {
+        KeyboardFocus::Pane(_) if conversation.search.is_some() => KeyPlace::Match,
+        KeyboardFocus::Pane(_) => KeyPlace::Panes,
+        KeyboardFocus::Caret(_) => KeyPlace::Caret,
+        KeyboardFocus::Sidebar => KeyPlace::Sessions,
+        KeyboardFocus::Input if has_list(conversation) => KeyPlace::InputList,
+        KeyboardFocus::Input if conversation.composer.is_empty() => KeyPlace::EmptyInput,
+        KeyboardFocus::Input => KeyPlace::Input,
+    }
+}
+
+/// Whether there is a list under the input, or a shell command that one can be opened for.
+fn has_list(conversation: &Conversation) -> bool {
+    conversation
+        .completion
+        .as_ref()
+        .is_some_and(|open| !open.list.is_empty() || open.list.unranked().is_some())
+        || is_shell(conversation)
+}
+
+/// Whether a shell command is typed.
+fn is_shell(conversation: &Conversation) -> bool {
+    let composer = &conversation.composer;
+    composer.is_inserting() && composer.editor.text().starts_with('!')
+}
+
 /// Handles a key for the part of the chat that has the focus.
 pub fn key(
     conversation: &mut Conversation,
     shared: &mut SharedState,
     key: &KeyPress<'_>,
 ) -> Vec<Intent> {
-    if search::keys::is_typed(conversation) {
-        return search::keys::typing_key(conversation, key);
-    }
-    match conversation.focus {
-        KeyboardFocus::Pane(block) => {
-            if let Some(wanted) = search::keys::found_key(conversation, key) {
-                return wanted;
-            }
-            match keymap::find(keymap::PANES, key) {
-                Some(key) => pane_key(conversation, shared, block, key),
-                None => general_key(conversation, shared, key),
-            }
+    let place = place(conversation);
+    let contexts = place.contexts().iter();
+    contexts
+        .copied()
+        .find_map(|context| key_in(conversation, shared, place, context, key))
+        .unwrap_or_default()
+}
+
+/// Handles a key that has a meaning in this context; `None` if it has none.
+fn key_in(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    place: KeyPlace,
+    context: KeyContext,
+    key: &KeyPress<'_>,
+) -> Option<Vec<Intent>> {
+    match (context, conversation.focus) {
+        (KeyContext::Chat, _) => {
+            keymap::find(keymap::CHAT, key).map(|key| action(conversation, shared, key))
         }
-        KeyboardFocus::Caret(caret) => match caret::keys::key(conversation, shared, caret, key) {
-            Some(effects) => intents(effects),
-            None => general_key(conversation, shared, key),
-        },
-        KeyboardFocus::Input => input_key(conversation, shared, key),
-        KeyboardFocus::Sidebar => general_key(conversation, shared, key),
+        // What is no key of the search is typed into it.
+        (KeyContext::Search, _) => Some(search::keys::typing_key(conversation, key)),
+        (KeyContext::Match, _) => search::keys::found_key(conversation, key),
+        (KeyContext::Panes, KeyboardFocus::Pane(block)) => {
+            keymap::find(keymap::PANES, key).map(|key| pane_key(conversation, shared, block, key))
+        }
+        (KeyContext::Caret, KeyboardFocus::Caret(caret)) => {
+            caret::keys::key(conversation, shared, caret, key).map(intents)
+        }
+        (KeyContext::Completion, _) => completion_key(conversation, shared, key),
+        (KeyContext::EmptyInput, _) => vi_key(conversation, shared, key).or_else(|| {
+            keymap::find(keymap::EMPTY_INPUT, key).map(|key| match key {
+                EmptyInputKey::Command => intents(type_in(conversation, shared, '/')),
+                EmptyInputKey::Shell => intents(type_in(conversation, shared, '!')),
+                EmptyInputKey::Help => vec![Intent::OpenHelp],
+            })
+        }),
+        (KeyContext::Input, _) => {
+            // Vi's keys come before all but the list; on an empty input they were asked already.
+            let is_new = place != KeyPlace::EmptyInput;
+            let by_vi = is_new.then(|| vi_key(conversation, shared, key)).flatten();
+            by_vi.or_else(|| {
+                keymap::find(keymap::INPUT, key).map(|key| typing_key(conversation, shared, key))
+            })
+        }
+        (KeyContext::Editing, KeyboardFocus::Input) => {
+            let edit = keymap::find(keymap::EDITING, key);
+            let edited = edit.map(|edit| edit_input(conversation, shared, edit));
+            let typed = || keymap::typed(key).map(|c| type_in(conversation, shared, c));
+            edited.or_else(typed).map(intents)
+        }
+        // The list of sessions has been asked before, and so have the keys that work everywhere.
+        (
+            KeyContext::Always
+            | KeyContext::Sessions
+            | KeyContext::Panes
+            | KeyContext::Caret
+            | KeyContext::Editing
+            | KeyContext::Approval
+            | KeyContext::Field
+            | KeyContext::List
+            | KeyContext::Models
+            | KeyContext::Reading
+            | KeyContext::Pager
+            | KeyContext::Find
+            | KeyContext::Changes
+            | KeyContext::Rules
+            | KeyContext::Rewind,
+            _,
+        ) => None,
     }
 }
 
@@ -175,14 +258,6 @@ fn escape(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<Inte
     Vec::new()
 }
 
-fn general_key(
-    conversation: &mut Conversation,
-    shared: &mut SharedState,
-    key: &KeyPress<'_>,
-) -> Vec<Intent> {
-    keymap::find(keymap::CHAT, key).map_or_else(Vec::new, |key| action(conversation, shared, key))
-}
-
 fn pane_key(
     conversation: &mut Conversation,
     shared: &mut SharedState,
@@ -243,56 +318,39 @@ fn pane_key(
     intents(effects)
 }
 
-fn input_key(
+fn completion_key(
     conversation: &mut Conversation,
     shared: &mut SharedState,
     key: &KeyPress<'_>,
-) -> Vec<Intent> {
-    if let Some(key) = keymap::find(keymap::COMPLETION, key) {
-        if let Some(CompletionInsertion { effects, follow_up }) =
-            completion_state::key(conversation, shared, key)
-        {
-            let mut wanted = intents(effects);
-            if follow_up == CompletionFollowUp::Send {
-                wanted.extend(submit(conversation, shared, Delivery::Queue));
-            }
-            return wanted;
+) -> Option<Vec<Intent>> {
+    let key = keymap::find(keymap::COMPLETION, key)?;
+    if let Some(CompletionInsertion { effects, follow_up }) =
+        completion_state::key(conversation, shared, key)
+    {
+        let mut wanted = intents(effects);
+        if follow_up == CompletionFollowUp::Send {
+            wanted.extend(submit(conversation, shared, Delivery::Queue));
         }
-        let is_shell = conversation.composer.is_inserting()
-            && conversation.composer.editor.text().starts_with('!');
-        if key == CompletionKey::Complete && is_shell {
-            return intents(completion_state::open_shell(conversation, shared));
-        }
+        return Some(wanted);
     }
+    let opens = key == CompletionKey::Complete && is_shell(conversation);
+    opens.then(|| intents(completion_state::open_shell(conversation, shared)))
+}
+
+fn vi_key(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    key: &KeyPress<'_>,
+) -> Option<Vec<Intent>> {
     let width = conversation.geometry.input.width;
-    match key.event().and_then(|key| conversation.composer.vi_key(key, width)) {
-        Some(vi::ViOutcome::Done) => {
-            return intents(completion_state::refresh(conversation, shared));
-        }
-        Some(vi::ViOutcome::Older) => return intents(older(conversation)),
-        Some(vi::ViOutcome::Newer) => {
+    match conversation.composer.vi_key(key.event()?, width)? {
+        vi::ViOutcome::Done => Some(intents(completion_state::refresh(conversation, shared))),
+        vi::ViOutcome::Older => Some(intents(older(conversation))),
+        vi::ViOutcome::Newer => {
             conversation.composer.newer();
-            return Vec::new();
+            Some(Vec::new())
         }
-        Some(vi::ViOutcome::Pass) | None => {}
-    }
-    let empty = conversation.composer.is_empty();
-    if let Some(key) = empty.then(|| keymap::find(keymap::EMPTY_INPUT, key)).flatten() {
-        return match key {
-            EmptyInputKey::Command => intents(type_in(conversation, shared, '/')),
-            EmptyInputKey::Shell => intents(type_in(conversation, shared, '!')),
-            EmptyInputKey::Help => vec![Intent::OpenHelp],
-        };
-    }
-    if let Some(key) = keymap::find(keymap::INPUT, key) {
-        return typing_key(conversation, shared, key);
-    }
-    if let Some(edit) = keymap::find(keymap::EDITING, key) {
-        return intents(edit_input(conversation, shared, edit));
-    }
-    match keymap::typed(key) {
-        Some(c) => intents(type_in(conversation, shared, c)),
-        None => general_key(conversation, shared, key),
+        vi::ViOutcome::Pass => None,
     }
 }
 

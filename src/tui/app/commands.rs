@@ -22,7 +22,7 @@ use super::conversation::Conversation;
 use super::copying;
 use super::effect::ScreenEffect;
 use super::fold_actions;
-use super::keymap::{ChatKey, KeyContext, KeyPress, Keymap, KeymapRow};
+use super::keymap::{ChatKey, KeyPlace, KeyPress, Keymap, KeymapRow};
 use super::keys;
 use super::model::ScreenModel;
 use super::navigation;
@@ -101,12 +101,12 @@ pub fn show_next_approval(model: &mut ScreenModel, early_key: EarlyKey) {
     }
 }
 
-/// Opens the list of every command, and of the keys of these contexts.
-pub fn open_palette(dialogs: &mut DialogStack, shared: &SharedState, contexts: &[KeyContext]) {
+/// Opens the list of every command, and of the keys of this place.
+pub fn open_palette(dialogs: &mut DialogStack, shared: &SharedState, place: KeyPlace) {
     let map = &shared.settings.keys;
     let commands = completion_items::commands(&shared.settings.commands)
         .map(|item| PickerItem { aside: key_of(&item, map), ..item });
-    let actions = contexts.iter().flat_map(|context| map.rows(*context));
+    let actions = place.listed().flat_map(|context| map.rows(context));
     let actions = actions.filter(|row| is_offered(row, map) && shared.can_do(row));
     let actions = actions.map(|row| PickerItem {
         label: row.help.to_owned(),

@@ -358,6 +358,16 @@ impl TextEditor {
         true
     }
 
+    /// Whether there is a removed text to put back.
+    pub fn can_yank(&self) -> bool {
+        !self.kills.is_empty()
+    }
+
+    /// Whether there is a step to undo.
+    pub fn can_undo(&self) -> bool {
+        !self.undo.is_empty()
+    }
+
     /// Redoes the step that was undone last. Returns whether there was one.
     pub fn redo(&mut self) -> bool {
         let Some(steps) = self.redo.pop() else { return false };

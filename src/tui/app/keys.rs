@@ -26,7 +26,7 @@ use super::focus::KeyboardFocus;
 use super::intent::Intent;
 use super::jump;
 use super::keymap::{
-    self, AlwaysKey, KeyContext, KeyPress, KeyPressProgress, PendingKeys, SEQUENCE_TIMEOUT,
+    self, AlwaysKey, KeyPlace, KeyPress, KeyPressProgress, PendingKeys, SEQUENCE_TIMEOUT,
 };
 use super::model::ScreenModel;
 use super::search;
@@ -64,27 +64,12 @@ pub fn key(model: &mut ScreenModel, key: KeyEvent) -> Vec<ScreenEffect> {
     effects
 }
 
-/// The contexts that a key is looked up in for the current focus, in order.
-pub fn contexts(model: &ScreenModel) -> &'static [KeyContext] {
+/// The place that a key is looked up in for the current focus.
+pub fn place(model: &ScreenModel) -> KeyPlace {
     match model.dialogs.top() {
-        Some(dialog) => dialog.contexts(),
-        None if search::keys::is_typed(&model.conversation) => {
-            &[KeyContext::Search, KeyContext::Editing, KeyContext::Always]
-        }
-        None => match model.conversation.focus {
-            KeyboardFocus::Pane(_) if model.conversation.search.is_some() => {
-                &[KeyContext::Match, KeyContext::Panes, KeyContext::Chat, KeyContext::Always]
-            }
-            KeyboardFocus::Caret(_) => &[KeyContext::Caret, KeyContext::Chat, KeyContext::Always],
-            KeyboardFocus::Pane(_) => &[KeyContext::Panes, KeyContext::Chat, KeyContext::Always],
-            KeyboardFocus::Sidebar => &[KeyContext::Sessions, KeyContext::Chat, KeyContext::Always],
-            KeyboardFocus::Input if model.conversation.composer.is_empty() => {
-                &[KeyContext::EmptyInput, KeyContext::Input, KeyContext::Chat, KeyContext::Always]
-            }
-            KeyboardFocus::Input => {
-                &[KeyContext::Input, KeyContext::Editing, KeyContext::Chat, KeyContext::Always]
-            }
-        },
+        Some(dialog) => dialog.place(),
+        None if has_sessions(model) => model.sidebar.place(),
+        None => chat_keys::place(&model.conversation),
     }
 }
 
@@ -95,9 +80,7 @@ pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
     if let Some(Some(effects)) = taken {
         return effects;
     }
-    let is_searched = search::keys::is_typed(&model.conversation);
-    let has_sessions = model.conversation.focus == KeyboardFocus::Sidebar && !is_searched;
-    if model.dialogs.is_empty() && has_sessions {
+    if model.dialogs.is_empty() && has_sessions(model) {
         return sidebar::paste(&mut model.sidebar, &mut model.shared, text);
     }
     chat_keys::paste(&mut model.conversation, &mut model.shared, text)
@@ -121,9 +104,7 @@ pub fn pressed(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect>
     if let Some(Some(effects)) = taken {
         return effects;
     }
-    let has_sessions = model.conversation.focus == KeyboardFocus::Sidebar
-        && !search::keys::is_typed(&model.conversation);
-    if has_sessions {
+    if has_sessions(model) {
         let open = model.conversation.status.session;
         if let Some(wanted) = sidebar::key(&mut model.sidebar, &mut model.shared, open, key) {
             return carry_out(model, None, wanted);
@@ -229,8 +210,8 @@ pub fn carry_out(
             Intent::NextConversation => model.show_next(),
             Intent::OpenHelp => model.dialogs.push(ReadingDialog::new(ReadingPage::Help)),
             Intent::OpenPalette => {
-                let contexts = contexts(model);
-                commands::open_palette(&mut model.dialogs, &model.shared, contexts);
+                let place = place(model);
+                commands::open_palette(&mut model.dialogs, &model.shared, place);
             }
             Intent::OpenHistory => {
                 let opening = history::open(&model.conversation, &mut model.shared);
@@ -278,3 +259,12 @@ pub fn carry_out(
     }
     effects
 }
+
+/// Whether the list of sessions has the keys, where no dialog has them.
+fn has_sessions(model: &ScreenModel) -> bool {
+    model.conversation.focus == KeyboardFocus::Sidebar
+        && !search::keys::is_typed(&model.conversation)
+}
+
+#[cfg(test)]
+mod tests;

@@ -78,7 +78,7 @@ pub mod vi;
 pub mod wheel;
 
 pub use effect::ScreenEffect;
-pub use keys::contexts;
+pub use keys::place;
 pub use model::ScreenModel;
 pub use msg::{JobControl, ScreenMsg};
 pub use sending::is_busy;

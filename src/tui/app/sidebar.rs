@@ -26,7 +26,7 @@ use crate::session::SessionGrouping;
 
 use super::editor::TextEditor;
 use super::effect::ScreenEffect;
-use super::keymap::{Keymap, SidebarKey};
+use super::keymap::{KeyPlace, Keymap, SidebarKey};
 use super::pending_jump::PendingJump;
 use super::request::{RequestCounter, RequestId};
 use super::sessions::{
@@ -154,6 +154,16 @@ enum SidebarReadState {
 }
 
 impl Sidebar {
+    /// The place that its keys are looked up in. While text is typed, the keys that leave and close
+    /// the list work, too.
+    pub fn place(&self) -> KeyPlace {
+        match self.mode {
+            SidebarMode::Browsing => KeyPlace::Sessions,
+            SidebarMode::Filtering(_) => KeyPlace::List,
+            SidebarMode::Renaming { .. } => KeyPlace::Field,
+        }
+    }
+
     /// A closed list; the sessions of `folder` will come first.
     pub fn new(folder: PathBuf) -> Self {
         Self {

@@ -16,7 +16,7 @@ use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
-use crate::tui::app::keymap::{KeyContext, KeyPress, Keymap};
+use crate::tui::app::keymap::{KeyPlace, KeyPress, Keymap};
 use crate::tui::app::request::RequestId;
 use crate::tui::app::shared::SharedState;
 use crate::tui::view::{RoleStyles, ViewLayouts};
@@ -26,8 +26,8 @@ use super::line::{ExpectedLine, LineAnswerError};
 
 /// A dialog, list or page over the chat.
 pub trait Dialog: Debug {
-    /// The contexts in which its keys are looked up, in order.
-    fn contexts(&self) -> &'static [KeyContext];
+    /// The place that its keys are looked up in.
+    fn place(&self) -> KeyPlace;
 
     /// Handles a key that none of the keys that work everywhere is.
     fn key(&mut self, key: &KeyPress<'_>, around: &mut DialogContext<'_>) -> Vec<Intent>;
@@ -38,8 +38,8 @@ pub trait Dialog: Debug {
 
     /// The hints for the last line: key and word.
     fn hints(&self, keys: &Keymap) -> Vec<(String, &'static str)> {
-        let named = self.contexts().iter().filter(|context| !context.is_general());
-        named.flat_map(|context| keys.hints(*context)).collect()
+        let named = self.place().listed().filter(|context| !context.is_general());
+        named.flat_map(|context| keys.hints(context)).collect()
     }
 
     /// What happens to a key that comes before the dialog takes keys; `None` if it takes this one.

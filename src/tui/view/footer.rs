@@ -7,9 +7,9 @@ use crate::domain::NoticeLevel;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::{CellRect, ConversationGeometry};
 use crate::tui::app::keymap::{
-    ChatKey, EmptyInputKey, KeyContext, PendingKeys, ScrollAction, SidebarKey, in_words,
+    ChatKey, EditAction, EmptyInputKey, KeyContext, PendingKeys, ScrollAction, SidebarKey, in_words,
 };
-use crate::tui::app::{ScreenModel, contexts};
+use crate::tui::app::{ScreenModel, place};
 use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
@@ -103,7 +103,7 @@ type FooterHints = Vec<(String, &'static str)>;
 
 /// The keys that continue a sequence, and what each would do.
 fn continuations(model: &ScreenModel, pending: &PendingKeys) -> FooterHints {
-    let rows = contexts(model).iter().flat_map(|context| model.shared.settings.keys.rows(*context));
+    let rows = place(model).listed().flat_map(|context| model.shared.settings.keys.rows(context));
     let rests = rows.flat_map(|row| {
         let word = row.hint.unwrap_or(row.help);
         row.continues(&pending.chords).map(move |rest| (in_words(rest), word))
@@ -154,9 +154,21 @@ fn chat_hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
             let typing = map.hints(KeyContext::Input);
             let signs = map.hints(KeyContext::EmptyInput).filter(|(_, word)| *word != "keys");
             let all = all.filter(|(_, word)| *word != "panes");
-            (typing.chain(signs).collect(), all.chain(keys).collect())
+            let kept = kept_hints(model);
+            (typing.chain(signs).chain(kept).collect(), all.chain(keys).collect())
         }
     }
+}
+
+/// On an empty input: the keys that bring back what was there, if there is anything.
+fn kept_hints(model: &ScreenModel) -> FooterHints {
+    let (composer, map) = (&model.conversation.composer, &model.shared.settings.keys);
+    let kept = [
+        (EditAction::Undo, composer.editor.can_undo()),
+        (EditAction::Yank, composer.editor.can_yank()),
+    ];
+    let kept = kept.into_iter().filter(|(_, is_there)| *is_there && composer.is_empty());
+    kept.filter_map(|(action, _)| map.hint(action)).collect()
 }
 
 fn pairs(hints: &[(String, &'static str)]) -> Vec<StyledSpan> {

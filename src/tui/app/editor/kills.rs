@@ -36,6 +36,11 @@ enum LastEdit {
 }
 
 impl KillRing {
+    /// Whether nothing was removed yet.
+    pub fn is_empty(&self) -> bool {
+        self.kills.is_empty()
+    }
+
     /// Adds a removed text. It joins the newest one if the last edit was a kill, too.
     pub fn push(&mut self, text: &str, side: KillSide) {
         match (self.last, self.kills.front_mut(), side) {

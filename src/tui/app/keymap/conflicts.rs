@@ -5,8 +5,11 @@
 //! among the user's the one written first. Between contexts that hold in the same place, both are
 //! kept, since each may be reachable elsewhere; slug tells the user which of them answers there.
 
+use std::collections::HashSet;
+
 use super::chord::{KeyChord, KeySequence};
 use super::context::KeyContext;
+use super::place::KeyPlace;
 use super::resolved_keymap::{KeyOrigin, Keymap, KeymapRow};
 
 /// A binding that cannot hold, or that another context hides.
@@ -40,8 +43,9 @@ pub(super) fn settle(map: &mut Keymap) -> Vec<KeyConflict> {
 /// The keys that another context answers first in a place where both contexts hold.
 pub(super) fn hidden(map: &Keymap) -> Vec<KeyConflict> {
     let mut found: Vec<KeyConflict> = Vec::new();
-    for (place, contexts) in KeyContext::TOGETHER {
-        let rows = contexts.iter().flat_map(|context| map.rows(*context));
+    let mut known = HashSet::new();
+    for place in KeyPlace::ALL {
+        let rows = place.exclusive().iter().flat_map(|context| map.rows(*context));
         let bound = rows.flat_map(|row| row.keys.iter().map(move |keys| (row, keys)));
         let bound: Vec<(&KeymapRow, &KeySequence)> = bound.collect();
         for (at, (row, keys)) in bound.iter().enumerate() {
@@ -54,15 +58,17 @@ pub(super) fn hidden(map: &Keymap) -> Vec<KeyConflict> {
             else {
                 continue;
             };
+            // A pair that meets in several places is told once.
+            if !known.insert((first.id, row.id, first_keys.to_string(), keys.to_string())) {
+                continue;
+            }
             let (first_name, name) = (first.full_name(), row.full_name());
             let text = format!(
-                "in {place} {} is {first_name}, and does not reach {name} there",
+                "in {} {} is {first_name}, and does not reach {name} there",
+                place.title(),
                 shown(first_keys, keys)
             );
-            let conflict = KeyConflict { origin: first.origin.max(row.origin), text };
-            if !found.contains(&conflict) {
-                found.push(conflict);
-            }
+            found.push(KeyConflict { origin: first.origin.max(row.origin), text });
         }
     }
     found

@@ -98,30 +98,6 @@ impl KeyContext {
         Self::Always,
     ];
 
-    /// Places where several contexts hold at once, in the order in which they are asked. The
-    /// completion list, a match, the caret and the sessions are paired only with the keys that work
-    /// everywhere: they override keys of the input and the chat on purpose.
-    pub const TOGETHER: &[(&str, &[Self])] = &[
-        ("the input", &[Self::Always, Self::Input, Self::Editing, Self::Chat]),
-        ("the empty input", &[Self::Always, Self::EmptyInput, Self::Chat]),
-        ("the list under the input", &[Self::Always, Self::Completion]),
-        ("the panes", &[Self::Always, Self::Panes, Self::Chat]),
-        ("the search", &[Self::Always, Self::Search, Self::Editing]),
-        ("a match", &[Self::Always, Self::Match]),
-        ("the caret", &[Self::Always, Self::Caret]),
-        ("a permission question", &[Self::Always, Self::Approval]),
-        ("a field", &[Self::Always, Self::Field, Self::Editing]),
-        ("a list", &[Self::Always, Self::List, Self::Editing]),
-        ("the models", &[Self::Always, Self::Models, Self::List, Self::Editing]),
-        ("the sessions", &[Self::Always, Self::Sessions]),
-        ("a page to read", &[Self::Always, Self::Reading]),
-        ("the pager", &[Self::Always, Self::Pager]),
-        ("the pager's search", &[Self::Always, Self::Find, Self::Editing]),
-        ("the changes", &[Self::Always, Self::Changes]),
-        ("the rules", &[Self::Always, Self::Rules]),
-        ("going back", &[Self::Always, Self::Rewind]),
-    ];
-
     /// The name of the context's table in `keys.toml`.
     pub fn name(self) -> &'static str {
         match self {

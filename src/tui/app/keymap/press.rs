@@ -142,7 +142,11 @@ impl<'a> KeyPress<'a> {
     /// The index of the row that the press stands for in a context.
     fn ask(&self, context: KeyContext) -> Option<usize> {
         let chords = match &self.source {
-            KeyPressSource::Action(id) => return (id.context == context).then_some(id.row),
+            KeyPressSource::Action(id) if id.context == context => {
+                self.progress.set(KeyPressProgress::Known);
+                return Some(id.row);
+            }
+            KeyPressSource::Action(_) => return None,
             KeyPressSource::Keys(_, chords) => chords,
         };
         if self.progress.get() == KeyPressProgress::Incomplete {

@@ -200,10 +200,10 @@ pub const EDITING: &[KeyBinding<EditAction>] = &[
     ),
     row(&[ctrl('u')], EditAction::KillHome, "remove back to the beginning of the line"),
     row(&[ctrl('k')], EditAction::KillEnd, "remove up to the end of the line"),
-    row(&[ctrl('y')], EditAction::Yank, "put back what was removed last"),
+    hinted(&[ctrl('y')], EditAction::Yank, "put back what was removed last", "put back"),
     row(&[alt('y')], EditAction::YankOlder, "put back what was removed before it instead"),
     // Terminals send ctrl+_ as the code that crossterm reads as ctrl+7.
-    row(&[ctrl('_'), ctrl('7'), ctrl('/')], EditAction::Undo, "undo"),
+    hinted(&[ctrl('_'), ctrl('7'), ctrl('/')], EditAction::Undo, "undo", "undo"),
     row(
         &[alt('_'), alt('/'), held(CTRL.union(SHIFT), KeyCode::Char('_'))],
         EditAction::Redo,

@@ -21,7 +21,9 @@ use crate::tui::app::geometry::CellRect;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap;
-use crate::tui::app::keymap::{ApprovalKey, FieldKey, KeyContext, KeyPress, Keymap, ScrollAction};
+use crate::tui::app::keymap::{
+    ApprovalKey, FieldKey, KeyContext, KeyPlace, KeyPress, Keymap, ScrollAction,
+};
 
 use crate::tui::dialogs::dialog::{
     Dialog, DialogCanvas, DialogContext, DialogLayer, DialogLifetime, DialogView, EarlyKey,
@@ -360,11 +362,11 @@ impl ApprovalDialog {
 }
 
 impl Dialog for ApprovalDialog {
-    fn contexts(&self) -> &'static [KeyContext] {
+    fn place(&self) -> KeyPlace {
         match self.stage {
-            ApprovalStage::Choosing => &[KeyContext::Approval, KeyContext::Always],
+            ApprovalStage::Choosing => KeyPlace::Approval,
             ApprovalStage::Rule(..) | ApprovalStage::Command(_) | ApprovalStage::Instruction(_) => {
-                &[KeyContext::Field, KeyContext::Editing, KeyContext::Always]
+                KeyPlace::Field
             }
         }
     }

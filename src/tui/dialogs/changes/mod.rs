@@ -19,7 +19,7 @@ use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap;
-use crate::tui::app::keymap::{ChangesKey, KeyContext, KeyPress};
+use crate::tui::app::keymap::{ChangesKey, KeyPlace, KeyPress};
 use crate::tui::app::page_position::{PagePosition, PageRow};
 use crate::tui::app::request::RequestId;
 use crate::tui::app::session_changes::NetFileChange;
@@ -66,7 +66,8 @@ pub struct ChangesPage {
 }
 
 impl ChangesPage {
-    fn new(wanted: Option<String>) -> Self {
+    /// A page whose files are not read yet, on the file `wanted` if there is one.
+    pub fn new(wanted: Option<String>) -> Self {
         Self {
             files: None,
             asked: None,
@@ -277,8 +278,8 @@ impl ChangesPage {
 }
 
 impl Dialog for ChangesPage {
-    fn contexts(&self) -> &'static [KeyContext] {
-        &[KeyContext::Changes, KeyContext::Always]
+    fn place(&self) -> KeyPlace {
+        KeyPlace::Changes
     }
 
     fn key(&mut self, key: &KeyPress<'_>, around: &mut DialogContext<'_>) -> Vec<Intent> {

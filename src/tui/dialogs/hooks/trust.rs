@@ -8,7 +8,7 @@ use ratatui::layout::Position;
 use crate::tui::app::choice::{HookChoice, HookNewsAction, PickerChoice};
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
-use crate::tui::app::keymap::{self, KeyContext, KeyPress, Keymap, ReadingKey, ScrollAction};
+use crate::tui::app::keymap::{self, KeyPlace, KeyPress, Keymap, ReadingKey, ScrollAction};
 use crate::tui::dialogs::dialog::{Dialog, DialogCanvas, DialogContext, DialogLayer, DialogView};
 use crate::tui::dialogs::geometry::wheel_scrolled;
 use crate::tui::dialogs::line::{ExpectedLine, LineAnswerError};
@@ -66,8 +66,8 @@ impl HookTrustDialog {
 }
 
 impl Dialog for HookTrustDialog {
-    fn contexts(&self) -> &'static [KeyContext] {
-        &[KeyContext::Reading, KeyContext::Always]
+    fn place(&self) -> KeyPlace {
+        KeyPlace::Reading
     }
 
     fn key(&mut self, key: &KeyPress<'_>, around: &mut DialogContext<'_>) -> Vec<Intent> {

@@ -23,7 +23,7 @@ use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::editor::TextEditor;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::intent::Intent;
-use crate::tui::app::keymap::{KeyContext, KeyPress, ScrollAction};
+use crate::tui::app::keymap::{KeyPlace, KeyPress, ScrollAction};
 use crate::tui::app::page_position::{PagePosition, PageRow};
 use crate::tui::app::request::RequestId;
 use crate::tui::app::sessions::{BranchPage, BranchPageRequest, SessionStoreRequest};
@@ -411,10 +411,10 @@ impl Pager {
 }
 
 impl Dialog for Pager {
-    fn contexts(&self) -> &'static [KeyContext] {
+    fn place(&self) -> KeyPlace {
         match self.prompt {
-            Some(_) => &[KeyContext::Find, KeyContext::Editing, KeyContext::Always],
-            None => &[KeyContext::Pager, KeyContext::Always],
+            Some(_) => KeyPlace::PagerSearch,
+            None => KeyPlace::Pager,
         }
     }
 

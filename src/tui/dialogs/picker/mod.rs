@@ -11,7 +11,9 @@ use crate::tui::app::dialog_reply::{DialogReply, ListRows};
 use crate::tui::app::editor::{EditorLines, TextEditor};
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
-use crate::tui::app::keymap::{self, KeyContext, KeyPress, Keymap, ListKey, ModelListKey};
+use crate::tui::app::keymap::{
+    self, KeyContext, KeyPlace, KeyPress, Keymap, ListKey, ModelListKey,
+};
 use crate::tui::app::picker_list::{PickerItem, PickerList, PickerPreview, PickerSource};
 use crate::tui::app::request::RequestId;
 
@@ -107,8 +109,8 @@ impl Picker {
     /// Handles a key; what is no key of the list is typed into the filter. `page` is the number of
     /// visible rows.
     fn handle_key(&mut self, key: &KeyPress<'_>, page: usize) -> Vec<Intent> {
-        if let (Some(PickerChoice::Model(name)), Some(ModelListKey::Mark)) =
-            (self.list.chosen(), keymap::find(keymap::MODELS, key))
+        if let Some(PickerChoice::Model(name)) = self.list.chosen()
+            && keymap::find(keymap::MODELS, key) == Some(ModelListKey::Mark)
         {
             return vec![Intent::MarkModel(name.clone())];
         }
@@ -137,16 +139,8 @@ impl Picker {
 }
 
 impl Dialog for Picker {
-    fn contexts(&self) -> &'static [KeyContext] {
-        if self.is_on_model() {
-            return &[
-                KeyContext::Models,
-                KeyContext::List,
-                KeyContext::Editing,
-                KeyContext::Always,
-            ];
-        }
-        &[KeyContext::List, KeyContext::Editing, KeyContext::Always]
+    fn place(&self) -> KeyPlace {
+        if self.is_on_model() { KeyPlace::Models } else { KeyPlace::List }
     }
 
     fn key(&mut self, key: &KeyPress<'_>, around: &mut DialogContext<'_>) -> Vec<Intent> {

@@ -6,7 +6,7 @@ pub mod view;
 use ratatui::layout::Position;
 
 use crate::tui::app::intent::Intent;
-use crate::tui::app::keymap::{self, KeyContext, KeyPress, ReadingKey};
+use crate::tui::app::keymap::{self, KeyPlace, KeyPress, ReadingKey};
 
 use super::dialog::{Dialog, DialogCanvas, DialogContext, DialogView};
 use super::geometry::{ScrollExtent, scrolled, wheel_scrolled};
@@ -48,8 +48,8 @@ pub fn page_key(scroll: &mut usize, key: &KeyPress<'_>, extent: ScrollExtent) ->
 }
 
 impl Dialog for ReadingDialog {
-    fn contexts(&self) -> &'static [KeyContext] {
-        &[KeyContext::Reading, KeyContext::Always]
+    fn place(&self) -> KeyPlace {
+        KeyPlace::Reading
     }
 
     fn key(&mut self, key: &KeyPress<'_>, around: &mut DialogContext<'_>) -> Vec<Intent> {

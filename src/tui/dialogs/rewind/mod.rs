@@ -24,7 +24,7 @@ use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
-use crate::tui::app::keymap::{self, ChatKey, KeyContext, KeyPress, RewindKey};
+use crate::tui::app::keymap::{self, ChatKey, KeyPlace, KeyPress, RewindKey};
 use crate::tui::app::picker_list::PickerItem;
 use crate::tui::app::rewind_messages::{NOTHING_SAID, RewindMessage, user_messages};
 use crate::tui::app::sending;
@@ -389,8 +389,8 @@ pub fn list(conversation: &Conversation, shared: &mut SharedState) -> DialogOpen
 }
 
 impl Dialog for RewindDialog {
-    fn contexts(&self) -> &'static [KeyContext] {
-        &[KeyContext::Rewind, KeyContext::Always]
+    fn place(&self) -> KeyPlace {
+        KeyPlace::Rewind
     }
 
     fn key(&mut self, key: &KeyPress<'_>, around: &mut DialogContext<'_>) -> Vec<Intent> {

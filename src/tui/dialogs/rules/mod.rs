@@ -21,7 +21,7 @@ use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap;
-use crate::tui::app::keymap::{FieldKey, KeyContext, KeyPress, RulesKey};
+use crate::tui::app::keymap::{FieldKey, KeyPlace, KeyPress, RulesKey};
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::title::home_path;
 
@@ -308,10 +308,10 @@ impl RulesPage {
 }
 
 impl Dialog for RulesPage {
-    fn contexts(&self) -> &'static [KeyContext] {
+    fn place(&self) -> KeyPlace {
         match self.stage {
-            RulesStage::Choosing | RulesStage::Removing => &[KeyContext::Rules, KeyContext::Always],
-            RulesStage::Typing(_) => &[KeyContext::Field, KeyContext::Editing, KeyContext::Always],
+            RulesStage::Choosing | RulesStage::Removing => KeyPlace::Rules,
+            RulesStage::Typing(_) => KeyPlace::Field,
         }
     }
 

@@ -1,0 +1,151 @@
+//! The places in which keys are pressed, and the contexts that hold in each. This is the one list:
+//! keys are dispatched by it, and the palette, the last line and the check for conflicts show it.
+
+use super::context::KeyContext;
+
+/// A part of the screen, in a state that has keys of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum KeyPlace {
+    Input,
+    EmptyInput,
+    /// The input with a list under it.
+    InputList,
+    Panes,
+    /// A pane, while a search is on a match in it.
+    Match,
+    /// The query of the search in the transcript.
+    Search,
+    /// The caret in the transcript.
+    Caret,
+    Approval,
+    /// A text field of a dialog or of the list of sessions.
+    Field,
+    /// A list, or the filter of the list of sessions.
+    List,
+    /// A list with a model selected.
+    Models,
+    Sessions,
+    /// A page to read.
+    Reading,
+    Pager,
+    /// The search field of the pager.
+    PagerSearch,
+    Changes,
+    Rules,
+    Rewind,
+}
+
+impl KeyPlace {
+    /// All places, in the order in which conflicts are reported.
+    pub const ALL: [Self; 18] = [
+        Self::Input,
+        Self::EmptyInput,
+        Self::InputList,
+        Self::Panes,
+        Self::Search,
+        Self::Match,
+        Self::Caret,
+        Self::Approval,
+        Self::Field,
+        Self::List,
+        Self::Models,
+        Self::Sessions,
+        Self::Reading,
+        Self::Pager,
+        Self::PagerSearch,
+        Self::Changes,
+        Self::Rules,
+        Self::Rewind,
+    ];
+
+    /// The contexts in which a key is looked up, in order. The first that knows the key takes it.
+    pub fn contexts(self) -> &'static [KeyContext] {
+        use KeyContext as Context;
+        match self {
+            Self::Input => &[Context::Always, Context::Input, Context::Editing, Context::Chat],
+            Self::EmptyInput => &[
+                Context::Always,
+                Context::EmptyInput,
+                Context::Input,
+                Context::Editing,
+                Context::Chat,
+            ],
+            Self::InputList => &[
+                Context::Always,
+                Context::Completion,
+                Context::Input,
+                Context::Editing,
+                Context::Chat,
+            ],
+            Self::Panes => &[Context::Always, Context::Panes, Context::Chat],
+            Self::Match => &[Context::Always, Context::Match, Context::Panes, Context::Chat],
+            Self::Search => &[Context::Always, Context::Search, Context::Editing],
+            Self::Caret => &[Context::Always, Context::Caret, Context::Chat],
+            Self::Approval => &[Context::Always, Context::Approval],
+            Self::Field => &[Context::Always, Context::Field, Context::Editing],
+            Self::List => &[Context::Always, Context::List, Context::Editing],
+            Self::Models => &[Context::Always, Context::Models, Context::List, Context::Editing],
+            Self::Sessions => &[Context::Always, Context::Sessions, Context::Chat],
+            Self::Reading => &[Context::Always, Context::Reading],
+            Self::Pager => &[Context::Always, Context::Pager],
+            Self::PagerSearch => &[Context::Always, Context::Find, Context::Editing],
+            Self::Changes => &[Context::Always, Context::Changes],
+            Self::Rules => &[Context::Always, Context::Rules],
+            Self::Rewind => &[Context::Always, Context::Rewind],
+        }
+    }
+
+    /// The same contexts as lists show them: the keys that work everywhere come last.
+    pub fn listed(self) -> impl Iterator<Item = KeyContext> {
+        let contexts = self.contexts().iter().copied();
+        let is_everywhere = |context: &KeyContext| *context == KeyContext::Always;
+        let everywhere = contexts.clone().filter(is_everywhere);
+        contexts.filter(move |context| !is_everywhere(context)).chain(everywhere)
+    }
+
+    /// The contexts whose keys must not hide each other. The completion list, a match, the caret and the
+    /// sessions override keys of the input and the chat on purpose.
+    pub fn exclusive(self) -> &'static [KeyContext] {
+        match self {
+            Self::InputList | Self::Match | Self::Caret | Self::Sessions => &self.contexts()[..2],
+            Self::Input
+            | Self::EmptyInput
+            | Self::Panes
+            | Self::Search
+            | Self::Approval
+            | Self::Field
+            | Self::List
+            | Self::Models
+            | Self::Reading
+            | Self::Pager
+            | Self::PagerSearch
+            | Self::Changes
+            | Self::Rules
+            | Self::Rewind => self.contexts(),
+        }
+    }
+
+    /// The place in a sentence.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Input => "the input",
+            Self::EmptyInput => "the empty input",
+            Self::InputList => "the list under the input",
+            Self::Panes => "the panes",
+            Self::Search => "the search",
+            Self::Match => "a match",
+            Self::Caret => "the caret",
+            Self::Approval => "a permission question",
+            Self::Field => "a field",
+            Self::List => "a list",
+            Self::Models => "the models",
+            Self::Sessions => "the sessions",
+            Self::Reading => "a page to read",
+            Self::Pager => "the pager",
+            Self::PagerSearch => "the pager's search",
+            Self::Changes => "the changes",
+            Self::Rules => "the rules",
+            Self::Rewind => "going back",
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Every place of the screen: what is dispatched there is listed, and what is listed is dispatched.
+
+use std::collections::BTreeSet;
+
+use super::super::keymap::KeyContext;
+use super::*;
+use crate::config::ThemeChoice;
+use crate::domain::ModelName;
+use crate::tui::app::choice::PickerChoice;
+use crate::tui::app::picker_list::PickerItem;
+use crate::tui::dialogs::changes::ChangesPage;
+use crate::tui::dialogs::hooks::HookTrustDialog;
+use crate::tui::dialogs::picker::Picker;
+use crate::tui::dialogs::rewind::{RewindDialog, RewindStage};
+use crate::tui::dialogs::rules::RulesPage;
+use crate::tui::test_screen::{TestScreen, question, recorded, screen, user};
+
+/// The actions that are dispatched: each is pressed on a screen of its own.
+fn dispatched(model: &ScreenModel) -> BTreeSet<String> {
+    let map = Arc::clone(&model.shared.settings.keys);
+    let rows = KeyContext::ALL.into_iter().flat_map(|context| map.rows(context));
+    let takes = rows.filter(|row| {
+        let press = KeyPress::action(&map, row.id);
+        pressed(&mut model.clone(), &press);
+        press.progress() == KeyPressProgress::Known
+    });
+    takes.map(|row| row.full_name()).collect()
+}
+
+fn listed(model: &ScreenModel) -> BTreeSet<String> {
+    let map = &model.shared.settings.keys;
+    let rows = place(model).listed().flat_map(|context| map.rows(context));
+    rows.map(|row| row.full_name()).collect()
+}
+
+fn list_of(choice: PickerChoice) -> Picker {
+    let (label, detail, aside) = ("a row".to_owned(), String::new(), String::new());
+    Picker::ready("Rows", vec![PickerItem { label, detail, aside, choice }])
+}
+
+/// A screen with a message, on which this was done.
+fn done(act: impl FnOnce(&mut ScreenModel)) -> TestScreen {
+    let mut scene = screen(80, 24).event(recorded(&user("the first message")));
+    act(&mut scene.model);
+    scene.after(400).after(400)
+}
+
+fn scenes() -> Vec<(KeyPlace, TestScreen)> {
+    let pane = || done(|_| {}).key("esc").key("tab");
+    vec![
+        (KeyPlace::EmptyInput, screen(80, 24)),
+        (KeyPlace::Input, screen(80, 24).types("hello")),
+        (KeyPlace::InputList, screen(80, 24).types("/he")),
+        (KeyPlace::InputList, screen(80, 24).types("!ls")),
+        (KeyPlace::Panes, pane()),
+        (KeyPlace::Match, pane().key("/").types("first").key("enter")),
+        (KeyPlace::Search, pane().key("/").types("fir")),
+        (KeyPlace::Caret, pane().key("v")),
+        (KeyPlace::Sessions, screen(80, 24).key("ctrl+b")),
+        (KeyPlace::Approval, screen(80, 24).event(question(1, "npm test")).after(400)),
+        (KeyPlace::Field, screen(80, 24).event(question(1, "npm test")).after(400).key("t")),
+        (
+            KeyPlace::List,
+            done(|it| it.dialogs.push(list_of(PickerChoice::Theme(ThemeChoice::Auto)))),
+        ),
+        (
+            KeyPlace::Models,
+            done(|it| {
+                let name = ModelName::new("local", "qwen3");
+                it.dialogs.push(list_of(PickerChoice::Model(name)));
+            }),
+        ),
+        (KeyPlace::Reading, done(|it| it.dialogs.push(ReadingDialog::new(ReadingPage::Help)))),
+        (KeyPlace::Reading, done(|it| it.dialogs.push(HookTrustDialog::new("+ all".into())))),
+        (KeyPlace::Pager, pager()),
+        (KeyPlace::PagerSearch, pager().key("/")),
+        (KeyPlace::Changes, done(|it| it.dialogs.push(ChangesPage::new(None)))),
+        (KeyPlace::Rules, done(|it| it.dialogs.push(RulesPage::default()))),
+        (KeyPlace::Field, done(|it| it.dialogs.push(RulesPage::default())).key("a")),
+        (KeyPlace::Rewind, done(|it| it.dialogs.push(RewindDialog::new(RewindStage::Planning)))),
+    ]
+}
+
+fn pager() -> TestScreen {
+    done(|it| {
+        let document = Arc::new(PagerDocument::new(1, "one\ntwo\n"));
+        it.dialogs.push(Pager::new("A text".to_owned(), document));
+    })
+}
+
+#[test]
+fn what_is_dispatched_is_listed_and_what_is_listed_is_dispatched() {
+    for (expected, scene) in scenes() {
+        assert_eq!(place(&scene.model), expected, "{}", scene.text());
+        assert_eq!(
+            dispatched(&scene.model),
+            listed(&scene.model),
+            "{expected:?}\n{}",
+            scene.text()
+        );
+    }
+}
+
+#[test]
+fn every_place_has_a_scene() {
+    let seen: Vec<KeyPlace> = scenes().into_iter().map(|(place, _)| place).collect();
+    for place in KeyPlace::ALL {
+        assert!(seen.contains(&place), "{place:?}");
+    }
+}
+
+#[test]
+fn on_an_empty_input_the_palette_offers_what_brings_text_back() {
+    let palette = screen(80, 24).key("ctrl+p").types("put back what was removed last");
+    palette.shows("put back what was removed last").shows("ctrl+y");
+}
+
+#[test]
+fn the_last_line_names_what_brings_text_back_only_if_there_is_some() {
+    let removed = screen(120, 24).hides("put back").types("hello").key("ctrl+u");
+    removed.shows("ctrl+y put back");
+}
+
+#[test]
+fn while_text_is_typed_in_the_list_of_sessions_its_keys_to_leave_and_close_work_too() {
+    let scene = screen(80, 24).key("ctrl+b").key("/");
+    assert_eq!(place(&scene.model), KeyPlace::List);
+    let (dispatched, listed) = (dispatched(&scene.model), listed(&scene.model));
+    let more: Vec<&String> = dispatched.difference(&listed).collect();
+    assert_eq!(more, ["chat.sessions", "sessions.leave"]);
+    assert!(listed.is_subset(&dispatched));
+}
