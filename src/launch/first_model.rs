@@ -14,9 +14,10 @@ use crate::tui::welcome::first_run::{
 
 use super::linear::LinearStartup;
 use super::print;
-use super::questions::{self, StartupModel, StartupOutcome};
+use super::questions;
 use super::run_context::RunContext;
 use super::server_discovery::{ServerConsent, ServerDiscovery};
+use super::startup::{StartupModel, StartupOutcome};
 
 /// The most models that are listed; others can be typed.
 const MAX_LISTED: usize = 20;

@@ -10,8 +10,8 @@ use crate::cli::{Cli, CliExitStatus};
 use crate::config::{NotificationMethod, ResolvedConfig};
 use crate::domain::sanitize::sanitize;
 use crate::permissions::store::ProjectSettingsTrust;
-use crate::platform::signals::{self, ContinuedFlag, HandledSignal, SignalStream, raise_again};
-use crate::platform::{supervisor, terminal};
+use crate::platform::signals::{self, ContinuedFlag, HandledSignal, SignalStream};
+use crate::platform::terminal;
 use crate::trust::{self, TrustStatus};
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::dialogs::line::LineAnswerError;
@@ -21,9 +21,9 @@ use crate::tui::linear::{
 use crate::tui::theme::ColorDepth;
 
 use super::first_model;
-use super::questions::{self, StartupOutcome};
 use super::run_context::RunContext;
-use super::screen::{self, ChatFrontEnd, ChatLaunch};
+use super::screen::{self, ChatFrontEnd};
+use super::startup::{self, StartupModel, StartupOutcome, StartupQuestions};
 
 /// Whether to start in linear mode: with `--linear`, or on a terminal that can do no more. When
 /// standard output is no terminal, only the flag counts, because nobody would see the questions.
@@ -32,63 +32,7 @@ pub(super) fn is_wanted(cli: &Cli) -> bool {
 }
 
 pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<CliExitStatus> {
-    let scratch = screen::scratch(cli)?;
-    let moved = scratch.as_ref().map(|scratch| run_context.moved_to(scratch.path().to_owned()));
-    let run_context = moved.as_ref().unwrap_or(run_context);
-    let own = match run_context.config(cli, ProjectSettingsTrust::Untrusted) {
-        Ok(config) => config,
-        Err(errors) => return Ok(screen::report_config_errors(&errors)),
-    };
-    questions::plain_http(run_context, &own)?;
-    let mut startup = LinearStartup::new()?;
-    let project = match &scratch {
-        // slug has made this folder itself.
-        Some(_) => ProjectSettingsTrust::Trusted,
-        None => match startup.trust(cli, run_context).await? {
-            StartupOutcome::Answer(project) => project,
-            StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
-            StartupOutcome::Signal(signal) => raise_again(signal, &supervisor::program()?),
-        },
-    };
-    let mut config = match run_context.config(cli, project) {
-        Ok(config) => config,
-        Err(errors) => return Ok(screen::report_config_errors(&errors)),
-    };
-    let mut script = cli.demo.clone();
-    if script.is_none() && config.nothing_configured() {
-        match first_model::ask(&mut startup, cli, run_context, &config).await? {
-            StartupOutcome::Answer(questions::StartupModel::Demo) => script = Some(None),
-            StartupOutcome::Answer(questions::StartupModel::Configured) => {
-                match run_context.config(cli, project) {
-                    Ok(chosen) => config = chosen,
-                    Err(errors) => return Ok(screen::report_config_errors(&errors)),
-                }
-            }
-            StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
-            StartupOutcome::Signal(signal) => raise_again(signal, &supervisor::program()?),
-        }
-    }
-    let LinearStartup { lines, signals, continued: _ } = startup;
-    let front = |config: &ResolvedConfig| ChatFrontEnd::Linear {
-        ears: lines,
-        voice: LabelledLineWriter::new(io::stdout(), label_coloring()),
-        bell: bell(config),
-    };
-    if scratch.is_none() && script == Some(None) && cli.directory.is_none() {
-        let folder = screen::scratch_repo()?;
-        let run_context = run_context.moved_to(folder.path().to_owned());
-        let front = front(&config);
-        let chat = ChatLaunch {
-            cli,
-            ground: &run_context,
-            config,
-            project: ProjectSettingsTrust::Trusted,
-            script,
-        };
-        return chat.run(front, signals).await;
-    }
-    let front = front(&config);
-    ChatLaunch { cli, ground: run_context, config, project, script }.run(front, signals).await
+    startup::run(cli, run_context, |_, _| LinearStartup::new()).await
 }
 
 /// The input that the questions before the conversation read.
@@ -108,50 +52,6 @@ impl LinearStartup {
             signals,
             continued: ContinuedFlag::listen()?,
         })
-    }
-
-    /// Asks whether to trust this folder, unless that is already decided. At the end of input the
-    /// folder is not trusted.
-    async fn trust(
-        &mut self,
-        cli: &Cli,
-        run_context: &RunContext,
-    ) -> anyhow::Result<StartupOutcome<ProjectSettingsTrust>> {
-        if cli.trust_workspace {
-            return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
-        }
-        let mut store = run_context.trust()?;
-        // A change while the question is open leads to the next question.
-        loop {
-            let heading = match store.status(&run_context.cwd) {
-                TrustStatus::Trusted => {
-                    return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
-                }
-                // Such a folder cannot be trusted. The chat says what is left out.
-                TrustStatus::TooWide => {
-                    return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
-                }
-                TrustStatus::Unknown => "Do you trust this folder?",
-                TrustStatus::Changed(_) => {
-                    "This folder has changed since you trusted it. Do you still?"
-                }
-            };
-            let asked = store.question(&run_context.cwd)?;
-            let question = trust_question(heading, &run_context.cwd, asked.items());
-            let answer = match self.ask(&question).await? {
-                StartupOutcome::Answer(answer) => answer,
-                StartupOutcome::Quit => {
-                    return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
-                }
-                StartupOutcome::Signal(signal) => return Ok(StartupOutcome::Signal(signal)),
-            };
-            match answer.to_lowercase().as_str() {
-                "y" | "yes" => store.grant_asked(asked)?,
-                "n" | "no" => return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted)),
-                "q" | "quit" => return Ok(StartupOutcome::Quit),
-                _ => {}
-            }
-        }
     }
 
     /// Asks, and waits for a line or a signal. On a terminal, a line that was typed before the user
@@ -209,6 +109,66 @@ impl LinearStartup {
                 }
             }
         }
+    }
+}
+
+impl StartupQuestions for LinearStartup {
+    /// At the end of input the folder is not trusted.
+    async fn trust(
+        &mut self,
+        cli: &Cli,
+        run_context: &RunContext,
+    ) -> anyhow::Result<StartupOutcome<ProjectSettingsTrust>> {
+        if cli.trust_workspace {
+            return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
+        }
+        let mut store = run_context.trust()?;
+        // A change while the question is open leads to the next question.
+        loop {
+            let heading = match store.status(&run_context.cwd) {
+                TrustStatus::Trusted => {
+                    return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
+                }
+                // Such a folder cannot be trusted. The chat says what is left out.
+                TrustStatus::TooWide => {
+                    return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
+                }
+                TrustStatus::Unknown => "Do you trust this folder?",
+                TrustStatus::Changed(_) => {
+                    "This folder has changed since you trusted it. Do you still?"
+                }
+            };
+            let asked = store.question(&run_context.cwd)?;
+            let question = trust_question(heading, &run_context.cwd, asked.items());
+            let answer = match self.ask(&question).await? {
+                StartupOutcome::Answer(answer) => answer,
+                StartupOutcome::Quit => {
+                    return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
+                }
+                StartupOutcome::Signal(signal) => return Ok(StartupOutcome::Signal(signal)),
+            };
+            match answer.to_lowercase().as_str() {
+                "y" | "yes" => store.grant_asked(asked)?,
+                "n" | "no" => return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted)),
+                "q" | "quit" => return Ok(StartupOutcome::Quit),
+                _ => {}
+            }
+        }
+    }
+
+    async fn model(
+        &mut self,
+        cli: &Cli,
+        run_context: &RunContext,
+        config: &ResolvedConfig,
+    ) -> anyhow::Result<StartupOutcome<StartupModel>> {
+        first_model::ask(self, cli, run_context, config).await
+    }
+
+    fn into_chat(self, config: &ResolvedConfig) -> (ChatFrontEnd, SignalStream) {
+        let writer = LabelledLineWriter::new(io::stdout(), label_coloring());
+        let front = ChatFrontEnd::Linear { lines: self.lines, writer, bell: bell(config) };
+        (front, self.signals)
     }
 }
 

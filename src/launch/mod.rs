@@ -17,6 +17,7 @@ mod screen_services;
 mod server_discovery;
 mod servers;
 mod single_prompt;
+mod startup;
 mod subcommands;
 mod themes;
 mod workspace;

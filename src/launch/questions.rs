@@ -13,7 +13,7 @@ use crate::config::{
 };
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process_privacy;
-use crate::platform::signals::{ContinuedFlag, HandledSignal, SignalStream};
+use crate::platform::signals::{ContinuedFlag, SignalStream};
 use crate::platform::terminal::{TerminalGuard, drop_unread, waits_for_input};
 use crate::trust::TrustStatus;
 use crate::tui::app::guard::QuestionGuard;
@@ -27,24 +27,7 @@ use crate::tui::welcome::{self, runner::StartupEnd};
 
 use super::run_context::RunContext;
 use super::server_discovery::{ServerConsent, ServerDiscovery};
-
-/// How a question before the chat ended.
-pub(super) enum StartupOutcome<T> {
-    /// The user has answered.
-    Answer(T),
-    /// The user leaves slug.
-    Quit,
-    /// A signal ends slug.
-    Signal(HandledSignal),
-}
-
-/// The model that the user has chosen.
-pub(super) enum StartupModel {
-    /// The scripted model of the demo.
-    Demo,
-    /// The one that is in the configuration file now.
-    Configured,
-}
+use super::startup::{StartupModel, StartupOutcome};
 
 /// Asks on the full screen whether to trust this folder, unless that is already decided.
 pub(super) async fn trust(

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
-use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{self, AgentHandle, Interactivity};
 use crate::cli::{Cli, CliExitStatus};
 use crate::commands::{CommandPart, CommandRegistry};
-use crate::config::{ConfigError, ConfigOrigin, KeyPreset, NotificationMethod, ResolvedConfig};
+use crate::config::{ConfigOrigin, KeyPreset, NotificationMethod, ResolvedConfig};
 use crate::context::{GitHead, git_head};
 use crate::domain::AgentId;
 use crate::permissions::store::ProjectSettingsTrust;
@@ -32,7 +31,6 @@ use crate::platform::terminal_notifier::{
     NotificationSequence, ProgressReporting, TerminalNotifier, TitleReporting,
 };
 use crate::platform::{logging, status_command, supervisor};
-use crate::providers::demo;
 use crate::tui::app::JobControl;
 use crate::tui::app::composer::EditingMode;
 use crate::tui::app::keymap::Keymap;
@@ -47,9 +45,10 @@ use crate::tui::theme::ColorDepth;
 
 use super::build::{self, RunParticipants, RunParts};
 use super::linear::StdoutLineWriter;
-use super::questions::{self, StartupModel, StartupOutcome};
+use super::questions;
 use super::run_context::RunContext;
 use super::screen_services::{self, ScreenServices};
+use super::startup::{self, StartupModel, StartupOutcome, StartupQuestions};
 use super::{maintenance, print, single_prompt, themes};
 
 /// How long the agent may take to save the session when slug ends. A disk that hangs must not keep
@@ -63,84 +62,45 @@ pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<C
              without a conversation."
         );
     }
-    let scratch = scratch(cli)?;
-    let moved = scratch.as_ref().map(|scratch| run_context.moved_to(scratch.path().to_owned()));
-    let run_context = moved.as_ref().unwrap_or(run_context);
-    // Errors in the user's own file are printed before the screen is taken over.
-    let own = match run_context.config(cli, ProjectSettingsTrust::Untrusted) {
-        Ok(config) => config,
-        Err(errors) => return Ok(report_config_errors(&errors)),
-    };
-    questions::plain_http(run_context, &own)?;
-    let mut looks = theme_state(run_context, &own);
-    let mut signals = SignalStream::listen()?;
-    let mouse = if own.mouse.value { MouseOwner::Slugs } else { MouseOwner::Terminals };
-    let mut screen = TerminalGuard::enter(mouse)?;
-    let project = match &scratch {
-        // slug has made this folder itself.
-        Some(_) => ProjectSettingsTrust::Trusted,
-        None => {
-            match questions::trust(cli, run_context, &mut screen, &mut signals, &mut looks).await? {
-                StartupOutcome::Answer(project) => project,
-                StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
-                StartupOutcome::Signal(signal) => return raise(screen, signal),
-            }
-        }
-    };
-    let mut config = match run_context.config(cli, project) {
-        Ok(config) => config,
-        Err(errors) => {
-            drop(screen);
-            return Ok(report_config_errors(&errors));
-        }
-    };
-    let mut script = cli.demo.clone();
-    if script.is_none() && config.nothing_configured() {
-        match questions::model(cli, run_context, &config, &mut screen, &mut signals, &mut looks)
-            .await?
-        {
-            StartupOutcome::Answer(StartupModel::Demo) => script = Some(None),
-            StartupOutcome::Answer(StartupModel::Configured) => {
-                match run_context.config(cli, project) {
-                    Ok(chosen) => config = chosen,
-                    Err(errors) => {
-                        drop(screen);
-                        return Ok(report_config_errors(&errors));
-                    }
-                }
-            }
-            StartupOutcome::Quit => return Ok(CliExitStatus::Answered),
-            StartupOutcome::Signal(signal) => return raise(screen, signal),
-        }
-    }
-    if scratch.is_none() && script == Some(None) && cli.directory.is_none() {
-        let folder = scratch_repo()?;
-        let run_context = run_context.moved_to(folder.path().to_owned());
-        let chat = ChatLaunch {
-            cli,
-            ground: &run_context,
-            config,
-            project: ProjectSettingsTrust::Trusted,
-            script,
-        };
-        return chat.run(ChatFrontEnd::Full { screen, looks }, signals).await;
-    }
-    let front = ChatFrontEnd::Full { screen, looks };
-    ChatLaunch { cli, ground: run_context, config, project, script }.run(front, signals).await
+    startup::run(cli, run_context, |run_context, own| {
+        let mouse = if own.mouse.value { MouseOwner::Slugs } else { MouseOwner::Terminals };
+        let theme = theme_state(run_context, own);
+        let signals = SignalStream::listen()?;
+        Ok(ScreenStartup { screen: TerminalGuard::enter(mouse)?, signals, theme })
+    })
+    .await
 }
 
-/// The scratch repository that the built-in demo works in; removed when it is dropped.
-pub(super) fn scratch(cli: &Cli) -> anyhow::Result<Option<TempDir>> {
-    if cli.demo != Some(None) || cli.directory.is_some() {
-        return Ok(None);
-    }
-    scratch_repo().map(Some)
+/// The full screen while it asks the questions before the chat.
+struct ScreenStartup {
+    screen: TerminalGuard,
+    signals: SignalStream,
+    theme: ThemeState,
 }
 
-pub(super) fn scratch_repo() -> anyhow::Result<TempDir> {
-    let folder = tempfile::Builder::new().prefix("slug-demo-").tempdir()?;
-    demo::materialise_repo(folder.path())?;
-    Ok(folder)
+impl StartupQuestions for ScreenStartup {
+    async fn trust(
+        &mut self,
+        cli: &Cli,
+        run_context: &RunContext,
+    ) -> anyhow::Result<StartupOutcome<ProjectSettingsTrust>> {
+        let Self { screen, signals, theme } = self;
+        questions::trust(cli, run_context, screen, signals, theme).await
+    }
+
+    async fn model(
+        &mut self,
+        cli: &Cli,
+        run_context: &RunContext,
+        config: &ResolvedConfig,
+    ) -> anyhow::Result<StartupOutcome<StartupModel>> {
+        let Self { screen, signals, theme } = self;
+        questions::model(cli, run_context, config, screen, signals, theme).await
+    }
+
+    fn into_chat(self, _config: &ResolvedConfig) -> (ChatFrontEnd, SignalStream) {
+        (ChatFrontEnd::Full { screen: self.screen, theme: self.theme }, self.signals)
+    }
 }
 
 /// The front end of the chat, with what it needs.
@@ -149,14 +109,14 @@ pub(super) enum ChatFrontEnd {
     Full {
         screen: TerminalGuard,
         /// The theme, its choices and what the terminal can show of them.
-        looks: ThemeState,
+        theme: ThemeState,
     },
     /// Line by line.
     Linear {
         /// The lines of standard input.
-        ears: StdinLines,
+        lines: StdinLines,
         /// The writer to standard output.
-        voice: StdoutLineWriter,
+        writer: StdoutLineWriter,
         /// Whether the terminal bell calls the user.
         bell: TerminalBell,
     },
@@ -179,7 +139,7 @@ impl ChatFrontEnd {
 /// What is decided before the chat starts.
 pub(super) struct ChatLaunch<'a> {
     pub(super) cli: &'a Cli,
-    pub(super) ground: &'a RunContext,
+    pub(super) run_context: &'a RunContext,
     pub(super) config: ResolvedConfig,
     pub(super) project: ProjectSettingsTrust,
     pub(super) script: Option<Option<PathBuf>>,
@@ -191,7 +151,7 @@ impl ChatLaunch<'_> {
         mut front: ChatFrontEnd,
         mut signals: SignalStream,
     ) -> anyhow::Result<CliExitStatus> {
-        let Self { cli, ground: run_context, config, project, script } = self;
+        let Self { cli, run_context, config, project, script } = self;
         let redactor = Redactor::default();
         let filter = std::env::var("RUST_LOG").ok();
         let log = logging::start(&run_context.home.logs(), filter.as_deref(), redactor.clone());
@@ -211,9 +171,9 @@ impl ChatLaunch<'_> {
         setup.notices.extend(conflicts.iter().map(ToString::to_string));
         setup.notices.extend(run_context.too_wide_notice(project)?);
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));
-        if let ChatFrontEnd::Full { looks, .. } = &mut front {
-            looks.choice.clone_from(&config.theme.value);
-            setup.notices.extend(looks.remarks());
+        if let ChatFrontEnd::Full { theme, .. } = &mut front {
+            theme.choice.clone_from(&config.theme.value);
+            setup.notices.extend(theme.remarks());
         }
         let command = config.status_command.as_ref();
         let command = command.map(|it| {
@@ -243,7 +203,7 @@ impl ChatLaunch<'_> {
         let status = status(run_context, &config);
         let history = services.last_sent();
         let (exit, signal) = match front {
-            ChatFrontEnd::Full { screen, looks } => {
+            ChatFrontEnd::Full { screen, theme } => {
                 let (sender, jobs) = mpsc::channel(4);
                 let start = ScreenStart {
                     agent,
@@ -251,13 +211,13 @@ impl ChatLaunch<'_> {
                     status,
                     history,
                     draft: services.draft(),
-                    code: if depth() == ColorDepth::None {
+                    highlighting: if depth() == ColorDepth::None {
                         CodeHighlighting::Plain
                     } else {
                         CodeHighlighting::Coloured
                     },
-                    leave: config.leave.value,
-                    looks,
+                    exit_transcript: config.leave.value,
+                    theme,
                     announcer: announcer(&config, &TerminalInfo::from_environment()),
                     jobs,
                     shutdown: shutdown.clone(),
@@ -265,7 +225,7 @@ impl ChatLaunch<'_> {
                 let chat = runtime::run(screen, start, handles, events);
                 until_left(chat, &mut signals, &shutdown, ChatSignalSink::Screen(sender)).await
             }
-            ChatFrontEnd::Linear { ears, voice, bell } => {
+            ChatFrontEnd::Linear { lines, writer, bell } => {
                 let (sender, interrupts) = mpsc::channel(4);
                 let start = linear::LinearStart {
                     agent,
@@ -276,7 +236,7 @@ impl ChatLaunch<'_> {
                     shutdown: shutdown.clone(),
                     bell,
                 };
-                let chat = linear::run(start, ears, voice, handles, events);
+                let chat = linear::run(start, lines, writer, handles, events);
                 until_left(chat, &mut signals, &shutdown, ChatSignalSink::Linear(sender)).await
             }
         };
@@ -477,16 +437,6 @@ async fn until_left(
             }
         }
     }
-}
-
-pub(super) fn report_config_errors(errors: &[ConfigError]) -> CliExitStatus {
-    print::config_errors(errors);
-    CliExitStatus::Usage
-}
-
-fn raise(screen: TerminalGuard, signal: HandledSignal) -> anyhow::Result<CliExitStatus> {
-    drop(screen);
-    raise_again(signal, &supervisor::program()?)
 }
 
 fn theme_state(run_context: &RunContext, config: &ResolvedConfig) -> ThemeState {

@@ -17,6 +17,7 @@ use crate::trust;
 use super::build::{self, RunParticipants, RunParts};
 use super::print;
 use super::run_context::RunContext;
+use super::startup::{ScratchFolder, report_config_errors};
 
 /// The most bytes of standard input that are read as context.
 const INPUT_LIMIT: u64 = 4 << 20;
@@ -28,16 +29,13 @@ pub(super) async fn run(
     run_context: &RunContext,
     prompt: Option<&str>,
 ) -> anyhow::Result<CliExitStatus> {
-    let scratch = super::screen::scratch(cli)?;
-    let moved = scratch.as_ref().map(|scratch| run_context.moved_to(scratch.path().to_owned()));
+    let scratch = ScratchFolder::for_demo(cli)?;
+    let moved = scratch.as_ref().map(|scratch| scratch.moved(run_context));
     let run_context = moved.as_ref().unwrap_or(run_context);
     let project = run_context.project(cli)?;
     let config = match run_context.config(cli, project) {
         Ok(config) => config,
-        Err(errors) => {
-            print::config_errors(&errors);
-            return Ok(CliExitStatus::Usage);
-        }
+        Err(errors) => return Ok(report_config_errors(&errors)),
     };
     let rules = store::load(&run_context.workspace(project), project);
     if !rules.faults().is_empty() {

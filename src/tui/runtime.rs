@@ -70,10 +70,10 @@ pub struct ScreenStart {
     /// The unsent input of the last run.
     pub draft: UserInput,
     /// The theme and what it is chosen by.
-    pub looks: ThemeState,
-    pub code: CodeHighlighting,
+    pub theme: ThemeState,
+    pub highlighting: CodeHighlighting,
     /// How much of the transcript stays in the terminal.
-    pub leave: ExitTranscript,
+    pub exit_transcript: ExitTranscript,
     /// Sends what the terminal shows outside of the frame: title, progress, notifications.
     pub announcer: TerminalNotifier,
     /// Stop and continue requests of the shell, or of whoever acts for it.
@@ -227,9 +227,9 @@ where
     S: ScreenSurface,
     K: Stream<Item = io::Result<Input>> + Unpin,
 {
-    let (shutdown, leave) = (start.shutdown.clone(), start.leave);
+    let (shutdown, leave) = (start.shutdown.clone(), start.exit_transcript);
     let (answers_in, mut answers) = mpsc::channel(64);
-    let highlighter = match start.code {
+    let highlighter = match start.highlighting {
         CodeHighlighting::Plain => SyntaxHighlighter::off(),
         CodeHighlighting::Coloured => {
             let colours = answers_in.clone();
@@ -379,7 +379,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         let mut composer = ChatComposer::new(Vec::new(), start.draft);
         composer.history.prepend(start.history, &start.settings.cwd);
         let mut model = ScreenModel::new(start.agent, start.settings, start.status, composer, size);
-        model.shared.theme = start.looks;
+        model.shared.theme = start.theme;
         Ok(Self {
             surface,
             applied_theme: AppliedTheme::by(&model),

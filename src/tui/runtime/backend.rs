@@ -68,14 +68,14 @@ struct BackendFrameState {
     /// The number of the open link.
     link: Option<u32>,
     /// Cells that a cluster of uncertain width may have covered.
-    repaint: Option<Repaint>,
+    repaint: Option<RowRepaint>,
     /// The row of the last cell, and the column after it.
     taken: Option<(u16, u16)>,
     /// Pictures to be painted over cells that were written, and their top left corners.
     pictures: BTreeMap<u32, Position>,
 }
 
-struct Repaint {
+struct RowRepaint {
     row: u16,
     from: u16,
     to: u16,
@@ -88,7 +88,7 @@ impl BackendFrameState {
         if from < to {
             let known = self.repaint.as_ref().filter(|owed| owed.row == row);
             self.repaint =
-                Some(Repaint { row, from, to: known.map_or(to, |owed| owed.to.max(to)) });
+                Some(RowRepaint { row, from, to: known.map_or(to, |owed| owed.to.max(to)) });
         }
     }
 }

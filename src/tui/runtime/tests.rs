@@ -114,13 +114,13 @@ fn fake_terminal() -> FakeTerminal {
 fn start(shutdown: CancellationToken) -> ScreenStart {
     ScreenStart {
         agent: AGENT,
-        leave: ExitTranscript::Nothing,
-        code: CodeHighlighting::Plain,
+        exit_transcript: ExitTranscript::Nothing,
+        highlighting: CodeHighlighting::Plain,
         settings: ScreenSettings::default(),
         status: ScreenStatus::default(),
         history: HistoryPage::default(),
         draft: UserInput::default(),
-        looks: ThemeState::default(),
+        theme: ThemeState::default(),
         announcer: TerminalNotifier::silent(),
         jobs: mpsc::channel(1).1,
         shutdown,

@@ -44,7 +44,7 @@ pub async fn run<P, W, F>(
     page: P,
     _terminal_is_ours: &mut TerminalGuard,
     signals: &mut SignalStream,
-    looks: &mut ThemeState,
+    theme_state: &mut ThemeState,
     work: W,
 ) -> io::Result<StartupEnd<P::Answer>>
 where
@@ -56,7 +56,7 @@ where
     // Not `Terminal::clear`: that queries the cursor and waits for the reply.
     crossterm::execute!(TerminalOutput, crossterm::terminal::Clear(ClearType::All))?;
     let typed = InputProbe { continued: ContinuedFlag::listen()?, is_unread: has_unread };
-    run_loop(page, EventStream::new(), typed, signals, &mut terminal, looks, work).await
+    run_loop(page, EventStream::new(), typed, signals, &mut terminal, theme_state, work).await
 }
 
 /// Checks for input besides the stream of events.
@@ -74,7 +74,7 @@ async fn run_loop<P, W, F, B>(
     typed: InputProbe,
     signals: &mut SignalStream,
     terminal: &mut Terminal<B>,
-    looks: &mut ThemeState,
+    theme_state: &mut ThemeState,
     mut work: W,
 ) -> io::Result<StartupEnd<P::Answer>>
 where
@@ -86,7 +86,7 @@ where
     let (notes, mut noted) = mpsc::channel(NOTES);
     let mut jobs = JoinSet::new();
     let mut events = TerminalEventStream::new(events);
-    let mut theme = looks.theme(looks.name(&looks.choice));
+    let mut theme = theme_state.theme(theme_state.name(&theme_state.choice));
     let size = terminal.size().map_err(io::Error::other)?;
     let opened =
         [StartupInput::Size { width: size.width, height: size.height }, StartupInput::Opened];
@@ -111,7 +111,7 @@ where
             draw(&mut page, terminal, &theme)?;
             is_sending = true;
         }
-        if looks.follows_background() {
+        if theme_state.follows_background() {
             events.ask(ask_background)?;
         }
         let armed_at = page.guard_mut().due_at().map(|at| began + at);
@@ -135,8 +135,8 @@ where
                         input_of(event)
                     }
                     FilteredEvent::Background(background) => {
-                        looks.background = background;
-                        theme = looks.theme(looks.name(&looks.choice));
+                        theme_state.background = background;
+                        theme = theme_state.theme(theme_state.name(&theme_state.choice));
                         draw(&mut page, terminal, &theme)?;
                         is_sending = true;
                         None
@@ -300,8 +300,9 @@ mod tests {
         let events = events.chain(slowly(vec![press(KeyCode::Char('n'))]));
         let page = TrustPage::new("~/src", TrustPageSubject::Folder, &[]);
         let work = |nothing: super::super::trust::NeverJob, _| async move { match nothing {} };
-        let mut looks = ThemeState::default();
-        let ended = run_loop(page, events, typed(), &mut signals, &mut terminal, &mut looks, work);
+        let mut theme_state = ThemeState::default();
+        let ended =
+            run_loop(page, events, typed(), &mut signals, &mut terminal, &mut theme_state, work);
         assert_eq!(in_time(ended).await.unwrap(), StartupEnd::Answered(TrustAnswer::GoOnWithout));
     }
 
@@ -320,8 +321,9 @@ mod tests {
         });
         let events = stopped.take(2).chain(slowly(vec![press(KeyCode::Char('n'))]));
         let work = |nothing: super::super::trust::NeverJob, _| async move { match nothing {} };
-        let mut looks = ThemeState::default();
-        let ended = run_loop(page, events, typed, &mut signals, &mut terminal, &mut looks, work);
+        let mut theme_state = ThemeState::default();
+        let ended =
+            run_loop(page, events, typed, &mut signals, &mut terminal, &mut theme_state, work);
         assert_eq!(in_time(ended).await.unwrap(), StartupEnd::Answered(TrustAnswer::GoOnWithout));
     }
 
@@ -380,9 +382,16 @@ mod tests {
         let page = TrustPage::new("~/src", TrustPageSubject::Folder, &[]);
         let work = |nothing: super::super::trust::NeverJob, _| async move { match nothing {} };
         let mut terminal = terminal();
-        let mut looks = ThemeState::default();
-        let gone =
-            run_loop(page, stream::empty(), typed(), &mut signals, &mut terminal, &mut looks, work);
+        let mut theme_state = ThemeState::default();
+        let gone = run_loop(
+            page,
+            stream::empty(),
+            typed(),
+            &mut signals,
+            &mut terminal,
+            &mut theme_state,
+            work,
+        );
         let error = in_time(gone).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof);
     }
