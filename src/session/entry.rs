@@ -99,7 +99,7 @@ pub enum LogEntry {
 }
 
 impl LogEntry {
-    /// The message, for an entry that is one.
+    /// `None` for every entry but a message.
     pub fn as_message(&self) -> Option<&MessageEntry> {
         if let Self::Message(message) = self { Some(message) } else { None }
     }

@@ -162,7 +162,7 @@ fn an_impossible_connection_is_reported() {
         ("headers = { a = { keyring = \"x\" } }", "the keyring is only for keys"),
         ("headers = { Authorization = \"Basic x\" }", "the key travels in the header `auth"),
         ("proxy = \"ftp://p\"", "begins with http://, https://"),
-        ("client_key = \"k\"", "name its `client_certificate`"),
+        ("client_key = \"k\"", "without `client_certificate`: set both"),
         ("dialect = \"french\"", "\"common\", \"openai\""),
         (
             "[providers.p]\nendpoint = \"https://p/v1\"\nheaders = { api-key = \"x\" }\nkey_header = \"Api-Key\"",
