@@ -25,6 +25,7 @@ mod providers;
 mod sandbox;
 mod screen;
 mod security;
+mod tasks;
 mod terminal;
 
 use support::model_server::{bash, last_user_text, result_of};

@@ -1,0 +1,2 @@
+#define GREETING "Hello"
+#define MARKS 1

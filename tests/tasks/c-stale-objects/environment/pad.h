@@ -1,0 +1,1 @@
+const char *pad(int count);

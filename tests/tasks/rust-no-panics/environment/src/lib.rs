@@ -1,0 +1,4 @@
+pub mod load;
+pub mod parse;
+pub mod scale;
+pub mod unit;

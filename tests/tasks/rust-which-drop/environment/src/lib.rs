@@ -1,0 +1,5 @@
+mod game;
+mod store;
+
+pub use game::Game;
+pub use store::Store;
