@@ -1,12 +1,16 @@
 //! Tests of the list under the caret: mentions, commands and their arguments, paths for the shell.
 
-use crate::agent::AgentCommand;
+use crate::agent::{AgentCommand, AgentEvent};
+use crate::commands::{
+    CommandDescriptor, CommandPart, CommandRegistry, CommandTiming, RegisteredCommand,
+    SlashArgumentKind, SlashCommand,
+};
 use crate::domain::PermissionMode;
 use crate::tui::app::request::RequestId;
 use crate::tui::app::sessions::SessionStoreResponse;
 use crate::tui::app::sidebar::samples;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::test_screen::{AGENT, TestScreen, screen};
+use crate::tui::test_screen::{AGENT, TURN, TestScreen, screen};
 
 const FILES: &[&str] = &["README.md", "my notes.md", "src/", "src/cart.rs", "src/domain/"];
 
@@ -57,6 +61,37 @@ fn knows_sessions(scene: TestScreen) -> TestScreen {
     ];
     let answer = Ok(SessionStoreResponse::Listed(samples::list(rows)));
     scene.msg(ScreenMsg::Sessions { id, answer })
+}
+
+/// A screen with a command of another source beside the built-in ones.
+fn with_another_source() -> TestScreen {
+    let descriptor = CommandDescriptor {
+        name: "again".into(),
+        aliases: vec!["once-more".into()],
+        argument: SlashArgumentKind::None,
+        summary: "ask the server once more".into(),
+        timing: CommandTiming::BetweenTurns,
+        source: "this project".into(),
+    };
+    let command = RegisteredCommand::new(descriptor, |_| Ok(SlashCommand::Retry));
+    let parts = vec![CommandPart::built_in(), CommandPart { commands: vec![command] }];
+    let mut scene = screen(80, 40);
+    scene.model.shared.settings.commands = CommandRegistry::from_parts(parts).0;
+    scene
+}
+
+#[test]
+fn a_command_of_another_source_is_completed_listed_and_run() {
+    let is_retry = |it: &ScreenEffect| matches!(it, ScreenEffect::Agent(_, AgentCommand::Retry));
+    let scene = with_another_source().types("/aga").shows("ask the server once more");
+    let scene = scene.key("enter").key("enter");
+    assert!(scene.effects.iter().any(is_retry), "{}", scene.text());
+
+    let scene = with_another_source().event(AgentEvent::TurnStarted { turn: TURN });
+    let scene = scene.types("/once-more ").key("enter").shows("A turn is running.");
+    assert!(!scene.effects.iter().any(is_retry));
+
+    with_another_source().types("/help ").key("enter").shows("/again");
 }
 
 #[test]
