@@ -145,11 +145,16 @@ fn margin(line: &str) -> usize {
     line.len() - line.trim_start_matches([' ', '\t', '>']).len()
 }
 
+/// Columns of the start of a line; a tab reaches to the next multiple of four.
+fn columns(start: &str) -> usize {
+    start.chars().fold(0, |at, c| if c == '\t' { (at / 4 + 1) * 4 } else { at + 1 })
+}
+
 /// A formula whose end has not been found yet.
 struct OpenFormula {
     start: usize,
     close: &'static str,
-    /// Its indentation, and the number of quotes around it.
+    /// Its indentation in columns, and the number of quotes around it.
     indent: usize,
     quotes: usize,
 }
@@ -201,7 +206,7 @@ impl OpenFormula {
             && !text.starts_with("```")
             && !text.starts_with("~~~")
             && quotes == self.quotes
-            && margin >= self.indent
+            && columns(&line[..margin]) >= self.indent
     }
 }
 
@@ -225,7 +230,8 @@ fn display(line: &str, start: usize, formulas: &mut Vec<Range<usize>>) -> Option
             None
         }
         None if close == "\\]" || rest.trim().is_empty() => {
-            Some(OpenFormula { start: start + indent, close, indent, quotes })
+            let start = start + indent;
+            Some(OpenFormula { start, close, indent: columns(&line[..indent]), quotes })
         }
         Some(_) | None => None,
     }

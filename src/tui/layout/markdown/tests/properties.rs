@@ -361,3 +361,16 @@ proptest! {
         }
     }
 }
+
+/// A tab is four columns, so the code ends before the second line, and the formula with it.
+#[test]
+fn a_formula_behind_a_tab_is_the_same_in_parts() {
+    let text = "\t$$\n  [x] -https://a.example/b    é日本&amp;:\\)1. ***\n[a][";
+    for width in 8..50 {
+        let mut streaming = StreamingMarkdown::default();
+        for part in text.split_inclusive(['\n', ' ', '&']) {
+            streaming.push(part);
+            agree(&mut streaming, width);
+        }
+    }
+}
