@@ -175,7 +175,7 @@ impl Conversation {
         ScreenEffect::Agent(self.agent, command)
     }
 
-    /// The shape of the terminal's cursor, while no overlay has the keys.
+    /// The shape of the terminal's cursor, while no dialog has the keys.
     pub fn caret_shape(&self) -> CaretShape {
         match self.focus {
             KeyboardFocus::Input => self.composer.caret_shape(),

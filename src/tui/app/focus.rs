@@ -3,7 +3,7 @@
 use super::block::BlockId;
 use super::caret::TranscriptCaret;
 
-/// The part of the screen that gets the keys, below any overlay.
+/// The part of the screen that gets the keys, below any dialog.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum KeyboardFocus {
     #[default]

@@ -2,7 +2,7 @@
 //!
 //! A question takes answers once a frame with it has reached the terminal, and 300 ms have passed
 //! without a typed key and without input waiting to be read. The guard starts over when the screen
-//! was lost (a stop, an editor, a pager, another overlay on top) and when the window gets the
+//! was lost (a stop, an editor, a pager, another dialog on top) and when the window gets the
 //! focus. Escape always means "no", and needs no guard.
 //!
 //! Being armed is a state, not a comparison of times: [`QuestionGuard::input_idle`] arms the guard,

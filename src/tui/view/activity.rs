@@ -10,7 +10,7 @@ use ratatui::layout::Rect;
 use crate::domain::TodoStatus;
 use crate::providers::PrefillProgress;
 use crate::tui::app::ScreenModel;
-use crate::tui::app::block::{BlockBody, ToolCallBlock, ToolCallState};
+use crate::tui::app::block::{ToolCallBlock, ToolCallState};
 use crate::tui::app::keymap::ChatKey;
 use crate::tui::app::settings::MotionPreference;
 use crate::tui::app::status::{clock, tokens};
@@ -156,17 +156,8 @@ fn reading(progress: &PrefillProgress) -> ActivityText {
 /// The newest running call with its subject, and how many others run.
 fn running_tools(model: &ScreenModel, name: &str) -> String {
     let recent = model.conversation.transcript.blocks().iter().rev().take(RECENT);
-    let mut running = recent.filter_map(|block| match &block.body {
-        BlockBody::Tool(tool) if tool.state == ToolCallState::Running => Some(&**tool),
-        BlockBody::Tool(_)
-        | BlockBody::User(_)
-        | BlockBody::Assistant(_)
-        | BlockBody::Thinking(_)
-        | BlockBody::Image(_)
-        | BlockBody::Notice(_)
-        | BlockBody::Interrupted
-        | BlockBody::Compacted => None,
-    });
+    let calls = recent.filter_map(|block| block.body.tool_call());
+    let mut running = calls.filter(|tool| tool.state == ToolCallState::Running);
     let named =
         |tool: &ToolCallBlock| format!("{} {}", harmless(&tool.name), harmless(&tool.title));
     let Some(newest) = running.next() else { return harmless(name) };

@@ -206,16 +206,9 @@ impl Transcript {
 
     /// A command that the user ran with `!`. If it ran here, it has a block already, whose call ends.
     fn shell(&mut self, record: &LogRecord, text: &str, info: &ToolResultInfo) -> Option<CallId> {
-        let running = self.blocks.iter().rposition(|block| match &block.body {
-            BlockBody::Tool(tool) => tool.origin == ToolCallOrigin::User && !tool.is_over(),
-            BlockBody::User(_)
-            | BlockBody::Assistant(_)
-            | BlockBody::Thinking(_)
-            | BlockBody::Image(_)
-            | BlockBody::Notice(_)
-            | BlockBody::Interrupted
-            | BlockBody::Compacted => false,
-        });
+        let is_it = |tool: &ToolCallBlock| tool.origin == ToolCallOrigin::User && !tool.is_over();
+        let running =
+            self.blocks.iter().rposition(|block| block.body.tool_call().is_some_and(is_it));
         let at = running.unwrap_or_else(|| {
             let mut tool = ToolCallBlock::new(CallId::new(""), &info.name, ToolCallState::Waiting);
             tool.origin = ToolCallOrigin::User;

@@ -93,16 +93,7 @@ pub fn open_at(
 /// that line it is.
 fn place_of(block: &TranscriptBlock, hit: Match, query: &TextQuery) -> Option<(usize, usize)> {
     let text = source::text(block, BlockPart::Body);
-    let start = match &block.body {
-        BlockBody::Tool(tool) => source::output_start(tool),
-        BlockBody::User(_)
-        | BlockBody::Assistant(_)
-        | BlockBody::Thinking(_)
-        | BlockBody::Image(_)
-        | BlockBody::Notice(_)
-        | BlockBody::Interrupted
-        | BlockBody::Compacted => 0,
-    };
+    let start = block.body.tool_call().map_or(0, source::output_start);
     let before = text.get(start..hit.from)?;
     let line = before.matches('\n').count();
     let in_line = before.rfind('\n').map_or(before, |end| &before[end + 1..]);
@@ -126,18 +117,9 @@ fn in_patch(block: &TranscriptBlock, line: usize) -> usize {
 
 /// The text of a block, with the colours of its output.
 fn whole(block: &TranscriptBlock) -> String {
-    match &block.body {
-        BlockBody::Tool(tool) => match &tool.content {
-            ToolCallContent::Live(live) => live.text.clone(),
-            ToolCallContent::Text(text) | ToolCallContent::Terminal(text) => text.clone(),
-            ToolCallContent::Nothing | ToolCallContent::Diff(_) => source::of_block(block),
-        },
-        BlockBody::User(_)
-        | BlockBody::Assistant(_)
-        | BlockBody::Thinking(_)
-        | BlockBody::Image(_)
-        | BlockBody::Notice(_)
-        | BlockBody::Interrupted
-        | BlockBody::Compacted => source::of_block(block),
+    match block.body.tool_call().map(|tool| &tool.content) {
+        Some(ToolCallContent::Live(live)) => live.text.clone(),
+        Some(ToolCallContent::Text(text) | ToolCallContent::Terminal(text)) => text.clone(),
+        Some(ToolCallContent::Nothing | ToolCallContent::Diff(_)) | None => source::of_block(block),
     }
 }
