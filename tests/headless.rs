@@ -242,6 +242,35 @@ fn what_slug_writes_is_closed_to_others() {
 }
 
 #[test]
+fn the_debug_log_has_the_bodies_as_they_travelled() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::error(500, "not now").with_header("retry-after", "0"));
+    server.reply(ServerReply::text("Good morning."));
+    env.ask(&server, &["--debug-log", "-p", "hello"]).assert_exit_code(0);
+    let run = std::fs::read_dir(env.slug_home().join("debug")).unwrap().next().unwrap().unwrap();
+    let events = std::fs::read_to_string(run.path().join("events.jsonl")).unwrap();
+    let events: Vec<Value> =
+        events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |kind: &str| events.iter().filter(|it| it["event"] == kind).collect::<Vec<_>>();
+    let text = |event: &Value| {
+        std::fs::read_to_string(run.path().join(event["file"].as_str().unwrap())).unwrap()
+    };
+    let (requests, responses) = (of("wire_request"), of("wire_response"));
+    let answers: Vec<_> = responses.iter().map(|it| (it["status"].as_u64(), text(it))).collect();
+    assert!(answers[0].0 == Some(500) && answers[0].1.contains("\"not now\""), "{answers:?}");
+    assert_eq!(answers[1].0, Some(200));
+    assert!(answers[1].1.contains("data: ") && answers[1].1.contains("Good"), "{}", answers[1].1);
+    let numbers = |events: &[&Value], field: &str| {
+        events.iter().map(|it| it[field].as_u64().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(numbers(&responses, "request"), numbers(&requests, "number"));
+    let sent: Vec<Value> =
+        requests.iter().map(|it| serde_json::from_str(&text(it)).unwrap()).collect();
+    let received: Vec<_> = server.model_requests().into_iter().map(|it| it.body).collect();
+    assert_eq!(sent, received);
+}
+
+#[test]
 fn an_interrupt_ends_slug_and_its_children() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "echo $$ > pid; sleep 300"));

@@ -43,7 +43,7 @@ pub(super) struct RunParts {
     pub(super) git: Option<GitExecutable>,
 }
 
-/// The models that answer, and the user who is asked.
+/// The models that answer, the user who is asked, and who writes it down.
 pub(super) struct RunParticipants {
     /// The configured providers, one of which is current.
     pub(super) providers: AgentProviderSet,
@@ -51,6 +51,22 @@ pub(super) struct RunParticipants {
     pub(super) interactivity: Interactivity,
     /// The file that remembers the model the user chose in each folder; `None` to ignore it.
     pub(super) last_models: Option<PathBuf>,
+    /// Where the run is recorded for a bug report.
+    pub(super) debug: DebugLog,
+}
+
+impl RunParticipants {
+    /// Those of a run without a screen, in which nobody can be asked.
+    pub(super) fn headless(
+        cli: &Cli,
+        run_context: &RunContext,
+        config: &ResolvedConfig,
+        redactor: &Redactor,
+    ) -> anyhow::Result<Self> {
+        let debug = debug_log(cli, run_context, redactor)?;
+        let providers = services(run_context, config, cli.demo.as_ref(), redactor, &debug)?;
+        Ok(Self { providers, interactivity: Interactivity::Headless, last_models: None, debug })
+    }
 }
 
 /// The tools of an agent: the parts that this run has.
@@ -60,7 +76,6 @@ pub(super) fn tool_registry() -> Result<ToolRegistry, ToolNameConflict> {
 
 /// Builds the setup of an agent for this run.
 pub(super) fn parts(
-    cli: &Cli,
     run_context: &RunContext,
     config: &ResolvedConfig,
     project: ProjectSettingsTrust,
@@ -98,14 +113,8 @@ pub(super) fn parts(
         statics: statics.map(|(name, text)| (name.clone(), text.value.clone())).collect(),
         git: git.clone(),
     });
-    let debug = if cli.debug_log {
-        DebugLog::start(&run_context.home.debug(), redactor.clone(), Local::now())
-            .context("The debug log cannot be begun")?
-    } else {
-        DebugLog::off()
-    };
     let store = store(run_context);
-    let RunParticipants { mut providers, interactivity, last_models } = participants;
+    let RunParticipants { mut providers, interactivity, last_models, debug } = participants;
     let (mut model, mut effort) = (providers.current().model.clone(), None);
     if let (ModelPin::Default, Some(path)) = (model_pin(config), &last_models)
         && let Some(last) = LastModels::load(path).of(&run_context.cwd)
@@ -178,14 +187,28 @@ pub(super) fn store(run_context: &RunContext) -> SessionStore {
     SessionStore::new(home.sessions(), home.trash(), home.blobs())
 }
 
+/// The debug log of this run; one that writes nothing where none is asked for.
+pub(super) fn debug_log(
+    cli: &Cli,
+    run_context: &RunContext,
+    redactor: &Redactor,
+) -> anyhow::Result<DebugLog> {
+    if !cli.debug_log {
+        return Ok(DebugLog::off());
+    }
+    DebugLog::start(&run_context.home.debug(), redactor.clone(), Local::now())
+        .context("The debug log cannot be begun")
+}
+
 /// The providers of this run: the demo script if one is given, else the configured servers.
 pub(super) fn services(
     run_context: &RunContext,
     config: &ResolvedConfig,
     script: Option<&Option<PathBuf>>,
     redactor: &Redactor,
+    debug: &DebugLog,
 ) -> anyhow::Result<AgentProviderSet> {
-    let servers = ServerConnector::new(run_context, config, redactor);
+    let servers = ServerConnector::new(run_context, config, redactor).recorded(debug);
     if let Some(script) = script {
         let provider = demo(script.as_ref())?;
         let first =

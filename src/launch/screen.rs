@@ -155,15 +155,17 @@ impl ChatLaunch<'_> {
         let redactor = Redactor::default();
         let filter = std::env::var("RUST_LOG").ok();
         let log = logging::start(&run_context.home.logs(), filter.as_deref(), redactor.clone());
-        let providers = build::services(run_context, &config, script.as_ref(), &redactor)?;
+        let debug = build::debug_log(cli, run_context, &redactor)?;
+        let providers = build::services(run_context, &config, script.as_ref(), &redactor, &debug)?;
         let last_models = script.is_none().then(|| run_context.home.last_models());
         let participants = RunParticipants {
             providers: providers.clone(),
             interactivity: Interactivity::Interactive,
             last_models,
+            debug,
         };
         let RunParts { mut setup, processes, git } =
-            build::parts(cli, run_context, &config, project, participants, &redactor)?;
+            build::parts(run_context, &config, project, participants, &redactor)?;
         let (keys, key_warnings) = run_context.keys(&config);
         setup.notices.extend(key_warnings);
         let (slash_commands, conflicts) =

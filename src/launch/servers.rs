@@ -21,8 +21,9 @@ use crate::config::{
 };
 use crate::net::{
     ApiKey, ApiKeyFetcher, ClientCertificate, HttpClient, HttpEndpoint, PlainHttp, ProxySelection,
-    SecretHeaderValue, TimeoutSettings, TransportConfig,
+    SecretHeaderValue, TimeoutSettings, TransportConfig, WireLog,
 };
+use crate::platform::debug_log::{DebugEventNumber, DebugLog};
 use crate::platform::key_command::{self, KeyCommandContext, KeyCommandSource};
 use crate::platform::redact::Redactor;
 use crate::platform::{environment, process_privacy};
@@ -46,6 +47,21 @@ pub(super) struct ServerConnector<'a> {
     /// The client for all servers without transport settings of their own.
     http: Arc<HttpClient>,
     timeouts: TimeoutSettings,
+    wire_log: Option<Arc<dyn WireLog>>,
+}
+
+/// Puts the bodies of requests and answers into the debug log.
+#[derive(Debug)]
+struct DebugWireLog(DebugLog);
+
+impl WireLog for DebugWireLog {
+    fn request(&self, address: &str, body: &str) -> u32 {
+        self.0.wire_request(address, body).0
+    }
+
+    fn response(&self, request: u32, status: u16, body: &str) {
+        self.0.wire_response(DebugEventNumber(request), status, body);
+    }
 }
 
 /// The configured time-outs, in seconds in the configuration.
@@ -81,7 +97,21 @@ impl<'a> ServerConnector<'a> {
                 ..TransportConfig::default()
             })),
             timeouts: timeouts(config),
+            wire_log: None,
         }
+    }
+
+    /// The same with the bodies of requests and answers in this debug log.
+    pub(super) fn recorded(mut self, debug: &DebugLog) -> Self {
+        if debug.is_on() {
+            self.wire_log = Some(Arc::new(DebugWireLog(debug.clone())));
+            self.http = Arc::new(self.http.with_shared_limits(TransportConfig {
+                timeouts: self.timeouts,
+                wire_log: self.wire_log.clone(),
+                ..TransportConfig::default()
+            }));
+        }
+        self
     }
 
     /// The provider for a server; fails when its address is not allowed.
@@ -153,6 +183,7 @@ impl<'a> ServerConnector<'a> {
                 key: own.client_key.as_ref().map(file),
             }),
             timeouts: self.timeouts,
+            wire_log: self.wire_log.clone(),
             proxy: match proxy.as_ref().map(|it| &it.value) {
                 None => ProxySelection::System,
                 Some(config::ConfigProxy::Never) => ProxySelection::Never,

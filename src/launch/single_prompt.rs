@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail};
 
-use crate::agent::{self, AgentHandle, InitialSession, Interactivity};
+use crate::agent::{self, AgentHandle, InitialSession};
 use crate::cli::{Cli, CliExitStatus};
 use crate::headless;
 use crate::permissions::store::{self, ProjectSettingsTrust};
@@ -57,11 +57,9 @@ pub(super) async fn run(
     let redactor = Redactor::default();
     let filter = std::env::var("RUST_LOG").ok();
     let log = logging::start(&run_context.home.logs(), filter.as_deref(), redactor.clone());
-    let providers = build::services(run_context, &config, cli.demo.as_ref(), &redactor)?;
-    let participants =
-        RunParticipants { providers, interactivity: Interactivity::Headless, last_models: None };
+    let participants = RunParticipants::headless(cli, run_context, &config, &redactor)?;
     let RunParts { mut setup, processes, .. } =
-        build::parts(cli, run_context, &config, project, participants, &redactor)?;
+        build::parts(run_context, &config, project, participants, &redactor)?;
     setup.notices.extend(log.as_ref().err().map(ToString::to_string));
     let start = start(cli, run_context)?;
     let mut signals = SignalStream::listen()?;

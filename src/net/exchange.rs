@@ -1,5 +1,6 @@
 //! One request and its answer: sends it with the key, and reads the answer streamed or whole.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::{HeaderMap, HeaderValue};
@@ -8,6 +9,7 @@ use secrecy::ExposeSecret;
 use tokio::time::timeout;
 
 use super::timeouts::{HttpResponseStage, RequestTimer, TimeoutError};
+use super::wire_log::{WireLog, WireRecording};
 use super::{HttpTarget, KeyHeader, TransportError, failure};
 
 /// The most bytes of an error response that are read.
@@ -44,15 +46,25 @@ impl From<TransportError> for HttpFailure {
 pub(crate) async fn open(
     request: RequestBuilder,
     timer: &RequestTimer,
-) -> Result<Response, HttpFailure> {
+    wire_log: Option<&Arc<dyn WireLog>>,
+) -> Result<HttpAnswer, HttpFailure> {
     let target = &timer.target;
+    let mut recording = wire_log.and_then(|log| WireRecording::begin(log, &request));
     let response =
         timer.within(HttpResponseStage::NothingYet, with_key(request, target).send()).await?;
     let response = response.map_err(|error| failure::of_transport(target, &error))?;
-    if response.status().is_success() {
-        return Ok(response);
+    let status = response.status();
+    if let Some(recording) = &mut recording {
+        recording.answered(status.as_u16());
     }
-    Err(refusal(response, target).await)
+    if status.is_success() {
+        return Ok(HttpAnswer { response, recording });
+    }
+    let refusal = refusal(response, target).await;
+    if let (Some(recording), HttpFailure::Refused(refused)) = (&mut recording, &refusal) {
+        recording.received(refused.body.as_bytes());
+    }
+    Err(refusal)
 }
 
 /// Sends a request with a short answer, and returns its text, cut to `limit` bytes.
@@ -79,28 +91,45 @@ pub async fn fetch(
     })?
 }
 
+/// A streamed answer that has begun.
+pub(crate) struct HttpAnswer {
+    response: Response,
+    recording: Option<WireRecording>,
+}
+
+impl HttpAnswer {
+    pub(crate) fn headers(&self) -> &HeaderMap {
+        self.response.headers()
+    }
+
+    /// The body, which has to come within the limits of `timer`.
+    pub(crate) fn into_body(self, timer: RequestTimer) -> HttpBody {
+        HttpBody { answer: self, timer, stage: HttpResponseStage::NothingYet }
+    }
+}
+
 /// The body of a streamed answer.
 pub(crate) struct HttpBody {
-    response: Response,
+    answer: HttpAnswer,
     timer: RequestTimer,
     stage: HttpResponseStage,
 }
 
 impl HttpBody {
-    /// The body of `response`, which has to come within the limits of `timer`.
-    pub(crate) fn new(response: Response, timer: RequestTimer) -> Self {
-        Self { response, timer, stage: HttpResponseStage::NothingYet }
-    }
-
     /// Adds the next piece to `buffer`; `None` at the end. Nothing is lost when it is dropped.
     pub(crate) async fn read(
         &mut self,
         buffer: &mut Vec<u8>,
     ) -> Option<Result<(), TransportError>> {
-        let Self { response, timer, stage } = self;
-        match timer.within(*stage, response.chunk()).await {
+        let Self { answer, timer, stage } = self;
+        match timer.within(*stage, answer.response.chunk()).await {
             Ok(Ok(None)) => return None,
-            Ok(Ok(Some(piece))) => buffer.extend_from_slice(&piece),
+            Ok(Ok(Some(piece))) => {
+                buffer.extend_from_slice(&piece);
+                if let Some(recording) = &mut answer.recording {
+                    recording.received(&piece);
+                }
+            }
             Ok(Err(error)) => return Some(Err(failure::of_transport(&timer.target, &error))),
             Err(error) => return Some(Err(error)),
         }
@@ -203,10 +232,10 @@ mod tests {
             let http = HttpClient::new();
             let get = http.client(&endpoint).unwrap().get(endpoint.join("x"));
             let timer = RequestTimer::start(target, timeouts);
-            let error = match open(get, &timer).await {
+            let error = match open(get, &timer, None).await {
                 Err(failure) => transport_error(failure),
-                Ok(response) => {
-                    let mut body = HttpBody::new(response, timer);
+                Ok(answer) => {
+                    let mut body = answer.into_body(timer);
                     loop {
                         if let Err(error) = body.read(&mut Vec::new()).await.unwrap() {
                             break error;

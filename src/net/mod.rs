@@ -5,7 +5,8 @@
 //! http leaves this machine only if the caller says that the user agreed (`endpoint`). Requests to
 //! this machine never use a proxy; all others honour the system's (`transport`). `timeouts` limits
 //! how long an answer may take, `rate_limiter` how many requests a server gets at once, and `exchange`
-//! sends a request with its `key` and reads the answer. `failure` puts into words what goes wrong on the way.
+//! sends a request with its `key` and reads the answer, which `wire_log` can record. `failure` puts into words
+//! what goes wrong on the way.
 //! What a server says with an error status is for the caller to interpret.
 //!
 //! Building a client reads the system's certificates, which takes milliseconds. It happens at the
@@ -19,6 +20,7 @@ mod proxies;
 mod rate_limiter;
 mod timeouts;
 mod transport;
+mod wire_log;
 
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -27,7 +29,7 @@ use reqwest::{Certificate, Client, ClientBuilder};
 use secrecy::SecretString;
 
 pub use endpoint::{HttpEndpoint, HttpEndpointError, PlainHttp};
-pub(crate) use exchange::{HttpBody, open};
+pub(crate) use exchange::{HttpAnswer, HttpBody, open};
 pub use exchange::{HttpFailure, RefusedResponse, fetch};
 pub use failure::{FailurePersistence, HttpTarget, KeyHeader, TransportError};
 pub(crate) use key::ApiKeyCache;
@@ -37,6 +39,7 @@ pub(crate) use rate_limiter::{Permit, RateLimiter};
 pub(crate) use timeouts::{RequestTimer, TimeoutError};
 pub use timeouts::{SleepEffect, TimeoutSettings, Timeouts};
 pub use transport::{ClientCertificate, ProxySelection, SecretHeaderValue, TransportConfig};
+pub use wire_log::WireLog;
 
 use rate_limiter::RateLimiters;
 use transport::HttpDestination;
@@ -80,6 +83,11 @@ impl HttpClient {
     /// The rate limiter of `endpoint`, shared by all requests to it with `key`.
     pub(crate) fn rate_limiter(&self, endpoint: &HttpEndpoint, key: &ApiKey) -> Arc<RateLimiter> {
         self.rate_limiters.of(endpoint.origin(), key)
+    }
+
+    /// Where the bodies of requests and answers are recorded.
+    pub(crate) fn wire_log(&self) -> Option<&Arc<dyn WireLog>> {
+        self.transport.wire_log.as_ref()
     }
 
     /// The client for requests to `endpoint`, built now if it is not yet.

@@ -4,12 +4,13 @@
 //! nor a proxy's password.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Certificate, ClientBuilder, Identity, Url};
 use secrecy::{ExposeSecret, SecretString};
 
-use super::{TimeoutSettings, proxies};
+use super::{TimeoutSettings, WireLog, proxies};
 
 /// The HTTP settings of one server.
 #[derive(Debug, Clone, Default)]
@@ -24,6 +25,8 @@ pub struct TransportConfig {
     pub proxy: ProxySelection,
     /// The user's own time limits.
     pub timeouts: TimeoutSettings,
+    /// Records the bodies of requests and answers; `None` while nobody wants them.
+    pub wire_log: Option<Arc<dyn WireLog>>,
 }
 
 /// A header's value, which is never shown.

@@ -1,6 +1,6 @@
 //! `--debug-log`: keeps what happens in a run for a bug report. Every event has a number, and a line
 //! in `events.jsonl`; requests, responses, tool calls and their results have a file of that number
-//! each. Secrets are taken out.
+//! each, and so have the bodies of requests and answers as they travelled. Secrets are taken out.
 //!
 //! A [`DebugLog`] is a handle that costs nothing when it is off. A thread writes the files in the
 //! order in which entries arrive; the files are complete when the last handle is dropped. When the
@@ -29,7 +29,7 @@ pub struct DebugLog {
 
 /// The place of an event among all events of a run, from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DebugEventNumber(u32);
+pub struct DebugEventNumber(pub u32);
 
 #[derive(Debug)]
 struct DebugLogRun {
@@ -42,8 +42,15 @@ struct DebugLogRun {
 }
 
 enum DebugLogItem {
-    File { name: String, value: Value },
+    File { name: String, content: DebugFileContent },
     Event(Value),
+}
+
+/// What a file of the debug log holds, with secrets still in it.
+enum DebugFileContent {
+    Json(Value),
+    /// The body of a request or an answer, as it travelled.
+    Body(String),
 }
 
 impl DebugLog {
@@ -83,7 +90,7 @@ impl DebugLog {
 
     /// Writes `NNNNNN_api_request.json`.
     pub fn request(&self, request: Value) -> DebugEventNumber {
-        self.file("api_request", request)
+        self.json("api_request", request)
     }
 
     /// Writes `NNNNNN_api_response.json`; `response` is an object, and gets the number of its
@@ -92,17 +99,34 @@ impl DebugLog {
         if let Value::Object(fields) = &mut response {
             fields.insert("request".to_owned(), request.into());
         }
-        self.file("api_response", response);
+        self.json("api_response", response);
     }
 
     /// Writes `NNNNNN_tool_call.json`.
     pub fn tool_call(&self, call: Value) {
-        self.file("tool_call", call);
+        self.json("tool_call", call);
     }
 
     /// Writes `NNNNNN_tool_result.json`.
     pub fn tool_result(&self, result: Value) {
-        self.file("tool_result", result);
+        self.json("tool_result", result);
+    }
+
+    /// Writes `NNNNNN_wire_request.json`, the body of an HTTP request as it was sent.
+    pub fn wire_request(&self, address: &str, body: &str) -> DebugEventNumber {
+        let content = DebugFileContent::Body(body.to_owned());
+        self.file("wire_request", "json", content, json!({ "address": address }))
+    }
+
+    /// Writes `NNNNNN_wire_response.txt`, the body of an HTTP answer as it came.
+    pub fn wire_response(
+        &self,
+        DebugEventNumber(request): DebugEventNumber,
+        status: u16,
+        body: &str,
+    ) {
+        let about = json!({ "request": request, "status": status });
+        self.file("wire_response", "txt", DebugFileContent::Body(body.to_owned()), about);
     }
 
     /// Adds a line to `events.jsonl` with the fields of `about`, an object.
@@ -112,20 +136,37 @@ impl DebugLog {
         }
     }
 
-    fn file(&self, kind: &str, value: Value) -> DebugEventNumber {
+    fn json(&self, kind: &str, value: Value) -> DebugEventNumber {
+        self.file(kind, "json", DebugFileContent::Json(value), json!({}))
+    }
+
+    fn file(
+        &self,
+        kind: &str,
+        extension: &str,
+        content: DebugFileContent,
+        about: Value,
+    ) -> DebugEventNumber {
         let Some(run) = &self.run else { return DebugEventNumber(0) };
-        run.write(kind, value)
+        run.write(kind, extension, content, about)
     }
 }
 
 impl DebugLogRun {
     /// Writes a file, and the line that names it.
-    fn write(&self, kind: &str, value: Value) -> DebugEventNumber {
+    fn write(
+        &self,
+        kind: &str,
+        extension: &str,
+        content: DebugFileContent,
+        mut about: Value,
+    ) -> DebugEventNumber {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         *last += 1;
-        let name = format!("{:06}_{kind}.json", *last);
-        let line = line(*last, kind, json!({ "file": name }));
-        self.send(DebugLogItem::File { name, value });
+        let name = format!("{:06}_{kind}.{extension}", *last);
+        about["file"] = name.as_str().into();
+        let line = line(*last, kind, about);
+        self.send(DebugLogItem::File { name, content });
         self.send(DebugLogItem::Event(line));
         DebugEventNumber(*last)
     }
@@ -173,7 +214,7 @@ impl DebugLogWriter {
         };
         while let Ok(item) = items.recv() {
             let written = match &item {
-                DebugLogItem::File { name, value } => self.write(name, value),
+                DebugLogItem::File { name, content } => self.write(name, content),
                 DebugLogItem::Event(value) => {
                     events.as_mut().map_or(Ok(()), |file| self.line(file, value))
                 }
@@ -184,10 +225,16 @@ impl DebugLogWriter {
         }
     }
 
-    fn write(&self, name: &str, value: &Value) -> io::Result<()> {
+    fn write(&self, name: &str, content: &DebugFileContent) -> io::Result<()> {
+        let text = match content {
+            DebugFileContent::Json(value) => {
+                serde_json::to_string_pretty(&self.redactor.json(value))?
+            }
+            DebugFileContent::Body(text) => self.redactor.text(text),
+        };
         let path = self.folder.join(name);
         let (mut file, _) = private_file(&path, OpenOptions::new().write(true).create_new(true))?;
-        file.write_all(&serde_json::to_vec_pretty(&self.redactor.json(value))?)
+        file.write_all(text.as_bytes())
     }
 
     fn line(&self, file: &mut File, value: &Value) -> io::Result<()> {

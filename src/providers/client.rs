@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
-use reqwest::{RequestBuilder, Response, Url};
+use reqwest::{RequestBuilder, Url};
 use secrecy::SecretString;
 use tokio::time::Instant;
 
@@ -13,8 +13,8 @@ use super::failure::{self, ErrorResponse, RequestTarget};
 use super::listing::{self, ServerModelList};
 use super::reader::ByteSource;
 use crate::net::{
-    self, ApiKeyCache, HttpBody, HttpClient, HttpEndpoint, HttpTarget, KeyHeader, RateLimiter,
-    RequestTimer,
+    self, ApiKeyCache, HttpAnswer, HttpBody, HttpClient, HttpEndpoint, HttpTarget, KeyHeader,
+    RateLimiter, RequestTimer,
 };
 
 /// The address of a server, and the key for it.
@@ -31,7 +31,7 @@ pub(super) struct ModelServerClient {
 
 /// An answer that the server has begun to send.
 pub(super) struct ServerResponse {
-    response: Response,
+    answer: HttpAnswer,
     timer: RequestTimer,
     site: RequestTarget,
 }
@@ -88,16 +88,19 @@ impl ModelServerClient {
         site.keep_alives = Some(timeouts.keep_alives());
         let mut timer = RequestTimer::start(site.http.clone(), timeouts);
         let copy = self.copy(&post);
-        let opened = net::open(post, &timer).await.map_err(|failure| failure::of(&site, failure));
-        let response = match opened {
+        let wire_log = self.http.wire_log();
+        let opened = net::open(post, &timer, wire_log).await;
+        let opened = opened.map_err(|failure| failure::of(&site, failure));
+        let answer = match opened {
             Err(ErrorResponse { error, .. }) if error.status == Some(401) => {
                 let post = self.with_another_key(&mut site, copy, error).await?;
                 timer.target.key.clone_from(&site.http.key);
-                net::open(post, &timer).await.map_err(|failure| failure::of(&site, failure))?
+                let opened = net::open(post, &timer, wire_log).await;
+                opened.map_err(|failure| failure::of(&site, failure))?
             }
             opened => opened?,
         };
-        Ok(ServerResponse { response, timer, site })
+        Ok(ServerResponse { answer, timer, site })
     }
 
     /// The models in the list that `get` fetches; the configured ones if the server has no list.
@@ -181,12 +184,12 @@ fn is_no_list(error: &ProviderError) -> bool {
 
 impl ServerResponse {
     pub(super) fn headers(&self) -> &HeaderMap {
-        self.response.headers()
+        self.answer.headers()
     }
 
     /// The body of the answer, and the server that sends it.
     pub(super) fn into_body(self) -> (HttpBody, RequestTarget) {
-        (HttpBody::new(self.response, self.timer), self.site)
+        (self.answer.into_body(self.timer), self.site)
     }
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::json;
 
-use crate::agent::{Interactivity, run_call};
+use crate::agent::run_call;
 use crate::cli::{Cli, CliExitStatus, ToolsCommand};
 use crate::domain::{CallId, CallInput, ToolCall, ToolOutput, ToolStatus};
 use crate::launch::build::{self, RunParticipants, RunParts};
@@ -55,11 +55,9 @@ async fn call_one(
         Err(errors) => return Ok(super::report_config_errors(&errors)),
     };
     let redactor = Redactor::default();
-    let providers = build::services(run_context, &config, cli.demo.as_ref(), &redactor)?;
-    let participants =
-        RunParticipants { providers, interactivity: Interactivity::Headless, last_models: None };
+    let participants = RunParticipants::headless(cli, run_context, &config, &redactor)?;
     let RunParts { mut setup, processes, .. } =
-        build::parts(cli, run_context, &config, project, participants, &redactor)?;
+        build::parts(run_context, &config, project, participants, &redactor)?;
     // A single call is no session to resume, so its log is in a folder that is removed afterwards.
     let scratch = tempfile::tempdir()?;
     let folder = |name: &str| scratch.path().join(name);
