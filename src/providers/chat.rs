@@ -9,6 +9,7 @@ mod decode;
 mod described_tools;
 mod details;
 mod dialect;
+mod reasoning_names;
 mod request;
 mod text_tool_calls;
 mod think;
@@ -23,10 +24,12 @@ use reqwest::header::{HeaderMap, SERVER};
 use super::client::ModelServerClient;
 use super::connection_config::ConnectionConfig;
 use super::driver::WireProtocol;
+use super::history::ConversationKeyField;
 use super::listing::ServerModelList;
 use super::{CapabilitySupport, ModelCapabilities, ProviderError, ProviderRequest, history};
 use crate::domain::{ChatDialect, ProviderProtocol};
 use dialect::ImagePartSupport;
+use reasoning_names::ReasoningNames;
 
 pub(super) use decode::{ChatDecoder, ChatRequestContext};
 pub use request::PromptProgressReports;
@@ -42,6 +45,8 @@ pub(super) struct ChatProtocol {
     detected_dialect: OnceLock<ChatDialect>,
     /// The models with which the server takes no tools.
     refusing_tools: Mutex<HashSet<String>>,
+    /// How the server's answers name their reasoning.
+    reasoning_names: ReasoningNames,
 }
 
 impl ChatProtocol {
@@ -66,6 +71,7 @@ impl WireProtocol for ChatProtocol {
             configured_dialect,
             detected_dialect: OnceLock::new(),
             refusing_tools: Mutex::default(),
+            reasoning_names: ReasoningNames::default(),
         }
     }
 
@@ -82,6 +88,7 @@ impl WireProtocol for ChatProtocol {
             PromptProgressReports::Unknown
         };
         let quirks = dialect::of(dialect, &request.model);
+        let quirks = self.reasoning_names.settle(request, quirks);
         let body = if self.refusing_tools().contains(&request.model) {
             request::body(&described_tools::described(request), quirks, progress)
         } else {
@@ -95,10 +102,12 @@ impl WireProtocol for ChatProtocol {
     }
 
     fn decoder(&self, request: &ProviderRequest) -> ChatDecoder {
+        let quirks = dialect::of(self.dialect(), &request.model);
         ChatDecoder::new(ChatRequestContext {
             taken: history::call_ids(request),
             tools: Arc::clone(&request.tools),
-            details: dialect::of(self.dialect(), &request.model).details,
+            details: quirks.details,
+            reasoning_name: self.reasoning_names.open(&request.model, quirks),
         })
     }
 
@@ -137,6 +146,11 @@ impl WireProtocol for ChatProtocol {
             ..ModelCapabilities::default()
         }
     }
+}
+
+/// Whether the service at `host` is told which conversation a request belongs to.
+pub(super) fn conversation_key(host: &str) -> ConversationKeyField {
+    dialect::quirks(dialect::at(host).unwrap_or(ChatDialect::Common)).conversation_key
 }
 
 /// The body of a request to a server at `host` whose dialect has not been detected.

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use serde_json::{Map, Value, json};
 
 use super::ProviderRequest;
-use crate::domain::{CallId, CallInput, Message, MessageImage};
+use crate::domain::{CallId, CallInput, ContentHash, Message, MessageImage};
 
 /// The longest tool name and the longest call id that servers accept.
 const LONGEST_NAME: usize = 64;
@@ -63,6 +63,29 @@ pub(super) fn output(content: &str, is_error: bool) -> Cow<'_, str> {
 /// calls of each response from 0.
 pub(super) fn call_ids(request: &ProviderRequest) -> HashSet<CallId> {
     request.messages.iter().flat_map(Message::calls).map(|call| call.id.clone()).collect()
+}
+
+/// Whether a request says which conversation it belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ConversationKeyField {
+    /// It does not: a server that does not know the field may refuse it.
+    None,
+    /// `prompt_cache_key`, by which OpenAI finds the machine that has the prompt in its cache.
+    PromptCacheKey,
+}
+
+impl ConversationKeyField {
+    /// The key of the request's conversation, the same in all requests of it: a hash of its first
+    /// message, which never changes. `None` where no key is sent.
+    pub(super) fn key_of(self, request: &ProviderRequest) -> Option<String> {
+        const LENGTH: usize = 32;
+        match (self, request.messages.first()) {
+            (Self::PromptCacheKey, Some(first)) => {
+                Some(ContentHash::of_json(first).to_string().chars().take(LENGTH).collect())
+            }
+            (Self::PromptCacheKey, None) | (Self::None, _) => None,
+        }
+    }
 }
 
 fn fitted(name: &str) -> Cow<'_, str> {

@@ -12,21 +12,28 @@ use reqwest::RequestBuilder;
 use super::client::ModelServerClient;
 use super::connection_config::ConnectionConfig;
 use super::driver::WireProtocol;
-use super::{ProviderError, ProviderRequest, history};
+use super::history::ConversationKeyField;
+use super::{ProviderError, ProviderRequest, chat, history};
 use crate::domain::ProviderProtocol;
 
 pub(super) use decode::ResponsesDecoder;
-pub use request::body;
+
+/// The body of a request to a server that is not told the conversation.
+pub fn body(request: &ProviderRequest) -> Vec<u8> {
+    request::body(request, ConversationKeyField::None)
+}
 
 /// `POST responses` and the list of models.
-pub(super) struct ResponsesProtocol;
+pub(super) struct ResponsesProtocol {
+    conversation_key: ConversationKeyField,
+}
 
 impl WireProtocol for ResponsesProtocol {
     const PROTOCOL: ProviderProtocol = ProviderProtocol::Responses;
     type Decoder = ResponsesDecoder;
 
-    fn new(_config: &ConnectionConfig) -> Self {
-        Self
+    fn new(config: &ConnectionConfig) -> Self {
+        Self { conversation_key: chat::conversation_key(config.endpoint.host()) }
     }
 
     fn post(
@@ -34,7 +41,9 @@ impl WireProtocol for ResponsesProtocol {
         client: &ModelServerClient,
         request: &ProviderRequest,
     ) -> Result<RequestBuilder, ProviderError> {
-        Ok(client.post(client.endpoint.join("responses"))?.body(body(request)))
+        Ok(client
+            .post(client.endpoint.join("responses"))?
+            .body(request::body(request, self.conversation_key)))
     }
 
     fn model_list(&self, client: &ModelServerClient) -> Result<RequestBuilder, ProviderError> {

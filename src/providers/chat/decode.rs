@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::calls::ToolCallAssembler;
 use super::details::ReasoningDetails;
 use super::dialect::ReasoningDetailsMode;
+use super::reasoning_names::ReasoningName;
 use super::text_tool_calls::{TextToolCall, TextToolCallParser};
 use super::think::{self, AnswerPiece, ThinkTagSplitter};
 use super::wire::{self, ChatChoice, ChatChunk, ChatDelta};
@@ -31,6 +32,8 @@ pub(in crate::providers) struct ChatRequestContext {
     pub(super) tools: Arc<[ToolSpec]>,
     /// Whether `reasoning_details` are kept.
     pub(super) details: ReasoningDetailsMode,
+    /// Where the field of the reasoning is noted; `None` if it is known.
+    pub(super) reasoning_name: Option<ReasoningName>,
 }
 
 /// Turns chunks into events. Only choice 0 counts.
@@ -41,6 +44,8 @@ pub(in crate::providers) struct ChatDecoder {
     text_calls: TextToolCallParser,
     /// The `reasoning_details`; `None` if they are not kept.
     details: Option<ReasoningDetails>,
+    /// Where the field of the reasoning is noted, until it has been.
+    reasoning_name: Option<ReasoningName>,
     /// Whether any text has come.
     has_said: bool,
     finish_word: Option<String>,
@@ -138,6 +143,7 @@ impl ChatDecoder {
             text_calls: TextToolCallParser::new(context.tools),
             details: (context.details == ReasoningDetailsMode::Kept)
                 .then(ReasoningDetails::default),
+            reasoning_name: context.reasoning_name,
             has_said: false,
             finish_word: None,
             refused: false,
@@ -207,6 +213,11 @@ impl ChatDecoder {
             gathered.take(&delta.reasoning_details.to_value());
         }
         if let Some(thought) = delta.reasoning() {
+            if let (Some(fields), Some(name)) =
+                (delta.reasoning_fields(), self.reasoning_name.take())
+            {
+                name.get_or_init(|| fields);
+            }
             self.split(out, ThinkTagSplitter::leave_tags);
             out.push(StreamEvent::Thinking(thought));
         }

@@ -6,6 +6,7 @@
 //! templates or tokenizers require them.
 
 use crate::domain::{ChatDialect, ReasoningEffort};
+use crate::providers::history::ConversationKeyField;
 
 /// What a dialect changes in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +28,17 @@ pub(super) struct DialectQuirks {
     pub(super) after_results: RoleAfterResults,
     /// Whether images are sent.
     pub(super) pictures: ImagePartSupport,
+    /// Whether marks say how much of the prompt is to be cached.
+    pub(super) cache_marks: CacheMarkSupport,
+    /// Whether the request names its conversation.
+    pub(super) conversation_key: ConversationKeyField,
+}
+
+impl DialectQuirks {
+    /// Whether only the server's answers can tell under which name reasoning goes back.
+    pub(super) fn is_reasoning_name_open(self) -> bool {
+        self.reasoning == BOTH
+    }
 }
 
 /// The name of the field for the output limit.
@@ -110,10 +122,19 @@ pub(super) enum ImagePartSupport {
     Named,
 }
 
+/// Whether a server takes the cache marks of Anthropic's protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum CacheMarkSupport {
+    /// It caches without them, or refuses them.
+    None,
+    /// With Claude, whose prompts are cached only up to a mark.
+    WithClaude,
+}
+
 /// Both fields: a vLLM ignores the field that it does not know, and its field name has changed.
 const BOTH: &[ReasoningField] = &[ReasoningField::Content, ReasoningField::Plain];
-const CONTENT: &[ReasoningField] = &[ReasoningField::Content];
-const PLAIN: &[ReasoningField] = &[ReasoningField::Plain];
+pub(super) const CONTENT: &[ReasoningField] = &[ReasoningField::Content];
+pub(super) const PLAIN: &[ReasoningField] = &[ReasoningField::Plain];
 
 const THREE: &[ReasoningEffort] =
     &[ReasoningEffort::Low, ReasoningEffort::Medium, ReasoningEffort::High];
@@ -130,15 +151,20 @@ const COMMON: DialectQuirks = DialectQuirks {
     ids: CallIdFormat::Any,
     after_results: RoleAfterResults::Anyone,
     pictures: ImagePartSupport::Sent,
+    cache_marks: CacheMarkSupport::None,
+    conversation_key: ConversationKeyField::None,
 };
 
 /// The differences of one dialect.
 pub(super) const fn quirks(dialect: ChatDialect) -> DialectQuirks {
     match dialect {
         ChatDialect::Common => COMMON,
-        ChatDialect::OpenAi | ChatDialect::Azure => {
-            DialectQuirks { limit: OutputLimitField::MaxCompletionTokens, reasoning: &[], ..COMMON }
-        }
+        ChatDialect::OpenAi | ChatDialect::Azure => DialectQuirks {
+            limit: OutputLimitField::MaxCompletionTokens,
+            reasoning: &[],
+            conversation_key: ConversationKeyField::PromptCacheKey,
+            ..COMMON
+        },
         ChatDialect::Vllm | ChatDialect::Sglang => DialectQuirks {
             effort: EffortField::Word(THREE),
             switch: ThinkingSwitch::Template,
@@ -155,6 +181,7 @@ pub(super) const fn quirks(dialect: ChatDialect) -> DialectQuirks {
             effort: EffortField::Object(&ReasoningEffort::ALL),
             reasoning: PLAIN,
             details: ReasoningDetailsMode::Kept,
+            cache_marks: CacheMarkSupport::WithClaude,
             ..COMMON
         },
         ChatDialect::DeepSeek => DialectQuirks {
@@ -192,11 +219,12 @@ pub(super) const fn quirks(dialect: ChatDialect) -> DialectQuirks {
 }
 
 /// Hosts and their dialects; a name that begins with a dot stands for all subdomains.
-const HOSTS: [(&str, ChatDialect); 14] = [
+const HOSTS: [(&str, ChatDialect); 15] = [
     ("api.openai.com", ChatDialect::OpenAi),
     (".openai.azure.com", ChatDialect::Azure),
     (".services.ai.azure.com", ChatDialect::Azure),
     ("openrouter.ai", ChatDialect::OpenRouter),
+    ("ai-gateway.vercel.sh", ChatDialect::OpenRouter),
     ("api.deepseek.com", ChatDialect::DeepSeek),
     ("api.groq.com", ChatDialect::Groq),
     (".mistral.ai", ChatDialect::Mistral),
@@ -225,7 +253,10 @@ pub(super) fn at(host: &str) -> Option<ChatDialect> {
 /// The differences for `model` on a server of this dialect.
 pub(super) fn of(dialect: ChatDialect, model: &str) -> DialectQuirks {
     let model = model.to_ascii_lowercase();
-    let quirks = quirks(dialect);
+    let mut quirks = quirks(dialect);
+    if !model.contains("claude") {
+        quirks.cache_marks = CacheMarkSupport::None;
+    }
     if MISTRALS.iter().any(|part| model.contains(part)) {
         return DialectQuirks {
             ids: CallIdFormat::Nine,

@@ -8,6 +8,9 @@
 //! running turn: dropping the older ones, as some templates do themselves, would change what has
 //! been sent. Signed reasoning belongs to another protocol and is left out.
 //!
+//! Claude behind a gateway is cached up to a mark only. The marks move with the conversation, as in
+//! Anthropic's own protocol; they are no part of a message's content.
+//!
 //! All differences between servers are in [`dialect`](super::dialect).
 
 use std::borrow::Cow;
@@ -17,7 +20,7 @@ use serde_json::Value;
 
 use super::details;
 use super::dialect::{
-    CallIdFormat, DialectQuirks, EffortField, ImagePartSupport, OutputLimitField,
+    CacheMarkSupport, CallIdFormat, DialectQuirks, EffortField, ImagePartSupport, OutputLimitField,
     ReasoningDetailsMode, ReasoningField, RoleAfterResults, ThinkingSwitch, nearest,
 };
 use crate::domain::{
@@ -74,6 +77,7 @@ pub(super) fn body(
         reasoning: object,
         thinking,
         chat_template_kwargs: (template != ChatTemplateKwargs::default()).then_some(template),
+        prompt_cache_key: quirks.conversation_key.key_of(request),
         return_progress: (progress == PromptProgressReports::Wanted).then_some(true),
         tools: request.tools.iter().map(ChatTool::from).collect(),
         messages: messages(request, quirks),
@@ -101,6 +105,8 @@ struct ChatRequestBody<'a> {
     thinking: Option<ChatThinking>,
     #[serde(skip_serializing_if = "Option::is_none")]
     chat_template_kwargs: Option<ChatTemplateKwargs>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     return_progress: Option<bool>,
     // vLLM refuses an empty list.
@@ -164,10 +170,10 @@ impl<'a> From<&'a ToolSpec> for ChatTool<'a> {
 #[serde(tag = "role", rename_all = "lowercase")]
 enum ChatMessage<'a> {
     System {
-        content: &'a str,
+        content: ChatContent<'a>,
     },
     User {
-        content: ChatUserContent<'a>,
+        content: ChatContent<'a>,
     },
     Assistant {
         content: Option<String>,
@@ -182,23 +188,54 @@ enum ChatMessage<'a> {
     },
     Tool {
         tool_call_id: Cow<'a, str>,
-        content: Cow<'a, str>,
+        content: ChatContent<'a>,
     },
 }
 
-/// A user message: a plain string, which every server accepts, or parts if it has images.
+/// The content of a message: a plain string, which every server accepts, or parts if it has images
+/// or a cache mark.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum ChatUserContent<'a> {
-    Text(String),
+enum ChatContent<'a> {
+    Text(Cow<'a, str>),
     Parts(Vec<ChatContentPart<'a>>),
+}
+
+impl ChatContent<'_> {
+    /// Puts a cache mark behind the last text.
+    fn mark(&mut self) {
+        if let Self::Text(text) = self {
+            let text = std::mem::take(text);
+            *self = Self::Parts(vec![ChatContentPart::Text { text, cache_control: None }]);
+        }
+        let Self::Parts(parts) = self else { return };
+        let last = parts.iter_mut().rev().find_map(|part| match part {
+            ChatContentPart::Text { cache_control, .. } => Some(cache_control),
+            ChatContentPart::ImageUrl { .. } => None,
+        });
+        if let Some(mark) = last {
+            *mark = Some(ChatCacheMark { kind: "ephemeral" });
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ChatCacheMark {
+    #[serde(rename = "type")]
+    kind: &'static str,
 }
 
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum ChatContentPart<'a> {
-    Text { text: String },
-    ImageUrl { image_url: ChatImageUrl<'a> },
+    Text {
+        text: Cow<'a, str>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        cache_control: Option<ChatCacheMark>,
+    },
+    ImageUrl {
+        image_url: ChatImageUrl<'a>,
+    },
 }
 
 #[derive(Serialize)]
@@ -244,7 +281,8 @@ const BRIDGE: &str = "Understood.";
 fn messages(request: &ProviderRequest, quirks: DialectQuirks) -> Vec<ChatMessage<'_>> {
     let mut out = Vec::with_capacity(request.messages.len() + 1);
     if !request.system.is_empty() {
-        out.push(ChatMessage::System { content: &request.system });
+        let content = ChatContent::Text(request.system.as_str().into());
+        out.push(ChatMessage::System { content });
     }
     for message in &request.messages {
         match message.role {
@@ -252,7 +290,29 @@ fn messages(request: &ProviderRequest, quirks: DialectQuirks) -> Vec<ChatMessage
             MessageRole::Assistant => out.push(answer(message, quirks)),
         }
     }
+    if quirks.cache_marks == CacheMarkSupport::WithClaude {
+        mark(&mut out);
+    }
     out
+}
+
+/// Puts cache marks on the system message, on the newest message, and on the one with which the
+/// previous request ended, where the server finds its cache again.
+fn mark(messages: &mut [ChatMessage<'_>]) {
+    let is_response = |message: &ChatMessage<'_>| matches!(message, ChatMessage::Assistant { .. });
+    let ends: Vec<usize> = (0..messages.len())
+        .filter(|at| !is_response(&messages[*at]) && messages.get(at + 1).is_none_or(is_response))
+        .collect();
+    for at in ends.into_iter().rev().take(2).chain([0]) {
+        match messages.get_mut(at) {
+            Some(
+                ChatMessage::System { content }
+                | ChatMessage::User { content }
+                | ChatMessage::Tool { content, .. },
+            ) => content.mark(),
+            Some(ChatMessage::Assistant { .. }) | None => {}
+        }
+    }
 }
 
 /// Tool results come first, directly behind the calls that they answer; then the user's text and
@@ -270,7 +330,7 @@ fn push_user_message<'a>(
             ContentBlock::ToolResult { tool_use_id, content, is_error } => {
                 out.push(ChatMessage::Tool {
                     tool_call_id: call_id(tool_use_id, quirks),
-                    content: history::output(content, *is_error),
+                    content: ChatContent::Text(history::output(content, *is_error)),
                 });
             }
             ContentBlock::Text { text } => texts.push(Cow::Borrowed(text.as_str())),
@@ -300,11 +360,12 @@ fn push_user_message<'a>(
     }
     let text = texts.join("\n\n");
     if !image_parts.is_empty() {
-        let text = (!texts.is_empty()).then_some(ChatContentPart::Text { text });
+        let text = ChatContentPart::Text { text: text.into(), cache_control: None };
+        let text = (!texts.is_empty()).then_some(text);
         let parts = text.into_iter().chain(image_parts).collect();
-        out.push(ChatMessage::User { content: ChatUserContent::Parts(parts) });
+        out.push(ChatMessage::User { content: ChatContent::Parts(parts) });
     } else {
-        out.push(ChatMessage::User { content: ChatUserContent::Text(text) });
+        out.push(ChatMessage::User { content: ChatContent::Text(text.into()) });
     }
 }
 

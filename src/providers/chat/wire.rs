@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
+use super::dialect::{self, ReasoningField};
 use crate::domain::TokenUsage;
 use crate::providers::PrefillProgress;
 use crate::providers::json::JsonView;
@@ -118,6 +119,16 @@ impl<'a> ChatDelta<'a> {
             }
         }
         delta
+    }
+
+    /// The name of the one field that holds the reasoning; `None` where several do, or another.
+    pub(super) fn reasoning_fields(&self) -> Option<&'static [ReasoningField]> {
+        let is_there = |value: JsonView<'_>| value.non_empty_text().is_some();
+        match (is_there(self.reasoning_content), is_there(self.reasoning)) {
+            (true, false) => Some(dialect::CONTENT),
+            (false, true) => Some(dialect::PLAIN),
+            (true, true) | (false, false) => None,
+        }
     }
 
     /// The reasoning from the first field that has any. If there are more such fields, they repeat

@@ -12,10 +12,11 @@ use crate::domain::{
     ContentBlock, MediaType, Message, MessageRole, ProviderProtocol, ReasoningEffort, ToolCall,
     ToolSpec,
 };
+use crate::providers::history::ConversationKeyField;
 use crate::providers::{ProviderRequest, history};
 
 /// The body of the request.
-pub fn body(request: &ProviderRequest) -> Vec<u8> {
+pub(super) fn body(request: &ProviderRequest, conversation_key: ConversationKeyField) -> Vec<u8> {
     let reasons = reasons(&request.model);
     let mut input = Vec::with_capacity(request.messages.len());
     for message in &request.messages {
@@ -28,6 +29,7 @@ pub fn body(request: &ProviderRequest) -> Vec<u8> {
         model: &request.model,
         stream: true,
         store: false,
+        prompt_cache_key: conversation_key.key_of(request),
         include: match reasons {
             ReasoningSupport::Never => &[],
             ReasoningSupport::Always | ReasoningSupport::Unknown => {
@@ -50,6 +52,8 @@ struct ResponsesRequestBody<'a> {
     model: &'a str,
     stream: bool,
     store: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt_cache_key: Option<String>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     include: &'static [&'static str],
     max_output_tokens: u32,

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::TokenUsage;
+use crate::providers::chat::dialect;
 use crate::providers::reader::testing;
 use crate::providers::{ErrorRecovery, PrefillProgress};
 
@@ -393,4 +394,22 @@ fn an_unreadable_call_is_an_error_to_retry() {
         assert!(error.message.contains("wrote a tool call that"), "{error}");
         assert!(error.message.contains("/model"), "{error}");
     }
+}
+
+#[test]
+fn the_field_of_the_reasoning_is_noted() {
+    let noted = |fields: &str| {
+        let name = ReasoningName::default();
+        let context = ChatRequestContext {
+            reasoning_name: Some(Arc::clone(&name)),
+            ..ChatRequestContext::default()
+        };
+        let chunk = format!("{{\"choices\":[{{\"index\":0,\"delta\":{{{fields}}}}}]}}");
+        decode_with(&format!("data: {chunk}\n\ndata: [DONE]\n\n"), context);
+        name.get().copied()
+    };
+    assert_eq!(noted("\"reasoning\":\"hm\""), Some(dialect::PLAIN));
+    assert_eq!(noted("\"reasoning_content\":\"hm\",\"reasoning\":null"), Some(dialect::CONTENT));
+    assert_eq!(noted("\"reasoning_content\":\"hm\",\"reasoning\":\"hm\""), None);
+    assert_eq!(noted("\"content\":\"hello\""), None);
 }

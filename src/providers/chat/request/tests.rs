@@ -8,6 +8,7 @@ use super::*;
 use crate::domain::{CallId, CallInput, ChatDialect, ContentHash, MessageImage, ProviderProtocol};
 use crate::providers::EncodedImages;
 use crate::providers::chat::dialect;
+use crate::providers::chat::reasoning_names::ReasoningNames;
 
 fn request(messages: Vec<Message>) -> ProviderRequest {
     ProviderRequest {
@@ -231,10 +232,11 @@ fn turn(effort: Option<ReasoningEffort>, image: &MessageImage) -> ProviderReques
     request
 }
 
-/// The fields of a body besides the model, the messages and the streaming options.
+/// The fields of a body besides the model, the messages, the streaming options and the key of the
+/// conversation.
 fn head(body: &Value) -> Value {
     let mut head = body.as_object().unwrap().clone();
-    for key in ["model", "stream", "stream_options", "messages"] {
+    for key in ["model", "stream", "stream_options", "messages", "prompt_cache_key"] {
         head.remove(key);
     }
     Value::Object(head)
@@ -329,4 +331,66 @@ fn a_mistral_wants_its_ids_whoever_serves_it() {
     let last = request.messages.last_mut().unwrap();
     last.content.truncate(1);
     assert_eq!(body_for(ChatDialect::Vllm, &request)["messages"].as_array().unwrap().len(), 4);
+}
+
+#[test]
+fn claude_behind_a_gateway_gets_cache_marks_and_the_same_content() {
+    let image = MessageImage::new("a.jpg", MediaType::Jpeg, (3, 2), b"abc");
+    let mut request = turn(None, &image);
+    request.messages.push(assistant(vec![calls("call_2", "Read", "{}")]));
+    let results = vec![answers("call_2", "more", false)];
+    request.messages.push(Message { role: MessageRole::User, content: results });
+    let plain = body_for(ChatDialect::OpenRouter, &request);
+    request.model = "anthropic/claude-sonnet-5".to_owned();
+    let marked = body_for(ChatDialect::OpenRouter, &request);
+    assert_eq!(marked.to_string().matches("cache_control").count(), 3);
+    let mark = json!({"type": "ephemeral"});
+    let messages = marked["messages"].as_array().unwrap();
+    assert_eq!(
+        messages[0]["content"],
+        json!([{"type": "text", "text": "Be brief.", "cache_control": mark}])
+    );
+    // The message with an image is the end of the previous request; its text is marked.
+    assert_eq!(messages[4]["content"][0]["cache_control"], mark);
+    assert_eq!(
+        messages[6]["content"],
+        json!([{"type": "text", "text": "more", "cache_control": mark}])
+    );
+    assert!(!plain.to_string().contains("cache_control"));
+    assert!(!body_for(ChatDialect::Common, &request).to_string().contains("cache_control"));
+}
+
+#[test]
+fn openai_is_told_the_conversation() {
+    let request = request(vec![Message::user("hi")]);
+    assert_eq!(sent_to("api.openai.com", &request)["prompt_cache_key"].as_str().unwrap().len(), 32);
+    assert_eq!(sent_to("localhost", &request)["prompt_cache_key"], Value::Null);
+}
+
+#[test]
+fn reasoning_goes_back_under_the_name_that_it_came_under() {
+    let names = |quirks: DialectQuirks, names: &ReasoningNames, messages| {
+        let request = request(messages);
+        let quirks = names.settle(&request, quirks);
+        let body: Value =
+            serde_json::from_slice(&body(&request, quirks, PromptProgressReports::Unknown))
+                .unwrap();
+        let reply = body["messages"][2].as_object().cloned().unwrap_or_default();
+        reply.keys().filter(|key| key.starts_with("reasoning")).cloned().collect::<Vec<_>>()
+    };
+    let common = dialect::of(ChatDialect::Common, "m");
+    let said =
+        || vec![Message::user("hi"), assistant(vec![thinks("hm", None)]), Message::user("?")];
+    // A server that has told.
+    let told = ReasoningNames::default();
+    assert!(names(common, &told, vec![Message::user("hi")]).is_empty());
+    told.open("m", common).unwrap().get_or_init(|| dialect::PLAIN);
+    assert_eq!(names(common, &told, said()), ["reasoning"]);
+    // One that tells when both names were sent already.
+    let late = ReasoningNames::default();
+    assert_eq!(names(common, &late, said()), ["reasoning_content", "reasoning"]);
+    late.open("m", common).unwrap().get_or_init(|| dialect::PLAIN);
+    assert_eq!(names(common, &late, said()), ["reasoning_content", "reasoning"]);
+    // Where the dialect knows the name, nothing is learned.
+    assert!(told.open("m", dialect::of(ChatDialect::Groq, "m")).is_none());
 }

@@ -22,7 +22,7 @@ fn request(model: &str, messages: Vec<Message>) -> ProviderRequest {
 }
 
 fn sent(request: &ProviderRequest) -> Value {
-    serde_json::from_slice(&body(request)).unwrap()
+    serde_json::from_slice(&body(request, ConversationKeyField::None)).unwrap()
 }
 
 fn user(text: &str) -> Message {
@@ -165,4 +165,18 @@ fn models_are_told_only_what_they_take() {
     for (model, effort, want) in table {
         assert_eq!(written(model, effort), want, "{model} {effort:?}");
     }
+}
+
+#[test]
+fn the_key_of_a_conversation_is_that_of_its_first_message() {
+    let key = |messages: Vec<Message>, field| {
+        let body = body(&request("gpt-5", messages), field);
+        serde_json::from_slice::<Value>(&body).unwrap()["prompt_cache_key"].clone()
+    };
+    let sent = ConversationKeyField::PromptCacheKey;
+    let first = key(vec![user("fix it")], sent);
+    assert_eq!(first.as_str().unwrap().len(), 32);
+    assert_eq!(key(vec![user("fix it"), user("and that")], sent), first);
+    assert_ne!(key(vec![user("another")], sent), first);
+    assert_eq!(key(vec![user("fix it")], ConversationKeyField::None), Value::Null);
 }
