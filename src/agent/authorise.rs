@@ -207,7 +207,11 @@ async fn ask_until_decided(
         let (decision, changed) = gate.permissions.decide(&query, &provenance.word);
         match decision.outcome() {
             PermissionOutcome::Deny => {
-                return CallAuthorisation::NotRun(denied_by_rule(gate, call, &decision).await);
+                let output = match unreadable_command(&query, &decision) {
+                    Some(mistake) => mistake,
+                    None => denied_by_rule(gate, call, &decision).await,
+                };
+                return CallAuthorisation::NotRun(output);
             }
             PermissionOutcome::Allow => {
                 return match decision.approve(&plan.call) {
@@ -218,9 +222,11 @@ async fn ask_until_decided(
                 };
             }
             PermissionOutcome::Ask if gate.interactivity == Interactivity::Headless => {
-                return CallAuthorisation::NotRun(
-                    refused_unasked(gate, &plan.call, &decision).await,
-                );
+                let output = match unreadable_command(&query, &decision) {
+                    Some(mistake) => mistake,
+                    None => refused_unasked(gate, &plan.call, &decision).await,
+                };
+                return CallAuthorisation::NotRun(output);
             }
             PermissionOutcome::Ask => question.turn().await,
         }
@@ -288,6 +294,20 @@ async fn ask_until_decided(
             }
         }
     }
+}
+
+/// What the model is told about a command that no rule is about and that cannot be analysed: that is
+/// a mistake of the model, which it can mend, and not a refusal. `None` for all other calls.
+fn unreadable_command(
+    query: &PermissionQuery,
+    decision: &PermissionDecision,
+) -> Option<ToolOutput> {
+    if decision.rule().is_some() {
+        return None;
+    }
+    let obstacle = query.unreadable_command()?;
+    let text = format!("Not run: the command cannot be read: {obstacle}. {}", obstacle.remedy());
+    Some(ToolOutput::failed(text))
 }
 
 /// Whether the model may learn why a change would fail: only if it may read the files without a

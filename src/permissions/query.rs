@@ -16,8 +16,8 @@ use super::paths::{PathLookupCache, ResolvedPath, Workspace};
 use super::programs::{CommandEffects, MovedLinks};
 use super::search_path::ProjectProgram;
 use super::shell::{
-    self, AnalysisKind, CommandAnalysis, CommandOrder, RedirectDirection, SimpleCommand,
-    WrappedCommands,
+    self, AnalysisKind, CommandAnalysis, CommandObstacle, CommandOrder, RedirectDirection,
+    SimpleCommand, WrappedCommands,
 };
 use path_lookup::{CommandPathLookup, MAX_LOOKUPS};
 
@@ -70,6 +70,17 @@ impl ResolvedAccess {
             Self::External { read_only, .. } => !read_only,
             Self::Read(_) | Self::Write(_) | Self::Fetch { .. } | Self::Nothing => false,
         }
+    }
+}
+
+impl PermissionQuery {
+    /// Why the call's command cannot be analysed, if it cannot.
+    pub fn unreadable_command(&self) -> Option<&CommandObstacle> {
+        let mut runs = self.accesses.iter().filter_map(ResolvedAccess::run);
+        runs.find_map(|run| match &run.analysis.kind {
+            AnalysisKind::NotAnalysable { why } => Some(why),
+            AnalysisKind::Static { .. } | AnalysisKind::NotStatic { .. } => None,
+        })
     }
 }
 

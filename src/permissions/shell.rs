@@ -15,7 +15,7 @@ mod walker;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use brush_parser::{ParserOptions, Token, TokenizerOptions, ast};
+use brush_parser::{ParseError, ParserOptions, Token, TokenizerOptions, ast};
 
 use super::words::{RoughCommand, is_unreadable, rough_commands, show};
 pub use super::words::{ShellWord, ShellWordKind};
@@ -66,10 +66,51 @@ pub enum AnalysisKind {
     },
     /// The text does not parse, is too large or too deep to be parsed, or holds unreadable
     /// characters.
-    NotAnalysable {
-        /// As a phrase.
-        why: String,
-    },
+    NotAnalysable { why: CommandObstacle },
+}
+
+/// Why a command cannot be analysed, as a phrase.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CommandObstacle {
+    #[error("it is longer than {} KB", MAX_BYTES / 1024)]
+    TooLong,
+    #[error("it holds the character U+{:04X}", u32::from(*.0))]
+    Character(char),
+    #[error("it is nested too deeply")]
+    TooDeep,
+    #[error("a descriptor's number is too long")]
+    Descriptor,
+    /// `at` is the line and the column where the parser gave up, from 1.
+    #[error("it does not parse")]
+    Syntax { at: Option<(usize, usize)> },
+    #[error("the parser failed on it")]
+    ParserFailed,
+    #[error("no thread to parse it on ({0})")]
+    NoThread(String),
+}
+
+impl CommandObstacle {
+    /// What the model should send instead, as sentences.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::TooLong => "Write long text to a file with Write, and send a command that uses \
+                              the file."
+                .to_owned(),
+            Self::Character(_) => "Send the command without that character.".to_owned(),
+            Self::TooDeep => "Send it as several simpler commands.".to_owned(),
+            Self::Descriptor => "Use descriptors from 0 to 9.".to_owned(),
+            Self::Syntax { at: Some((line, column)) } => format!(
+                "Look at line {line}, column {column}: close every quote, bracket and \
+                 here-document, and send the whole command again."
+            ),
+            Self::Syntax { at: None } => "Close every quote, bracket and here-document, and send \
+                                          the whole command again."
+                .to_owned(),
+            Self::ParserFailed | Self::NoThread(_) => {
+                "Send a simpler command, or a script in a file.".to_owned()
+            }
+        }
+    }
 }
 
 /// A name and its arguments, with everything that the shell does for them.
@@ -198,7 +239,7 @@ fn show_word(word: &ShellWord) -> String {
     if word.kind == ShellWordKind::Dynamic { word.text.clone() } else { show(&word.text) }
 }
 
-fn parse(command: &str) -> Result<ast::Program, String> {
+fn parse(command: &str) -> Result<ast::Program, CommandObstacle> {
     let openers = look_before(command)?;
     if openers <= SHALLOW {
         return parse_guarded(command);
@@ -208,20 +249,20 @@ fn parse(command: &str) -> Result<ast::Program, String> {
             .name("shell-analysis".into())
             .stack_size(DEEP_STACK)
             .spawn_scoped(scope, || parse_guarded(command))
-            .map_err(|error| format!("no thread to parse it on ({error})"))?
+            .map_err(|error| CommandObstacle::NoThread(error.to_string()))?
             .join()
-            .unwrap_or_else(|_| Err("the parser failed on it".into()))
+            .unwrap_or(Err(CommandObstacle::ParserFailed))
     })
 }
 
 /// Refuses text that the tokeniser must not get. Counts the openers, which the tokeniser recurses
 /// into.
-fn look_before(command: &str) -> Result<usize, String> {
+fn look_before(command: &str) -> Result<usize, CommandObstacle> {
     if command.len() > MAX_BYTES {
-        return Err(format!("it is longer than {} KB", MAX_BYTES / 1024));
+        return Err(CommandObstacle::TooLong);
     }
     if let Some(c) = command.chars().find(|c| is_unreadable(*c)) {
-        return Err(format!("it holds the character U+{:04X}", u32::from(c)));
+        return Err(CommandObstacle::Character(c));
     }
     let bytes = command.as_bytes();
     let mut openers = 0;
@@ -232,37 +273,39 @@ fn look_before(command: &str) -> Result<usize, String> {
             b'(' | b'{' => openers += 1,
             b'[' if at > 0 && bytes[at - 1] == b'$' => openers += 1,
             // The parser would panic on such a descriptor.
-            b'<' | b'>' if digits > 9 => return Err("a descriptor's number is too long".into()),
+            b'<' | b'>' if digits > 9 => return Err(CommandObstacle::Descriptor),
             _ => {}
         }
         digits = if byte.is_ascii_digit() { digits + 1 } else { 0 };
     }
-    if openers > MAX_OPENERS { Err(too_deep()) } else { Ok(openers) }
+    if openers > MAX_OPENERS { Err(CommandObstacle::TooDeep) } else { Ok(openers) }
 }
 
-fn too_deep() -> String {
-    "it is nested too deeply".into()
-}
-
-fn parse_guarded(command: &str) -> Result<ast::Program, String> {
+fn parse_guarded(command: &str) -> Result<ast::Program, CommandObstacle> {
     catch_unwind(AssertUnwindSafe(|| parse_tokens(command)))
-        .unwrap_or_else(|_| Err("the parser failed on it".into()))
+        .unwrap_or(Err(CommandObstacle::ParserFailed))
 }
 
-fn parse_tokens(command: &str) -> Result<ast::Program, String> {
+fn parse_tokens(command: &str) -> Result<ast::Program, CommandObstacle> {
     // Extended patterns are off in a fresh `bash -c`: there `!(rm x)` is a subshell.
     let options = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
     let tokenizer =
         TokenizerOptions { enable_extended_globbing: false, ..options.tokenizer_options() };
     let tokens = brush_parser::uncached_tokenize_str(command, &tokenizer)
-        .map_err(|_| String::from("it does not parse"))?;
+        .map_err(|_| CommandObstacle::Syntax { at: None })?;
     check_nesting(&tokens)?;
-    brush_parser::parse_tokens(&tokens, &options).map_err(|_| "it does not parse".into())
+    brush_parser::parse_tokens(&tokens, &options).map_err(|error| {
+        let at = match error {
+            ParseError::ParsingNear(at) => Some((at.line, at.column)),
+            ParseError::ParsingAtEndOfInput | ParseError::Tokenizing { .. } => None,
+        };
+        CommandObstacle::Syntax { at }
+    })
 }
 
 /// Refuses tokens that the parser must not get. Closing keywords are not counted against opening
 /// ones, because `echo fi` closes nothing.
-fn check_nesting(tokens: &[Token]) -> Result<(), String> {
+fn check_nesting(tokens: &[Token]) -> Result<(), CommandObstacle> {
     let (mut parentheses, mut openers, mut twice) = (0_usize, 0_usize, 0_usize);
     for token in tokens {
         match token {
@@ -283,7 +326,7 @@ fn check_nesting(tokens: &[Token]) -> Result<(), String> {
             },
         }
         if parentheses > MAX_PARENTHESES || openers > MAX_OPENERS || twice > MAX_TWICE {
-            return Err(too_deep());
+            return Err(CommandObstacle::TooDeep);
         }
     }
     Ok(())

@@ -32,6 +32,47 @@ fn refused_calls_are_listed_in_the_result() {
 }
 
 #[test]
+fn mistakes_of_the_model_are_no_refusals() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let long = format!("echo {}", "x".repeat(17 << 10));
+    for (id, name, input) in [
+        ("c1", "Raed", json!({"file_path": "a"})),
+        ("c2", "Read", json!({"file_path": "a", "pages": "1-2"})),
+        ("c3", "Read", json!({"file_path": "a", "offset": "soon"})),
+        ("c4", "Bash", json!({"command": "echo 'one\nif true; then"})),
+        ("c5", "Bash", json!({"command": "if true; then\necho a; fi; done"})),
+        ("c6", "Bash", json!({ "command": long })),
+        ("c7", "Bash", json!({"command": "echo \u{202e}a"})),
+    ] {
+        server.reply(ServerReply::calls("", &[(id, name, input)]));
+    }
+    server.reply(ServerReply::text("I could not."));
+    let ran = env.ask(&server, &["-p", "go", "--output-format", "json"]).assert_exit_code(0);
+    assert_eq!(ran.json()["refused"], json!([]));
+    let last = server.chat_requests().pop().unwrap();
+    for (call, told) in [
+        ("c1", "There is no tool"),
+        ("c2", "there is no argument `pages`"),
+        ("c3", "offset"),
+        ("c4", "it does not parse. Close every quote"),
+        ("c5", "it does not parse. Look at line 2, column "),
+        ("c6", "it is longer than 16 KB. Write long text to a file with Write"),
+        ("c7", "it holds the character U+202E. Send the command without"),
+    ] {
+        let result = result_of(&last, call);
+        assert!(result.starts_with("Error: ") && result.contains(told), "{call}: {result}");
+    }
+    // The same holds in plan mode. A rule that is about the text refuses it all the same.
+    server.reply(bash("c1", "echo 'one"));
+    server.reply(ServerReply::text("I could not."));
+    env.ask(&server, &["--plan", "-p", "go"]).assert_exit_code(0);
+    env.write_home("settings.json", r#"{"permissions":{"deny":["Bash(rm *)"]}}"#);
+    server.reply(bash("c1", "rm a 'b"));
+    server.reply(ServerReply::text("I could not."));
+    env.ask(&server, &["-p", "go"]).assert_exit_code(4);
+}
+
+#[test]
 fn what_a_rule_allows_runs() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     env.write_home("settings.json", r#"{"permissions":{"allow":["Bash(touch *)"]}}"#);
