@@ -24,7 +24,7 @@ fn config_says_each_value_and_where_it_comes_from() {
     };
     assert!(line("model").contains("from-file") && line("model").contains("config.toml"));
     assert!(line("endpoint").contains("9999") && line("endpoint").contains("--endpoint"));
-    assert!(line("max_tokens").contains("4096"));
+    assert!(line("max_tokens").contains("not set"));
 }
 
 #[test]

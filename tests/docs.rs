@@ -456,7 +456,7 @@ async fn the_example_of_a_provider_answers_and_ends() {
         messages: vec![Message::user("hello")],
         images: EncodedImages::default(),
         tools: [].into(),
-        max_tokens: 1,
+        max_tokens: Some(1),
         temperature: None,
         effort: None,
     };

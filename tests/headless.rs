@@ -184,7 +184,8 @@ fn a_failure_is_in_the_result_object_too() {
     let ran = env.ask(&server, &["-p", "hello", "--output-format", "json"]).assert_exit_code(1);
     let result = ran.json();
     assert_eq!(result["exit"], 1);
-    assert!(result["error"].is_string(), "{result}");
+    assert_eq!(result["error"]["kind"], "failed");
+    assert!(result["error"]["message"].is_string(), "{result}");
 }
 
 #[test]
@@ -357,6 +358,51 @@ fn a_turn_ends_at_its_limit_of_rounds() {
 }
 
 #[test]
+fn what_is_no_answer_fails_the_run() {
+    let cases = [
+        ("stop", "empty_answer", "answered with nothing"),
+        ("content_filter", "content_filter", "withheld this answer"),
+    ];
+    for (finish, kind, told) in cases {
+        let (env, server) = (TestEnv::new(), ModelServer::start());
+        server.reply(ServerReply::deltas([], finish));
+        let ran = env.ask(&server, &["-p", "go", "--output-format", "json"]).assert_exit_code(1);
+        let result = ran.json();
+        assert_eq!((&result["exit"], &result["error"]["kind"]), (&json!(1), &json!(kind)));
+        assert!(result["error"]["message"].as_str().unwrap().contains(told), "{result}");
+        assert!(!ran.err.contains("Interrupted"), "{}", ran.describe());
+    }
+}
+
+#[test]
+fn a_turn_of_repeated_calls_fails_the_run() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("a.txt", "alpha\n");
+    for id in ["c1", "c2", "c3", "c4", "c5", "c6"] {
+        server.reply(ServerReply::calls("", &[(id, "Read", json!({"file_path": "a.txt"}))]));
+    }
+    let ran = env.ask(&server, &["-p", "go", "--output-format", "json"]).assert_exit_code(1);
+    assert_eq!(ran.json()["error"]["kind"], "repetition");
+    assert!(!ran.err.contains("Interrupted"), "{}", ran.describe());
+}
+
+#[test]
+fn the_output_limit_is_sent_only_where_something_is_known() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    for (config, limit) in [
+        ("", Value::Null),
+        ("context_window = 9000\n", json!(3000)),
+        ("max_tokens = 64000\n", json!(64000)),
+    ] {
+        env.write_home("config.toml", config);
+        server.reply(ServerReply::text("Yes."));
+        env.ask(&server, &["-p", "go"]).assert_exit_code(0);
+        let sent = server.chat_requests().pop().unwrap();
+        assert_eq!(sent.body["max_tokens"], limit, "{config}");
+    }
+}
+
+#[test]
 fn an_unwritable_home_is_reported_with_a_remedy() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     // A file in the place of the folder: not even root can write below it.
@@ -397,7 +443,9 @@ fn a_budget_stops_a_run_with_three() {
     let ran = env.ask(&server, &run).assert_exit_code(3);
     let result = ran.json();
     assert_eq!((&result["exit"], &result["cost"]), (&json!(3), &Value::Null));
-    assert!(result["error"].as_str().unwrap().contains("5 tokens for this session"), "{result}");
+    assert_eq!(result["error"]["kind"], "budget");
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(message.contains("5 tokens for this session"), "{result}");
     assert!(server.chat_requests().is_empty());
     let wrong = env.ask(&server, &["-p", "go", "--budget", "much"]).assert_exit_code(2);
     assert!(wrong.err.contains("500k tokens"), "{}", wrong.describe());

@@ -96,7 +96,7 @@ fn request(messages: Vec<Message>) -> ProviderRequest {
             description: "Reads a file.".into(),
             input_schema: json!({"type": "object", "properties": {"file_path": {"type": "string"}}}),
         }]),
-        max_tokens: 100,
+        max_tokens: Some(100),
         temperature: None,
         effort: None,
     }
@@ -412,8 +412,8 @@ async fn models_are_listed_with_the_window_that_is_served() {
     assert_eq!(
         models,
         [
-            ModelInfo { id: "a".into(), context_window: Some(32768) },
-            ModelInfo { id: "b".into(), context_window: None },
+            ModelInfo { id: "a".into(), context_window: Some(32768), ..ModelInfo::default() },
+            ModelInfo { id: "b".into(), ..ModelInfo::default() },
         ]
     );
     assert_eq!(server.requests().len(), 1, "only llama.cpp is asked for its props");
@@ -429,7 +429,10 @@ async fn llama_cpp_is_asked_for_its_window_and_its_progress() {
     server.answer("GET /props", ServerReply::json(200, &props));
     let provider = provider(&server);
     let models = provider.models().await.unwrap();
-    assert_eq!(models, [ModelInfo { id: "a".into(), context_window: Some(8192) }]);
+    assert_eq!(
+        models,
+        [ModelInfo { id: "a".into(), context_window: Some(8192), ..ModelInfo::default() }]
+    );
 
     let progress = "data: {\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\
         null}}],\"prompt_progress\":{\"total\":637,\"cache\":5,\"processed\":300,\"time_ms\":1}}\n\n:\n\n";
@@ -463,7 +466,10 @@ async fn ollama_and_lm_studio_are_asked_for_their_windows_in_their_own_places() 
         json!({"data": [{"id": "a", "loaded_context_length": 8192, "max_context_length": 9}]});
     server.answer("GET /api/v0/models", ServerReply::json(200, &own));
     let models = provider(&server).models().await.unwrap();
-    assert_eq!(models, [ModelInfo { id: "a".into(), context_window: Some(8192) }]);
+    assert_eq!(
+        models,
+        [ModelInfo { id: "a".into(), context_window: Some(8192), ..ModelInfo::default() }]
+    );
 }
 
 #[tokio::test]

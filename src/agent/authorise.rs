@@ -24,7 +24,6 @@ use super::event::AgentEvent;
 use super::gate::{Interactivity, ToolGate};
 use super::partial_approval::{PartialApproval, narrow_to_part};
 use super::plan::{ArgumentsOrigin, CallPlan, CallProvenance};
-use super::repeats::RepeatAction;
 use super::tool_messages::{denied, denied_by_user, repeated_call, stopped};
 
 /// What was decided about a call.
@@ -78,10 +77,6 @@ impl CallDependencies {
     }
 }
 
-/// Why a headless turn of repeated calls ends.
-const IN_CIRCLES: &str = "The model makes the same calls again and again, whatever it is told, so \
-                          the turn was ended.";
-
 /// Decides a call once the calls that it depends on are done. A stop withdraws its question. A call
 /// without a plan never runs; that it repeats itself is seen all the same.
 pub(super) async fn authorise(
@@ -92,10 +87,7 @@ pub(super) async fn authorise(
 ) -> CallAuthorisation {
     let repeats = gate.repeats.repeat_count(call);
     if let (Some(times), Interactivity::Headless) = (repeats, gate.interactivity) {
-        if gate.repeats.next_action() == RepeatAction::EndTurn {
-            gate.events.notice(NoticeLevel::Error, IN_CIRCLES);
-            gate.context.cancel.cancel();
-        }
+        gate.repeats.count_note();
         return CallAuthorisation::Repeated(repeated_call(times));
     }
     let question = ApprovalWait::new(waits.asking);

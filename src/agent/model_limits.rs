@@ -2,7 +2,7 @@
 
 use crate::catalogue::{ImageSupport, ModelFacts, ReasoningSetting};
 use crate::domain::{ContextWindow, Money, ReasoningEffort, TokenUsage};
-use crate::providers::CapabilitySupport;
+use crate::providers::{CapabilitySupport, DEFAULT_OUTPUT_LIMIT};
 
 use super::agent_loop::Agent;
 
@@ -46,6 +46,17 @@ impl Agent {
         found.await.ok().flatten().map_or(assumed, ContextWindow::Known)
     }
 
+    /// The output limit of a request to this model; `None` leaves it to the server.
+    pub(super) async fn output_limit(
+        &self,
+        model: &str,
+        facts: Option<&ModelFacts>,
+    ) -> Option<u32> {
+        let by_catalogue = facts.and_then(|facts| facts.output);
+        let most = self.models.output(model).or(by_catalogue);
+        max_tokens(self.current_provider().max_tokens, most, self.window(model).await)
+    }
+
     /// The cost of a response; `None` when the price or the usage is not known.
     pub(super) async fn cost(&self, model: &str, usage: Option<TokenUsage>) -> Option<Money> {
         Some(self.facts(model).await?.price?.of(usage?))
@@ -70,10 +81,23 @@ impl Agent {
     }
 }
 
-/// The limit of a response in tokens: the configured one, but no more than the model can write.
-pub(super) fn max_tokens(wanted: u32, facts: Option<&ModelFacts>) -> u32 {
-    let most = facts.and_then(|facts| facts.output).and_then(|most| u32::try_from(most).ok());
-    most.map_or(wanted, |most| wanted.min(most))
+/// The limit of a response in tokens: the configured one, but no more than `most`, which is what the
+/// model can write. Where none is configured, it is [`DEFAULT_OUTPUT_LIMIT`], at most a third of the
+/// window; `None` leaves it to the server, because neither `most` nor the window is known.
+fn max_tokens(configured: Option<u32>, most: Option<u64>, window: ContextWindow) -> Option<u32> {
+    let most = most.map(|most| u32::try_from(most).unwrap_or(u32::MAX));
+    if let Some(configured) = configured {
+        return Some(most.map_or(configured, |most| configured.min(most)));
+    }
+    let third = |window: u64| u32::try_from(window / 3).unwrap_or(u32::MAX).max(1);
+    let third = match window {
+        ContextWindow::Served(window) | ContextWindow::Known(window) => Some(third(window)),
+        // Says something only where it was configured, and then to be small.
+        ContextWindow::Assumed(window) => {
+            Some(third(window)).filter(|third| *third < DEFAULT_OUTPUT_LIMIT)
+        }
+    };
+    most.into_iter().chain(third).min().map(|limit| limit.min(DEFAULT_OUTPUT_LIMIT))
 }
 
 /// The reasoning effort to request: the configured one, or the nearest that the model knows (the
@@ -113,11 +137,27 @@ mod tests {
     }
 
     #[test]
-    fn max_tokens_stay_within_what_the_model_can_write() {
-        let known = facts(None);
-        assert_eq!(max_tokens(16_000, Some(&known)), 8_192);
-        assert_eq!(max_tokens(4_096, Some(&known)), 4_096);
-        assert_eq!(max_tokens(16_000, None), 16_000);
+    fn the_output_limit_is_what_the_model_can_write_and_at_most_a_third_of_the_window() {
+        use ContextWindow::{Assumed, Known, Served};
+        for (configured, most, window, limit) in [
+            // Configured: as it is, but no more than the model can write.
+            (Some(16_000), Some(8_192), Known(200_000), Some(8_192)),
+            (Some(4_096), Some(8_192), Known(200_000), Some(4_096)),
+            (Some(64_000), None, Served(16_000), Some(64_000)),
+            (None, Some(8_192), Known(200_000), Some(8_192)),
+            (None, Some(128_000), Known(400_000), Some(32_000)),
+            (None, Some(8_192), Served(16_384), Some(5_461)),
+            (None, None, Served(16_384), Some(5_461)),
+            (None, None, Known(1_000_000), Some(32_000)),
+            (None, Some(8_192), Assumed(200_000), Some(8_192)),
+            // Nothing is known.
+            (None, None, Assumed(200_000), None),
+            // Nobody but the user says that the window is small.
+            (None, None, Assumed(9_000), Some(3_000)),
+        ] {
+            let case = format!("{configured:?} {most:?} {window:?}");
+            assert_eq!(max_tokens(configured, most, window), limit, "{case}");
+        }
     }
 
     #[test]

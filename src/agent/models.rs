@@ -63,6 +63,11 @@ impl OfferedModels {
     fn window(&self, model: &str) -> Option<u64> {
         self.known.iter().find(|known| known.id == model)?.context_window
     }
+
+    /// The most tokens that the server lets this model write, if its list says so.
+    pub(super) fn output(&self, model: &str) -> Option<u64> {
+        self.known.iter().find(|known| known.id == model)?.max_output
+    }
 }
 
 impl Drop for OfferedModels {
@@ -255,16 +260,20 @@ impl Agent {
 
     /// Tells the front end that this model answers, with its window.
     pub(super) async fn tell_named(&self, model: &str) {
-        let model = model.to_owned();
-        let window = match self.models.window(&model) {
-            Some(window) => ContextWindow::Served(window),
-            None => self.window_unserved(&model).await,
-        };
+        let window = self.window(model).await;
         let AgentProvider { name, provider, .. } = self.current_provider();
         let (local, provider) = (provider.is_local(), name.clone());
-        let model = ModelName { provider, model };
+        let model = ModelName { provider, model: model.to_owned() };
         let changed = AgentEvent::ModelChanged { model, effort: self.effort, window, local };
         self.events.send(changed);
+    }
+
+    /// The context window of a model, with where the number comes from.
+    pub(super) async fn window(&self, model: &str) -> ContextWindow {
+        match self.models.window(model) {
+            Some(window) => ContextWindow::Served(window),
+            None => self.window_unserved(model).await,
+        }
     }
 
     /// Chooses a model if there is none yet: the session's own, or the only one that is offered.

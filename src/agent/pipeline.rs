@@ -102,10 +102,12 @@ pub(super) async fn give_up(gate: &ToolGate, call: &ToolCall) {
     record_result(gate, call, CompletedCall::new(crashed(), Duration::ZERO)).await;
 }
 
-/// Logs a refusal for a call without running it.
+/// Logs a failure for a call without running it. It is no refusal: nothing but the response itself
+/// keeps the call from running.
 pub(super) async fn refuse(gate: &ToolGate, call: &ToolCall, reason: &str) {
     debug_events::write_call(&gate.debug, call);
-    record_result(gate, call, CompletedCall::new(denied(reason), Duration::ZERO)).await;
+    let output = ToolOutput::failed(reason);
+    record_result(gate, call, CompletedCall::new(output, Duration::ZERO)).await;
 }
 
 /// Runs a command that the user typed. Typing it is its approval, whatever the rules say about the

@@ -137,7 +137,11 @@ pub(super) fn events() -> Vec<AgentEvent> {
         },
         AgentEvent::ModelNeeded {
             provider: "local".into(),
-            models: vec![ModelInfo { id: "qwen".into(), context_window: None }],
+            models: vec![ModelInfo {
+                id: "qwen".into(),
+                context_window: None,
+                ..ModelInfo::default()
+            }],
         },
         AgentEvent::ModeChanged(PermissionMode::Yolo),
         AgentEvent::SessionState { title: Some("A title".into()), todos: vec![todo] },

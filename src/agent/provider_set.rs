@@ -15,8 +15,8 @@ pub struct AgentProvider {
     pub provider: Arc<dyn Provider>,
     /// The model to use when none is chosen; `None` takes what the server offers.
     pub model: Option<String>,
-    /// The limit of one response, in tokens.
-    pub max_tokens: u32,
+    /// The configured limit of one response, in tokens; `None` goes by the model and its window.
+    pub max_tokens: Option<u32>,
     /// The context window to assume when neither server nor catalogue knows it, in tokens.
     pub window: u64,
     /// The reasoning effort; not sent when `None`.
@@ -88,7 +88,7 @@ mod tests {
             name: name.to_owned(),
             provider: provider.clone(),
             model: None,
-            max_tokens: 1,
+            max_tokens: None,
             window: 1,
             effort: None,
         };

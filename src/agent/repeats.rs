@@ -6,7 +6,7 @@
 //! After a call that may have changed something, all other calls count from zero again.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::domain::{CallInput, ContentHash, ToolAccess, ToolCall, ToolOutput};
@@ -14,8 +14,8 @@ use crate::domain::{CallInput, ContentHash, ToolAccess, ToolCall, ToolOutput};
 /// How often a call may have the same result within a turn.
 const MAX_SAME_RESULTS: u32 = 2;
 
-/// How many repeated calls of a headless turn are answered with a note to the model. The next one
-/// ends the turn.
+/// How many repeated calls of a headless turn are answered with a note to the model. After the next
+/// one the turn ends.
 const MAX_NOTES: u32 = 3;
 
 /// The results of the calls of one turn, to find repetitions.
@@ -23,14 +23,7 @@ const MAX_NOTES: u32 = 3;
 pub(super) struct RepeatedCalls {
     seen: Mutex<HashMap<ContentHash, RepeatedResult>>,
     notes: AtomicU32,
-}
-
-/// What a headless run does about a repeated call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RepeatAction {
-    /// Does not run the call, and tells the model so.
-    TellModel,
-    EndTurn,
+    is_hopeless: AtomicBool,
 }
 
 #[derive(Debug)]
@@ -46,10 +39,17 @@ impl RepeatedCalls {
         (times >= MAX_SAME_RESULTS).then_some(times)
     }
 
-    /// Counts a repeated call of a headless run and says what to do about it.
-    pub(super) fn next_action(&self) -> RepeatAction {
+    /// Counts a repeated call of a headless run, which is answered with a note to the model.
+    pub(super) fn count_note(&self) {
         let before = self.notes.fetch_add(1, Ordering::Relaxed);
-        if before < MAX_NOTES { RepeatAction::TellModel } else { RepeatAction::EndTurn }
+        if before >= MAX_NOTES {
+            self.is_hopeless.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the turn ends, because notes to the model do not help.
+    pub(super) fn is_hopeless(&self) -> bool {
+        self.is_hopeless.load(Ordering::Relaxed)
     }
 
     /// Counts this call from zero again, because the user lets the model go on.
@@ -130,6 +130,17 @@ mod tests {
         assert_eq!(repeats.repeat_count(&call("Read", "b")), None);
         repeats.forget(&read);
         assert_eq!(repeats.repeat_count(&read), None);
+    }
+
+    #[test]
+    fn after_three_notes_a_model_that_repeats_its_calls_is_given_up() {
+        let repeats = RepeatedCalls::default();
+        for _ in 0..3 {
+            repeats.count_note();
+            assert!(!repeats.is_hopeless());
+        }
+        repeats.count_note();
+        assert!(repeats.is_hopeless());
     }
 
     #[test]

@@ -23,7 +23,7 @@ pub(super) struct RequestParameters<'a> {
     pub(super) model: &'a str,
     pub(super) system: &'a str,
     pub(super) tools: Arc<[ToolSpec]>,
-    pub(super) max_tokens: u32,
+    pub(super) max_tokens: Option<u32>,
     pub(super) temperature: Option<f32>,
     pub(super) effort: Option<ReasoningEffort>,
 }

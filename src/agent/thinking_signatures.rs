@@ -70,7 +70,7 @@ mod tests {
             model,
             system,
             tools: Arc::from([]),
-            max_tokens: 1,
+            max_tokens: Some(1),
             temperature: None,
             effort: None,
         }

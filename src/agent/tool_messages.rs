@@ -48,6 +48,24 @@ pub(super) fn repeated_call(times: u32) -> ToolOutput {
     ))
 }
 
+/// What the model is told about a call in whose midst the output limit cut the response.
+pub(super) fn cut_call(max_tokens: Option<u32>) -> String {
+    format!(
+        "Not run: the response was cut off at {} in the midst of this call. Send it again in smaller \
+         parts: for a long file, Write its beginning and add the rest with one Edit after another; \
+         for other long arguments, several calls. Nothing but calls has to be in the response.",
+        output_limit(max_tokens)
+    )
+}
+
+/// An output limit in words.
+pub(super) fn output_limit(max_tokens: Option<u32>) -> String {
+    match max_tokens {
+        Some(tokens) => format!("its output limit of {tokens} tokens"),
+        None => "the server's output limit".to_owned(),
+    }
+}
+
 pub(super) fn denied(observation: &str) -> ToolOutput {
     ToolOutput { status: ToolStatus::Denied, ..ToolOutput::text(observation) }
 }

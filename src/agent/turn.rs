@@ -8,10 +8,11 @@
 use crate::domain::{Message, StopReason, TokenUsage, ToolCall};
 use crate::providers::retry::{ReceivedContent, RetryAttempt};
 use crate::providers::{ErrorRecovery, ProviderError, StreamEvent};
-use crate::session::{CompactionStage, TurnOutcome};
+use crate::session::{CompactionStage, ModelFailure, TurnOutcome};
 
-use super::normalise::is_silent;
 use super::response::ResponseAssembler;
+
+mod after_response;
 
 /// One turn, from the user's message to the end of the answer.
 #[derive(Debug)]
@@ -28,6 +29,8 @@ pub struct TurnMachine {
     shorten: Option<CompactionStage>,
     /// How often the answer was continued after the output limit.
     continued: u32,
+    /// How many responses in a row ended at the output limit in the midst of their only call.
+    cut_calls: u32,
     /// How often hooks may still have the model go on in this turn.
     hook_continuations_left: u32,
     stop_hook_state: StopHookState,
@@ -62,6 +65,8 @@ pub enum TurnInput {
     PauseOver,
     /// All calls of the response have their results in the log.
     CallsDone,
+    /// The same, and the model repeats itself whatever it is told.
+    CallsRepeated,
     /// The compaction is done.
     Compacted(CompactionResult),
     /// A message of the user's waits for the next tool boundary.
@@ -99,12 +104,14 @@ pub enum TurnAction {
     },
     /// Run these calls; [`TurnInput::CallsDone`] answers.
     Run(Vec<ToolCall>),
-    /// Log a refusal for these calls without running them; the machine expects no answer.
+    /// Log a failure for these calls without running them; the machine expects no answer.
     Refuse {
         calls: Vec<ToolCall>,
         /// What the model is told about each call.
         reason: String,
     },
+    /// Log for these calls that the output limit cut them; the machine expects no answer.
+    RefuseCut(Vec<ToolCall>),
     /// Move the user's waiting messages into the log.
     TakeSteering,
     /// Discard what streamed; [`TurnInput::PauseOver`] answers after the pause.
@@ -187,15 +194,8 @@ enum SteeringState {
     Waiting,
 }
 
-/// How often an answer is continued after the output limit.
-const MAX_CONTINUATIONS: u32 = 3;
-
 /// After how many overload failures in a row the fallback model takes over.
 const MAX_OVERLOADS: u32 = 3;
-
-/// What the model is told about calls in a response that ran into the output limit.
-const CUT: &str = "Not run: the response was cut off at the output limit, so this call may be \
-                   incomplete. Send it again, with less in one response.";
 
 impl TurnMachine {
     /// A turn that has not begun.
@@ -209,6 +209,7 @@ impl TurnMachine {
             fallback: None,
             shorten: Some(CompactionStage::Results),
             continued: 0,
+            cut_calls: 0,
             hook_continuations_left: 0,
             stop_hook_state: StopHookState::Inactive,
             images: TurnContentPolicy::Send,
@@ -276,6 +277,7 @@ impl TurnMachine {
                 | TurnMachinePhase::Over => Vec::new(),
             },
             TurnInput::CallsDone => self.calls_done(),
+            TurnInput::CallsRepeated => self.calls_repeated(),
             TurnInput::Compacted(outcome) => self.compacted(outcome),
             TurnInput::Steered => {
                 self.steering = SteeringState::Waiting;
@@ -307,109 +309,10 @@ impl TurnMachine {
             self.usage += usage;
         }
         let message = response.finish();
-        let calls: Vec<ToolCall> = message.calls().cloned().collect();
-        let cut =
-            if is_silent(&message) { TruncationPoint::Thought } else { TruncationPoint::Answer };
+        let next = self.after_response(&message, stop);
         let mut actions = vec![TurnAction::Record { message, stop, usage }];
-        if calls.is_empty() && stop == StopReason::MaxTokens {
-            actions.extend(self.cut_off(cut));
-            return actions;
-        }
-        self.continued = 0;
-        if calls.is_empty() && stop == StopReason::Paused {
-            actions.extend(self.paused());
-        } else if calls.is_empty() {
-            actions.extend(self.answered());
-        } else if stop == StopReason::MaxTokens && self.rounds < self.limits.tool_rounds {
-            // Cut arguments can still be valid JSON, so none of these calls can be trusted.
-            self.rounds += 1;
-            actions.push(TurnAction::Refuse { calls, reason: CUT.to_owned() });
-            actions.extend(self.tool_boundary());
-        } else if self.rounds >= self.limits.tool_rounds {
-            let reason = format!(
-                "Not run: this turn has used all its {} rounds of tool calls. Wait for the user.",
-                self.limits.tool_rounds
-            );
-            actions.push(TurnAction::Refuse { calls, reason });
-            actions.extend(self.end(TurnOutcome::RoundLimit));
-        } else {
-            self.rounds += 1;
-            self.phase = TurnMachinePhase::Running(AfterCalls::Continue);
-            actions.push(TurnAction::Run(calls));
-        }
+        actions.extend(next);
         actions
-    }
-
-    /// The answer is complete. A waiting message of the user's continues the turn.
-    fn answered(&mut self) -> Vec<TurnAction> {
-        match self.steering {
-            SteeringState::None if self.hook_continuations_left > 0 => {
-                self.phase = TurnMachinePhase::Ending;
-                vec![TurnAction::AskHooks(self.stop_hook_state)]
-            }
-            SteeringState::None => self.end(TurnOutcome::Answered),
-            SteeringState::Waiting => self.steer_and_request(),
-        }
-    }
-
-    fn hooks_allow_end(&mut self) -> Vec<TurnAction> {
-        match (&self.phase, self.steering) {
-            (TurnMachinePhase::Ending, SteeringState::None) => self.end(TurnOutcome::Answered),
-            (TurnMachinePhase::Ending, SteeringState::Waiting) => self.steer_and_request(),
-            (
-                TurnMachinePhase::Idle
-                | TurnMachinePhase::Streaming(_)
-                | TurnMachinePhase::Running(_)
-                | TurnMachinePhase::Pausing
-                | TurnMachinePhase::Compacting(_)
-                | TurnMachinePhase::Over,
-                _,
-            ) => Vec::new(),
-        }
-    }
-
-    /// Continues the turn for a hook. The number is limited, or a turn might never end.
-    fn hooks_continue(&mut self) -> Vec<TurnAction> {
-        match self.phase {
-            TurnMachinePhase::Ending => {
-                self.hook_continuations_left = self.hook_continuations_left.saturating_sub(1);
-                self.stop_hook_state = StopHookState::Active;
-                self.tool_boundary()
-            }
-            TurnMachinePhase::Idle
-            | TurnMachinePhase::Streaming(_)
-            | TurnMachinePhase::Running(_)
-            | TurnMachinePhase::Pausing
-            | TurnMachinePhase::Compacting(_)
-            | TurnMachinePhase::Over => Vec::new(),
-        }
-    }
-
-    /// Continues an answer that the output limit cut. A note of slug's follows it in the
-    /// conversation, because some servers refuse one whose last message is the model's.
-    fn cut_off(&mut self, cut: TruncationPoint) -> Vec<TurnAction> {
-        if self.steering == SteeringState::Waiting {
-            return self.steer_and_request();
-        }
-        if self.continued >= MAX_CONTINUATIONS {
-            let mut actions = vec![TurnAction::WarnTruncated];
-            actions.extend(self.end(TurnOutcome::Answered));
-            return actions;
-        }
-        self.continued += 1;
-        let mut actions = vec![TurnAction::ContinueTruncated(cut)];
-        actions.extend(self.request());
-        actions
-    }
-
-    /// Sends a paused response back so that the provider continues it (Anthropic's stop reason
-    /// `pause_turn`). This counts as a round, or a provider that always pauses would never end.
-    fn paused(&mut self) -> Vec<TurnAction> {
-        if self.rounds >= self.limits.tool_rounds {
-            return self.end(TurnOutcome::RoundLimit);
-        }
-        self.rounds += 1;
-        self.tool_boundary()
     }
 
     fn calls_done(&mut self) -> Vec<TurnAction> {
@@ -424,6 +327,21 @@ impl TurnMachine {
             | TurnMachinePhase::Compacting(_)
             | TurnMachinePhase::Ending
             | TurnMachinePhase::Over => Vec::new(),
+        }
+    }
+
+    fn calls_repeated(&mut self) -> Vec<TurnAction> {
+        match self.phase {
+            TurnMachinePhase::Running(AfterCalls::Continue) => {
+                self.end(TurnOutcome::ModelFailed(ModelFailure::Repetition))
+            }
+            TurnMachinePhase::Running(AfterCalls::StopInterrupted)
+            | TurnMachinePhase::Idle
+            | TurnMachinePhase::Streaming(_)
+            | TurnMachinePhase::Pausing
+            | TurnMachinePhase::Compacting(_)
+            | TurnMachinePhase::Ending
+            | TurnMachinePhase::Over => self.calls_done(),
         }
     }
 

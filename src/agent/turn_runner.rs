@@ -26,10 +26,11 @@ use super::gate::ToolGate;
 use super::lifecycle::StopHookDecision;
 use super::pipeline::{give_up, refuse};
 use super::stop::CommandInbox;
+use super::tool_messages::{cut_call, output_limit};
 use super::turn::{
     CompactionResult, StopHookState, TruncationPoint, TurnAction, TurnInput, TurnMachine,
 };
-use super::{AgentCommand, AgentEvent, CommandRefusal, SteerId, batch, budget, model_limits};
+use super::{AgentCommand, AgentEvent, CommandRefusal, SteerId, batch, budget};
 
 mod answer_stream;
 mod requests;
@@ -57,6 +58,8 @@ pub(super) struct TurnRun {
     front_end: FrontEndState,
     stream: Option<AnswerStream>,
     answered: Option<ContentHash>,
+    /// The output limit of the last request; `None` left it to the server.
+    max_tokens: Option<u32>,
     /// The request in the debug log, until its response is logged, too.
     exchange: Option<DebugEventNumber>,
     first_token: Option<Instant>,
@@ -127,6 +130,7 @@ impl TurnRun {
             front_end: FrontEndState::Connected,
             stream: None,
             answered: None,
+            max_tokens: None,
             exchange: None,
             first_token: None,
             calls: None,
@@ -168,6 +172,9 @@ impl TurnRun {
                 None => failed(ended_early(), failures, received),
             }),
             lost = finished(&mut self.calls) => match lost {
+                None if self.gate.repeats.is_hopeless() => {
+                    TurnRunEvent::Input(TurnInput::CallsRepeated)
+                }
                 None => TurnRunEvent::Input(TurnInput::CallsDone),
                 Some(calls) => TurnRunEvent::CallsLost(calls),
             },
@@ -285,6 +292,12 @@ impl Agent {
                     refuse(&running.gate, &call, &reason).await;
                 }
             }
+            TurnAction::RefuseCut(calls) => {
+                let reason = cut_call(running.max_tokens);
+                for call in calls {
+                    refuse(&running.gate, &call, &reason).await;
+                }
+            }
             TurnAction::TakeSteering => {
                 for (id, text) in std::mem::take(&mut running.steering) {
                     let hook_note = match self.check_message(&text.text, &running.cancel).await {
@@ -357,12 +370,10 @@ impl Agent {
                 running.stop_hooks = Some(tokio::spawn(asking.in_current_span()));
             }
             TurnAction::WarnTruncated => {
-                let facts = self.facts(&running.model).await;
-                let limit =
-                    model_limits::max_tokens(self.current_provider().max_tokens, facts.as_ref());
+                let limit = output_limit(running.max_tokens);
                 self.warn(format!(
-                    "The answer was cut off at {limit} tokens, time and again. Say \"go on\", or \
-                     raise `max_tokens` in config.toml."
+                    "The answer was cut off at {limit}, time and again. Say \"go on\", or raise \
+                     `max_tokens` in config.toml."
                 ));
             }
             TurnAction::DescribeTools(reason) => {

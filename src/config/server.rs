@@ -36,8 +36,8 @@ pub struct ModelServerConfig {
     pub model: ConfigValue<ModelChoice>,
     /// The models to choose from where the server lists none.
     pub models: Option<ConfigValue<Vec<String>>>,
-    /// The limit of a response, in tokens.
-    pub max_tokens: ConfigValue<u32>,
+    /// The limit of a response, in tokens; `None` goes by the model.
+    pub max_tokens: Option<ConfigValue<u32>>,
     /// In tokens; used only where the server does not report its window.
     pub context_window: ConfigValue<u64>,
     /// Sent only when set.
@@ -144,7 +144,6 @@ pub(super) fn merge(
     let is_own_service = current_endpoint.value.origin().as_str() == service.origin;
     let model = service.model.filter(|_| is_own_service);
     let model = model.map_or(ModelChoice::Served, ModelChoice::parse);
-    let max_tokens = if is_own_service { service.own_max_tokens } else { service.max_tokens };
     Some(ModelServerConfig {
         name,
         protocol: service.protocol,
@@ -154,7 +153,7 @@ pub(super) fn merge(
         withheld_key,
         model: top.model.unwrap_or(ConfigValue::default(model)),
         models,
-        max_tokens: top.max_tokens.unwrap_or(ConfigValue::default(max_tokens)),
+        max_tokens: top.max_tokens,
         context_window: top.context_window.unwrap_or(ConfigValue::default(ASSUMED_WINDOW)),
         effort: top.effort,
         connection: ServerTransportConfig {

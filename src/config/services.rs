@@ -22,10 +22,6 @@ pub struct ProtocolService {
     /// The model that is used when none is configured and the service itself is asked. `None` takes
     /// the model that the server offers.
     pub model: Option<&'static str>,
-    /// The limit of a response, in tokens, where none is set.
-    pub max_tokens: u32,
-    /// The same for the service itself.
-    pub own_max_tokens: u32,
 }
 
 const OPENAI_ENDPOINT: &str = "https://api.openai.com/v1";
@@ -45,9 +41,6 @@ pub const SERVICES: [ProtocolService; 4] = [
         model_variable: None,
         limit_variable: None,
         model: Some(OPENAI_MODEL),
-        max_tokens: 4096,
-        // Reasoning tokens count towards the limit.
-        own_max_tokens: 16_000,
     },
     ProtocolService {
         protocol: ProviderProtocol::Responses,
@@ -58,9 +51,6 @@ pub const SERVICES: [ProtocolService; 4] = [
         model_variable: None,
         limit_variable: None,
         model: Some(OPENAI_MODEL),
-        // Reasoning tokens count towards the limit.
-        max_tokens: 16_000,
-        own_max_tokens: 16_000,
     },
     ProtocolService {
         protocol: ProviderProtocol::Anthropic,
@@ -71,9 +61,6 @@ pub const SERVICES: [ProtocolService; 4] = [
         model_variable: Some("ANTHROPIC_MODEL"),
         limit_variable: Some("ANTHROPIC_MAX_TOKENS"),
         model: Some("claude-sonnet-5-5"),
-        // Thinking tokens count towards the limit.
-        max_tokens: 16_000,
-        own_max_tokens: 16_000,
     },
     ProtocolService {
         protocol: ProviderProtocol::Gemini,
@@ -85,9 +72,6 @@ pub const SERVICES: [ProtocolService; 4] = [
         limit_variable: None,
         // An alias that follows Google's newest model.
         model: Some("gemini-flash-latest"),
-        // Thinking tokens count towards the limit.
-        max_tokens: 16_000,
-        own_max_tokens: 16_000,
     },
 ];
 

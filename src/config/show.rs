@@ -75,7 +75,7 @@ fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
         optional("api_key", server.api_key.as_ref(), |key| json!(key.to_string())),
         row("model", &server.model, |model| json!(model.name())),
         optional("system_prompt", config.system_prompt.as_ref(), |text| json!(text)),
-        row("max_tokens", &server.max_tokens, |count| json!(count)),
+        optional("max_tokens", server.max_tokens.as_ref(), |count| json!(count)),
         // Through its text: as a double, 0.7 would print as 0.699999988.
         optional("temperature", config.temperature.as_ref(), |number| {
             number.to_string().parse::<f64>().map_or(Value::Null, Value::from)
@@ -231,7 +231,7 @@ mod tests {
         let find = |key: &str| {
             json["values"].as_array().unwrap().iter().find(|row| row["key"] == key).unwrap()
         };
-        assert_eq!(find("max_tokens")["value"], 4096);
+        assert_eq!(find("max_tokens")["value"], Value::Null);
         assert_eq!(find("temperature")["value"], 0.7);
         assert_eq!(find("api_key")["value"], "set");
         assert_eq!(find("model")["origin"], json!({"kind": "flag", "name": "--model"}));

@@ -27,7 +27,11 @@ impl Provider for ModelListingProvider {
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
-        let info = |id: &&str| ModelInfo { id: (*id).to_owned(), context_window: Some(4096) };
+        let info = |id: &&str| ModelInfo {
+            id: (*id).to_owned(),
+            context_window: Some(4096),
+            ..ModelInfo::default()
+        };
         let error = |status| ProviderError {
             message: "It does not work.".to_owned(),
             status,
@@ -112,7 +116,7 @@ fn a_window_is_reported_with_its_source() {
         (Some("h.example"), "claude-haiku-4-5", None, "according to slug's catalogue"),
         (Some("api.anthropic.com"), "my-own-model", None, "9000 tokens are assumed"),
     ] {
-        let model = ModelInfo { id: id.to_owned(), context_window: served };
+        let model = ModelInfo { id: id.to_owned(), context_window: served, ..ModelInfo::default() };
         let answer = endpoint::EndpointProbe::Models(vec![model]);
         let found =
             model::check(&config.server, &answer, CatalogueLookup { catalogue, host }).unwrap();

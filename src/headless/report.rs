@@ -62,7 +62,12 @@ impl HeadlessReport {
             Some(TurnOutcome::Answered) if self.refused.is_empty() => CliExitStatus::Answered,
             Some(TurnOutcome::Answered) => CliExitStatus::Refused,
             Some(TurnOutcome::Budget(_)) => CliExitStatus::Budget,
-            Some(TurnOutcome::Interrupted | TurnOutcome::RoundLimit | TurnOutcome::Failed(_))
+            Some(
+                TurnOutcome::Interrupted
+                | TurnOutcome::RoundLimit
+                | TurnOutcome::Failed(_)
+                | TurnOutcome::ModelFailed(_),
+            )
             | None => CliExitStatus::Failed,
         }
     }
@@ -216,18 +221,9 @@ impl HeadlessReport {
         self.outcome = Some(outcome.clone());
         self.usage = usage;
         let mut lines = Vec::new();
-        let error = match outcome {
-            TurnOutcome::Answered => None,
-            TurnOutcome::Interrupted => Some("Interrupted.".to_owned()),
-            TurnOutcome::RoundLimit => Some(
-                "Stopped: the turn used all its rounds of tool calls. Raise `max_tool_rounds`, or \
-                 go on with --continue."
-                    .to_owned(),
-            ),
-            TurnOutcome::Budget(message) | TurnOutcome::Failed(message) => Some(message.clone()),
-        };
+        let error = RunError::of(outcome);
         if let Some(error) = &error {
-            lines.push((ReportStream::Err, error.clone()));
+            lines.push((ReportStream::Err, error.message.clone()));
         }
         match self.format {
             OutputFormat::Text if !self.text.is_empty() => {
@@ -235,13 +231,13 @@ impl HeadlessReport {
             }
             OutputFormat::Text => {}
             OutputFormat::Json | OutputFormat::StreamJson => {
-                lines.push((ReportStream::Out, self.result(error.as_deref()).to_string()));
+                lines.push((ReportStream::Out, self.result(error.as_ref()).to_string()));
             }
         }
         lines
     }
 
-    fn result(&self, error: Option<&str>) -> Value {
+    fn result(&self, error: Option<&RunError>) -> Value {
         let refused: Vec<Value> = self
             .refused
             .iter()
@@ -266,7 +262,7 @@ impl HeadlessReport {
             "turns": self.turn,
             "exit": self.exit().code(),
             "refused": refused,
-            "error": error,
+            "error": error.map(|error| json!({"kind": error.kind, "message": error.message})),
         })
     }
 
@@ -276,6 +272,32 @@ impl HeadlessReport {
             OutputFormat::StreamJson => vec![(ReportStream::Out, value.to_string())],
             OutputFormat::Text | OutputFormat::Json => Vec::new(),
         }
+    }
+}
+
+/// Why a run has no answer, or not the whole one.
+struct RunError {
+    /// Part of the interface for scripts: a name that does not change.
+    kind: &'static str,
+    message: String,
+}
+
+impl RunError {
+    fn of(outcome: &TurnOutcome) -> Option<Self> {
+        let (kind, message) = match outcome {
+            TurnOutcome::Answered => return None,
+            TurnOutcome::Interrupted => ("interrupted", "Interrupted.".to_owned()),
+            TurnOutcome::RoundLimit => (
+                "round_limit",
+                "Stopped: the turn used all its rounds of tool calls. Raise `max_tool_rounds`, or \
+                 go on with --continue."
+                    .to_owned(),
+            ),
+            TurnOutcome::Budget(message) => ("budget", message.clone()),
+            TurnOutcome::Failed(message) => ("failed", message.clone()),
+            TurnOutcome::ModelFailed(failure) => (failure.name(), failure.to_string()),
+        };
+        Some(Self { kind, message })
     }
 }
 

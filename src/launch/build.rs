@@ -228,7 +228,7 @@ fn agent_provider(server: &ModelServerConfig, provider: Arc<dyn Provider>) -> Ag
             ModelChoice::Named(name) => Some(name.clone()),
             ModelChoice::Served => None,
         },
-        max_tokens: server.max_tokens.value,
+        max_tokens: server.max_tokens.as_ref().map(|limit| limit.value),
         window: server.context_window.value,
         effort: server.effort.as_ref().map(|effort| effort.value),
     }

@@ -117,7 +117,11 @@ impl Provider for DemoProvider {
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
-        Ok(vec![ModelInfo { id: self.script.model.clone(), context_window: Some(WINDOW) }])
+        Ok(vec![ModelInfo {
+            id: self.script.model.clone(),
+            context_window: Some(WINDOW),
+            ..ModelInfo::default()
+        }])
     }
 
     fn is_local(&self) -> bool {

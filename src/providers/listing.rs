@@ -29,6 +29,15 @@ const WINDOWS: [&str; 6] = [
     "inputTokenLimit",
 ];
 
+/// Where servers list the most tokens that a model may write: Gemini, Groq, Mistral and others, and
+/// OpenRouter.
+const OUTPUTS: [&str; 4] = [
+    "/outputTokenLimit",
+    "/max_completion_tokens",
+    "/max_output_tokens",
+    "/top_provider/max_completion_tokens",
+];
+
 /// The server's software, if its list shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ServerSoftware {
@@ -104,7 +113,7 @@ struct ContextWindowQuery<'a> {
 impl ServerModelList {
     /// A list of configured names.
     pub(super) fn of(names: &[String]) -> Self {
-        let model = |name: &String| ModelInfo { id: name.clone(), context_window: None };
+        let model = |name: &String| ModelInfo { id: name.clone(), ..ModelInfo::default() };
         let models = names.iter().map(model).collect();
         Self { models, dialect: None, capabilities: HashMap::new() }
     }
@@ -201,7 +210,9 @@ fn model(entry: &Value) -> Option<ModelInfo> {
     let id = id.to_owned();
     let context_window =
         WINDOWS.iter().find_map(|key| entry.get(key)?.as_u64()).filter(|&window| window > 0);
-    Some(ModelInfo { id, context_window })
+    let max_output =
+        OUTPUTS.iter().find_map(|place| entry.pointer(place)?.as_u64()).filter(|&most| most > 0);
+    Some(ModelInfo { id, context_window, max_output })
 }
 
 fn window_in(props: &Value) -> Option<u64> {
@@ -273,14 +284,32 @@ mod tests {
     }
 
     #[test]
+    fn the_most_that_a_model_may_write_is_found_under_each_name() {
+        for (entry, most) in [
+            (json!({"id": "a", "max_completion_tokens": 8192}), Some(8192)),
+            (json!({"id": "a", "max_output_tokens": 4096}), Some(4096)),
+            (json!({"id": "a", "top_provider": {"max_completion_tokens": 16384}}), Some(16384)),
+            (json!({"id": "a", "top_provider": {"max_completion_tokens": null}}), None),
+            (json!({"id": "a", "max_completion_tokens": 0}), None),
+            (json!({"id": "a", "max_model_len": 4096}), None),
+        ] {
+            assert_eq!(model(&entry).unwrap().max_output, most, "{entry}");
+        }
+    }
+
+    #[test]
     fn geminis_models_are_those_that_make_text() {
         let list = json!({"models": [
             {"name": "models/gemini-3-flash", "inputTokenLimit": 1_048_576,
-                "supportedGenerationMethods": ["generateContent", "countTokens"]},
+                "outputTokenLimit": 65_536, "supportedGenerationMethods": ["generateContent", "countTokens"]},
             {"name": "models/embedding-001", "supportedGenerationMethods": ["embedContent"]},
         ]});
         let models: Vec<_> = entries(&list).unwrap().iter().filter_map(model).collect();
-        let flash = ModelInfo { id: "gemini-3-flash".to_owned(), context_window: Some(1_048_576) };
+        let flash = ModelInfo {
+            id: "gemini-3-flash".to_owned(),
+            context_window: Some(1_048_576),
+            max_output: Some(65_536),
+        };
         assert_eq!(models, [flash]);
     }
 

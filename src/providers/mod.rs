@@ -83,6 +83,10 @@ pub trait Provider: Send + Sync {
     }
 }
 
+/// The output limit in tokens where nobody has set one. Enough for a whole file, and what a model
+/// that does not come to an end may cost.
+pub const DEFAULT_OUTPUT_LIMIT: u32 = 32_000;
+
 /// Everything that a model needs for one response.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ProviderRequest {
@@ -96,8 +100,9 @@ pub struct ProviderRequest {
     pub images: EncodedImages,
     /// The tools, in an order that never changes within a session. May be empty.
     pub tools: Arc<[ToolSpec]>,
-    /// The output limit in tokens.
-    pub max_tokens: u32,
+    /// The output limit in tokens. `None` leaves it to the server; a protocol that requires a limit
+    /// sends [`DEFAULT_OUTPUT_LIMIT`].
+    pub max_tokens: Option<u32>,
     /// `None` leaves the field out.
     pub temperature: Option<f32>,
     /// How much the model should reason; `None` leaves the field out.
@@ -161,13 +166,16 @@ pub struct PrefillProgress {
 }
 
 /// A model in a server's list.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ModelInfo {
     /// The model's name in requests.
     pub id: String,
     /// The window that the server serves the model with, in tokens; `None` if it does not say.
     pub context_window: Option<u64>,
+    /// The most tokens that the model may write; `None` if the server does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u64>,
 }
 
 /// Why there is no answer, and what to do about it.

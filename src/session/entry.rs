@@ -232,6 +232,44 @@ pub enum TurnOutcome {
     Budget(String),
     /// It failed; the text says why and what to do.
     Failed(String),
+    /// The server answered, but not with anything that a turn can end with.
+    ModelFailed(ModelFailure),
+}
+
+/// Why what the model sent is no answer. The text says what to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ModelFailure {
+    /// A response without text and without calls.
+    #[error("The model answered with nothing. Ask again, or ask another model.")]
+    EmptyAnswer,
+    /// The provider withheld the answer, or the rest of it.
+    #[error("The provider withheld this answer. Ask in other words, or ask another model.")]
+    ContentFilter,
+    /// The same calls with the same results, although the model was told.
+    #[error(
+        "The model makes the same calls again and again, whatever it is told. Say more precisely \
+         what to do, or ask another model."
+    )]
+    Repetition,
+    /// One call after another that the output limit cut.
+    #[error(
+        "The output limit cut one call after another. Raise `max_tokens`, or ask for smaller steps."
+    )]
+    OutputLimit,
+}
+
+impl ModelFailure {
+    /// The name in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::EmptyAnswer => "empty_answer",
+            Self::ContentFilter => "content_filter",
+            Self::Repetition => "repetition",
+            Self::OutputLimit => "output_limit",
+        }
+    }
 }
 
 impl SessionHeader {

@@ -43,8 +43,8 @@ pub use change::{
 pub use choices::{FavouriteModels, LastModel, LastModels, SessionGrouping};
 pub use drafts::{DraftError, DraftStore, SessionDraft};
 pub use entry::{
-    CompactionEntry, LogEntry, LogRecord, MessageEntry, PermissionEntry, SessionHeader,
-    ToolResultInfo, TurnEnd, TurnOutcome,
+    CompactionEntry, LogEntry, LogRecord, MessageEntry, ModelFailure, PermissionEntry,
+    SessionHeader, ToolResultInfo, TurnEnd, TurnOutcome,
 };
 pub use export::{
     ExportError, ExportForm, ExportedFile, ExportedText, SecretHandling, StoreExportError, export,

@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use slug_code::agent::{InitialSession, Interactivity};
 use slug_code::domain::{
-    ApprovalAnswer, ApprovalKind, ApprovalRequest, PermissionMode, ToolStatus,
+    ApprovalAnswer, ApprovalKind, ApprovalRequest, CallId, PermissionMode, ToolStatus,
 };
-use slug_code::session::TurnOutcome;
+use slug_code::session::{ModelFailure, TurnOutcome};
 
 use super::fakes::{bash, calls, cut_calls, words};
 use super::test_agent::{AgentFixture, TestAgent, queue_replies, tool_end};
@@ -77,15 +77,34 @@ async fn a_tool_that_panics_leaves_every_call_with_a_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_of_a_response_that_was_cut_off_are_refused() {
+async fn a_call_that_the_output_limit_cut_is_answered_with_the_limit_and_how_to_split_it() {
     let fixture = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut agent = fixture.open(InitialSession::New).await;
     queue_replies(&fixture, [cut_calls(&[bash("c1", "echo")]), words("sorry")]);
     assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
     assert_eq!(fixture.processes.log(), [""; 0]);
     let (result, status) = agent.result("c1");
-    assert!(result.contains("cut off at the output limit"), "{result}");
-    assert_eq!(status, ToolStatus::Denied);
+    assert!(result.contains("its output limit of 1000 tokens"), "{result}");
+    assert!(result.contains("Send it again in smaller parts"), "{result}");
+    assert_eq!(status, ToolStatus::Failed);
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_calls_before_a_cut_one_run() {
+    let fixture = AgentFixture::in_mode(PermissionMode::Yolo);
+    fixture.put("a", "text\n");
+    let mut agent = fixture.open(InitialSession::New).await;
+    let made = [bash("c1", "echo"), read("c2", "a"), bash("c3", "touch")];
+    queue_replies(&fixture, [cut_calls(&made), words("sorry")]);
+    assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
+    assert_eq!(fixture.processes.log(), ["begin echo", "end echo"]);
+    assert_eq!((agent.result("c1").1, agent.result("c2").1), (ToolStatus::Done, ToolStatus::Done));
+    assert!(agent.result("c3").0.contains("in the midst of this call"));
+    // Each call has its result right behind the response.
+    let sent = fixture.model.last_request().messages;
+    let answered: Vec<&str> = sent.last().unwrap().answers().map(CallId::as_str).collect();
+    assert_eq!(answered, ["c1", "c2", "c3"]);
     agent.close().await;
 }
 
@@ -174,11 +193,11 @@ async fn without_a_user_a_model_that_only_repeats_calls_ends_its_turn() {
     let mut agent = fixture.open(InitialSession::New).await;
     let again = ["c1", "c2", "c3", "c4", "c5", "c6", "c7"].map(|id| calls(&[read(id, "a")]));
     queue_replies(&fixture, again);
-    assert_eq!(agent.turn("go").await, TurnOutcome::Interrupted);
+    let repetition = TurnOutcome::ModelFailed(ModelFailure::Repetition);
+    assert_eq!(agent.turn("go").await, repetition);
     for id in ["c3", "c4", "c5", "c6"] {
         assert!(agent.result(id).0.starts_with("Not run:"), "{id}: {}", agent.result(id).0);
     }
-    assert!(agent.notices().iter().any(|text| text.contains("again and again")));
     assert_eq!(fixture.model.requests().len(), 6);
     agent.close().await;
 }

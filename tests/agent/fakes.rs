@@ -149,11 +149,19 @@ impl Provider for ScriptedProvider {
         match &self.models {
             FakeModelList::Named(names) => Ok(names
                 .iter()
-                .map(|name| ModelInfo { id: (*name).to_owned(), context_window: Some(8192) })
+                .map(|name| ModelInfo {
+                    id: (*name).to_owned(),
+                    context_window: Some(8192),
+                    ..ModelInfo::default()
+                })
                 .collect()),
             FakeModelList::AfterFailures(failures) => match failures.lock().unwrap().pop_front() {
                 Some(failure) => Err(failure),
-                None => Ok(vec![ModelInfo { id: "test-model".into(), context_window: None }]),
+                None => Ok(vec![ModelInfo {
+                    id: "test-model".into(),
+                    context_window: None,
+                    ..ModelInfo::default()
+                }]),
             },
             FakeModelList::Hang => future::pending().await,
         }

@@ -18,7 +18,7 @@ fn two() -> (AgentFixture, Arc<ScriptedProvider>) {
         name: "other".into(),
         provider: other.clone(),
         model: Some("big".into()),
-        max_tokens: 777,
+        max_tokens: Some(777),
         window: 100_000,
         effort: None,
     };
@@ -48,7 +48,7 @@ async fn another_provider_answers_from_the_next_message_on() {
     other.reply(words("there"));
     assert_eq!(agent.turn("two").await, TurnOutcome::Answered);
     let request = other.last_request();
-    assert_eq!((request.model.as_str(), request.max_tokens), ("small", 777));
+    assert_eq!((request.model.as_str(), request.max_tokens), ("small", Some(777)));
     assert_eq!(request.messages.len(), 3);
     agent.tell(AgentCommand::UseModel(ModelName::new("test", "test-model"))).await;
     changes_to(&mut agent, "test", "test-model").await;

@@ -156,7 +156,7 @@ impl AgentFixture {
                     name: "test".into(),
                     provider: provider.unwrap_or_else(|| self.model.clone()),
                     model: self.model_name.map(str::to_owned),
-                    max_tokens: 1000,
+                    max_tokens: Some(1000),
                     window: 100_000,
                     effort: None,
                 },

@@ -6,7 +6,8 @@ use serde_json::json;
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, SteerId};
 use slug_code::domain::{MessageRole, PermissionMode, StopReason, ToolStatus};
 use slug_code::providers::{ErrorRecovery, StreamEvent};
-use slug_code::session::{LogEntry, LogRecord, TurnOutcome};
+use slug_code::session::{LogEntry, LogRecord, ModelFailure, TurnOutcome};
+use slug_code::tui::app::block::BlockBody;
 use slug_code::tui::app::transcript::Transcript;
 
 use super::fakes::{ScriptedEvent, bash, calls, failure, finish_event, unfinished_calls, words};
@@ -86,7 +87,7 @@ async fn rounds_are_limited() {
     queue_replies(&fixture, ["c1", "c2", "c3"].map(|id| calls(&[bash(id, id)])));
     assert_eq!(agent.turn("go").await, TurnOutcome::RoundLimit);
     assert_eq!(fixture.processes.log().len(), 4);
-    assert_eq!(agent.result("c3").1, ToolStatus::Denied);
+    assert_eq!(agent.result("c3").1, ToolStatus::Failed);
     queue_replies(&fixture, [words("done")]);
     assert_eq!(agent.turn("go on").await, TurnOutcome::Answered);
     agent.close().await;
@@ -141,8 +142,13 @@ async fn an_empty_answer_can_be_retried() {
     let mut agent = fixture.open(InitialSession::New).await;
     let thought = ScriptedEvent::Event(StreamEvent::Thinking("hm".into()));
     queue_replies(&fixture, [vec![thought, finish_event(StopReason::EndTurn)], words("yes?")]);
-    assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
-    assert!(agent.notices().iter().any(|text| text.contains("/retry")), "{:?}", agent.notices());
+    let empty = TurnOutcome::ModelFailed(ModelFailure::EmptyAnswer);
+    assert_eq!(agent.turn("go").await, empty);
+    let shown = Transcript::from_records(fixture.work.clone(), &agent.records());
+    let BlockBody::Notice(notice) = &shown.blocks().last().unwrap().body else {
+        panic!("{:?}", shown.blocks().last())
+    };
+    assert!(notice.text.contains("/retry"), "{}", notice.text);
     agent.tell(AgentCommand::Retry).await;
     assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
     let requests = fixture.model.requests();

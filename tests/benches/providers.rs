@@ -184,7 +184,7 @@ fn request_of_200_messages(bencher: Bencher) {
             messages: normalise(black_box(&history).iter().cloned()),
             images: EncodedImages::default(),
             tools: tools.clone(),
-            max_tokens: 4_096,
+            max_tokens: Some(4_096),
             temperature: None,
             effort: None,
         };

@@ -27,7 +27,7 @@ impl Provider for Echo {
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
-        Ok(vec![ModelInfo { id: "echo".into(), context_window: None }])
+        Ok(vec![ModelInfo { id: "echo".into(), ..ModelInfo::default() }])
     }
 
     fn is_local(&self) -> bool {

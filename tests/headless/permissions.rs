@@ -40,7 +40,7 @@ fn mistakes_of_the_model_are_no_refusals() {
         ("c2", "Read", json!({"file_path": "a", "pages": "1-2"})),
         ("c3", "Read", json!({"file_path": "a", "offset": "soon"})),
         ("c4", "Bash", json!({"command": "echo 'one\nif true; then"})),
-        ("c5", "Bash", json!({"command": "if true; then\necho a; fi; done"})),
+        ("c5", "Bash", json!({"command": "echo a\n) b"})),
         ("c6", "Bash", json!({ "command": long })),
         ("c7", "Bash", json!({"command": "echo \u{202e}a"})),
     ] {
@@ -55,7 +55,7 @@ fn mistakes_of_the_model_are_no_refusals() {
         ("c2", "there is no argument `pages`"),
         ("c3", "offset"),
         ("c4", "it does not parse. Close every quote"),
-        ("c5", "it does not parse. Look at line 2, column "),
+        ("c5", "it does not parse. Look at line 2, column 1"),
         ("c6", "it is longer than 16 KB. Write long text to a file with Write"),
         ("c7", "it holds the character U+202E. Send the command without"),
     ] {

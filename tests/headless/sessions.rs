@@ -81,7 +81,8 @@ fn a_session_that_is_in_use_is_not_gone_on_with() {
     let arguments = ["--resume", &session, "-p", "how?", "--output-format", "json"];
     let ran = env.ask(&server, &arguments).assert_exit_code(1);
     let result = ran.json();
-    assert!(result["error"].as_str().unwrap().contains("is open in process"), "{result}");
+    let message = result["error"]["message"].as_str().unwrap();
+    assert!(message.contains("is open in process"), "{result}");
     assert_eq!(server.chat_requests().len(), 2);
     gate.open();
     assert!(first.wait().unwrap().success());

@@ -104,7 +104,7 @@ fn request(model: &str, response: Message) -> ProviderRequest {
         messages: normalise(history),
         images: EncodedImages::default(),
         tools: Arc::new([]),
-        max_tokens: 16_000,
+        max_tokens: Some(16_000),
         temperature: None,
         effort: None,
     }

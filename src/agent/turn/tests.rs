@@ -51,6 +51,7 @@ fn names(actions: &[TurnAction]) -> Vec<&'static str> {
             TurnAction::Record { .. } => "record",
             TurnAction::Run(_) => "run",
             TurnAction::Refuse { .. } => "refuse",
+            TurnAction::RefuseCut(_) => "refuse cut",
             TurnAction::TakeSteering => "steer",
             TurnAction::Pause { .. } => "pause",
             TurnAction::Drop(_) => "drop",
@@ -117,8 +118,88 @@ fn calls_count_even_when_the_server_says_stop() {
     assert_eq!(names(&actions), ["record", "run"]);
 }
 
+/// The actions after a response with these calls, then this text, that the output limit cut.
+fn cut_after(turn: &mut TurnMachine, calls: &[&str], text: &str) -> Vec<TurnAction> {
+    for (index, id) in calls.iter().enumerate() {
+        let (id, name) = (CallId::new(*id), "Read".into());
+        turn.step(TurnInput::Event(StreamEvent::ToolUseStarted { index, id, name }));
+    }
+    turn.step(TurnInput::Event(StreamEvent::Text(text.into())));
+    turn.step(TurnInput::Event(StreamEvent::Finished(StopReason::MaxTokens)))
+}
+
+fn ids(calls: &[ToolCall]) -> Vec<&str> {
+    calls.iter().map(|call| call.id.as_str()).collect()
+}
+
 #[test]
-fn calls_of_a_response_that_was_cut_off_are_never_run() {
+fn a_call_that_the_output_limit_cut_is_never_run() {
+    let mut turn = turn();
+    turn.step(TurnInput::Begun);
+    assert_eq!(names(&cut_after(&mut turn, &["a"], "")), ["record", "refuse cut", "request"]);
+}
+
+#[test]
+fn the_calls_before_a_cut_one_run() {
+    let mut turn = turn();
+    turn.step(TurnInput::Begun);
+    let actions = cut_after(&mut turn, &["a", "b", "c"], "");
+    let [TurnAction::Record { .. }, TurnAction::Run(run), TurnAction::RefuseCut(cut)] =
+        actions.as_slice()
+    else {
+        panic!("{actions:?}")
+    };
+    assert_eq!((ids(run), ids(cut)), (vec!["a", "b"], vec!["c"]));
+    assert_eq!(turn.step(TurnInput::CallsDone), [TurnAction::Request]);
+    // The text behind the calls is cut, not the last call.
+    assert_eq!(names(&cut_after(&mut turn, &["a", "b"], "And n")), ["record", "run"]);
+}
+
+#[test]
+fn a_model_that_writes_one_cut_call_after_another_ends_its_turn() {
+    let mut turn = TurnMachine::new(TurnLimits { tool_rounds: 100 });
+    turn.step(TurnInput::Begun);
+    for _ in 0..4 {
+        assert_eq!(names(&cut_after(&mut turn, &["a"], "")), ["record", "refuse cut", "request"]);
+    }
+    let actions = cut_after(&mut turn, &["a"], "");
+    assert_eq!(names(&actions), ["record", "refuse cut", "end"]);
+    let failure = TurnOutcome::ModelFailed(ModelFailure::OutputLimit);
+    assert_eq!(actions.last(), Some(&TurnAction::End(failure)));
+}
+
+#[test]
+fn what_is_no_answer_fails_the_turn() {
+    for (text, stop, failure) in [
+        ("", StopReason::EndTurn, ModelFailure::EmptyAnswer),
+        (" \n", StopReason::ToolUse, ModelFailure::EmptyAnswer),
+        ("I can", StopReason::Refusal, ModelFailure::ContentFilter),
+        ("", StopReason::Refusal, ModelFailure::ContentFilter),
+    ] {
+        let mut turn = turn().with_hook_continuations(1);
+        turn.step(TurnInput::Begun);
+        let actions = say(&mut turn, text, stop);
+        assert_eq!(names(&actions), ["record", "end"], "{text:?} {stop:?}");
+        assert_eq!(actions[1], TurnAction::End(TurnOutcome::ModelFailed(failure)));
+        // A waiting message of the user's goes before the failure.
+        let mut turn = self::turn();
+        turn.step(TurnInput::Begun);
+        turn.step(TurnInput::Steered);
+        assert_eq!(names(&say(&mut turn, text, stop)), ["record", "steer", "request"]);
+    }
+}
+
+#[test]
+fn nothing_behind_a_cut_answer_is_its_end() {
+    let mut turn = turn();
+    turn.step(TurnInput::Begun);
+    say(&mut turn, "all of it", StopReason::MaxTokens);
+    let actions = say(&mut turn, "", StopReason::EndTurn);
+    assert_eq!(actions[1], TurnAction::End(TurnOutcome::Answered));
+}
+
+#[test]
+fn calls_of_a_response_that_was_withheld_are_not_run() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
     turn.step(TurnInput::Event(StreamEvent::ToolUseStarted {
@@ -126,8 +207,24 @@ fn calls_of_a_response_that_was_cut_off_are_never_run() {
         id: CallId::new("a"),
         name: "Read".into(),
     }));
-    let actions = turn.step(TurnInput::Event(StreamEvent::Finished(StopReason::MaxTokens)));
-    assert_eq!(names(&actions), ["record", "refuse", "request"]);
+    let actions = turn.step(TurnInput::Event(StreamEvent::Finished(StopReason::Refusal)));
+    assert_eq!(names(&actions), ["record", "refuse", "end"]);
+}
+
+#[test]
+fn repeated_calls_fail_the_turn_unless_the_user_stops_it() {
+    for (cancelled, outcome) in [
+        (false, TurnOutcome::ModelFailed(ModelFailure::Repetition)),
+        (true, TurnOutcome::Interrupted),
+    ] {
+        let mut turn = turn();
+        turn.step(TurnInput::Begun);
+        call(&mut turn, "a");
+        if cancelled {
+            turn.step(TurnInput::Cancelled);
+        }
+        assert_eq!(turn.step(TurnInput::CallsRepeated), [TurnAction::End(outcome)]);
+    }
 }
 
 #[test]
@@ -189,7 +286,7 @@ fn steering_goes_in_behind_calls_that_were_cut_off_too() {
     }));
     turn.step(TurnInput::Steered);
     let actions = turn.step(TurnInput::Event(StreamEvent::Finished(StopReason::MaxTokens)));
-    assert_eq!(names(&actions), ["record", "refuse", "steer", "request"]);
+    assert_eq!(names(&actions), ["record", "refuse cut", "steer", "request"]);
 }
 
 #[test]
@@ -380,6 +477,7 @@ fn any_input() -> impl Strategy<Value = TurnInput> {
         Just(failed(ErrorRecovery::Compact, None)),
         Just(TurnInput::PauseOver),
         Just(TurnInput::CallsDone),
+        Just(TurnInput::CallsRepeated),
         Just(TurnInput::Compacted(CompactionResult::Shorter)),
         Just(TurnInput::Steered),
         Just(TurnInput::Cancelled),
@@ -401,7 +499,8 @@ proptest! {
                 if let TurnAction::Run(calls) = action {
                     let recorded = matches!(
                         &actions[at - 1],
-                        TurnAction::Record { message, .. } if message.calls().eq(calls)
+                        TurnAction::Record { message, .. }
+                            if message.calls().take(calls.len()).eq(calls)
                     );
                     prop_assert!(recorded);
                 }

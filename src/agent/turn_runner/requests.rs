@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::agent::agent_loop::Agent;
 use crate::agent::budget::BudgetVerdict;
-use crate::agent::normalise::{is_silent, normalise};
+use crate::agent::normalise::normalise;
 use crate::agent::{AgentEvent, model_limits, request, thinking_signatures};
 use crate::domain::{ApprovalAnswer, Message, ModelName, RequestSource, StopReason, TokenUsage};
 use crate::providers::CapabilitySupport;
@@ -51,14 +51,12 @@ impl Agent {
             self.tell_of_described_tools(&running.model, None);
         }
         let images = self.images.fill(&mut messages, &running.model, &self.setup.blobs).await;
+        running.max_tokens = self.output_limit(&running.model, facts.as_ref()).await;
         let parts = request::RequestParameters {
             model: &running.model,
             system: &running.system,
             tools: running.gate.registry.specs(),
-            max_tokens: model_limits::max_tokens(
-                self.current_provider().max_tokens,
-                facts.as_ref(),
-            ),
+            max_tokens: running.max_tokens,
             temperature: self.setup.temperature,
             effort: model_limits::effort(self.effort, facts.as_ref())
                 .filter(|_| can.thinking != CapabilitySupport::Unsupported),
@@ -86,7 +84,6 @@ impl Agent {
         usage: Option<TokenUsage>,
     ) {
         let streamed_for = running.first_token.take().map_or(Duration::ZERO, |at| at.elapsed());
-        let is_silent = is_silent(&message);
         if let Some(exchange) = running.exchange.take() {
             let response = json!({"message": message, "stop_reason": stop, "usage": usage});
             self.setup.debug.response(exchange, response);
@@ -105,18 +102,5 @@ impl Agent {
         tracing::info!(input, output, cache_read, cache_write, ?streamed_for, "response");
         self.tell_spent();
         self.tell_cache(usage);
-        match stop {
-            StopReason::Refusal => {
-                self.warn("The provider withheld the rest of this answer.");
-            }
-            StopReason::EndTurn | StopReason::ToolUse if is_silent => {
-                self.warn("The model answered with nothing. /retry asks again.");
-            }
-            StopReason::EndTurn
-            | StopReason::ToolUse
-            | StopReason::MaxTokens
-            | StopReason::Paused
-            | StopReason::Interrupted => {}
-        }
     }
 }

@@ -76,7 +76,7 @@ fn nothing_gives_the_defaults() {
     assert_eq!(config.server.endpoint.value.as_str(), "http://localhost:8000/v1");
     assert_eq!(config.server.name.value.as_str(), "openai");
     assert_eq!(config.server.model.value, ModelChoice::Served);
-    assert_eq!(config.server.max_tokens.value, 4096);
+    assert_eq!(config.server.max_tokens, None);
     assert_eq!(config.temperature, None);
     assert_eq!(config.max_tool_rounds.value, 50);
     assert_eq!(config.mode.value, PermissionMode::Ask);
@@ -128,7 +128,7 @@ fn a_trusted_project_sets_preferences() {
                   system_prompt = \"p\"\n[context.static]\nb = \"p\"\n[ui]\nmouse = false",
         ..TestConfigLayers::default()
     });
-    assert_eq!(found.server.max_tokens.value, 20);
+    assert_eq!(found.server.max_tokens.as_ref().map(|limit| limit.value), Some(20));
     assert_eq!(found.temperature.unwrap().value, 0.5);
     assert_eq!(found.max_tool_rounds.value, 7);
     assert_eq!(found.server.context_window.value, 9000);

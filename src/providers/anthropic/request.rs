@@ -14,7 +14,7 @@ use super::model::{self, AnthropicThinking};
 use crate::domain::{
     ContentBlock, MediaType, Message, MessageRole, ProviderProtocol, ReasoningEffort, ToolSpec,
 };
-use crate::providers::{ProviderRequest, history};
+use crate::providers::{DEFAULT_OUTPUT_LIMIT, ProviderRequest, history};
 
 /// The smallest thinking budget that the API accepts, in tokens (Anthropic's documentation of
 /// extended thinking).
@@ -26,14 +26,16 @@ const BUDGET: u32 = 10_000;
 /// The body of the request.
 pub fn body(request: &ProviderRequest) -> Vec<u8> {
     let model = model::of(&request.model);
-    let thinking = thinking(model.thinking, request.effort, request.max_tokens)
+    // The protocol has no request without a limit.
+    let max_tokens = request.max_tokens.unwrap_or(DEFAULT_OUTPUT_LIMIT);
+    let thinking = thinking(model.thinking, request.effort, max_tokens)
         .filter(|_| model.thinking != AnthropicThinking::Budget || may_think(&request.messages));
     let mut messages: Vec<AnthropicMessage> =
         request.messages.iter().map(|message| message_param(message, request)).collect();
     mark(&mut messages);
     let body = AnthropicRequestBody {
         model: &request.model,
-        max_tokens: request.max_tokens,
+        max_tokens,
         stream: true,
         temperature: request
             .temperature

@@ -94,7 +94,7 @@ mod tests {
             messages,
             images: EncodedImages::default(),
             tools: Arc::from([read]),
-            max_tokens: 100,
+            max_tokens: Some(100),
             temperature: None,
             effort: None,
         }

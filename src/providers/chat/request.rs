@@ -44,7 +44,7 @@ pub(super) fn body(
     quirks: DialectQuirks,
     progress: PromptProgressReports,
 ) -> Vec<u8> {
-    let limit = |name| (quirks.limit == name).then_some(request.max_tokens);
+    let limit = |name| (quirks.limit == name).then_some(request.max_tokens).flatten();
     let wanted = |steps| Some(nearest(request.effort?, steps)?.name());
     let on = request.effort.map(|effort| effort != ReasoningEffort::None);
     let (mut word, mut object, mut template) = (None, None, ChatTemplateKwargs::default());

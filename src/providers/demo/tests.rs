@@ -17,7 +17,7 @@ fn request(messages: Vec<Message>) -> ProviderRequest {
         messages,
         images: EncodedImages::default(),
         tools: Arc::new([]),
-        max_tokens: 100,
+        max_tokens: Some(100),
         temperature: None,
         effort: None,
     }

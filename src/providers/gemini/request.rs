@@ -79,7 +79,8 @@ struct GeminiFunction<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct GeminiGenerationConfig {
-    max_output_tokens: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_output_tokens: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     temperature: Option<f32>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -466,7 +466,8 @@ fn end_turn(
         TurnOutcome::Interrupted
         | TurnOutcome::RoundLimit
         | TurnOutcome::Budget(_)
-        | TurnOutcome::Failed(_) => {
+        | TurnOutcome::Failed(_)
+        | TurnOutcome::ModelFailed(_) => {
             if !conversation.queue.items().is_empty() {
                 let keys = &shared.settings.keys;
                 let (send, edit) = (keys.key(InputKey::Send), keys.key(InputKey::Up));
@@ -477,7 +478,9 @@ fn end_turn(
     }
     let how = match outcome {
         TurnOutcome::Answered => Some(TurnEndKind::Answered),
-        TurnOutcome::RoundLimit | TurnOutcome::Failed(_) => Some(TurnEndKind::Failed),
+        TurnOutcome::RoundLimit | TurnOutcome::Failed(_) | TurnOutcome::ModelFailed(_) => {
+            Some(TurnEndKind::Failed)
+        }
         // The user has just answered the budget question, so they are here.
         TurnOutcome::Budget(_) => None,
         TurnOutcome::Interrupted => None,

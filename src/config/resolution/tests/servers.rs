@@ -56,45 +56,45 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
             file,
             ConfigFlags::default(),
             None,
-            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 16_000),
+            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", None),
         ),
         (
             "",
             by_flag(),
             None,
-            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 16_000),
+            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", None),
         ),
         // The flag names the service; what is configured is another server's.
         (
             here,
             by_flag(),
             None,
-            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 16_000),
+            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", None),
         ),
         // The file says that this server speaks the protocol.
         (
             &there,
             ConfigFlags::default(),
             None,
-            ("http://localhost:8080/v1", Some("k"), "small", 16_000),
+            ("http://localhost:8080/v1", Some("k"), "small", None),
         ),
         (
             file,
             ConfigFlags::default(),
             Some(("ANTHROPIC_MODEL", "m")),
-            ("https://api.anthropic.com/v1", Some("a"), "m", 16_000),
+            ("https://api.anthropic.com/v1", Some("a"), "m", None),
         ),
         (
             "",
             by_flag(),
             Some(("ANTHROPIC_MAX_TOKENS", "9000")),
-            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", 9000),
+            ("https://api.anthropic.com/v1", Some("a"), "claude-sonnet-5-5", Some(9000)),
         ),
         (
             "",
             ConfigFlags::default(),
             Some(("ANTHROPIC_MODEL", "m")),
-            ("http://localhost:8000/v1", None, "default", 4096),
+            ("http://localhost:8000/v1", None, "default", None),
         ),
     ] {
         let environment: Vec<_> = environment.iter().copied().chain(extra).collect();
@@ -109,7 +109,7 @@ fn a_protocol_brings_its_own_service_key_model_and_limit() {
             found.server.endpoint.value.as_str(),
             key(&found),
             found.server.model.value.name(),
-            found.server.max_tokens.value,
+            found.server.max_tokens.as_ref().map(|limit| limit.value),
         );
         assert_eq!(seen, want, "{case}");
         assert!(found.warnings.is_empty(), "{case}: {:?}", found.warnings);
@@ -169,10 +169,10 @@ fn a_named_provider_says_its_protocol() {
 
 #[test]
 fn openai_is_the_service_where_its_key_is_and_no_endpoint_is_given() {
-    const SERVICE: (&str, Option<&str>, &str, u32) =
-        ("https://api.openai.com/v1", Some("oa"), "gpt-5.6", 16_000);
-    const LOCAL: (&str, Option<&str>, &str, u32) =
-        ("http://localhost:8000/v1", None, "default", 4096);
+    const SERVICE: (&str, Option<&str>, &str, Option<u32>) =
+        ("https://api.openai.com/v1", Some("oa"), "gpt-5.6", None);
+    const LOCAL: (&str, Option<&str>, &str, Option<u32>) =
+        ("http://localhost:8000/v1", None, "default", None);
     let key: &[_] = &[("OPENAI_API_KEY", "oa")];
     let elsewhere: &[_] =
         &[("OPENAI_API_KEY", "oa"), ("SLUG_ENDPOINT", "http://localhost:8080/v1")];
@@ -188,15 +188,15 @@ fn openai_is_the_service_where_its_key_is_and_no_endpoint_is_given() {
         (file, key, &none, SERVICE),
         (file, key, &by_flag, SERVICE),
         // The model is this server's only where the file names the same server.
-        (&*file_small, key, &none, ("https://api.openai.com/v1", Some("oa"), "small", 16_000)),
-        (&*file_small, key, &by_flag, ("https://api.openai.com/v1", Some("oa"), "small", 16_000)),
+        (&*file_small, key, &none, ("https://api.openai.com/v1", Some("oa"), "small", None)),
+        (&*file_small, key, &by_flag, ("https://api.openai.com/v1", Some("oa"), "small", None)),
         (small, key, &by_flag, SERVICE),
         // Without a choice, without the key or with an endpoint it is any server.
         ("", key, &none, LOCAL),
         ("", &[], &by_flag, LOCAL),
         (file, &[], &none, LOCAL),
-        (here, key, &by_flag, ("http://localhost:8080/v1", None, "default", 4096)),
-        ("", elsewhere, &by_flag, ("http://localhost:8080/v1", None, "default", 4096)),
+        (here, key, &by_flag, ("http://localhost:8080/v1", None, "default", None)),
+        ("", elsewhere, &by_flag, ("http://localhost:8080/v1", None, "default", None)),
     ] {
         let case = format!("{user} {environment:?} {flags:?}");
         let layers =
@@ -206,7 +206,7 @@ fn openai_is_the_service_where_its_key_is_and_no_endpoint_is_given() {
             found.server.endpoint.value.as_str(),
             self::key(&found),
             found.server.model.value.name(),
-            found.server.max_tokens.value,
+            found.server.max_tokens.as_ref().map(|limit| limit.value),
         );
         assert_eq!(seen, want, "{case}");
         assert!(found.warnings.is_empty(), "{case}: {:?}", found.warnings);
@@ -232,6 +232,10 @@ fn names(config: &ResolvedConfig) -> Vec<&str> {
     config.others.iter().map(|it| it.name.value.as_str()).collect()
 }
 
+fn limit(server: &ModelServerConfig) -> Option<u32> {
+    server.max_tokens.as_ref().map(|limit| limit.value)
+}
+
 #[test]
 fn all_servers_that_could_be_switched_to_are_known() {
     let user = "endpoint = \"http://localhost:8080/v1\"\nmodel = \"small\"\nmax_tokens = 100\n\
@@ -243,7 +247,7 @@ fn all_servers_that_could_be_switched_to_are_known() {
     let found = config(&TestConfigLayers { user, environment, ..TestConfigLayers::default() });
     assert_eq!(names(&found), ["work", "zed", "responses", "anthropic"]);
     let (work, zed, anthropic) = (&found.others[0], &found.others[1], &found.others[3]);
-    assert_eq!((work.max_tokens.value, zed.max_tokens.value), (200, 100));
+    assert_eq!((limit(work), limit(zed)), (Some(200), Some(100)));
     assert_eq!((work.context_window.value, zed.context_window.value), (5000, 200_000));
     assert_eq!(work.effort.as_ref().map(|it| it.value), Some(ReasoningEffort::Low));
     assert_eq!(zed.effort, None);
@@ -265,7 +269,7 @@ fn all_servers_that_could_be_switched_to_are_known() {
     assert_eq!(names(&found), ["zed", "openai", "responses", "anthropic"]);
     assert_eq!(found.others[1].endpoint.value.as_str(), "http://localhost:8080/v1");
     assert_eq!(found.others[1].model.value.name(), "small");
-    assert_eq!((found.server.max_tokens.value, found.server.context_window.value), (200, 5000));
+    assert_eq!((limit(&found.server), found.server.context_window.value), (Some(200), 5000));
     assert_eq!(found.server.effort.as_ref().map(|it| it.value), Some(ReasoningEffort::Low));
     let found = config(&TestConfigLayers {
         environment,

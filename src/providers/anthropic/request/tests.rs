@@ -15,7 +15,7 @@ fn request(model: &str, messages: Vec<Message>) -> ProviderRequest {
         messages,
         images: EncodedImages::default(),
         tools: Arc::new([]),
-        max_tokens: 16_000,
+        max_tokens: Some(16_000),
         temperature: None,
         effort: None,
     }
@@ -197,7 +197,7 @@ fn thinking_is_asked_for_as_the_model_takes_it() {
         ("qwen3", Some(ReasoningEffort::High), 16_000, (null.clone(), null, json!(0.5))),
     ];
     for (model, effort, max_tokens, want) in table {
-        assert_eq!(written(model, effort, max_tokens), want, "{model} {effort:?}");
+        assert_eq!(written(model, effort, Some(max_tokens)), want, "{model} {effort:?}");
     }
 }
 

@@ -17,7 +17,7 @@ fn request(messages: Vec<Message>) -> ProviderRequest {
         messages,
         images: EncodedImages::default(),
         tools: Arc::new([]),
-        max_tokens: 4096,
+        max_tokens: Some(4096),
         temperature: None,
         effort: None,
     }

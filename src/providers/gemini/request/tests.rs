@@ -15,7 +15,7 @@ fn request(model: &str, messages: Vec<Message>) -> ProviderRequest {
         messages,
         images: EncodedImages::default(),
         tools: Arc::new([]),
-        max_tokens: 16_000,
+        max_tokens: Some(16_000),
         temperature: None,
         effort: None,
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::domain::{CallId, NoticeLevel, ToolCall, TurnId};
-use crate::session::TurnOutcome;
+use crate::session::{ModelFailure, TurnOutcome};
 use crate::tui::app::title::title;
 
 use super::{
@@ -183,6 +183,14 @@ impl Transcript {
             ),
             TurnOutcome::Budget(reason) => self.notice(NoticeLevel::Warning, reason.clone()),
             TurnOutcome::Failed(reason) => self.notice(NoticeLevel::Error, reason.clone()),
+            // Only then the last word is the user's, so that it can be asked again.
+            TurnOutcome::ModelFailed(ModelFailure::EmptyAnswer) => self.notice(
+                NoticeLevel::Error,
+                "The model answered with nothing. /retry asks again.".to_owned(),
+            ),
+            TurnOutcome::ModelFailed(failure) => {
+                self.notice(NoticeLevel::Error, failure.to_string());
+            }
         }
     }
 
