@@ -11,6 +11,7 @@ use crate::domain::ContentHash;
 
 use super::compression;
 use super::files::{self, Durability, missing_is_none};
+use super::spool::{self, SpoolReader, SpoolWriter};
 
 /// In bytes. No content is larger: slug changes no file of more than 16 MB, and keeps less of
 /// outputs.
@@ -78,6 +79,16 @@ impl BlobStore {
         }
     }
 
+    /// A file for the output of a job, which lasts as long as its writer and its readers. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// [`BlobError::Io`] when the file cannot be made.
+    pub fn spool(&self) -> Result<(SpoolWriter, SpoolReader), BlobError> {
+        let path = spool::spool_folder(&self.dir);
+        spool::create(&path).map_err(|source| BlobError::Io { doing: "keep", path, source })
+    }
+
     /// `None` for a text that is not a hash: anyone may have written the log that it comes from.
     fn path(&self, hash: &ContentHash) -> Option<PathBuf> {
         let digits = hash.as_str();
@@ -108,6 +119,12 @@ impl BlobStore {
             }
         }
         Ok(all)
+    }
+
+    /// The folder of spools. A system without nameless files gives them names for a moment, which a
+    /// killed slug leaves behind.
+    pub(super) fn spools(&self) -> PathBuf {
+        spool::spool_folder(&self.dir)
     }
 
     /// The folders that contents lie in, named after the first two digits of the hashes.

@@ -206,7 +206,13 @@ async fn temporary_files_are_removed_wherever_the_store_writes() {
     let blobs = format!("blobs/{}", &kept.as_str()[..2]);
     fs::create_dir(home.dir.path().join("drafts")).unwrap();
     fs::write(home.dir.path().join("history.jsonl"), "{}").unwrap();
-    let left = [format!("{blobs}/.tmpAbCdEf"), "drafts/.tmpAbCdEf".into(), ".tmpAbCdEf".into()];
+    fs::create_dir(home.dir.path().join("blobs/spool")).unwrap();
+    let left = [
+        format!("{blobs}/.tmpAbCdEf"),
+        "blobs/spool/.tmpAbCdEf".into(),
+        "drafts/.tmpAbCdEf".into(),
+        ".tmpAbCdEf".into(),
+    ];
     for name in &left {
         fs::write(home.dir.path().join(name), "12345").unwrap();
         home.age(name, 2);
@@ -216,8 +222,8 @@ async fn temporary_files_are_removed_wherever_the_store_writes() {
         let options = GcOptions { mode, trash_after: DAY * 30, pack_after: DAY * 30 };
         home.store.collect_garbage(options, &also).unwrap().leftovers
     };
-    assert_eq!(collect(GcMode::DryRun), ReclaimedSpace { count: 3, bytes: 15 });
-    assert_eq!(collect(GcMode::Apply), ReclaimedSpace { count: 3, bytes: 15 });
+    assert_eq!(collect(GcMode::DryRun), ReclaimedSpace { count: 4, bytes: 20 });
+    assert_eq!(collect(GcMode::Apply), ReclaimedSpace { count: 4, bytes: 20 });
     assert!(left.iter().all(|name| !home.dir.path().join(name).exists()));
     assert!(also[1].exists());
 }

@@ -28,6 +28,7 @@ mod recover;
 mod replay;
 mod search;
 mod spending;
+mod spool;
 mod store;
 mod title;
 pub mod undo;
@@ -65,6 +66,7 @@ pub use search::{
     MOST_PLACES, SearchHitSource, SearchText, SessionSearchHit, SessionSearchResult, without_copies,
 };
 pub use spending::{ModelSpending, SessionSpending, SpendingBySource, SpendingSum};
+pub use spool::{SpoolReader, SpoolWriter};
 pub use store::{SessionListing, SessionStore, StoreError};
 pub use title::note_title;
 

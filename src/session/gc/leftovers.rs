@@ -53,7 +53,7 @@ impl SessionStore {
     /// Every folder into which slug writes files of sessions.
     fn folders(&self, also: &[PathBuf]) -> Result<Vec<PathBuf>, StoreError> {
         let blobs = self.blobs().folders().map_err(failed("list", &self.sessions))?;
-        let mut folders = vec![self.sessions.clone(), self.trash.clone()];
+        let mut folders = vec![self.sessions.clone(), self.trash.clone(), self.blobs().spools()];
         folders.extend(blobs);
         for path in also {
             let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };

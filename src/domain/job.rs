@@ -1,0 +1,66 @@
+//! Jobs: commands that run beside the conversation and outlive the call that started them.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::{Deserialize, Serialize};
+
+/// Identifies a job. No two jobs of a process have the same id, also not those of two agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct JobId(pub u64);
+
+impl JobId {
+    /// The next id of this process; the first is 1.
+    pub fn generate() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
+/// A job as front ends are told about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct JobInfo {
+    pub id: JobId,
+    /// The first line of the command, at most 200 characters of it, without slug's own keys.
+    pub command: String,
+}
+
+/// What ended a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
+pub enum ExitCause {
+    /// The exit status.
+    Code(i32),
+    /// The number of the signal that killed it.
+    Signal(i32),
+    /// The command reached its time limit and was killed.
+    TimedOut,
+    /// The user stopped it, or it ended with its session.
+    Cancelled,
+}
+
+/// How a job ended: nothing of it runs any more, as far as slug can tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
+pub enum JobEnd {
+    /// Its command has exited, and so have all processes that it started.
+    Exited(ExitCause),
+    /// Its supervisor was killed: slug does not know how the command ended, or whether.
+    Lost,
+}
+
+/// A part of what a job has printed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobOutputPiece {
+    /// How many bytes before this piece are no longer kept; 0 where it begins where it was asked
+    /// for.
+    pub skipped: u64,
+    pub bytes: Vec<u8>,
+    /// Where the next piece begins, counted in bytes from the start of the output.
+    pub next: u64,
+    /// Whether nothing follows: the output has ended here.
+    pub is_last: bool,
+}
