@@ -15,6 +15,8 @@ use tokio_util::sync::CancellationToken;
 use crate::support::process_host::process_host;
 use crate::support::test_env::SLUG;
 
+pub mod jobs;
+
 const LONG: Duration = Duration::from_secs(60);
 
 fn host_with(variables: &[(&str, &str)], rules: &EnvironmentRules) -> ProcessHost {
@@ -387,19 +389,26 @@ const HELPER: [&str; 4] = ["--exact", "process::helper", "--ignored", "--nocaptu
 #[test]
 #[cfg(target_os = "linux")]
 fn nothing_outlives_a_killed_slug() {
+    let text = "sleep 993 & echo $! >> pids; setsid sleep 993 & echo $! >> pids; \
+                (trap '' TERM; sleep 993 & echo $! >> pids; wait) & echo $$ >> pids; wait";
+    assert_nothing_outlives_a_kill(HELPER, text, 4);
+}
+
+/// Kills a process that runs the script `text` by this test, once the script has written so many
+/// process ids, and waits until none of these processes is left.
+#[cfg(target_os = "linux")]
+fn assert_nothing_outlives_a_kill(helper: [&str; 4], text: &str, count: usize) {
     for signal in [rustix::process::Signal::KILL, rustix::process::Signal::HUP] {
         let folder = tempfile::tempdir().unwrap();
-        let text = "sleep 993 & echo $! >> pids; setsid sleep 993 & echo $! >> pids; \
-                    (trap '' TERM; sleep 993 & echo $! >> pids; wait) & echo $$ >> pids; wait";
         let mut slug = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(HELPER)
+            .args(helper)
             .env("SCENE_FOLDER", folder.path())
             .env("SCENE_SCRIPT", text)
             .stdout(std::process::Stdio::null())
             .stderr(std::process::Stdio::null())
             .spawn()
             .unwrap();
-        let children = pids(&folder.path().join("pids"), 4);
+        let children = pids(&folder.path().join("pids"), count);
         assert!(children.iter().all(|pid| is_alive(*pid)));
         let pid = rustix::process::Pid::from_child(&slug);
         rustix::process::kill_process(pid, signal).unwrap();

@@ -24,6 +24,7 @@ use crate::support::skip::{skip, skip_sandbox};
 
 mod git_repositories;
 mod hooks;
+mod jobs;
 mod kernel;
 mod network;
 mod protected_files;

@@ -30,6 +30,19 @@ pub(super) fn signal_all(signal: Signal) {
     }
 }
 
+/// Sends `signal` to the process groups of what `pid` has started, but not to its own group.
+pub(super) fn signal_groups_below(pid: Pid, signal: Signal) {
+    let all = all_processes();
+    let pid = Pid::as_raw(Some(pid));
+    let own = all.iter().find(|process| process.pid == pid).map(|process| process.group);
+    let groups: BTreeSet<RawPid> = below(pid, &all).iter().map(|process| process.group).collect();
+    let others = groups.into_iter().filter(|group| Some(*group) != own);
+    for group in others.filter_map(Pid::from_raw) {
+        // It may have ended meanwhile.
+        let _ = rustix::process::kill_process_group(group, signal);
+    }
+}
+
 fn all_processes() -> Vec<ProcStat> {
     let Ok(listing) = std::fs::read_dir("/proc") else { return Vec::new() };
     listing

@@ -164,9 +164,15 @@ impl RedactionStream {
         self.held.drain(..end);
     }
 
+    /// Knows from now on what `redactor` has learnt since this stream began.
+    pub fn refresh(&mut self, redactor: &Redactor) {
+        self.known = redactor.known();
+    }
+
     /// Passes on the rest: no further piece comes.
-    pub fn end(self, output: &mut dyn FnMut(&[u8])) {
+    pub fn end(&mut self, output: &mut dyn FnMut(&[u8])) {
         self.hand_on(TextRemainder::None, output);
+        self.held.clear();
     }
 
     /// Returns how many bytes of `held` were passed on.

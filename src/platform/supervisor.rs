@@ -3,9 +3,10 @@
 //! The supervisor takes a session of its own, so that nothing below it has a terminal. It reaps
 //! everything that the command starts, and ends all of it when slug dies or asks for the end. Its
 //! standard input is a socket to slug. slug sends one `SupervisorRequest` as a line of JSON, and
-//! later closes its sending half to have everything ended. The supervisor answers with one
-//! `SupervisorReport` when the direct child has exited. The death of slug closes the socket as
-//! well, so that the supervisor notices every way in which slug can die.
+//! later closes its sending half to have everything ended; before that it can send
+//! `SupervisorCommand`s, a byte each. The supervisor answers with one `SupervisorReport` when the
+//! direct child has exited. The death of slug closes the socket as well, so that the supervisor notices
+//! every way in which slug can die.
 //!
 //! The script travels over the socket and not on the command line, where `pkill -f` in a script
 //! would match the supervisor and kill it.
@@ -20,7 +21,6 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
-use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::signal::unix::{SignalKind, signal};
@@ -28,7 +28,11 @@ use tokio::time::Instant;
 
 #[cfg(target_os = "linux")]
 use super::descendants;
-use super::sandbox::{self, BashInvocation, RefusedHosts, SandboxSpec};
+use super::sandbox::{self, BashInvocation, RefusedHosts};
+
+mod messages;
+
+pub(super) use messages::{CommandInput, SupervisorCommand, SupervisorReport, SupervisorRequest};
 
 /// The first argument that makes slug run as the supervisor.
 pub const COMMAND: &str = "__child";
@@ -48,36 +52,6 @@ const KILL_AGAIN: Duration = Duration::from_millis(50);
 /// A process that KILL has not ended after this time hangs in the kernel, and dies when it leaves
 /// it.
 const UNKILLABLE: Duration = Duration::from_secs(10);
-
-/// What slug wants to run.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct SupervisorRequest {
-    /// For `bash -c`.
-    pub script: String,
-    /// The text for the standard input of the script; `None`: `/dev/null`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<String>,
-    /// Variables for the script that are kept out of the supervisor's environment ([`for_loader`]).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub variables: Vec<(OsString, OsString)>,
-    /// The sandbox; `None`: the script runs without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub confinement: Option<SandboxSpec>,
-}
-
-/// How the direct child ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum SupervisorReport {
-    Code(i32),
-    Signal(i32),
-    /// The direct child could not be started; the error number of the system.
-    NotStarted(i32),
-    /// The sandbox could not be set up, and nothing was started; the reason.
-    NotConfined(String),
-    /// Hosts that the sandbox kept the command from reaching. Sent before the report of the end.
-    Refused(Vec<String>),
-}
 
 /// The path of the running binary, to start supervisors with.
 ///
@@ -186,7 +160,14 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
     control.read_line(&mut line).await?;
     let request: SupervisorRequest = serde_json::from_str(&line)?;
 
+    let (is_job, has_terminal) = (request.input.is_of_job(), takes_terminal(&request));
+    if has_terminal {
+        rustix::process::ioctl_tiocsctty(io::stdout())?;
+    }
     let started = start(bash, request, inherited);
+    if let (true, Ok(child)) = (has_terminal, &started) {
+        put_in_foreground(child.direct())?;
+    }
     let_go_of_output()?;
     let mut child = match started {
         Ok(child) => child,
@@ -197,10 +178,14 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
         DirectChild::Confined(confined) => confined.serve_proxy(),
     };
 
+    if is_job {
+        report(&mut control, SupervisorReport::Started).await?;
+    }
+    let foreground = child.foreground(has_terminal);
     let mut tree = ProcessTree { direct: child.direct(), is_reaped: false };
     let mut child = Some(child);
     let mut ending: Option<KillSchedule> = None;
-    let mut byte = [0; 1];
+    let (mut byte, mut is_connected) = ([0; 1], true);
     loop {
         let (status, left) = tree.reap();
         if left == RemainingProcesses::Nothing {
@@ -228,9 +213,19 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
         let again = ending.as_ref().map_or_else(|| left.look_again(), |it| Some(it.next));
         tokio::select! {
             _ = child_ended.recv() => {}
-            // Slug sends nothing after its request: a byte, the end and an error all mean the end.
-            _ = control.read(&mut byte), if ending.is_none() => {
-                ending = Some(KillSchedule::begin(&tree));
+            count = control.read(&mut byte), if is_connected => {
+                let sent = matches!(count, Ok(1)).then_some(byte[0]);
+                is_connected = sent.is_some();
+                match SupervisorCommand::received(sent) {
+                    SupervisorCommand::Interrupt => foreground.signal(&tree, Signal::INT),
+                    SupervisorCommand::WindowChanged => foreground.signal(&tree, Signal::WINCH),
+                    SupervisorCommand::Terminate => {
+                        ending.get_or_insert_with(|| KillSchedule::begin(&tree));
+                    }
+                    SupervisorCommand::Kill => {
+                        ending.get_or_insert_with(KillSchedule::without_grace).kill(&tree);
+                    }
+                }
             }
             () = any_signal(&mut told_to_end), if ending.is_none() => {
                 ending = Some(KillSchedule::begin(&tree));
@@ -259,6 +254,12 @@ impl KillSchedule {
         Self { began, next: began + GRACE }
     }
 
+    /// A schedule that begins with KILL.
+    fn without_grace() -> Self {
+        let began = Instant::now();
+        Self { began, next: began }
+    }
+
     fn kill(&mut self, tree: &ProcessTree) {
         tree.signal(Signal::KILL);
         self.next = Instant::now() + KILL_AGAIN;
@@ -273,6 +274,35 @@ impl KillSchedule {
 struct ProcessTree {
     direct: Pid,
     is_reaped: bool,
+}
+
+/// The processes that a key at a terminal would signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ForegroundProcesses {
+    /// The group of the direct child.
+    DirectGroup,
+    /// The groups below the direct child, which is the sandbox's own program. Only on Linux.
+    GroupsBelow,
+    /// Those that the command's terminal knows: it signals them itself.
+    OfTerminal,
+}
+
+impl ForegroundProcesses {
+    fn signal(self, tree: &ProcessTree, signal: Signal) {
+        match self {
+            // Later, another process group can have the number.
+            Self::DirectGroup if tree.is_reaped => {}
+            Self::DirectGroup => {
+                // The group may be empty.
+                let _ = rustix::process::kill_process_group(tree.direct, signal);
+            }
+            Self::GroupsBelow => {
+                #[cfg(target_os = "linux")]
+                descendants::signal_groups_below(tree.direct, signal);
+            }
+            Self::OfTerminal => {}
+        }
+    }
 }
 
 /// What still lives below the supervisor.
@@ -382,6 +412,44 @@ impl DirectChild {
             Self::Confined(confined) => confined.direct,
         }
     }
+
+    fn foreground(&self, has_terminal: bool) -> ForegroundProcesses {
+        match self {
+            Self::Confined(confined) if confined.is_in_own_session => {
+                ForegroundProcesses::GroupsBelow
+            }
+            Self::Plain(_) | Self::Confined(_) if has_terminal => ForegroundProcesses::OfTerminal,
+            Self::Plain(_) | Self::Confined(_) => ForegroundProcesses::DirectGroup,
+        }
+    }
+}
+
+/// Whether the command gets the terminal as its controlling one. bubblewrap starts a session of its
+/// own inside, whose processes have the terminal as input and output only.
+fn takes_terminal(request: &SupervisorRequest) -> bool {
+    request.input == CommandInput::Terminal
+        && request.confinement.as_ref().is_none_or(|it| !it.means.begins_session())
+}
+
+/// Makes the direct child's group the one that the terminal's keys are for.
+fn put_in_foreground(direct: Pid) -> io::Result<()> {
+    rustix::termios::tcsetpgrp(io::stdout(), direct)?;
+    // It was stopped if it has used the terminal already.
+    Ok(rustix::process::kill_process_group(direct, Signal::CONT)?)
+}
+
+/// The standard input of the command, and the text for it if it is a pipe of the supervisor's own.
+fn standard_input(input: CommandInput) -> io::Result<(Stdio, Option<String>)> {
+    Ok(match input {
+        CommandInput::Nothing => (Stdio::null(), None),
+        CommandInput::Text(text) => (Stdio::piped(), Some(text)),
+        CommandInput::Pipe => {
+            let pipe = io::stderr().as_fd().try_clone_to_owned()?;
+            rustix::stdio::dup2_stderr(io::stdout())?;
+            (pipe.into(), None)
+        }
+        CommandInput::Terminal => (io::stdout().as_fd().try_clone_to_owned()?.into(), None),
+    })
 }
 
 fn start(
@@ -393,18 +461,24 @@ fn start(
     // that runs the script, under the same process id. A sandbox's own program cannot close a
     // descriptor by number, either.
     let own = ["--noprofile", "--norc", "-c"];
-    let closing: Vec<String> = inherited.iter().map(|fd| format!(" {fd}<&-")).collect();
-    let become_bash = format!("exec{}; exec -a bash \"$0\" \"$@\"", closing.concat());
+    let closing: String = inherited.iter().map(|fd| format!(" {fd}<&-")).collect();
+    let has_terminal = request.input == CommandInput::Terminal;
+    // Inside bubblewrap, the terminal comes by the input alone.
+    let output = if has_terminal { " >&0 2>&0" } else { "" };
+    let become_bash = format!("exec{output}{closing}; exec -a bash \"$0\" \"$@\"");
     let by_itself = own.map(OsString::from).into_iter().chain([request.script.into()]);
     let renamed = || {
         let first = own.map(OsString::from).into_iter().chain([become_bash.into(), bash.into()]);
         first.chain(by_itself.clone()).collect()
     };
-    let stdin = if request.input.is_some() { Stdio::piped() } else { Stdio::null() };
+    let invalid = rustix::io::Errno::INVAL.raw_os_error();
+    let not_started =
+        |error: io::Error| SupervisorReport::NotStarted(error.raw_os_error().unwrap_or(invalid));
+    let (stdin, text) = standard_input(request.input).map_err(not_started)?;
     let (started, stdin) = match &request.confinement {
         Some(confinement) => {
-            let words =
-                BashInvocation { bash, arguments: renamed(), variables: &request.variables };
+            let (arguments, variables) = (renamed(), request.variables.as_slice());
+            let words = BashInvocation { bash, arguments, variables, has_terminal };
             let (confined, stdin) =
                 sandbox::start(confinement, &words, stdin).map_err(|error| {
                     SupervisorReport::NotConfined(format!("its sandbox cannot be set up: {error}"))
@@ -417,17 +491,14 @@ fn start(
             let mut command = Command::new(bash);
             command.arg0("bash").args(arguments).envs(request.variables);
             command.stdin(stdin).process_group(0);
-            let mut child = command.spawn().map_err(|error| {
-                let invalid = rustix::io::Errno::INVAL.raw_os_error();
-                SupervisorReport::NotStarted(error.raw_os_error().unwrap_or(invalid))
-            })?;
+            let mut child = command.spawn().map_err(not_started)?;
             (DirectChild::Plain(Pid::from_child(&child)), child.stdin.take())
         }
     };
-    if let (Some(mut stdin), Some(input)) = (stdin, request.input) {
+    if let (Some(mut stdin), Some(text)) = (stdin, text) {
         // A command may read late or never, which must not hold up the supervisor. The thread ends
         // with the pipe, or with the supervisor.
-        std::thread::spawn(move || drop(stdin.write_all(input.as_bytes())));
+        std::thread::spawn(move || drop(stdin.write_all(text.as_bytes())));
     }
     Ok(started)
 }
@@ -483,23 +554,6 @@ fn name_process() {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_report_survives_the_wire() {
-        let not_confined = SupervisorReport::NotConfined("why\nnot".to_owned());
-        let refused = SupervisorReport::Refused(vec!["a.org:443".to_owned()]);
-        for report in [
-            SupervisorReport::Code(3),
-            SupervisorReport::Signal(9),
-            SupervisorReport::NotStarted(2),
-            not_confined,
-            refused,
-        ] {
-            let line = serde_json::to_string(&report).unwrap();
-            assert!(!line.contains('\n'));
-            assert_eq!(serde_json::from_str::<SupervisorReport>(&line).unwrap(), report);
-        }
-    }
 
     #[test]
     fn wrong_arguments_are_refused() {

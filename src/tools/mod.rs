@@ -11,6 +11,7 @@ mod edit;
 mod glob;
 mod grep;
 mod input;
+mod jobs;
 mod paths;
 mod ports;
 mod read;
@@ -38,10 +39,15 @@ use crate::domain::{
     ToolSpec, ToolStatus, clean_path,
 };
 
+pub use crate::domain::ExitCause;
 pub use built_in::{SHELL_TOOL, call_title, kind_of};
+pub use jobs::{
+    JobHandle, JobOutput, JobSpec, JobStarter, JobStreams, NoSessionJobs, OutputSink, SessionJob,
+    TerminalSize,
+};
 pub use ports::{
-    ExitCause, FileError, FileState, Files, ProcessError, Processes, ReadLedger, ScriptExit,
-    ScriptSpec, WriteReport,
+    FileError, FileState, Files, ProcessError, Processes, ReadLedger, ScriptExit, ScriptSpec,
+    WriteReport,
 };
 pub use registry::{ToolNameConflict, ToolPart, ToolRegistry};
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};

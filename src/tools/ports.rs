@@ -3,14 +3,17 @@
 use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{ContentHash, ScanExtent};
+use crate::domain::{ContentHash, ExitCause, ScanExtent};
+
+use super::jobs::{JobHandle, JobSpec, OutputSink, no_jobs};
 
 /// Reads and writes whole files. The files of a running call only open what the call was approved
 /// for, at the place where it was when the call was approved.
@@ -111,7 +114,7 @@ pub enum FileError {
         /// A verb for the message: "read", "write", …
         doing: &'static str,
         path: PathBuf,
-        source: std::io::Error,
+        source: io::Error,
     },
 }
 
@@ -128,7 +131,7 @@ impl FileError {
     }
 }
 
-/// Runs shell scripts.
+/// Runs shell scripts and starts jobs.
 #[async_trait]
 pub trait Processes: Send + Sync {
     /// A hash of the variables that scripts get: an approval is bound to it.
@@ -154,6 +157,20 @@ pub trait Processes: Send + Sync {
         output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
         cancel: CancellationToken,
     ) -> Result<ScriptExit, ProcessError>;
+
+    /// Starts a command that goes on by itself, and returns once it runs. What it prints goes to
+    /// `output` as it comes. It ends with its last handle, and with slug.
+    ///
+    /// # Errors
+    ///
+    /// When the command or its sandbox cannot be started, and where nothing but scripts can run.
+    async fn start(
+        &self,
+        job: JobSpec,
+        _output: Box<dyn OutputSink>,
+    ) -> Result<Arc<dyn JobHandle>, ProcessError> {
+        Err(no_jobs(job.cwd))
+    }
 }
 
 /// A script and its surroundings.
@@ -205,26 +222,13 @@ impl ScriptExit {
     }
 }
 
-/// What ended a script.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExitCause {
-    /// The exit status.
-    Code(i32),
-    /// The number of the signal that killed it.
-    Signal(i32),
-    /// The script reached its time limit and was killed.
-    TimedOut,
-    /// The user stopped it.
-    Cancelled,
-}
-
 /// Why a script could not be started.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start bash in {cwd}: {source}")]
 pub struct ProcessError {
     /// The folder in which it should have started.
     pub cwd: PathBuf,
-    pub source: std::io::Error,
+    pub source: io::Error,
 }
 
 /// The content of each file as the model last read it, so that the model never edits a file that it

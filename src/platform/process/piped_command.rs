@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::tools::{ExitCause, ProcessError, ScriptExit};
 
-use super::super::supervisor;
-use super::{ChildOutcome, ChildProcess, DRAIN, PipeHolder, ProcessHost};
+use super::super::supervisor::CommandInput;
+use super::{ChildOutcome, ChildProcess, DRAIN, PipeHolder, ProcessHost, output_pipe};
 
 /// The most bytes that are kept of each output; the rest is read and dropped.
 const MOST: usize = 64 * 1024;
@@ -122,17 +122,15 @@ impl ProcessHost {
     }
 
     async fn begin(&self, piped: PipedCommand) -> io::Result<(ChildProcess, pipe::Receiver)> {
-        let bash = self.bash()?;
-        let (output, write_end) = io::pipe()?;
+        let (output, write_end) = output_pipe()?;
         let (errors, write_errors) = io::pipe()?;
         let errors = pipe::Receiver::from_owned_fd(OwnedFd::from(errors))?;
-        let mut command = supervisor::command(&self.programs.slug, bash);
-        command.current_dir(&piped.cwd).env_clear().envs(self.environment.variables());
-        command.env("PWD", &piped.cwd).envs(piped.variables);
-        command.stdout(write_end).stderr(write_errors);
+        let mut command = self.supervisor(&piped.cwd, None)?;
+        command.envs(piped.variables).stdout(write_end).stderr(write_errors);
         // Not the sh of PATH, which may contain folders of the workspace.
         let script = format!("exec /bin/sh -c '{}'", piped.line.replace('\'', r"'\''"));
-        Ok((self.start_supervisor(command, output, script, Some(piped.input)).await?, errors))
+        let input = CommandInput::Text(piped.input);
+        Ok((self.start_child(command, output, script, input).await?, errors))
     }
 }
 

@@ -92,6 +92,14 @@ impl SandboxBackend {
             Self::Seatbelt => SandboxBackendKind::Seatbelt,
         }
     }
+
+    /// Whether commands inside are in a session of their own, apart from the terminal's.
+    pub(super) fn begins_session(&self) -> bool {
+        match self {
+            Self::Bubblewrap(_) => true,
+            Self::Landlock | Self::Seatbelt => false,
+        }
+    }
 }
 
 /// Tries the backends, or only one, and returns the first that works. `path` is the value of PATH.
@@ -176,6 +184,8 @@ pub(super) struct BashInvocation<'a> {
     pub arguments: Vec<std::ffi::OsString>,
     /// Variables for bash alone, not for the sandbox's own program.
     pub variables: &'a [(std::ffi::OsString, std::ffi::OsString)],
+    /// Whether its input is a terminal, which `arguments` make its output, too.
+    pub has_terminal: bool,
 }
 
 /// A started command. On Linux it holds more; elsewhere a supervisor only starts a program.
@@ -183,6 +193,8 @@ pub(super) struct BashInvocation<'a> {
 pub(super) struct ConfinedProcess {
     /// The first process in the sandbox.
     pub direct: rustix::process::Pid,
+    /// Whether the command is in a session of its own, below `direct`.
+    pub is_in_own_session: bool,
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -206,7 +218,9 @@ pub(super) fn start(
 
     let mut command = seatbelt::command(&confinement.view, words);
     let mut child = command.stdin(stdin).process_group(0).spawn()?;
-    Ok((ConfinedProcess { direct: rustix::process::Pid::from_child(&child) }, child.stdin.take()))
+    let direct = rustix::process::Pid::from_child(&child);
+    let confined = ConfinedProcess { direct, is_in_own_session: false };
+    Ok((confined, child.stdin.take()))
 }
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]

@@ -27,6 +27,8 @@ use crate::domain::{SandboxNetwork, SandboxProfile};
 pub(in crate::platform) struct ConfinedProcess {
     /// The first process in the sandbox.
     pub direct: Pid,
+    /// Whether the command is in a session of its own, below `direct`.
+    pub is_in_own_session: bool,
     proxy_socket: Option<proxy_socket::OuterProxySocket>,
     // Dropped before the placeholders: when those are gone, everything counts as cleaned up.
     links: SymlinkCleanup,
@@ -66,6 +68,7 @@ pub(in crate::platform) fn start(
             view.dir.display()
         )));
     }
+    let is_in_own_session = confinement.means.begins_session();
     match &confinement.means {
         SandboxBackend::Bubblewrap(program) => {
             let (placeholders, held) = MountPlaceholders::hold(&view.absent)?;
@@ -75,6 +78,7 @@ pub(in crate::platform) fn start(
             let links = SymlinkCleanup::of(&view);
             let confined = ConfinedProcess {
                 direct,
+                is_in_own_session,
                 proxy_socket,
                 links,
                 _stubs: placeholders,
@@ -88,7 +92,15 @@ pub(in crate::platform) fn start(
             let direct = Pid::from_child(&child);
             let (links, _stubs, _scratch) =
                 (SymlinkCleanup::default(), MountPlaceholders::default(), Some(scratch));
-            let confined = ConfinedProcess { direct, proxy_socket: None, links, _stubs, _scratch };
+            let proxy_socket = None;
+            let confined = ConfinedProcess {
+                direct,
+                is_in_own_session,
+                proxy_socket,
+                links,
+                _stubs,
+                _scratch,
+            };
             Ok((confined, child.stdin.take()))
         }
         SandboxBackend::Seatbelt => Err(io::Error::from(io::ErrorKind::Unsupported)),
@@ -126,6 +138,10 @@ fn in_bubblewrap(
         .args(bubblewrap::arguments(view, descriptors, cwd, words.variables))
         .stdin(stdin)
         .process_group(0);
+    if words.has_terminal {
+        // bubblewrap would make the terminal of its output a device inside.
+        command.stdout(Stdio::null());
+    }
     if let Some(inner) = &inner {
         command.arg(words.bash).args(["--noprofile", "--norc", "-c"]).arg(inner.script());
     }
