@@ -11,6 +11,7 @@ mod faults;
 mod hooks;
 mod images;
 mod interrupt;
+mod jobs;
 mod models;
 mod modes;
 mod one_screen;

@@ -12,6 +12,7 @@ use crate::session::{
 use crate::tools::ReadLedger;
 
 use super::event_queue::AgentEventSender;
+use super::jobs::SessionJobs;
 use super::journal::SessionJournal;
 use super::rewind_plan::tells_of_rewind;
 
@@ -26,6 +27,8 @@ pub(super) struct ActiveSession {
     /// Files that a rewind restored while the conversation stayed, and that the model has not been
     /// told about yet.
     pub(super) reverted_files: Vec<PathBuf>,
+    /// What runs beside the conversation until the session is left.
+    pub(super) jobs: Arc<SessionJobs>,
     /// Why nothing can be added to this session; `None` for a session that can go on.
     pub(super) read_only: Option<String>,
     journal: Option<Arc<SessionJournal>>,
@@ -40,6 +43,7 @@ impl ActiveSession {
             reads: Arc::default(),
             was_interrupted: false,
             reverted_files: Vec::new(),
+            jobs: Arc::default(),
             read_only: None,
             journal: None,
         }
@@ -170,8 +174,9 @@ impl ActiveSession {
         }
     }
 
-    /// Saves what is left and releases the session for other processes.
+    /// Ends the session's jobs, saves what is left and releases the session for other processes.
     pub(super) async fn close(&mut self) {
+        self.jobs.end_all();
         if let Some(journal) = self.journal.take() {
             journal.close().await;
         }

@@ -221,6 +221,7 @@ impl Agent {
                 answer = self.models.answer() => self.take_models(answer).await,
             }
         }
+        self.session.jobs.end_all();
         self.session_ended().await;
         self.stop.stop_all();
         self.session.close().await;
@@ -263,6 +264,7 @@ impl Agent {
             | AgentCommand::SetMode(_)
             | AgentCommand::SetTitle(_)
             | AgentCommand::Save
+            | AgentCommand::EndJob { .. }
             | AgentCommand::Rules(_) => self.command_at_any_time(command).await,
         }
     }
@@ -274,6 +276,7 @@ impl Agent {
             AgentCommand::SetMode(mode) => self.set_mode(mode).await,
             AgentCommand::SetTitle(title) => self.set_title(title).await,
             AgentCommand::Save => self.tell_saved().await,
+            AgentCommand::EndJob { job } => self.session.jobs.end(job),
             AgentCommand::Rules(order) => self.rules(order).await,
             // A message that is already in the conversation cannot be withdrawn.
             AgentCommand::WithdrawSteer { .. } => {}
@@ -431,10 +434,12 @@ impl Agent {
             .journal(&self.setup.store, &self.events, header)
             .map_err(|error| error.to_string())?;
         let permissions = self.permissions.clone();
+        let jobs = self.call_jobs();
         let context = ToolContext {
             place: self.setup.place.clone(),
             files: self.setup.files.clone(),
             processes: self.setup.processes.clone(),
+            jobs: Arc::new(jobs.clone()),
             reads: self.session.reads.clone(),
             is_hidden: Arc::new(move |path| permissions.hides(path)),
             effects: Arc::new(Arc::new(ToolEventQueue::new(self.setup.blobs.clone())).sender()),
@@ -444,6 +449,7 @@ impl Agent {
             turn,
             registry: self.setup.registry.clone(),
             context,
+            jobs,
             workspace: self.setup.workspace.clone(),
             escalation: self.setup.escalation.clone(),
             permissions: self.permissions.clone(),

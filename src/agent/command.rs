@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{RewindDestination, RewindPlan, RuleRequest};
 use crate::domain::{
-    AgentId, ApprovalAnswer, ApprovalId, EntryId, ModelName, PermissionMode, ReasoningEffort,
-    SessionId, UserInput,
+    AgentId, ApprovalAnswer, ApprovalId, EntryId, JobId, ModelName, PermissionMode,
+    ReasoningEffort, SessionId, UserInput,
 };
 use crate::session::RewindScope;
 
@@ -76,6 +76,8 @@ pub enum AgentCommand {
     SetTitle(String),
     /// Saves what could not be saved so far, if there is anything, and says where the session is.
     Save,
+    /// Ends a job of the open session; `JobEnded` follows. Does nothing where there is none.
+    EndJob { job: JobId },
     /// Shows the rules, changes one, or tries a call on them.
     Rules(RuleRequest),
 }

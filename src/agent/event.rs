@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AgentId, ApprovalId, ApprovalRequest, CallId, ContextWindow, ModelName, NoticeLevel,
-    PermissionMode, ReasoningEffort, SessionId, TodoItem, ToolCall, TurnId, UserInput,
+    AgentId, ApprovalId, ApprovalRequest, CallId, ContextWindow, JobEnd, JobId, JobInfo, ModelName,
+    NoticeLevel, PermissionMode, ReasoningEffort, SessionId, TodoItem, ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
@@ -140,6 +140,10 @@ pub enum AgentEvent {
     },
     /// More live output of a call.
     ToolProgress { turn: TurnId, call: CallId, text: String },
+    /// A job of the session runs. It may outlive the turn.
+    JobStarted(JobInfo),
+    /// Nothing of a job runs any more.
+    JobEnded { job: JobId, end: JobEnd },
     /// The user is asked. Several questions can be open; the front end queues them.
     ApprovalAsked(Box<ApprovalRequest>),
     /// A question no longer needs an answer (the turn was stopped, or a new rule decided it).

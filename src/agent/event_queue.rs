@@ -206,6 +206,8 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::SpendingChanged(_)
         | AgentEvent::ResponseDropped { .. }
         | AgentEvent::ToolStarted { .. }
+        | AgentEvent::JobStarted(_)
+        | AgentEvent::JobEnded { .. }
         | AgentEvent::ApprovalAsked(_)
         | AgentEvent::ApprovalWithdrawn(_)
         | AgentEvent::Notice { .. }

@@ -19,6 +19,7 @@ use super::approvals::PendingApprovals;
 use super::event::AgentEvent;
 use super::event_queue::AgentEventSender;
 use super::hooks::SessionHooks;
+use super::jobs::CallJobs;
 use super::journal::SessionJournal;
 use super::permission_state::PermissionState;
 use super::repeats::RepeatedCalls;
@@ -39,6 +40,7 @@ pub(super) struct ToolGate {
     pub(super) turn: TurnId,
     pub(super) registry: Arc<ToolRegistry>,
     pub(super) context: ToolContext,
+    pub(super) jobs: CallJobs,
     pub(super) workspace: Arc<Workspace>,
     pub(super) escalation: Option<SandboxEscalation>,
     pub(super) permissions: Arc<PermissionState>,

@@ -19,6 +19,7 @@ mod event_queue;
 mod gate;
 mod hooks;
 mod images;
+mod jobs;
 mod journal;
 mod lifecycle;
 mod mentions;

@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use crate::domain::{
     AgentId, ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput,
-    ContextWindow, EntryId, FileDiff, Message, ModelName, NoticeLevel, PermissionMode,
-    ReasoningEffort, RuleFile, SessionId, TodoItem, TodoStatus, ToolCall, TurnId, UserInput,
+    ContextWindow, EntryId, ExitCause, FileDiff, JobEnd, JobId, JobInfo, Message, ModelName,
+    NoticeLevel, PermissionMode, ReasoningEffort, RuleFile, SessionId, TodoItem, TodoStatus,
+    ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
@@ -111,6 +112,7 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::SetEffort(Some(ReasoningEffort::High)),
         AgentCommand::SetTitle("A title".into()),
         AgentCommand::Save,
+        AgentCommand::EndJob { job: JobId(3) },
         AgentCommand::Rules(RuleRequest::Try("ls".into())),
     ]
 }
@@ -169,6 +171,9 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::ResponseDropped { turn, reason: "reset".into(), again: Some(again) },
         AgentEvent::ToolStarted { turn, call: call() },
         AgentEvent::ToolProgress { turn, call: call_id, text: "out".into() },
+        AgentEvent::JobStarted(JobInfo { id: JobId(3), command: "npm run dev".into() }),
+        AgentEvent::JobEnded { job: JobId(3), end: JobEnd::Exited(ExitCause::Signal(15)) },
+        AgentEvent::JobEnded { job: JobId(3), end: JobEnd::Lost },
         AgentEvent::ApprovalAsked(Box::new(approval())),
         AgentEvent::ApprovalWithdrawn(ApprovalId(3)),
         AgentEvent::Notice { level: NoticeLevel::Warning, text: "Mind the gap.".into() },

@@ -14,8 +14,10 @@ use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{ToolDisplay, ToolOutput};
-use crate::platform::redact::Redactor;
-use crate::tools::{ProcessError, Processes, ScriptExit, ScriptSpec};
+use crate::platform::redact::{RedactionStream, Redactor};
+use crate::tools::{
+    JobHandle, JobSpec, OutputSink, ProcessError, Processes, ScriptExit, ScriptSpec,
+};
 
 /// Runs commands and takes slug's keys out of what they print.
 pub(super) struct RedactingProcesses {
@@ -40,6 +42,46 @@ impl Processes for RedactingProcesses {
         let exit = self.processes.run(script, &mut clean, cancel).await;
         stream.end(output);
         exit
+    }
+
+    async fn start(
+        &self,
+        job: JobSpec,
+        output: Box<dyn OutputSink>,
+    ) -> Result<Arc<dyn JobHandle>, ProcessError> {
+        let search_path = self.search_path.clone().or(job.search_path);
+        let redactor = self.redactor.clone();
+        let sink = RedactingSink { stream: redactor.stream(), redactor, output };
+        self.processes.start(JobSpec { search_path, ..job }, Box::new(sink)).await
+    }
+}
+
+/// Takes slug's keys out of what a job prints. What could be the beginning of a key waits for more.
+struct RedactingSink {
+    redactor: Redactor,
+    stream: RedactionStream,
+    output: Box<dyn OutputSink>,
+}
+
+#[async_trait]
+impl OutputSink for RedactingSink {
+    async fn write(&mut self, bytes: &[u8]) {
+        // A job may run longer than slug knows all of its keys.
+        self.stream.refresh(&self.redactor);
+        let mut clean = Vec::with_capacity(bytes.len());
+        self.stream.push(bytes, &mut |bytes| clean.extend_from_slice(bytes));
+        if !clean.is_empty() {
+            self.output.write(&clean).await;
+        }
+    }
+
+    async fn end(&mut self) {
+        let mut clean = Vec::new();
+        self.stream.end(&mut |bytes| clean.extend_from_slice(bytes));
+        if !clean.is_empty() {
+            self.output.write(&clean).await;
+        }
+        self.output.end().await;
     }
 }
 

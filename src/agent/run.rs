@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 use crate::domain::{ContentHash, ToolOutput};
 use crate::permissions::{PermissionQuery, ToolCallTicket};
 use crate::session::{LogEntry, ToolResultInfo};
-use crate::tools::ToolContext;
+use crate::tools::{Processes, ToolContext};
 
 use super::change_tracker;
 use super::event::AgentEvent;
 use super::gate::ToolGate;
+use super::jobs::CallJobs;
 use super::plan::CallPlan;
 use super::redacting_processes::{RedactingProcesses, without_keys};
 use super::tool_events::ToolEventQueue;
@@ -86,12 +87,13 @@ pub(super) async fn run(
         (RunLocation::Outside, None) | (RunLocation::Default, _) => gate.context.processes.clone(),
     };
     let effects = Arc::new(tool_events.sender());
-    let processes = Arc::new(RedactingProcesses {
+    let processes: Arc<dyn Processes> = Arc::new(RedactingProcesses {
         processes,
         redactor: gate.redactor.clone(),
         search_path: ticket.search_path().map(ToOwned::to_owned),
     });
-    let context = ToolContext { effects, processes, ..gate.context_for(&query) };
+    let jobs = Arc::new(CallJobs { processes: processes.clone(), ..gate.jobs.clone() });
+    let context = ToolContext { effects, processes, jobs, ..gate.context_for(&query) };
     let cancelled = gate.context.cancel.clone();
     let out_of_time = async {
         cancelled.cancelled().await;

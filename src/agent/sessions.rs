@@ -13,14 +13,34 @@ use super::active_session::ActiveSession;
 use super::agent_loop::Agent;
 use super::blocking::blocking;
 use super::gate::Interactivity;
+use super::jobs::{CallJobs, ended_with_session};
 use super::{AgentEvent, ForkPosition};
 
 impl Agent {
     pub(super) async fn new_session(&mut self) {
-        self.session.close().await;
+        self.leave_session().await;
         self.session = ActiveSession::new();
         self.allowance.begin_session();
         self.tell_opened(Vec::new());
+    }
+
+    /// What calls of the open session start jobs with.
+    pub(super) fn call_jobs(&self) -> CallJobs {
+        CallJobs {
+            jobs: self.session.jobs.clone(),
+            processes: self.setup.processes.clone(),
+            blobs: self.setup.blobs.clone(),
+            redactor: self.setup.redactor.clone(),
+            events: self.events.clone(),
+        }
+    }
+
+    /// Closes the open session because another one follows, and tells the user which jobs end.
+    async fn leave_session(&mut self) {
+        if let Some(text) = ended_with_session(&self.session.jobs.end_all()) {
+            self.events.notice(NoticeLevel::Info, text);
+        }
+        self.session.close().await;
     }
 
     /// Saves what could not be saved so far, and says where the session is.
@@ -69,7 +89,7 @@ impl Agent {
             return Ok(());
         }
         let (active, loaded, shown) = self.load(session).await?;
-        self.session.close().await;
+        self.leave_session().await;
         self.session = active;
         self.allowance.begin_session();
         self.take_over_model().await;

@@ -428,6 +428,7 @@ impl Agent {
             | AgentCommand::SetMode(_)
             | AgentCommand::SetTitle(_)
             | AgentCommand::Save
+            | AgentCommand::EndJob { .. }
             | AgentCommand::Rules(_) => {
                 self.command_at_any_time(command).await;
             }

@@ -141,6 +141,8 @@ impl HeadlessReport {
             | AgentEvent::CacheMissed { .. }
             | AgentEvent::ToolStarted { .. }
             | AgentEvent::ToolProgress { .. }
+            | AgentEvent::JobStarted(_)
+            | AgentEvent::JobEnded { .. }
             | AgentEvent::ApprovalAsked(_)
             | AgentEvent::ApprovalWithdrawn(_)
             | AgentEvent::Rules(_)

@@ -129,6 +129,8 @@ pub struct ToolContext {
     /// Reads and writes only the files that the call said it would touch.
     pub files: Arc<dyn Files>,
     pub processes: Arc<dyn Processes>,
+    /// Starts and finds the jobs of the session; they run as this call may run commands.
+    pub jobs: Arc<dyn JobStarter>,
     /// The content of each file as the model last read it, by hash.
     pub reads: Arc<ReadLedger>,
     /// Says which paths a deny rule hides from searches.

@@ -11,8 +11,9 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AccessMode, ExitCause, FileChange, Grant, ProcessError, Processes, ReadLedger, ScopedFiles,
-    ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
+    AccessMode, ExitCause, FileChange, Grant, NoSessionJobs, ProcessError, Processes, ReadLedger,
+    ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects, ToolError,
+    WorkingDirectory,
 };
 use crate::domain::{
     ContentHash, ScanExtent, TodoItem, ToolAccess, ToolCapability, ToolDescriptor, ToolKind,
@@ -73,6 +74,7 @@ impl ToolTestEnv {
             place: WorkingDirectory { cwd: root.clone(), home: None },
             files: Arc::new(DiskFiles),
             processes: processes.clone(),
+            jobs: Arc::new(NoSessionJobs),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),
             effects: effects.clone(),

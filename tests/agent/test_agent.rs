@@ -212,7 +212,12 @@ impl AgentFixture {
         start: InitialSession,
         contexts: Vec<Box<dyn ContextProvider>>,
     ) -> TestAgent {
-        let (agent, receiver) = spawn(self.setup(contexts), start);
+        self.open_setup(self.setup(contexts), start).await
+    }
+
+    /// An agent with this setup, whose session is open.
+    pub async fn open_setup(&self, setup: AgentSetup, start: InitialSession) -> TestAgent {
+        let (agent, receiver) = spawn(setup, start);
         let mut agent = TestAgent {
             agent,
             receiver,

@@ -219,6 +219,10 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
                 return keys::tell_dialogs(model, &DialogReply::CallProgress { call, text });
             }
         }
+        AgentEvent::JobStarted(job) => model.conversation.status.jobs.push(job),
+        AgentEvent::JobEnded { job, end: _ } => {
+            model.conversation.status.jobs.retain(|running| running.id != job);
+        }
         AgentEvent::ApprovalAsked(request) => {
             let project = &model.conversation.status.project;
             let effect = model.shared.attention.notify_question(now, project, &request.tool);

@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use crate::domain::{ContextWindow, PermissionMode, ReasoningEffort, SessionId, TokenUsage};
+use crate::domain::{
+    ContextWindow, JobInfo, PermissionMode, ReasoningEffort, SessionId, TokenUsage, pluralise,
+};
 use crate::session::{SessionSpending, StoreSize};
 
 /// What is known about the session and its model. Unknown facts are not shown.
@@ -33,8 +35,22 @@ pub struct ScreenStatus {
     pub rate: Option<f64>,
     pub session: Option<SessionId>,
     pub title: Option<String>,
+    /// What runs beside the conversation, in the order in which it was started.
+    pub jobs: Vec<JobInfo>,
     /// Size of the store on disk; `None` until it was queried.
     pub store: Option<StoreSize>,
+}
+
+impl ScreenStatus {
+    /// The jobs that end with the session, as the rest of a sentence: the command of a single one, or
+    /// how many there are. `None` without jobs.
+    pub fn jobs_phrase(&self) -> Option<String> {
+        match self.jobs.as_slice() {
+            [] => None,
+            [job] => Some(format!("`{}`", job.command)),
+            jobs => Some(pluralise(jobs.len() as u64, "job")),
+        }
+    }
 }
 
 /// Whether the model runs on this machine.

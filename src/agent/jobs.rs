@@ -1,0 +1,182 @@
+//! The jobs of a session: who started them is gone, so the session holds them until it is left.
+//!
+//! A job survives its call and its turn. It ends by itself, by the user's command, or with its
+//! session; slug's own end takes it along however it comes (`platform::supervisor`). Its output lies in
+//! a spool beside the contents. Nothing of a job is in the log: a session that is opened again has no
+//! jobs.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use async_trait::async_trait;
+use tokio_util::task::TaskTracker;
+
+use crate::domain::{JobId, JobInfo, JobOutputPiece, first_line};
+use crate::platform::redact::Redactor;
+use crate::session::{BlobStore, SpoolReader, SpoolWriter};
+use crate::tools::{
+    JobOutput, JobSpec, JobStarter, OutputSink, ProcessError, Processes, SessionJob,
+};
+
+use super::blocking::blocking;
+use super::event::AgentEvent;
+use super::event_queue::AgentEventSender;
+
+/// How many jobs that have ended a session still knows, with their output: each holds a file.
+const MAX_ENDED_JOBS: usize = 16;
+
+/// The most characters of a command that front ends are told.
+const MAX_COMMAND_CHARACTERS: usize = 200;
+
+/// Holds the jobs of one session. Its drop ends them.
+#[derive(Default)]
+pub(super) struct SessionJobs {
+    state: Mutex<SessionJobsState>,
+    watchers: TaskTracker,
+}
+
+#[derive(Default)]
+struct SessionJobsState {
+    /// In the order in which they were started.
+    jobs: BTreeMap<JobId, (JobInfo, SessionJob)>,
+    /// The session was left: nothing starts any more.
+    is_closed: bool,
+}
+
+impl SessionJobs {
+    /// Takes a job that runs, and tells the front end about it, and later about its end. `false` when
+    /// the session was left meanwhile.
+    fn hold(self: &Arc<Self>, info: JobInfo, job: SessionJob, events: &AgentEventSender) -> bool {
+        {
+            let mut state = self.lock();
+            if state.is_closed {
+                return false;
+            }
+            state.forget_ended();
+            state.jobs.insert(info.id, (info.clone(), job.clone()));
+        }
+        events.send(AgentEvent::JobStarted(info));
+        let events = events.clone();
+        self.watchers.spawn(async move {
+            let end = job.process.wait().await;
+            events.send(AgentEvent::JobEnded { job: job.id, end });
+        });
+        true
+    }
+
+    fn find(&self, job: JobId) -> Option<SessionJob> {
+        self.lock().jobs.get(&job).map(|(_, job)| job.clone())
+    }
+
+    /// Ends a job, with a moment for it to end by itself. Does nothing where there is no such job.
+    pub(super) fn end(&self, job: JobId) {
+        if let Some(job) = self.find(job) {
+            job.process.terminate();
+        }
+    }
+
+    /// Ends all jobs because the session is left, and returns those that were running.
+    pub(super) fn end_all(&self) -> Vec<JobInfo> {
+        let jobs = {
+            let mut state = self.lock();
+            state.is_closed = true;
+            std::mem::take(&mut state.jobs)
+        };
+        let running = jobs.into_values().filter(|(_, job)| job.process.ended().is_none());
+        running
+            .map(|(info, job)| {
+                job.process.terminate();
+                info
+            })
+            .collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, SessionJobsState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for SessionJobs {
+    fn drop(&mut self) {
+        self.end_all();
+    }
+}
+
+impl SessionJobsState {
+    /// Forgets the oldest jobs that have ended.
+    fn forget_ended(&mut self) {
+        let ended = self.jobs.values().filter(|(_, job)| job.process.ended().is_some());
+        let ended: Vec<JobId> = ended.map(|(info, _)| info.id).collect();
+        for job in ended.iter().take((ended.len() + 1).saturating_sub(MAX_ENDED_JOBS)) {
+            self.jobs.remove(job);
+        }
+    }
+}
+
+/// Starts jobs for a call, as the call may run commands.
+#[derive(Clone)]
+pub(super) struct CallJobs {
+    pub(super) jobs: Arc<SessionJobs>,
+    pub(super) processes: Arc<dyn Processes>,
+    pub(super) blobs: BlobStore,
+    pub(super) redactor: Redactor,
+    pub(super) events: AgentEventSender,
+}
+
+#[async_trait]
+impl JobStarter for CallJobs {
+    async fn start(&self, job: JobSpec) -> Result<SessionJob, ProcessError> {
+        let cwd = job.cwd.clone();
+        let failed = |source| ProcessError { cwd: cwd.clone(), source };
+        let blobs = self.blobs.clone();
+        let spool = blocking(move || blobs.spool()).await;
+        let (writer, reader) = spool
+            .map_err(io::Error::other)
+            .and_then(|it| it.map_err(io::Error::other))
+            .map_err(failed)?;
+        let text = self.redactor.redact_own(&job.text).into_owned();
+        let command = first_line(&text).chars().take(MAX_COMMAND_CHARACTERS).collect();
+        let process = self.processes.start(job, Box::new(writer)).await?;
+        let id = JobId::generate();
+        let job = SessionJob { id, process, output: Arc::new(reader) };
+        if self.jobs.hold(JobInfo { id, command }, job.clone(), &self.events) {
+            Ok(job)
+        } else {
+            job.process.terminate();
+            Err(failed(io::Error::other("the session was left meanwhile")))
+        }
+    }
+
+    fn find(&self, job: JobId) -> Option<SessionJob> {
+        self.jobs.find(job)
+    }
+}
+
+#[async_trait]
+impl OutputSink for SpoolWriter {
+    async fn write(&mut self, bytes: &[u8]) {
+        Self::write(self, bytes).await;
+    }
+
+    async fn end(&mut self) {
+        Self::end(self);
+    }
+}
+
+#[async_trait]
+impl JobOutput for SpoolReader {
+    async fn follow(&self, from: u64) -> io::Result<JobOutputPiece> {
+        Self::follow(self, from).await
+    }
+
+    fn length(&self) -> u64 {
+        Self::length(self)
+    }
+}
+
+/// What the user is told when a session is left that had these jobs.
+pub(super) fn ended_with_session(jobs: &[JobInfo]) -> Option<String> {
+    let commands: Vec<String> = jobs.iter().map(|job| format!("`{}`", job.command)).collect();
+    (!jobs.is_empty()).then(|| format!("Ended with their session: {}.", commands.join(", ")))
+}
