@@ -8,6 +8,7 @@
 mod layout;
 mod permissions;
 mod picker;
+mod processes;
 mod providers;
 mod samples;
 mod screen;

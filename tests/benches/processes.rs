@@ -1,0 +1,60 @@
+//! Runs a command that does nothing, through the Bash tool and the real supervisor.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use divan::Bencher;
+use serde_json::json;
+use slug_code::domain::{ContentHash, TodoItem};
+use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
+use slug_code::platform::files::DiskFiles;
+use slug_code::platform::process::{HostPrograms, ProcessHost};
+use slug_code::tools::{
+    FileChange, NoSessionJobs, ReadLedger, SHELL_TOOL, ToolContext, ToolEffects, ToolPart,
+    ToolRegistry, WorkingDirectory,
+};
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+/// Takes what a call tells, and keeps nothing.
+struct IgnoredEffects;
+
+#[async_trait]
+impl ToolEffects for IgnoredEffects {
+    fn progress(&self, _text: &str) {}
+    fn todos(&self, _todos: Vec<TodoItem>) {}
+    fn file_changed(&self, _change: FileChange) {}
+    async fn keep(&self, _bytes: Vec<u8>) -> Option<ContentHash> {
+        None
+    }
+}
+
+fn context() -> ToolContext {
+    let programs = HostPrograms {
+        slug: PathBuf::from(env!("CARGO_BIN_EXE_slug")),
+        ..HostPrograms::find(&std::env::var_os("PATH").unwrap(), Path::new("/nowhere")).unwrap()
+    };
+    let rules = EnvironmentRules::default();
+    let environment = ChildEnvironment::from_variables(std::env::vars_os(), &rules);
+    ToolContext {
+        place: WorkingDirectory { cwd: std::env::temp_dir(), home: None },
+        files: Arc::new(DiskFiles),
+        processes: Arc::new(ProcessHost::new(programs, environment).unwrap()),
+        jobs: Arc::new(NoSessionJobs),
+        reads: Arc::new(ReadLedger::default()),
+        is_hidden: Arc::new(|_| false),
+        effects: Arc::new(IgnoredEffects),
+        cancel: CancellationToken::new(),
+    }
+}
+
+#[divan::bench(sample_count = 200)]
+fn a_bash_call_of_true(bencher: Bencher) {
+    let (runtime, registry) =
+        (Runtime::new().unwrap(), ToolRegistry::from_parts(vec![ToolPart::built_in()]).unwrap());
+    let bash = registry.get(SHELL_TOOL).unwrap();
+    let context = runtime.block_on(async { context() });
+    bencher
+        .bench_local(|| runtime.block_on(bash.run(&context, json!({"command": "true"}))).unwrap());
+}
