@@ -21,6 +21,8 @@ pub enum StatusItem {
     Time,
     /// What `status_command` prints.
     Command,
+    /// How many jobs run beside the conversation.
+    Jobs,
     /// Tokens per second of the last response.
     Rate,
     /// The model that answers.
@@ -65,7 +67,7 @@ const DIVIDER: &str = "|";
 
 impl StatusItem {
     /// All items, in the order of the default line.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Slug,
         Self::Folder,
         Self::Branch,
@@ -73,6 +75,7 @@ impl StatusItem {
         Self::Session,
         Self::Time,
         Self::Command,
+        Self::Jobs,
         Self::Rate,
         Self::Model,
         Self::Mode,
@@ -91,6 +94,7 @@ impl StatusItem {
             Self::Session => "session",
             Self::Time => "time",
             Self::Command => "command",
+            Self::Jobs => "jobs",
             Self::Rate => "rate",
             Self::Model => "model",
             Self::Mode => "mode",
@@ -110,9 +114,13 @@ impl StatusItem {
             | Self::Session
             | Self::Time
             | Self::Command => true,
-            Self::Rate | Self::Model | Self::Mode | Self::Context | Self::Cached | Self::Cost => {
-                false
-            }
+            Self::Jobs
+            | Self::Rate
+            | Self::Model
+            | Self::Mode
+            | Self::Context
+            | Self::Cached
+            | Self::Cost => false,
         }
     }
 }

@@ -204,7 +204,11 @@ pub fn cancel(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<
     if shared.leaving.is_some_and(|until| shared.now < until) {
         return vec![ScreenEffect::Quit];
     }
-    let text = format!("{} again leaves slug", shared.settings.keys.key(AlwaysKey::Cancel));
+    let key = shared.settings.keys.key(AlwaysKey::Cancel);
+    let text = match conversation.status.jobs_phrase() {
+        Some(jobs) => format!("{key} again leaves slug and ends {jobs}"),
+        None => format!("{key} again leaves slug"),
+    };
     shared.toast(NoticeLevel::Info, text);
     shared.leaving = shared.toast.as_ref().map(|toast| toast.until);
     Vec::new()

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::agent::AgentEvent;
 use crate::config::StatusItems;
-use crate::domain::{TodoItem, TodoStatus, TokenUsage};
+use crate::domain::{ExitCause, JobEnd, JobId, JobInfo, TodoItem, TodoStatus, TokenUsage};
 use crate::platform::terminal_notifier::TerminalProgress;
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{PrefillProgress, RateLimited};
@@ -285,4 +285,40 @@ fn a_command_that_fails_is_told_of_once() {
     let id = asked(&mut scene)[0].0;
     let scene = scene.msg(failed(id));
     assert_eq!(scene.model.conversation.transcript.blocks().len(), before + 1);
+}
+
+fn job(id: u64, command: &str) -> AgentEvent {
+    AgentEvent::JobStarted(JobInfo { id: JobId(id), command: command.into() })
+}
+
+#[test]
+fn the_first_line_counts_the_jobs_and_the_status_page_names_them() {
+    screen(100, 24)
+        .hides(" job")
+        .event(job(1, "npm run dev"))
+        .shows("1 job")
+        .event(job(2, "tail -f log"))
+        .shows("2 jobs")
+        .types("/status")
+        .key("enter")
+        .shows("npm run dev")
+        .shows("tail -f log")
+        .key("esc")
+        .event(AgentEvent::JobEnded { job: JobId(1), end: JobEnd::Exited(ExitCause::Cancelled) })
+        .shows("1 job")
+        .event(AgentEvent::JobEnded { job: JobId(2), end: JobEnd::Lost })
+        .hides(" job");
+}
+
+#[test]
+fn who_is_about_to_leave_reads_which_jobs_end() {
+    screen(100, 24)
+        .event(job(1, "npm run dev"))
+        .key("ctrl+c")
+        .shows("ctrl+c again leaves slug and ends `npm run dev`")
+        .event(job(2, "tail -f log"))
+        .key("x")
+        .key("ctrl+c")
+        .key("ctrl+c")
+        .shows("ctrl+c again leaves slug and ends 2 jobs");
 }

@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::config::StatusItem;
-use crate::domain::{ContextWindow, PermissionMode};
+use crate::domain::{ContextWindow, PermissionMode, pluralise};
 use crate::tui::app::ScreenModel;
 use crate::tui::app::status::{GitSummary, ModelHost, ScreenStatus, tokens};
 use crate::tui::dialogs::reading::status_page;
@@ -78,10 +78,11 @@ fn weight(item: StatusItem) -> u8 {
         StatusItem::Branch => 6,
         StatusItem::Slug => 7,
         StatusItem::Model => 8,
-        StatusItem::Folder => 9,
-        StatusItem::Cost => 10,
-        StatusItem::Context => 11,
-        StatusItem::Mode => 12,
+        StatusItem::Jobs => 9,
+        StatusItem::Folder => 10,
+        StatusItem::Cost => 11,
+        StatusItem::Context => 12,
+        StatusItem::Mode => 13,
     }
 }
 
@@ -102,6 +103,10 @@ fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<Styled
         }
         StatusItem::Time => one(open_for(model), StyleRole::Muted),
         StatusItem::Command => command_output(model.shared.status_line.text.as_deref()?, width / 3),
+        StatusItem::Jobs => match status.jobs.len() {
+            0 => None,
+            count => one(pluralise(count as u64, "job"), StyleRole::Muted),
+        },
         StatusItem::Rate => {
             let rate = status.rate.filter(|_| status.host == ModelHost::Local)?;
             one(format!("{rate:.0} tok/s"), StyleRole::Muted)

@@ -89,9 +89,11 @@ fn about(around: DialogView<'_>) -> Vec<StatusPageRow> {
         ("network", around.shared.settings.boundary.as_ref().map(SandboxSummary::network_phrase)),
         ("store", status.store.map(store)),
     ];
+    let jobs = status.jobs.iter().map(|job| StatusPageRow::Pair("job", job.command.clone()));
     rows.extend(
         pairs.into_iter().filter_map(|(name, value)| Some(StatusPageRow::Pair(name, value?))),
     );
+    rows.extend(jobs);
     rows
 }
 
