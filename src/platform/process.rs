@@ -39,9 +39,12 @@ use starter::SupervisorStarter;
 
 mod child_process;
 mod job;
+mod left_running;
 mod piped_command;
 mod pseudo_terminal;
 mod starter;
+
+use left_running::LeftRunning;
 
 pub use piped_command::{PipedCommand, PipedOutput};
 
@@ -79,6 +82,7 @@ pub struct ProcessHost {
     environment: ChildEnvironment,
     starter: SupervisorStarter,
     leftovers: TaskTracker,
+    left_running: LeftRunning,
     end_all: CancellationToken,
     /// The sandbox for every run; `None` where no sandbox is in force.
     policy: Option<HostSandboxPolicy>,
@@ -96,6 +100,7 @@ impl ProcessHost {
             environment,
             starter: SupervisorStarter::new()?,
             leftovers: TaskTracker::new(),
+            left_running: LeftRunning::default(),
             end_all: CancellationToken::new(),
             policy: None,
         })
@@ -108,6 +113,15 @@ impl ProcessHost {
         self.leftovers.close();
         // A supervisor that takes longer continues by itself; slug need not wait for it.
         let _ = tokio::time::timeout(GRACE + UNKILLABLE, self.leftovers.wait()).await;
+    }
+
+    /// The texts of the earlier scripts of which something still runs, in the order in which they
+    /// ended. Waits a moment for what ends just now.
+    pub async fn left_running(&self) -> Vec<String> {
+        self.leftovers.close();
+        let _ = tokio::time::timeout(DRAIN, self.leftovers.wait()).await;
+        self.leftovers.reopen();
+        self.left_running.texts()
     }
 
     /// The same host with the sandbox that `source` describes. A caller that gets only this host
@@ -129,6 +143,7 @@ impl ProcessHost {
             environment: self.environment.clone(),
             starter: self.starter.clone(),
             leftovers: self.leftovers.clone(),
+            left_running: self.left_running.clone(),
             end_all: self.end_all.child_token(),
             policy: Some(policy),
         }
@@ -186,6 +201,7 @@ impl ProcessHost {
     /// Reads what is still in the pipe after the direct child has exited.
     async fn finish(
         &self,
+        script: &ScriptSpec,
         mut running: ChildProcess,
         output: &mut (dyn FnMut(&[u8]) + Send),
         cancel: &CancellationToken,
@@ -194,18 +210,29 @@ impl ProcessHost {
         let held = tokio::select! {
             biased;
             () = cancel.cancelled() => {
-                self.leave_behind(running, cancel);
+                self.leave_behind(running, cancel, None);
                 return (ExitCause::Cancelled, PipeHolder::No);
             }
             held = running.drain(Instant::now() + DRAIN, output) => held,
         };
-        self.leave_behind(running, &self.end_all);
+        self.leave_behind(running, &self.end_all, Some(script));
         (cause, held)
     }
 
-    /// Watches what is left of a run until it ends. Cancelling `end` makes it end.
-    fn leave_behind(&self, running: ChildProcess, end: &CancellationToken) {
-        self.leftovers.spawn(running.follow(end.clone()));
+    /// Watches what is left of a run until it ends. Cancelling `end` makes it end. Meanwhile the
+    /// script is named by [`Self::left_running`].
+    fn leave_behind(
+        &self,
+        running: ChildProcess,
+        end: &CancellationToken,
+        script: Option<&ScriptSpec>,
+    ) {
+        let named = script.map(|script| self.left_running.add(script.text.clone()));
+        let end = end.clone();
+        self.leftovers.spawn(async move {
+            running.follow(end).await;
+            drop(named);
+        });
     }
 }
 
@@ -248,14 +275,14 @@ impl Processes for ProcessHost {
         let denied_access = (std::mem::take(&mut running.refused), running.denied);
         match over {
             ChildOutcome::Exited(cause) => {
-                Ok(exit(self.finish(running, output, &cancel, cause).await, denied_access))
+                Ok(exit(self.finish(&script, running, output, &cancel, cause).await, denied_access))
             }
             ChildOutcome::Cancelled => {
-                self.leave_behind(running, &cancel);
+                self.leave_behind(running, &cancel, None);
                 Ok(exit((ExitCause::Cancelled, PipeHolder::No), denied_access))
             }
             ChildOutcome::TimedOut(held) => {
-                self.leave_behind(running, &self.end_all);
+                self.leave_behind(running, &self.end_all, Some(&script));
                 Ok(exit((ExitCause::TimedOut, held), denied_access))
             }
             ChildOutcome::NotStarted(number) => Err(failed(io::Error::from_raw_os_error(number))),

@@ -99,7 +99,7 @@ impl ProcessHost {
         drop(reading);
         running.end().await;
         let (refused, denied) = (std::mem::take(&mut running.refused), running.denied);
-        self.leave_behind(running, &self.end_all);
+        self.leave_behind(running, &self.end_all, None);
         let cause = match over {
             ChildOutcome::Exited(cause) => cause,
             ChildOutcome::Cancelled => ExitCause::Cancelled,
