@@ -97,10 +97,28 @@ impl SessionStore {
     }
 
     fn branch_of(&self, loaded: &LoadedLog, known: &HashSet<EntryId>) -> SessionBranch {
-        let own_records = || loaded.records.iter().filter(|record| !known.contains(&record.id));
+        let own_records = loaded.records.iter().filter(|record| !known.contains(&record.id));
+        let cwd = loaded.header.as_ref().map_or(Path::new(""), |header| &header.cwd);
+        SessionBranch {
+            title: title_after(&loaded.records),
+            said: in_force(loaded)
+                .filter(|record| !known.contains(&record.id))
+                .filter_map(branch_message)
+                .collect(),
+            files: self.file_deltas(own_records, cwd),
+        }
+    }
+
+    /// The files that these records changed, in the order of their first change, each from its first
+    /// state to its last. Files that ended as they began are left out. Reads the stored contents.
+    pub fn file_deltas<'a>(
+        &self,
+        records: impl Iterator<Item = &'a LogRecord>,
+        cwd: &Path,
+    ) -> Vec<FileDelta> {
         let mut changes: Vec<BranchFileChange<'_>> = Vec::new();
         let mut places = HashMap::new();
-        for record in own_records() {
+        for record in records {
             let LogEntry::FileChange(change) = &record.entry else { continue };
             let path = change.path.as_path();
             let at = *places.entry(path).or_insert(changes.len());
@@ -114,15 +132,7 @@ impl SessionStore {
         }
         // A file that was put back is not changed.
         changes.retain(|change| change.before != change.after);
-        let cwd = loaded.header.as_ref().map_or(Path::new(""), |header| &header.cwd);
-        SessionBranch {
-            title: title_after(&loaded.records),
-            said: in_force(loaded)
-                .filter(|record| !known.contains(&record.id))
-                .filter_map(branch_message)
-                .collect(),
-            files: changes.iter().map(|change| self.delta(change, cwd)).collect(),
-        }
+        changes.iter().map(|change| self.delta(change, cwd)).collect()
     }
 
     fn delta(&self, change: &BranchFileChange<'_>, cwd: &Path) -> FileDelta {
