@@ -25,7 +25,7 @@ use slug_code::domain::{
     ChatDialect, Message, PermissionMode, ProviderProtocol, StopReason, ToolAccess,
 };
 use slug_code::permissions::{PermissionQuery, RuleSet, Workspace, decide};
-use slug_code::providers::{EncodedImages, Provider, ProviderRequest, StreamEvent};
+use slug_code::providers::{EncodedImages, Provider, ProviderRequest, StreamEvent, ToolChoice};
 use slug_code::session::{LogEntry, load};
 use slug_code::tools::{Tool, WorkingDirectory};
 use slug_code::tui::app::keymap::{self, KeyContext, Keymap};
@@ -457,6 +457,7 @@ async fn the_example_of_a_provider_answers_and_ends() {
         images: EncodedImages::default(),
         tools: [].into(),
         max_tokens: Some(1),
+        tool_choice: ToolChoice::Auto,
         temperature: None,
         effort: None,
     };

@@ -16,7 +16,7 @@ use slug_code::net::{HttpClient, HttpEndpoint, PlainHttp};
 use slug_code::providers::EncodedImages;
 use slug_code::providers::{
     ConnectionConfig, ErrorRecovery, ModelInfo, PrefillProgress, Provider, ProviderError,
-    ProviderRequest, StreamEvent, connect,
+    ProviderRequest, StreamEvent, ToolChoice, connect,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -97,6 +97,7 @@ fn request(messages: Vec<Message>) -> ProviderRequest {
             input_schema: json!({"type": "object", "properties": {"file_path": {"type": "string"}}}),
         }]),
         max_tokens: Some(100),
+        tool_choice: ToolChoice::Auto,
         temperature: None,
         effort: None,
     }

@@ -13,7 +13,7 @@ use crate::domain::{
     ContentBlock, Message, ReasoningEffort, RequestSource, TodoItem, TodoStatus, ToolSpec,
 };
 use crate::platform::debug_log::{DebugEventNumber, DebugLog};
-use crate::providers::{EncodedImages, ProviderRequest};
+use crate::providers::{EncodedImages, ProviderRequest, ToolChoice};
 
 /// The name of the context block that tells the model its own plan.
 const TODO: &str = "todo";
@@ -24,6 +24,7 @@ pub(super) struct RequestParameters<'a> {
     pub(super) system: &'a str,
     pub(super) tools: Arc<[ToolSpec]>,
     pub(super) max_tokens: Option<u32>,
+    pub(super) tool_choice: ToolChoice,
     pub(super) temperature: Option<f32>,
     pub(super) effort: Option<ReasoningEffort>,
 }
@@ -46,6 +47,7 @@ pub(super) fn build(
         images: conversation.images,
         tools: parts.tools.clone(),
         max_tokens: parts.max_tokens,
+        tool_choice: parts.tool_choice,
         temperature: parts.temperature,
         effort: parts.effort,
     }

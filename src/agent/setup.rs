@@ -51,8 +51,8 @@ pub struct AgentSetup {
     pub fallback_model: Option<String>,
     /// The sampling temperature; not sent when `None`.
     pub temperature: Option<f32>,
-    /// The most rounds of tool calls in one turn.
-    pub max_tool_rounds: u32,
+    /// The most rounds of tool calls in one turn; `None` for no limit.
+    pub max_tool_rounds: Option<u32>,
     /// Replaces the built-in system prompt.
     pub system_prompt: Option<String>,
     /// The folder that relative paths start from.

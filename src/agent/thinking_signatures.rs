@@ -64,6 +64,7 @@ mod tests {
 
     use super::*;
     use crate::domain::ProviderProtocol;
+    use crate::providers::ToolChoice;
 
     fn parts<'a>(model: &'a str, system: &'a str) -> RequestParameters<'a> {
         RequestParameters {
@@ -71,6 +72,7 @@ mod tests {
             system,
             tools: Arc::from([]),
             max_tokens: Some(1),
+            tool_choice: ToolChoice::Auto,
             temperature: None,
             effort: None,
         }

@@ -58,6 +58,14 @@ pub(super) fn cut_call(max_tokens: Option<u32>) -> String {
     )
 }
 
+/// What the model is told before its rounds of tool calls are used up.
+pub(super) fn rounds_left(left: u32) -> String {
+    format!(
+        "{left} rounds of tool calls are left in this turn. Bring the work to a state that can stay \
+         as it is, then answer with what is done and what is open."
+    )
+}
+
 /// An output limit in words.
 pub(super) fn output_limit(max_tokens: Option<u32>) -> String {
     match max_tokens {

@@ -29,6 +29,10 @@ pub struct TurnMachine {
     shorten: Option<CompactionStage>,
     /// How often the answer was continued after the output limit.
     continued: u32,
+    /// How many responses in a row the provider has paused.
+    pauses: u32,
+    rounds_note: RoundsNoteState,
+    summary: SummaryState,
     /// How many responses in a row ended at the output limit in the midst of their only call.
     cut_calls: u32,
     /// How often hooks may still have the model go on in this turn.
@@ -43,8 +47,8 @@ pub struct TurnMachine {
 /// What ends a turn although the model would go on.
 #[derive(Debug, Clone, Copy)]
 pub struct TurnLimits {
-    /// The most rounds of tool calls.
-    pub tool_rounds: u32,
+    /// The most rounds of tool calls; `None` for no limit.
+    pub tool_rounds: Option<u32>,
 }
 
 /// Something that happened, as `turn_runner` reports it.
@@ -95,6 +99,14 @@ pub enum CompactionResult {
 pub enum TurnAction {
     /// Send the conversation to the model.
     Request,
+    /// Send it to the model, which has to answer with text.
+    RequestWithoutTools,
+    /// Log a note that tells the model how many rounds of tool calls are left.
+    NoteRoundsLeft(u32),
+    /// Log a note that asks the model to say what is done and what is open.
+    AskForSummary,
+    /// Tell the user that there is no summary, and why.
+    WarnNoSummary(String),
     /// Write a response, whole or cut short, to the log.
     Record {
         message: Message,
@@ -188,6 +200,20 @@ enum TurnContentPolicy {
     Omit,
 }
 
+/// Whether the model has been told that its rounds come to an end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RoundsNoteState {
+    NotYet,
+    Told,
+}
+
+/// Whether the rounds are used up, and the model was asked to say what is done and what is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SummaryState {
+    NotAsked,
+    Asked,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SteeringState {
     None,
@@ -209,6 +235,9 @@ impl TurnMachine {
             fallback: None,
             shorten: Some(CompactionStage::Results),
             continued: 0,
+            pauses: 0,
+            rounds_note: RoundsNoteState::NotYet,
+            summary: SummaryState::NotAsked,
             cut_calls: 0,
             hook_continuations_left: 0,
             stop_hook_state: StopHookState::Inactive,
@@ -295,7 +324,10 @@ impl TurnMachine {
 
     fn request(&mut self) -> Vec<TurnAction> {
         self.phase = TurnMachinePhase::Streaming(ResponseAssembler::default());
-        vec![TurnAction::Request]
+        vec![match self.summary {
+            SummaryState::NotAsked => TurnAction::Request,
+            SummaryState::Asked => TurnAction::RequestWithoutTools,
+        }]
     }
 
     fn event(&mut self, event: StreamEvent) -> Vec<TurnAction> {
@@ -347,10 +379,12 @@ impl TurnMachine {
 
     /// Goes on after all calls have results, with the user's waiting messages.
     fn tool_boundary(&mut self) -> Vec<TurnAction> {
-        match self.steering {
+        let mut actions = self.note_rounds_left();
+        actions.extend(match self.steering {
             SteeringState::None => self.request(),
             SteeringState::Waiting => self.steer_and_request(),
-        }
+        });
+        actions
     }
 
     fn steer_and_request(&mut self) -> Vec<TurnAction> {
@@ -398,7 +432,7 @@ impl TurnMachine {
             ErrorRecovery::DescribeTools
             | ErrorRecovery::LeaveImagesOut
             | ErrorRecovery::AskUser
-            | ErrorRecovery::GiveUp => self.end_streaming(TurnOutcome::Failed(error.message)),
+            | ErrorRecovery::GiveUp => self.request_failed(error),
         }
     }
 
@@ -418,14 +452,26 @@ impl TurnMachine {
                 self.phase = TurnMachinePhase::Pausing;
                 vec![TurnAction::Pause { again, reason: error.message }]
             }
-            None => self.end_streaming(TurnOutcome::Failed(error.message)),
+            None => self.request_failed(error),
+        }
+    }
+
+    /// Ends the turn because of a failed request.
+    fn request_failed(&mut self, error: ProviderError) -> Vec<TurnAction> {
+        match self.summary {
+            SummaryState::NotAsked => self.end_streaming(TurnOutcome::Failed(error.message)),
+            SummaryState::Asked => {
+                let mut actions = vec![TurnAction::WarnNoSummary(error.message)];
+                actions.extend(self.end_streaming(TurnOutcome::RoundLimit));
+                actions
+            }
         }
     }
 
     /// Tries the next way to make the conversation shorter. Each way is tried once.
     fn shorten(&mut self, error: ProviderError) -> Vec<TurnAction> {
         let Some(stage) = self.shorten else {
-            return self.end_streaming(TurnOutcome::Failed(error.message));
+            return self.request_failed(error);
         };
         self.shorten = match stage {
             CompactionStage::Results => Some(CompactionStage::Turns),

@@ -18,7 +18,7 @@ use crate::domain::{
 use crate::hooks::{HookPayload, MergedHookVerdict};
 use crate::platform::debug_log::DebugEventNumber;
 use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision};
-use crate::providers::{ErrorRecovery, ProviderError, StreamEvent};
+use crate::providers::{ErrorRecovery, ProviderError, StreamEvent, ToolChoice};
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
 use super::agent_loop::{Agent, left_out};
@@ -26,7 +26,7 @@ use super::gate::ToolGate;
 use super::lifecycle::StopHookDecision;
 use super::pipeline::{give_up, refuse};
 use super::stop::CommandInbox;
-use super::tool_messages::{cut_call, output_limit};
+use super::tool_messages::{cut_call, output_limit, rounds_left};
 use super::turn::{
     CompactionResult, StopHookState, TruncationPoint, TurnAction, TurnInput, TurnMachine,
 };
@@ -45,6 +45,14 @@ const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly 
 const GO_ON_SPEAKING: &str = "You reached the output limit before you had said anything. Think less this time, \
                               and answer.";
 
+/// The names of slug's notes to the model in the midst of a turn.
+const CONTINUATION: &str = "continuation";
+const ROUNDS: &str = "rounds";
+
+/// What the model is told when its rounds of tool calls are used up.
+const NO_ROUNDS_LEFT: &str = "This turn has used all its rounds of tool calls, so no call runs any more. \
+                              Answer with text alone: what is done, what is open, and what comes next.";
+
 /// The state of a running turn besides the machine: its stream, calls, pause and open questions.
 pub(super) struct TurnRun {
     pub(super) turn: TurnId,
@@ -58,6 +66,7 @@ pub(super) struct TurnRun {
     front_end: FrontEndState,
     stream: Option<AnswerStream>,
     answered: Option<ContentHash>,
+    tool_choice: ToolChoice,
     /// The output limit of the last request; `None` left it to the server.
     max_tokens: Option<u32>,
     /// The request in the debug log, until its response is logged, too.
@@ -130,6 +139,7 @@ impl TurnRun {
             front_end: FrontEndState::Connected,
             stream: None,
             answered: None,
+            tool_choice: ToolChoice::Auto,
             max_tokens: None,
             exchange: None,
             first_token: None,
@@ -279,7 +289,23 @@ impl Agent {
 
     async fn perform(&mut self, running: &mut TurnRun, action: TurnAction) -> Option<TurnInput> {
         match action {
-            TurnAction::Request => self.request_within_budget(running).await,
+            TurnAction::Request => {
+                running.tool_choice = ToolChoice::Auto;
+                self.request_within_budget(running).await;
+            }
+            TurnAction::RequestWithoutTools => {
+                running.tool_choice = ToolChoice::None;
+                self.request_within_budget(running).await;
+            }
+            TurnAction::NoteRoundsLeft(left) => {
+                write_note(&running.gate, ROUNDS, rounds_left(left)).await;
+            }
+            TurnAction::AskForSummary => {
+                write_note(&running.gate, ROUNDS, NO_ROUNDS_LEFT.to_owned()).await;
+            }
+            TurnAction::WarnNoSummary(reason) => {
+                self.warn(format!("There is no summary of what is done and open: {reason}"));
+            }
             TurnAction::Record { message, stop, usage } => {
                 self.record_response(running, message, stop, usage).await;
             }
@@ -358,10 +384,7 @@ impl Agent {
                     TruncationPoint::Answer => GO_ON,
                     TruncationPoint::Thought => GO_ON_SPEAKING,
                 };
-                let note = ContentBlock::Context { name: "continuation".into(), text: text.into() };
-                let message = Message { role: MessageRole::User, content: vec![note] };
-                let entry = LogEntry::Message(MessageEntry::new(message));
-                running.gate.journal.write(running.turn, entry).await;
+                write_note(&running.gate, CONTINUATION, text.to_owned()).await;
             }
             TurnAction::AskHooks(state) => {
                 let (hooks, cancel) = (running.gate.hooks.clone(), running.cancel.clone());
@@ -468,6 +491,13 @@ impl Agent {
     fn warn(&self, text: impl Into<String>) {
         self.events.notice(NoticeLevel::Warning, text);
     }
+}
+
+/// Logs a note of slug's to the model.
+async fn write_note(gate: &ToolGate, name: &str, text: String) {
+    let note = ContentBlock::Context { name: name.to_owned(), text };
+    let message = Message { role: MessageRole::User, content: vec![note] };
+    gate.journal.write(gate.turn, LogEntry::Message(MessageEntry::new(message))).await;
 }
 
 async fn next_piece(

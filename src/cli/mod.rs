@@ -11,6 +11,7 @@ mod generate;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::error::ErrorKind;
 use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
@@ -107,6 +108,26 @@ pub struct Cli {
     )]
     pub output_format: OutputFormat,
 
+    /// End a turn after this many rounds of tool calls, with a summary and exit status 3; without a
+    /// screen 300 by default, otherwise no limit
+    #[arg(
+        long,
+        value_name = "COUNT",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = "Scripts"
+    )]
+    pub max_rounds: Option<u32>,
+
+    /// Stop after this time, with exit status 3: seconds (90), or 90s, 10m, 2h
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = time_limit,
+        requires = "prompt",
+        help_heading = "Scripts"
+    )]
+    pub timeout: Option<Duration>,
+
     /// Edit files in the working folder without asking
     #[arg(long, help_heading = "Permissions")]
     pub allow_edits: bool,
@@ -192,7 +213,7 @@ Flags go before the command: slug --config FILE doctor.
 
 Exit status:
   0   answered, or done              1   failed
-  2   the command line is wrong      3   stopped by a budget
+  2   the command line is wrong      3   stopped by a budget or a limit
   4   answered, but calls were refused
   78  a sandbox was requested, and none is available";
 
@@ -225,6 +246,7 @@ impl Cli {
             system_prompt: self.system_prompt.clone(),
             mode: self.mode(),
             budget: self.budget,
+            max_tool_rounds: self.max_rounds,
         }
     }
 
@@ -287,6 +309,20 @@ fn is_flag(text: &str) -> bool {
             Some(_) | None => false,
         },
     }
+}
+
+/// A time limit: a whole number of seconds, or with `s`, `m` or `h` behind it.
+fn time_limit(text: &str) -> Result<Duration, String> {
+    let (number, unit) = match text.char_indices().next_back() {
+        Some((at, 's')) => (&text[..at], 1),
+        Some((at, 'm')) => (&text[..at], 60),
+        Some((at, 'h')) => (&text[..at], 3600),
+        Some(_) | None => (text, 1),
+    };
+    let seconds = number.parse::<u32>().ok().filter(|seconds| *seconds > 0);
+    seconds
+        .map(|count| Duration::from_secs(u64::from(count) * unit))
+        .ok_or_else(|| "give a whole number of seconds from 1, or 90s, 10m, 2h".to_owned())
 }
 
 // clap quotes a wrong value in its message. This parser cannot fail, so the key is never quoted.

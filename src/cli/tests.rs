@@ -61,6 +61,10 @@ fn every_flag_is_read() {
         "text",
         "--output-format",
         "stream-json",
+        "--max-rounds",
+        "7",
+        "--timeout",
+        "2m",
     ]);
     let flags = cli.flags();
     assert_eq!(flags.endpoint.as_deref(), Some("http://h/v1"));
@@ -74,8 +78,17 @@ fn every_flag_is_read() {
     assert_eq!(cli.resume.as_deref(), Some(id));
     assert_eq!(cli.prompt, Some(Some("text".to_owned())));
     assert_eq!(cli.output_format, OutputFormat::StreamJson);
+    assert_eq!((flags.max_tool_rounds, cli.timeout), (Some(7), Some(Duration::from_secs(120))));
     assert!(cli.trust_workspace && cli.debug_log);
     assert!(!format!("{cli:?} {flags:?}").contains("CANARY"));
+}
+
+#[test]
+fn a_time_limit_is_seconds_minutes_or_hours() {
+    for (text, seconds) in [("90", 90), ("90s", 90), ("10m", 600), ("2h", 7200)] {
+        let cli = parsed(&["-p", "hello", "--timeout", text]);
+        assert_eq!(cli.timeout, Some(Duration::from_secs(seconds)), "{text}");
+    }
 }
 
 #[test]
@@ -109,6 +122,11 @@ fn flags_that_exclude_each_other_are_refused() {
         vec!["--reset-tty", "--plan"],
         vec!["--output-format", "json"],
         vec!["--budget", "much"],
+        vec!["--timeout", "9"],
+        vec!["-p", "hello", "--timeout", "0"],
+        vec!["-p", "hello", "--timeout", "m"],
+        vec!["-p", "hello", "--timeout", "-3"],
+        vec!["--max-rounds", "0"],
         vec!["--linear", "-p", "hello"],
         vec!["hello"],
         vec!["--", "--yolo"],

@@ -93,6 +93,7 @@ pub struct ConfigFlags {
     pub provider: Option<String>,
     pub system_prompt: Option<String>,
     pub budget: Option<UsageBudget>,
+    pub max_tool_rounds: Option<u32>,
     /// From `--yolo`, `--allow-edits`, `--plan` or `--sandbox`, with the flag's name.
     pub mode: Option<(ModeChoice, &'static str)>,
 }

@@ -125,8 +125,16 @@ impl ConfigLayer {
     /// Reads the layer of the command line.
     pub(super) fn from_flags(flags: &ConfigFlags, findings: &mut ConfigFindings) -> Self {
         let at = ConfigOrigin::Flag;
-        let ConfigFlags { endpoint, api_key, model, provider, system_prompt, mode, budget } =
-            flags.clone();
+        let ConfigFlags {
+            endpoint,
+            api_key,
+            model,
+            provider,
+            system_prompt,
+            mode,
+            budget,
+            max_tool_rounds,
+        } = flags.clone();
         let text = |value, flag| ConfigValue { value, origin: at(flag) };
         let key = api_key.and_then(|it| findings.key(&it, at("--api-key")));
         Self {
@@ -138,6 +146,8 @@ impl ConfigLayer {
             },
             provider: provider.map(|it| text(it, "--provider")),
             system_prompt: system_prompt.map(|it| text(it, "--system-prompt")),
+            max_tool_rounds: max_tool_rounds
+                .map(|value| ConfigValue { value, origin: ConfigOrigin::Flag("--max-rounds") }),
             mode: mode.map(|(value, flag)| ConfigValue { value, origin: at(flag) }),
             budget_session: budget.map(|value| ConfigValue { value, origin: at("--budget") }),
             ..Self::default()

@@ -16,8 +16,15 @@ use toml::de::{DeTable, DeValue};
 pub use server::{RawCommand, RawSecret, RawServer};
 
 /// The names of slug's own context, which `[context.static]` cannot use.
-pub const CONTEXT_NAMES: [&str; 6] =
-    ["continuation", "environment", "file_structure", "git_status", "interruption", "todo"];
+pub const CONTEXT_NAMES: [&str; 7] = [
+    "continuation",
+    "environment",
+    "file_structure",
+    "git_status",
+    "interruption",
+    "rounds",
+    "todo",
+];
 
 /// A value and the line on which it stands.
 #[derive(Debug, Clone, PartialEq)]

@@ -29,8 +29,8 @@ pub struct ResolvedConfig {
     pub system_prompt: Option<ConfigValue<String>>,
     /// Sent only when set.
     pub temperature: Option<ConfigValue<f32>>,
-    /// The most rounds of tool calls in one turn.
-    pub max_tool_rounds: ConfigValue<u32>,
+    /// The most rounds of tool calls in one turn; `None` goes by the front end.
+    pub max_tool_rounds: Option<ConfigValue<u32>>,
     /// The model that answers while the chosen model's server is overloaded.
     pub fallback_model: Option<ConfigValue<String>>,
     /// What each turn may use before slug asks the user.
@@ -403,7 +403,7 @@ fn merge(
         others,
         system_prompt: top.system_prompt,
         temperature: top.temperature,
-        max_tool_rounds: top.max_tool_rounds.unwrap_or(ConfigValue::default(50)),
+        max_tool_rounds: top.max_tool_rounds,
         fallback_model: top.fallback_model,
         budget_turn: top.budget_turn,
         budget_session: top.budget_session,

@@ -81,7 +81,7 @@ fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
             number.to_string().parse::<f64>().map_or(Value::Null, Value::from)
         }),
         optional("effort", server.effort.as_ref(), |effort| json!(effort.name())),
-        row("max_tool_rounds", &config.max_tool_rounds, |count| json!(count)),
+        optional("max_tool_rounds", config.max_tool_rounds.as_ref(), |count| json!(count)),
         optional("fallback_model", config.fallback_model.as_ref(), |name| json!(name)),
         optional("budget.turn", config.budget_turn.as_ref(), |it| json!(it.to_string())),
         optional("budget.session", config.budget_session.as_ref(), |it| json!(it.to_string())),

@@ -33,6 +33,10 @@ use super::servers::ServerConnector;
 /// How long the user is idle before the `Notification` hooks run; the same as in other agents.
 const IDLE_AFTER: Duration = Duration::from_secs(60);
 
+/// The most rounds of tool calls where nobody can end a turn and nothing is configured: more than a
+/// long task takes, and an end for a model that goes in circles.
+const HEADLESS_ROUNDS: u32 = 300;
+
 /// An agent's setup, and what the front end needs besides.
 pub(super) struct RunParts {
     /// For [`crate::agent::spawn`].
@@ -139,7 +143,13 @@ pub(super) fn parts(
         },
         catalogue: Arc::new(CatalogueCache::new(run_context.home.catalogue())),
         temperature: config.temperature.as_ref().map(|temperature| temperature.value),
-        max_tool_rounds: config.max_tool_rounds.value,
+        max_tool_rounds: config.max_tool_rounds.as_ref().map(|rounds| rounds.value).or(
+            match interactivity {
+                // Escape ends a turn.
+                Interactivity::Interactive => None,
+                Interactivity::Headless => Some(HEADLESS_ROUNDS),
+            },
+        ),
         system_prompt: config.system_prompt.as_ref().map(|prompt| prompt.value.clone()),
         place: WorkingDirectory {
             cwd: run_context.cwd.clone(),

@@ -103,10 +103,29 @@ pub struct ProviderRequest {
     /// The output limit in tokens. `None` leaves it to the server; a protocol that requires a limit
     /// sends [`DEFAULT_OUTPUT_LIMIT`].
     pub max_tokens: Option<u32>,
+    /// Whether the model may call them.
+    pub tool_choice: ToolChoice,
     /// `None` leaves the field out.
     pub temperature: Option<f32>,
     /// How much the model should reason; `None` leaves the field out.
     pub effort: Option<ReasoningEffort>,
+}
+
+impl ProviderRequest {
+    /// Whether the response has to be text although the request has tools. Servers refuse a choice
+    /// among no tools.
+    fn forbids_calls(&self) -> bool {
+        self.tool_choice == ToolChoice::None && !self.tools.is_empty()
+    }
+}
+
+/// Whether the model may call tools. The tools stay in the request in any case, so that the server
+/// finds the beginning of the prompt in its cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolChoice {
+    Auto,
+    /// The response has to be text.
+    None,
 }
 
 /// A piece of a response.
@@ -212,3 +231,6 @@ pub enum ErrorRecovery {
     /// Sending it again would fail again.
     GiveUp,
 }
+
+#[cfg(test)]
+mod tool_choice_tests;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, SteerId};
 use slug_code::domain::{MessageRole, PermissionMode, StopReason, ToolStatus};
-use slug_code::providers::{ErrorRecovery, StreamEvent};
+use slug_code::providers::{ErrorRecovery, StreamEvent, ToolChoice};
 use slug_code::session::{LogEntry, LogRecord, ModelFailure, TurnOutcome};
 use slug_code::tui::app::block::BlockBody;
 use slug_code::tui::app::transcript::Transcript;
@@ -82,14 +82,41 @@ async fn steering_comes_back_when_the_turn_is_stopped() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn rounds_are_limited() {
-    let fixture = AgentFixture { rounds: 2, ..AgentFixture::in_mode(PermissionMode::Yolo) };
+    let fixture = AgentFixture { rounds: Some(2), ..AgentFixture::in_mode(PermissionMode::Yolo) };
     let mut agent = fixture.open(InitialSession::New).await;
     queue_replies(&fixture, ["c1", "c2", "c3"].map(|id| calls(&[bash(id, id)])));
+    queue_replies(&fixture, [words("Two are done, one is open.")]);
     assert_eq!(agent.turn("go").await, TurnOutcome::RoundLimit);
     assert_eq!(fixture.processes.log().len(), 4);
+    // The summary is asked for with the same beginning of the prompt.
+    let requests = fixture.model.requests();
+    let [.., before, last] = requests.as_slice() else { panic!("too few requests") };
+    assert_eq!((before.tool_choice, last.tool_choice), (ToolChoice::Auto, ToolChoice::None));
+    assert_eq!((&before.tools, &before.system), (&last.tools, &last.system));
+    assert!(last.messages.starts_with(&before.messages));
+    let note = serde_json::to_string(last.messages.last().unwrap()).unwrap();
+    assert!(note.contains("what is done, what is open"), "{note}");
+    assert_eq!(agent.messages().last().unwrap().message().text(), "Two are done, one is open.");
     assert_eq!(agent.result("c3").1, ToolStatus::Failed);
     queue_replies(&fixture, [words("done")]);
     assert_eq!(agent.turn("go on").await, TurnOutcome::Answered);
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn five_rounds_before_the_end_the_model_is_told() {
+    let fixture = AgentFixture { rounds: Some(6), ..AgentFixture::in_mode(PermissionMode::Yolo) };
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(
+        &fixture,
+        [calls(&[bash("c1", "c1")]), calls(&[bash("c2", "c2")]), words("done")],
+    );
+    assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
+    let notes = |at: usize| {
+        let sent = serde_json::to_string(&fixture.model.requests()[at].messages).unwrap();
+        sent.matches("5 rounds of tool calls are left").count()
+    };
+    assert_eq!((notes(0), notes(1), notes(2)), (0, 1, 1));
     agent.close().await;
 }
 

@@ -9,7 +9,7 @@ use slug_code::agent::normalise;
 use slug_code::domain::{ProviderProtocol, ToolSpec};
 use slug_code::providers::EncodedImages;
 use slug_code::providers::chat::{self, PromptProgressReports};
-use slug_code::providers::{self, ProviderError, ProviderRequest, sse};
+use slug_code::providers::{self, ProviderError, ProviderRequest, ToolChoice, sse};
 use tokio::runtime::Builder;
 
 use crate::samples;
@@ -185,6 +185,7 @@ fn request_of_200_messages(bencher: Bencher) {
             images: EncodedImages::default(),
             tools: tools.clone(),
             max_tokens: Some(4_096),
+            tool_choice: ToolChoice::Auto,
             temperature: None,
             effort: None,
         };

@@ -10,7 +10,7 @@ use super::*;
 use crate::agent::normalise;
 use crate::providers::chat::PromptProgressReports;
 use crate::providers::{
-    EncodedImages, ProviderRequest, anthropic, chat, decode, gemini, responses,
+    EncodedImages, ProviderRequest, ToolChoice, anthropic, chat, decode, gemini, responses,
 };
 
 /// A response with sealed and unsealed thinking, text and two calls, as its protocol streams it.
@@ -104,7 +104,8 @@ fn request(model: &str, response: Message) -> ProviderRequest {
         messages: normalise(history),
         images: EncodedImages::default(),
         tools: Arc::new([]),
-        max_tokens: Some(16_000),
+        max_tokens: None,
+        tool_choice: ToolChoice::Auto,
         temperature: None,
         effort: None,
     }

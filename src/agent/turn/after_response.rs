@@ -5,8 +5,8 @@ use crate::domain::{ContentBlock, Message, StopReason, ToolCall};
 use crate::session::{ModelFailure, TurnOutcome};
 
 use super::{
-    AfterCalls, SteeringState, StopHookState, TruncationPoint, TurnAction, TurnMachine,
-    TurnMachinePhase,
+    AfterCalls, RoundsNoteState, SteeringState, StopHookState, SummaryState, TruncationPoint,
+    TurnAction, TurnMachine, TurnMachinePhase,
 };
 use crate::agent::normalise::is_silent;
 
@@ -15,6 +15,15 @@ const MAX_CONTINUATIONS: u32 = 3;
 
 /// How many responses in a row may end in the midst of their only call.
 const MAX_CUT_CALLS: u32 = 4;
+
+/// How many rounds before the end the model is told of it.
+const NOTED_ROUNDS: u32 = 5;
+
+/// How many responses in a row a provider may pause where rounds have no limit.
+const MAX_PAUSES: u32 = 100;
+
+/// What the model is told about calls behind the last round.
+const NO_ROUNDS_LEFT: &str = "Not run: this turn has used all its rounds of tool calls.";
 
 /// What the model is told about calls in a response that the provider withheld.
 const WITHHELD: &str = "Not run: the provider withheld the rest of this response.";
@@ -27,12 +36,18 @@ impl TurnMachine {
         stop: StopReason,
     ) -> Vec<TurnAction> {
         let calls: Vec<ToolCall> = message.calls().cloned().collect();
+        if self.summary == SummaryState::Asked {
+            return self.after_summary(calls);
+        }
         let is_silent = is_silent(message);
         if stop == StopReason::MaxTokens && calls.is_empty() {
             let cut = if is_silent { TruncationPoint::Thought } else { TruncationPoint::Answer };
             return self.cut_off(cut);
         }
         let continued = std::mem::take(&mut self.continued);
+        if stop != StopReason::Paused {
+            self.pauses = 0;
+        }
         match stop {
             StopReason::Refusal => self.withheld(calls),
             StopReason::Paused if calls.is_empty() => self.paused(),
@@ -60,7 +75,7 @@ impl TurnMachine {
             | StopReason::MaxTokens
             | StopReason::Paused
             | StopReason::Interrupted
-                if self.rounds >= self.limits.tool_rounds =>
+                if self.has_used_its_rounds() =>
             {
                 self.out_of_rounds(calls)
             }
@@ -114,14 +129,39 @@ impl TurnMachine {
         actions
     }
 
+    fn has_used_its_rounds(&self) -> bool {
+        self.limits.tool_rounds.is_some_and(|most| self.rounds >= most)
+    }
+
+    /// Does not run the calls, and asks what is done and what is open instead.
     fn out_of_rounds(&mut self, calls: Vec<ToolCall>) -> Vec<TurnAction> {
-        let reason = format!(
-            "Not run: this turn has used all its {} rounds of tool calls. Wait for the user.",
-            self.limits.tool_rounds
-        );
-        let mut actions = vec![TurnAction::Refuse { calls, reason }];
+        self.summary = SummaryState::Asked;
+        let reason = NO_ROUNDS_LEFT.to_owned();
+        let mut actions = vec![TurnAction::Refuse { calls, reason }, TurnAction::AskForSummary];
+        actions.extend(self.request());
+        actions
+    }
+
+    /// Ends the turn behind the summary. A server may take the request for text as a wish only.
+    fn after_summary(&mut self, calls: Vec<ToolCall>) -> Vec<TurnAction> {
+        let mut actions = Vec::new();
+        if !calls.is_empty() {
+            actions.push(TurnAction::Refuse { calls, reason: NO_ROUNDS_LEFT.to_owned() });
+        }
         actions.extend(self.end(TurnOutcome::RoundLimit));
         actions
+    }
+
+    /// The note that tells the model, once, that the end of its rounds is near.
+    pub(super) fn note_rounds_left(&mut self) -> Vec<TurnAction> {
+        let left = self.limits.tool_rounds.map(|most| most.saturating_sub(self.rounds));
+        match (left, self.rounds_note) {
+            (Some(left), RoundsNoteState::NotYet) if left == NOTED_ROUNDS => {
+                self.rounds_note = RoundsNoteState::Told;
+                vec![TurnAction::NoteRoundsLeft(left)]
+            }
+            (Some(_) | None, RoundsNoteState::NotYet | RoundsNoteState::Told) => Vec::new(),
+        }
     }
 
     /// The turn cannot go on with what the model sent. A waiting message of the user's continues it.
@@ -197,9 +237,10 @@ impl TurnMachine {
     /// Sends a paused response back so that the provider continues it (Anthropic's stop reason
     /// `pause_turn`). This counts as a round, or a provider that always pauses would never end.
     fn paused(&mut self) -> Vec<TurnAction> {
-        if self.rounds >= self.limits.tool_rounds {
+        if self.has_used_its_rounds() || self.pauses >= MAX_PAUSES {
             return self.end(TurnOutcome::RoundLimit);
         }
+        self.pauses += 1;
         self.rounds += 1;
         self.tool_boundary()
     }

@@ -7,8 +7,10 @@ use proptest::prelude::*;
 use super::*;
 use crate::domain::CallId;
 
+mod limits;
+
 fn turn() -> TurnMachine {
-    TurnMachine::new(TurnLimits { tool_rounds: 2 })
+    TurnMachine::new(TurnLimits { tool_rounds: Some(2) })
 }
 
 fn error(recovery: ErrorRecovery) -> ProviderError {
@@ -48,6 +50,10 @@ fn names(actions: &[TurnAction]) -> Vec<&'static str> {
         .iter()
         .map(|action| match action {
             TurnAction::Request => "request",
+            TurnAction::RequestWithoutTools => "request text",
+            TurnAction::NoteRoundsLeft(_) => "note rounds",
+            TurnAction::AskForSummary => "ask for summary",
+            TurnAction::WarnNoSummary(_) => "no summary",
             TurnAction::Record { .. } => "record",
             TurnAction::Run(_) => "run",
             TurnAction::Refuse { .. } => "refuse",
@@ -118,56 +124,6 @@ fn calls_count_even_when_the_server_says_stop() {
     assert_eq!(names(&actions), ["record", "run"]);
 }
 
-/// The actions after a response with these calls, then this text, that the output limit cut.
-fn cut_after(turn: &mut TurnMachine, calls: &[&str], text: &str) -> Vec<TurnAction> {
-    for (index, id) in calls.iter().enumerate() {
-        let (id, name) = (CallId::new(*id), "Read".into());
-        turn.step(TurnInput::Event(StreamEvent::ToolUseStarted { index, id, name }));
-    }
-    turn.step(TurnInput::Event(StreamEvent::Text(text.into())));
-    turn.step(TurnInput::Event(StreamEvent::Finished(StopReason::MaxTokens)))
-}
-
-fn ids(calls: &[ToolCall]) -> Vec<&str> {
-    calls.iter().map(|call| call.id.as_str()).collect()
-}
-
-#[test]
-fn a_call_that_the_output_limit_cut_is_never_run() {
-    let mut turn = turn();
-    turn.step(TurnInput::Begun);
-    assert_eq!(names(&cut_after(&mut turn, &["a"], "")), ["record", "refuse cut", "request"]);
-}
-
-#[test]
-fn the_calls_before_a_cut_one_run() {
-    let mut turn = turn();
-    turn.step(TurnInput::Begun);
-    let actions = cut_after(&mut turn, &["a", "b", "c"], "");
-    let [TurnAction::Record { .. }, TurnAction::Run(run), TurnAction::RefuseCut(cut)] =
-        actions.as_slice()
-    else {
-        panic!("{actions:?}")
-    };
-    assert_eq!((ids(run), ids(cut)), (vec!["a", "b"], vec!["c"]));
-    assert_eq!(turn.step(TurnInput::CallsDone), [TurnAction::Request]);
-    // The text behind the calls is cut, not the last call.
-    assert_eq!(names(&cut_after(&mut turn, &["a", "b"], "And n")), ["record", "run"]);
-}
-
-#[test]
-fn a_model_that_writes_one_cut_call_after_another_ends_its_turn() {
-    let mut turn = TurnMachine::new(TurnLimits { tool_rounds: 100 });
-    turn.step(TurnInput::Begun);
-    for _ in 0..4 {
-        assert_eq!(names(&cut_after(&mut turn, &["a"], "")), ["record", "refuse cut", "request"]);
-    }
-    let actions = cut_after(&mut turn, &["a"], "");
-    assert_eq!(names(&actions), ["record", "refuse cut", "end"]);
-    let failure = TurnOutcome::ModelFailed(ModelFailure::OutputLimit);
-    assert_eq!(actions.last(), Some(&TurnAction::End(failure)));
-}
-
 #[test]
 fn what_is_no_answer_fails_the_turn() {
     for (text, stop, failure) in [
@@ -225,19 +181,6 @@ fn repeated_calls_fail_the_turn_unless_the_user_stops_it() {
         }
         assert_eq!(turn.step(TurnInput::CallsRepeated), [TurnAction::End(outcome)]);
     }
-}
-
-#[test]
-fn rounds_are_limited_and_the_last_calls_still_get_results() {
-    let mut turn = turn();
-    turn.step(TurnInput::Begun);
-    for id in ["a", "b"] {
-        assert_eq!(names(&call(&mut turn, id)), ["record", "run"]);
-        turn.step(TurnInput::CallsDone);
-    }
-    let actions = call(&mut turn, "c");
-    assert_eq!(names(&actions), ["record", "refuse", "end"]);
-    assert_eq!(actions[2], TurnAction::End(TurnOutcome::RoundLimit));
 }
 
 #[test]

@@ -57,6 +57,7 @@ impl Agent {
             system: &running.system,
             tools: running.gate.registry.specs(),
             max_tokens: running.max_tokens,
+            tool_choice: running.tool_choice,
             temperature: self.setup.temperature,
             effort: model_limits::effort(self.effort, facts.as_ref())
                 .filter(|_| can.thinking != CapabilitySupport::Unsupported),

@@ -78,7 +78,7 @@ fn nothing_gives_the_defaults() {
     assert_eq!(config.server.model.value, ModelChoice::Served);
     assert_eq!(config.server.max_tokens, None);
     assert_eq!(config.temperature, None);
-    assert_eq!(config.max_tool_rounds.value, 50);
+    assert_eq!(config.max_tool_rounds, None);
     assert_eq!(config.mode.value, PermissionMode::Ask);
     assert_eq!(config.server.context_window.value, 200_000);
     assert_eq!(config.theme.value, ThemeChoice::Auto);
@@ -130,7 +130,7 @@ fn a_trusted_project_sets_preferences() {
     });
     assert_eq!(found.server.max_tokens.as_ref().map(|limit| limit.value), Some(20));
     assert_eq!(found.temperature.unwrap().value, 0.5);
-    assert_eq!(found.max_tool_rounds.value, 7);
+    assert_eq!(found.max_tool_rounds.as_ref().map(|rounds| rounds.value), Some(7));
     assert_eq!(found.server.context_window.value, 9000);
     assert_eq!(found.system_prompt.unwrap().value, "p");
     assert!(!found.mouse.value);

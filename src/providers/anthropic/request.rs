@@ -45,6 +45,7 @@ pub fn body(request: &ProviderRequest) -> Vec<u8> {
         tools: request.tools.iter().map(AnthropicTool::from).collect(),
         system: system(&request.system),
         messages,
+        tool_choice: request.forbids_calls().then_some(AnthropicToolChoice { kind: "none" }),
     };
     // Only strings, numbers and maps with string keys: serialising them cannot fail.
     serde_json::to_vec(&body).unwrap_or_default()
@@ -66,6 +67,14 @@ struct AnthropicRequestBody<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     system: Vec<AnthropicBlock<'a>>,
     messages: Vec<AnthropicMessage<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<AnthropicToolChoice>,
+}
+
+#[derive(Serialize)]
+struct AnthropicToolChoice {
+    #[serde(rename = "type")]
+    kind: &'static str,
 }
 
 #[derive(Serialize)]

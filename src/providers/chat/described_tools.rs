@@ -75,8 +75,8 @@ mod tests {
 
     use super::*;
     use crate::domain::{CallId, CallInput, MessageRole, ToolCall};
-    use crate::providers::EncodedImages;
     use crate::providers::chat::text_tool_calls::TextToolCallParser;
+    use crate::providers::{EncodedImages, ToolChoice};
 
     fn text(text: &str) -> ContentBlock {
         ContentBlock::Text { text: text.to_owned() }
@@ -95,6 +95,7 @@ mod tests {
             images: EncodedImages::default(),
             tools: Arc::from([read]),
             max_tokens: Some(100),
+            tool_choice: ToolChoice::Auto,
             temperature: None,
             effort: None,
         }

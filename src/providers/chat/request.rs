@@ -81,6 +81,7 @@ pub(super) fn body(
         return_progress: (progress == PromptProgressReports::Wanted).then_some(true),
         tools: request.tools.iter().map(ChatTool::from).collect(),
         messages: messages(request, quirks),
+        tool_choice: request.forbids_calls().then_some("none"),
     };
     // Only strings, numbers and maps with string keys: serialising them cannot fail.
     serde_json::to_vec(&body).unwrap_or_default()
@@ -113,6 +114,9 @@ struct ChatRequestBody<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<ChatTool<'a>>,
     messages: Vec<ChatMessage<'a>>,
+    // Behind the messages, so that the body still begins like the one before it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<&'static str>,
 }
 
 /// OpenRouter's field for the effort.

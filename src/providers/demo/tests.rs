@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::{CallId, CallInput, ContentBlock, Message, MessageRole, StopReason, ToolCall};
-use crate::providers::{EncodedImages, ErrorRecovery};
+use crate::providers::{EncodedImages, ErrorRecovery, ToolChoice};
 
 fn script(text: &str) -> DemoScript {
     DemoScript::parse(text, Path::new("test.toml")).unwrap()
@@ -18,6 +18,7 @@ fn request(messages: Vec<Message>) -> ProviderRequest {
         images: EncodedImages::default(),
         tools: Arc::new([]),
         max_tokens: Some(100),
+        tool_choice: ToolChoice::Auto,
         temperature: None,
         effort: None,
     }

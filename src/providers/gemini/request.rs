@@ -40,6 +40,9 @@ pub fn body(request: &ProviderRequest) -> Vec<u8> {
             thinking_config: thinking(model, request.effort),
         },
         contents: contents(request, model),
+        tool_config: request.forbids_calls().then_some(GeminiToolConfig {
+            function_calling_config: GeminiFunctionCallingConfig { mode: "NONE" },
+        }),
     };
     // Only strings, numbers and maps with string keys: serialising them cannot fail.
     serde_json::to_vec(&body).unwrap_or_default()
@@ -54,6 +57,19 @@ struct GeminiRequestBody<'a> {
     tools: Option<[GeminiTools<'a>; 1]>,
     generation_config: GeminiGenerationConfig,
     contents: Vec<GeminiContent<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_config: Option<GeminiToolConfig>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GeminiToolConfig {
+    function_calling_config: GeminiFunctionCallingConfig,
+}
+
+#[derive(Serialize)]
+struct GeminiFunctionCallingConfig {
+    mode: &'static str,
 }
 
 #[derive(Serialize)]

@@ -42,6 +42,7 @@ pub(super) fn body(request: &ProviderRequest, conversation_key: ConversationKeyF
         instructions: &request.system,
         tools: request.tools.iter().map(ResponsesTool::from).collect(),
         input,
+        tool_choice: request.forbids_calls().then_some("none"),
     };
     // Only strings, numbers and maps with string keys: serialising them cannot fail.
     serde_json::to_vec(&body).unwrap_or_default()
@@ -67,6 +68,8 @@ struct ResponsesRequestBody<'a> {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tools: Vec<ResponsesTool<'a>>,
     input: Vec<ResponsesInputItem<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_choice: Option<&'static str>,
 }
 
 #[derive(Serialize)]

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::{CallId, CallInput, MessageImage, ToolCall};
-use crate::providers::EncodedImages;
+use crate::providers::{EncodedImages, ToolChoice};
 
 fn request(model: &str, messages: Vec<Message>) -> ProviderRequest {
     ProviderRequest {
@@ -16,6 +16,7 @@ fn request(model: &str, messages: Vec<Message>) -> ProviderRequest {
         images: EncodedImages::default(),
         tools: Arc::new([]),
         max_tokens: Some(16_000),
+        tool_choice: ToolChoice::Auto,
         temperature: None,
         effort: None,
     }

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::{CallId, CallInput, ChatDialect, ContentHash, MessageImage, ProviderProtocol};
-use crate::providers::EncodedImages;
 use crate::providers::chat::dialect;
 use crate::providers::chat::reasoning_names::ReasoningNames;
+use crate::providers::{EncodedImages, ToolChoice};
 
 fn request(messages: Vec<Message>) -> ProviderRequest {
     ProviderRequest {
@@ -18,6 +18,7 @@ fn request(messages: Vec<Message>) -> ProviderRequest {
         images: EncodedImages::default(),
         tools: Arc::new([]),
         max_tokens: Some(4096),
+        tool_choice: ToolChoice::Auto,
         temperature: None,
         effort: None,
     }
