@@ -335,9 +335,10 @@ fn a_background_process_does_not_delay_the_result() {
     server.reply(bash("c1", "sleep 300 & echo $! > pid; echo ok"));
     server.reply(ServerReply::text("Started."));
     let began = std::time::Instant::now();
-    env.ask(&server, &["--yolo", "-p", "serve"]).assert_exit_code(0);
+    let ran = env.ask(&server, &["--yolo", "-p", "serve"]).assert_exit_code(0);
     assert!(began.elapsed() < std::time::Duration::from_secs(20));
     assert!(result_of(&server.chat_requests()[1], "c1").contains("ok"));
+    assert!(ran.err.contains("Still running, and ended now: sleep 300"), "{}", ran.describe());
     // No process that slug started outlives it.
     let pid = Pid::from_raw(env.read("pid").trim().parse().unwrap()).unwrap();
     assert!(wait_until(|| test_kill_process(pid).is_err()), "{pid:?} still runs");
@@ -352,9 +353,34 @@ fn a_turn_ends_at_its_limit_of_rounds() {
         let input = json!({"file_path": format!("{file}.txt")});
         server.reply(ServerReply::calls("", &[(file, "Read", input)]));
     }
-    let ran = env.ask(&server, &["-p", "read all"]).assert_exit_code(1);
+    server.reply(ServerReply::text("a and b are read, c is open."));
+    let ran = env.ask(&server, &["-p", "read all"]).assert_exit_code(3);
     assert!(ran.err.contains("max_tool_rounds"), "{}", ran.describe());
+    assert_eq!(ran.out, "a and b are read, c is open.\n");
+    let requests = server.chat_requests();
+    assert_eq!(requests.len(), 4);
+    assert_eq!(requests[3].body["tool_choice"], "none");
+    assert_eq!(requests[3].body["tools"], requests[0].body["tools"]);
     server.assert_clean();
+}
+
+#[test]
+fn the_limit_of_rounds_can_be_set_for_one_run() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write_home("config.toml", "max_tool_rounds = 50\n");
+    env.write("a.txt", "a");
+    for id in ["c1", "c2"] {
+        server.reply(ServerReply::calls("", &[(id, "Read", json!({"file_path": "a.txt"}))]));
+    }
+    server.reply(ServerReply::text("Half of it."));
+    let run = ["--max-rounds", "1", "-p", "go", "--output-format", "json"];
+    let result = env.ask(&server, &run).assert_exit_code(3).json();
+    assert_eq!((&result["text"], &result["exit"]), (&json!("Half of it."), &json!(3)));
+    assert_eq!(result["error"]["kind"], "round_limit");
+    env.ask(&server, &["--max-rounds", "0", "-p", "go"]).assert_exit_code(2);
+    let shown = env.run(&["--max-rounds", "7", "config"]).assert_exit_code(0);
+    let line = shown.out.lines().find(|line| line.starts_with("max_tool_rounds")).unwrap();
+    assert!(line.contains('7') && line.ends_with("--max-rounds"), "{line}");
 }
 
 #[test]
@@ -400,6 +426,77 @@ fn the_output_limit_is_sent_only_where_something_is_known() {
         let sent = server.chat_requests().pop().unwrap();
         assert_eq!(sent.body["max_tokens"], limit, "{config}");
     }
+}
+
+#[test]
+fn the_result_in_json_has_the_figures_of_the_run() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("old.txt", "one\ntwo\nthree\n");
+    let write = |path: &str, content: &str| json!({"file_path": path, "content": content});
+    server.reply(ServerReply::calls("", &[("c1", "Write", write("new.txt", "a\nb\n"))]));
+    server.reply(bash("c2", "printf 'one\\n2\\n' > old.txt; touch tmp; rm tmp"));
+    server.reply(ServerReply::text("Done."));
+    let ran = env.ask(&server, &["--yolo", "-p", "go", "--output-format", "json"]);
+    let result = ran.assert_exit_code(0).json();
+    let file =
+        |path: &str, added, removed| json!({"path": path, "added": added, "removed": removed});
+    assert_eq!(result["files"], json!([file("new.txt", 2, 0), file("old.txt", 1, 2)]));
+    assert_eq!((&result["rounds"], &result["turns"]), (&json!(2), &json!(1)));
+    assert_eq!(
+        (&result["model"], &result["stop_reason"]),
+        (&json!("test-model"), &json!("end_turn"))
+    );
+    assert!(result["duration_ms"].as_u64().is_some_and(|taken| taken < 60_000), "{result}");
+    assert_eq!((&result["background"], &result["error"]), (&json!([]), &Value::Null));
+}
+
+#[test]
+fn the_event_stream_begins_with_what_runs() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Yes."));
+    let ran = env.ask(&server, &["--allow-edits", "-p", "go", "--output-format", "stream-json"]);
+    let lines = ran.assert_exit_code(0).lines();
+    let first = &lines[0];
+    assert_eq!(
+        (&first["type"], &first["id"]),
+        (&json!("session"), &lines.last().unwrap()["session_id"])
+    );
+    assert_eq!(first["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(first["cwd"], json!(env.workspace().canonicalize().unwrap()));
+    assert_eq!((&first["model"], &first["mode"]), (&json!("test-model"), &json!("allow-edits")));
+    let tools = first["tools"].as_array().unwrap();
+    let sent = server.chat_requests()[0].body["tools"].as_array().unwrap().len();
+    assert!(tools.contains(&json!("Bash")) && tools.len() == sent, "{first}");
+}
+
+#[test]
+fn a_time_limit_stops_a_run_with_three() {
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("one two three four").gated(&gate));
+    gate.let_through(3);
+    let run = ["-p", "count", "--timeout", "2s", "--output-format", "json"];
+    let ran = env.ask(&server, &run).assert_exit_code(3);
+    let result = ran.json();
+    assert_eq!((&result["exit"], &result["error"]["kind"]), (&json!(3), &json!("timeout")));
+    assert!(result["text"].as_str().unwrap().starts_with("one two"), "{result}");
+    assert!(wait_until(|| server.aborted_replies() == 1), "the server still generates");
+    // What takes less time is not stopped, and a wrong time is an error of the command line.
+    server.reply(ServerReply::text("Four."));
+    env.ask(&server, &["--continue", "-p", "go on", "--timeout", "1m"]).assert_exit_code(0);
+    for wrong in ["0", "soon", "1.5"] {
+        env.ask(&server, &["-p", "go", "--timeout", wrong]).assert_exit_code(2);
+    }
+    server.assert_clean();
+}
+
+#[test]
+fn what_commands_left_running_is_named_in_the_result() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(bash("c1", "sleep 300 & echo ok"));
+    server.reply(bash("c2", "echo over"));
+    server.reply(ServerReply::text("Started."));
+    let ran = env.ask(&server, &["--yolo", "-p", "serve", "--output-format", "json"]);
+    assert_eq!(ran.assert_exit_code(0).json()["background"], json!(["sleep 300 & echo ok"]));
 }
 
 #[test]

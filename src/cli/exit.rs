@@ -12,8 +12,8 @@ pub enum CliExitStatus {
     Failed = 1,
     /// The command line or the configuration is wrong.
     Usage = 2,
-    /// Stopped by a budget.
-    Budget = 3,
+    /// Stopped by a limit that was set: a budget, a number of rounds or a time.
+    Limit = 3,
     /// Answered, but calls were refused for want of permission.
     Refused = 4,
     /// A sandbox was asked for and none can be had. `EX_CONFIG` of sysexits.h.

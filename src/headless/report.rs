@@ -1,19 +1,37 @@
 //! Turns events into the lines that a script reads, in each output format.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use serde_json::{Map, Value, json};
 
 use crate::agent::AgentEvent;
 use crate::cli::{CliExitStatus, OutputFormat};
 use crate::domain::{
-    ContentBlock, MessageRole, Money, NoticeLevel, SessionId, StopReason, TokenUsage, ToolCall,
-    TurnId,
+    ContentBlock, JobId, MessageRole, ModelName, Money, NoticeLevel, PermissionMode, SessionId,
+    StopReason, TokenUsage, ToolCall, TurnId,
 };
-use crate::session::{LogEntry, LogRecord, MessageEntry, SpendingBySource, TurnOutcome};
+use crate::session::{FileDelta, LogEntry, LogRecord, MessageEntry, SpendingBySource, TurnOutcome};
+
+use super::run_facts::{RunEnd, RunError, RunFacts, TimeState};
 
 /// What has happened so far, and what the result will be.
 #[derive(Debug)]
 pub struct HeadlessReport {
     format: OutputFormat,
+    facts: RunFacts,
+    first_line: FirstLineState,
+    /// The lines that wait for the first one.
+    held: ReportLines,
+    model: Option<ModelName>,
+    mode: Option<PermissionMode>,
+    time: TimeState,
+    /// How many responses made calls.
+    rounds: u32,
+    /// The records of changed files.
+    changes: Vec<Arc<LogRecord>>,
+    /// The commands of the jobs that run.
+    jobs: BTreeMap<JobId, String>,
     session: Option<SessionId>,
     text: String,
     /// The stop reason of the response that `text` is from.
@@ -26,6 +44,16 @@ pub struct HeadlessReport {
     by_source: SpendingBySource,
 }
 
+/// The first line of the event stream. It names the model, which is sometimes known only from the
+/// server's list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FirstLineState {
+    NotOpened,
+    /// Written as soon as the model is known, at the latest at the end. Other lines wait for it.
+    Waiting,
+    Written,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ReportStream {
     Out,
@@ -36,9 +64,18 @@ type ReportLines = Vec<(ReportStream, String)>;
 
 impl HeadlessReport {
     /// A report before the first event.
-    pub fn new(format: OutputFormat) -> Self {
+    pub fn new(format: OutputFormat, facts: RunFacts) -> Self {
         Self {
             format,
+            facts,
+            first_line: FirstLineState::NotOpened,
+            held: Vec::new(),
+            model: None,
+            mode: None,
+            time: TimeState::Left,
+            rounds: 0,
+            changes: Vec::new(),
+            jobs: BTreeMap::new(),
             session: None,
             text: String::new(),
             stop: None,
@@ -56,27 +93,88 @@ impl HeadlessReport {
         self.outcome.is_some()
     }
 
+    /// Notes that the time is up, and that the turn is therefore stopped.
+    pub(super) fn stop_for_time(&mut self) {
+        self.time = TimeState::Up;
+    }
+
+    /// Whether the run was stopped because its time is up.
+    pub(super) fn is_out_of_time(&self) -> bool {
+        self.time == TimeState::Up
+    }
+
+    /// The records of the files that the run has changed so far.
+    pub(super) fn changes(&self) -> impl Iterator<Item = &LogRecord> {
+        self.changes.iter().map(|record| &**record)
+    }
+
     /// The exit status for the events so far. A run whose turn has not ended has failed.
     pub fn exit(&self) -> CliExitStatus {
         match &self.outcome {
             Some(TurnOutcome::Answered) if self.refused.is_empty() => CliExitStatus::Answered,
             Some(TurnOutcome::Answered) => CliExitStatus::Refused,
-            Some(TurnOutcome::Budget(_)) => CliExitStatus::Budget,
+            Some(TurnOutcome::Budget(_) | TurnOutcome::RoundLimit) => CliExitStatus::Limit,
+            Some(TurnOutcome::Interrupted) | None if self.is_out_of_time() => CliExitStatus::Limit,
             Some(
-                TurnOutcome::Interrupted
-                | TurnOutcome::RoundLimit
-                | TurnOutcome::Failed(_)
-                | TurnOutcome::ModelFailed(_),
+                TurnOutcome::Interrupted | TurnOutcome::Failed(_) | TurnOutcome::ModelFailed(_),
             )
             | None => CliExitStatus::Failed,
         }
     }
 
     pub(super) fn take(&mut self, event: &AgentEvent) -> ReportLines {
+        let lines = self.lines_of(event);
+        if self.first_line != FirstLineState::Waiting {
+            return lines;
+        }
+        let (out, err) = lines.into_iter().partition(|(stream, _)| *stream == ReportStream::Out);
+        self.held.extend(out);
+        let mut lines: ReportLines = err;
+        if self.model.is_some() {
+            lines.extend(self.release());
+        }
+        lines
+    }
+
+    /// The first line of the event stream, and those that waited for it.
+    fn release(&mut self) -> ReportLines {
+        self.first_line = FirstLineState::Written;
+        let mut lines = self.line(&json!({
+            "type": "session",
+            "id": self.session,
+            "version": self.facts.version,
+            "cwd": self.facts.cwd,
+            "provider": self.model.as_ref().map(|model| &model.provider),
+            "model": self.model.as_ref().map(|model| &model.model),
+            "mode": self.mode.map(PermissionMode::name),
+            "tools": self.facts.tools,
+        }));
+        lines.append(&mut self.held);
+        lines
+    }
+
+    fn lines_of(&mut self, event: &AgentEvent) -> ReportLines {
         match event {
             AgentEvent::SessionOpened { session, .. } => {
                 self.session = Some(*session);
-                self.line(&json!({"type": "session", "id": session}))
+                self.first_line = FirstLineState::Waiting;
+                Vec::new()
+            }
+            AgentEvent::ModelChanged { model, .. } => {
+                self.model = Some(model.clone());
+                Vec::new()
+            }
+            AgentEvent::JobStarted(job) => {
+                self.jobs.insert(job.id, job.command.clone());
+                Vec::new()
+            }
+            AgentEvent::JobEnded { job, .. } => {
+                self.jobs.remove(job);
+                Vec::new()
+            }
+            AgentEvent::ModeChanged(mode) => {
+                self.mode = Some(*mode);
+                Vec::new()
             }
             AgentEvent::SessionRead { .. } => Vec::new(),
             AgentEvent::TurnStarted { turn } => {
@@ -125,9 +223,7 @@ impl HeadlessReport {
                 self.refused.push((call.clone(), reason.clone()));
                 vec![(ReportStream::Err, format!("Refused {}: {reason}", call.name))]
             }
-            AgentEvent::ModelChanged { .. }
-            | AgentEvent::ModelNeeded { .. }
-            | AgentEvent::ModeChanged(_)
+            AgentEvent::ModelNeeded { .. }
             | AgentEvent::SessionState { .. }
             | AgentEvent::SteerSettled { .. }
             | AgentEvent::MessageReturned(_)
@@ -141,8 +237,6 @@ impl HeadlessReport {
             | AgentEvent::CacheMissed { .. }
             | AgentEvent::ToolStarted { .. }
             | AgentEvent::ToolProgress { .. }
-            | AgentEvent::JobStarted(_)
-            | AgentEvent::JobEnded { .. }
             | AgentEvent::ApprovalAsked(_)
             | AgentEvent::ApprovalWithdrawn(_)
             | AgentEvent::Rules(_)
@@ -163,9 +257,13 @@ impl HeadlessReport {
         lines
     }
 
-    fn recorded(&mut self, record: &LogRecord) -> ReportLines {
+    fn recorded(&mut self, record: &Arc<LogRecord>) -> ReportLines {
         if let LogEntry::TurnEnd(end) = &record.entry {
-            return self.ended(&end.outcome, end.usage);
+            (self.outcome, self.usage) = (Some(end.outcome.clone()), end.usage);
+            return Vec::new();
+        }
+        if let LogEntry::FileChange(_) = &record.entry {
+            self.changes.push(record.clone());
         }
         let LogEntry::Message(entry) = &record.entry else { return Vec::new() };
         if !entry.source.is_main() {
@@ -173,7 +271,9 @@ impl HeadlessReport {
         }
         match entry.role {
             MessageRole::Assistant => {
-                let text = entry.message().text();
+                let message = entry.message();
+                self.rounds += u32::from(message.calls().next().is_some());
+                let text = message.text();
                 if std::mem::replace(&mut self.stop, entry.stop_reason)
                     == Some(StopReason::MaxTokens)
                 {
@@ -219,11 +319,17 @@ impl HeadlessReport {
         lines
     }
 
-    fn ended(&mut self, outcome: &TurnOutcome, usage: TokenUsage) -> ReportLines {
-        self.outcome = Some(outcome.clone());
-        self.usage = usage;
-        let mut lines = Vec::new();
-        let error = RunError::of(outcome);
+    /// The last lines: what went wrong, what is ended, and the result.
+    pub(super) fn finish(&mut self, end: &RunEnd) -> ReportLines {
+        let mut lines = match self.first_line {
+            FirstLineState::Waiting => self.release(),
+            FirstLineState::NotOpened | FirstLineState::Written => Vec::new(),
+        };
+        for command in self.background(end) {
+            let text = format!("Still running, and ended now: {}", one_line(command));
+            lines.push((ReportStream::Err, text));
+        }
+        let error = RunError::of(self.outcome.as_ref(), self.time);
         if let Some(error) = &error {
             lines.push((ReportStream::Err, error.message.clone()));
         }
@@ -233,13 +339,26 @@ impl HeadlessReport {
             }
             OutputFormat::Text => {}
             OutputFormat::Json | OutputFormat::StreamJson => {
-                lines.push((ReportStream::Out, self.result(error.as_ref()).to_string()));
+                lines.push((ReportStream::Out, self.result(end, error.as_ref()).to_string()));
             }
         }
         lines
     }
 
-    fn result(&self, error: Option<&RunError>) -> Value {
+    /// The commands of what still runs: jobs, and what calls have left behind.
+    fn background<'a>(&'a self, end: &'a RunEnd) -> impl Iterator<Item = &'a String> {
+        self.jobs.values().chain(&end.background)
+    }
+
+    fn result(&self, end: &RunEnd, error: Option<&RunError>) -> Value {
+        let files: Vec<Value> = end
+            .files
+            .iter()
+            .map(|FileDelta { name, lines }| {
+                let (added, removed) = lines.unzip();
+                json!({"path": name, "added": added, "removed": removed})
+            })
+            .collect();
         let refused: Vec<Value> = self
             .refused
             .iter()
@@ -262,6 +381,13 @@ impl HeadlessReport {
             "cost": self.cost,
             "by_source": by_source,
             "turns": self.turn,
+            "rounds": self.rounds,
+            "duration_ms": u64::try_from(end.elapsed.as_millis()).unwrap_or(u64::MAX),
+            "provider": self.model.as_ref().map(|model| &model.provider),
+            "model": self.model.as_ref().map(|model| &model.model),
+            "stop_reason": self.stop,
+            "files": files,
+            "background": self.background(end).collect::<Vec<_>>(),
             "exit": self.exit().code(),
             "refused": refused,
             "error": error.map(|error| json!({"kind": error.kind, "message": error.message})),
@@ -277,191 +403,10 @@ impl HeadlessReport {
     }
 }
 
-/// Why a run has no answer, or not the whole one.
-struct RunError {
-    /// Part of the interface for scripts: a name that does not change.
-    kind: &'static str,
-    message: String,
-}
-
-impl RunError {
-    fn of(outcome: &TurnOutcome) -> Option<Self> {
-        let (kind, message) = match outcome {
-            TurnOutcome::Answered => return None,
-            TurnOutcome::Interrupted => ("interrupted", "Interrupted.".to_owned()),
-            TurnOutcome::RoundLimit => (
-                "round_limit",
-                "Stopped: the turn used all its rounds of tool calls. Raise `max_tool_rounds`, or \
-                 go on with --continue."
-                    .to_owned(),
-            ),
-            TurnOutcome::Budget(message) => ("budget", message.clone()),
-            TurnOutcome::Failed(message) => ("failed", message.clone()),
-            TurnOutcome::ModelFailed(failure) => (failure.name(), failure.to_string()),
-        };
-        Some(Self { kind, message })
-    }
+/// A command on one line.
+fn one_line(command: &str) -> String {
+    command.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use chrono::DateTime;
-
-    use super::*;
-    use crate::domain::{CallId, CallInput, EntryId, Message};
-    use crate::session::TurnEnd;
-
-    fn response(text: &str) -> AgentEvent {
-        let mut entry = MessageEntry::new(Message {
-            role: MessageRole::Assistant,
-            content: vec![ContentBlock::Text { text: text.into() }],
-        });
-        entry.stop_reason = Some(StopReason::EndTurn);
-        AgentEvent::Recorded(Arc::new(LogRecord {
-            id: EntryId::generate(),
-            timestamp: DateTime::UNIX_EPOCH,
-            turn: TurnId(1),
-            entry: LogEntry::Message(entry),
-        }))
-    }
-
-    fn ended(outcome: TurnOutcome) -> AgentEvent {
-        AgentEvent::Recorded(Arc::new(LogRecord {
-            id: EntryId::generate(),
-            timestamp: DateTime::UNIX_EPOCH,
-            turn: TurnId(1),
-            entry: LogEntry::TurnEnd(TurnEnd { outcome, usage: TokenUsage::default(), cost: None }),
-        }))
-    }
-
-    fn play(
-        format: OutputFormat,
-        events: &[AgentEvent],
-    ) -> (HeadlessReport, Vec<String>, Vec<String>) {
-        let mut report = HeadlessReport::new(format);
-        let (mut out, mut err) = (Vec::new(), Vec::new());
-        for (stream, line) in events.iter().flat_map(|event| report.take(event)) {
-            match stream {
-                ReportStream::Out => out.push(line),
-                ReportStream::Err => err.push(line),
-            }
-        }
-        (report, out, err)
-    }
-
-    #[test]
-    fn text_is_the_last_answer_alone() {
-        let events = [response("looking"), response("here"), ended(TurnOutcome::Answered)];
-        let (report, out, err) = play(OutputFormat::Text, &events);
-        assert_eq!((out, err), (vec!["here".to_owned()], vec![]));
-        assert_eq!(report.exit(), CliExitStatus::Answered);
-    }
-
-    #[test]
-    fn the_pieces_of_an_answer_that_was_cut_off_are_one() {
-        let cut = |text: &str| match response(text) {
-            AgentEvent::Recorded(record) => {
-                let mut record = Arc::unwrap_or_clone(record);
-                if let LogEntry::Message(entry) = &mut record.entry {
-                    entry.stop_reason = Some(StopReason::MaxTokens);
-                }
-                AgentEvent::Recorded(Arc::new(record))
-            }
-            other => other,
-        };
-        let ended = ended(TurnOutcome::Answered);
-        let events = [response("looking"), cut("one t"), cut("wo thr"), response("ee"), ended];
-        let (_, out, _) = play(OutputFormat::Text, &events);
-        assert_eq!(out, ["one two three"]);
-    }
-
-    #[test]
-    fn every_retry_is_reported_with_its_number() {
-        use crate::providers::RateLimited;
-        use crate::providers::retry::RetryAttempt;
-        let pause = std::time::Duration::from_millis(1500);
-        let (turn, reason) = (TurnId(1), "Busy.".to_owned());
-        let again = Some(RetryAttempt { pause, number: 2, of: 10 });
-        let held = RateLimited { wait: pause, reason: "Slow down.".to_owned() };
-        let events = [
-            AgentEvent::ResponseDropped { turn, reason: reason.clone(), again },
-            AgentEvent::ResponseDropped { turn, reason, again: None },
-            AgentEvent::RequestRateLimited { turn, held },
-        ];
-        let (_, out, err) = play(OutputFormat::StreamJson, &events);
-        assert_eq!(err, ["Busy. Trying again in 1.5 s (2 of 10).", "Slow down. Waiting 1.5 s."]);
-        let lines: Vec<Value> =
-            out.iter().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let retry = json!({"type": "retry", "reason": "Busy.", "wait_ms": 1500, "number": 2,
-            "of": 10});
-        let held = json!({"type": "held", "reason": "Slow down.", "wait_ms": 1500});
-        assert_eq!(lines, [retry, held]);
-    }
-
-    #[test]
-    fn a_failure_goes_to_standard_error_and_exits_with_one() {
-        let events = [ended(TurnOutcome::Failed("No server answers.".into()))];
-        let (report, out, err) = play(OutputFormat::Text, &events);
-        assert_eq!((out, err), (vec![], vec!["No server answers.".to_owned()]));
-        assert_eq!(report.exit(), CliExitStatus::Failed);
-    }
-
-    #[test]
-    fn refused_calls_are_listed_and_exit_with_four() {
-        let call = ToolCall {
-            id: CallId::new("c"),
-            name: "Bash".into(),
-            input: CallInput::Valid(json!({"command": "rm x"})),
-        };
-        let events = [
-            AgentEvent::CallRefused { call, reason: "nobody to ask".into() },
-            response("could not"),
-            ended(TurnOutcome::Answered),
-        ];
-        let (report, out, _) = play(OutputFormat::Json, &events);
-        assert_eq!(report.exit(), CliExitStatus::Refused);
-        let result: Value = serde_json::from_str(&out[0]).unwrap();
-        assert_eq!(result["exit"], 4);
-        assert_eq!(result["refused"][0]["call"]["input"]["command"], "rm x");
-    }
-
-    #[test]
-    fn refused_calls_are_reported_in_every_format() {
-        for format in [OutputFormat::Text, OutputFormat::Json, OutputFormat::StreamJson] {
-            let call = ToolCall {
-                id: CallId::new("c"),
-                name: "Bash".into(),
-                input: CallInput::Valid(json!({"command": "rm x"})),
-            };
-            let refused =
-                AgentEvent::CallRefused { call, reason: "The rule Bash(rm *) refuses it.".into() };
-            let (_, out, err) = play(format, &[refused, ended(TurnOutcome::Answered)]);
-            assert_eq!(err, ["Refused Bash: The rule Bash(rm *) refuses it."]);
-            if format != OutputFormat::Text {
-                let result: Value = serde_json::from_str(out.last().unwrap()).unwrap();
-                assert_eq!(result["refused"][0]["reason"], "The rule Bash(rm *) refuses it.");
-            }
-        }
-    }
-
-    #[test]
-    fn the_event_stream_is_one_object_a_line_and_ends_with_the_result() {
-        let session = SessionId::generate();
-        let events = [
-            AgentEvent::SessionOpened { session, records: Arc::default() },
-            response("hi"),
-            ended(TurnOutcome::Answered),
-        ];
-        let (_, out, _) = play(OutputFormat::StreamJson, &events);
-        let kinds: Vec<String> = out
-            .iter()
-            .map(|line| {
-                let value: Value = serde_json::from_str(line).unwrap();
-                value["type"].as_str().unwrap().to_owned()
-            })
-            .collect();
-        assert_eq!(kinds, ["session", "message", "result"]);
-    }
-}
+mod tests;

@@ -1,14 +1,17 @@
 //! `slug -p`: one question, its answer, and an exit status for a script.
 
 use std::io::{IsTerminal, Read};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use async_trait::async_trait;
 
 use crate::agent::{self, AgentHandle, InitialSession};
 use crate::cli::{Cli, CliExitStatus};
-use crate::headless;
+use crate::headless::{self, BackgroundProcesses, HeadlessRun, RunFacts};
 use crate::permissions::store::{self, ProjectSettingsTrust};
+use crate::platform::process::ProcessHost;
 use crate::platform::redact::Redactor;
 use crate::platform::signals::{HandledSignal, SignalStream, raise_again};
 use crate::platform::{logging, supervisor};
@@ -62,6 +65,12 @@ pub(super) async fn run(
         build::parts(run_context, &config, project, participants, &redactor)?;
     setup.notices.extend(log.as_ref().err().map(ToString::to_string));
     let start = start(cli, run_context)?;
+    let facts = RunFacts {
+        version: env!("CARGO_PKG_VERSION"),
+        cwd: run_context.cwd.clone(),
+        tools: setup.registry.specs().iter().map(|spec| spec.name.clone()).collect(),
+    };
+    let store = setup.store.clone();
     let mut signals = SignalStream::listen()?;
     let (agent, mut events) = agent::spawn(setup, start);
 
@@ -71,7 +80,15 @@ pub(super) async fn run(
     let report = {
         let streams: (&mut dyn std::io::Write, &mut dyn std::io::Write) =
             (&mut streams.0, &mut streams.1);
-        let answering = headless::run(text, cli.output_format, &agent, &mut events, streams);
+        let given = HeadlessRun {
+            prompt: text,
+            format: cli.output_format,
+            facts,
+            time_limit: cli.timeout,
+            store,
+            background: &LeftProcesses { processes: processes.clone(), redactor },
+        };
+        let answering = headless::run(given, &agent, &mut events, streams);
         tokio::pin!(answering);
         loop {
             tokio::select! {
@@ -101,6 +118,20 @@ pub(super) async fn run(
     match report {
         Some(report) => Ok(report?.exit()),
         None => bail!("Stopped."),
+    }
+}
+
+/// What commands have left running, without slug's keys in it.
+struct LeftProcesses {
+    processes: Arc<ProcessHost>,
+    redactor: Redactor,
+}
+
+#[async_trait]
+impl BackgroundProcesses for LeftProcesses {
+    async fn left_running(&self) -> Vec<String> {
+        let commands = self.processes.left_running().await;
+        commands.iter().map(|text| self.redactor.redact_own(text).into_owned()).collect()
     }
 }
 

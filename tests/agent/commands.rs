@@ -1,11 +1,14 @@
 //! Commands of the front end at the wrong moment get a sentence, and shell commands of the user
 //! leave slug usable.
 
+use async_trait::async_trait;
 use serde_json::{Value, json};
 use slug_code::agent::{
     AgentCommand, AgentEvent, CommandRefusal, ForkPosition, InitialSession, Interactivity,
 };
+use slug_code::cli::OutputFormat;
 use slug_code::domain::{ContentBlock, ModelName, PermissionMode, SessionId};
+use slug_code::headless::{self, BackgroundProcesses, HeadlessRun, RunFacts};
 use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
 use slug_code::providers::ErrorRecovery;
@@ -76,6 +79,15 @@ async fn a_message_to_a_session_of_another_folder_ends_like_a_turn() {
     agent.close().await;
 }
 
+struct NothingRuns;
+
+#[async_trait]
+impl BackgroundProcesses for NothingRuns {
+    async fn left_running(&self) -> Vec<String> {
+        Vec::new()
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_user_a_session_that_cannot_be_opened_is_a_failure() {
     let fixture = AgentFixture { interactivity: Interactivity::Headless, ..AgentFixture::new() };
@@ -85,13 +97,15 @@ async fn without_a_user_a_session_that_cannot_be_opened_is_a_failure() {
         let (agent, mut events) = slug_code::agent::spawn(fixture.setup(Vec::new()), start);
         let mut out = Vec::new();
         let mut err = Vec::new();
-        let report = slug_code::headless::run(
-            "go on".into(),
-            slug_code::cli::OutputFormat::Text,
-            &agent,
-            &mut events,
-            (&mut out, &mut err),
-        );
+        let given = HeadlessRun {
+            prompt: "go on".into(),
+            format: OutputFormat::Text,
+            facts: RunFacts::default(),
+            time_limit: None,
+            store: fixture.store.clone(),
+            background: &NothingRuns,
+        };
+        let report = headless::run(given, &agent, &mut events, (&mut out, &mut err));
         let report = tokio::time::timeout(std::time::Duration::from_secs(60), report).await;
         let report = report.expect("it waits for ever").unwrap();
         assert_eq!(report.exit().code(), 1);
