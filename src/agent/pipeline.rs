@@ -39,6 +39,9 @@ pub(super) async fn execute_with_permission(
     let span = tracing::info_span!("call", call = %call.id, tool = call.name);
     let started = Instant::now();
     debug_events::write_call(&gate.debug, call);
+    // Hooks, rules and the log know a tool by its own name, however the model spelled it.
+    let planned = plan.as_ref().ok().map(|plan| plan.call.clone());
+    let call = planned.as_ref().unwrap_or(call);
     // A tool that panics still gets a result, and the calls beside it go on.
     let attempt = AssertUnwindSafe(attempt(gate, call, plan, waits)).catch_unwind();
     let ended = attempt.instrument(span.clone()).await;

@@ -21,7 +21,8 @@ use super::tool_messages::not_json;
 /// A call with its tool and with what it would touch.
 #[derive(Clone)]
 pub(super) struct CallPlan {
-    /// The call with the arguments of this plan, which need not be those that the model sent.
+    /// The call with the arguments of this plan, which need not be those that the model sent, and
+    /// with the tool's own name, whatever the model called it.
     pub(super) call: ToolCall,
     pub(super) tool: Arc<dyn Tool>,
     pub(super) input: Value,
@@ -75,8 +76,7 @@ impl CallPlan {
         if input == self.input {
             return Ok(self);
         }
-        let call = ToolCall { input: CallInput::Valid(input.clone()), ..self.call };
-        Self::new(call, self.tool, input, place)
+        Self::new(self.call, self.tool, input, place)
     }
 
     fn new(
@@ -85,6 +85,9 @@ impl CallPlan {
         input: Value,
         place: &WorkingDirectory,
     ) -> Result<Self, ToolError> {
+        let input = tool.canonical_input(input);
+        let name = tool.descriptor().name.to_string();
+        let call = ToolCall { name, input: CallInput::Valid(input.clone()), ..call };
         let accesses = tool.access(&input, place)?;
         let capability = tool.descriptor().capability;
         if !accesses.iter().all(|access| capability.covers(access)) {
@@ -310,6 +313,17 @@ mod tests {
             assert_eq!(output.status, ToolStatus::Failed);
             assert!(output.observation.starts_with(told), "{}", output.observation);
         }
+    }
+
+    #[test]
+    fn a_plan_has_the_tools_own_names() {
+        let sent = CallInput::Valid(json!({"cmd": ["echo", "a b"], "timeout_ms": 9000}));
+        let plan = plan("bash", sent).ok().unwrap();
+        let input = json!({"command": "echo 'a b'", "timeout": 9000});
+        assert_eq!((plan.call.name.as_str(), &plan.input), ("Bash", &input));
+        assert_eq!(plan.call.input, CallInput::Valid(input));
+        let command = "echo 'a b'".to_owned();
+        assert_eq!(plan.accesses, [ToolAccess::Run { command, cwd: "/w".into() }]);
     }
 
     #[test]

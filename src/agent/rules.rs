@@ -66,7 +66,7 @@ impl Agent {
         let registry = &self.setup.registry;
         let (first, rest) = typed.trim().split_once(' ').unwrap_or((typed.trim(), ""));
         let (tool, text) = match registry.get(first) {
-            Ok(_) => (first.to_owned(), rest.trim().to_owned()),
+            Ok(tool) => (tool.descriptor().name.to_string(), rest.trim().to_owned()),
             Err(_) => (SHELL_TOOL.to_owned(), typed.trim().to_owned()),
         };
         let accesses = accesses_of(registry, &tool, &text, &self.setup.place)?;

@@ -189,9 +189,10 @@ impl From<ToolCall> for WireCall {
 
 impl CallInput {
     /// Parses streamed arguments, and repairs mistakes that have only one meaning. Empty text means
-    /// a call without arguments; arguments that are nested too deeply are invalid.
+    /// a call without arguments, and so does `null`, which Groq sends for one; arguments that are
+    /// nested too deeply are invalid.
     pub fn parse(text: &str) -> Self {
-        if text.trim().is_empty() {
+        if matches!(text.trim(), "" | "null" | "\"\"") {
             return Self::Valid(Value::Object(serde_json::Map::new()));
         }
         match lenient_json::parse_object(text).map(Value::Object) {
@@ -295,7 +296,9 @@ mod tests {
 
     #[test]
     fn arguments_are_an_object_or_invalid() {
-        assert_eq!(CallInput::parse(" "), CallInput::Valid(json!({})));
+        for nothing in ["", " ", "null", "\"\"", "{}"] {
+            assert_eq!(CallInput::parse(nothing), CallInput::Valid(json!({})), "{nothing:?}");
+        }
         assert_eq!(CallInput::parse("{'a': None,}"), CallInput::Valid(json!({"a": null})));
         assert_eq!(CallInput::parse("[1]"), CallInput::Invalid("[1]".into()));
         assert_eq!(CallInput::parse("{\"a\":"), CallInput::Invalid("{\"a\":".into()));

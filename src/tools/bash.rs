@@ -82,6 +82,16 @@ impl Tool for BashTool {
         first_line(titles::text(input, "command"))
     }
 
+    fn canonical_input(&self, input: Value) -> Value {
+        let mut input = SHAPE.canonical(input);
+        if let Some(Value::Array(words)) = input.get("command")
+            && let Some(line) = command_line(words)
+        {
+            input["command"] = Value::String(line);
+        }
+        input
+    }
+
     fn access(
         &self,
         input: &Value,
@@ -116,6 +126,28 @@ impl Tool for BashTool {
             off_thread(&CancellationToken::new(), move || BashReport::new(&capture)).await?;
         let report = reported.ok_or_else(|| ToolError("The output was lost.".into()))?;
         Ok(format_result(report, exit, &wanted, context).await)
+    }
+}
+
+/// The line that runs a command which came as a list of words; of `bash -c` the script alone.
+fn command_line(words: &[Value]) -> Option<String> {
+    let words: Vec<&str> = words.iter().map(Value::as_str).collect::<Option<_>>()?;
+    match words.as_slice() {
+        ["bash" | "/bin/bash" | "/usr/bin/bash", "-c" | "-lc", script] => {
+            Some((*script).to_owned())
+        }
+        // A list of one word is a line that was put into a list.
+        [line] => Some((*line).to_owned()),
+        words => Some(words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")),
+    }
+}
+
+/// A word that bash reads as exactly this text.
+fn shell_word(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./:=@%+,-".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
     }
 }
 

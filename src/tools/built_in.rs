@@ -47,6 +47,11 @@ impl ToolPart {
     }
 }
 
+/// The name that a tool has here, for the name that a call gives it; any other name stays.
+pub fn own_name(name: &str) -> &str {
+    named(name).map_or(name, |tool| &tool.descriptor().name)
+}
+
 /// What the calls of a tool do, as far as its name tells.
 pub fn kind_of(name: &str) -> ToolKind {
     named(name).map_or(ToolKind::Other, |tool| tool.descriptor().kind)
@@ -55,13 +60,25 @@ pub fn kind_of(name: &str) -> ToolKind {
 /// What a call is about, on one line: the path it reads, the command it runs. Paths inside `cwd` are
 /// relative. Empty where the arguments do not say.
 pub fn call_title(name: &str, input: &Value, cwd: &Path) -> String {
-    named(name).map_or_else(|| titles::first_text(input), |tool| tool.call_title(input, cwd))
+    let Some(tool) = named(name) else { return titles::first_text(input) };
+    tool.call_title(&tool.canonical_input(input.clone()), cwd)
 }
 
 fn named(name: &str) -> Option<&'static dyn Tool> {
-    let other = OTHER_NAMES.iter().find(|(other, _)| *other == name);
-    let name = other.map_or(name, |(_, name)| name);
-    TOOLS.iter().copied().find(|tool| tool.descriptor().name == name)
+    let name = other_name(name).unwrap_or(name);
+    TOOLS.iter().copied().find(|tool| is_same_name(&tool.descriptor().name, name))
+}
+
+/// The name of the built-in tool that other agents call so.
+pub(super) fn other_name(name: &str) -> Option<&'static str> {
+    OTHER_NAMES.iter().find(|(other, _)| is_same_name(other, name)).map(|(_, own)| *own)
+}
+
+/// Whether two names are the same but for case, `_` and `-`: models write `bash` and `todo_write`.
+pub(super) fn is_same_name(a: &str, b: &str) -> bool {
+    let letters =
+        |name: &str| name.bytes().filter(|byte| !matches!(byte, b'_' | b'-')).collect::<Vec<u8>>();
+    a == b || letters(a).eq_ignore_ascii_case(&letters(b))
 }
 
 #[cfg(test)]
@@ -82,7 +99,10 @@ mod tests {
             ("Grep", ToolKind::Search),
             ("TodoWrite", ToolKind::Think),
             ("mcp__server__read", ToolKind::Other),
-            ("bash", ToolKind::Other),
+            ("bash", ToolKind::Execute),
+            ("todo_write", ToolKind::Think),
+            ("multi_edit", ToolKind::Edit),
+            ("browser", ToolKind::Other),
         ] {
             assert_eq!(kind_of(name), kind, "{name}");
         }
@@ -106,6 +126,8 @@ mod tests {
             ("Edit", json!({"file_path": "/w/a.rs", "old_string": "x"}), "a.rs"),
             ("MultiEdit", json!({"file_path": "/w/a.rs"}), "a.rs"),
             ("Bash", json!({"command": "cargo test\necho"}), "cargo test …"),
+            ("bash", json!({"cmd": ["ls", "my dir"]}), "ls 'my dir'"),
+            ("read", json!({"file": "/w/a.rs"}), "a.rs"),
             ("Grep", json!({"pattern": "fn total", "path": "/w/src"}), "\"fn total\" src"),
             ("Glob", json!({"pattern": "**/*.rs"}), "**/*.rs"),
             ("TodoWrite", json!({"todos": [{"status": "completed"}, {}]}), "1 of 2 done"),

@@ -73,6 +73,10 @@ impl Tool for GlobTool {
         ])
     }
 
+    fn canonical_input(&self, input: Value) -> Value {
+        SHAPE.canonical(input)
+    }
+
     fn access(
         &self,
         input: &Value,

@@ -30,8 +30,8 @@ const SHAPE: InputShape = InputShape {
     tool: "Grep",
     example: r#"{"pattern": "fn \\w+\\(", "path": "src", "glob": "*.rs", "output_mode": "content"}"#,
     arguments: &[
-        ("pattern", &["regex", "query"]),
-        ("path", &["file_path", "directory"]),
+        ("pattern", &["regex", "query", "search"]),
+        ("path", &["file_path", "directory", "dir", "folder", "file"]),
         ("glob", &["include"]),
         ("type", &[]),
         ("output_mode", &["mode"]),
@@ -41,7 +41,7 @@ const SHAPE: InputShape = InputShape {
         ("-i", &["ignore_case", "case_insensitive"]),
         ("-n", &[]),
         ("multiline", &[]),
-        ("head_limit", &["limit"]),
+        ("head_limit", &["limit", "max_results"]),
     ],
     place: "",
 };
@@ -121,10 +121,10 @@ impl Tool for GrepTool {
                         "enum": ["files_with_matches", "content", "count"],
                         "description": "default: file names only",
                     },
-                    "-A": {"type": "integer", "description": "lines after"},
-                    "-B": {"type": "integer", "description": "lines before"},
-                    "-C": {"type": "integer", "description": "lines around"},
-                    "-i": {"type": "boolean", "description": "ignore case"},
+                    "-A": {"type": "integer"},
+                    "-B": {"type": "integer"},
+                    "-C": {"type": "integer"},
+                    "-i": {"type": "boolean"},
                     "-n": {"type": "boolean", "description": "line numbers, default true"},
                     "multiline": {"type": "boolean", "description": ". matches line ends"},
                     "head_limit": {"type": "integer", "description": "lines, default 250"},
@@ -144,6 +144,10 @@ impl Tool for GrepTool {
         let pattern = format!("{:?}", text("pattern"));
         let path = titles::shown_path(text("path"), cwd);
         titles::join(&[&pattern, &path, filter.unwrap_or_default()])
+    }
+
+    fn canonical_input(&self, input: Value) -> Value {
+        SHAPE.canonical(input)
     }
 
     fn access(

@@ -4,6 +4,9 @@
 //! the names that other agents give them. Everything else is an error that shows the model what to
 //! send, an argument that the tool does not have among it: a call that is done without a part of
 //! what it asks for is not the call that was made.
+//!
+//! [`InputShape::canonical`] gives the arguments their own names before anybody decides about the
+//! call, so that hooks, dialogs and the log of permissions know one name for each.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -25,6 +28,9 @@ pub(super) struct InputShape {
     pub place: &'static str,
 }
 
+/// What models call the path of a file.
+pub(super) const FILE_NAMES: &[&str] = &["path", "filePath", "filename", "file", "file_name"];
+
 /// The most characters that are shown of the name of an unknown argument.
 const MAX_NAME: usize = 60;
 
@@ -45,14 +51,11 @@ impl<'a> ArgumentReader<'a> {
     pub fn new(shape: InputShape, value: &'a Value) -> Result<Self, ToolError> {
         let fields = match value {
             Value::Object(fields) => Cow::Borrowed(fields),
-            Value::Null => Cow::Owned(Map::new()),
-            Value::String(text) => match serde_json::from_str(text) {
-                Ok(fields) => Cow::Owned(fields),
-                Err(_) => return Err(shape.no_object()),
-            },
-            Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
-                return Err(shape.no_object());
-            }
+            Value::Null
+            | Value::String(_)
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::Array(_) => Cow::Owned(fields_of(value).ok_or_else(|| shape.no_object())?),
         };
         shape.check_names(&fields)?;
         Ok(Self { shape, fields })
@@ -186,7 +189,42 @@ impl<'a> ArgumentReader<'a> {
     }
 }
 
+/// The arguments of a call that did not send them as an object: none, or an object in a string.
+fn fields_of(value: &Value) -> Option<Map<String, Value>> {
+    match value {
+        Value::Null => Some(Map::new()),
+        Value::String(text) if matches!(text.trim(), "" | "null") => Some(Map::new()),
+        Value::String(text) => serde_json::from_str(text).ok(),
+        Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => None,
+    }
+}
+
 impl InputShape {
+    /// The arguments under their own names. What has no certain meaning stays as it is, for
+    /// [`ArgumentReader::new`] to refuse.
+    pub fn canonical(self, input: Value) -> Value {
+        let mut fields = match input {
+            Value::Object(fields) => fields,
+            other => match fields_of(&other) {
+                Some(fields) => fields,
+                None => return other,
+            },
+        };
+        if self.check_names(&fields).is_err() {
+            return Value::Object(fields);
+        }
+        for (own, others) in self.arguments {
+            let sent: Vec<Value> = others.iter().filter_map(|name| fields.remove(*name)).collect();
+            let own_is_absent = fields.get(*own).is_none_or(Value::is_null);
+            if let Some(value) = sent.into_iter().find(|value| !value.is_null())
+                && own_is_absent
+            {
+                fields.insert((*own).to_owned(), value);
+            }
+        }
+        Value::Object(fields)
+    }
+
     /// The names that the argument can have, its own first.
     fn names(self, name: &str) -> impl Iterator<Item = &str> {
         let row = self.arguments.iter().find(|(own, _)| *own == name);
@@ -279,6 +317,25 @@ mod tests {
         let packed = json!("{\"file_path\": \"b\"}");
         let input = ArgumentReader::new(SHAPE, &packed).unwrap();
         assert_eq!(input.text("file_path").unwrap(), "b");
+    }
+
+    #[test]
+    fn canonical_arguments_have_their_own_names() {
+        for (sent, canonical) in [
+            (json!({"path": "a", "limit": 3}), json!({"file_path": "a", "limit": 3})),
+            (json!({"filename": "a", "path": null}), json!({"file_path": "a"})),
+            (json!({"file_path": "a", "path": "a"}), json!({"file_path": "a"})),
+            (json!({"file_path": null, "path": "a"}), json!({"file_path": "a"})),
+            (json!("{\"path\": \"a\"}"), json!({"file_path": "a"})),
+            (json!(null), json!({})),
+            (json!(""), json!({})),
+            (json!("null"), json!({})),
+            (json!([1]), json!([1])),
+            (json!({"path": "a", "lines": 3}), json!({"path": "a", "lines": 3})),
+            (json!({"path": "a", "filename": "b"}), json!({"path": "a", "filename": "b"})),
+        ] {
+            assert_eq!(SHAPE.canonical(sent.clone()), canonical, "{sent}");
+        }
     }
 
     #[test]

@@ -40,7 +40,7 @@ use crate::domain::{
 };
 
 pub use crate::domain::ExitCause;
-pub use built_in::{SHELL_TOOL, call_title, kind_of};
+pub use built_in::{SHELL_TOOL, call_title, kind_of, own_name};
 pub use jobs::{
     JobHandle, JobOutput, JobSpec, JobStarter, JobStreams, NoSessionJobs, OutputSink, SessionJob,
     TerminalSize,
@@ -65,6 +65,12 @@ pub trait Tool: Send + Sync {
     /// first argument that is a text. Paths inside `cwd` are shown relative to it.
     fn call_title(&self, input: &Value, _cwd: &Path) -> String {
         titles::first_text(input)
+    }
+
+    /// The input with each argument under its own name and in its own form, where the model wrote
+    /// another that means the same. All steps of a call see this input and no other.
+    fn canonical_input(&self, input: Value) -> Value {
+        input
     }
 
     /// What a call with this input would touch; relative paths start from `place`.

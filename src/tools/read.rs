@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::input::{ArgumentReader, InputShape};
+use super::input::{ArgumentReader, FILE_NAMES, InputShape};
 use super::text::{self, WHOLE_FILE};
 use super::{
     FileState, Tool, ToolContext, ToolError, WorkingDirectory, paths, stopped_output, titles,
@@ -22,11 +22,7 @@ pub(super) struct ReadTool;
 const SHAPE: InputShape = InputShape {
     tool: "Read",
     example: r#"{"file_path": "src/main.rs", "offset": 1, "limit": 200}"#,
-    arguments: &[
-        ("file_path", &["path", "filePath", "filename"]),
-        ("offset", &["start_line"]),
-        ("limit", &[]),
-    ],
+    arguments: &[("file_path", FILE_NAMES), ("offset", &["start_line"]), ("limit", &[])],
     place: "",
 };
 
@@ -84,6 +80,10 @@ impl Tool for ReadTool {
             &titles::shown_path(titles::text(input, "file_path"), cwd),
             &titles::lines(input),
         ])
+    }
+
+    fn canonical_input(&self, input: Value) -> Value {
+        SHAPE.canonical(input)
     }
 
     fn access(

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::built_in::{is_same_name, other_name};
 use super::similarity::similarity;
 use super::{Tool, ToolError};
 use crate::domain::ToolSpec;
@@ -60,14 +61,27 @@ impl ToolRegistry {
         self.specs.clone()
     }
 
-    /// The tool of this name.
+    /// The tool of this name: as it is written, or else the only one that differs in case, `_` and
+    /// `-` alone, or that other agents call so.
     ///
     /// # Errors
     ///
     /// When there is none; the error tells the model which tools there are.
     pub fn get(&self, name: &str) -> Result<Arc<dyn Tool>, ToolError> {
-        let named = self.specs.iter().zip(&self.tools).find(|(spec, _)| spec.name == name);
-        named.map(|(_, tool)| tool.clone()).ok_or_else(|| self.unknown(name))
+        let found = self.find(|own| own == name).or_else(|| {
+            let name = other_name(name).unwrap_or(name);
+            self.find(|own| is_same_name(own, name))
+        });
+        found.ok_or_else(|| self.unknown(name))
+    }
+
+    /// The only tool whose name is meant.
+    fn find(&self, is_meant: impl Fn(&str) -> bool) -> Option<Arc<dyn Tool>> {
+        let mut found = self.specs.iter().zip(&self.tools).filter(|(spec, _)| is_meant(&spec.name));
+        match (found.next(), found.next()) {
+            (Some((_, tool)), None) => Some(tool.clone()),
+            (Some(_), Some(_)) | (None, _) => None,
+        }
     }
 
     fn unknown(&self, name: &str) -> ToolError {
@@ -183,15 +197,29 @@ mod tests {
     }
 
     #[test]
+    fn a_name_in_another_case_or_of_another_agent_is_the_same_tool() {
+        let registry = standard();
+        for (name, own) in [
+            ("bash", "Bash"),
+            ("READ", "Read"),
+            ("todowrite", "TodoWrite"),
+            ("todo_write", "TodoWrite"),
+            ("MultiEdit", "Edit"),
+            ("multi_edit", "Edit"),
+        ] {
+            assert_eq!(registry.get(name).ok().unwrap().spec().name, own, "{name}");
+        }
+        let parts = vec![ToolPart::built_in(), part("the server x", &["a_b", "A-b", "read_"])];
+        let registry = ToolRegistry::from_parts(parts).unwrap();
+        assert!(registry.get("AB").is_err(), "one of two would be a guess");
+        assert_eq!(registry.get("a_b").ok().unwrap().spec().name, "a_b");
+        assert_eq!(registry.get("Read").ok().unwrap().spec().name, "Read");
+    }
+
+    #[test]
     fn an_unknown_name_gets_the_names_there_are() {
         let registry = standard();
-        let cases = [
-            ("bash", Some("Bash")),
-            ("read_file", Some("Read")),
-            ("todowrite", Some("TodoWrite")),
-            ("MultiEdit", Some("Edit")),
-            ("browser", None),
-        ];
+        let cases = [("bashh", Some("Bash")), ("read_file", Some("Read")), ("browser", None)];
         for (name, near) in cases {
             let error = registry.get(name).err().unwrap().0;
             let expected = match near {

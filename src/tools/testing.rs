@@ -116,6 +116,7 @@ impl ToolTestEnv {
     ///
     /// When the tool fails or does not accept the input.
     pub async fn run(&self, tool: &dyn Tool, input: Value) -> Result<ToolOutput, ToolError> {
+        let input = tool.canonical_input(input);
         tool.run(&self.context_for(tool, &input)?, input).await
     }
 

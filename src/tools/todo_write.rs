@@ -73,6 +73,10 @@ impl Tool for TodoWriteTool {
         format!("{} of {} done", todos.iter().filter(is_done).count(), todos.len())
     }
 
+    fn canonical_input(&self, input: Value) -> Value {
+        SHAPE.canonical(input)
+    }
+
     fn access(
         &self,
         input: &Value,

@@ -12,7 +12,7 @@ use crate::launch::{build, print};
 use crate::permissions::{
     self, PermissionQuery, PermissionTestReport, RuleListReport, RuleSet, store,
 };
-use crate::tools::WorkingDirectory;
+use crate::tools::{WorkingDirectory, own_name};
 
 pub(super) fn run(
     cli: &Cli,
@@ -88,7 +88,7 @@ fn try_out(
         WorkingDirectory { cwd: run_context.cwd.clone(), home: run_context.user_home.clone() };
     let accesses = accesses_of(&build::tool_registry()?, &test.tool, &test.input, &place)
         .map_err(anyhow::Error::msg)?;
-    let query = PermissionQuery::resolve(&test.tool, &accesses, &workspace);
+    let query = PermissionQuery::resolve(own_name(&test.tool), &accesses, &workspace);
     let report = PermissionTestReport::from(&permissions::decide(&query, &rules, mode, &workspace));
     let mut out = print::out();
     if test.format.json {

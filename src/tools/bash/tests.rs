@@ -22,6 +22,23 @@ async fn output_comes_live_and_in_the_end() {
 }
 
 #[tokio::test]
+async fn a_command_in_a_list_is_one_line() {
+    for (command, line) in [
+        (json!(["bash", "-lc", "cd a && ls"]), "cd a && ls"),
+        (json!(["git", "commit", "-m", "it's done"]), r"git commit -m 'it'\''s done'"),
+        (json!(["echo", ""]), "echo ''"),
+        (json!(["cargo test"]), "cargo test"),
+    ] {
+        let env = ToolTestEnv::new();
+        env.run(&BashTool, json!({"cmd": command})).await.unwrap();
+        assert_eq!(env.processes.scripts.lock().unwrap()[0].text, line);
+    }
+    let env = ToolTestEnv::new();
+    let error = env.run(&BashTool, json!({"command": [1]})).await.unwrap_err();
+    assert!(error.0.starts_with("Bash: `command` must be a string, not [1]"), "{error}");
+}
+
+#[tokio::test]
 async fn the_result_says_how_the_command_ended() {
     let env = ToolTestEnv::new();
     let cases = [

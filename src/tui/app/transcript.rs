@@ -17,6 +17,7 @@ use std::time::Duration;
 use crate::domain::{CallId, CallInput, FileDiff, ToolDisplay, ToolStatus, TurnId};
 use crate::session::undo::{self, RewindHistory, RewindMark};
 use crate::session::{LogRecord, ToolResultInfo};
+use crate::tools::own_name;
 
 pub use super::block::{
     AssistantText, BlockBody, BlockId, LiveOutput, PaneFold, TextState, ThinkingText,
@@ -271,7 +272,7 @@ impl ToolCallBlock {
     fn new(call: CallId, name: &str, state: ToolCallState) -> Self {
         Self {
             call,
-            name: name.to_owned(),
+            name: own_name(name).to_owned(),
             title: String::new(),
             input: None,
             origin: ToolCallOrigin::Model,

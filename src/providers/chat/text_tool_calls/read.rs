@@ -86,9 +86,9 @@ impl DeclaredTools {
         input: Map<String, Value>,
     ) -> Result<TextToolCall, CallParseStop> {
         let name = name.trim();
-        let known = |name: &str| self.names().any(|known| known == name);
+        let known = |name: &str| self.names().find(|known| known.eq_ignore_ascii_case(name));
         let bare = name.strip_prefix("functions.").unwrap_or(name);
-        match [name, bare].into_iter().find(|name| known(name)) {
+        match known(name).or_else(|| known(bare)) {
             Some(name) => Ok(TextToolCall { name: name.to_owned(), input }),
             None => Err(CallParseStop::Broken),
         }
