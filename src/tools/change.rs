@@ -1,8 +1,8 @@
 //! Plans and writes the change of one file, for Edit and Write.
 //!
-//! The model must have read the file, the content must still be the same, and if the user was shown
-//! a preview, the content must be that of the preview. The last check is the write itself, which
-//! expects the hash of the old content.
+//! If the user was shown a preview, the content must be that of the preview. The last check is the
+//! write itself, which expects the hash of the old content. Whether the model has to have read a file
+//! first is up to the tool: [`current`] says what it has seen of it.
 
 use std::path::{Path, PathBuf};
 
@@ -14,9 +14,18 @@ use crate::domain::{ContentHash, ExcludedHunks, FileDiff, ToolDisplay, ToolOutpu
 
 /// The file that a call wants to change.
 pub(super) enum WriteTarget {
-    /// A file whose current content the model has read.
-    File(Vec<u8>),
+    File(Vec<u8>, SeenState),
     Missing,
+}
+
+/// What the model has seen of a file that it wants to change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SeenState {
+    /// The content that the file has now. An empty file has none to be seen.
+    Current,
+    /// Another content.
+    Changed,
+    Unread,
 }
 
 /// The change of one file, before it is written.
@@ -24,6 +33,8 @@ pub(super) enum WriteTarget {
 pub(super) struct PlannedWrite {
     pub path: PathBuf,
     pub before: Option<Vec<u8>>,
+    /// What the model knows of `before`.
+    pub seen: SeenState,
     pub after: Vec<u8>,
     /// The old and the new text, for the diff; empty where there is no text.
     pub texts: (String, String),
@@ -54,15 +65,13 @@ pub(super) async fn current(
             )));
         }
     };
-    match context.reads.seen(path) {
-        None => Err(ToolError(format!(
-            "You have not read {shown} yet. Read it first, then repeat the call."
-        ))),
-        Some(seen) if seen != ContentHash::of(&bytes) => Err(ToolError(format!(
-            "{shown} has changed since it was read. Read it again, then repeat the call."
-        ))),
-        Some(_) => Ok(WriteTarget::File(bytes)),
-    }
+    let seen = match context.reads.seen(path) {
+        _ if bytes.is_empty() => SeenState::Current,
+        None => SeenState::Unread,
+        Some(seen) if seen == ContentHash::of(&bytes) => SeenState::Current,
+        Some(_) => SeenState::Changed,
+    };
+    Ok(WriteTarget::File(bytes, seen))
 }
 
 impl PlannedWrite {
@@ -117,13 +126,16 @@ impl PlannedWrite {
             return Err(changed_since_approved(&shown));
         }
         let diff = self.clone().diff(context).await;
-        let is_new = self.before.is_none();
+        let (is_new, seen) = (self.before.is_none(), self.seen);
         // A separate task that ends with the write: even if the turn is stopped meanwhile, a
         // written file is recorded, so that it can be undone.
         let (writer, change) = (context.clone(), self);
         let written = tokio::spawn(async move {
             let written = writer.files.write(&change.path, &change.after, Some(expected)).await?;
-            writer.reads.record(&change.path, &change.after);
+            // What others wrote there meanwhile the model has still not seen.
+            if change.seen == SeenState::Current {
+                writer.reads.record(&change.path, &change.after);
+            }
             let PlannedWrite { path, before, after, .. } = change;
             writer.effects.file_changed(FileChange { path, before, after });
             Ok::<WriteReport, ToolError>(written)
@@ -141,6 +153,11 @@ impl PlannedWrite {
             let counts = format!("+{} -{}", diff.added, diff.removed);
             (format!("Changed {shown} ({counts})."), counts)
         };
+        if seen == SeenState::Changed {
+            observation.push_str(
+                " The file had changed since you read it; what others changed is still there.",
+            );
+        }
         if written.other_names > 0 {
             let names = truncation::pluralise(written.other_names, "other name");
             observation

@@ -1,21 +1,27 @@
-//! Edit: replaces text in a file.
+//! Edit: changes places in a file, by their text or by their lines; several at once, all or none.
 //!
 //! All text that is not replaced keeps its bytes: line ends, encoding, byte order mark. `matching`
-//! finds the old text; there is no matching by similarity.
+//! finds the old text, `steps` makes the changes; there is no matching by similarity.
+//!
+//! An exact match and lines that hold what the call says need no earlier Read: the match itself
+//! shows that the model knows the place. Any other match counts only in a file that is as the model
+//! last read it. What a file holds is told only to a model that has read it before.
 
+mod arguments;
 mod closest_match;
 mod lines;
 mod matching;
 mod narrow;
 mod placeholder;
+mod report;
+mod steps;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::change::{self, PlannedWrite, WriteTarget};
-use super::input::{ArgumentReader, InputShape};
+use super::change::{self, PlannedWrite, SeenState, WriteTarget};
 use super::{
     Tool, ToolContext, ToolError, WorkingDirectory, off_thread, paths, stopped_output, text, titles,
 };
@@ -23,34 +29,22 @@ use crate::domain::{
     ExcludedHunks, FileDiff, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput,
     ToolSpec,
 };
-use matching::{EditMismatch, MatchQuality, ReplaceScope};
+use arguments::{EditArguments, SHAPE};
+use matching::MatchQuality;
+use steps::{EditPlace, EditedText};
 
 pub(in crate::tools) use placeholder::find as placeholder_in;
 
-/// Replaces text in a file that the model has read.
+/// Changes places in a file.
 pub(super) struct EditTool;
-
-const SHAPE: InputShape = InputShape {
-    tool: "Edit",
-    example: r#"{"file_path": "src/main.rs", "old_string": "let a = 1;", "new_string": "let a = 2;"}"#,
-    arguments: &[
-        ("file_path", &["path", "filePath", "filename"]),
-        ("old_string", &["oldString", "old_str", "old_text"]),
-        ("new_string", &["newString", "new_str", "new_text"]),
-        ("replace_all", &["replaceAll"]),
-    ],
-    place: "",
-};
 
 static DESCRIPTOR: ToolDescriptor =
     ToolDescriptor::built_in(SHAPE.tool, ToolKind::Edit, ToolCapability::WriteFiles);
 
-#[derive(Debug, Clone)]
-struct EditArguments {
-    path: PathBuf,
-    old: String,
-    new: String,
-    scope: ReplaceScope,
+/// A change that can be written, and how its places were found.
+struct PlannedEdit {
+    change: PlannedWrite,
+    edited: EditedText,
 }
 
 #[async_trait]
@@ -58,18 +52,31 @@ impl Tool for EditTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: SHAPE.tool.into(),
-            description: "Replaces text in a file you have read. old_string must match exactly, \
-                          with its indentation, in one place only: include lines around it."
+            description: "Changes a file. old_string must match exactly, with its indentation, in \
+                          one place only: include lines around it. Or replace lines by number."
                 .into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {
                     "file_path": {"type": "string"},
-                    "old_string": {"type": "string"},
+                    "old_string": {"type": "string", "description": "empty: new file"},
                     "new_string": {"type": "string"},
-                    "replace_all": {"type": "boolean", "description": "every place"},
+                    "replace_all": {"type": "boolean"},
+                    "start_line": {"type": "integer", "description": "instead of old_string"},
+                    "end_line": {"type": "integer"},
+                    "first_line": {"type": "string", "description": "what that line holds now"},
+                    "last_line": {"type": "string"},
+                    "insert_after": {
+                        "type": "integer",
+                        "description": "a line, with its text in first_line; 0: top",
+                    },
+                    "edits": {
+                        "type": "array",
+                        "items": {"type": "object"},
+                        "description": "several of these changes, all or none",
+                    },
                 },
-                "required": ["file_path", "old_string", "new_string"],
+                "required": ["file_path"],
             }),
         }
     }
@@ -79,7 +86,12 @@ impl Tool for EditTool {
     }
 
     fn call_title(&self, input: &Value, cwd: &Path) -> String {
-        titles::shown_path(titles::text(input, "file_path"), cwd)
+        let path = titles::shown_path(titles::text(input, "file_path"), cwd);
+        titles::join(&[&path, &report::title_of_places(input)])
+    }
+
+    fn canonical_input(&self, input: Value) -> Value {
+        arguments::canonical(input)
     }
 
     fn access(
@@ -87,7 +99,7 @@ impl Tool for EditTool {
         input: &Value,
         place: &WorkingDirectory,
     ) -> Result<Vec<ToolAccess>, ToolError> {
-        Ok(vec![ToolAccess::Write(parse_arguments(input, place)?.path)])
+        Ok(vec![ToolAccess::Write(arguments::parse(input, place)?.path)])
     }
 
     async fn preview(
@@ -95,9 +107,9 @@ impl Tool for EditTool {
         context: &ToolContext,
         input: &Value,
     ) -> Result<Option<FileDiff>, ToolError> {
-        let wanted = parse_arguments(input, &context.place)?;
-        let (change, _) = plan_write(context, wanted).await?;
-        Ok(change.preview(context, SHAPE.tool, input).await)
+        let wanted = arguments::parse(input, &context.place)?;
+        let planned = plan_write(context, wanted).await?;
+        Ok(planned.change.preview(context, SHAPE.tool, input).await)
     }
 
     async fn narrow_input(
@@ -107,7 +119,8 @@ impl Tool for EditTool {
         shown: &FileDiff,
         left_out: &ExcludedHunks,
     ) -> Result<Value, ToolError> {
-        let (change, _) = plan_write(context, parse_arguments(input, &context.place)?).await?;
+        let planned = plan_write(context, arguments::parse(input, &context.place)?).await?;
+        let change = planned.change;
         let wanted = change.without(context, (SHAPE.tool, input), shown, left_out)?;
         let path = context.place.show(&change.path);
         let old = change.texts.0.clone();
@@ -119,135 +132,74 @@ impl Tool for EditTool {
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let wanted = parse_arguments(&input, &context.place)?;
+        let wanted = arguments::parse(&input, &context.place)?;
         let planned = plan_write(context, wanted).await;
         if context.cancel.is_cancelled() {
             return Ok(stopped_output());
         }
-        let (change, quality) = planned?;
+        let PlannedEdit { change, edited } = planned?;
         let mut output = change.commit(context, SHAPE.tool, &input).await?;
-        match quality {
-            MatchQuality::Exact => {}
-            MatchQuality::Normalised => {
-                output.observation.push_str(" It was found with other dashes, quotes or spaces.");
-            }
-            MatchQuality::Trimmed => output.observation.push_str(
-                " It was found with other white space at the ends of lines; the new lines got the \
-                 file's indentation.",
-            ),
-        }
+        output.observation.push_str(&report::how_found(&edited));
         Ok(output)
     }
-}
-
-fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<EditArguments, ToolError> {
-    let input = ArgumentReader::new(SHAPE, input)?;
-    let path = input.path("file_path", place)?;
-    let old = input.text("old_string")?;
-    let new = input.text("new_string")?;
-    let scope = match input.flag("replace_all")? {
-        true => ReplaceScope::All,
-        false => ReplaceScope::One,
-    };
-    if old == new {
-        return Err(input.wrong("`old_string` and `new_string` are the same"));
-    }
-    if let Some(line) = placeholder_in(&new, &old) {
-        return Err(ToolError(format!(
-            "`new_string` holds the placeholder `{line}`, which would replace real text. Send all \
-             of the new text, or a smaller `old_string`."
-        )));
-    }
-    Ok(EditArguments { path, old, new, scope })
 }
 
 async fn plan_write(
     context: &ToolContext,
     wanted: EditArguments,
-) -> Result<(PlannedWrite, MatchQuality), ToolError> {
+) -> Result<PlannedEdit, ToolError> {
     let shown = context.place.show(&wanted.path);
-    let before = match change::current(context, &wanted.path, "edit").await? {
-        WriteTarget::File(bytes) => bytes,
-        WriteTarget::Missing if wanted.old.is_empty() => {
-            let EditArguments { path, new, .. } = wanted;
-            let after = new.clone().into_bytes();
-            let change = PlannedWrite { path, before: None, after, texts: (String::new(), new) };
-            return Ok((change, MatchQuality::Exact));
-        }
+    let (before, seen) = match change::current(context, &wanted.path, "edit").await? {
+        WriteTarget::File(bytes, seen) => (Some(bytes), seen),
+        WriteTarget::Missing if is_new_file(&wanted) => (None, SeenState::Current),
         WriteTarget::Missing => return Err(paths::missing(context, &wanted.path).await),
     };
-    if wanted.old.is_empty() {
-        return Err(ToolError(format!(
-            "`old_string` is empty, but {shown} exists. Send the text to replace, or use Write to \
-             replace the whole file."
-        )));
-    }
-    off_thread(&context.cancel, move || replace_text(before, wanted, &shown))
+    off_thread(&context.cancel, move || edit(before, seen, wanted, &shown))
         .await?
         .ok_or_else(|| ToolError("Stopped before anything was written.".into()))?
 }
 
-/// Finds the places and replaces them. Runs off the asynchronous threads: files can be big.
-fn replace_text(
-    before: Vec<u8>,
+/// Whether the call makes the file that it names.
+fn is_new_file(wanted: &EditArguments) -> bool {
+    match wanted.steps.first().map(|step| &step.place) {
+        Some(EditPlace::NewFile | EditPlace::After { line: 0, .. }) => true,
+        Some(EditPlace::Text { .. } | EditPlace::Lines { .. } | EditPlace::After { .. }) | None => {
+            false
+        }
+    }
+}
+
+/// Makes the changes. Runs off the asynchronous threads: files can be big.
+fn edit(
+    before: Option<Vec<u8>>,
+    seen: SeenState,
     wanted: EditArguments,
     shown: &str,
-) -> Result<(PlannedWrite, MatchQuality), ToolError> {
-    let EditArguments { path, old, new, scope } = wanted;
-    let Some((old_text, encoding)) = text::decode(&before) else {
-        let kind = text::binary_kind(&before).unwrap_or("unknown encoding");
+) -> Result<PlannedEdit, ToolError> {
+    let EditArguments { path, steps } = wanted;
+    let bytes = before.as_deref().unwrap_or_default();
+    let Some((old_text, encoding)) = text::decode(bytes) else {
+        let kind = text::binary_kind(bytes).unwrap_or("unknown encoding");
         return Err(ToolError(format!(
             "{shown} is no text file ({kind}). Edit changes text files only."
         )));
     };
-    let (quality, replacements) = matching::find(&old_text, &old, &new, scope)
-        .map_err(|mismatch| explain_mismatch(&mismatch, &old_text, &old, &new, shown))?;
-    let new_text = matching::apply(&old_text, &replacements);
-    let after = change::encode_text(&new_text, encoding, shown)?;
-    if after == before {
+    let edited = steps::apply(&old_text, &steps).map_err(|(at, failure)| {
+        let error = report::explain(&failure, &steps[at], seen, shown);
+        arguments::of_several(error, at, steps.len())
+    })?;
+    if edited.quality != MatchQuality::Exact && seen != SeenState::Current {
+        return Err(report::not_exact(seen, shown));
+    }
+    let after = change::encode_text(&edited.text, encoding, shown)?;
+    if before.as_ref() == Some(&after) {
         return Err(ToolError(format!("{shown} has exactly this text already.")));
     }
-    let change = PlannedWrite { path, before: Some(before), after, texts: (old_text, new_text) };
-    Ok((change, quality))
+    let texts = (old_text, edited.text.clone());
+    Ok(PlannedEdit { change: PlannedWrite { path, before, seen, after, texts }, edited })
 }
 
-fn explain_mismatch(
-    mismatch: &EditMismatch,
-    text: &str,
-    old: &str,
-    new: &str,
-    shown: &str,
-) -> ToolError {
-    let (quality, numbers) = match mismatch {
-        EditMismatch::Nowhere => {
-            let hint = closest_match::hint(text, &old.replace("\r\n", "\n"), new);
-            return ToolError(format!(
-                "`old_string` is not in {shown}. Nothing was changed.\n{}",
-                hint.trim_end()
-            ));
-        }
-        EditMismatch::Several(quality, numbers) => (quality, numbers),
-    };
-    let first: Vec<String> = numbers.iter().take(10).map(usize::to_string).collect();
-    let more = if numbers.len() > first.len() { ", …" } else { "" };
-    let (how, remedy) = match quality {
-        MatchQuality::Exact => ("", "Include lines around it, or set `replace_all` to true."),
-        MatchQuality::Normalised => (
-            ", and none exactly (dashes, quotes or spaces differ)",
-            "Send it exactly as the file has it, with lines around it.",
-        ),
-        MatchQuality::Trimmed => (
-            ", and none exactly (indentation differs)",
-            "Send it exactly as the file has it, with lines around it.",
-        ),
-    };
-    ToolError(format!(
-        "`old_string` matches {} places in {shown}{how}, at lines {}{more}. Nothing was changed. \
-         {remedy}",
-        numbers.len(),
-        first.join(", "),
-    ))
-}
-
+#[cfg(test)]
+mod form_tests;
 #[cfg(test)]
 mod tests;

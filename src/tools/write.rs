@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::change::{self, PlannedWrite, WriteTarget};
+use super::change::{self, PlannedWrite, SeenState, WriteTarget};
 use super::edit::placeholder_in;
-use super::input::{ArgumentReader, InputShape};
+use super::input::{ArgumentReader, FILE_NAMES, InputShape};
 use super::text::{self, TextEncoding};
 use super::{Tool, ToolContext, ToolError, WorkingDirectory, stopped_output, titles};
 use crate::domain::{
@@ -24,10 +24,7 @@ pub(super) struct WriteTool;
 const SHAPE: InputShape = InputShape {
     tool: "Write",
     example: r#"{"file_path": "src/main.rs", "content": "fn main() {}\n"}"#,
-    arguments: &[
-        ("file_path", &["path", "filePath", "filename"]),
-        ("content", &["contents", "file_text", "text"]),
-    ],
+    arguments: &[("file_path", FILE_NAMES), ("content", &["contents", "file_text", "text"])],
     place: "",
 };
 
@@ -64,6 +61,10 @@ impl Tool for WriteTool {
 
     fn call_title(&self, input: &Value, cwd: &Path) -> String {
         titles::shown_path(titles::text(input, "file_path"), cwd)
+    }
+
+    fn canonical_input(&self, input: Value) -> Value {
+        SHAPE.canonical(input)
     }
 
     fn access(
@@ -127,8 +128,20 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<WriteArgum
 
 async fn planned(context: &ToolContext, wanted: WriteArguments) -> Result<PlannedWrite, ToolError> {
     let WriteArguments { path, content } = wanted;
+    let shown = context.place.show(&path);
+    // What stands in a file that is replaced whole is lost, so the model has to know it.
     let before = match change::current(context, &path, "overwrite").await? {
-        WriteTarget::File(bytes) => Some(bytes),
+        WriteTarget::File(bytes, SeenState::Current) => Some(bytes),
+        WriteTarget::File(_, SeenState::Unread) => {
+            return Err(ToolError(format!(
+                "You have not read {shown} yet. Read it first, then repeat the call."
+            )));
+        }
+        WriteTarget::File(_, SeenState::Changed) => {
+            return Err(ToolError(format!(
+                "{shown} has changed since it was read. Read it again, then repeat the call."
+            )));
+        }
         WriteTarget::Missing => None,
     };
     let (old_text, encoding) =
@@ -140,8 +153,8 @@ async fn planned(context: &ToolContext, wanted: WriteArguments) -> Result<Planne
         )));
     }
     let content = with_line_ends_of(&old_text, content);
-    let after = text::encode(&content, encoding).unwrap_or_else(|_| content.clone().into_bytes());
-    Ok(PlannedWrite { path, before, after, texts: (old_text, content) })
+    let after = change::encode_text(&content, encoding, &shown)?;
+    Ok(PlannedWrite { path, before, seen: SeenState::Current, after, texts: (old_text, content) })
 }
 
 /// Uses CRLF if the old text has only CRLF and the new text has none.
@@ -246,8 +259,8 @@ mod tests {
             (b"\xef\xbb\xbfa\r\nb\r\n", "c\nd\n", b"\xef\xbb\xbfc\r\nd\r\n"),
             (b"\xff\xfea\0", "b", b"\xff\xfeb\0"),
             (b"caf\xe9\n", "th\u{e9}\n", b"th\xe9\n"),
-            (b"caf\xe9\n", "日\n", "日\n".as_bytes()),
             (b"a\r\nb\n", "c\n", b"c\n"),
+            (b"", "日\n", "日\n".as_bytes()),
         ];
         for (old, new, expected) in cases {
             let env = ToolTestEnv::new();
@@ -256,6 +269,24 @@ mod tests {
             env.run(&WriteTool, input("f", new)).await.unwrap();
             assert_eq!(env.bytes("f"), expected);
         }
+    }
+
+    #[tokio::test]
+    async fn a_character_that_the_encoding_of_the_file_lacks_is_an_error() {
+        let env = ToolTestEnv::new();
+        env.put("f", b"caf\xe9\n");
+        env.seen("f");
+        let error = env.run(&WriteTool, input("f", "日\n")).await.unwrap_err();
+        assert!(error.0.starts_with("f is not UTF-8 and its encoding has no character '日'"));
+        assert_eq!(env.bytes("f"), b"caf\xe9\n");
+    }
+
+    #[tokio::test]
+    async fn an_empty_file_needs_no_read() {
+        let env = ToolTestEnv::new();
+        env.put("f", "");
+        env.run(&WriteTool, input("f", "new\n")).await.unwrap();
+        assert_eq!(env.bytes("f"), b"new\n");
     }
 
     #[tokio::test]

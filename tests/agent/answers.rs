@@ -381,11 +381,14 @@ async fn s51_a_part_of_a_file_that_has_changed_is_asked_anew() {
     let question = agent.next_approval().await;
     fixture.put("f", "old\nbetween\nold\ntheirs\n");
     agent.answer(&question, ApprovalAnswer::Part { left_out: [1].into_iter().collect() }).await;
-    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let question = agent.next_approval().await;
     assert_eq!(fixture.read("f"), "old\nbetween\nold\ntheirs\n");
+    agent.answer(&question, ApprovalAnswer::Part { left_out: [1].into_iter().collect() }).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert_eq!(fixture.read("f"), "new\nbetween\nold\ntheirs\n");
     let (result, status) = agent.result("e1");
-    assert_eq!(status, ToolStatus::Failed);
-    assert!(result.contains("has changed since it was read"), "{result}");
+    assert_eq!(status, ToolStatus::Done);
+    assert!(result.contains("The file had changed since you read it"), "{result}");
     agent.close().await;
 }
 
@@ -399,7 +402,8 @@ async fn a_change_that_cannot_succeed_is_not_asked_about() {
     };
     let mut agent = fixture.open(InitialSession::New).await;
     let read = ("r1", "Read", json!({"file_path": "f"}));
-    let tries = [edit("e1", "f", "nowhere"), edit("e2", "unread", "text"), write("w1", "unread")];
+    let tries =
+        [edit("e1", "f", "nowhere"), edit("e2", "unread", "nowhere"), write("w1", "unread")];
     queue_replies(&fixture, [calls(&[read]), calls(&tries), words("done")]);
     assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
     assert_eq!(agent.approval_count(), 0);
@@ -408,7 +412,7 @@ async fn a_change_that_cannot_succeed_is_not_asked_about() {
         assert!(result.contains(text) && status == ToolStatus::Failed, "{result}");
     };
     says("e1", "`old_string` is not in f.");
-    says("e2", "You have not read unread yet.");
+    says("e2", "`old_string` is not in unread, and you have not read unread yet.");
     says("w1", "You have not read unread yet.");
     agent.close().await;
 }

@@ -88,7 +88,7 @@ fn describe(hint: &mut String, old: &[&str], there: &[&str], start: usize) {
 }
 
 /// A line in which white space at its ends can be seen: that is where it goes wrong.
-fn visible(line: &str) -> String {
+pub(super) fn visible(line: &str) -> String {
     let mark = |text: &str| text.replace('\t', "→").replace(' ', "·");
     let core = line.trim_matches([' ', '\t']);
     let start = line.len() - line.trim_start_matches([' ', '\t']).len();

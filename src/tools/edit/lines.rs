@@ -40,6 +40,26 @@ pub(super) fn replacement(text: &str, start: usize, old: &str, new: &str) -> Tex
     TextReplacement { range, text }
 }
 
+/// Whether the lines of `old` at `start` have other indentation in the file, and `old` and `new`
+/// begin with different indentation, so that nothing says what the new lines should get.
+pub(super) fn disagree_on_indent(text: &str, start: usize, old: &str, new: &str) -> bool {
+    let (old, new, there) = (split(old), split(new), split(text));
+    let pairs = old.iter().zip(&there[start..]).filter(|(old, _)| !old.trim().is_empty());
+    let is_mapped = pairs.into_iter().any(|(old, file)| indent(old) != indent(file));
+    let indents = |lines: &[&'_ str]| {
+        let real =
+            lines.iter().filter(|line| !line.trim().is_empty()).map(|line| indent(line).to_owned());
+        let real: Vec<String> = real.collect();
+        Some((real.first()?.clone(), real.iter().min_by_key(|indent| indent.len())?.clone()))
+    };
+    match (indents(&old), indents(&new)) {
+        (Some((old_first, old_least)), Some((new_first, new_least))) => {
+            is_mapped && old_first != new_first && old_least != new_least
+        }
+        (None, _) | (_, None) => false,
+    }
+}
+
 /// The lines of a text without their ends. A line end at the end of the text begins no new line.
 pub(super) fn split(text: &str) -> Vec<&str> {
     spans(text).iter().map(|span| &text[span.start..span.end]).collect()
@@ -50,13 +70,18 @@ pub(super) fn key(line: &str) -> String {
     line.trim().chars().map(normalise_char).collect()
 }
 
-struct EditLineSpan {
-    start: usize,
-    end: usize,
-    next: usize,
+/// Where a line lies in a text.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EditLineSpan {
+    pub start: usize,
+    /// Before the line end.
+    pub end: usize,
+    /// Behind the line end.
+    pub next: usize,
 }
 
-fn spans(text: &str) -> Vec<EditLineSpan> {
+/// The lines of a text. A line end at the end of the text begins no new line.
+pub(super) fn spans(text: &str) -> Vec<EditLineSpan> {
     let mut start = 0;
     text.split_inclusive('\n')
         .map(|line| {

@@ -3,7 +3,8 @@
 //! First the old text must be in the file exactly. Next it may differ in Unicode dashes, quotes and
 //! spaces; last, as whole lines, in white space at the ends of lines. There is no other similarity:
 //! the replaced text differs from what the model wrote in such characters only. The last two kinds
-//! must match in exactly one place.
+//! must match in exactly one place. Where the indentation differs and the old and the new text do not
+//! agree about it, there is no match.
 //!
 //! Texts are compared with LF line ends and written with those of the file. Where the old and the
 //! new text agree, the file keeps its bytes.
@@ -27,7 +28,7 @@ pub(super) enum ReplaceScope {
 }
 
 /// How the old text was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum MatchQuality {
     Exact,
     /// With other Unicode dashes, quotes or spaces.
@@ -42,6 +43,9 @@ pub(super) enum EditMismatch {
     Nowhere,
     /// The old text is in several places; the numbers of their first lines, from 1.
     Several(MatchQuality, Vec<usize>),
+    /// The old text is at this line with other indentation, and the new text begins with another
+    /// indentation than the old one.
+    Indentation(usize),
 }
 
 /// Finds `old` in `text`, and the replacements that turn it into `new`.
@@ -73,6 +77,9 @@ pub(super) fn find(
     let starts = lines::find(text, &old);
     match starts.as_slice() {
         [] => Err(EditMismatch::Nowhere),
+        [start] if lines::disagree_on_indent(text, *start, &old, &new) => {
+            Err(EditMismatch::Indentation(start + 1))
+        }
         [start] => Ok((MatchQuality::Trimmed, vec![lines::replacement(text, *start, &old, &new)])),
         _ => {
             let numbers = starts.iter().map(|start| start + 1).collect();

@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use super::matching::ReplaceScope;
+use super::steps::EditStep;
 use super::*;
 use crate::domain::{ToolDisplay, ToolStatus};
 use crate::tools::testing::ToolTestEnv;
@@ -65,7 +67,11 @@ async fn indentation_is_mapped_where_lines_match_once() {
     let (old, new) = ("if a {\n    b();\n}", "if a {\n    c();\n    b();\n}");
     let output = env.run(&EditTool, input(old, new)).await.unwrap();
     assert_eq!(env.bytes("f"), b"{\n\tif a {\n\t\tc();\n\t\tb();\n\t}\n}\n");
-    assert!(output.observation.contains("file's indentation"), "{}", output.observation);
+    assert_eq!(
+        output.observation,
+        "Changed f (+1 -0). It was found with other white space at the ends of lines; the new \
+         lines got the file's indentation:\n2\t\tif a {\n3\t\t\tc();\n4\t\t\tb();\n5\t\t}"
+    );
 
     let error = edited("\tx();\n    x();\n", input("x(); ", "y();")).await.unwrap_err();
     assert!(error.contains("matches 2 places in f, and none exactly"), "{error}");
@@ -80,16 +86,59 @@ async fn text_that_is_nowhere_gets_the_closest_place() {
 }
 
 #[tokio::test]
-async fn r16_edit_requires_a_prior_read() {
+async fn r16_an_exact_edit_needs_no_read_and_keeps_what_others_changed() {
     let env = ToolTestEnv::new();
     env.put("f", "a\n");
-    let error = env.run(&EditTool, input("a", "b")).await.unwrap_err();
-    assert_eq!(error.0, "You have not read f yet. Read it first, then repeat the call.");
+    let output = env.run(&EditTool, input("a", "b")).await.unwrap();
+    assert_eq!(output.observation, "Changed f (+1 -1).");
     env.seen("f");
-    env.put("f", "a theirs\n");
-    let error = env.run(&EditTool, input("a", "b")).await.unwrap_err();
+    env.put("f", "b\ntheirs\n");
+    for (old, new) in [("b", "c"), ("c", "d")] {
+        let output = env.run(&EditTool, input(old, new)).await.unwrap();
+        assert_eq!(
+            output.observation,
+            "Changed f (+1 -1). The file had changed since you read it; what others changed is \
+             still there."
+        );
+    }
+    assert_eq!(env.bytes("f"), b"d\ntheirs\n");
+    // What others wrote is still unseen, so the whole file cannot be replaced.
+    let whole = json!({"file_path": "f", "content": "mine\n"});
+    let error = env.run(&crate::tools::write::WriteTool, whole).await.unwrap_err();
     assert!(error.0.starts_with("f has changed since it was read."), "{error}");
-    assert_eq!(env.bytes("f"), b"a theirs\n");
+}
+
+#[tokio::test]
+async fn r16_a_match_that_is_not_exact_needs_the_file_as_it_was_read() {
+    let env = ToolTestEnv::new();
+    env.put("f", "\tif a {\n\t\tb();\n\t}\n");
+    let edit = || input("if a {\n    b();\n}", "if a {\n    c();\n}");
+    let error = env.run(&EditTool, edit()).await.unwrap_err();
+    assert!(error.0.contains("and you have not read f yet. Nothing was changed."), "{error}");
+    env.seen("f");
+    env.put("f", "\tif a {\n\t\tb();\n\t}\ntheirs\n");
+    let error = env.run(&EditTool, edit()).await.unwrap_err();
+    assert!(error.0.contains("and f has changed since you read it."), "{error}");
+    assert_eq!(env.bytes("f"), b"\tif a {\n\t\tb();\n\t}\ntheirs\n");
+    env.seen("f");
+    env.run(&EditTool, edit()).await.unwrap();
+}
+
+#[tokio::test]
+async fn nothing_is_told_about_a_file_that_was_never_read() {
+    let env = ToolTestEnv::new();
+    env.put("f", "password = hunter2\n");
+    let cases = [
+        (input("password = x", "y"), "`old_string` is not in f, and you have not read f yet."),
+        (
+            json!({"file_path": "f", "start_line": 1, "first_line": "x", "new_string": "y"}),
+            "Line 1 of f is not \"x\". Nothing was changed.",
+        ),
+    ];
+    for (input, expected) in cases {
+        let error = env.run(&EditTool, input).await.unwrap_err().0;
+        assert!(error.starts_with(expected) && !error.contains("hunter2"), "{error}");
+    }
 }
 
 #[tokio::test]
@@ -204,18 +253,12 @@ proptest! {
         mark in prop_oneof![Just(&b""[..]), Just(&b"\xef\xbb\xbf"[..])],
     ) {
         let whole = |word: &str| [mark, &before, word.as_bytes(), &after].concat();
-        let result = replace_text(
-            whole("@@one@@two@@"),
-            EditArguments {
-                path: "/f".into(),
-                old: "@@one@@two@@".into(),
-                new: "@@one two@@".into(),
-                scope: ReplaceScope::One,
-            },
-            "f",
-        );
-        if let Ok((change, _)) = result {
-            prop_assert_eq!(change.after, whole("@@one two@@"));
+        let place = EditPlace::Text { old: "@@one@@two@@".into(), scope: ReplaceScope::One };
+        let steps = vec![EditStep { place, new: "@@one two@@".into() }];
+        let wanted = EditArguments { path: "/f".into(), steps };
+        let before = Some(whole("@@one@@two@@"));
+        if let Ok(planned) = edit(before, SeenState::Current, wanted, "f") {
+            prop_assert_eq!(planned.change.after, whole("@@one two@@"));
         } else {
             prop_assert!(text::decode(&whole("@@one@@two@@")).is_none());
         }
