@@ -3,13 +3,12 @@
 //! The tree is filled level by level, so everything near the top is shown before anything deeper,
 //! until the note is full. The home folder and the root are not listed.
 
-use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
 
 use crate::disk::IgnoreFiles;
 
@@ -63,35 +62,51 @@ struct StructureNode {
     children: Vec<usize>,
 }
 
+/// The mark of a folder whose entries are not shown.
+const UNOPENED: &str = " …";
+
 fn tree(cwd: &Path) -> String {
     let ignore_files = Arc::new(IgnoreFiles::of(cwd));
     let mut nodes = vec![StructureNode { name: String::new(), children: Vec::new() }];
     let mut room = MAX_BYTES;
-    let mut open = VecDeque::from([(0, cwd.to_owned(), 0)]);
-    while let Some((parent, folder, depth)) = open.pop_front() {
-        let listing = list(&folder, &ignore_files);
-        let hidden = listing.len().saturating_sub(MAX_ENTRIES);
-        for entry in listing.into_iter().take(MAX_ENTRIES) {
-            let Some(left) = room.checked_sub(2 * depth + entry.name.len() + 1) else {
-                return render(&nodes);
-            };
-            room = left;
-            let index = nodes.len();
-            nodes[parent].children.push(index);
-            if let (Some(path), true) = (entry.folder, depth < MAX_DEPTH) {
-                open.push_back((index, path, depth + 1));
+    let mut level = vec![(0, cwd.to_owned())];
+    for depth in 0..=MAX_DEPTH {
+        let listings: Vec<(usize, FolderEntries)> =
+            level.iter().map(|(index, path)| (*index, list(path, &ignore_files))).collect();
+        // All folders of a level get the same number of lines, so that none hides the others.
+        let size = |most: usize| {
+            listings.iter().map(|(_, listing)| listing.size(most, depth)).sum::<usize>()
+        };
+        let Some(most) = (1..=MAX_ENTRIES).rev().find(|most| size(*most) <= room) else { break };
+        room -= size(most);
+        level.clear();
+        for (parent, listing) in listings {
+            let rest = listing.rest(most);
+            let shown = listing.entries.into_iter().take(most).map(|it| (it.name, it.folder));
+            for (name, folder) in shown.chain(rest.map(|rest| (rest, None))) {
+                let index = nodes.len();
+                nodes[parent].children.push(index);
+                nodes.push(StructureNode { name, children: Vec::new() });
+                level.extend(folder.map(|path| (index, path)));
             }
-            nodes.push(StructureNode { name: entry.name, children: Vec::new() });
         }
-        if hidden > 0 {
-            let name = format!("… {hidden} more");
-            room = room.saturating_sub(2 * depth + name.len() + 1);
-            let index = nodes.len();
-            nodes[parent].children.push(index);
-            nodes.push(StructureNode { name, children: Vec::new() });
+        if most < MAX_ENTRIES {
+            break;
+        }
+    }
+    for (index, path) in level {
+        if index > 0 && entries(&path, &ignore_files).next().is_some() {
+            nodes[index].name.push_str(UNOPENED);
         }
     }
     render(&nodes)
+}
+
+/// What the note can show of a folder: visible names that git does not ignore.
+struct FolderEntries {
+    entries: Vec<StructureEntry>,
+    /// Whether there is more than was looked at.
+    is_cut: bool,
 }
 
 struct StructureEntry {
@@ -100,10 +115,31 @@ struct StructureEntry {
     folder: Option<PathBuf>,
 }
 
-/// The entries of a folder, folders first, sorted by name.
-fn list(folder: &Path, ignore_files: &Arc<IgnoreFiles>) -> Vec<StructureEntry> {
+impl FolderEntries {
+    /// The line about the entries beyond the first `most`.
+    fn rest(&self, most: usize) -> Option<String> {
+        let hidden = self.entries.len().saturating_sub(most);
+        let mark = if self.is_cut { "+" } else { "" };
+        (hidden > 0 || self.is_cut).then(|| format!("… {hidden}{mark} more"))
+    }
+
+    /// How many bytes the first `most` entries and the line about the others take.
+    fn size(&self, most: usize, depth: usize) -> usize {
+        let line = |name: &str| 2 * depth + name.len() + 1;
+        let shown = self.entries.iter().take(most).map(|entry| {
+            let mark = if entry.folder.is_some() { UNOPENED.len() } else { 0 };
+            line(&entry.name) + mark
+        });
+        shown.sum::<usize>() + self.rest(most).map_or(0, |rest| line(&rest))
+    }
+}
+
+fn entries(
+    folder: &Path,
+    ignore_files: &Arc<IgnoreFiles>,
+) -> impl Iterator<Item = DirEntry> + use<> {
     let ignore_files = ignore_files.clone();
-    let walk = WalkBuilder::new(folder)
+    WalkBuilder::new(folder)
         .standard_filters(false)
         .hidden(true)
         .max_depth(Some(1))
@@ -112,8 +148,14 @@ fn list(folder: &Path, ignore_files: &Arc<IgnoreFiles>) -> Vec<StructureEntry> {
         .build()
         .filter_map(Result::ok)
         .filter(|entry| entry.depth() == 1)
-        .take(MAX_LOOKED_AT);
+}
+
+/// The entries of a folder, folders first, sorted by name.
+fn list(folder: &Path, ignore_files: &Arc<IgnoreFiles>) -> FolderEntries {
+    let mut walk = entries(folder, ignore_files);
     let mut entries: Vec<StructureEntry> = walk
+        .by_ref()
+        .take(MAX_LOOKED_AT)
         .map(|entry| {
             let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
             let name = entry.file_name().to_string_lossy();
@@ -124,7 +166,7 @@ fn list(folder: &Path, ignore_files: &Arc<IgnoreFiles>) -> Vec<StructureEntry> {
         })
         .collect();
     entries.sort_by(|a, b| (a.folder.is_none(), &a.name).cmp(&(b.folder.is_none(), &b.name)));
-    entries
+    FolderEntries { entries, is_cut: walk.next().is_some() }
 }
 
 fn render(nodes: &[StructureNode]) -> String {
@@ -163,7 +205,7 @@ mod tests {
     #[test]
     fn folders_come_first_and_depth_is_limited() {
         let folder = folder(&["b.rs", "a.rs", "src/main.rs", "src/x/deep/deeper/lost.rs"]);
-        assert_eq!(tree(folder.path()), "src/\n  x/\n    deep/\n  main.rs\na.rs\nb.rs");
+        assert_eq!(tree(folder.path()), "src/\n  x/\n    deep/ …\n  main.rs\na.rs\nb.rs");
     }
 
     #[test]
@@ -191,7 +233,34 @@ mod tests {
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let text = tree(folder(&names).path());
         assert!(text.len() <= MAX_BYTES, "{}", text.len());
-        assert!(text.contains("folder-19/"), "{text}");
+        for outer in 0..20 {
+            let shown = format!(
+                "folder-{outer:02}/\n  file-00.rs\n  file-01.rs\n  file-02.rs\n  … 17 more"
+            );
+            assert!(text.contains(&shown), "{text}");
+        }
+    }
+
+    #[test]
+    fn folders_that_find_no_room_are_marked() {
+        let names: Vec<String> = (0..25)
+            .flat_map(|outer| {
+                ["sub/a.rs", "b.rs"]
+                    .map(|name| format!("folder-of-sources-{outer:02}/module-{outer:02}/{name}"))
+            })
+            .collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let text = tree(folder(&names).path());
+        assert!(text.len() <= MAX_BYTES, "{}", text.len());
+        for outer in 0..25 {
+            let shown = format!("folder-of-sources-{outer:02}/\n  module-{outer:02}/ …");
+            assert!(text.contains(&shown), "{text}");
+        }
+        let names: Vec<String> =
+            (0..25).map(|outer| format!("{}-{outer:02}/a.rs", "long".repeat(11))).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let text = tree(folder(&names).path());
+        assert!(text.lines().all(|line| line.ends_with("/ …")), "{text}");
     }
 
     #[tokio::test]
