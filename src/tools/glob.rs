@@ -1,8 +1,9 @@
-//! Glob: finds files by name, the newest first.
+//! Glob: finds files and folders by name. The newest come first; those of the same second are in the
+//! order of their names, so that the files of a fresh checkout are.
 
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use async_trait::async_trait;
@@ -11,14 +12,14 @@ use serde_json::{Value, json};
 
 use super::input::{ArgumentReader, InputShape};
 use super::ports::lock;
-use super::walk::{self, FileWalk, SearchRoot, SkippedEntries, hidden_note};
+use super::walk::{self, FileWalk, SearchRoot, SkippedEntries, VisitedFolders, hidden_note};
 use super::{
     Files, Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, titles,
     truncation,
 };
 use crate::domain::{ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec};
 
-/// Lists files by name, the newest first.
+/// Lists files and folders by name, the newest first.
 pub(super) struct GlobTool;
 
 const SHAPE: InputShape = InputShape {
@@ -48,9 +49,10 @@ impl Tool for GlobTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: SHAPE.tool.into(),
-            description: "Lists files by name, newest first. A pattern without / matches in every \
-                          folder. Leaves out what .gitignore names."
-                .into(),
+            description:
+                "Finds files and folders by name, newest first; a pattern without / in any \
+                          folder. Skips what .gitignore names."
+                    .into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {
@@ -71,10 +73,6 @@ impl Tool for GlobTool {
             titles::text(input, "pattern"),
             &titles::shown_path(titles::text(input, "path"), cwd),
         ])
-    }
-
-    fn canonical_input(&self, input: Value) -> Value {
-        SHAPE.canonical(input)
     }
 
     fn access(
@@ -100,6 +98,9 @@ impl Tool for GlobTool {
         }
         let mut walk = FileWalk::new(context, root.clone());
         walk.levels = Some(LEVELS);
+        walk.folders = VisitedFolders::All;
+        let (wanted, base) = (matcher.clone(), root.clone());
+        walk.is_wanted = Arc::new(move |path| matches(&wanted, &base, path));
         let files = context.files.clone();
         let work = move || collect_matches(walk, &root, &matcher, &*files);
         match off_thread(&context.cancel, work).await? {
@@ -107,12 +108,26 @@ impl Tool for GlobTool {
             None => Ok(stopped_output()),
         }
     }
+
+    fn canonical_input(&self, input: Value) -> Value {
+        SHAPE.canonical(input)
+    }
 }
 
 /// The result of a walk.
 struct GlobMatches {
-    files: Vec<(Reverse<SystemTime>, PathBuf)>,
+    /// In the order in which they are shown.
+    found: Vec<FoundPath>,
     passed: SkippedEntries,
+}
+
+/// A file or folder that matches.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct FoundPath {
+    /// In seconds since 1970; the newest sorts first.
+    modified: Reverse<u64>,
+    path: PathBuf,
+    is_folder: bool,
 }
 
 fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GlobArguments, ToolError> {
@@ -149,7 +164,11 @@ fn matcher(pattern: &str) -> Result<GlobMatcher, ToolError> {
     Ok(glob.compile_matcher())
 }
 
-/// Collects the matching files. A file without a time of change is left out: it is gone, or was
+fn matches(matcher: &GlobMatcher, root: &Path, path: &Path) -> bool {
+    matcher.is_match(path.strip_prefix(root).unwrap_or(path))
+}
+
+/// Collects the matching files and folders. A file without a time of change is left out: it is gone, or was
 /// never there, since the walk follows a folder that is swapped for a link meanwhile.
 fn collect_matches(
     walk: FileWalk,
@@ -157,41 +176,68 @@ fn collect_matches(
     matcher: &GlobMatcher,
     disk: &dyn Files,
 ) -> GlobMatches {
-    let files = Mutex::new(Vec::new());
+    let found = Mutex::new(Vec::new());
     let passed = walk.each(|entry| {
-        let path = entry.path();
-        if matcher.is_match(path.strip_prefix(root).unwrap_or(path))
-            && let Some(modified) = disk.modified(path)
+        if matches(matcher, root, entry.path())
+            && let Some(modified) = disk.modified(entry.path())
         {
-            lock(&files).push((Reverse(modified), entry.into_path()));
+            let seconds = modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+            let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+            let modified = Reverse(seconds.as_secs());
+            lock(&found).push(FoundPath { modified, path: entry.into_path(), is_folder });
         }
     });
-    let mut files = files.into_inner().unwrap_or_else(PoisonError::into_inner);
-    files.sort();
-    GlobMatches { files, passed }
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort();
+    GlobMatches { found, passed }
 }
 
-fn format_result(found: GlobMatches, pattern: &str, context: &ToolContext) -> ToolOutput {
-    let GlobMatches { files, passed } = found;
-    let count = files.len();
-    let shown: Vec<String> =
-        files.iter().take(MOST).map(|(_, path)| context.place.show(path)).collect();
+fn format_result(matches: GlobMatches, pattern: &str, context: &ToolContext) -> ToolOutput {
+    let GlobMatches { found, passed } = matches;
+    let count = found.len();
+    let name = |it: &FoundPath| {
+        let mark = if it.is_folder { "/" } else { "" };
+        format!("{}{mark}", context.place.show(&it.path))
+    };
+    let shown: Vec<String> = found.iter().take(MOST).map(name).collect();
     let mut text = shown.join("\n");
     if count == 0 {
-        text = format!("No file matches {pattern} (files named in .gitignore are left out).");
+        text = format!("Nothing matches {pattern}.");
     } else if count > MOST {
         text.push_str(&format!("\n[{} more; narrow the pattern]", count - MOST));
     }
-    if passed.unreadable > 0 {
-        let places = truncation::pluralise(passed.unreadable, "place");
+    let SkippedEntries { unreadable, hidden, ignored_folders, ignored_files, too_deep } = passed;
+    let counted = |count: u64, what: &str| {
+        (count > 0).then(|| truncation::pluralise(count, what)).into_iter()
+    };
+    let ignored: Vec<String> =
+        counted(ignored_files, "matching file").chain(counted(ignored_folders, "folder")).collect();
+    if !ignored.is_empty() {
+        text.push_str(&format!("\n[.gitignore leaves out {}]", ignored.join(" and ")));
+    }
+    if too_deep > 0 {
+        let folders = truncation::pluralise(too_deep, "folder");
+        text.push_str(&format!("\n[{folders} below {LEVELS} levels: name one in `path`]"));
+    }
+    if unreadable > 0 {
+        let places = truncation::pluralise(unreadable, "place");
         text.push_str(&format!("\n[{places} could not be looked into]"));
     }
-    if let Some(note) = hidden_note(passed.hidden) {
+    if let Some(note) = hidden_note(hidden) {
         text.push_str(&format!("\n{note}"));
     }
+    let folders = found.iter().filter(|it| it.is_folder).count() as u64;
+    let files = truncation::pluralise(count as u64 - folders, "file");
+    let summary = match folders {
+        0 => files,
+        folders => format!("{files}, {}", truncation::pluralise(folders, "folder")),
+    };
     ToolOutput::text(text)
-        .with_output(json!({"files": shown, "total": count, "hidden": passed.hidden}))
-        .with_summary(truncation::pluralise(count as u64, "file"))
+        .with_output(json!({
+            "files": shown, "total": count, "hidden": hidden,
+            "ignored_files": ignored_files, "ignored_folders": ignored_folders,
+        }))
+        .with_summary(summary)
 }
 
 #[cfg(test)]
@@ -271,7 +317,17 @@ mod tests {
         let found = glob(&env, json!({"pattern": "**"})).await;
         assert_eq!(
             found,
-            [".gitignore", ".hidden/e.rs", "a.rs", "src/b.rs", "src/d.txt", "src/deep/c.rs"]
+            [
+                ".gitignore",
+                ".hidden/",
+                ".hidden/e.rs",
+                "a.rs",
+                "src/",
+                "src/b.rs",
+                "src/d.txt",
+                "src/deep/",
+                "src/deep/c.rs"
+            ]
         );
         let named = glob(&env, json!({"pattern": "target/*.rs"})).await;
         assert_eq!(named, ["target/x.rs"], "a folder that is named is searched");
@@ -282,6 +338,41 @@ mod tests {
             let note = output.observation.lines().last().unwrap().to_owned();
             assert_eq!(note.starts_with(&format!("[{hidden} file")), hidden > 0, "{note}");
         }
+    }
+
+    #[tokio::test]
+    async fn folders_are_marked_and_what_is_ignored_is_counted() {
+        let env = tree();
+        env.put(".gitignore", "target/\n*.log\n");
+        env.put("target/x.log", "");
+        env.put("one.log", "");
+        env.put("src/two.log", "");
+        let output = env.run(&GlobTool, json!({"pattern": "src/*"})).await.unwrap();
+        let (names, note) = output.observation.rsplit_once('\n').unwrap();
+        let mut names: Vec<&str> = names.lines().collect();
+        names.sort_unstable();
+        assert_eq!(names, ["src/b.rs", "src/d.txt", "src/deep/"]);
+        assert_eq!(note, "[.gitignore leaves out 1 matching file]");
+        assert_eq!(output.summary.as_deref(), Some("2 files, 1 folder"));
+        let output = env.run(&GlobTool, json!({"pattern": "*.log"})).await.unwrap();
+        assert_eq!(
+            output.observation,
+            "Nothing matches **/*.log.\n[.gitignore leaves out 2 matching files and 1 folder]"
+        );
+    }
+
+    #[tokio::test]
+    async fn names_order_what_was_changed_in_the_same_second() {
+        let env = ToolTestEnv::new();
+        for (name, millis) in
+            [("b", 1_100), ("c", 1_900), ("a", 1_500), ("old", 900), ("new", 2_100)]
+        {
+            env.put(name, "");
+            let time = SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
+            File::options().write(true).open(env.path(name)).unwrap().set_modified(time).unwrap();
+        }
+        let output = env.run(&GlobTool, json!({"pattern": "*"})).await.unwrap();
+        assert_eq!(output.observation, "new\na\nb\nc\nold");
     }
 
     #[tokio::test]
@@ -316,6 +407,12 @@ mod tests {
         env.put(&format!("{}out", folders(LEVELS)), "");
         assert_eq!(glob(&env, json!({"pattern": "in"})).await.len(), 1);
         assert_eq!(glob(&env, json!({"pattern": "out"})).await.len(), 0);
+        let output = env.run(&GlobTool, json!({"pattern": "out"})).await.unwrap();
+        assert!(
+            output.observation.ends_with("[1 folder below 20 levels: name one in `path`]"),
+            "{}",
+            output.observation
+        );
     }
 
     #[tokio::test]
@@ -336,7 +433,7 @@ mod tests {
             assert!(error.0.starts_with(expected), "{error}");
         }
         let none = env.run(&GlobTool, json!({"pattern": "*.zig"})).await.unwrap();
-        assert!(none.observation.starts_with("No file matches **/*.zig"), "{}", none.observation);
+        assert!(none.observation.starts_with("Nothing matches **/*.zig"), "{}", none.observation);
     }
 
     #[tokio::test]

@@ -1,9 +1,12 @@
 //! Grep: searches the contents of files with ripgrep's own libraries, in this process.
 //!
 //! No program is started, and ripgrep's configuration is not read. Results are in the order of
-//! their paths, so that the same search gives the same answer.
+//! their paths, so that the same search gives the same answer. Where not all rows fit, the files
+//! share the room row by row ([`share`]), and the rest is named and counted.
 
+mod report;
 mod search;
+mod share;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -16,12 +19,11 @@ use serde_json::{Value, json};
 
 use super::input::{ArgumentReader, InputShape};
 use super::similarity::similarity;
-use super::walk::{self, FileWalk, SearchRoot, hidden_note};
-use super::{
-    Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, titles, truncation,
-};
+use super::walk::{self, FileWalk, SearchRoot};
+use super::{Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, titles};
 use crate::domain::{ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec};
-use search::{GrepMode, GrepOutcome, GrepQuery, GrepRow};
+use report::GrepPage;
+use search::{GrepMode, GrepOutcome, GrepQuery};
 
 /// Searches file contents with a regular expression.
 pub(super) struct GrepTool;
@@ -42,6 +44,7 @@ const SHAPE: InputShape = InputShape {
         ("-n", &[]),
         ("multiline", &[]),
         ("head_limit", &["limit", "max_results"]),
+        ("offset", &["skip"]),
     ],
     place: "",
 };
@@ -53,8 +56,8 @@ static DESCRIPTOR: ToolDescriptor =
 const DEFAULT_LIMIT: u64 = 250;
 /// The most lines that a call can ask for.
 const MOST: u64 = 5000;
-/// The most bytes of a result: some 10,000 tokens.
-const TOTAL_BYTES: usize = 40_000;
+/// The most lines that a call can skip: as many rows are held in memory.
+const MAX_OFFSET: u64 = 20_000;
 
 struct GrepArguments {
     root: PathBuf,
@@ -67,6 +70,8 @@ struct GrepArguments {
     case: CaseMode,
     lines: MultilineMode,
     numbers: LineNumbers,
+    /// How many rows are skipped, in the order in which they are shown.
+    offset: usize,
     limit: usize,
 }
 
@@ -106,9 +111,10 @@ impl Tool for GrepTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: SHAPE.tool.into(),
-            description: "Searches file contents with a regular expression (Rust syntax: no \
-                          look-around). Leaves out what .gitignore names."
-                .into(),
+            description:
+                "Searches file contents by regular expression (no look-around). Skips what \
+                          .gitignore names."
+                    .into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {
@@ -125,9 +131,10 @@ impl Tool for GrepTool {
                     "-B": {"type": "integer"},
                     "-C": {"type": "integer"},
                     "-i": {"type": "boolean"},
-                    "-n": {"type": "boolean", "description": "line numbers, default true"},
+                    "-n": {"type": "boolean", "description": "default true"},
                     "multiline": {"type": "boolean", "description": ". matches line ends"},
                     "head_limit": {"type": "integer", "description": "lines, default 250"},
+                    "offset": {"type": "integer", "description": "lines to skip"},
                 },
                 "required": ["pattern"],
             }),
@@ -146,10 +153,6 @@ impl Tool for GrepTool {
         titles::join(&[&pattern, &path, filter.unwrap_or_default()])
     }
 
-    fn canonical_input(&self, input: Value) -> Value {
-        SHAPE.canonical(input)
-    }
-
     fn access(
         &self,
         input: &Value,
@@ -166,7 +169,7 @@ impl Tool for GrepTool {
             before: wanted.before,
             after: wanted.after,
             is_multi_line: wanted.lines != MultilineMode::One,
-            limit: wanted.limit,
+            limit: wanted.offset + wanted.limit,
             files: context.files.clone(),
         };
         let Some(kind) = walk::root(context, &wanted.root).await? else {
@@ -188,15 +191,16 @@ impl Tool for GrepTool {
         };
         match off_thread(&context.cancel, work).await? {
             Some(_) if context.cancel.is_cancelled() => Ok(stopped_output()),
-            Some(outcome) => Ok(format_result(
-                &outcome,
-                wanted.mode,
-                wanted.numbers,
-                wanted.limit,
-                &context.place,
-            )),
+            Some(outcome) => {
+                let page = GrepPage { offset: wanted.offset, limit: wanted.limit };
+                report::format_result(&outcome, (wanted.mode, wanted.numbers), page, &context.place)
+            }
             None => Ok(stopped_output()),
         }
+    }
+
+    fn canonical_input(&self, input: Value) -> Value {
+        SHAPE.canonical(input)
     }
 }
 
@@ -231,6 +235,7 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GrepArgume
         0 => MOST,
         limit => limit.min(MOST),
     };
+    let offset = input.number("offset")?.unwrap_or(0).min(MAX_OFFSET);
     let small = |count: u64| usize::try_from(count.min(MOST)).unwrap_or(0);
     Ok(GrepArguments {
         root: root.unwrap_or_else(|| place.cwd.clone()),
@@ -247,6 +252,7 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GrepArgume
         } else {
             LineNumbers::Hidden
         },
+        offset: usize::try_from(offset).unwrap_or(0),
         limit: small(limit),
     })
 }
@@ -328,74 +334,6 @@ fn types(name: &str) -> Result<Types, ToolError> {
         };
         ToolError(format!("Grep: there is no type `{name}`.{near} `glob` takes any file names."))
     })
-}
-
-fn format_result(
-    outcome: &GrepOutcome,
-    mode: GrepMode,
-    numbers: LineNumbers,
-    limit: usize,
-    place: &WorkingDirectory,
-) -> ToolOutput {
-    let mut text = String::new();
-    let mut shown = 0;
-    'files: for (path, hits) in &outcome.files {
-        let path = place.show(path);
-        let lines: Vec<String> = match mode {
-            GrepMode::Files => vec![path],
-            GrepMode::Count => vec![format!("{path}:{}", hits.matches)],
-            GrepMode::Content => hits.rows.iter().map(|row| line(&path, row, numbers)).collect(),
-        };
-        for line in lines {
-            if shown == limit || text.len() + line.len() > TOTAL_BYTES {
-                break 'files;
-            }
-            text.push_str(&line);
-            text.push('\n');
-            shown += 1;
-        }
-    }
-    if outcome.file_count == 0 {
-        text.push_str("No matches.\n");
-    }
-    let more = outcome.row_count.saturating_sub(shown as u64);
-    if more > 0 {
-        let more = truncation::pluralise(more, "more line");
-        text.push_str(&format!("[{more}; narrow the search or raise head_limit]\n"));
-    }
-    let files = truncation::pluralise(outcome.file_count, "file");
-    let matches = truncation::pluralise(outcome.matches, "match");
-    if mode == GrepMode::Count && outcome.file_count > 0 {
-        text.push_str(&format!("[{matches} in {files}]\n"));
-    }
-    if outcome.unreadable > 0 {
-        let unreadable = truncation::pluralise(outcome.unreadable, "file");
-        text.push_str(&format!("[{unreadable} could not be searched]\n"));
-    }
-    if let Some(note) = hidden_note(outcome.hidden) {
-        text.push_str(&note);
-    }
-    ToolOutput::text(text.trim_end())
-        .with_output(json!({
-            "matches": outcome.matches, "files": outcome.file_count, "lines_not_shown": more,
-            "hidden": outcome.hidden,
-        }))
-        .with_summary(match mode {
-            GrepMode::Files => files,
-            GrepMode::Count | GrepMode::Content => matches,
-        })
-}
-
-fn line(path: &str, row: &GrepRow, numbers: LineNumbers) -> String {
-    let (sign, number, text) = match row {
-        GrepRow::Match(number, text) => (':', number, text),
-        GrepRow::Context(number, text) => ('-', number, text),
-        GrepRow::Break => return String::from("--"),
-    };
-    match numbers {
-        LineNumbers::Shown => format!("{path}{sign}{number}{sign}{text}"),
-        LineNumbers::Hidden => format!("{path}{sign}{text}"),
-    }
 }
 
 #[cfg(test)]

@@ -28,6 +28,20 @@ pub(super) struct SkippedEntries {
     pub unreadable: u64,
     /// Files and folders that a deny rule hides; the content of such a folder is not counted.
     pub hidden: u64,
+    /// Folders that ignore files leave out.
+    pub ignored_folders: u64,
+    /// Files that ignore files leave out and that are wanted by name.
+    pub ignored_files: u64,
+    /// Folders that are deeper than the walk goes.
+    pub too_deep: u64,
+}
+
+/// Which entries a walk visits, beside files and links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum VisitedFolders {
+    None,
+    /// All below the root.
+    All,
 }
 
 /// Where a search looks, and what it leaves out.
@@ -37,6 +51,9 @@ pub(super) struct FileWalk {
     pub levels: Option<usize>,
     /// The wanted kinds of files; `None`: all.
     pub types: Option<Types>,
+    pub folders: VisitedFolders,
+    /// Whether a file is wanted by its path; ignored files are counted by it.
+    pub is_wanted: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
     is_hidden: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
     cancel: CancellationToken,
 }
@@ -48,18 +65,21 @@ impl FileWalk {
             root,
             levels: None,
             types: None,
+            folders: VisitedFolders::None,
+            is_wanted: Arc::new(|_| true),
             is_hidden: context.is_hidden.clone(),
             cancel: context.cancel.clone(),
         }
     }
 
-    /// Calls `visit` for each file or link, from several threads and in no order. Blocks. Returns
-    /// what was left out.
+    /// Calls `visit` for each entry that is to be visited, from several threads and in no order.
+    /// Blocks. Returns what was left out.
     pub fn each(self, visit: impl Fn(DirEntry) + Sync) -> SkippedEntries {
         let unreadable = AtomicU64::new(0);
-        let hidden = Arc::new(AtomicU64::new(0));
+        let too_deep = AtomicU64::new(0);
+        let passed = Arc::new(PassedCounts::default());
         if (self.is_hidden)(&self.root) {
-            return SkippedEntries { unreadable: 0, hidden: 1 };
+            return SkippedEntries { hidden: 1, ..SkippedEntries::default() };
         }
         let mut builder = WalkBuilder::new(&self.root);
         let ignore_files = IgnoreFiles::of(&self.root);
@@ -71,17 +91,27 @@ impl FileWalk {
         if let Some(types) = self.types {
             builder.types(types);
         }
-        let (is_hidden, count) = (self.is_hidden, hidden.clone());
+        let (is_hidden, is_wanted, counts) = (self.is_hidden, self.is_wanted, passed.clone());
         builder.filter_entry(move |entry| {
             if entry.depth() == 0 {
                 return true;
             }
-            if entry.file_name() == ".git" || !ignore_files.takes(entry) {
+            if entry.file_name() == ".git" {
                 return false;
             }
+            let is_ignored = !ignore_files.takes(entry);
             let is_hidden = is_hidden(entry.path());
-            count.fetch_add(u64::from(is_hidden), Ordering::Relaxed);
-            !is_hidden
+            if is_hidden && !is_ignored {
+                counts.hidden.fetch_add(1, Ordering::Relaxed);
+            }
+            if is_ignored && !is_hidden {
+                if entry.file_type().is_some_and(|kind| kind.is_dir()) {
+                    counts.ignored_folders.fetch_add(1, Ordering::Relaxed);
+                } else if is_wanted(entry.path()) {
+                    counts.ignored_files.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            !is_hidden && !is_ignored
         });
         builder.build_parallel().run(|| {
             Box::new(|entry| {
@@ -90,8 +120,16 @@ impl FileWalk {
                 }
                 match entry {
                     Ok(entry) => {
-                        if entry.file_type().is_some_and(|kind| kind.is_file() || kind.is_symlink())
-                        {
+                        let kind = entry.file_type();
+                        let is_folder = kind.is_some_and(|kind| kind.is_dir());
+                        if is_folder && self.levels == Some(entry.depth()) {
+                            too_deep.fetch_add(1, Ordering::Relaxed);
+                        }
+                        let is_visited = match is_folder {
+                            true => self.folders == VisitedFolders::All && entry.depth() > 0,
+                            false => kind.is_some_and(|kind| kind.is_file() || kind.is_symlink()),
+                        };
+                        if is_visited {
                             visit(entry);
                         }
                     }
@@ -104,9 +142,20 @@ impl FileWalk {
         });
         SkippedEntries {
             unreadable: unreadable.into_inner(),
-            hidden: hidden.load(Ordering::Relaxed),
+            hidden: passed.hidden.load(Ordering::Relaxed),
+            ignored_folders: passed.ignored_folders.load(Ordering::Relaxed),
+            ignored_files: passed.ignored_files.load(Ordering::Relaxed),
+            too_deep: too_deep.into_inner(),
         }
     }
+}
+
+/// What the filter of a walk has left out so far.
+#[derive(Default)]
+struct PassedCounts {
+    hidden: AtomicU64,
+    ignored_folders: AtomicU64,
+    ignored_files: AtomicU64,
 }
 
 /// The note for a result about what deny rules hide; `None` where they hide nothing.

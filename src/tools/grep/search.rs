@@ -13,6 +13,8 @@ use grep_searcher::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::report::MAX_NAMED;
+use super::share::shares;
 use crate::tools::ports::lock;
 use crate::tools::walk::FileWalk;
 use crate::tools::{Files, text, truncation};
@@ -31,7 +33,7 @@ pub(super) struct GrepQuery {
     pub before: usize,
     pub after: usize,
     pub is_multi_line: bool,
-    /// The most rows that will be shown.
+    /// The rows that will be shown or skipped, at most.
     pub limit: usize,
     pub files: Arc<dyn Files>,
 }
@@ -57,17 +59,17 @@ pub(super) enum GrepRow {
 #[derive(Debug, Default)]
 pub(super) struct GrepFileMatches {
     pub matches: u64,
-    /// The first rows, at most [`GrepQuery::limit`].
+    /// The first rows, at most [`GrepQuery::limit`], and no more than the file's share of these.
     pub rows: Vec<GrepRow>,
     /// The number of all rows, kept or not.
-    row_count: u64,
+    pub row_count: u64,
     is_binary: bool,
 }
 
 /// The matches in all files.
 #[derive(Debug, Default)]
 pub(super) struct GrepOutcome {
-    /// The first files by path, as many as it takes to fill the limit.
+    /// The first files by path, as many as can be shown or named.
     pub files: BTreeMap<PathBuf, GrepFileMatches>,
     pub file_count: u64,
     pub matches: u64,
@@ -75,8 +77,8 @@ pub(super) struct GrepOutcome {
     pub unreadable: u64,
     /// Files and folders that a deny rule hides.
     pub hidden: u64,
-    /// The number of rows in `files`.
-    pub kept: u64,
+    /// The number of rows that are kept in `files`.
+    pub kept: usize,
 }
 
 /// Searches one file.
@@ -124,13 +126,28 @@ impl GrepOutcome {
         self.file_count += 1;
         self.matches += hits.matches;
         self.row_count += hits.row_count;
-        self.kept += hits.row_count;
+        self.kept += hits.rows.len();
         self.files.insert(path, hits);
-        // Files that sort after a full page can never be shown, whatever is still found.
-        while let Some(last) = self.files.last_entry()
-            && self.kept - last.get().row_count >= limit as u64
+        // Files that sort after so many others get no row and no name, whatever is still found.
+        if self.files.len() > limit + MAX_NAMED
+            && let Some((_, last)) = self.files.pop_last()
         {
-            self.kept -= last.remove().row_count;
+            self.kept -= last.rows.len();
+        }
+        // A file's share only gets smaller by other files. Sharing out takes a look at all files, so
+        // it waits until as much again has come.
+        if self.kept > limit.saturating_mul(2) {
+            self.keep_shares(limit);
+        }
+    }
+
+    fn keep_shares(&mut self, limit: usize) {
+        let counts: Vec<u64> = self.files.values().map(|hits| hits.row_count).collect();
+        let shares = shares(&counts, limit as u64);
+        self.kept = 0;
+        for (hits, share) in self.files.values_mut().zip(shares) {
+            hits.rows.truncate(usize::try_from(share).unwrap_or(usize::MAX));
+            self.kept += hits.rows.len();
         }
     }
 }

@@ -25,9 +25,9 @@ async fn the_three_modes() {
     let env = tree();
     assert_eq!(grep(&env, json!({"pattern": "one"})).await, "a.rs\nsrc/b.rs\nsrc/c.py");
     let content = grep(&env, json!({"pattern": "^fn", "output_mode": "content"})).await;
-    assert_eq!(content, "a.rs:1:fn one() {}\na.rs:2:fn two() {}\nsrc/b.rs:2:fn three() {}");
+    assert_eq!(content, "a.rs\n1:fn one() {}\n2:fn two() {}\n\nsrc/b.rs\n2:fn three() {}");
     let plain = json!({"pattern": "two", "output_mode": "content", "-n": false});
-    assert_eq!(grep(&env, plain).await, "a.rs:fn two() {}");
+    assert_eq!(grep(&env, plain).await, "a.rs\nfn two() {}");
     let count = grep(&env, json!({"pattern": "fn", "output_mode": "count"})).await;
     assert_eq!(count, "a.rs:2\nsrc/b.rs:1\n[3 matches in 2 files]");
     let output = env.run(&GrepTool, json!({"pattern": "fn", "output_mode": "content"})).await;
@@ -39,11 +39,14 @@ async fn lines_around_a_match_are_shown() {
     let env = ToolTestEnv::new();
     env.put("f", "1\n2\nx\n4\n5\n6\n7\nx\n9\n");
     let around = json!({"pattern": "x", "output_mode": "content", "-C": "1"});
-    let expected = "f-2-2\nf:3:x\nf-4-4\n--\nf-7-7\nf:8:x\nf-9-9";
+    let expected = "f\n2-2\n3:x\n4-4\n--\n7-7\n8:x\n9-9";
     assert_eq!(grep(&env, around).await, expected);
     let after = json!({"pattern": "x", "-A": 1, "-B": 0, "path": "f", "head_limit": 2});
-    let expected = "f:3:x\nf-4-4\n[3 more lines; narrow the search or raise head_limit]";
+    let expected = "f\n3:x\n4-4\n[3 more lines in this file]\n\
+                    [3 more lines; go on with offset=2, or narrow the search]";
     assert_eq!(grep(&env, after).await, expected);
+    let on = json!({"pattern": "x", "-A": 1, "path": "f", "offset": 2});
+    assert_eq!(grep(&env, on).await, "f\n--\n8:x\n9-9");
 }
 
 #[tokio::test]
@@ -69,7 +72,7 @@ async fn case_names_and_types_narrow_the_search() {
 async fn matches_may_go_over_line_ends() {
     let env = tree();
     let spanning = json!({"pattern": "one.*two", "multiline": true, "output_mode": "content"});
-    assert_eq!(grep(&env, spanning).await, "a.rs:1:fn one() {}\na.rs:2:fn two() {}");
+    assert_eq!(grep(&env, spanning).await, "a.rs\n1:fn one() {}\n2:fn two() {}");
     assert_eq!(grep(&env, json!({"pattern": "one.*two"})).await, "No matches.");
     let written = json!({"pattern": "\\{\\}\\n\\nlet"});
     assert_eq!(grep(&env, written).await, "a.rs");
@@ -106,19 +109,88 @@ async fn ignored_denied_and_special_files_are_left_out() {
 }
 
 #[tokio::test]
-async fn much_is_cut_in_the_order_of_paths() {
+async fn files_share_the_room_and_the_rest_is_named_and_counted() {
+    let env = ToolTestEnv::new();
+    env.put("a", "x\n".repeat(1000));
+    env.put("b", "x\n".repeat(2));
+    env.put("c", "x\n".repeat(8));
+    let content = |more: Value| {
+        let mut input = json!({"pattern": "x", "output_mode": "content"});
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        input
+    };
+    let first = grep(&env, content(json!({"head_limit": 8}))).await;
+    assert_eq!(
+        first,
+        "a\n1:x\n2:x\n3:x\n[997 more lines in this file]\n\nb\n1:x\n2:x\n\nc\n1:x\n2:x\n3:x\n\
+         [5 more lines in this file]\n[1002 more lines; go on with offset=8, or narrow the search]"
+    );
+    let next = grep(&env, content(json!({"head_limit": 3, "offset": 8}))).await;
+    assert_eq!(
+        next,
+        "a\n4:x\n5:x\n[995 more lines in this file]\n\nc\n4:x\n[4 more lines in this file]\n\
+         [999 more lines; go on with offset=11, or narrow the search]"
+    );
+    let few = grep(&env, content(json!({"head_limit": 1}))).await;
+    assert_eq!(
+        few,
+        "a\n1:x\n[999 more lines in this file]\n[Also in b (2), c (8)]\n\
+         [1009 more lines; go on with offset=1, or narrow the search]"
+    );
+    let past = env.run(&GrepTool, content(json!({"offset": 1010}))).await.unwrap_err();
+    assert_eq!(past.0, "There are only 1010 lines; send an offset below that.");
+}
+
+#[tokio::test]
+async fn pages_leave_nothing_out_and_show_nothing_twice() {
     let env = ToolTestEnv::new();
     for number in 0..50 {
-        env.put(&format!("f{number:02}"), "x\n".repeat(10));
+        env.put(&format!("f{number:02}"), "x\n".repeat(1 + number % 10));
     }
+    let input = |offset: usize| json!({"pattern": "x", "output_mode": "content", "head_limit": 40, "offset": offset});
+    let mut rows = 0;
+    let mut last_of_file = std::collections::HashMap::new();
+    for page in 0..7 {
+        let text = grep(&env, input(page * 40)).await;
+        let mut file = String::new();
+        for line in text.lines() {
+            if let Some(number) = line.strip_suffix(":x") {
+                let number: u32 = number.parse().unwrap();
+                let last = last_of_file.insert(file.clone(), number).unwrap_or(0);
+                assert_eq!(number, last + 1, "{file}");
+                rows += 1;
+            } else if line.starts_with('f') {
+                file = line.to_owned();
+            }
+        }
+    }
+    assert_eq!(rows, 275);
     let output =
         env.run(&GrepTool, json!({"pattern": "x", "output_mode": "content"})).await.unwrap();
-    let lines: Vec<&str> = output.observation.lines().collect();
-    assert_eq!((lines[0], lines[249]), ("f00:1:x", "f24:10:x"));
-    assert_eq!(lines[250..], ["[250 more lines; narrow the search or raise head_limit]"]);
-    assert_eq!(output.summary.as_deref(), Some("500 matches"));
+    assert_eq!(output.summary.as_deref(), Some("275 matches"));
+    assert!(
+        output
+            .observation
+            .ends_with("[25 more lines; go on with offset=250, or narrow the search]")
+    );
+    let names = grep(&env, json!({"pattern": "x", "head_limit": 2, "offset": 3})).await;
+    assert!(names.starts_with("f03\nf04\n[Also in f05 (1), "), "{names}");
+    assert!(names.contains(" and 25 more files]\n[45 more lines; go on with offset=5"), "{names}");
     let all = json!({"pattern": "x", "output_mode": "content", "head_limit": 0});
-    assert_eq!(grep(&env, all).await.lines().count(), 500);
+    assert_eq!(grep(&env, all).await.matches(":x").count(), 275);
+}
+
+#[tokio::test]
+async fn a_result_is_bounded_and_goes_on_where_it_was_cut() {
+    let env = ToolTestEnv::new();
+    for name in ["a", "b"] {
+        env.put(name, format!("{}\n", "x".repeat(400)).repeat(100));
+    }
+    let text = grep(&env, json!({"pattern": "x", "output_mode": "content"})).await;
+    assert!(text.len() < 41_000, "{}", text.len());
+    let shown = text.lines().filter(|line| line.ends_with("xxx")).count();
+    assert!(text.contains(&format!("go on with offset={shown},")), "{}", &text[text.len() - 200..]);
+    assert!(text.contains("\nb\n1:x"), "both files are shown");
 }
 
 #[tokio::test]
@@ -126,7 +198,7 @@ async fn long_lines_show_the_match() {
     let env = ToolTestEnv::new();
     env.put("min.js", format!("{}needle{}", "ä".repeat(1000), "b".repeat(1000)));
     let text = grep(&env, json!({"pattern": "needle", "output_mode": "content"})).await;
-    assert!(text.starts_with("min.js:1:[1900 bytes] …ä"), "{text}");
+    assert!(text.starts_with("min.js\n1:[1900 bytes] …ä"), "{text}");
     assert!(text.contains("äneedleb") && text.ends_with("more characters]"), "{text}");
 }
 
@@ -136,7 +208,7 @@ async fn other_encodings_are_searched() {
     env.put("latin", b"caf\xe9 one\n");
     env.put("wide", b"\xff\xfeo\0n\0e\0");
     let text = grep(&env, json!({"pattern": "one", "output_mode": "content"})).await;
-    assert_eq!(text, "latin:1:café one\nwide:1:one");
+    assert_eq!(text, "latin\n1:café one\n\nwide\n1:one");
 }
 
 #[tokio::test]
