@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{SessionId, TurnId};
+use crate::domain::{FileRead, SessionId, TurnId};
 use crate::session::undo::RewindHistory;
 use crate::session::{
-    LogEntry, LogError, LogHandle, LogRecord, ReplayedConversation, SessionHeader, SessionStore,
-    StoreError, TurnOutcome,
+    FileChangeSource, LogEntry, LogError, LogHandle, LogRecord, ReplayedConversation,
+    SessionHeader, SessionStore, StoreError, TurnOutcome,
 };
 use crate::tools::ReadLedger;
 
@@ -133,9 +133,11 @@ impl ActiveSession {
         let rewinds = RewindHistory::of(records);
         self.was_interrupted = false;
         self.reverted_files.clear();
+        self.reads = Arc::default();
         let live = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
         for (_, record) in live {
             self.note_state(&record.entry);
+            note_read(&self.reads, &record.entry);
         }
         self.conversation = ReplayedConversation::of(records);
     }
@@ -179,6 +181,65 @@ impl ActiveSession {
         self.jobs.end_all();
         if let Some(journal) = self.journal.take() {
             journal.close().await;
+        }
+    }
+}
+
+/// Records what the model knows of a file by an entry: what it was shown, and what it wrote over
+/// that.
+fn note_read(reads: &ReadLedger, entry: &LogEntry) {
+    if let Some(FileRead { path, hash }) = entry.as_message().and_then(|it| it.read.as_ref()) {
+        reads.record_hash(path, hash.clone());
+    } else if let LogEntry::FileChange(change) = entry {
+        let knows_it = change.before.is_none() || reads.seen(&change.path) == change.before;
+        if let (FileChangeSource::Tool, true, Some(after)) = (change.by, knows_it, &change.after) {
+            reads.record_hash(&change.path, after.clone());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{ContentHash, Message};
+    use crate::session::{FileChangeEntry, FileKind, FileVersion, MessageEntry};
+
+    #[test]
+    fn a_log_says_what_the_model_knows_of_each_file() {
+        let hash = |text: &str| ContentHash::of(text.as_bytes());
+        let shown = |path: &str, text: &str| {
+            let read = Some(FileRead { path: path.into(), hash: hash(text) });
+            LogEntry::Message(MessageEntry { read, ..MessageEntry::new(Message::user("")) })
+        };
+        let version =
+            |text: &str| Some(FileVersion { kind: FileKind::File, hash: hash(text), mode: None });
+        let changed = |path: &str, before: &str, after: &str, by| {
+            let before = if before.is_empty() { None } else { version(before) };
+            LogEntry::FileChange(FileChangeEntry::new(path.into(), before, version(after), by))
+        };
+        let reads = ReadLedger::default();
+        for entry in [
+            shown("/w/read", "a"),
+            shown("/w/edited", "a"),
+            changed("/w/edited", "a", "b", FileChangeSource::Tool),
+            changed("/w/made", "", "a", FileChangeSource::Tool),
+            shown("/w/stale", "a"),
+            changed("/w/stale", "theirs", "theirs and mine", FileChangeSource::Tool),
+            changed("/w/unread", "a", "b", FileChangeSource::Tool),
+            shown("/w/by_command", "a"),
+            changed("/w/by_command", "a", "b", FileChangeSource::Command),
+        ] {
+            note_read(&reads, &entry);
+        }
+        for (path, known) in [
+            ("/w/read", Some("a")),
+            ("/w/edited", Some("b")),
+            ("/w/made", Some("a")),
+            ("/w/stale", Some("a")),
+            ("/w/unread", None),
+            ("/w/by_command", Some("a")),
+        ] {
+            assert_eq!(reads.seen(path.as_ref()), known.map(hash), "{path}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! What holds afterwards: the first message is the user's, roles alternate, every call is answered
 //! exactly once in the message right after it, results come first there and in the order of the
-//! calls, no message is empty, and the last message is not a response without text and calls.
+//! calls, then the images that belong to them, no message is empty, and the last message is not a response without text and calls.
 //! Appending to the input only ever appends to the output, so that the provider's prompt cache
 //! keeps working.
 
@@ -31,9 +31,13 @@ pub fn normalise(history: impl IntoIterator<Item = Message>) -> Vec<Message> {
             }
             MessageRole::User => {
                 let (results, rest) = split_results(message.content);
+                let call = results.iter().map(|(id, _)| id).find(|id| open.order.contains(id));
+                let call = call.cloned();
                 open.answer(results);
                 let rest = without_empty(rest);
-                if !rest.is_empty() {
+                if let Some(call) = call {
+                    open.beside.push((call, rest));
+                } else if !rest.is_empty() {
                     open.close(&mut out);
                     push(&mut out, MessageRole::User, rest);
                 }
@@ -60,6 +64,8 @@ pub fn is_silent(message: &Message) -> bool {
 struct OpenCalls {
     order: Vec<CallId>,
     results: HashMap<CallId, ContentBlock>,
+    /// What came with the result of a call, such as an image. It stands behind all results.
+    beside: Vec<(CallId, Vec<ContentBlock>)>,
 }
 
 impl OpenCalls {
@@ -78,7 +84,10 @@ impl OpenCalls {
 
     /// Writes one result for each call.
     fn close(&mut self, out: &mut Vec<Message>) {
-        let answers = std::mem::take(&mut self.order)
+        let order = std::mem::take(&mut self.order);
+        let mut beside = std::mem::take(&mut self.beside);
+        beside.sort_by_key(|(call, _)| order.iter().position(|id| id == call));
+        let answers = order
             .into_iter()
             .map(|id| {
                 self.results.remove(&id).unwrap_or_else(|| ContentBlock::ToolResult {
@@ -89,6 +98,7 @@ impl OpenCalls {
             })
             .collect();
         push(out, MessageRole::User, answers);
+        push(out, MessageRole::User, beside.into_iter().flat_map(|(_, blocks)| blocks).collect());
         self.results.clear();
     }
 }
@@ -154,7 +164,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::{CallInput, ToolCall};
+    use crate::domain::{CallInput, MediaType, MessageImage, ToolCall};
 
     fn text(role: MessageRole, text: &str) -> Message {
         Message { role, content: vec![ContentBlock::Text { text: text.into() }] }
@@ -200,6 +210,31 @@ mod tests {
         ]);
         assert_eq!(out.len(), 4);
         assert_eq!(ids_answered(&out[2]), ["a", "b"]);
+    }
+
+    #[test]
+    fn an_image_of_a_result_stands_behind_all_results() {
+        let with_image = |id: &str| {
+            let image = MessageImage::new(id, MediaType::Png, (1, 1), id.as_bytes());
+            let mut message = result(id, "see below");
+            message.content.push(ContentBlock::Image(image));
+            message
+        };
+        let out = normalise([
+            text(MessageRole::User, "go"),
+            calls(&["a", "b", "c"]),
+            with_image("b"),
+            with_image("a"),
+            result("c", "3"),
+            text(MessageRole::Assistant, "done"),
+        ]);
+        assert_eq!(ids_answered(&out[2]), ["a", "b", "c"]);
+        let images = out[2].content[3..].iter().map(|block| match block {
+            ContentBlock::Image(image) => image.name(),
+            _ => "no image",
+        });
+        assert_eq!(images.collect::<Vec<_>>(), ["a", "b"]);
+        assert_eq!(normalise(out.clone()), out);
     }
 
     #[test]

@@ -149,9 +149,11 @@ async fn record_result(gate: &ToolGate, call: &ToolCall, ended: CompletedCall) {
         content: output.observation,
         is_error: output.status.is_error(),
     };
+    let content = std::iter::once(block).chain(output.image.map(ContentBlock::Image)).collect();
     let entry = MessageEntry {
         result: Some(info),
-        ..MessageEntry::new(Message { role: MessageRole::User, content: vec![block] })
+        read: output.read,
+        ..MessageEntry::new(Message { role: MessageRole::User, content })
     };
     gate.journal.write_end(gate.turn, LogEntry::Message(entry)).await;
 }

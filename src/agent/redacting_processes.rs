@@ -97,6 +97,8 @@ pub(super) fn without_keys(redactor: &Redactor, output: ToolOutput) -> ToolOutpu
         display: output.display.map(|display| redacted_display(redactor, display)),
         summary: output.summary.map(clean),
         status: output.status,
+        image: output.image,
+        read: output.read,
     }
 }
 

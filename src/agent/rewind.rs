@@ -106,7 +106,7 @@ impl Agent {
                 Err(error) => self.error(error.to_string()),
             }
         }
-        self.reopen_session(what).await?;
+        self.reopen_session().await?;
         let back = plan.to != RewindDestination::Redo;
         let message = (back && what.has_conversation()).then(|| plan.message.clone());
         let told = describe_rewind(plan.to, what, (written, rewind.files.len()));
@@ -139,14 +139,10 @@ impl Agent {
     }
 
     /// Rebuilds the conversation from the log as it is now, and shows it.
-    async fn reopen_session(&mut self, what: RewindScope) -> Result<(), RewindError> {
+    async fn reopen_session(&mut self) -> Result<(), RewindError> {
         let records = self.rewindable_records().await?;
         self.session.catch_up();
         self.session.replay(&records);
-        if what.has_conversation() {
-            // The files that the model has read are no longer in what it is sent.
-            self.session.reads = Arc::default();
-        }
         self.tell_opened(records);
         Ok(())
     }

@@ -10,7 +10,8 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 
 use crate::domain::sanitize::strip_ansi;
-use crate::domain::{ContentHash, TodoItem};
+use crate::domain::{ContentHash, MessageImage, TodoItem};
+use crate::platform::image;
 use crate::session::BlobStore;
 use crate::tools::{FileChange, ToolEffects};
 
@@ -125,6 +126,17 @@ impl ToolEffects for ToolEventSender {
 
     fn file_changed(&self, change: FileChange) {
         self.0.put(ToolEvent::FileChanged(change));
+    }
+
+    async fn keep_image(&self, name: &str, bytes: Vec<u8>) -> Result<MessageImage, String> {
+        let (blobs, name) = (self.0.blobs.clone(), name.to_owned());
+        let kept = tokio::task::spawn_blocking(move || {
+            let fit = image::fit(&name, bytes).map_err(|error| error.to_string())?;
+            let stored = blobs.put(&fit.bytes);
+            stored.map_err(|error| format!("{name} could not be kept: {error}."))?;
+            Ok(fit.image)
+        });
+        kept.await.map_err(|error| format!("The image could not be prepared: {error}."))?
     }
 
     async fn keep(&self, bytes: Vec<u8>) -> Option<ContentHash> {

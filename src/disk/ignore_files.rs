@@ -67,7 +67,8 @@ impl IgnoreFiles {
         entry.depth() == 0 || !self.leaves_out(entry.path(), is_folder)
     }
 
-    fn leaves_out(&self, path: &Path, is_folder: bool) -> bool {
+    /// Whether the rules leave a path below the root out. Does not look at the folders above it.
+    pub fn leaves_out(&self, path: &Path, is_folder: bool) -> bool {
         let level = self.level_of(folder_of(path));
         let real = match &self.real_root {
             None => Cow::Borrowed(path),

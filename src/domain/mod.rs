@@ -81,7 +81,7 @@ pub use source::RequestSource;
 pub use this_machine::is_this_machine;
 pub use todo::{TodoItem, TodoStatus};
 pub use tool::{
-    ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolOutput, ToolSpec,
-    ToolStatus,
+    FileRead, ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolOutput,
+    ToolSpec, ToolStatus,
 };
 pub use usage::TokenUsage;

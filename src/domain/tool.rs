@@ -1,12 +1,12 @@
 //! What a tool declares, what a call touches, and what a call returns.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::FileDiff;
+use super::{ContentHash, FileDiff, MessageImage};
 
 /// A tool as it is described to the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -180,6 +180,20 @@ pub struct ToolOutput {
     pub summary: Option<String>,
     /// How the call ended.
     pub status: ToolStatus,
+    /// An image for the model, behind the observation.
+    pub image: Option<MessageImage>,
+    /// The file that the observation shows, if that lets the model replace it.
+    pub read: Option<FileRead>,
+}
+
+/// A file whose content a call has shown to the model.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FileRead {
+    /// Absolute, as the call named it.
+    pub path: PathBuf,
+    /// Of the whole content, of which the call may have shown a part.
+    pub hash: ContentHash,
 }
 
 /// What the user sees of a result.
@@ -231,6 +245,8 @@ impl ToolOutput {
             display: None,
             summary: None,
             status: ToolStatus::Done,
+            image: None,
+            read: None,
         }
     }
 
@@ -248,6 +264,18 @@ impl ToolOutput {
     /// Adds a separate display for the user.
     pub fn with_display(mut self, display: ToolDisplay) -> Self {
         self.display = Some(display);
+        self
+    }
+
+    /// Adds an image for the model.
+    pub fn with_image(mut self, image: MessageImage) -> Self {
+        self.image = Some(image);
+        self
+    }
+
+    /// Adds the file that the model has seen by this. The log cannot hold a path that is not UTF-8.
+    pub fn with_read(mut self, path: &Path, hash: ContentHash) -> Self {
+        self.read = path.to_str().map(|_| FileRead { path: path.to_owned(), hash });
         self
     }
 

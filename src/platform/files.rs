@@ -10,8 +10,10 @@
 //!
 //! Which paths may be touched is not decided here.
 
+use std::ffi::OsStr;
 use std::fs::{File, Metadata, Permissions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
@@ -27,7 +29,7 @@ use rustix::process::{Pid, test_kill_process};
 use uuid::Uuid;
 
 use crate::domain::ContentHash;
-use crate::tools::{FileError, FileState, Files, WriteReport};
+use crate::tools::{FileError, FileState, Files, FolderItem, FolderItemKind, WriteReport};
 
 use super::handles::{self, FolderEntry, MissingFolders};
 
@@ -64,6 +66,11 @@ impl Files for DiskFiles {
             FileLookup::Regular(file, _) => Ok(Some(file)),
             FileLookup::Missing | FileLookup::Folder | FileLookup::Special => Ok(None),
         }
+    }
+
+    async fn list(&self, path: &Path, limit: usize) -> Result<(Vec<FolderItem>, u64), FileError> {
+        off_thread("list", path, move |path| items(path, limit).map_err(file_error("list", path)))
+            .await
     }
 
     fn modified(&self, path: &Path) -> Option<SystemTime> {
@@ -175,6 +182,39 @@ pub(super) fn state(found: FileLookup, limit: u64) -> io::Result<FileState> {
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     let length = bytes.len() as u64;
     Ok(if length > limit { FileState::TooBig(length) } else { FileState::File(bytes) })
+}
+
+fn items(path: &Path, limit: usize) -> io::Result<(Vec<FolderItem>, u64)> {
+    let folder = handles::folder_to_list(path)?;
+    let (mut items, mut more) = (Vec::new(), 0);
+    for entry in rustix::fs::Dir::read_from(&folder)? {
+        let entry = entry?;
+        let name = OsStr::from_bytes(entry.file_name().to_bytes());
+        if name == "." || name == ".." {
+            continue;
+        }
+        if items.len() == limit {
+            more += 1;
+            continue;
+        }
+        items.push(FolderItem { name: name.to_owned(), kind: item_kind(&folder, name) });
+    }
+    Ok((items, more))
+}
+
+fn item_kind(folder: &OwnedFd, name: &OsStr) -> FolderItemKind {
+    let Ok(stat) = rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) else {
+        return FolderItemKind::Special;
+    };
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => FolderItemKind::File(u64::try_from(stat.st_size).unwrap_or(0)),
+        FileType::Directory => FolderItemKind::Folder,
+        FileType::Symlink => match rustix::fs::readlinkat(folder, name, Vec::new()) {
+            Ok(target) => FolderItemKind::Link(OsStr::from_bytes(target.to_bytes()).into()),
+            Err(_) => FolderItemKind::Special,
+        },
+        _ => FolderItemKind::Special,
+    }
 }
 
 fn read_at(path: &Path, offset: u64, length: u64) -> Result<Vec<u8>, FileError> {
@@ -391,7 +431,7 @@ fn copy_attributes(old: &File, new: &File) {
         return;
     }
     for name in names.split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let name = Path::new(std::ffi::OsStr::from_bytes(name));
+        let name = Path::new(OsStr::from_bytes(name));
         let Ok(size) = rustix::fs::fgetxattr_query(old, name) else { continue };
         let mut value = vec![0; size];
         if size == 0 || rustix::fs::fgetxattr(old, name, &mut value).is_ok() {

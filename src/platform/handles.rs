@@ -58,6 +58,20 @@ pub(super) fn folder_entry(
     Ok(Some(FolderEntry { folder, name: name.to_owned() }))
 }
 
+/// Opens a folder to list what is in it. A symbolic link on the way or at its end gives `ELOOP`.
+pub(super) fn folder_to_list(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let Some(entry) = folder_entry(path, MissingFolders::Leave)? else {
+        return Ok(rustix::fs::openat(CWD, path, flags, Mode::empty())?);
+    };
+    let opened =
+        rustix::fs::openat(&entry.folder, &entry.name, flags | OFlags::NOFOLLOW, Mode::empty());
+    opened.map_err(|errno| match is_link(&entry.folder, &entry.name) {
+        true => Errno::LOOP.into(),
+        false => errno.into(),
+    })
+}
+
 fn folder(path: &Path, missing: MissingFolders) -> io::Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     {

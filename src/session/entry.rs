@@ -9,9 +9,9 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    CallId, ContentBlock, ContentHash, EntryId, Message, MessageRole, Money, PermissionMode,
-    PermissionOutcome, ReasoningEffort, RequestSource, RuleSource, SessionId, StopReason, TodoItem,
-    TokenUsage, ToolDisplay, ToolStatus, TurnId,
+    CallId, ContentBlock, ContentHash, EntryId, FileRead, Message, MessageRole, Money,
+    PermissionMode, PermissionOutcome, ReasoningEffort, RequestSource, RuleSource, SessionId,
+    StopReason, TodoItem, TokenUsage, ToolDisplay, ToolStatus, TurnId,
 };
 
 use super::change::{FileChangeEntry, RewindEntry, UntrackedChanges};
@@ -153,6 +153,9 @@ pub struct MessageEntry {
     /// Of a tool result: how the call went and what the user sees of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResultInfo>,
+    /// Of a tool result: the file that it shows. What a log shows as read counts after a resume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read: Option<FileRead>,
 }
 
 /// How a tool call went, and what the user sees of it.
@@ -290,6 +293,7 @@ impl MessageEntry {
             source: RequestSource::Main,
             answered: None,
             result: None,
+            read: None,
         }
     }
 

@@ -277,6 +277,8 @@ async fn format_result(
         display: display.map(|text| ToolDisplay::Terminal { text }),
         summary,
         status,
+        image: None,
+        read: None,
     }
 }
 

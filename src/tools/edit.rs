@@ -68,12 +68,12 @@ impl Tool for EditTool {
                     "last_line": {"type": "string"},
                     "insert_after": {
                         "type": "integer",
-                        "description": "a line, with its text in first_line; 0: top",
+                        "description": "line; its text in first_line; 0: top",
                     },
                     "edits": {
                         "type": "array",
                         "items": {"type": "object"},
-                        "description": "several of these changes, all or none",
+                        "description": "several such changes, all or none",
                     },
                 },
                 "required": ["file_path"],

@@ -35,8 +35,8 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
-    ContentHash, ExcludedHunks, FileDiff, TodoItem, ToolAccess, ToolDescriptor, ToolOutput,
-    ToolSpec, ToolStatus, clean_path,
+    ContentHash, ExcludedHunks, FileDiff, MessageImage, TodoItem, ToolAccess, ToolDescriptor,
+    ToolOutput, ToolSpec, ToolStatus, clean_path,
 };
 
 pub use crate::domain::ExitCause;
@@ -46,8 +46,8 @@ pub use jobs::{
     TerminalSize,
 };
 pub use ports::{
-    FileError, FileState, Files, ProcessError, Processes, ReadLedger, ScriptExit, ScriptSpec,
-    WriteReport,
+    FileError, FileState, Files, FolderItem, FolderItemKind, ProcessError, Processes, ReadLedger,
+    ScriptExit, ScriptSpec, WriteReport,
 };
 pub use registry::{ToolNameConflict, ToolPart, ToolRegistry};
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};
@@ -157,6 +157,12 @@ pub trait ToolEffects: Send + Sync {
     fn file_changed(&self, change: FileChange);
     /// Stores `bytes` under their hash, for output of which the model gets only a part.
     async fn keep(&self, bytes: Vec<u8>) -> Option<ContentHash>;
+    /// Makes an image fit for a model and stores it; scaling a large one takes up to a second.
+    ///
+    /// # Errors
+    ///
+    /// When the bytes are no image that models take, or it cannot be stored; a sentence.
+    async fn keep_image(&self, name: &str, bytes: Vec<u8>) -> Result<MessageImage, String>;
 }
 
 /// A file before and after a tool wrote it.

@@ -70,6 +70,14 @@ pub trait Files: Send + Sync {
     /// When the call was not approved for the path, or the path cannot be opened.
     fn open(&self, path: &Path) -> Result<Option<File>, FileError>;
 
+    /// What is in the folder at `path`, at most `limit` entries in no order, and how many more there
+    /// are.
+    ///
+    /// # Errors
+    ///
+    /// When the call was not approved for the path, or there is no folder that can be read.
+    async fn list(&self, path: &Path, limit: usize) -> Result<(Vec<FolderItem>, u64), FileError>;
+
     /// When the file or link at `path` was last changed; `None` where there is none. Blocks.
     fn modified(&self, path: &Path) -> Option<SystemTime>;
 }
@@ -79,6 +87,25 @@ pub trait Files: Send + Sync {
 pub struct WriteReport {
     /// The number of other names (hard links) of the replaced file. They keep the old content.
     pub other_names: u64,
+}
+
+/// An entry of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FolderItem {
+    pub name: OsString,
+    pub kind: FolderItemKind,
+}
+
+/// What an entry of a folder is; links are not followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum FolderItemKind {
+    Folder,
+    /// A regular file, with its size in bytes.
+    File(u64),
+    /// A symbolic link, with the path that it holds.
+    Link(PathBuf),
+    /// A FIFO, socket or device, or what cannot be looked at.
+    Special,
 }
 
 /// What [`Files::read`] finds at a path.
@@ -242,7 +269,12 @@ pub struct ReadLedger {
 impl ReadLedger {
     /// Records that the model has read this content.
     pub fn record(&self, path: &Path, content: &[u8]) {
-        lock(&self.seen).insert(path.to_owned(), ContentHash::of(content));
+        self.record_hash(path, ContentHash::of(content));
+    }
+
+    /// Records that the model has read the content of this hash.
+    pub fn record_hash(&self, path: &Path, hash: ContentHash) {
+        lock(&self.seen).insert(path.to_owned(), hash);
     }
 
     /// The hash of the content that the model last read; `None` where it has not read the file.

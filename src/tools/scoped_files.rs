@@ -13,7 +13,7 @@ use std::time::SystemTime;
 
 use async_trait::async_trait;
 
-use super::ports::{FileError, FileState, Files, WriteReport};
+use super::ports::{FileError, FileState, Files, FolderItem, WriteReport};
 use crate::domain::ContentHash;
 
 /// A place that a call may touch; for a folder, with everything in it.
@@ -96,6 +96,11 @@ impl Files for ScopedFiles {
         self.files.open(&real).map_err(|error| error.at(path))
     }
 
+    async fn list(&self, path: &Path, limit: usize) -> Result<(Vec<FolderItem>, u64), FileError> {
+        let real = self.need(path, AccessMode::Read)?;
+        self.files.list(&real, limit).await.map_err(|error| error.at(path))
+    }
+
     fn modified(&self, path: &Path) -> Option<SystemTime> {
         self.files.modified(&self.real(path)?)
     }
@@ -108,6 +113,7 @@ mod tests {
 
     use super::*;
     use crate::platform::files::DiskFiles;
+    use crate::tools::FolderItemKind;
 
     /// A folder with `link -> real`; `link/f` is granted with `mode`, and `link` for reading.
     fn scoped_files(mode: AccessMode) -> (tempfile::TempDir, PathBuf, ScopedFiles) {
@@ -139,6 +145,8 @@ mod tests {
         let path = root.join("link/f");
         assert_eq!(scoped.read(&path, 10).await.unwrap(), FileState::File(b"real".to_vec()));
         assert_eq!(scoped.read_at(&path, 1, 2).await.unwrap(), b"ea");
+        let (listed, more) = scoped.list(&root.join("link"), 9).await.unwrap();
+        assert_eq!((listed[0].kind.clone(), more), (FolderItemKind::File(4), 0), "of `real`");
         assert_eq!(std::io::read_to_string(scoped.open(&path).unwrap().unwrap()).unwrap(), "real");
         scoped.write(&path, b"new", None).await.unwrap();
         assert_eq!(fs::read(root.join("other/f")).unwrap(), b"other");
@@ -150,6 +158,7 @@ mod tests {
         for path in [root.join("other/f"), root.join("linked"), root.clone()] {
             let read = scoped.read(&path, 10).await;
             assert!(matches!(read, Err(FileError::NotApproved(_))), "{path:?}");
+            assert!(scoped.list(&path, 9).await.is_err());
             assert!(scoped.open(&path).is_err() && scoped.modified(&path).is_none());
         }
         let path = root.join("link/f");

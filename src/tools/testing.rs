@@ -16,10 +16,11 @@ use super::{
     WorkingDirectory,
 };
 use crate::domain::{
-    ContentHash, ScanExtent, TodoItem, ToolAccess, ToolCapability, ToolDescriptor, ToolKind,
-    ToolOutput, ToolSpec,
+    ContentHash, MessageImage, ScanExtent, TodoItem, ToolAccess, ToolCapability, ToolDescriptor,
+    ToolKind, ToolOutput, ToolSpec,
 };
 use crate::platform::files::DiskFiles;
+use crate::platform::image;
 
 /// A tool that touches nothing, under a name.
 pub(crate) struct NamedTool(ToolDescriptor);
@@ -184,6 +185,12 @@ impl ToolEffects for EffectsRecorder {
 
     fn file_changed(&self, change: FileChange) {
         self.changes.lock().unwrap().push(change);
+    }
+
+    async fn keep_image(&self, name: &str, bytes: Vec<u8>) -> Result<MessageImage, String> {
+        let fit = image::fit(name, bytes).map_err(|error| error.to_string())?;
+        self.kept.lock().unwrap().push(fit.bytes);
+        Ok(fit.image)
     }
 
     async fn keep(&self, bytes: Vec<u8>) -> Option<ContentHash> {

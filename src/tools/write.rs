@@ -63,10 +63,6 @@ impl Tool for WriteTool {
         titles::shown_path(titles::text(input, "file_path"), cwd)
     }
 
-    fn canonical_input(&self, input: Value) -> Value {
-        SHAPE.canonical(input)
-    }
-
     fn access(
         &self,
         input: &Value,
@@ -116,6 +112,10 @@ impl Tool for WriteTool {
                 .with_summary("unchanged"));
         }
         change.commit(context, SHAPE.tool, &input).await
+    }
+
+    fn canonical_input(&self, input: Value) -> Value {
+        SHAPE.canonical(input)
     }
 }
 

@@ -18,8 +18,8 @@ use slug_code::providers::{
     ErrorRecovery, ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent,
 };
 use slug_code::tools::{
-    ExitCause, FileError, FileState, Files, ProcessError, Processes, ScriptExit, ScriptSpec,
-    WriteReport,
+    ExitCause, FileError, FileState, Files, FolderItem, ProcessError, Processes, ScriptExit,
+    ScriptSpec, WriteReport,
 };
 use tokio::sync::{Barrier, Semaphore};
 use tokio_util::sync::CancellationToken;
@@ -321,6 +321,10 @@ impl Files for FakeFiles {
 
     fn open(&self, path: &Path) -> Result<Option<File>, FileError> {
         self.disk.open(path)
+    }
+
+    async fn list(&self, path: &Path, limit: usize) -> Result<(Vec<FolderItem>, u64), FileError> {
+        self.disk.list(path, limit).await
     }
 
     fn modified(&self, path: &Path) -> Option<SystemTime> {

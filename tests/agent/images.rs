@@ -7,8 +7,10 @@ use slug_code::domain::{
 use slug_code::providers::{ErrorRecovery, StreamEvent};
 use slug_code::session::TurnOutcome;
 
-use super::fakes::{ScriptedEvent, failure, finish_event};
-use super::test_agent::{AgentFixture, TestAgent};
+use serde_json::json;
+
+use super::fakes::{ScriptedEvent, calls, failure, finish_event, words};
+use super::test_agent::{AgentFixture, TestAgent, queue_replies};
 
 const BYTES: &[u8] = b"the bytes of an image";
 
@@ -115,5 +117,34 @@ async fn a_model_that_refuses_images_is_told_of_them_instead() {
     assert_eq!(images, [""; 0]);
     assert!(texts.contains("this model takes no images"), "{texts}");
     assert_eq!(fixture.model.requests().len(), 3);
+    agent.close().await;
+}
+
+#[tokio::test]
+async fn an_image_that_read_shows_stands_behind_all_results() {
+    let fixture = AgentFixture::new();
+    let png = slug_code::platform::image::png("p", (3, 2), &[9; 24]).unwrap();
+    std::fs::write(fixture.work.join("a.png"), &png).unwrap();
+    fixture.put("b.txt", "text\n");
+    let mut agent = fixture.open(InitialSession::New).await;
+    let read = |id: &'static str, path: &str| (id, "read", json!({"path": path}));
+    queue_replies(&fixture, [calls(&[read("r1", "a.png"), read("r2", "b.txt")]), words("grey")]);
+    assert_eq!(agent.turn("what is it?").await, TurnOutcome::Answered);
+    let request = fixture.model.last_request();
+    let content = &request.messages.last().unwrap().content;
+    let [ContentBlock::ToolResult { content: first, .. }, ContentBlock::ToolResult { .. }, image] =
+        &content[..]
+    else {
+        panic!("{content:?}")
+    };
+    assert_eq!(first, "a.png is an image (PNG image, 3×2). It follows the results.");
+    let ContentBlock::Image(image) = image else { panic!("{image:?}") };
+    assert_eq!(fixture.store.blobs().get(&image.hash).unwrap(), Some(png));
+    assert!(request.images.get(&image.hash).is_some());
+    // A server that refuses it gets a sentence, and the turn goes on.
+    queue_replies(&fixture, [vec![failure(400, ErrorRecovery::LeaveImagesOut)], words("well")]);
+    assert_eq!(agent.turn("and now?").await, TurnOutcome::Answered);
+    let (images, texts) = last(&fixture);
+    assert!(images.is_empty() && texts.contains("this model takes no images"), "{texts}");
     agent.close().await;
 }

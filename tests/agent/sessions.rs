@@ -1,7 +1,8 @@
 //! Sessions that are continued: resumed, forked, and after a kill at any point.
 
+use serde_json::json;
 use slug_code::agent::{AgentCommand, AgentEvent, ForkPosition, InitialSession};
-use slug_code::domain::{EntryId, Message, PermissionMode, SessionId};
+use slug_code::domain::{EntryId, Message, PermissionMode, SessionId, ToolStatus};
 use slug_code::session::{LogEntry, TurnOutcome};
 
 use super::fakes::{bash, calls, words};
@@ -221,5 +222,40 @@ async fn the_end_of_a_long_session_is_shown_before_all_of_it_is_read() {
     assert_eq!(all, records);
     queue_replies(&fixture, [words("fourth")]);
     assert_eq!(agent.turn("go on").await, TurnOutcome::Answered);
+    agent.close().await;
+}
+
+#[tokio::test]
+async fn what_was_read_still_counts_after_a_resume() {
+    let fixture = AgentFixture::in_mode(PermissionMode::AllowEdits);
+    for name in ["read", "unread", "changed"] {
+        fixture.put(name, "old\n");
+    }
+    let mut agent = fixture.open(InitialSession::New).await;
+    let read = |id: &'static str, name: &str| (id, "Read", json!({"file_path": name}));
+    let made = ("m1", "Write", json!({"file_path": "made", "content": "old\n"}));
+    let replies = [calls(&[read("r1", "read"), read("r2", "changed"), made]), words("seen")];
+    queue_replies(&fixture, replies);
+    assert_eq!(agent.turn("look").await, TurnOutcome::Answered);
+    let id = agent.id();
+    agent.close().await;
+    fixture.put("changed", "theirs\n");
+    let mut agent = fixture.open(InitialSession::Resume(id)).await;
+    let write = |id: &'static str, name: &str| {
+        (id, "Write", json!({"file_path": name, "content": "new\n"}))
+    };
+    let writes =
+        [write("w1", "read"), write("w2", "unread"), write("w3", "changed"), write("w4", "made")];
+    queue_replies(&fixture, [calls(&writes), words("done")]);
+    assert_eq!(agent.turn("write").await, TurnOutcome::Answered);
+    for (call, status, said) in [
+        ("w1", ToolStatus::Done, "Changed read (+1 -1)."),
+        ("w2", ToolStatus::Failed, "You have not read unread yet."),
+        ("w3", ToolStatus::Failed, "changed has changed since it was read."),
+        ("w4", ToolStatus::Done, "Changed made (+1 -1)."),
+    ] {
+        let result = agent.result(call);
+        assert!(result.1 == status && result.0.starts_with(said), "{result:?}");
+    }
     agent.close().await;
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use divan::Bencher;
 use serde_json::json;
-use slug_code::domain::{ContentHash, TodoItem};
+use slug_code::domain::{ContentHash, MessageImage, TodoItem};
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
 use slug_code::platform::files::DiskFiles;
 use slug_code::platform::process::{HostPrograms, ProcessHost};
@@ -27,6 +27,9 @@ impl ToolEffects for IgnoredEffects {
     fn file_changed(&self, _change: FileChange) {}
     async fn keep(&self, _bytes: Vec<u8>) -> Option<ContentHash> {
         None
+    }
+    async fn keep_image(&self, name: &str, _bytes: Vec<u8>) -> Result<MessageImage, String> {
+        Err(format!("{name} is not kept."))
     }
 }
 

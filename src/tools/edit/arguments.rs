@@ -13,41 +13,34 @@ use crate::tools::{ToolError, WorkingDirectory};
 pub(super) const SHAPE: InputShape = InputShape {
     tool: "Edit",
     example: r#"{"file_path": "src/main.rs", "old_string": "let a = 1;", "new_string": "let a = 2;"}"#,
-    arguments: &[
-        ("file_path", FILE_NAMES),
-        ("old_string", OLD),
-        ("new_string", NEW),
-        ("replace_all", ALL),
-        ("start_line", &["startLine"]),
-        ("end_line", &["endLine"]),
-        ("first_line", &["firstLine"]),
-        ("last_line", &["lastLine"]),
-        ("insert_after", &["insert_line", "insertAfter"]),
-        ("edits", &["changes"]),
-    ],
+    arguments: ARGUMENTS,
     place: "",
 };
 
 /// One of several changes.
 const STEP: InputShape = InputShape {
     example: r#"{"file_path": "src/main.rs", "edits": [{"old_string": "a", "new_string": "b"}, {"start_line": 8, "first_line": "}", "new_string": ""}]}"#,
-    arguments: &[
-        ("old_string", OLD),
-        ("new_string", NEW),
-        ("replace_all", ALL),
-        ("start_line", &["startLine"]),
-        ("end_line", &["endLine"]),
-        ("first_line", &["firstLine"]),
-        ("last_line", &["lastLine"]),
-        ("insert_after", &["insert_line", "insertAfter"]),
-    ],
+    arguments: ARGUMENTS.split_at(2).1,
     place: " in `edits`",
     ..SHAPE
 };
 
+/// The first two are those of the call, the others those of each change.
+const ARGUMENTS: &[(&str, &[&str])] = &[
+    ("file_path", FILE_NAMES),
+    ("edits", &["changes"]),
+    ("old_string", OLD),
+    ("new_string", NEW),
+    ("replace_all", &["replaceAll"]),
+    ("start_line", &["startLine"]),
+    ("end_line", &["endLine"]),
+    ("first_line", &["firstLine"]),
+    ("last_line", &["lastLine"]),
+    ("insert_after", &["insert_line", "insertAfter"]),
+];
+
 const OLD: &[&str] = &["oldString", "old_str", "old_text", "oldText"];
 const NEW: &[&str] = &["newString", "new_str", "new_text", "newText"];
-const ALL: &[&str] = &["replaceAll"];
 
 /// What a call asks for.
 #[derive(Debug, Clone)]

@@ -148,7 +148,7 @@ impl EditRun<'_> {
         if let Some(line) = placeholder::find(new, old) {
             return Err(StepFailure::Placeholder(line.to_owned()));
         }
-        let range = self.now(start.start, Edge::Start)..self.now(until, Edge::End);
+        let range = self.now(start.start, OffsetSide::Start)..self.now(until, OffsetSide::End);
         if self.text.get(range.clone()) != Some(old) {
             return Err(StepFailure::Overlap { line: first });
         }
@@ -175,7 +175,7 @@ impl EditRun<'_> {
         // A last line without a line end gets one; the new last line has none then.
         let is_open = line > 0 && before.end == before.next;
         let new = if is_open { format!("\n{new}") } else { format!("{new}\n") };
-        let at = self.now(before.next, Edge::Start);
+        let at = self.now(before.next, OffsetSide::Start);
         if self.text.get(..at).is_none() || self.is_inside(before.next) {
             return Err(StepFailure::Overlap { line });
         }
@@ -211,7 +211,7 @@ impl EditRun<'_> {
     }
 
     /// Where an offset of the original is now.
-    fn now(&self, offset: usize, edge: Edge) -> usize {
+    fn now(&self, offset: usize, edge: OffsetSide) -> usize {
         self.done.iter().fold(offset, |offset, made| moved(offset, made, edge))
     }
 
@@ -220,7 +220,7 @@ impl EditRun<'_> {
         let mut at = offset;
         self.done.iter().any(|made| {
             let inside = made.iter().any(|it| it.range.start < at && at < it.range.end);
-            at = moved(at, made, Edge::Start);
+            at = moved(at, made, OffsetSide::Start);
             inside
         })
     }
@@ -230,8 +230,9 @@ impl EditRun<'_> {
         let later = &self.done[after..];
         let end = later
             .iter()
-            .fold(made.range.start + made.length, |at, made| moved(at, made, Edge::End));
-        let start = later.iter().fold(made.range.start, |at, made| moved(at, made, Edge::Start));
+            .fold(made.range.start + made.length, |at, made| moved(at, made, OffsetSide::End));
+        let start =
+            later.iter().fold(made.range.start, |at, made| moved(at, made, OffsetSide::Start));
         let text = self.text.get(start..end)?;
         let first = line_number(&self.text, start);
         Some(first..first + text.lines().count())
@@ -240,17 +241,17 @@ impl EditRun<'_> {
 
 /// Which side of an insertion at the same place an offset is on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Edge {
+enum OffsetSide {
     /// Behind it.
     Start,
     /// Before it.
     End,
 }
 
-fn moved(offset: usize, made: &[MadeChange], edge: Edge) -> usize {
+fn moved(offset: usize, made: &[MadeChange], edge: OffsetSide) -> usize {
     let before = made.iter().filter(|it| {
         let is_insertion_here = it.range.is_empty() && it.range.end == offset;
-        it.range.end <= offset && !(is_insertion_here && edge == Edge::End)
+        it.range.end <= offset && !(is_insertion_here && edge == OffsetSide::End)
     });
     before.fold(offset, |at, it| (at + it.length).saturating_sub(it.range.len()))
 }
