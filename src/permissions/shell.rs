@@ -13,6 +13,7 @@
 mod tests;
 mod walker;
 
+use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use brush_parser::{ParseError, ParserOptions, Token, TokenizerOptions, ast};
@@ -291,7 +292,8 @@ fn parse_tokens(command: &str) -> Result<ast::Program, CommandObstacle> {
     let options = ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() };
     let tokenizer =
         TokenizerOptions { enable_extended_globbing: false, ..options.tokenizer_options() };
-    let tokens = brush_parser::uncached_tokenize_str(command, &tokenizer)
+    let ended = end_here_document_lines(command)?;
+    let tokens = brush_parser::uncached_tokenize_str(&ended, &tokenizer)
         .map_err(|_| CommandObstacle::Syntax { at: None })?;
     check_nesting(&tokens)?;
     brush_parser::parse_tokens(&tokens, &options).map_err(|error| {
@@ -305,6 +307,18 @@ fn parse_tokens(command: &str) -> Result<ast::Program, CommandObstacle> {
 
 /// Refuses tokens that the parser must not get. Closing keywords are not counted against opening
 /// ones, because `echo fi` closes nothing.
+/// The command with a line end behind it where it may hold a here-document. The tokeniser compares
+/// what it has read at the end of the text with the delimiter, takes an empty delimiter for found,
+/// reads on, and is at the end again: for ever, unless the delimiter's own line has ended. A
+/// backslash would take the line end away.
+fn end_here_document_lines(command: &str) -> Result<Cow<'_, str>, CommandObstacle> {
+    match (command.contains("<<"), command.ends_with('\\')) {
+        (false, _) => Ok(command.into()),
+        (true, false) => Ok(format!("{command}\n").into()),
+        (true, true) => Err(CommandObstacle::Syntax { at: None }),
+    }
+}
+
 fn check_nesting(tokens: &[Token]) -> Result<(), CommandObstacle> {
     let (mut parentheses, mut openers, mut twice) = (0_usize, 0_usize, 0_usize);
     for token in tokens {

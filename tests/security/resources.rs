@@ -5,7 +5,7 @@ use std::fs;
 use std::io::Read;
 use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -36,6 +36,33 @@ pub(super) fn in_time(command: &mut Command, what: &str) -> HeadlessOutput {
         panic!("{what}: slug hangs");
     });
     HeadlessOutput::of(&output)
+}
+
+#[test]
+fn no_here_document_makes_the_analysis_read_on_for_ever() {
+    let env = TestEnv::new();
+    for command in [
+        "cat <<A$((\t ",
+        "<<A$(  ",
+        "<<$(( \t",
+        "cat <<'' x",
+        "cat <<\"\" x # \\",
+        "true && <<A$(( '' x $((",
+        "[ ^<<A$((  touch x >! $(( <<A ",
+        "echo x ) then<<A$(( \\\n select };touch x; ] ",
+        "cat $(cat <<  A",
+        "bash -c 'cat <<A$((\t '",
+    ] {
+        // Where it goes wrong, the limit spares the machine.
+        let mut limited = Command::new("/bin/sh");
+        let slug = env.command(&["permissions", "test", command]);
+        let script = "ulimit -v 2000000; exec \"$0\" permissions test \"$1\"";
+        limited.args(["-c", script]).arg(slug.get_program()).arg(command);
+        limited.current_dir(env.workspace()).env_clear().envs(env.environment());
+        limited.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let ran = in_time(&mut limited, command);
+        assert!(ran.out.contains("ask"), "{command}: {}", ran.describe());
+    }
 }
 
 const PROTOCOLS: [(ProviderProtocol, &str); 4] = [
