@@ -13,6 +13,7 @@
 mod bash;
 mod check;
 mod folders;
+mod git_places;
 mod hook_permission;
 mod index;
 mod meaning;

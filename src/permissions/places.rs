@@ -143,6 +143,7 @@ pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     place(".overcommit.yml", Git, GIT),
     place(".local-overcommit.yml", Git, GIT),
     place(".git-hooks/", Git, GIT),
+    place(".githooks/", Git, GIT),
     reserved(".pre-commit-config.yaml", Git, GIT),
     place(".claude/", Tooling, AGENT),
     place(".cursor/", Tooling, AGENT),

@@ -3,7 +3,9 @@
 
 use std::fs;
 
-use slug_code::domain::{PermissionMode, PermissionOutcome};
+use slug_code::domain::{PermissionMode, PermissionOutcome, SandboxNetwork};
+use slug_code::permissions::Workspace;
+use slug_code::permissions::sandbox::{HostSandboxDisk, SandboxPolicy};
 
 use super::test_project::{TestProject, quoted};
 use crate::support::model_server::{ModelServer, ServerReply};
@@ -11,7 +13,8 @@ use crate::support::test_env::TestEnv;
 use crate::{bash, result_of};
 
 /// Protected files of a project.
-pub(super) const PROTECTED: [&str; 92] = [
+pub(super) const PROTECTED: [&str; 93] = [
+    ".githooks/pre-commit",
     ".slug/settings.json",
     ".slug/settings.local.json",
     ".slug/hooks.json",
@@ -225,6 +228,43 @@ fn a_link_to_such_a_place_is_that_place() {
         "sort -o plain.txt a.txt",
     ];
     project.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
+}
+
+#[test]
+fn hooks_and_configuration_that_git_is_told_of_are_asked_about() {
+    let mut project = TestProject::new();
+    let config = "[core]\n\thooksPath = tools/hooks\n[include]\n\tpath = ../shared.gitconfig\n";
+    project.write(".git/config", config);
+    project.write("tools/hooks/pre-commit", "#!/bin/sh\n");
+    let (home, slug) = (project.sibling_path("home"), project.sibling_path("slug"));
+    project.workspace = Workspace::new(project.root(), Vec::new(), Some(home), slug).trusted();
+    for file in ["tools/hooks/pre-commit", "shared.gitconfig", ".githooks/pre-push"] {
+        for mode in [PermissionMode::AllowEdits, PermissionMode::Yolo] {
+            let outcome = project.decide_write(file, mode).outcome();
+            assert_eq!(outcome, PermissionOutcome::Ask, "{file}");
+        }
+    }
+    let lines = ["cp a.txt tools/hooks/pre-commit", "tee shared.gitconfig", "mv a.txt tools/hooks"];
+    project.assert_all(lines, PermissionMode::Yolo, PermissionOutcome::Ask);
+    let beside = project.decide_write("tools/other", PermissionMode::AllowEdits).outcome();
+    assert_eq!(beside, PermissionOutcome::Allow);
+    // Nor where slug works in a folder of the repository.
+    let (home, slug) = (project.sibling_path("home"), project.sibling_path("slug"));
+    let below = Workspace::new(project.root().join("tools"), Vec::new(), Some(home), slug);
+    let whole = std::mem::replace(&mut project.workspace, below);
+    let hook = project.decide_write("hooks/pre-commit", PermissionMode::AllowEdits).outcome();
+    assert_eq!(hook, PermissionOutcome::Ask);
+    project.workspace = whole;
+    // A sandbox around the project holds them.
+    let held = project.workspace.real(&project.root()).join("tools/hooks");
+    let policy = SandboxPolicy::around(
+        &project.root(),
+        project.workspace.home(),
+        project.workspace.slug_home(),
+        SandboxNetwork::Off,
+    );
+    let profile = policy.unwrap().profile(&HostSandboxDisk, &project.rules).unwrap();
+    assert!(format!("{profile:?}").contains(&held.display().to_string()), "{profile:?}");
 }
 
 #[test]

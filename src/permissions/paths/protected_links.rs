@@ -1,5 +1,6 @@
 //! Finds the files and folders that links in protected places lead to: who writes there writes to
-//! the protected place.
+//! the protected place. What git's configuration names in place of its own folder of hooks, or
+//! includes, counts as such a link.
 //!
 //! The links are looked up once, in the folders where protected places of the user, of slug and of
 //! the workspace stand. What cannot be read counts as empty. A link that is made later is not seen.
@@ -10,6 +11,7 @@ use std::fs::{FileType, read_dir};
 use std::path::{Path, PathBuf};
 
 use super::{PathLookupCache, Workspace, below, places};
+use crate::permissions::git_places;
 
 /// The most entries of one folder that are looked at.
 const MAX_ENTRIES: usize = 4096;
@@ -44,16 +46,29 @@ impl ProtectedLinks {
             folders.extend(protected_folders(root, workspace));
         }
         let mut links = Self::default();
+        let is_top = |root: &Path, it: &Path| it == root || it.join(".git").exists();
+        let around = |root| Path::ancestors(root).filter(move |it| is_top(root, it));
+        for top in workspace.roots().flat_map(around) {
+            for (stands_for, named) in git_places::named_places(top, workspace.home()) {
+                if let Some((target, _)) = cache.real(&named) {
+                    links.add(ProtectedLink { path: top.join(stands_for), target });
+                }
+            }
+        }
         for (path, kind) in folders.iter().flat_map(|folder| entries(folder)) {
             if !kind.is_symlink() || workspace.protection_by_name(&path).is_none() {
                 continue;
             }
             if let Some((target, _)) = cache.real(&path) {
-                let key = target.as_os_str().to_ascii_lowercase();
-                links.by_target.entry(key).or_default().push(ProtectedLink { path, target });
+                links.add(ProtectedLink { path, target });
             }
         }
         links
+    }
+
+    fn add(&mut self, link: ProtectedLink) {
+        let key = link.target.as_os_str().to_ascii_lowercase();
+        self.by_target.entry(key).or_default().push(link);
     }
 
     /// The names that a path has through the links that lead to it or to a folder above it.
