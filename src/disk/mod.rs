@@ -3,12 +3,14 @@
 //! A FIFO or a device in the place of a file would block slug for ever, and a check of the path
 //! before it is opened leaves a moment in which the file can be exchanged. So a file is opened
 //! without blocking, and the open file is checked before anything is read. Ignore files are read in
-//! the same way, for all walks through a folder.
+//! the same way, for all walks through a folder. Which folder is the project's is said here, too.
 
 mod ignore_files;
+mod project_top;
 mod regular;
 mod user_owned;
 
 pub use ignore_files::IgnoreFiles;
+pub use project_top::project_top;
 pub use regular::{FileTextError, open_regular, read_regular, read_text};
 pub use user_owned::{UserOwnedText, UserOwnedTextError, read_user_owned};

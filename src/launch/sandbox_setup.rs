@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::agent::SandboxEscalation;
 use crate::config::{ConfigOrigin, ResolvedConfig};
+use crate::disk;
 use crate::domain::{SandboxBackendKind, SandboxNetwork, SandboxSummary, ScanExtent};
 use crate::permissions::sandbox::{HostSandboxDisk, ReadRules, SandboxPolicy, SandboxPolicyError};
 use crate::permissions::store::{ProjectSettingsTrust, SettingsFiles};
@@ -112,15 +113,17 @@ pub(super) fn establish(
     Ok(Some(SandboxSetup { inside, escalation, notices }))
 }
 
-/// The folder that commands can change without a question, else the working folder. slug does not
-/// run its own helper programs from it.
+/// The folder that commands can change without a question, else the working folder; the top of the
+/// project that it belongs to. slug does not run its own helper programs from it.
 pub(super) fn changeable(run_context: &RunContext, config: &ResolvedConfig) -> PathBuf {
     let folder =
         config.sandbox.as_ref().and_then(|requested| requested.value.as_ref().zip(Some(requested)));
     let folder = folder.map(|(dir, requested)| absolute_path(dir, run_context, &requested.origin));
     let real = folder.and_then(|folder| folder.canonicalize().ok());
     // A sandbox that does not hold the working folder is refused later.
-    real.filter(|real| run_context.cwd.starts_with(real)).unwrap_or_else(|| run_context.cwd.clone())
+    let real = real.filter(|real| run_context.cwd.starts_with(real));
+    let folder = real.as_deref().unwrap_or(&run_context.cwd);
+    disk::project_top(folder, run_context.user_home.as_deref())
 }
 
 /// What commands in a sandbox may reach on the network.

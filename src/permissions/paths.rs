@@ -15,6 +15,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
+use crate::disk;
 use crate::domain::clean_path;
 
 use super::places::{self, ProtectionReason};
@@ -121,8 +122,9 @@ impl Workspace {
 
     /// The same workspace, in which commands find programs along `path`, the value of PATH.
     pub fn with_search_path(self, path: &OsStr) -> Self {
-        let is_inside = |folder: &Path| super::search_path::is_inside(&self, folder);
-        let search_path = SearchPath::new(path, is_inside);
+        let home = self.home.as_deref();
+        let tops = self.all_roots.iter().map(|root| disk::project_top(root, home)).collect();
+        let search_path = SearchPath::new(path, tops, |folder| self.real(folder));
         Self { search_path, ..self }
     }
 

@@ -1,7 +1,7 @@
 //! Finds the programs that a command gives by name alone.
 //!
-//! A folder of PATH that lies in the workspace, or is relative, may hold anything that somebody put
-//! there. Neither a rule on a name nor a mode that allows a name covers a program of the project's
+//! A folder of PATH that lies in the project, or is relative, may hold anything that somebody put
+//! there. The project is the workspace and the git repository around it. Neither a rule on a name nor a mode that allows a name covers a program of the project's
 //! own. Such a program has a rule of its own, with the file's path and the hash of its contents.
 
 use std::ffi::{OsStr, OsString};
@@ -28,8 +28,10 @@ const BUILTINS: &str = ": . [ alias bg bind break builtin caller cd command comp
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SearchPath {
     folders: Vec<PathBuf>,
-    /// The folders among them that are relative or lie in the workspace.
+    /// The folders among them that are relative or lie in the project.
     of_project: Vec<PathBuf>,
+    /// The tops of the projects that the workspace belongs to.
+    tops: Vec<PathBuf>,
 }
 
 /// A program of the project's own that would be run by its name.
@@ -44,11 +46,19 @@ pub struct ProjectProgram {
 }
 
 impl SearchPath {
-    /// Reads the value of PATH. `is_inside` says whether a folder lies in the workspace.
-    pub(super) fn new(path: &OsStr, is_inside: impl Fn(&Path) -> bool) -> Self {
-        let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
-        let of_project = folders.iter().filter(|it| !it.is_absolute() || is_inside(it));
-        Self { of_project: of_project.cloned().collect(), folders }
+    /// Reads the value of PATH. `tops` are the folders below which programs are the project's own;
+    /// `real` follows the links in a path.
+    pub(super) fn new(path: &OsStr, tops: Vec<PathBuf>, real: impl Fn(&Path) -> PathBuf) -> Self {
+        let folders = std::env::split_paths(path).collect();
+        let mut found = Self { folders, of_project: Vec::new(), tops };
+        let is_of_project =
+            |it: &&PathBuf| !it.is_absolute() || found.is_inside(it) || found.is_inside(&real(it));
+        found.of_project = found.folders.iter().filter(is_of_project).cloned().collect();
+        found
+    }
+
+    fn is_inside(&self, path: &Path) -> bool {
+        self.tops.iter().any(|top| path.starts_with(top))
     }
 
     /// The value of PATH without the project's folders, except those in `kept`; `None` where PATH
@@ -88,8 +98,7 @@ impl SearchPath {
         // A folder outside may hold a link to a program of the project.
         let is_of_project = |(folder, path): &(&PathBuf, PathBuf)| {
             self.of_project.contains(folder)
-                || path.is_symlink()
-                    && path.canonicalize().is_ok_and(|real| is_inside(workspace, &real))
+                || path.is_symlink() && path.canonicalize().is_ok_and(|real| self.is_inside(&real))
         };
         // Without a relative folder in PATH, every folder finds the same.
         let from =
@@ -140,12 +149,4 @@ impl ProjectProgram {
 
 fn is_program(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-}
-
-/// Whether a folder lies in the workspace, by its name or by its real path.
-pub(super) fn is_inside(workspace: &Workspace, folder: &Path) -> bool {
-    let real = workspace.real(folder);
-    workspace.roots().any(|root| {
-        folder.starts_with(root) || real.starts_with(root) || real.starts_with(workspace.real(root))
-    })
 }

@@ -7,6 +7,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use slug_code::domain::{PermissionMode, PermissionOutcome};
+use slug_code::permissions::Workspace;
 
 use super::test_project::TestProject;
 use crate::support::model_server::{ModelServer, ServerReply};
@@ -100,6 +101,38 @@ fn a_folder_of_the_project_at_the_end_of_the_path_counts_as_little() {
 }
 
 #[test]
+fn a_program_of_the_repository_around_the_workspace_is_the_projects_own() {
+    let mut project = TestProject::new();
+    let top = project.root();
+    for name in ["ls", "bash", "git"] {
+        program(&top.join("bin").join(name), "touch trace");
+    }
+    let path = path_with(&[&top.join("bin").display().to_string()], &[]);
+    let (home, slug) = (project.sibling_path("home"), project.sibling_path("slug"));
+    let below = Workspace::new(top.join("src"), Vec::new(), Some(home), slug);
+    project.workspace = below.trusted().with_search_path(&path);
+    project.assert_all(["ls", "ls | cat"], PermissionMode::Ask, PermissionOutcome::Ask);
+    project.assert_all(["ls"], PermissionMode::Plan, PermissionOutcome::Deny);
+    project.assert_all(["wc a.rs"], PermissionMode::Ask, PermissionOutcome::Allow);
+}
+
+#[test]
+fn slug_runs_no_bash_of_the_repository_around_its_folder() {
+    let env = TestEnv::new();
+    for folder in ["top/.git", "top/src"] {
+        fs::create_dir_all(env.path(folder)).unwrap();
+    }
+    let trace = env.path("top/trace");
+    for name in ["bash", "git"] {
+        program(&env.path("top/bin").join(name), &format!("touch {}", trace.display()));
+    }
+    let path = path_with(&[&env.path("top/bin").display().to_string()], &[]);
+    let result = run_for_model_in(&env, "top/src", "", &path, &["--yolo"], "echo hello");
+    assert!(result.contains("hello"), "{result}");
+    assert!(!trace.exists());
+}
+
+#[test]
 fn a_program_of_the_projects_own_is_asked_about_by_its_path_and_allowed_by_its_content() {
     let project = TestProject::with_rules(&["Bash(eslint *)"], &[]);
     let file = project.root().join("node_modules/.bin/eslint");
@@ -166,6 +199,18 @@ fn run_for_model(
     flags: &[&str],
     line: &str,
 ) -> String {
+    run_for_model_in(env, ".", allow, path, flags, line)
+}
+
+/// The same in a folder of the workspace.
+fn run_for_model_in(
+    env: &TestEnv,
+    folder: &str,
+    allow: &str,
+    path: &OsString,
+    flags: &[&str],
+    line: &str,
+) -> String {
     let server = ModelServer::start();
     env.write_home("settings.json", &format!(r#"{{"permissions":{{"allow":[{allow}]}}}}"#));
     server.reply(bash("c1", line));
@@ -173,7 +218,8 @@ fn run_for_model(
     let endpoint = server.endpoint();
     let arguments =
         [&["--trust-workspace", "-m", "test-model", "-e", &endpoint], flags, &["-p", "go"]];
-    let output = env.command(&arguments.concat()).env("PATH", path).output().unwrap();
+    let mut command = env.command(&arguments.concat());
+    let output = command.env("PATH", path).current_dir(env.path(folder)).output().unwrap();
     assert!(output.status.code().is_some(), "{output:?}");
     result_of(&server.chat_requests()[1], "c1")
 }

@@ -13,6 +13,7 @@ use crate::catalogue::CatalogueCache;
 use crate::cli::{Cli, CliCommand, CliExitStatus, ModelsCommand};
 use crate::config::{self, ConfigError};
 use crate::context::{FIXED_PROMPT, GitExecutable, PromptReport};
+use crate::disk;
 use crate::doctor::{self, DoctorInput, DoctorStatus, DoctorTerminal};
 use crate::platform::redact::Redactor;
 use crate::providers::Provider;
@@ -90,7 +91,7 @@ async fn examine(cli: &Cli, run_context: &RunContext, json: bool) -> anyhow::Res
     let (provider, key) = server.unzip();
     let changeable = match &config {
         Ok(config) => sandbox_setup::changeable(run_context, config),
-        Err(_) => run_context.cwd.clone(),
+        Err(_) => disk::project_top(&run_context.cwd, run_context.user_home.as_deref()),
     };
     let path = std::env::var_os("PATH").unwrap_or_default();
     let git = GitExecutable::find(&path, std::slice::from_ref(&changeable));
