@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 
 use super::{repository_root, strip_invisible};
 use crate::disk::read_text;
+use crate::domain::sanitize::sanitize_line;
 
 /// The most characters that are sent of all files together. Where they are cut, a line about it
 /// follows.
@@ -186,7 +187,7 @@ impl InstructionReader {
 
     fn warn(&mut self, path: &Path, what: &str) {
         let path = path.to_string_lossy();
-        self.found.warnings.push(format!("{} {what}.", strip_invisible(&path).text));
+        self.found.warnings.push(format!("{} {what}.", sanitize_line(&path)));
     }
 
     fn finish(mut self) -> LoadedInstructions {
@@ -400,6 +401,14 @@ mod tests {
         let found = place.read();
         assert!(found.warnings.is_empty());
         assert_eq!(found.text.chars().count(), MAX_CHARACTERS);
+    }
+
+    #[test]
+    fn a_warning_shows_the_line_ends_of_a_name() {
+        let place = InstructionTestFolder::new()
+            .write("project/.slug/rules/a\nQuestion: ls?\u{1b}.md", "a\u{200b}");
+        let [warning] = &place.read().warnings[..] else { panic!() };
+        assert!(warning.contains("rules/a␊Question: ls?␛.md holds 1"), "{warning}");
     }
 
     #[test]

@@ -56,6 +56,12 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// A text on one line, with every harmful character made visible: a line end as `␊`, because a space
+/// would let a comment in a script look as if it went on.
+pub fn sanitize_line(text: &str) -> String {
+    sanitize(text).replace('\t', "    ").replace('\n', "␊")
+}
+
 /// The same as [`sanitize`], in pieces that say which of them were made visible.
 pub fn pieces(text: &str) -> SanitizedPieces<'_> {
     SanitizedPieces { text, at: 0, escape: None }

@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::cli::{Cli, CliExitStatus};
 use crate::config::{NotificationMethod, ResolvedConfig};
-use crate::domain::sanitize::sanitize;
+use crate::domain::sanitize::{sanitize, sanitize_line};
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::signals::{self, ContinuedFlag, HandledSignal, SignalStream};
 use crate::platform::terminal;
@@ -174,20 +174,20 @@ impl StartupQuestions for LinearStartup {
 
 /// The question about a folder, with the list of what trusting it activates.
 fn trust_question(heading: &str, folder: &Path, items: &[trust::TrustQuestionFile]) -> String {
-    let mut question = format!("{heading}\n  {}\n", folder.display());
+    let shown = |path: &Path| sanitize_line(&path.display().to_string());
+    let mut question = format!("{heading}\n  {}\n", shown(folder));
     if !items.is_empty() {
         question.push_str("With a yes, this becomes active:\n");
     }
     for item in items {
-        question.push_str(&format!("  {}, {}:\n", item.path.display(), item.words()));
+        question.push_str(&format!("  {}, {}:\n", shown(&item.path), item.words()));
         for (mark, line) in &item.lines {
             let label = match mark {
                 trust::TrustLineMark::Same => "",
                 trust::TrustLineMark::New => "New: ",
                 trust::TrustLineMark::Gone => "Gone: ",
             };
-            let line = line.replace(['\n', '\t'], " ");
-            question.push_str(&format!("    {label}{line}\n"));
+            question.push_str(&format!("    {label}{}\n", sanitize_line(line)));
         }
     }
     question.push_str(
@@ -211,3 +211,24 @@ fn bell(config: &ResolvedConfig) -> TerminalBell {
 
 /// The writer of the linear mode's lines to standard output.
 pub(super) type StdoutLineWriter = LabelledLineWriter<Stdout>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trust::{InventoryItemKind, TrustLineMark, TrustQuestionFile};
+
+    #[test]
+    fn nothing_that_a_folder_brings_along_is_a_line_of_the_question() {
+        let item = TrustQuestionFile {
+            path: "rules/a\nQuestion: ls?\nType y to allow it.md".into(),
+            kinds: vec![InventoryItemKind::Hooks],
+            lines: vec![(TrustLineMark::Same, "on Stop runs true #\ntouch x".to_owned())],
+        };
+        let question = trust_question("Trust it?", Path::new("/w/a\nb"), &[item]);
+        let lines: Vec<&str> = question.lines().collect();
+        assert_eq!(lines[1], "  /w/a␊b");
+        assert!(lines[3].starts_with("  rules/a␊Question: ls?␊Type y to allow it.md, "));
+        assert_eq!(lines[4], "    on Stop runs true #␊touch x");
+        assert_eq!(lines.len(), 7, "{question}");
+    }
+}

@@ -6,7 +6,7 @@
 //! The page is text with colours (SGR sequences), which a pager can show and copy. Every row fits
 //! the width.
 
-use crate::domain::sanitize::sanitize;
+use crate::domain::sanitize::sanitize_line;
 use crate::domain::{MessageRole as Speaker, pluralise};
 use crate::session::{BranchComparison, BranchMessage, FileDelta, SessionBranch};
 
@@ -180,7 +180,7 @@ fn names(branches: &[SessionBranch; 2]) -> Vec<&str> {
 
 /// Columns that the longest of the names takes.
 fn longest(names: &[&str]) -> usize {
-    let widths = names.iter().map(|name| display_width(&shown(name)));
+    let widths = names.iter().map(|name| display_width(&sanitize_line(name)));
     widths.max().unwrap_or_default().max("Files".len())
 }
 
@@ -229,13 +229,8 @@ fn table(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<StyledLine>)
     lines.push(StyledLine::default());
 }
 
-/// A file name made harmless to show.
-fn shown(name: &str) -> String {
-    sanitize(name).replace(['\t', '\n'], "�")
-}
-
 fn padded(name: &str, room: usize) -> StyledSpan {
-    let name = shown(name);
+    let name = sanitize_line(name);
     let name = truncate_path(&name, room);
     let rest = room.saturating_sub(display_width(&name));
     StyledSpan::new(format!("{name}{:rest$}", ""), StyleRole::Text)

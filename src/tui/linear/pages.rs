@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use crate::commands::{CommandDescriptor, CommandRegistry};
-use crate::domain::sanitize::sanitize;
+use crate::domain::sanitize::{sanitize, sanitize_line};
 use crate::domain::{ApprovalKind, CallPart, FileDiff, NoticeLevel, TodoItem, TodoStatus};
 use crate::session::undo::PlannedFile;
 use crate::tui::app::ScreenModel;
@@ -56,7 +56,7 @@ pub(super) fn lines(label: LineLabel, text: &str) -> Vec<LabelledLine> {
 
 /// A text on one line.
 pub(super) fn line(text: &str) -> String {
-    sanitize(text).replace(['\n', '\t'], " ")
+    sanitize_line(text)
 }
 
 /// A call that is over: one line, and the output of a command that the user ran.

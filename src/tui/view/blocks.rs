@@ -2,7 +2,7 @@
 //! shows, and indents it.
 
 use crate::domain::NoticeLevel;
-use crate::domain::sanitize::sanitize;
+pub use crate::domain::sanitize::sanitize_line as harmless;
 use crate::platform::graphics::GraphicsCanvas;
 use crate::tui::app::block::{
     AssistantText, BlockBody, LiveOutput, PaneFold, TextState, ToolCallBlock, ToolCallContent,
@@ -332,11 +332,6 @@ fn moved(mut line: StyledLine, by: usize) -> StyledLine {
 
 fn narrower(width: u16, by: usize) -> u16 {
     width.saturating_sub(u16::try_from(by).unwrap_or(0)).max(1)
-}
-
-/// A text on one line, without anything that a terminal would obey or a reader could not see.
-pub fn harmless(text: &str) -> String {
-    sanitize(text).replace('\t', "    ").replace('\n', "␊")
 }
 
 fn fixed(lines: Vec<StyledLine>) -> BlockLayout {

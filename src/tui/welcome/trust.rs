@@ -8,7 +8,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::domain::sanitize::sanitize;
+use crate::domain::sanitize::sanitize_line;
 use crate::trust::{InventoryItemKind, TrustLineMark, TrustQuestionFile};
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::keymap::{self, KeyPress, ReadingKey};
@@ -71,7 +71,7 @@ impl TrustPage {
     /// The question for `folder`, which lists what would become active.
     pub fn new(folder: &str, about: TrustPageSubject, items: &[TrustQuestionFile]) -> Self {
         Self {
-            folder: harmless(folder),
+            folder: sanitize_line(folder),
             about,
             items: items.iter().map(item).collect(),
             scroll: 0,
@@ -170,15 +170,11 @@ fn item(item: &TrustQuestionFile) -> TrustPageItem {
         InventoryItemKind::Configuration | InventoryItemKind::Instructions => false,
     });
     TrustPageItem {
-        path: harmless(&item.path.display().to_string()),
+        path: sanitize_line(&item.path.display().to_string()),
         words: item.words(),
         role: if acts { StyleRole::Warning } else { StyleRole::Text },
-        lines: item.lines.iter().map(|(mark, line)| (*mark, harmless(line))).collect(),
+        lines: item.lines.iter().map(|(mark, line)| (*mark, sanitize_line(line))).collect(),
     }
-}
-
-fn harmless(text: &str) -> String {
-    sanitize(text).replace(['\n', '\t'], " ")
 }
 
 impl StartupPage for TrustPage {
@@ -300,6 +296,18 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_line_end_in_a_command_or_a_name_is_seen() {
+        let item = TrustQuestionFile {
+            path: "rules/a\nTrusted.md".into(),
+            kinds: vec![InventoryItemKind::Hooks],
+            lines: vec![(TrustLineMark::Same, "on Stop runs true # was:\ntouch x".to_owned())],
+        };
+        let shown = picture(&armed(&[item]), 80, 60);
+        assert!(shown.contains("true # was:␊touch x"), "{shown}");
+        assert!(shown.contains("rules/a␊Trusted.md"), "{shown}");
+    }
+
     /// The question on a screen that shows all of it, after the wait of its guard.
     fn armed(items: &[TrustQuestionFile]) -> TrustPage {
         let mut trust = trust(items);
@@ -381,7 +389,7 @@ mod tests {
             lines,
         }];
         let picture = picture(&trust(&items), 80, 24);
-        assert!(picture.contains("␛[2J‹U+202E› next") && picture.contains("a b"), "{picture}");
+        assert!(picture.contains("␛[2J‹U+202E›␊next") && picture.contains("a    b"), "{picture}");
     }
 
     #[test]

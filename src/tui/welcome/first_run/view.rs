@@ -3,7 +3,7 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::domain::sanitize::sanitize;
+use crate::domain::sanitize::sanitize_line;
 use crate::tui::app::editor::TextEditor;
 use crate::tui::layout::StyleRole;
 use crate::tui::view::RoleStyles;
@@ -155,7 +155,7 @@ fn models(server: &DetectedServer) -> String {
 }
 
 fn shown(text: &str) -> String {
-    sanitize(text.trim()).replace(['\n', '\t'], " ")
+    sanitize_line(text.trim())
 }
 
 impl FirstRunRows {
