@@ -244,19 +244,20 @@ impl CommandEvaluator<'_> {
         };
         self.parts.iter().find_map(on_command).or_else(|| {
             // A word that names nothing on the disk and does not look like a path is taken for
-            // text.
-            let arguments = self.parts.iter().flat_map(|(_, resolved)| {
-                let read = resolved.arguments.iter().map(|it| (it, FileEffect::Read));
-                let effects = resolved.effects.iter();
-                read.chain(effects.flat_map(|it| &it.writes).map(|it| (it, FileEffect::Write)))
+            // text, or for a revision.
+            let is_path = |it: &&PathArgument| {
+                it.path.exists || it.text.contains('/') || it.text.starts_with('.')
+            };
+            let mut arguments = self.parts.iter().flat_map(|(_, resolved)| {
+                let read = resolved.arguments.iter().filter(is_path);
+                let written = resolved.effects.iter().flat_map(move |effects| {
+                    let may_be_revision = effects.by_words.git.is_some();
+                    effects.writes.iter().filter(move |it| !may_be_revision || is_path(it))
+                });
+                let read = read.map(|it| (it, FileEffect::Read));
+                read.chain(written.map(|it| (it, FileEffect::Write)))
             });
-            arguments
-                .filter(|(argument, _)| {
-                    argument.path.exists
-                        || argument.text.contains('/')
-                        || argument.text.starts_with('.')
-                })
-                .find_map(|(argument, effect)| rules.on_argument(&argument.path, effect))
+            arguments.find_map(|(argument, effect)| rules.on_argument(&argument.path, effect))
         })
     }
 
@@ -278,8 +279,8 @@ impl CommandEvaluator<'_> {
                     || (effects.follows_links_below && it.path.folder)
                     || it.path.protected.is_some_and(|it| it.kind == ProtectedPlaceKind::System)
             };
-            if resolved.has_unstable_paths {
-                return resolved.uncertainty();
+            if resolved.path_doubt.is_some() {
+                return resolved.path_doubt;
             }
             let mut folders = resolved.folders.iter();
             if resolved.has_unknown_folder

@@ -14,8 +14,8 @@ mod table;
 use super::shell::{ShellWord, SimpleCommand};
 use super::wrappers::base_name;
 use table::ProgramOperands::{
-    Compares, Copies, Folder, Formats, GitAddresses, GitBranches, GitChanges, GitConfig, GitMoves,
-    GitReads, GitRemotes, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne,
+    Compares, Copies, Folder, Formats, GitAddresses, GitBranches, GitChanges, GitConfig, GitReads,
+    GitRemotes, GitRemoves, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne,
     Search, Test, Text, TextThenWrites, Writes,
 };
 use table::{CONTENT_FREE_OPTIONS, PROGRAMS, PlainProgram, SEARCHES};
@@ -187,15 +187,19 @@ impl PlainProgram {
             })
         };
         let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let is_git = self.name.starts_with("git ");
         // The operands of `commit` are a message.
-        let has_formats = self.name.starts_with("git ") && self.operands != GitTakes;
+        let has_formats = is_git && self.operands != GitTakes;
         if has_formats && arguments.iter().any(|text| verifies(text)) {
             return None;
         }
         // What such a pathspec names only git knows.
         let is_pattern =
             |text: &&str| text.starts_with(':') || text.contains(['*', '?', '[', '\\']);
-        if matches!(self.operands, GitChanges | GitMoves) && operands.iter().any(is_pattern) {
+        if is_git
+            && matches!(self.operands, GitChanges | GitRemoves | Moves)
+            && operands.iter().any(is_pattern)
+        {
             return None;
         }
         let reader = |reads: &[&str]| CommandEffects {
@@ -254,6 +258,7 @@ impl PlainProgram {
             Moves => {
                 let sources = operands.split_last()?.1;
                 CommandEffects {
+                    git: is_git.then_some(GitUse::Changes),
                     target_entries: owned(sources),
                     is_recursive: true,
                     moved_links: MovedLinks::InTargets,
@@ -289,10 +294,9 @@ impl PlainProgram {
                     ..writer(&operands)
                 }
             }
-            GitMoves => CommandEffects {
+            GitRemoves => CommandEffects {
                 git: Some(GitUse::Changes),
                 is_recursive: true,
-                moved_links: MovedLinks::InTargets,
                 ..writer(&operands)
             },
             GitRemotes => {

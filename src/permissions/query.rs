@@ -13,7 +13,7 @@ use crate::domain::{ContentHash, ToolAccess};
 
 use super::folders::{PossibleFolders, changes_folder};
 use super::paths::{PathLookupCache, ResolvedPath, Workspace};
-use super::programs::{CommandEffects, MovedLinks};
+use super::programs::{self, CommandEffects, MovedLinks};
 use super::search_path::ProjectProgram;
 use super::shell::{
     self, AnalysisKind, CommandAnalysis, CommandObstacle, CommandOrder, RedirectDirection,
@@ -109,11 +109,9 @@ pub struct ResolvedCommand {
     pub folders: Vec<ResolvedPath>,
     /// Whether the command may also run in folders that are not known.
     pub has_unknown_folder: bool,
-    /// Whether another part of the command line may change what this command's paths lead to.
-    pub has_unstable_paths: bool,
-    /// Whether the command goes on in the background, where it may change what the paths of later
-    /// calls lead to.
-    pub moves_links_later: bool,
+    /// Why the paths of this command, or those of later calls, may lead elsewhere than they do now,
+    /// if they may.
+    pub path_doubt: Option<&'static str>,
     /// The files that redirections read.
     pub reads: Vec<ResolvedPath>,
     /// The files that redirections write.
@@ -175,30 +173,39 @@ impl ResolvedCommand {
     /// Why it is not certain where the command's paths lead, if it is not.
     pub(super) fn uncertainty(&self) -> Option<&'static str> {
         const LOST: &str = "It changes its folder, so it cannot be said where this file is.";
-        const MOVED: &str = "Another part of the command may change what this leads to.";
-        const LATER: &str = "In the background it may change what other commands' paths lead to.";
-        let lost = self.has_unknown_folder.then_some(LOST);
-        let moved = self.has_unstable_paths.then_some(MOVED);
-        lost.or(moved).or(self.moves_links_later.then_some(LATER))
+        self.has_unknown_folder.then_some(LOST).or(self.path_doubt)
     }
 
-    /// Whether this command may change what the paths of another part of the same command line lead
-    /// to: by a link that it creates, or by writing into the project's own program that the other
-    /// part runs.
+    /// Why a command in the background is not judged by what its paths lead to now, if it is not.
+    /// Only a redirection that nothing delays is opened before a later call can run.
+    fn background_doubt(&self, is_delayed: bool) -> Option<&'static str> {
+        const LATER: &str = "In the background it may change what other commands' paths lead to.";
+        const LATE: &str = "In the background its paths may lead elsewhere before it opens them.";
+        let has_redirects = !self.reads.is_empty() || !self.writes.is_empty();
+        let changes = self.effects.as_ref().is_some_and(|it| !it.writes.is_empty());
+        let opens_late =
+            changes || self.known_reads().next().is_some() || is_delayed && has_redirects;
+        self.moves_links().then_some(LATER).or(opens_late.then_some(LATE))
+    }
+
+    /// The paths that the program itself changes.
+    fn changed(&self) -> impl Iterator<Item = &ResolvedPath> + Clone {
+        self.effects.as_ref().map_or(&[][..], |it| &it.writes).iter().map(|it| &it.path)
+    }
+
+    /// Whether this command may put a link where the paths of another part of the command line lead,
+    /// or something else into a folder that the other part moves.
     fn can_redirect_paths_of(&self, other: &Self) -> bool {
-        let effects = self.effects.as_ref();
-        let written = effects.map_or(&[][..], |it| &it.writes).iter().map(|it| &it.path);
         let is_below = |path: &ResolvedPath| {
-            let mut tops = written.clone();
+            let mut tops = self.changed();
             tops.any(|top| path.path.starts_with(&top.path) || path.real.starts_with(&top.real))
         };
-        let other_writes = other.effects.as_ref().map_or(&[][..], |it| &it.writes);
-        let arguments = other.known_reads().chain(other_writes).map(|it| &it.path);
+        let arguments = other.known_reads().map(|it| &it.path).chain(other.changed());
         let mut paths = other.reads.iter().chain(&other.writes).chain(arguments);
-        let (leads_elsewhere, changes_all) = match effects.map(|it| it.moved_links) {
-            None | Some(MovedLinks::Nowhere) => (false, false),
+        let leads_elsewhere = match self.effects.as_ref().map(|it| it.moved_links) {
+            None | Some(MovedLinks::Nowhere) => false,
             Some(MovedLinks::InTargets) => {
-                (paths.any(is_below) || other.folders.iter().any(is_below), false)
+                paths.any(is_below) || other.folders.iter().any(is_below)
             }
             // git follows no link, but `cd` does.
             Some(MovedLinks::Anywhere) => {
@@ -206,14 +213,30 @@ impl ResolvedCommand {
                 let is_unknown = other.effects.is_none();
                 let names_paths = paths.next().is_some()
                     || (is_unknown && other.arguments.iter().any(|it| it.text.contains('/')));
-                (other.folders.len() > 1 || (!is_git && names_paths), true)
+                other.folders.len() > 1 || (!is_git && names_paths)
             }
         };
-        let changes_program = other.program.as_ref().is_some_and(|program| {
-            let mut changed = self.writes.iter().chain(written.clone());
-            changes_all || changed.any(|it| program.is_changed_with(it))
-        });
-        leads_elsewhere || changes_program
+        let mut sources = other.moved_folders();
+        let made = self.writes.iter().chain(self.changed());
+        leads_elsewhere
+            || sources.any(|from| made.clone().any(|it| it.path.starts_with(&from.path)))
+    }
+
+    /// Whether this command may change the project's own program that another part runs.
+    fn can_change_program_of(&self, other: &Self) -> bool {
+        other.program.as_ref().is_some_and(|program| {
+            let mut changed = self.writes.iter().chain(self.changed());
+            self.moves_links_anywhere() || changed.any(|it| program.is_changed_with(it))
+        })
+    }
+
+    /// What the command moves, where that is more than plain files.
+    fn moved_folders(&self) -> impl Iterator<Item = &ResolvedPath> {
+        let effects = self.effects.iter().filter(|it| it.moved_links == MovedLinks::InTargets);
+        effects.flat_map(|it| {
+            let is_source = |path: &&PathArgument| it.by_words.target_entries.contains(&path.text);
+            it.writes.iter().filter(is_source).map(|it| &it.path)
+        })
     }
 
     /// Whether this command may put links anywhere in the working tree.
@@ -326,8 +349,17 @@ impl ResolvedRun {
     fn new(command: &str, cwd: &Path, workspace: &Workspace, cache: &mut PathLookupCache) -> Self {
         let analysis = shell::analyse(command);
         let folder = workspace.resolve_cached(cwd, Path::new("/"), cache);
-        let mut lookup =
-            CommandPathLookup { workspace, cache, left: MAX_LOOKUPS, over_limit: false };
+        let changes =
+            |it: &&SimpleCommand| programs::effects(it).is_none_or(|effects| !effects.is_reader);
+        let all = analysis.commands.iter().flat_map(SimpleCommand::flatten);
+        let several_change = all.filter(changes).count() > 1;
+        let mut lookup = CommandPathLookup {
+            workspace,
+            cache,
+            left: MAX_LOOKUPS,
+            over_limit: false,
+            several_change,
+        };
         let mut possible = PossibleFolders::new(folder.real.clone());
         let mut commands = Vec::new();
         for outer in &analysis.commands {
@@ -351,23 +383,32 @@ impl ResolvedRun {
         let has_background = outer.iter().any(|it| it.is_background);
         let movers: Vec<usize> =
             (0..commands.len()).filter(|at| commands[*at].moves_links_anywhere()).collect();
+        let may_run_before = |other: usize, at: usize| {
+            let is_beside = outer[other].pipeline == outer[at].pipeline;
+            other < at || is_beside || has_background || analysis.is_compound
+        };
         // Where a command that may put links anywhere runs before a `cd`, or beside it, the folder
         // may be another.
-        let may_lead_elsewhere = |cd: usize| {
-            let is_beside = |mover: usize| outer[mover].pipeline == outer[cd].pipeline;
-            movers.iter().any(|mover| has_background || *mover < cd || is_beside(*mover))
-        };
+        let may_lead_elsewhere = |cd| movers.iter().any(|mover| may_run_before(*mover, cd));
+        const MOVED: &str = "Another part of the command may change what this leads to.";
         let mut folder_may_be_moved = false;
         for at in 0..commands.len() {
-            commands[at].moves_links_later = outer[at].is_background && commands[at].moves_links();
             // `cd` is left out: its path counts for the commands that run in it.
             if changes_folder(flat[at]) {
-                folder_may_be_moved |= may_lead_elsewhere(at);
+                folder_may_be_moved |= may_lead_elsewhere(at) || outer[at].is_delayed;
                 continue;
             }
+            let command = &commands[at];
             let mut others = commands.iter().enumerate().filter(|(other, _)| *other != at);
-            commands[at].has_unstable_paths = folder_may_be_moved
-                || others.any(|(_, other)| other.can_redirect_paths_of(&commands[at]));
+            let is_moved = folder_may_be_moved
+                || commands.iter().any(|it| it.can_change_program_of(command))
+                || others.any(|(other, it)| {
+                    may_run_before(other, at) && it.can_redirect_paths_of(command)
+                });
+            let in_background = || commands[at].background_doubt(outer[at].is_delayed);
+            commands[at].path_doubt = is_moved
+                .then_some(MOVED)
+                .or_else(|| outer[at].is_background.then(in_background).flatten());
         }
         let named: Vec<&Path> =
             commands.iter().filter_map(|it| it.program.as_ref()?.path.parent()).collect();

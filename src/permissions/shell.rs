@@ -134,6 +134,8 @@ pub struct SimpleCommand {
     pub order: CommandOrder,
     /// Whether the shell goes on without waiting for it, as behind `&`.
     pub is_background: bool,
+    /// Whether the shell starts it in the background only when something else has ended.
+    pub is_delayed: bool,
 }
 
 /// How a command comes after the one before it in the list.
@@ -305,8 +307,6 @@ fn parse_tokens(command: &str) -> Result<ast::Program, CommandObstacle> {
     })
 }
 
-/// Refuses tokens that the parser must not get. Closing keywords are not counted against opening
-/// ones, because `echo fi` closes nothing.
 /// The command with a line end behind it where it may hold a here-document. The tokeniser compares
 /// what it has read at the end of the text with the delimiter, takes an empty delimiter for found,
 /// reads on, and is at the end again: for ever, unless the delimiter's own line has ended. A
@@ -319,6 +319,8 @@ fn end_here_document_lines(command: &str) -> Result<Cow<'_, str>, CommandObstacl
     }
 }
 
+/// Refuses tokens that the parser must not get. Closing keywords are not counted against opening
+/// ones, because `echo fi` closes nothing.
 fn check_nesting(tokens: &[Token]) -> Result<(), CommandObstacle> {
     let (mut parentheses, mut openers, mut twice) = (0_usize, 0_usize, 0_usize);
     for token in tokens {

@@ -268,6 +268,38 @@ fn hooks_and_configuration_that_git_is_told_of_are_asked_about() {
 }
 
 #[test]
+fn a_folder_that_the_same_command_makes_hides_no_place() {
+    let mut project =
+        TestProject::with_rules(&["Bash(mkdir *)", "Bash(cp *)", "Bash(mv *)", "Bash(git *)"], &[]);
+    project.write("mi/config.toml", "x");
+    project.write("gr/wrapper/gradle-wrapper.properties", "x");
+    let lines = [
+        "mkdir mise && cp mi/config.toml mise",
+        "mkdir mise && mv mi/config.toml mise",
+        "mkdir mise & cp mi/config.toml mise",
+        "mkdir mise && git mv mi/config.toml mise",
+        "git mv gr gradle",
+        "mkdir gradle && git mv gr/wrapper gradle",
+        "git mv gr sub/gradle",
+        "git mv mi mise",
+        "mkdir gradle && cp -r gr/wrapper gradle",
+    ];
+    project.assert_all(lines, PermissionMode::AllowEdits, PermissionOutcome::Ask);
+    let harmless = ["mkdir out && cp mi/config.toml out", "mv a.txt c.txt", "git mv a.txt c.txt"];
+    project.assert_all(harmless, PermissionMode::AllowEdits, PermissionOutcome::Allow);
+
+    project.set_rules(&["Bash(mkdir *)", "Bash(cp *)", "Bash(mv *)"], &["Edit(gen/x.txt)"]);
+    project.write("t/x.txt", "x");
+    let denied = [
+        "mkdir gen && cp t/x.txt gen",
+        "mkdir gen & cp t/x.txt gen",
+        "mkdir gen && mv t/x.txt gen",
+        "mkdir t/gen && mv t/gen . && cp t/x.txt gen/x.txt",
+    ];
+    project.assert_all(denied, PermissionMode::AllowEdits, PermissionOutcome::Deny);
+}
+
+#[test]
 fn what_is_beside_a_head_makes_a_repository_and_is_asked_about() {
     let project = TestProject::new();
     for file in ["sub/HEAD", "HEAD", "a/b/HEAD"] {

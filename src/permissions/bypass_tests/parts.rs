@@ -70,7 +70,91 @@ fn what_may_move_links_does_not_go_on_in_the_background() {
             "mv d z &",
         ],
     );
-    env.all(Allow, &["git log &", "git fetch & git status", "sort src/x &"]);
+    env.all(Allow, &["git log &", "git fetch & git status"]);
+}
+
+#[test]
+fn what_goes_on_in_the_background_is_not_judged_by_where_its_paths_lead_now() {
+    for mode in [PermissionMode::Ask, PermissionMode::AllowEdits] {
+        let env = BypassTestEnv::new(mode).allow("Bash(cp *)").allow("Bash(npm *)").allow("Edit");
+        let env = with_links(env.allow("Bash(timeout *)"));
+        env.all(
+            Ask,
+            &[
+                "sort src/x &",
+                "md5sum huge && cat new/x/key > out.txt &",
+                "md5sum huge && echo x > new/x/rc &",
+                "md5sum huge; cat a > out.txt & ls",
+                "md5sum huge || echo x > new/x/rc &",
+                "md5sum huge plain/a.txt &",
+                "md5sum huge && cp a plain/x &",
+                "cp huge plain/x &",
+                "md5sum huge && cd plain && npm test &",
+                "md5sum huge && cd plain && npm test > log &",
+                "timeout 9 md5sum huge plain/a.txt &",
+                "ls | cat - plain/a.txt &",
+                "cat plain/a.txt & cat plain/a.txt",
+            ],
+        );
+        env.all(
+            Allow,
+            &[
+                "npm run dev &",
+                "npm run dev > log 2>&1 &",
+                "cd plain && npm run dev > log &",
+                "npm run build | grep x > log &",
+                "npm run build && npm run dev &",
+                "ls & cat plain/a.txt",
+            ],
+        );
+    }
+}
+
+#[test]
+fn a_target_that_another_part_makes_or_removes_is_a_folder_and_is_none() {
+    for mode in [PermissionMode::Ask, PermissionMode::AllowEdits] {
+        let names = ["rm", "rmdir", "mkdir", "mv", "cp", "tee", "touch", "git"];
+        let rules = names.iter().map(|name| format!("Bash({name} *)"));
+        let env = with_links(
+            rules
+                .fold(BypassTestEnv::new(mode), |env, rule| env.allow(&rule))
+                .allow("Edit(src/**)"),
+        );
+        env.all(
+            Ask,
+            &[
+                "rm -r plain && mv d plain && cat plain/out/f",
+                "rm -rf plain; mv d plain; cat plain/file",
+                "rm -r plain & mv d plain; head plain/file",
+                "rm -r plain && mv d plain && ls plain/out",
+                "rm -r plain && mv d plain && cd plain/out && cat f",
+                "rm -r plain && mv d plain && echo x > plain/out/new",
+                "rm -r plain && mv d plain && cp src/a plain/file",
+                "rm -r plain && mv d plain && touch plain/out/new",
+                "rm -r plain && mv d plain && rm plain/out/f",
+                "rm -r src/e && mv d src/e && echo x > src/e/file",
+                "git rm -rq plain && git mv d plain && cat plain/file",
+                "git rm -rq plain && mv d plain && cat plain/file",
+                "mv plain p && mv d plain && cat plain/file",
+                "git mv plain src && mv d plain && cat plain/file",
+                "mkdir m && cp src/config.toml m && mv m mise",
+                "cp src/config.toml plain && mv plain mise",
+                "touch plain/config.toml; git mv plain mise",
+                "echo x > plain/config.toml && mv plain mise",
+            ],
+        );
+        env.all(
+            Allow,
+            &[
+                "rm -r plain && mv src plain",
+                "mkdir -p out && cp src/a out && cat src/a",
+                "mkdir out && cp src/a . && rm src/b",
+                "mkdir -p out && mv plain out && ls src",
+                "mv d plain && cat plain/a.txt",
+                "cat d/out-of-date; mv d z",
+            ],
+        );
+    }
 }
 
 #[test]

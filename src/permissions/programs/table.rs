@@ -61,8 +61,8 @@ pub(super) enum ProgramOperands {
     GitTakes,
     /// Revisions and paths that git changes.
     GitChanges,
-    /// Paths that git moves or removes.
-    GitMoves,
+    /// Paths that git removes.
+    GitRemoves,
     /// A configured remote, and what goes there or comes from there.
     GitRemotes,
     /// Addresses of remotes, which may be changed.
@@ -72,8 +72,8 @@ pub(super) enum ProgramOperands {
 }
 
 use ProgramOperands::{
-    Compares, Copies, Folder, Formats, GitAddresses, GitBranches, GitChanges, GitConfig, GitMoves,
-    GitReads, GitRemotes, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne,
+    Compares, Copies, Folder, Formats, GitAddresses, GitBranches, GitChanges, GitConfig, GitReads,
+    GitRemotes, GitRemoves, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne,
     Search, Test, Text, TextThenWrites, Writes,
 };
 
@@ -251,7 +251,7 @@ pub(super) const PROGRAMS: &[PlainProgram] = &[
         "abort continue ff ff-only no-commit no-edit no-ff quiet squash stat",
         GitChanges,
     ),
-    program("git mv", "fknv", "", "dry-run force verbose", GitMoves),
+    program("git mv", "fknv", "", "dry-run force verbose", Moves),
     program(
         "git pull",
         "fnpqrtv",
@@ -279,7 +279,7 @@ pub(super) const PROGRAMS: &[PlainProgram] = &[
         GitReads(GitUse::History),
     ),
     program("git revert", "en", "m", "abort continue no-commit no-edit skip", GitChanges),
-    program("git rm", "fnqr", "", "cached dry-run force quiet", GitMoves),
+    program("git rm", "fnqr", "", "cached dry-run force quiet", GitRemoves),
     program("git shortlog", "cens", "", "email numbered summary", GitReads(GitUse::History)),
     program("git show", "DMRWcmpqswz", "GSU", GIT_SHOWS, GitReads(GitUse::History)),
     program("git stash", "kq", "m", "keep-index message= quiet staged", GitChanges),

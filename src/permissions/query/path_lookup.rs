@@ -26,6 +26,9 @@ pub(super) struct CommandPathLookup<'a> {
     pub(super) cache: &'a mut PathLookupCache,
     pub(super) left: usize,
     pub(super) over_limit: bool,
+    /// Whether several parts of the line change files: one may make or remove what another one
+    /// writes to.
+    pub(super) several_change: bool,
 }
 
 impl CommandPathLookup<'_> {
@@ -93,18 +96,20 @@ impl CommandPathLookup<'_> {
             let found = self.everywhere(Path::new(text), folders);
             let is_target = at + 1 == by_words.writes.len();
             // An entry that is put into a folder changes what is in the folder, not the folder.
-            let is_into = !by_words.target_entries.is_empty()
-                && is_target
-                && found.iter().any(|it| it.folder);
-            if is_into {
+            let has_entries = is_target && !by_words.target_entries.is_empty();
+            let is_into = has_entries && found.iter().any(|it| it.folder);
+            if is_into || has_entries && self.several_change {
                 for source in
                     by_words.target_entries.iter().filter_map(|it| Path::new(it).file_name())
                 {
                     let inside = self.everywhere(&Path::new(text).join(source), folders);
                     writes.extend(inside.into_iter().map(|path| (text, path)));
                 }
-            } else {
-                writes.extend(found.into_iter().map(|path| (text, path)));
+            }
+            if !is_into || self.several_change {
+                // What would remove a folder above the workspace is asked about itself.
+                let found = found.into_iter().filter(|it| !is_into || !self.workspace.is_above(it));
+                writes.extend(found.map(|path| (text, path)));
             }
         }
         let writes = writes.into_iter();
@@ -128,8 +133,8 @@ impl CommandPathLookup<'_> {
         ResolvedEffects { by_words, writes, hindrance, is_too_large, moved_links }
     }
 
-    /// A protected place in the folder `from`, either where it is now or where it lands when `from`
-    /// goes `to`.
+    /// A protected place in the folder `from`, either where it is now or where it may land when
+    /// `from` goes `to`.
     fn protected_below(
         &mut self,
         from: &str,
@@ -137,20 +142,25 @@ impl CommandPathLookup<'_> {
         folders: &[PathBuf],
     ) -> Result<Option<ResolvedPath>, FolderTooLarge> {
         let mut left = MAX_LOOKUPS;
-        let target = to.and_then(|to| self.everywhere(to, folders).into_iter().next());
-        let target = target.map(|it| match Path::new(from).file_name() {
-            Some(name) if it.folder => it.path.join(name),
-            Some(_) | None => it.path,
-        });
+        let name = Path::new(from).file_name();
+        let mut targets = Vec::new();
+        for target in to.map_or_else(Vec::new, |to| self.everywhere(to, folders)) {
+            let inside = name.filter(|_| target.folder || self.several_change);
+            targets.extend(inside.map(|name| target.path.join(name)));
+            if inside.is_none() || self.several_change {
+                targets.push(target.path);
+            }
+        }
         let starts = self.everywhere(Path::new(from), folders).into_iter();
-        let mut ahead: Vec<(PathBuf, Option<PathBuf>)> =
-            starts.filter(|it| it.folder).map(|it| (it.path, target.clone())).collect();
+        let mut ahead: Vec<(PathBuf, Vec<PathBuf>)> =
+            starts.filter(|it| it.folder).map(|it| (it.path, targets.clone())).collect();
         while let Some((here, there)) = ahead.pop() {
             for entry in std::fs::read_dir(&here).into_iter().flatten().flatten() {
                 left = left.checked_sub(1).ok_or(FolderTooLarge)?;
                 let name = entry.file_name();
-                let (here, there) = (here.join(&name), there.as_ref().map(|it| it.join(&name)));
-                for path in [Some(&here), there.as_ref()].into_iter().flatten() {
+                let here = here.join(&name);
+                let there: Vec<PathBuf> = there.iter().map(|it| it.join(&name)).collect();
+                for path in std::iter::once(&here).chain(&there) {
                     let path = self.workspace.resolve_cached(path, Path::new("/"), self.cache);
                     if path.protected.is_some() {
                         return Ok(Some(path));

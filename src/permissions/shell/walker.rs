@@ -7,6 +7,7 @@ use brush_parser::ast::{
     self, AndOr, Command, CommandPrefixOrSuffixItem, CompoundCommand, SeparatorOperator,
 };
 
+use crate::permissions::folders::changes_folder;
 use crate::permissions::words::{RoughCommand, quote_name, rough_commands, show, substitutions};
 use crate::permissions::wrappers::{self, WrapperTarget};
 
@@ -77,10 +78,22 @@ impl ShellAstWalker {
             match separator {
                 SeparatorOperator::Async => {
                     self.canonical.push_str(" &");
-                    self.commands[first..].iter_mut().for_each(|it| it.is_background = true);
+                    self.run_in_background(first);
                 }
                 SeparatorOperator::Sequence if at + 1 < list.0.len() => self.canonical.push(';'),
                 SeparatorOperator::Sequence => {}
+            }
+        }
+    }
+
+    /// Marks the commands from `first` on. What stands behind nothing but `cd` starts at once.
+    fn run_in_background(&mut self, first: usize) {
+        let mut busy = None;
+        for command in &mut self.commands[first..] {
+            command.is_background = true;
+            command.is_delayed |= busy.is_some_and(|pipeline| pipeline != command.pipeline);
+            if !changes_folder(command) {
+                busy.get_or_insert(command.pipeline);
             }
         }
     }
