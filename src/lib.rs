@@ -9,6 +9,7 @@ pub mod context;
 pub mod disk;
 pub mod doctor;
 pub mod domain;
+pub mod eval;
 pub mod headless;
 pub mod hooks;
 pub mod launch;

@@ -1,6 +1,7 @@
 //! The commands other than the chat: each prints what its name says, and with `--json` what a
 //! script reads.
 
+mod eval;
 mod sessions;
 
 use serde_json::{Value, json};

@@ -66,6 +66,27 @@ fn check_tasks(start: &str) {
     }
 }
 
+/// What a strong model did in these tasks, with the tools as they are now.
+#[test]
+fn transcripts_solve_their_tasks() {
+    let home = tempfile::tempdir().unwrap();
+    let out = home.path().join("out.json");
+    let mut slug = Command::new(env!("CARGO_BIN_EXE_slug"));
+    slug.env("SLUG_HOME", home.path().join("slug"));
+    slug.args(["--yolo", "eval", "tests/tasks", "--transcripts", "--jobs", "2", "--out"]).arg(&out);
+    let ran = slug.output().unwrap();
+    assert!(ran.status.success(), "{}", text_of(&ran));
+    let report: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(out).unwrap()).unwrap();
+    let results = report["results"].as_array().unwrap();
+    assert!(results.len() >= 10, "{report:#}");
+    let long = results.iter().filter(|it| it["calls"].as_u64() > Some(15)).count();
+    assert!(long >= 3, "{report:#}");
+    for result in results {
+        assert_eq!(result["refused_calls"], 0, "{result:#}");
+    }
+}
+
 #[test]
 fn tasks_in_python_fail_untouched_and_pass_solved() {
     check_tasks("python-");

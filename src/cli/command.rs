@@ -54,6 +54,8 @@ pub enum CliCommand {
         #[command(flatten)]
         format: PrintFormat,
     },
+    /// Run tasks that check themselves with one or more models, and report how they did
+    Eval(EvalArguments),
     /// Print completions for a shell
     Completions {
         /// Which shell.
@@ -88,6 +90,31 @@ pub struct ModelsList {
     /// In which form.
     #[command(flatten)]
     pub format: PrintFormat,
+}
+
+/// `slug eval …`
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct EvalArguments {
+    /// A task, or a folder of tasks: each has task.toml, instruction.md, environment/ and tests/
+    pub tasks: PathBuf,
+    /// Write the results as JSON to this file
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Compare these models instead of using the configured one; separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',', conflicts_with = "transcripts")]
+    pub models: Vec<String>,
+    /// Play the recorded answers in each task's transcript.toml, and skip tasks without one
+    #[arg(long)]
+    pub transcripts: bool,
+    /// Run only tasks whose name contains this
+    #[arg(long, value_name = "TEXT")]
+    pub only: Option<String>,
+    /// Run this many tasks at once
+    #[arg(long, value_name = "COUNT", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..))]
+    pub jobs: u8,
+    /// Keep the repositories and the sessions of all runs in this folder
+    #[arg(long, value_name = "DIR")]
+    pub keep: Option<PathBuf>,
 }
 
 /// `slug tools …`

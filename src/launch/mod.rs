@@ -95,7 +95,8 @@ fn run(cli: &Cli, memory: &StartMemory) -> anyhow::Result<CliExitStatus> {
             | cli::CliCommand::Sessions(_)
             | cli::CliCommand::Permissions(_)
             | cli::CliCommand::Prompt { .. }
-            | cli::CliCommand::Doctor { .. },
+            | cli::CliCommand::Doctor { .. }
+            | cli::CliCommand::Eval(_),
         )
         | None => {}
     }

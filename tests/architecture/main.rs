@@ -48,6 +48,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ),
     ("commands", &["domain"]),
     ("doctor", &["catalogue", "config", "context", "domain", "providers"]),
+    ("eval", &["agent", "domain", "session"]),
     ("headless", &["agent", "cli", "domain", "session"]),
     (
         "tui",
@@ -79,6 +80,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "disk",
             "doctor",
             "domain",
+            "eval",
             "headless",
             "hooks",
             "net",

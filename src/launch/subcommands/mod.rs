@@ -1,5 +1,6 @@
 //! The subcommands. Each prints what another module knows, as text or as JSON.
 
+mod eval;
 mod export_import;
 mod gc;
 mod keys;
@@ -64,6 +65,7 @@ pub(super) async fn run(
             }
             Ok(CliExitStatus::Answered)
         }
+        CliCommand::Eval(arguments) => eval::run(cli, run_context, arguments).await,
         CliCommand::Doctor { format } => examine(cli, run_context, format.json).await,
         // These two need no `RunContext` and are answered before there is one.
         CliCommand::Completions { .. } | CliCommand::Man => Ok(CliExitStatus::Answered),
