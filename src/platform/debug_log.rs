@@ -230,7 +230,7 @@ impl DebugLogWriter {
             DebugFileContent::Json(value) => {
                 serde_json::to_string_pretty(&self.redactor.json(value))?
             }
-            DebugFileContent::Body(text) => self.redactor.text(text),
+            DebugFileContent::Body(text) => redacted_body(&self.redactor, text),
         };
         let path = self.folder.join(name);
         let (mut file, _) = private_file(&path, OpenOptions::new().write(true).create_new(true))?;
@@ -242,6 +242,25 @@ impl DebugLogWriter {
         line.push(b'\n');
         file.write_all(&line)
     }
+}
+
+/// A body without secrets. JSON is read, because an escape such as `\n` in front of a secret looks like a
+/// part of it: whole bodies, and the data of server-sent events.
+fn redacted_body(redactor: &Redactor, body: &str) -> String {
+    let json = |text: &str| {
+        serde_json::from_str(text).ok().map(|value: Value| redactor.json(&value).to_string())
+    };
+    if let Some(body) = json(body) {
+        return body;
+    }
+    if !body.lines().any(|line| line.starts_with("data:")) {
+        return redactor.text(body);
+    }
+    let line = |line: &str| {
+        let data = line.strip_prefix("data:").map(str::trim).and_then(json);
+        data.map_or_else(|| redactor.text(line), |data| format!("data: {data}\n"))
+    };
+    body.split_inclusive('\n').map(line).collect()
 }
 
 /// Makes `<YYYYMMDD_HHMMSS>`; a second run in the same second gets a suffix.
@@ -319,6 +338,20 @@ mod tests {
             assert_eq!(entry.unwrap().metadata().unwrap().permissions().mode() & 0o777, 0o600);
         }
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+
+    #[test]
+    fn secrets_are_taken_out_of_bodies_behind_escapes_too() {
+        let redactor = Redactor::default();
+        let key = "AKIAIOSFODNN7EXAMPLE";
+        let body = json!({"messages": [{"content": format!("a\n{key}\nb")}], "max_tokens": 5});
+        let redacted = redacted_body(&redactor, &body.to_string());
+        let expected = json!({"messages": [{"content": "a\n[redacted]\nb"}], "max_tokens": 5});
+        assert_eq!(redacted, expected.to_string());
+        let events = format!(": ping\n\ndata: {body}\n\ndata: [DONE]\n\n");
+        let expected = format!(": ping\n\ndata: {expected}\n\ndata: [DONE]\n\n");
+        assert_eq!(redacted_body(&redactor, &events), expected);
+        assert_eq!(redacted_body(&redactor, &format!("no {key} here")), "no [redacted] here");
     }
 
     #[test]
