@@ -113,7 +113,7 @@ impl Agent {
                 _ if permissions.hides(&resolved.path) || permissions.hides(&resolved.real) => {
                     MentionAccess::Denied
                 }
-                PathZone::Inside => MentionAccess::Inside,
+                PathZone::Inside | PathZone::Scratch => MentionAccess::Inside,
                 PathZone::Outside => MentionAccess::Outside,
             };
             (look, resolved.real)

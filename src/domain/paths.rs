@@ -2,6 +2,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
+/// The variable that tells commands where the session's scratch folder is.
+pub const SCRATCH_VARIABLE: &str = "SLUG_SCRATCH";
+
 /// `path` without `.` and `..`. Purely lexical: symbolic links are not resolved.
 pub fn clean_path(path: &Path) -> PathBuf {
     let mut clean = PathBuf::with_capacity(path.as_os_str().len());

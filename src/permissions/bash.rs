@@ -11,7 +11,7 @@ use std::path::Path;
 use crate::domain::{PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 
 use super::check::{DecisionContext, PartVerdict, RuleOffer};
-use super::paths::PathZone;
+use super::paths::{PathZone, ResolvedPath};
 use super::pattern::{RuleMatchKind, exact_rule};
 use super::places::{self, ProtectedPlaceKind, ProtectionReason};
 use super::query::{PathArgument, ResolvedCommand, ResolvedRun};
@@ -204,6 +204,8 @@ const TOO_MANY_FILES: &str = "It names more files than are looked up.";
 
 const READS: &str = "It only reads, inside the workspace.";
 
+const WRITES_SCRATCH: &str = "It changes files in the scratch folder alone.";
+
 /// Whether the command runs slug for more than `--version` or `--help`.
 fn runs_slug(command: &SimpleCommand) -> bool {
     let name = command.words.first().and_then(ShellWord::known).map(base_name);
@@ -270,12 +272,34 @@ impl CommandEvaluator<'_> {
             })
     }
 
-    /// Why a command that only reads is not certain to read inside the workspace alone.
+    /// Whether the whole line is static, and every command in this part is a program of the table
+    /// that changes nothing but files in the scratch folder. What they read is not considered.
+    fn may_only_write_scratch(&self) -> bool {
+        matches!(self.run.analysis.kind, AnalysisKind::Static { .. })
+            && self.parts.iter().all(|(command, resolved)| {
+                let writes_scratch = resolved.effects.as_ref().is_some_and(|effects| {
+                    effects.by_words.git.is_none()
+                        && !effects.is_too_large
+                        && !effects.writes.is_empty()
+                        && effects.writes.iter().all(|it| it.path.zone == PathZone::Scratch)
+                });
+                never_allowed(&command.words).is_none()
+                    && resolved.uncertainty().is_none()
+                    && (writes_scratch || resolved.only_reads())
+            })
+    }
+
+    /// Why a command of the table is not certain to read only inside the workspace, in the scratch
+    /// folder and where a rule allows it.
     fn reads_beyond(&self) -> Option<&'static str> {
         self.parts.iter().find_map(|(_, resolved)| {
             let effects = &resolved.effects.as_ref()?.by_words;
+            let is_outside = |path: &ResolvedPath| {
+                path.zone == PathZone::Outside
+                    && !self.context.rules.allows_reading(self.context.tool, path)
+            };
             let is_beyond = |it: &PathArgument| {
-                it.path.zone == PathZone::Outside
+                is_outside(&it.path)
                     || (effects.follows_links_below && it.path.folder)
                     || it.path.protected.is_some_and(|it| it.kind == ProtectedPlaceKind::System)
             };
@@ -284,7 +308,7 @@ impl CommandEvaluator<'_> {
             }
             let mut folders = resolved.folders.iter();
             if resolved.has_unknown_folder
-                || folders.any(|folder| folder.zone == PathZone::Outside)
+                || folders.any(is_outside)
                 || resolved.known_reads().any(is_beyond)
             {
                 return Some("It reads outside the workspace.");
@@ -330,6 +354,7 @@ impl CommandEvaluator<'_> {
             return PartVerdict::asked_by(text, rule);
         }
         let only_reads = self.may_only_read() && self.project_program().is_none();
+        let only_scratch = self.may_only_write_scratch() && self.project_program().is_none();
         let beyond = self.reads_beyond();
         let by_name = !mode_allows_any_command(context, self.run);
         let analysable = !matches!(self.run.analysis.kind, AnalysisKind::NotAnalysable { .. });
@@ -339,6 +364,9 @@ impl CommandEvaluator<'_> {
             (Ok(rule), _, None) => PartVerdict::allowed_by(text, rule.clone()).by_name(by_name),
             _ if only_reads && beyond.is_none() => {
                 PartVerdict::new(text, PermissionOutcome::Allow, READS).by_name(by_name)
+            }
+            _ if only_scratch && beyond.is_none() => {
+                PartVerdict::new(text, PermissionOutcome::Allow, WRITES_SCRATCH).by_name(by_name)
             }
             (_, Some(rule), _) if analysable => PartVerdict::allowed_by(text, rule),
             _ if mode_allows_any_command(context, self.run) => context.by_mode(text),
@@ -415,7 +443,7 @@ impl CommandEvaluator<'_> {
         let rule = self.context.rules.on_command(RuleKind::Allow, &named).ok_or_else(none)?;
         let resolved = self.resolved(command).ok_or_else(none)?;
         if resolved.has_unknown_folder
-            || resolved.folders.iter().any(|it| it.zone == PathZone::Outside)
+            || resolved.folders.iter().any(|it| it.zone != PathZone::Inside)
         {
             return Err("It runs outside the workspace, where no rule with a pattern holds.".into());
         }
@@ -529,13 +557,17 @@ fn runs_git(command: &SimpleCommand) -> bool {
     command.words.first().and_then(ShellWord::known).map(base_name) == Some("git")
 }
 
-/// Whether an argument is a path that leaves the workspace and names something that exists.
+/// Whether an argument is a path that leaves the workspace and names something that exists. What
+/// the model puts into the scratch folder nobody has looked at, and another part of the line may
+/// put it there first.
 fn is_outside_workspace(argument: &PathArgument) -> bool {
+    let leaves = match argument.path.zone {
+        PathZone::Inside => false,
+        PathZone::Scratch => true,
+        PathZone::Outside => argument.path.exists,
+    };
     // A text that begins so is a comment, or a path on some server.
-    !argument.text.starts_with("//")
-        && argument.path.exists
-        && argument.path.zone == PathZone::Outside
-        && !is_harmless_device(&argument.path.path)
+    leaves && !argument.text.starts_with("//") && !is_harmless_device(&argument.path.path)
 }
 
 fn outside_reason(argument: &PathArgument) -> String {

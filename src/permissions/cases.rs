@@ -10,6 +10,7 @@ mod linked_places;
 mod modes;
 mod paths;
 mod programs;
+mod scratch;
 mod settings;
 
 use std::path::PathBuf;

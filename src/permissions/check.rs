@@ -12,7 +12,7 @@ use super::paths::{PathZone, ResolvedPath, Workspace};
 use super::pattern::path_rule;
 use super::places::{self, ProtectedPlaceKind, ProtectionReason};
 use super::query::{PermissionQuery, ResolvedAccess};
-use super::rules::{EDIT_RULE, FileEffect, READ_RULE, RuleSet};
+use super::rules::{COMMAND_RULE, EDIT_RULE, FileEffect, READ_RULE, RuleSet};
 use super::shell::AnalysisKind;
 use super::ticket::PermissionDecision;
 
@@ -225,7 +225,7 @@ impl DecisionContext<'_> {
         if let Some(rule) = rule(RuleKind::Ask) {
             return PartVerdict::asked_by(text, rule).refusable(deny_rule);
         }
-        if let Some(rule) = rule(RuleKind::Allow) {
+        if let Some(rule) = rule(RuleKind::Allow).or_else(|| self.rule_on_any_command(effect)) {
             return PartVerdict::allowed_by(text, rule);
         }
         let reason = match (effect, path.zone, self.mode) {
@@ -254,6 +254,18 @@ impl DecisionContext<'_> {
             (FileEffect::Write, PathZone::Inside, PermissionMode::AllowEdits) => {
                 return self.by_mode(text);
             }
+            (FileEffect::Read, PathZone::Scratch, _) => {
+                let reason = "Reading in the scratch folder.";
+                return PartVerdict::new(text, PermissionOutcome::Allow, reason);
+            }
+            (
+                FileEffect::Write,
+                PathZone::Scratch,
+                PermissionMode::Ask | PermissionMode::AllowEdits | PermissionMode::Sandbox,
+            ) => {
+                let reason = "Writing in the scratch folder.";
+                return PartVerdict::new(text, PermissionOutcome::Allow, reason);
+            }
             (
                 FileEffect::Read,
                 PathZone::Outside,
@@ -278,10 +290,22 @@ impl DecisionContext<'_> {
                 FileEffect::Write,
                 PathZone::Inside,
                 PermissionMode::Ask | PermissionMode::Plan | PermissionMode::Sandbox,
-            ) => "No rule allows writing this file.".into(),
+            )
+            | (FileEffect::Write, PathZone::Scratch, PermissionMode::Plan) => {
+                "No rule allows writing this file.".into()
+            }
         };
         PartVerdict { offer, ..PartVerdict::new(text, PermissionOutcome::Ask, reason) }
             .refusable(deny_rule)
+    }
+
+    /// The rule that allows every command, which could read the file as well. In plan mode such a
+    /// rule allows nothing. Commands in a sandbox are confined and slug's own tools are not, so
+    /// there it covers redirections alone.
+    fn rule_on_any_command(&self, effect: FileEffect) -> Option<RuleSource> {
+        let covers = self.runs_command || self.workspace.sandbox().is_none();
+        let is_read = effect == FileEffect::Read && self.mode != PermissionMode::Plan;
+        (is_read && covers).then(|| self.rules.on_tool(RuleKind::Allow, COMMAND_RULE)).flatten()
     }
 
     /// Decides an access to a protected place: it is asked about whatever the rules and the mode

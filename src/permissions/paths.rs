@@ -39,6 +39,7 @@ pub struct Workspace {
     all_slug_homes: Vec<PathBuf>,
     protected_links: ProtectedLinks,
     sandbox: Option<PathBuf>,
+    scratch: Option<PathBuf>,
     is_trusted: bool,
     search_path: SearchPath,
 }
@@ -66,6 +67,8 @@ pub struct ResolvedPath {
 pub enum PathZone {
     /// Below the root or an added folder.
     Inside,
+    /// The session's scratch folder, or below it.
+    Scratch,
     Outside,
 }
 
@@ -102,6 +105,7 @@ impl Workspace {
             slug_home,
             protected_links: ProtectedLinks::default(),
             sandbox: None,
+            scratch: None,
             is_trusted: false,
             search_path: SearchPath::default(),
         };
@@ -140,6 +144,18 @@ impl Workspace {
     /// The folder of the sandbox that is in force, if one is.
     pub fn sandbox(&self) -> Option<&Path> {
         self.sandbox.as_deref()
+    }
+
+    /// The same workspace in a session whose scratch folder is `folder`, a real path; `None` in one
+    /// that has none.
+    pub fn with_scratch(self, folder: Option<&Path>) -> Self {
+        Self { scratch: folder.map(Path::to_owned), ..self }
+    }
+
+    /// The scratch folder, as a command line can name it without quotes.
+    pub(super) fn plain_scratch(&self) -> Option<&str> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
+        self.scratch.as_deref()?.to_str().filter(|path| path.chars().all(is_plain))
     }
 
     /// Whether a path is in the sandbox's folder, by its name and by its real path.
@@ -215,8 +231,19 @@ impl Workspace {
             .protection(&lexical)
             .or_else(|| if is_direct { None } else { self.protection(&real) })
             .or_else(|| is_of_bare(&real).then_some(places::BARE_REPOSITORY));
+        // A link that leads there from elsewhere does not make its own name a part of it.
+        let is_in_scratch = |path: &Path| {
+            self.scratch.as_deref().is_some_and(|scratch| below(path, scratch).is_some())
+        };
+        let zone = if !circular && is_in_scratch(&lexical) && is_in_scratch(&real) {
+            PathZone::Scratch
+        } else if inside {
+            PathZone::Inside
+        } else {
+            PathZone::Outside
+        };
         ResolvedPath {
-            zone: if inside { PathZone::Inside } else { PathZone::Outside },
+            zone,
             protected,
             folder: kind == CachedPathKind::Folder,
             exists: kind != CachedPathKind::Nothing,

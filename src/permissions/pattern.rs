@@ -466,6 +466,13 @@ impl PathPattern {
         })
     }
 
+    /// Whether the pattern matches whatever is below a folder, however deep.
+    pub(super) fn covers_below(&self, folder: &Path) -> bool {
+        // A name that no pattern means. `*` stands for one, and only `**` for any number of them.
+        let probe = |depth: usize| folder.join(vec!["\u{1}"; depth].join("/"));
+        [1, 2, MAX_DEPTH / 4].into_iter().all(|depth| self.is_match(&probe(depth)))
+    }
+
     /// Whether the pattern matches this very path, by this name alone.
     pub(super) fn is_match(&self, path: &Path) -> bool {
         self.matchers.iter().any(|matcher| matcher.fits(path))

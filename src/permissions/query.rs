@@ -347,7 +347,7 @@ impl ResolvedRun {
     }
 
     fn new(command: &str, cwd: &Path, workspace: &Workspace, cache: &mut PathLookupCache) -> Self {
-        let analysis = shell::analyse(command);
+        let analysis = shell::analyse_in(command, workspace.plain_scratch());
         let folder = workspace.resolve_cached(cwd, Path::new("/"), cache);
         let changes =
             |it: &&SimpleCommand| programs::effects(it).is_none_or(|effects| !effects.is_reader);

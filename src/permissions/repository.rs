@@ -79,7 +79,7 @@ fn look(
     cache: &mut PathLookupCache,
 ) -> Result<(), &'static str> {
     let repository = GitRepository::find(folder)?;
-    if workspace.resolve(&repository.top, Path::new("/")).zone == PathZone::Outside {
+    if workspace.resolve(&repository.top, Path::new("/")).zone != PathZone::Inside {
         return Err("no repository of git's begins in the workspace");
     }
     let known = cache.repositories.entry((repository.top.clone(), with_files));

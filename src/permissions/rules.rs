@@ -28,6 +28,8 @@ use super::shell::{ShellWord, SimpleCommand};
 
 /// The name that rules on reading have, whichever tool reads.
 pub const READ_RULE: &str = "Read";
+/// The name that rules on commands have.
+pub(super) const COMMAND_RULE: &str = "Bash";
 /// The name that rules on writing have, whichever tool writes.
 pub(super) const EDIT_RULE: &str = "Edit";
 
@@ -313,6 +315,27 @@ impl RuleSet {
             RuleCoverage::Tool { .. } | RuleCoverage::Tools { .. } | RuleCoverage::Commands(_) => {
                 false
             }
+        })
+    }
+
+    /// Whether an allow rule covers what `command_tool` reads at a path: the file, or all that is or
+    /// could be below a folder. An ask rule on it comes first.
+    pub(super) fn allows_reading(&self, command_tool: &str, path: &ResolvedPath) -> bool {
+        let rule = |kind| self.on_file(kind, command_tool, FileEffect::Read, path);
+        if rule(RuleKind::Ask).is_some() {
+            return false;
+        }
+        if !path.folder {
+            return rule(RuleKind::Allow).is_some();
+        }
+        self.at(self.index.files(RuleKind::Allow)).any(|rule| match &rule.covers {
+            RuleCoverage::Files { family: FileToolFamily::Read, pattern } => pattern
+                .as_ref()
+                .is_none_or(|it| [&path.path, &path.real].iter().all(|at| it.covers_below(at))),
+            RuleCoverage::Files { .. }
+            | RuleCoverage::Tool { .. }
+            | RuleCoverage::Tools { .. }
+            | RuleCoverage::Commands(_) => false,
         })
     }
 

@@ -20,6 +20,7 @@ use brush_parser::{ParseError, ParserOptions, Token, TokenizerOptions, ast};
 
 use super::words::{RoughCommand, is_unreadable, rough_commands, show};
 pub use super::words::{ShellWord, ShellWordKind};
+use crate::domain::SCRATCH_VARIABLE;
 
 /// Longer commands, in bytes, are not parsed: a decision has to come at once, and a model that
 /// writes a file through a command can use the Write tool.
@@ -200,6 +201,39 @@ pub fn analyse(command: &str) -> CommandAnalysis {
     analyse_at(command, 0)
 }
 
+/// Analyses a command that runs where [`SCRATCH_VARIABLE`] holds `scratch`: letters, digits and
+/// `_./-` alone. The variable is known only in the command itself, not in scripts that another
+/// program runs, and not where the command names it in any other way than to read it.
+pub fn analyse_in(command: &str, scratch: Option<&str>) -> CommandAnalysis {
+    let scratch = scratch.filter(|_| only_reads_scratch_variable(command));
+    match (scratch, parse(command)) {
+        (Some(scratch), Ok(program)) => {
+            let scratch = Some(scratch.to_owned());
+            let mut walker = ShellAstWalker { scratch, ..ShellAstWalker::default() };
+            walker.program(&program);
+            walker.finish()
+        }
+        (Some(_), Err(_)) | (None, _) => analyse(command),
+    }
+}
+
+/// Whether the variable of the scratch folder occurs, and only as `$NAME` or `${NAME}`.
+fn only_reads_scratch_variable(command: &str) -> bool {
+    let mut parts = command.split(SCRATCH_VARIABLE);
+    let Some(mut before) = parts.next() else { return false };
+    let mut occurs = false;
+    for after in parts {
+        let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_read = (before.ends_with('$') && !after.starts_with(is_name))
+            || (before.ends_with("${") && after.starts_with('}'));
+        if !is_read {
+            return false;
+        }
+        (before, occurs) = (after, true);
+    }
+    occurs
+}
+
 fn analyse_at(command: &str, depth: usize) -> CommandAnalysis {
     match parse(command) {
         Ok(program) => {
@@ -352,6 +386,8 @@ fn check_nesting(tokens: &[Token]) -> Result<(), CommandObstacle> {
 #[derive(Default)]
 struct ShellAstWalker {
     depth: usize,
+    /// The value of [`SCRATCH_VARIABLE`], where it is known.
+    scratch: Option<String>,
     commands: Vec<SimpleCommand>,
     rough: Vec<RoughCommand>,
     canonical: String,

@@ -7,6 +7,7 @@
 //! dynamic.
 
 use super::wrappers;
+use crate::domain::SCRATCH_VARIABLE;
 
 /// One word of a simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,11 +54,18 @@ impl ShellWord {
 
     /// Reads a source word: removes its quotes and decodes its escapes.
     pub fn read(source: &str) -> Self {
+        Self::read_in(source, None)
+    }
+
+    /// Reads a source word where [`SCRATCH_VARIABLE`] holds `scratch`, a text that the shell does
+    /// not split or expand again.
+    pub fn read_in(source: &str, scratch: Option<&str>) -> Self {
         ShellWordReader {
             rest: source.chars().collect(),
             at: 0,
             text: String::new(),
             decoded: false,
+            scratch,
         }
         .read()
         .unwrap_or_else(|DynamicWord| Self::dynamic(source))
@@ -253,14 +261,15 @@ fn until_backquote(chars: &[char]) -> (String, usize) {
 /// The word is known only when the command runs.
 struct DynamicWord;
 
-struct ShellWordReader {
+struct ShellWordReader<'a> {
     rest: Vec<char>,
     at: usize,
     text: String,
     decoded: bool,
+    scratch: Option<&'a str>,
 }
 
-impl ShellWordReader {
+impl ShellWordReader<'_> {
     fn read(mut self) -> Result<ShellWord, DynamicWord> {
         // Words that look like a brace expression or a pattern and are neither: `find -exec` needs
         // the first; `[` and `]` are a command and its last argument.
@@ -283,7 +292,10 @@ impl ShellWordReader {
                         self.decoded = true;
                         self.double_quoted()?;
                     }
-                    Some(_) | None => return Err(DynamicWord),
+                    Some(_) | None => {
+                        self.at -= 1;
+                        self.scratch_variable()?;
+                    }
                 },
                 '~' if self.tilde_may_expand() => return Err(DynamicWord),
                 _ if "`*?[]{}()<>|&;".contains(c) || c.is_whitespace() => return Err(DynamicWord),
@@ -319,7 +331,8 @@ impl ShellWordReader {
         loop {
             match self.next() {
                 Some('"') => return Ok(()),
-                Some('$' | '`') | None => return Err(DynamicWord),
+                Some('$') => self.scratch_variable()?,
+                Some('`') | None => return Err(DynamicWord),
                 Some('\\') => match self.next() {
                     Some('\n') => {}
                     Some(c) if "$`\"\\".contains(c) => self.text.push(c),
@@ -329,6 +342,23 @@ impl ShellWordReader {
                 Some(c) => self.text.push(c),
             }
         }
+    }
+
+    /// Reads the name behind a `$`: the scratch folder's is the only variable whose value is known.
+    fn scratch_variable(&mut self) -> Result<(), DynamicWord> {
+        let value = self.scratch.ok_or(DynamicWord)?;
+        let rest = &self.rest[self.at.min(self.rest.len())..];
+        let braced = rest.first() == Some(&'{');
+        let rest = &rest[usize::from(braced)..];
+        let is_name = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
+        let length = rest.iter().take_while(|c| is_name(c)).count();
+        let is_it = rest[..length].iter().copied().eq(SCRATCH_VARIABLE.chars());
+        if !is_it || (braced && rest.get(length) != Some(&'}')) {
+            return Err(DynamicWord);
+        }
+        self.text.push_str(value);
+        self.at += length + 2 * usize::from(braced);
+        Ok(())
     }
 
     fn ansi_quoted(&mut self) -> Result<(), DynamicWord> {

@@ -308,7 +308,7 @@ impl ShellAstWalker {
     /// Reads a word. A word that is not literal makes the whole not static, and the scripts in it
     /// are analysed, too.
     fn word(&mut self, source: &str) -> ShellWord {
-        let word = ShellWord::read(source);
+        let word = ShellWord::read_in(source, self.scratch.as_deref());
         if !word.is_literal() {
             self.not_static(format!("`{source}` is known only when it runs"));
             self.nested_in(source);
