@@ -3,16 +3,23 @@
 //! Small models fall into such loops and do not leave them by themselves. After two identical
 //! results slug asks the user about the third identical call: go on, or stop. In a headless run the
 //! call is not run; the model is told so instead, and a model that still repeats it ends its turn.
-//! After a call that may have changed something, all other calls count from zero again.
+//! After a call that may have changed something, all other calls count from zero again. A command that
+//! sleeps waits for something to change, so it may come to the same result far more often.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use serde_json::Value;
+
 use crate::domain::{CallInput, ContentHash, ToolAccess, ToolCall, ToolOutput};
+use crate::tools::SHELL_TOOL;
 
 /// How often a call may have the same result within a turn.
 const MAX_SAME_RESULTS: u32 = 2;
+
+/// How often a command that sleeps may have the same result within a turn.
+const MAX_SAME_POLLS: u32 = 100;
 
 /// How many repeated calls of a headless turn are answered with a note to the model. After the next
 /// one the turn ends.
@@ -36,7 +43,8 @@ impl RepeatedCalls {
     /// How often a call has had the same result; `None` as long as it may run again.
     pub(super) fn repeat_count(&self, call: &ToolCall) -> Option<u32> {
         let times = self.lock().get(&key(call)?)?.times;
-        (times >= MAX_SAME_RESULTS).then_some(times)
+        let most = if is_poll(call) { MAX_SAME_POLLS } else { MAX_SAME_RESULTS };
+        (times >= most).then_some(times)
     }
 
     /// Counts a repeated call of a headless run, which is answered with a note to the model.
@@ -88,6 +96,14 @@ fn may_have_changed(accesses: &[ToolAccess], output: &ToolOutput) -> bool {
         other => !other.is_read(),
     });
     known || accesses.is_empty()
+}
+
+/// Whether a call is a command that sleeps, as in `sleep 5; status`.
+fn is_poll(call: &ToolCall) -> bool {
+    let CallInput::Valid(input) = &call.input else { return false };
+    let command = input.get("command").and_then(Value::as_str).unwrap_or_default();
+    let is_end = |c: char| c.is_whitespace() || ";&|()".contains(c);
+    call.name == SHELL_TOOL && command.split(is_end).any(|word| word == "sleep")
 }
 
 fn key(call: &ToolCall) -> Option<ContentHash> {
@@ -151,6 +167,33 @@ mod tests {
             assert_eq!(repeats.repeat_count(&read), None);
             repeats.note(&read, &reads(), &ToolOutput::text(text));
         }
+    }
+
+    #[test]
+    fn polling_is_not_the_same_call_again() {
+        let command = |command: &str| ToolCall {
+            input: CallInput::Valid(json!({"command": command})),
+            ..call("Bash", "")
+        };
+        let run = [ToolAccess::Run { command: String::new(), cwd: "/w".into() }];
+        for (text, may_poll) in [
+            ("sleep 5; ./status", true),
+            ("(sleep 5&&gh run view 7)", true),
+            ("while true; do sleep 1; done", true),
+            ("gh run view 7", false),
+            ("echo sleepy; cat sleep.txt", false),
+        ] {
+            let repeats = RepeatedCalls::default();
+            for _ in 0..10 {
+                repeats.note(&command(text), &run, &ToolOutput::text("in progress"));
+            }
+            assert_eq!(repeats.repeat_count(&command(text)).is_none(), may_poll, "{text}");
+        }
+        let repeats = RepeatedCalls::default();
+        for _ in 0..MAX_SAME_POLLS {
+            repeats.note(&command("sleep 5"), &run, &ToolOutput::text(""));
+        }
+        assert_eq!(repeats.repeat_count(&command("sleep 5")), Some(MAX_SAME_POLLS));
     }
 
     #[test]
