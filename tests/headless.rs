@@ -9,6 +9,7 @@ mod instructions;
 mod own_keys;
 mod permissions;
 mod sandbox;
+mod scratch;
 mod security;
 mod sessions;
 

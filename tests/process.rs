@@ -29,7 +29,7 @@ fn host() -> ProcessHost {
 }
 
 fn script(text: &str, cwd: &Path, timeout: Duration) -> ScriptSpec {
-    ScriptSpec { text: text.to_owned(), cwd: cwd.to_owned(), timeout, search_path: None }
+    ScriptSpec::new(text.to_owned(), cwd.to_owned(), timeout)
 }
 
 /// Runs `text` to its end and returns its output.

@@ -136,8 +136,7 @@ impl SandboxFixture {
 
     async fn run_in(&self, text: &str, cwd: &Path) -> SandboxRun {
         let timeout = Duration::from_secs(60);
-        let script =
-            ScriptSpec { text: text.to_owned(), cwd: cwd.to_owned(), timeout, search_path: None };
+        let script = ScriptSpec::new(text.to_owned(), cwd.to_owned(), timeout);
         let mut printed = Vec::new();
         let take = &mut |bytes: &[u8]| printed.extend(bytes);
         let exit = self.sandboxed_host().run(script, take, CancellationToken::new()).await;
@@ -283,7 +282,7 @@ async fn s114_a_folder_that_is_swapped_for_a_link_opens_nothing() {
         let port = fixture.host.with_sandbox(fixture.backend.clone(), Arc::new(swapping));
         let text = format!("echo x > {}; touch src/ran", fixture.outside("kept"));
         let timeout = Duration::from_secs(60);
-        let script = ScriptSpec { text, cwd: fixture.dir.clone(), timeout, search_path: None };
+        let script = ScriptSpec::new(text, fixture.dir.clone(), timeout);
         let exit = port.run(script, &mut |_| {}, CancellationToken::new()).await;
         if fixture.is_bubblewrap() {
             let error = exit.unwrap_err().to_string();
@@ -329,11 +328,8 @@ async fn what_runs_in_the_background_goes_on_and_ends_with_slug() {
 async fn a_command_in_the_sandbox_is_stopped_and_timed_out_like_any() {
     for fixture in fixtures() {
         let cancel = CancellationToken::new();
-        let script = |text: &str, seconds| ScriptSpec {
-            text: text.to_owned(),
-            cwd: fixture.dir.clone(),
-            timeout: Duration::from_secs(seconds),
-            search_path: None,
+        let script = |text: &str, seconds| {
+            ScriptSpec::new(text.to_owned(), fixture.dir.clone(), Duration::from_secs(seconds))
         };
         let port = fixture.sandboxed_host();
         let stop = cancel.clone();

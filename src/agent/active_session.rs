@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{FileRead, SessionId, TurnId};
+use crate::platform::scratch::SessionScratch;
 use crate::session::undo::RewindHistory;
 use crate::session::{
     FileChangeSource, LogEntry, LogError, LogHandle, LogRecord, ReplayedConversation,
@@ -31,6 +32,8 @@ pub(super) struct ActiveSession {
     pub(super) jobs: Arc<SessionJobs>,
     /// Why nothing can be added to this session; `None` for a session that can go on.
     pub(super) read_only: Option<String>,
+    /// The scratch folder of the newest turn; `None` where there can be none.
+    pub(super) scratch: Option<Arc<SessionScratch>>,
     journal: Option<Arc<SessionJournal>>,
 }
 
@@ -45,6 +48,7 @@ impl ActiveSession {
             reverted_files: Vec::new(),
             jobs: Arc::default(),
             read_only: None,
+            scratch: None,
             journal: None,
         }
     }
@@ -179,6 +183,9 @@ impl ActiveSession {
     /// Ends the session's jobs, saves what is left and releases the session for other processes.
     pub(super) async fn close(&mut self) {
         self.jobs.end_all();
+        if let Some(scratch) = self.scratch.take() {
+            scratch.remove_if_empty();
+        }
         if let Some(journal) = self.journal.take() {
             journal.close().await;
         }

@@ -4,7 +4,8 @@
 //! `rewind`, `rules` and `shell`. Commands that are possible at any time go through
 //! [`Agent::command_at_any_time`], also while a turn runs.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::HashSet;
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -13,16 +14,17 @@ use tokio::time::Instant;
 
 use crate::context;
 use crate::domain::{
-    AgentId, ContentBlock, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort,
-    SessionId, TokenUsage, TurnId, UserInput,
+    AgentId, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort, SessionId,
+    TokenUsage, TurnId, UserInput,
 };
 use crate::hooks::{HookEvent, MergedHookVerdict};
+use crate::platform::scratch::SessionScratch;
 use crate::platform::watch::FolderWatcher;
 use crate::session::{
     CompactionEntry, CompactionStage, LogEntry, MessageEntry, SessionHeader, StoreError, TurnEnd,
     TurnOutcome, compaction_for,
 };
-use crate::tools::ToolContext;
+use crate::tools::{OutputFiles, ToolContext};
 
 use super::active_session::ActiveSession;
 use super::approvals::PendingApprovals;
@@ -46,7 +48,7 @@ use super::stop::{self, CommandInbox, StopHandle};
 use super::tool_events::ToolEventQueue;
 use super::turn::{TurnLimits, TurnMachine};
 use super::turn_runner::TurnRun;
-use super::{AddressedCommand, AgentCommand, AgentEvent, request};
+use super::{AddressedCommand, AgentCommand, AgentEvent};
 
 /// How many commands may wait for the agent; the front end waits when the queue is full.
 const MAX_QUEUED_COMMANDS: usize = 64;
@@ -433,6 +435,9 @@ impl Agent {
             .session
             .journal(&self.setup.store, &self.events, header)
             .map_err(|error| error.to_string())?;
+        let scratch = self.open_scratch();
+        let scratch_path = scratch.as_deref().map(SessionScratch::path);
+        let workspace = self.setup.workspace.as_ref().clone().with_scratch(scratch_path);
         let permissions = self.permissions.clone();
         let jobs = self.call_jobs();
         let context = ToolContext {
@@ -443,6 +448,7 @@ impl Agent {
             reads: self.session.reads.clone(),
             is_hidden: Arc::new(move |path| permissions.hides(path)),
             effects: Arc::new(Arc::new(ToolEventQueue::new(self.setup.blobs.clone())).sender()),
+            outputs: scratch.clone().map(|scratch| -> Arc<dyn OutputFiles> { scratch }),
             cancel: self.stop.begin(),
         };
         Ok(Arc::new(ToolGate {
@@ -450,7 +456,8 @@ impl Agent {
             registry: self.setup.registry.clone(),
             context,
             jobs,
-            workspace: self.setup.workspace.clone(),
+            workspace: Arc::new(workspace),
+            scratch: scratch_path.map(Path::to_owned),
             escalation: self.setup.escalation.clone(),
             permissions: self.permissions.clone(),
             approvals: self.approvals.clone(),
@@ -496,19 +503,6 @@ impl Agent {
             }
         }
         context::system_prompt(self.setup.system_prompt.as_deref(), &instructions)
-    }
-
-    /// The notes that go with the next message: that the last turn was stopped, which files were
-    /// restored, and the plan if it has changed.
-    fn turn_notes(&self) -> Vec<ContentBlock> {
-        let conversation = &self.session.conversation;
-        let plan = request::plan(&conversation.todos)
-            .filter(|plan| !is_known(plan, &conversation.contexts));
-        let stopped = self.session.was_interrupted.then(|| ContentBlock::Context {
-            name: "interruption".into(),
-            text: "The user stopped your last answer before its end.".into(),
-        });
-        stopped.into_iter().chain(self.reverted_files_note()).chain(plan).collect()
     }
 
     async fn set_mode(&mut self, mode: PermissionMode) {
@@ -582,8 +576,4 @@ pub(super) fn left_out(compaction: &CompactionEntry) -> &'static str {
             "All but the last five tool results are sent as stubs from here on."
         }
     }
-}
-
-fn is_known(block: &ContentBlock, known: &BTreeMap<String, String>) -> bool {
-    block.as_context().is_some_and(|(name, text)| known.get(name).is_some_and(|it| it == text))
 }

@@ -1,12 +1,13 @@
 //! What all calls of a turn share. The steps that a call takes with it are in `pipeline`.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::domain::{
-    ApprovalId, ApprovalKind, ApprovalRequest, CallInput, PermissionOutcome, RuleSource, ToolCall,
-    TurnId,
+    ApprovalId, ApprovalKind, ApprovalRequest, CallInput, PermissionOutcome, RuleSource,
+    ToolAccess, ToolCall, TurnId,
 };
 use crate::permissions::{PermissionQuery, ResolvedAccess, Workspace};
 use crate::platform::debug_log::DebugLog;
@@ -42,6 +43,8 @@ pub(super) struct ToolGate {
     pub(super) context: ToolContext,
     pub(super) jobs: CallJobs,
     pub(super) workspace: Arc<Workspace>,
+    /// The session's scratch folder, as a real path.
+    pub(super) scratch: Option<PathBuf>,
     pub(super) escalation: Option<SandboxEscalation>,
     pub(super) permissions: Arc<PermissionState>,
     pub(super) approvals: Arc<PendingApprovals>,
@@ -99,7 +102,7 @@ impl ToolGate {
             call: call.id.clone(),
             tool: call.name.clone(),
             input: input.clone(),
-            cwd: self.place().cwd.clone(),
+            cwd: self.working_folder(call, input),
             kind,
             reason,
             parts: Vec::new(),
@@ -108,6 +111,17 @@ impl ToolGate {
             rule_file: self.permissions.rule_file(),
             preview: None,
         }
+    }
+
+    /// The real folder that a call with these arguments works in.
+    fn working_folder(&self, call: &ToolCall, input: &Value) -> PathBuf {
+        let tool = self.registry.get(&call.name).ok();
+        let accesses = tool.and_then(|tool| tool.access(input, self.place()).ok());
+        let folder = accesses.into_iter().flatten().find_map(|access| match access {
+            ToolAccess::Run { cwd, .. } => Some(cwd),
+            _ => None,
+        });
+        folder.map_or_else(|| self.place().cwd.clone(), |folder| self.workspace.real(&folder))
     }
 
     /// Asks the user, and runs the `Notification` hooks.

@@ -23,6 +23,7 @@ mod jobs;
 mod journal;
 mod lifecycle;
 mod mentions;
+mod mode_note;
 mod model_limits;
 mod models;
 mod normalise;
@@ -58,6 +59,7 @@ mod tool_event_recorder;
 mod tool_events;
 mod tool_messages;
 mod turn;
+mod turn_notes;
 mod turn_runner;
 
 pub use agent_loop::{AgentHandle, InitialSession, spawn, spawn_into};

@@ -17,6 +17,7 @@ use crate::permissions::{
     HookPermission, PermissionDecision, PermissionQuery, RuleError, RuleListReport, RuleSet,
     Workspace, decide_with,
 };
+use crate::tools::SHELL_TOOL;
 use crate::trust::{TrustError, TrustStore};
 
 /// Rules and mode, shared by the agent loop and the running calls.
@@ -184,6 +185,16 @@ impl PermissionState {
                 Ok(self.apply_settings(&self.settings())?)
             }
         }
+    }
+
+    /// The rules that allow commands, as they are written.
+    pub(super) fn command_rules(&self) -> Vec<String> {
+        let inner = self.lock();
+        let allowed = inner.rules.sources().filter(|source| source.kind == RuleKind::Allow);
+        let of_commands = allowed.filter(|source| {
+            source.rule == SHELL_TOOL || source.rule.starts_with(&format!("{SHELL_TOOL}("))
+        });
+        of_commands.map(|source| source.rule.clone()).collect()
     }
 
     /// All rules that hold, and the settings files that they can be saved to.

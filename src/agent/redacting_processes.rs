@@ -8,6 +8,7 @@
 
 use std::borrow::Cow;
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -25,6 +26,10 @@ pub(super) struct RedactingProcesses {
     pub(super) redactor: Redactor,
     /// The value of PATH that the call was approved with; `None` for the usual one.
     pub(super) search_path: Option<OsString>,
+    /// The real path of the folder that the call was approved for; `None` for the script's own.
+    pub(super) cwd: Option<PathBuf>,
+    /// The session's scratch folder.
+    pub(super) scratch: Option<PathBuf>,
 }
 
 #[async_trait]
@@ -38,7 +43,8 @@ impl Processes for RedactingProcesses {
         let mut stream = self.redactor.stream();
         let mut clean = |bytes: &[u8]| stream.push(bytes, output);
         let search_path = self.search_path.clone().or(script.search_path);
-        let script = ScriptSpec { search_path, ..script };
+        let cwd = self.cwd.clone().unwrap_or(script.cwd);
+        let script = ScriptSpec { cwd, search_path, scratch: self.scratch.clone(), ..script };
         let exit = self.processes.run(script, &mut clean, cancel).await;
         stream.end(output);
         exit
@@ -52,7 +58,9 @@ impl Processes for RedactingProcesses {
         let search_path = self.search_path.clone().or(job.search_path);
         let redactor = self.redactor.clone();
         let sink = RedactingSink { stream: redactor.stream(), redactor, output };
-        self.processes.start(JobSpec { search_path, ..job }, Box::new(sink)).await
+        let cwd = self.cwd.clone().unwrap_or(job.cwd);
+        let job = JobSpec { cwd, search_path, scratch: self.scratch.clone(), ..job };
+        self.processes.start(job, Box::new(sink)).await
     }
 }
 

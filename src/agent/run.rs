@@ -1,11 +1,12 @@
 //! Runs a call that has a ticket, and nothing else does: the last look at what it touches, the intent
 //! in the log, the tool itself with the files that it named, and what it changed.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::domain::{ContentHash, ToolOutput};
-use crate::permissions::{PermissionQuery, ToolCallTicket};
+use crate::permissions::{PermissionQuery, ResolvedAccess, ToolCallTicket};
 use crate::session::{LogEntry, ToolResultInfo};
 use crate::tools::{Processes, ToolContext};
 
@@ -91,6 +92,8 @@ pub(super) async fn run(
         processes,
         redactor: gate.redactor.clone(),
         search_path: ticket.search_path().map(ToOwned::to_owned),
+        scratch: gate.scratch.clone(),
+        cwd: working_folder(&query),
     });
     let jobs = Arc::new(CallJobs { processes: processes.clone(), ..gate.jobs.clone() });
     let context = ToolContext { effects, processes, jobs, ..gate.context_for(&query) };
@@ -125,6 +128,19 @@ pub(super) async fn run(
     let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));
     let output = without_keys(&gate.redactor, output);
     Ok(CompletedCall { output, kept: tool_events.kept(), elapsed })
+}
+
+/// The folder in which a command was judged: the real one. By another name of it, `cd ..` would lead
+/// elsewhere.
+fn working_folder(query: &PermissionQuery) -> Option<PathBuf> {
+    query.accesses.iter().find_map(|access| match access {
+        ResolvedAccess::Run(run) => Some(run.cwd.real.clone()),
+        ResolvedAccess::Read(_)
+        | ResolvedAccess::Write(_)
+        | ResolvedAccess::External { .. }
+        | ResolvedAccess::Fetch { .. }
+        | ResolvedAccess::Nothing => None,
+    })
 }
 
 /// The last check before a call runs: what it touches is still what was approved, and the log has

@@ -13,6 +13,7 @@ use crate::permissions::Workspace;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
+use crate::platform::scratch::ScratchRoot;
 use crate::session::{BlobStore, SessionStore};
 use crate::tools::{Files, Processes, ToolRegistry, WorkingDirectory};
 
@@ -69,6 +70,8 @@ pub struct AgentSetup {
     pub escalation: Option<SandboxEscalation>,
     /// Whether the project's own settings files count.
     pub project: ProjectSettingsTrust,
+    /// Where the scratch folders of sessions are.
+    pub scratch: ScratchRoot,
     /// The permission mode that the run begins with.
     pub mode: PermissionMode,
     /// Whether a user can answer questions.

@@ -291,6 +291,7 @@ impl Agent {
         match action {
             TurnAction::Request => {
                 running.tool_choice = ToolChoice::Auto;
+                self.tell_changed_mode(running.turn).await;
                 self.request_within_budget(running).await;
             }
             TurnAction::RequestWithoutTools => {

@@ -16,12 +16,13 @@ use toml::de::{DeTable, DeValue};
 pub use server::{RawCommand, RawSecret, RawServer};
 
 /// The names of slug's own context, which `[context.static]` cannot use.
-pub const CONTEXT_NAMES: [&str; 7] = [
+pub const CONTEXT_NAMES: [&str; 8] = [
     "continuation",
     "environment",
     "file_structure",
     "git_status",
     "interruption",
+    "mode",
     "rounds",
     "todo",
 ];

@@ -17,6 +17,8 @@ pub struct SandboxProfile {
     pub dir: PathBuf,
     /// Other paths that commands may change.
     pub writable: Vec<PathBuf>,
+    /// The session's scratch folder, which commands may change, wherever it is.
+    pub scratch: Option<PathBuf>,
     /// Existing paths in `dir` or `writable` that commands may only read.
     pub fixed: Vec<PathBuf>,
     /// Folders in `dir` that contain an exception to the rule for `dir`. They must not be moved or
@@ -46,6 +48,7 @@ impl SandboxProfile {
         Self {
             dir,
             writable: Vec::new(),
+            scratch: None,
             fixed: Vec::new(),
             held: Vec::new(),
             absent: Vec::new(),
@@ -66,7 +69,7 @@ impl SandboxProfile {
             self.kept.push(before);
         }
         let (writable, fixed, held, absent) = Default::default();
-        Self { writable, fixed, held, absent, ignores: None, ..self }
+        Self { writable, scratch: None, fixed, held, absent, ignores: None, ..self }
     }
 }
 

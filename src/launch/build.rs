@@ -20,6 +20,7 @@ use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
 use crate::platform::files::DiskFiles;
 use crate::platform::process::{HostPrograms, ProcessHost};
 use crate::platform::redact::Redactor;
+use crate::platform::scratch::ScratchRoot;
 use crate::providers::Provider;
 use crate::providers::demo::{self, DemoProvider, DemoScript, DemoSpeed};
 use crate::session::{LastModels, SessionStore};
@@ -163,6 +164,7 @@ pub(super) fn parts(
         processes: inside,
         escalation,
         project,
+        scratch: ScratchRoot::system(),
         mode: config.mode.value,
         interactivity,
         blobs: store.blobs().clone(),

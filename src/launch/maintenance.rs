@@ -1,18 +1,24 @@
 //! Maintenance of the session store in the background, while the user begins to type: removes
-//! temporary files of a slug that was killed in the middle of a write, and packs old logs.
+//! temporary files of a slug that was killed in the middle of a write, packs old logs, and removes
+//! old scratch folders.
 //!
 //! Nothing waits for it, and slug may end in the middle: each step is complete by itself.
 
 use std::path::Path;
 use std::time::Duration;
 
+use crate::domain::SessionId;
 use crate::platform::files;
-use crate::session::SessionStore;
+use crate::platform::scratch::ScratchRoot;
+use crate::session::{GcMode, ReclaimedSpace, SessionStore};
 
 /// Logs that were not used for this long are packed.
 const PACK_AFTER: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The most logs that one start packs, so that a large store does not keep slug busy for minutes.
 const PACK_AT_ONCE: usize = 50;
+
+/// Scratch folders in which nothing was changed for this long are removed.
+const SCRATCH_AGE: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Starts the maintenance on its own thread.
 pub(super) fn start(store: SessionStore) {
@@ -32,6 +38,40 @@ fn work(store: &SessionStore) {
         Ok(_) => {}
         Err(error) => tracing::warn!(%error, "old logs stay as they are"),
     }
+    let scratch = remove_old_scratch(store, &ScratchRoot::system(), GcMode::Apply);
+    if scratch.count > 0 {
+        tracing::info!(?scratch, "old scratch folders");
+    }
+}
+
+/// Removes the scratch folders in which nothing was changed for a week, but for those of sessions
+/// that are open. What cannot be removed is tried again the next time.
+pub(super) fn remove_old_scratch(
+    store: &SessionStore,
+    root: &ScratchRoot,
+    mode: GcMode,
+) -> ReclaimedSpace {
+    let mut reclaimed = ReclaimedSpace::default();
+    let old = root.old_folders(SCRATCH_AGE).unwrap_or_else(|error| {
+        tracing::warn!(%error, "scratch folders cannot be listed");
+        Vec::new()
+    });
+    for folder in old {
+        // The folder of a session of another SLUG_HOME is old, too.
+        let session = folder.name.parse::<SessionId>();
+        let is_in_use = session.is_ok_and(|session| !matches!(store.in_use(session), Ok(None)));
+        if is_in_use {
+            continue;
+        }
+        match mode {
+            GcMode::DryRun => reclaimed.add(folder.bytes),
+            GcMode::Apply => match folder.remove() {
+                Ok(()) => reclaimed.add(folder.bytes),
+                Err(error) => tracing::warn!(%error, name = folder.name, "not removed"),
+            },
+        }
+    }
+    reclaimed
 }
 
 /// Removes temporary files that a killed slug has left beside the file it was writing.

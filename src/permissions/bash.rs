@@ -12,15 +12,13 @@ use crate::domain::{PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 
 use super::check::{DecisionContext, PartVerdict, RuleOffer};
 use super::paths::{PathZone, ResolvedPath};
-use super::pattern::{RuleMatchKind, exact_rule};
+use super::pattern::{RuleMatchKind, exact_rule, refusing_rule};
 use super::places::{self, ProtectedPlaceKind, ProtectionReason};
 use super::query::{PathArgument, ResolvedCommand, ResolvedRun};
 use super::rules::{CommandRule, FileEffect};
 use super::shell::{AnalysisKind, ShellWord, SimpleCommand, WrappedCommands};
 use super::words::{RoughCommand, show};
-use super::wrappers::{
-    base_name, has_subcommands, needs_exact_rule, never_allowed, runs_among_options,
-};
+use super::wrappers::{base_name, needs_exact_rule, never_allowed, runs_among_options};
 
 /// The verdicts on all parts of a command, in the order of its text.
 pub(super) fn decide_run(context: &DecisionContext<'_>, run: &ResolvedRun) -> Vec<PartVerdict> {
@@ -586,23 +584,4 @@ fn is_harmless_device(path: &Path) -> bool {
 /// Why a path is protected; nothing for a harmless device.
 fn protected(path: &Path, argument: &PathArgument) -> Option<ProtectionReason> {
     argument.path.protected.filter(|_| !is_harmless_device(path))
-}
-
-/// The rule that the answer "never" would save: the command with any arguments, with its subcommand
-/// named. For a wrapper, the rule on what it runs.
-fn refusing_rule(command: &SimpleCommand) -> Option<String> {
-    match &command.inner {
-        WrappedCommands::Nothing => {}
-        WrappedCommands::Known(inner) => return inner.first().and_then(refusing_rule),
-        WrappedCommands::Unknown(_) => return exact_rule(command),
-    }
-    let name = command.words.first().and_then(ShellWord::known)?;
-    if name.is_empty() || name.contains('=') {
-        return None;
-    }
-    let subcommand = command.words.get(1).and_then(ShellWord::known);
-    Some(match subcommand.filter(|word| has_subcommands(name) && !word.starts_with('-')) {
-        Some(subcommand) => format!("Bash({} {} *)", show(base_name(name)), show(subcommand)),
-        None => format!("Bash({} *)", show(base_name(name))),
-    })
 }

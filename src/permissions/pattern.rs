@@ -12,7 +12,7 @@ use globset::{Glob, GlobBuilder, GlobMatcher};
 
 use super::paths::{ResolvedPath, Workspace};
 use super::programs;
-use super::shell::{ShellWord, SimpleCommand};
+use super::shell::{ShellWord, SimpleCommand, WrappedCommands};
 use super::words::show;
 use super::wrappers::{base_name, has_subcommands};
 
@@ -377,6 +377,25 @@ pub fn exact_rule(command: &SimpleCommand) -> Option<String> {
         command.assignments.iter().map(|(name, value)| format!("{name}={}", show(&value.text)));
     let words = command.words.iter().map(|word| show(&word.text));
     Some(format!("Bash({})", assignments.chain(words).collect::<Vec<_>>().join(" ")))
+}
+
+/// The rule that the answer "never" would save: the command with any arguments, with its subcommand
+/// named. For a wrapper, the rule on what it runs.
+pub(super) fn refusing_rule(command: &SimpleCommand) -> Option<String> {
+    match &command.inner {
+        WrappedCommands::Nothing => {}
+        WrappedCommands::Known(inner) => return inner.first().and_then(refusing_rule),
+        WrappedCommands::Unknown(_) => return exact_rule(command),
+    }
+    let name = command.words.first().and_then(ShellWord::known)?;
+    if name.is_empty() || name.contains('=') {
+        return None;
+    }
+    let subcommand = command.words.get(1).and_then(ShellWord::known);
+    Some(match subcommand.filter(|word| has_subcommands(name) && !word.starts_with('-')) {
+        Some(subcommand) => format!("Bash({} {} *)", show(base_name(name)), show(subcommand)),
+        None => format!("Bash({} *)", show(base_name(name))),
+    })
 }
 
 /// The rule that names exactly this path, and everything below it where it is a folder: relative

@@ -406,6 +406,7 @@ impl SandboxPolicy {
         let profile = SandboxProfile {
             dir: self.dir.clone(),
             writable,
+            scratch: None,
             fixed: fixed.into_iter().collect(),
             held: held.into_iter().collect(),
             absent: absent.into_iter().collect(),

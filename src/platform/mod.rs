@@ -17,6 +17,7 @@ pub mod process_privacy;
 pub mod redact;
 pub mod restore;
 pub mod sandbox;
+pub mod scratch;
 pub mod signals;
 pub mod status_command;
 pub mod supervisor;

@@ -25,7 +25,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::domain::{ContentHash, ExitCause, SandboxProfile, ScanExtent};
+use crate::domain::{ContentHash, ExitCause, SCRATCH_VARIABLE, SandboxProfile, ScanExtent};
 use crate::tools::{
     JobHandle, JobSpec, OutputSink, ProcessError, Processes, ScriptExit, ScriptSpec,
 };
@@ -151,9 +151,11 @@ impl ProcessHost {
 
     async fn start_script(&self, script: &ScriptSpec) -> io::Result<ChildProcess> {
         let (output, write_end) = output_pipe()?;
-        let mut command = self.supervisor(&script.cwd, script.search_path.as_deref())?;
+        let (search_path, scratch) = (script.search_path.as_deref(), script.scratch.as_deref());
+        let mut command = self.supervisor(&script.cwd, search_path, scratch)?;
         command.stdout(write_end.try_clone()?).stderr(write_end);
-        self.start_child(command, output, script.text.clone(), CommandInput::Nothing).await
+        let text = script.text.clone();
+        self.start_child(command, output, text, CommandInput::Nothing, scratch).await
     }
 
     fn bash(&self) -> io::Result<&Path> {
@@ -164,10 +166,16 @@ impl ProcessHost {
 
     /// The command line of a supervisor whose command runs in `cwd`, with all variables; the caller
     /// sets its outputs.
-    fn supervisor(&self, cwd: &Path, search_path: Option<&OsStr>) -> io::Result<Command> {
+    fn supervisor(
+        &self,
+        cwd: &Path,
+        search_path: Option<&OsStr>,
+        scratch: Option<&Path>,
+    ) -> io::Result<Command> {
         let mut command = supervisor::command(&self.programs.slug, self.bash()?);
         command.current_dir(cwd).env_clear().envs(self.environment.variables());
         command.envs(search_path.map(|path| ("PATH", path))).env("PWD", cwd);
+        command.envs(scratch.map(|path| (SCRATCH_VARIABLE, path)));
         Ok(command)
     }
 
@@ -178,11 +186,17 @@ impl ProcessHost {
         output: ChildOutput,
         script: String,
         input: CommandInput,
+        scratch: Option<&Path>,
     ) -> io::Result<ChildProcess> {
-        let confinement = match &self.policy {
+        let mut confinement = match &self.policy {
             Some(policy) => Some(policy.current().await?),
             None => None,
         };
+        if let Some(confinement) = &mut confinement {
+            // A folder that is gone cannot be mounted, and the command can do without it.
+            let folder = scratch.filter(|path| is_folder(path));
+            confinement.view.scratch = folder.map(Path::to_owned);
+        }
         let denied = confinement.as_ref().map_or(ScanExtent::Whole, |it| it.view.denied);
         let variables = supervisor::for_loader(&mut command);
         let request = SupervisorRequest { script, input, variables, confinement };
@@ -234,6 +248,11 @@ impl ProcessHost {
             drop(named);
         });
     }
+}
+
+/// Whether there is a folder, and no link, at the end of `path`.
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 
 impl Drop for ProcessHost {

@@ -59,6 +59,8 @@ pub struct GcReport {
     /// Files that killed slugs left behind: temporary files, locks, and meta files and folds of
     /// logs that are gone.
     pub leftovers: ReclaimedSpace,
+    /// Scratch folders that nothing was changed in for long.
+    pub scratch: ReclaimedSpace,
     pub packed: PackReport,
 }
 
@@ -94,7 +96,8 @@ pub struct StoreSize {
 }
 
 impl ReclaimedSpace {
-    fn add(&mut self, bytes: u64) {
+    /// Counts one more of this size.
+    pub fn add(&mut self, bytes: u64) {
         self.count += 1;
         self.bytes += bytes;
     }

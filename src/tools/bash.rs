@@ -1,12 +1,16 @@
 //! Bash: runs a command.
 //!
 //! The model gets plain text without escape sequences: of long output the head and the tail, of a
-//! progress line its last state. The user sees the output as it comes, and with its colours.
+//! progress line its last state. The user sees the output as it comes, and with its colours. Long
+//! output is also in a file of the scratch folder, which the model may read.
 
+mod binary;
 mod capture;
 mod clean;
+mod whole_output;
 
-use std::path::Path;
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,24 +20,26 @@ use tokio_util::sync::CancellationToken;
 use super::input::{ArgumentReader, InputShape};
 use super::{
     ExitCause, ProcessError, ScriptExit, ScriptSpec, Tool, ToolContext, ToolError,
-    WorkingDirectory, off_thread, text, titles, truncation,
+    WorkingDirectory, off_thread, titles, truncation,
 };
 use crate::domain::{
     ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolOutput, ToolSpec,
     ToolStatus, first_line,
 };
 use capture::OutputCapture;
+use whole_output::{SavedOutput, WholeOutput};
 
 /// Runs a command with bash, within a time limit.
 pub(super) struct BashTool;
 
 const SHAPE: InputShape = InputShape {
     tool: "Bash",
-    example: r#"{"command": "cargo test", "timeout": 300000}"#,
+    example: r#"{"command": "cargo test", "workdir": "crates/core", "timeout": 300000}"#,
     arguments: &[
         ("command", &["cmd", "script"]),
         ("description", &[]),
         ("timeout", &["timeout_ms"]),
+        ("workdir", &["cwd"]),
     ],
     place: "",
 };
@@ -48,6 +54,8 @@ const MODEL_BYTES: usize = 30 << 10;
 
 struct BashArguments {
     command: String,
+    /// The folder that the command starts in.
+    workdir: PathBuf,
     timeout: Duration,
     /// Whether the call asked for more than [`LONGEST_TIMEOUT`].
     is_shortened: bool,
@@ -58,9 +66,9 @@ impl Tool for BashTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: SHAPE.tool.into(),
-            description: "Runs a command with bash in the working folder, without terminal and \
-                          standard input. Prefer Read, Edit, Glob and Grep for files. Put & after \
-                          a server."
+            description: "Runs a command with bash. Each call is a new shell: cd and variables do \
+                          not last. No terminal, no standard input. Prefer Read, Edit, Glob and \
+                          Grep for files. Put & after a server."
                 .into(),
             input_schema: json!({
                 "type": "object",
@@ -68,6 +76,7 @@ impl Tool for BashTool {
                     "command": {"type": "string"},
                     "description": {"type": "string", "description": "what it does, in 5 words"},
                     "timeout": {"type": "integer", "description": "in ms; up to 600 it is in s. Default 120000, at most 600000"},
+                    "workdir": {"type": "string", "description": "folder to run in"},
                 },
                 "required": ["command"],
             }),
@@ -79,7 +88,11 @@ impl Tool for BashTool {
     }
 
     fn call_title(&self, input: &Value, _cwd: &Path) -> String {
-        first_line(titles::text(input, "command"))
+        let command = first_line(titles::text(input, "command"));
+        match ["workdir", "cwd"].map(|name| titles::text(input, name)) {
+            ["", ""] => command,
+            [folder, other] => format!("{command} (in {})", first_line(&[folder, other].concat())),
+        }
     }
 
     fn canonical_input(&self, input: Value) -> Value {
@@ -97,24 +110,20 @@ impl Tool for BashTool {
         input: &Value,
         place: &WorkingDirectory,
     ) -> Result<Vec<ToolAccess>, ToolError> {
-        Ok(vec![ToolAccess::Run {
-            command: parse_arguments(input)?.command,
-            cwd: place.cwd.clone(),
-        }])
+        let BashArguments { command, workdir, .. } = parse_arguments(input, place)?;
+        Ok(vec![ToolAccess::Run { command, cwd: workdir }])
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
-        let wanted = parse_arguments(&input)?;
-        let script = ScriptSpec {
-            text: wanted.command.clone(),
-            cwd: context.place.cwd.clone(),
-            timeout: wanted.timeout,
-            search_path: None,
-        };
+        let wanted = parse_arguments(&input, &context.place)?;
+        let script =
+            ScriptSpec::new(wanted.command.clone(), wanted.workdir.clone(), wanted.timeout);
         let mut capture = OutputCapture::new();
+        let mut whole = WholeOutput::new(context.outputs.clone());
         let mut live = capture::LiveTextDecoder::new();
         let mut output = |bytes: &[u8]| {
             capture.push(bytes);
+            whole.push(bytes);
             let text = live.text(bytes);
             if !text.is_empty() {
                 context.effects.progress(text);
@@ -123,7 +132,7 @@ impl Tool for BashTool {
         let exit = context.processes.run(script, &mut output, context.cancel.clone()).await?;
         // A separate token: what was printed is reported even if the command was stopped.
         let reported =
-            off_thread(&CancellationToken::new(), move || BashReport::new(&capture)).await?;
+            off_thread(&CancellationToken::new(), move || BashReport::new(&capture, whole)).await?;
         let report = reported.ok_or_else(|| ToolError("The output was lost.".into()))?;
         Ok(format_result(report, exit, &wanted, context).await)
     }
@@ -151,7 +160,7 @@ fn shell_word(text: &str) -> String {
     }
 }
 
-fn parse_arguments(input: &Value) -> Result<BashArguments, ToolError> {
+fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<BashArguments, ToolError> {
     let input = ArgumentReader::new(SHAPE, input)?;
     let command = input.text("command")?;
     if command.trim().is_empty() {
@@ -169,7 +178,8 @@ fn parse_arguments(input: &Value) -> Result<BashArguments, ToolError> {
         Some(milliseconds) => Duration::from_millis(milliseconds),
     };
     let timeout = requested.min(LONGEST_TIMEOUT);
-    Ok(BashArguments { command, timeout, is_shortened: requested > timeout })
+    let workdir = input.optional_path("workdir", place)?.unwrap_or_else(|| place.cwd.clone());
+    Ok(BashArguments { command, workdir, timeout, is_shortened: requested > timeout })
 }
 
 /// The output of a command in the forms that the result needs.
@@ -182,34 +192,40 @@ struct BashReport {
 }
 
 impl BashReport {
-    fn new(capture: &OutputCapture) -> Self {
+    fn new(capture: &OutputCapture, file: WholeOutput) -> Self {
         let (whole, total) = (capture.whole(), capture.total());
-        if text::binary_kind(&whole).is_some() {
-            let observation = format!("[binary, {}]", truncation::pluralise(total, "byte"));
-            return Self { observation, display: None, whole: Some(whole), total };
-        }
-        let printed = String::from_utf8_lossy(&whole);
+        let text = binary::without_binary(&whole);
+        let has_binary = matches!(text, Cow::Owned(_));
+        let printed = String::from_utf8_lossy(&text);
         let plain = clean::plain(&printed);
         let plain = plain.trim_end();
         let is_cut = plain.len() > MODEL_BYTES || capture.is_cut();
-        let coloured = || shortened(&clean::last_states(&printed), total);
-        Self {
-            observation: shortened(plain, total),
-            display: printed.contains('\u{1b}').then(coloured),
-            total,
-            whole: is_cut.then_some(whole),
-        }
+        let saved = file.finish(is_cut);
+        let coloured = || shortened(&clean::last_states(&printed), total, None);
+        let observation = shortened(plain, total, saved.as_ref());
+        let display = printed.contains('\u{1b}').then(coloured);
+        let whole = (is_cut || has_binary).then(|| whole.clone());
+        Self { observation, display, whole, total }
     }
 }
 
 /// The head and the tail of a long text, with a note about the part between them.
-fn shortened(text: &str, total: u64) -> String {
+fn shortened(text: &str, total: u64, saved: Option<&SavedOutput>) -> String {
     let Some(ends) = truncation::ends(text, MODEL_BYTES) else { return text.to_owned() };
     let lines = truncation::pluralise(ends.hidden.lines().count() as u64, "line");
     let (hidden, total) = (truncation::size(ends.hidden.len() as u64), truncation::size(total));
+    let rest = match saved {
+        Some(SavedOutput { path, is_whole }) => {
+            let what = if *is_whole { "All of it" } else { "The beginning of it" };
+            format!(". {what} is in {}: use Grep or Read on it", path.display())
+        }
+        None => {
+            ", kept for the user. To see more, run it through head, tail or grep, or into a file"
+                .to_owned()
+        }
+    };
     format!(
-        "{}\n[{lines}, {hidden}, left out here; {total} in all, kept for the user. To see more, \
-         run it through head, tail or grep, or into a file.]\n{}",
+        "{}\n[{lines}, {hidden}, left out here; {total} in all{rest}.]\n{}",
         ends.head.trim_end_matches('\n'),
         ends.tail
     )

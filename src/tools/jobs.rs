@@ -25,6 +25,8 @@ pub struct JobSpec {
     pub streams: JobStreams,
     /// The value of `PATH`; `None`: the one that all scripts get.
     pub search_path: Option<OsString>,
+    /// The scratch folder, as for a script.
+    pub scratch: Option<PathBuf>,
 }
 
 /// What the command has as standard input and output. Standard error goes where standard output

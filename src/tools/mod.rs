@@ -46,8 +46,8 @@ pub use jobs::{
     TerminalSize,
 };
 pub use ports::{
-    FileError, FileState, Files, FolderItem, FolderItemKind, ProcessError, Processes, ReadLedger,
-    ScriptExit, ScriptSpec, WriteReport,
+    FileError, FileState, Files, FolderItem, FolderItemKind, OutputFile, OutputFiles, ProcessError,
+    Processes, ReadLedger, ScriptExit, ScriptSpec, WriteReport,
 };
 pub use registry::{ToolNameConflict, ToolPart, ToolRegistry};
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};
@@ -143,6 +143,8 @@ pub struct ToolContext {
     pub is_hidden: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
     /// Gets what the user and the log should know while the call runs.
     pub effects: Arc<dyn ToolEffects>,
+    /// Where long output goes; `None` in a session without a scratch folder.
+    pub outputs: Option<Arc<dyn OutputFiles>>,
     pub cancel: CancellationToken,
 }
 

@@ -209,6 +209,34 @@ pub struct ScriptSpec {
     pub timeout: Duration,
     /// The value of `PATH`; `None`: the one that all scripts get.
     pub search_path: Option<OsString>,
+    /// The scratch folder, as a real path: the script gets it in a variable and may change what is
+    /// in it, in a sandbox, too.
+    pub scratch: Option<PathBuf>,
+}
+
+impl ScriptSpec {
+    /// A script with the usual `PATH` and no scratch folder.
+    pub fn new(text: String, cwd: PathBuf, timeout: Duration) -> Self {
+        Self { text, cwd, timeout, search_path: None, scratch: None }
+    }
+}
+
+/// Makes files for the output of calls of which the model gets only a part.
+pub trait OutputFiles: Send + Sync {
+    /// Makes an empty file that did not exist, which the model may read.
+    ///
+    /// # Errors
+    ///
+    /// When the folder of these files is gone or is another one, or no file can be made in it.
+    fn create(&self) -> std::io::Result<OutputFile>;
+}
+
+/// A file for the output of a call.
+#[derive(Debug)]
+pub struct OutputFile {
+    /// Absolute.
+    pub path: PathBuf,
+    pub file: File,
 }
 
 /// The end of a script, whatever ended it.

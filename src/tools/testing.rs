@@ -79,6 +79,7 @@ impl ToolTestEnv {
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),
             effects: effects.clone(),
+            outputs: None,
             cancel: CancellationToken::new(),
         };
         Self { _dir: dir, root, context, effects, processes }

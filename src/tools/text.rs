@@ -75,6 +75,14 @@ pub(super) fn line(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
+/// The kind of a binary file that is of no known format.
+pub(super) const UNKNOWN_BINARY: &str = "binary file";
+
+/// Whether a byte is a control character that no text has.
+pub(super) fn is_stray_control(byte: u8) -> bool {
+    matches!(byte, 0..=7 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f)
+}
+
 /// The kind of a binary file; `None` for text.
 pub(super) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
     if let Some((_, kind)) = MAGIC.iter().find(|(magic, _)| bytes.starts_with(magic)) {
@@ -84,8 +92,7 @@ pub(super) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
         return None;
     }
     let sample = &bytes[..bytes.len().min(8192)];
-    let is_control = |byte: &u8| matches!(byte, 0..=7 | 0x0b | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
-    let controls = sample.iter().filter(|byte| is_control(byte)).count();
+    let controls = sample.iter().filter(|byte| is_stray_control(**byte)).count();
     let is_utf8 = match std::str::from_utf8(sample) {
         Ok(_) => true,
         // A character that the end of the sample cuts is no error.
@@ -96,7 +103,7 @@ pub(super) fn binary_kind(bytes: &[u8]) -> Option<&'static str> {
     } else {
         sample.contains(&0) || controls * 50 > sample.len()
     };
-    is_binary.then_some("binary file")
+    is_binary.then_some(UNKNOWN_BINARY)
 }
 
 const MAGIC: &[(&[u8], &str)] = &[

@@ -73,6 +73,7 @@ fn spec(input: &Value, cwd: &Path) -> JobSpec {
         cwd: cwd.to_owned(),
         streams: JobStreams::Pipes,
         search_path: None,
+        scratch: None,
     }
 }
 

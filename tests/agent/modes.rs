@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, Interactivity};
-use slug_code::domain::{PermissionMode, ToolStatus};
+use slug_code::domain::{ContentBlock, PermissionMode, ToolStatus};
 use slug_code::session::TurnOutcome;
 
 use super::fakes::{bash, calls, words};
-use super::test_agent::{AgentFixture, queue_replies};
+use super::test_agent::{AgentFixture, TestAgent, queue_replies};
 
 fn write(id: &'static str, path: &str) -> (&'static str, &'static str, Value) {
     (id, "Write", json!({"file_path": path, "content": "new\n"}))
@@ -114,4 +114,78 @@ async fn an_open_question_follows_the_mode() {
         assert_eq!(agent.result("c1").1, status, "{mode}");
         agent.close().await;
     }
+}
+
+/// The mode notes of the last request, oldest first, each by its first word.
+fn told_modes(fixture: &AgentFixture) -> Vec<String> {
+    let request = fixture.model.last_request();
+    let blocks = request.messages.iter().flat_map(|message| &message.content);
+    let notes = blocks.filter_map(|block| match block {
+        ContentBlock::Context { name, text } if name == "mode" => text.split(':').next(),
+        _ => None,
+    });
+    notes.map(str::to_owned).collect()
+}
+
+async fn set_mode(agent: &mut TestAgent, mode: PermissionMode) {
+    agent.tell(AgentCommand::SetMode(mode)).await;
+    let is_it = |event: &AgentEvent| matches!(event, AgentEvent::ModeChanged(now) if *now == mode);
+    agent.wait_for("mode", is_it).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_mode_is_told_when_it_differs_from_what_was_told() {
+    let fixture = AgentFixture::new();
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [words("one"), words("two"), words("three")]);
+    agent.turn("first").await;
+    assert_eq!(told_modes(&fixture), ["ask"]);
+    // There and back tells nothing new.
+    set_mode(&mut agent, PermissionMode::Plan).await;
+    set_mode(&mut agent, PermissionMode::Ask).await;
+    agent.turn("second").await;
+    assert_eq!(told_modes(&fixture), ["ask"]);
+    set_mode(&mut agent, PermissionMode::Plan).await;
+    agent.turn("third").await;
+    assert_eq!(told_modes(&fixture), ["ask", "plan"]);
+    let session = agent.id();
+    agent.close().await;
+    let fixture = AgentFixture { mode: PermissionMode::Plan, ..fixture };
+    let mut agent = fixture.open(InitialSession::Resume(session)).await;
+    queue_replies(&fixture, [words("four")]);
+    agent.turn("fourth").await;
+    assert_eq!(told_modes(&fixture), ["ask", "plan"], "a resumed session holds it already");
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_mode_that_changes_within_a_turn_is_told_with_the_next_request() {
+    let fixture = AgentFixture::in_mode(PermissionMode::Yolo);
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [calls(&[bash("c1", "block")]), words("done")]);
+    agent.send("go").await;
+    agent.wait_for_tool_start().await;
+    set_mode(&mut agent, PermissionMode::Plan).await;
+    fixture.processes.release();
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert_eq!(told_modes(&fixture), ["yolo", "plan"]);
+    let requests = fixture.model.requests();
+    let (first, last) = (&requests[0].messages, &requests[1].messages);
+    assert_eq!(first[..], last[..first.len()], "what was sent stays as it was");
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_shows_the_folder_that_the_command_starts_in() {
+    let fixture = AgentFixture::new();
+    fixture.put("sub/a", "text");
+    let mut agent = fixture.open(InitialSession::New).await;
+    let call = ("c1", "Bash", json!({"command": "touch x", "workdir": "sub"}));
+    queue_replies(&fixture, [calls(&[call]), words("done")]);
+    agent.send("go").await;
+    let question = agent.next_approval().await;
+    assert_eq!(question.cwd, fixture.work.join("sub"));
+    agent.answer(&question, slug_code::domain::ApprovalAnswer::Once).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    agent.close().await;
 }

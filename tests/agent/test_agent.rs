@@ -22,6 +22,7 @@ use slug_code::permissions::sandbox::ReadRules;
 use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
+use slug_code::platform::scratch::ScratchRoot;
 use slug_code::providers::Provider;
 use slug_code::session::{
     LogEntry, LogRecord, MessageEntry, ReplayedConversation, SessionStore, ToolResultInfo,
@@ -179,6 +180,7 @@ impl AgentFixture {
             processes: self.sandbox.clone().unwrap_or_else(|| self.processes.clone()),
             escalation: self.sandbox.as_ref().map(around),
             project: self.project,
+            scratch: ScratchRoot::in_folder(self._folders.path().to_owned()),
             mode: self.mode,
             interactivity: self.interactivity,
             blobs: self.store.blobs().clone(),

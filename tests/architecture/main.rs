@@ -215,7 +215,6 @@ fn only_the_gate_runs_tools() {
 const TOOL_NAMES: &[(&str, &str)] = &[
     ("src/cli/command.rs", "the default of a flag"),
     ("src/hooks/payload.rs", "the example that a hook is tried with"),
-    ("src/permissions/bash.rs", "the rule that is offered"),
     ("src/permissions/meaning.rs", "rules as they are written"),
     ("src/permissions/pattern.rs", "the rule that is offered"),
     ("src/permissions/rules.rs", "rules as they are written"),

@@ -48,6 +48,7 @@ fn context() -> ToolContext {
         reads: Arc::new(ReadLedger::default()),
         is_hidden: Arc::new(|_| false),
         effects: Arc::new(IgnoredEffects),
+        outputs: None,
         cancel: CancellationToken::new(),
     }
 }

@@ -62,6 +62,21 @@ fn in_sandbox_with(env: &TestEnv, method: &str, settings: &str, command: &str) -
 }
 
 #[test]
+fn in_the_sandbox_the_scratch_folder_alone_can_be_written_outside_its_folder() {
+    for method in ["bwrap", "landlock"] {
+        let env = TestEnv::new();
+        let command = "cd $SLUG_SCRATCH && echo kept > x && cat x && pwd; echo no > ../other; \
+                       mv $SLUG_SCRATCH ../moved; ln -s / link; cat link/etc/hostname > y; true";
+        let Some(result) = in_sandbox(&env, method, command) else { continue };
+        assert!(result.starts_with("kept\n"), "{method}: {result}");
+        let scratch = std::path::PathBuf::from(result.lines().nth(1).unwrap());
+        assert_eq!(std::fs::read_to_string(scratch.join("x")).unwrap(), "kept\n", "{method}");
+        let around: Vec<_> = std::fs::read_dir(scratch.parent().unwrap()).unwrap().collect();
+        assert_eq!(around.len(), 1, "{method}: {around:?}");
+    }
+}
+
+#[test]
 fn in_the_sandbox_commands_run_unasked_and_change_its_folder_alone() {
     for method in ["bwrap", "landlock"] {
         let env = TestEnv::new();

@@ -56,7 +56,13 @@ impl PrintedOutput {
 }
 
 pub fn spec(text: &str, cwd: &Path, streams: JobStreams) -> JobSpec {
-    JobSpec { text: text.to_owned(), cwd: cwd.to_owned(), streams, search_path: None }
+    JobSpec {
+        text: text.to_owned(),
+        cwd: cwd.to_owned(),
+        streams,
+        search_path: None,
+        scratch: None,
+    }
 }
 
 /// A started job and what it prints.

@@ -126,7 +126,7 @@ async fn s49_each_result_says_when_not_all_denied_files_were_found() {
             move || looking().map(|view| SandboxProfile { denied: ScanExtent::Part, ..view });
         let port = fixture.host.with_sandbox(fixture.backend.clone(), Arc::new(part));
         let (text, timeout) = ("true".to_owned(), Duration::from_secs(60));
-        let script = ScriptSpec { text, cwd: fixture.dir.clone(), timeout, search_path: None };
+        let script = ScriptSpec::new(text, fixture.dir.clone(), timeout);
         let exit = port.run(script, &mut |_| {}, CancellationToken::new()).await;
         assert_eq!(exit.unwrap().denied, ScanExtent::Part);
     }

@@ -8,14 +8,19 @@ use serde_json::json;
 use crate::cli::{CliExitStatus, SessionsGc};
 use crate::domain::format_bytes;
 use crate::launch::build;
+use crate::launch::maintenance;
 use crate::launch::print;
 use crate::launch::run_context::RunContext;
+use crate::platform::scratch::ScratchRoot;
 use crate::session::{GcMode, GcOptions, GcReport, PackReport, ReclaimedSpace};
 
 pub(super) fn run(run_context: &RunContext, gc: &SessionsGc) -> anyhow::Result<CliExitStatus> {
     let home = &run_context.home;
     let extra_paths = [home.drafts(), home.history(), home.clipboard()];
-    let report = build::store(run_context).collect_garbage(gc_options(gc), &extra_paths)?;
+    let store = build::store(run_context);
+    let options = gc_options(gc);
+    let mut report = store.collect_garbage(options, &extra_paths)?;
+    report.scratch = maintenance::remove_old_scratch(&store, &ScratchRoot::system(), options.mode);
     for error in &report.packed.failed {
         print::complain(error);
     }
@@ -44,6 +49,7 @@ fn tell(out: &mut dyn Write, gc: &SessionsGc, report: &GcReport) -> std::io::Res
         ("deleted sessions", report.trash),
         ("contents that nothing names", report.contents),
         ("leftovers of killed runs", report.leftovers),
+        ("scratch folders", report.scratch),
     ];
     for (what, ReclaimedSpace { count, bytes: size }) in
         rows.into_iter().filter(|(_, freed)| freed.count > 0)

@@ -41,7 +41,8 @@ impl ProcessHost {
         job: JobSpec,
         sink: Box<dyn OutputSink>,
     ) -> io::Result<Arc<dyn JobHandle>> {
-        let mut command = self.supervisor(&job.cwd, job.search_path.as_deref())?;
+        let scratch = job.scratch.as_deref();
+        let mut command = self.supervisor(&job.cwd, job.search_path.as_deref(), scratch)?;
         let (output, input, kind) = match job.streams {
             JobStreams::Pipes => {
                 let (output, write_end) = output_pipe()?;
@@ -59,7 +60,7 @@ impl ProcessHost {
                 (output, JobInput::Terminal(terminal), CommandInput::Terminal)
             }
         };
-        let mut child = self.start_child(command, output, job.text, kind).await?;
+        let mut child = self.start_child(command, output, job.text, kind, scratch).await?;
         let failed = match child.report().await {
             Some(SupervisorReport::NotStarted(number)) => io::Error::from_raw_os_error(number),
             Some(SupervisorReport::NotConfined(why)) => io::Error::other(why),

@@ -125,12 +125,12 @@ impl ProcessHost {
         let (output, write_end) = output_pipe()?;
         let (errors, write_errors) = io::pipe()?;
         let errors = pipe::Receiver::from_owned_fd(OwnedFd::from(errors))?;
-        let mut command = self.supervisor(&piped.cwd, None)?;
+        let mut command = self.supervisor(&piped.cwd, None, None)?;
         command.envs(piped.variables).stdout(write_end).stderr(write_errors);
         // Not the sh of PATH, which may contain folders of the workspace.
         let script = format!("exec /bin/sh -c '{}'", piped.line.replace('\'', r"'\''"));
         let input = CommandInput::Text(piped.input);
-        Ok((self.start_child(command, output, script, input).await?, errors))
+        Ok((self.start_child(command, output, script, input, None).await?, errors))
     }
 }
 

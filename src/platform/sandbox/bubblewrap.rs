@@ -104,7 +104,7 @@ pub(super) fn arguments(
         words.bind("--ro-bind", path);
     }
     words.bind("--bind", &view.dir);
-    for folder in view.writable.iter().chain(&view.held) {
+    for folder in view.writable.iter().chain(&view.scratch).chain(&view.held) {
         words.bind("--bind", folder);
     }
     for path in &view.fixed {
@@ -265,6 +265,7 @@ mod tests {
         let view = SandboxProfile {
             dir: "/w/app".into(),
             writable: vec!["/w/main/.git/objects".into()],
+            scratch: Some("/tmp/slug-7/s".into()),
             fixed: vec!["/w/app/.git".into(), "/w/app/.cargo/config.toml".into()],
             held: vec!["/w/app/.cargo".into()],
             absent: vec![
@@ -291,7 +292,8 @@ mod tests {
             "--unshare-user --unshare-pid --unshare-ipc --new-session --cap-drop ALL \
              --ro-bind / / --dev /dev --proc /proc --remount-ro /proc --unshare-net --tmpfs /tmp --tmpfs /run \
              --ro-bind /run/current-system /run/current-system --bind /w/app /w/app \
-             --bind /w/main/.git/objects /w/main/.git/objects --bind /w/app/.cargo /w/app/.cargo \
+             --bind /w/main/.git/objects /w/main/.git/objects \
+             --bind /tmp/slug-7/s /tmp/slug-7/s --bind /w/app/.cargo /w/app/.cargo \
              --ro-bind /w/app/.git /w/app/.git \
              --ro-bind /w/app/.cargo/config.toml /w/app/.cargo/config.toml \
              --ro-bind /dev/null /w/app/.mcp.json --ro-bind /w/app/.slug /w/app/.slug \

@@ -235,7 +235,7 @@ pub async fn trial(
     let _mailbox_named = UnixDatagram::bind_addr(&address).map_err(failed)?;
 
     let look = || profile_of(&targets.dir(), &targets.home(), &targets.home().join(".slug"));
-    let script = |text| ScriptSpec { text, cwd: targets.dir(), timeout: LIMIT, search_path: None };
+    let script = |text| ScriptSpec::new(text, targets.dir(), LIMIT);
     // What one command leaves behind must not be a way out for the next.
     let view = look()?;
     let port = host.with_sandbox(backend.clone(), Arc::new(move || Ok(view.clone())));

@@ -74,7 +74,9 @@ pub(super) fn grants(
         }
     }
     grants.extend(DEVICES.map(|path| (PathBuf::from(path), LandlockAccess::Change)));
-    grants.push((scratch.to_owned(), LandlockAccess::Change));
+    for folder in [scratch].into_iter().chain(view.scratch.as_deref()) {
+        grants.push((folder.to_owned(), LandlockAccess::Change));
+    }
     grants
 }
 
@@ -269,6 +271,7 @@ mod tests {
         SandboxProfile {
             dir: "/home/u/app".into(),
             writable: Vec::new(),
+            scratch: Some("/tmp/slug-7/s".into()),
             fixed: vec!["/home/u/app/.git".into(), "/home/u/app/pkg/.npmrc".into()],
             held: Vec::new(),
             absent: vec![MaskedPath {
@@ -296,7 +299,7 @@ mod tests {
     fn nothing_above_a_fixed_path_can_be_changed() {
         assert_eq!(
             of(&view(), LandlockAccess::Change),
-            ["/home/u/app/src", "/home/u/app/pkg/lib", "/tmp/scratch"]
+            ["/home/u/app/src", "/home/u/app/pkg/lib", "/tmp/scratch", "/tmp/slug-7/s"]
         );
     }
 

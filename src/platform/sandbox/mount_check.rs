@@ -225,7 +225,7 @@ fn first_wrong(
     view: &SandboxProfile,
 ) -> Option<PathBuf> {
     let is_right = |mount: &&MountEntry| {
-        let mut writable = view.writable.iter().chain([&view.dir]);
+        let mut writable = view.writable.iter().chain(&view.scratch).chain([&view.dir]);
         let may = writable.any(|it| mount.at.starts_with(it));
         let is_of_its_own = mount.at.starts_with("/dev") || view.private.contains(&mount.at);
         let is_as_outside = outside.origin(&mount.at) == Some((&*mount.device, mount.root.clone()));
@@ -350,6 +350,7 @@ mod tests {
 8 7 8:2 /my\\040app/sub /w/my\\040app/sub rw - ext4 /dev/b rw
 9 8 8:2 /my\\040app/sub/.git /w/my\\040app/sub/.git ro - ext4 /dev/b rw
 10 8 0:6 /null /w/my\\040app/.env ro - tmpfs tmpfs rw
+11 6 8:1 /tmp/slug-7/s /tmp/slug-7/s rw - ext4 /dev/a rw
 ";
 
     fn view() -> SandboxProfile {
@@ -358,6 +359,7 @@ mod tests {
             fixed: vec!["/w/my app/sub/.git".into()],
             covered: vec![MaskedPath { path: "/w/my app/.env".into(), kind: MaskedPathKind::File }],
             private: vec!["/tmp".into()],
+            scratch: Some("/tmp/slug-7/s".into()),
             ..SandboxProfile::for_folder("/w/my app".into(), SandboxNetwork::Off)
         }
     }
@@ -386,6 +388,9 @@ mod tests {
             ("8 7 8:2", "8 7 8:3", "/w/my app/sub"),
             ("/w/my\\040app/sub/.git ro", "/w/my\\040app/x/.git ro", "/w/my app/sub/.git"),
             ("/w/my\\040app/.env ro", "/w/.env ro", "/w/my app/.env"),
+            // The scratch folder was swapped for a link.
+            ("8:1 /tmp/slug-7/s /tmp", "8:1 /home/u/.ssh /tmp", "/tmp/slug-7/s"),
+            ("/tmp/slug-7/s rw", "/tmp/slug-7/other rw", "/tmp/slug-7/other"),
             // They followed the link to a place that the sandbox made itself.
             ("8:2 /my\\040app/sub /w/my\\040app/sub rw", "8:1 /tmp /tmp rw", "/tmp"),
             ("/w/my\\040app/sub/.git ro", "/w/my\\040app/sub/.git rw", "/w/my app/sub/.git"),

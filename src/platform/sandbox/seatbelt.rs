@@ -39,6 +39,10 @@ pub(super) fn profile(view: &SandboxProfile, temporary: &Path) -> String {
     };
     rule("allow file-write*", subpath(temporary));
     rule("allow file-write*", subpath(&view.dir));
+    if let Some(scratch) = &view.scratch {
+        rule("allow file-write*", subpath(scratch));
+        rule("deny file-write-unlink", literal(scratch));
+    }
     rule("deny file-write-unlink", literal(&view.dir));
     for path in &view.held {
         rule("deny file-write-unlink", literal(path));
@@ -130,6 +134,7 @@ mod tests {
         SandboxProfile {
             dir: "/Users/u/app".into(),
             writable: Vec::new(),
+            scratch: Some("/tmp/slug-7/s".into()),
             fixed: vec!["/Users/u/app/a/b".into()],
             held: Vec::new(),
             absent: vec![spot("/Users/u/app/.mcp.json", MaskedPathKind::File)],

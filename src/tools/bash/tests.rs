@@ -1,7 +1,10 @@
 //! Bash over processes that play a part.
 
+use std::sync::Arc;
+
 use super::*;
 use crate::domain::{ContentHash, ScanExtent};
+use crate::platform::scratch::ScratchRoot;
 use crate::tools::testing::ToolTestEnv;
 
 async fn bash(env: &ToolTestEnv, output: &[&[u8]], cause: ExitCause) -> ToolOutput {
@@ -139,6 +142,82 @@ async fn the_time_limit_is_understood_and_bounded() {
     }
 }
 
+/// Files for long output in a folder of the test.
+fn with_outputs() -> (ToolTestEnv, PathBuf) {
+    let mut env = ToolTestEnv::new();
+    let root = env.path("tmp");
+    std::fs::create_dir(&root).unwrap();
+    let scratch = ScratchRoot::in_folder(root).open("s1").unwrap();
+    let folder = scratch.path().to_owned();
+    env.context.outputs = Some(Arc::new(scratch));
+    (env, folder)
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let found = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        found.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn long_output_is_whole_and_plain_in_a_file_that_the_result_names() {
+    let (env, folder) = with_outputs();
+    let printed: String = (1..=10_000).map(|at| format!("\x1b[32mline\x1b[0m {at}\r\n")).collect();
+    // In pieces that end anywhere.
+    let pieces: Vec<&[u8]> = printed.as_bytes().chunks(997).collect();
+    let output = bash(&env, &pieces, ExitCause::Code(0)).await;
+    let path = folder.join("output-1.txt");
+    let note = format!(" in all. All of it is in {}: use Grep or Read on it.]", path.display());
+    assert!(output.observation.contains(&note), "{}", output.observation);
+    let expected: String = (1..=10_000).map(|at| format!("line {at}\n")).collect();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), expected);
+    bash(&env, &pieces, ExitCause::Code(1)).await;
+    assert_eq!(files(&folder), ["output-1.txt", "output-2.txt"]);
+}
+
+#[tokio::test]
+async fn a_file_is_left_only_where_the_result_is_cut() {
+    let (env, folder) = with_outputs();
+    bash(&env, &[b"short\n"], ExitCause::Code(0)).await;
+    // Much is printed, but little is seen in the end.
+    let progress: String = (1..=20_000).map(|at| format!("{at}\r")).collect();
+    let output = bash(&env, &[progress.as_bytes(), b"done\n"], ExitCause::Code(0)).await;
+    assert_eq!(output.observation, "done");
+    // A program is nothing to read line by line.
+    let program = [b"\x7fELF".as_slice(), &[0, 1, 2, 255].repeat(20_000)].concat();
+    let output = bash(&env, &[&program], ExitCause::Code(0)).await;
+    assert_eq!(output.observation, "[binary, 80004 bytes]");
+    assert_eq!(files(&folder), [""; 0]);
+}
+
+#[tokio::test]
+async fn output_beyond_what_is_kept_in_memory_is_in_the_file() {
+    let (env, folder) = with_outputs();
+    let line = "0123456789abcdef".repeat(4) + "\n";
+    let piece = line.repeat(1 << 14);
+    let pieces = vec![piece.as_bytes(); 12];
+    let output = bash(&env, &pieces, ExitCause::Code(0)).await;
+    assert!(output.observation.contains("All of it is in "), "{}", output.observation);
+    let length = folder.join("output-1.txt").metadata().unwrap().len();
+    assert_eq!(length, 12 * piece.len() as u64);
+}
+
+#[tokio::test]
+async fn a_few_random_bytes_do_not_hide_the_text_around_them() {
+    let env = ToolTestEnv::new();
+    let noise: Vec<u8> = (0..64_u8).map(|at| at.wrapping_mul(37) | 0x80).collect();
+    let text = "running 1 test\n".repeat(10);
+    let printed = [text.as_bytes(), &noise, b"\ntest failed\n"].concat();
+    let output = bash(&env, &[&printed], ExitCause::Code(1)).await;
+    assert_eq!(
+        output.observation,
+        format!("{text}[binary, 64 bytes]\ntest failed\n[exit status 1]")
+    );
+    assert_eq!(env.effects.kept(), [printed], "the user can look at all of it");
+}
+
 #[test]
 fn access_is_the_command_as_written() {
     let place = WorkingDirectory { cwd: "/w".into(), home: None };
@@ -153,9 +232,17 @@ fn access_is_the_command_as_written() {
         (json!({"command": "ls", "description": ["a"]}), "Bash: `description` must be a string"),
         (
             json!({"command": "serve", "run_in_background": true}),
-            "Bash: there is no argument `run_in_background`; there are command, description, timeout.",
+            "Bash: there is no argument `run_in_background`; there are command, description, timeout, \
+             workdir.",
         ),
     ];
+    for (workdir, cwd) in
+        [("sub", "/w/sub"), ("/etc", "/etc"), ("../x", "/x"), ("", "/w"), (".", "/w")]
+    {
+        let input = json!({"command": "ls", "workdir": workdir});
+        let access = BashTool.access(&input, &place).unwrap();
+        assert_eq!(access, [ToolAccess::Run { command: "ls".into(), cwd: cwd.into() }]);
+    }
     for (input, expected) in cases {
         let error = BashTool.access(&input, &place).unwrap_err();
         assert!(error.0.starts_with(expected), "{error}");
