@@ -228,7 +228,7 @@ pub trait OutputFiles: Send + Sync {
     /// # Errors
     ///
     /// When the folder of these files is gone or is another one, or no file can be made in it.
-    fn create(&self) -> std::io::Result<OutputFile>;
+    fn create(&self) -> io::Result<OutputFile>;
 }
 
 /// A file for the output of a call.

@@ -99,7 +99,11 @@ fn long_output_is_whole_in_a_file_that_the_model_may_read() {
         "",
         &[
             ("c2", "Read", json!({"file_path": path, "offset": 4500, "limit": 1})),
-            ("c3", "Grep", json!({"pattern": "number 4501$", "path": path})),
+            (
+                "c3",
+                "Grep",
+                json!({"pattern": "number 4501$", "path": path, "output_mode": "content"}),
+            ),
         ],
     ));
     let resumed = ["--plan", "--resume", &session, "-p", "read it"];

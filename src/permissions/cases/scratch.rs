@@ -241,7 +241,7 @@ fn what_runs_is_the_text_with_the_folder_in_it() {
     // A folder whose name the shell would split or expand is never taken for known.
     let odd = env.path("~/tmp/a b");
     std::fs::create_dir_all(&odd).unwrap();
-    let workspace = env.workspace.clone().with_scratch(Some(&odd));
+    let workspace = env.workspace.with_scratch(Some(&odd));
     PermissionTestEnv { workspace, ..env }.all(Ask, &["cat $SLUG_SCRATCH/x"]);
 }
 
@@ -252,8 +252,8 @@ fn a_working_folder_is_judged_like_a_cd() {
     symlink(env.path("~/"), env.path("src/out")).unwrap();
     for (cwd, command, expected) in [
         (sub.clone(), "cat a", Allow),
-        (sub.clone(), "cat ../../notes", Ask),
-        (outside.clone(), "ls", Ask),
+        (sub, "cat ../../notes", Ask),
+        (outside, "ls", Ask),
         (env.path("src/out"), "ls", Ask),
         (env.path("src/none/../.."), "cat src/a", Allow),
         (env.path(SCRATCH), "ls", Allow),
@@ -339,7 +339,7 @@ fn a_rule_on_every_command_covers_reading_by_other_tools() {
     assert_eq!(allow(["Bash(cat *)"]).read("~/notes"), Ask);
     // Commands are confined by a sandbox, and the tools are not.
     let root = env.workspace.root().to_owned();
-    let workspace = env.workspace.clone().with_sandbox(&root);
+    let workspace = env.workspace.with_sandbox(&root);
     let env = PermissionTestEnv { workspace, ..env };
     assert_eq!(env.read("~/notes"), Ask);
 }

@@ -28,7 +28,7 @@ pub(super) fn without_binary(printed: &[u8]) -> Cow<'_, [u8]> {
         start = 0;
     }
     if stretches.iter().map(ExactSizeIterator::len).sum::<usize>() * 2 > printed.len() {
-        stretches = vec![start..end];
+        stretches = std::iter::once(start..end).collect();
     } else if let Some(first) = stretches.first_mut() {
         first.start = start;
     }
