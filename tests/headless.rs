@@ -2,6 +2,7 @@
 //! that would need an approval.
 
 mod api_keys;
+mod compaction;
 mod connection;
 mod crash_recovery;
 mod fail_closed;

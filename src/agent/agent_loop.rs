@@ -20,17 +20,14 @@ use crate::domain::{
 use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::scratch::SessionScratch;
 use crate::platform::watch::FolderWatcher;
-use crate::session::{
-    CompactionEntry, CompactionStage, LogEntry, MessageEntry, SessionHeader, StoreError, TurnEnd,
-    TurnOutcome, compaction_for,
-};
+use crate::session::{LogEntry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome};
 use crate::tools::{OutputFiles, ToolContext};
 
 use super::active_session::ActiveSession;
 use super::approvals::PendingApprovals;
-use super::blocking::blocking;
 use super::budget::BudgetLimits;
 use super::change_tracker;
+use super::compaction::limits::ContextRoom;
 use super::event_queue::{AgentEventReceiver, AgentEventSender, event_queue};
 use super::gate::ToolGate;
 use super::hooks::BackgroundHooks;
@@ -47,7 +44,7 @@ use super::setup::AgentSetup;
 use super::stop::{self, CommandInbox, StopHandle};
 use super::tool_events::ToolEventQueue;
 use super::turn::{TurnLimits, TurnMachine};
-use super::turn_runner::TurnRun;
+use super::turn_runner::{TurnPurpose, TurnRun};
 use super::{AddressedCommand, AgentCommand, AgentEvent};
 
 /// How many commands may wait for the agent; the front end waits when the queue is full.
@@ -99,6 +96,7 @@ pub(super) struct Agent {
     pub(super) images: ConversationImages,
     pub(super) warned: HashSet<String>,
     pub(super) prompt_cache: PromptCacheMonitor,
+    pub(super) room: ContextRoom,
     pub(super) allowance: BudgetLimits,
     pub(super) background: BackgroundHooks,
     /// Sees which files commands change, so that they can be restored.
@@ -166,6 +164,7 @@ impl Agent {
             images: ConversationImages::default(),
             warned: HashSet::new(),
             prompt_cache: PromptCacheMonitor::default(),
+            room: ContextRoom::default(),
             allowance: BudgetLimits::new(setup.budgets),
             background: BackgroundHooks::default(),
             watch: Arc::new(FolderWatcher::new(
@@ -236,7 +235,8 @@ impl Agent {
             AgentCommand::Steer { .. } => {}
             AgentCommand::Shell { command } => self.shell(command).await,
             AgentCommand::Retry => self.retry().await,
-            AgentCommand::Compact => self.compact_on_request().await,
+            AgentCommand::Compact { focus } => self.compact_on_request(focus).await,
+            AgentCommand::UndoCompaction => self.undo_compaction().await,
             AgentCommand::NewSession => {
                 let left = self.session_hooks();
                 self.new_session().await;
@@ -286,7 +286,8 @@ impl Agent {
             | AgentCommand::Steer { .. }
             | AgentCommand::Shell { .. }
             | AgentCommand::Retry
-            | AgentCommand::Compact
+            | AgentCommand::Compact { .. }
+            | AgentCommand::UndoCompaction
             | AgentCommand::NewSession
             | AgentCommand::Resume { .. }
             | AgentCommand::Fork { .. }
@@ -354,6 +355,10 @@ impl Agent {
 
     /// Runs a turn on the conversation as it is in the log.
     async fn answer(&mut self, gate: Arc<ToolGate>) {
+        self.run_turn(gate, TurnPurpose::Answer).await;
+    }
+
+    pub(super) async fn run_turn(&mut self, gate: Arc<ToolGate>, purpose: TurnPurpose) {
         let limits = TurnLimits { tool_rounds: self.setup.max_tool_rounds };
         let cancel = &gate.context.cancel;
         let model = match self.model_for_turn(gate.turn, cancel).await {
@@ -368,7 +373,7 @@ impl Agent {
                 let machine = TurnMachine::new(limits)
                     .with_fallback(fallback)
                     .with_hook_continuations(continuations);
-                self.drive(TurnRun::new(gate, machine, model, system)).await;
+                self.drive(TurnRun::new(gate, machine, model, system, purpose)).await;
             }
             Some(_) | None => {
                 self.end_turn(&gate, TurnOutcome::Interrupted, TokenUsage::default()).await;
@@ -399,7 +404,7 @@ impl Agent {
 
     /// Begins a turn and returns the gate that its calls go through. When this session cannot go
     /// on, tells the front end why and returns `None`.
-    fn begin_turn(&mut self) -> Option<Arc<ToolGate>> {
+    pub(super) fn begin_turn(&mut self) -> Option<Arc<ToolGate>> {
         let turn = self.session.conversation.next_turn;
         match self.gate(turn) {
             Ok(gate) => {
@@ -526,54 +531,7 @@ impl Agent {
         }
     }
 
-    async fn compact_on_request(&mut self) {
-        if let Some(reason) = self.session.read_only.clone() {
-            return self.error(reason);
-        }
-        if let Err(reason) = self.may_compact().await {
-            return self.error(reason);
-        }
-        let stages = [CompactionStage::Results, CompactionStage::Turns];
-        let compaction = match self.compaction(&stages).await {
-            Ok(compaction) => compaction,
-            Err(error) => return self.error(error.to_string()),
-        };
-        let text = compaction.as_ref().map_or("There is nothing to leave out yet.", left_out);
-        if let Some(compaction) = compaction {
-            self.session.note(LogEntry::Compaction(compaction)).await;
-        }
-        self.events.notice(NoticeLevel::Info, text);
-    }
-
-    /// The first of these stages that makes the conversation shorter; `None` when none does.
-    pub(super) async fn compaction(
-        &self,
-        stages: &[CompactionStage],
-    ) -> Result<Option<CompactionEntry>, StoreError> {
-        if !self.session.has_log() {
-            return Ok(None);
-        }
-        let (store, session, stages) = (self.setup.store.clone(), self.session.id, stages.to_vec());
-        blocking(move || {
-            let records = store.read(session)?.records;
-            Ok(stages.into_iter().find_map(|stage| compaction_for(&records, stage)))
-        })
-        .await?
-    }
-
     pub(super) fn error(&self, text: impl Into<String>) {
         self.events.notice(NoticeLevel::Error, text);
-    }
-}
-
-/// What a compaction leaves out, as a sentence for the user.
-pub(super) fn left_out(compaction: &CompactionEntry) -> &'static str {
-    match compaction {
-        CompactionEntry { first_kept: Some(_), .. } => {
-            "Only the last ten turns are sent from here on."
-        }
-        CompactionEntry { first_kept: None, .. } => {
-            "All but the last five tool results are sent as stubs from here on."
-        }
     }
 }

@@ -47,8 +47,13 @@ pub enum AgentCommand {
     },
     /// Asks the model again, after a failed turn. Nothing is added to the conversation.
     Retry,
-    /// Leaves out older parts of the conversation that is sent to the model.
-    Compact,
+    /// Leaves out older parts of the conversation that is sent to the model, which takes a turn.
+    Compact {
+        /// What a summary is to keep above all, in the user's words.
+        focus: Option<String>,
+    },
+    /// Takes the last compaction back: what it left out is sent again.
+    UndoCompaction,
     /// Begins an empty session.
     NewSession,
     /// Opens a session from the store.

@@ -83,6 +83,8 @@ pub enum AgentEvent {
     MessageReturned(UserInput),
     /// A request was sent: to the model, or for the list of models that a turn waits for.
     RequestSent { turn: TurnId },
+    /// The conversation is being made shorter; its `Recorded` follows, if anything can be left out.
+    CompactionStarted { turn: TurnId },
     /// The request waits because of a rate limit.
     RequestRateLimited {
         turn: TurnId,

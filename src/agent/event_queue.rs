@@ -199,6 +199,7 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::SteerSettled { .. }
         | AgentEvent::MessageReturned(_)
         | AgentEvent::RequestSent { .. }
+        | AgentEvent::CompactionStarted { .. }
         | AgentEvent::RequestRateLimited { .. }
         | AgentEvent::CallStarted { .. }
         | AgentEvent::ResponseTimed { .. }

@@ -181,25 +181,6 @@ impl Agent {
         StopHookDecision::Continue
     }
 
-    /// Runs the `PreCompact` hooks for `/compact`. `Err` says why the conversation stays as it is.
-    pub(super) async fn may_compact(&mut self) -> Result<(), String> {
-        let cancel = self.stop.begin();
-        let hooks = self.session_hooks();
-        let merged = hooks.fire(&HookPayload::PreCompact { trigger: "manual" }, &cancel).await;
-        self.stop.end();
-        match &merged.decision {
-            _ if cancel.is_cancelled() => Err("Stopped: the conversation is as it was.".into()),
-            MergedHookDecision::Block(hook_message) => Err(format!(
-                "{} did not let this happen: {}",
-                hooks.hook_label(&hook_message.origin),
-                hook_message.text
-            )),
-            MergedHookDecision::Nothing
-            | MergedHookDecision::Allow(_)
-            | MergedHookDecision::Ask(_) => Ok(()),
-        }
-    }
-
     /// Starts the timer for the idle notification. A turn has just ended.
     pub(super) fn start_idle_timer(&mut self) {
         let calls = self.setup.interactivity == Interactivity::Interactive

@@ -13,6 +13,7 @@ mod budget;
 mod call_hooks;
 mod change_tracker;
 mod command;
+mod compaction;
 mod debug_events;
 mod event;
 mod event_queue;

@@ -49,6 +49,11 @@ impl OfferedModels {
         }
     }
 
+    /// Whether the server's answer has come and was not taken yet.
+    fn has_answer(&self) -> bool {
+        self.asking.as_ref().is_some_and(JoinHandle::is_finished)
+    }
+
     /// Waits for the server's answer; for ever when no request is running.
     pub(super) async fn answer(&mut self) -> FetchedModelList {
         let Some(asking) = &mut self.asking else { return pending().await };
@@ -273,6 +278,14 @@ impl Agent {
         match self.models.window(model) {
             Some(window) => ContextWindow::Served(window),
             None => self.window_unserved(model).await,
+        }
+    }
+
+    /// Takes the list of models that has arrived while a turn runs: it says how large the window is.
+    pub(super) async fn take_listed_models(&mut self) {
+        if self.models.has_answer() {
+            let listed = self.models.answer().await;
+            self.take_models(listed).await;
         }
     }
 

@@ -100,7 +100,8 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::Answer { id: ApprovalId(3), answer: ApprovalAnswer::Once },
         AgentCommand::Shell { command: "ls".into() },
         AgentCommand::Retry,
-        AgentCommand::Compact,
+        AgentCommand::Compact { focus: Some("the API".into()) },
+        AgentCommand::UndoCompaction,
         AgentCommand::NewSession,
         AgentCommand::Resume { session },
         AgentCommand::Fork { session, at: ForkPosition::After(EntryId::generate()) },
@@ -153,6 +154,7 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::SteerSettled { id: SteerId(1), returned: Some("no".into()) },
         AgentEvent::MessageReturned("again".into()),
         AgentEvent::RequestSent { turn },
+        AgentEvent::CompactionStarted { turn },
         AgentEvent::RequestRateLimited {
             turn,
             held: RateLimited { wait: Duration::from_secs(2), reason: "slow down".into() },

@@ -16,7 +16,7 @@ use crate::platform::debug_log::{DebugEventNumber, DebugLog};
 use crate::providers::{EncodedImages, ProviderRequest, ToolChoice};
 
 /// The name of the context block that tells the model its own plan.
-const TODO: &str = "todo";
+pub(super) const TODO: &str = "todo";
 
 /// The parameters of a request besides the conversation.
 pub(super) struct RequestParameters<'a> {

@@ -70,7 +70,8 @@ impl Agent {
                     | AgentCommand::Steer { .. }
                     | AgentCommand::Shell { .. }
                     | AgentCommand::Retry
-                    | AgentCommand::Compact
+                    | AgentCommand::Compact { .. }
+                    | AgentCommand::UndoCompaction
                     | AgentCommand::NewSession
                     | AgentCommand::Resume { .. }
                     | AgentCommand::Fork { .. }

@@ -226,7 +226,7 @@ mod tests {
         assert!(!stop.begin().is_cancelled());
 
         stop.end();
-        commands.try_send(AgentCommand::Compact.to(AGENT)).unwrap();
+        commands.try_send(AgentCommand::Compact { focus: None }.to(AGENT)).unwrap();
         inbox.next().await;
         stop.stop_turn();
         let waits = futures_util::poll!(std::pin::pin!(inbox.next()));
@@ -241,12 +241,12 @@ mod tests {
         let (events, mut told) = event_queue(AGENT);
         let (commands, mut inbox, _stop) = super::channel(4, events);
         let other = AgentId(2);
-        commands.try_send(AgentCommand::Compact.to(other)).unwrap();
+        commands.try_send(AgentCommand::Compact { focus: None }.to(other)).unwrap();
         commands.try_send(AgentCommand::Retry.to(AGENT)).unwrap();
         assert_eq!(inbox.next().await, Some(AgentCommand::Retry));
-        commands.try_send(AgentCommand::Compact.to(other)).unwrap();
-        commands.try_send(AgentCommand::Compact.to(AGENT)).unwrap();
-        assert_eq!(inbox.next_meanwhile().await, Some(AgentCommand::Compact));
+        commands.try_send(AgentCommand::Compact { focus: None }.to(other)).unwrap();
+        commands.try_send(AgentCommand::Compact { focus: None }.to(AGENT)).unwrap();
+        assert_eq!(inbox.next_meanwhile().await, Some(AgentCommand::Compact { focus: None }));
         for _ in 0..2 {
             let refused = AgentEvent::CommandRefused(CommandRefusal::OtherAgent(other));
             assert_eq!(told.recv().await.map(|told| told.event), Some(refused));

@@ -8,11 +8,16 @@
 use crate::domain::{Message, StopReason, TokenUsage, ToolCall};
 use crate::providers::retry::{ReceivedContent, RetryAttempt};
 use crate::providers::{ErrorRecovery, ProviderError, StreamEvent};
-use crate::session::{CompactionStage, ModelFailure, TurnOutcome};
+use crate::session::{ModelFailure, TurnOutcome};
 
+use super::compaction::plan::CompactionTrigger;
 use super::response::ResponseAssembler;
 
 mod after_response;
+mod compacting;
+
+use compacting::CompactionCause;
+pub use compacting::CompactionResult;
 
 /// One turn, from the user's message to the end of the answer.
 #[derive(Debug)]
@@ -25,8 +30,8 @@ pub struct TurnMachine {
     overloads: u32,
     /// The model that can take over; `None` once it has, or when none is configured.
     fallback: Option<String>,
-    /// The next way to make the conversation shorter; `None` when all were tried.
-    shorten: Option<CompactionStage>,
+    /// How many requests in a row the server has refused as too long.
+    too_long: u32,
     /// How often the answer was continued after the output limit.
     continued: u32,
     /// How many responses in a row the provider has paused.
@@ -56,6 +61,10 @@ pub struct TurnLimits {
 pub enum TurnInput {
     /// The user's message is in the log.
     Begun,
+    /// The turn is there to make the conversation shorter, and for nothing else.
+    CompactionAsked,
+    /// The request that was asked for leaves too little room in the model's window.
+    ContextFull,
     /// An event of the response arrived.
     Event(StreamEvent),
     /// The request failed, or its stream ended early.
@@ -83,15 +92,6 @@ pub enum TurnInput {
     HooksContinue,
     /// The user stopped the turn.
     Cancelled,
-}
-
-/// Whether a compaction has left anything out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CompactionResult {
-    /// The conversation is shorter now.
-    Shorter,
-    /// There was nothing to leave out.
-    NothingLeft,
 }
 
 /// Something that `turn_runner` has to do.
@@ -135,8 +135,8 @@ pub enum TurnAction {
     },
     /// Discard what streamed, for this reason; a different request follows.
     Drop(String),
-    /// Make the conversation shorter in this way; [`TurnInput::Compacted`] answers.
-    Compact(CompactionStage),
+    /// Make the conversation shorter; [`TurnInput::Compacted`] answers.
+    Compact(CompactionTrigger),
     /// Send all further requests of this turn to another model.
     FallBack {
         model: String,
@@ -181,7 +181,7 @@ enum TurnMachinePhase {
     Streaming(ResponseAssembler),
     Running(AfterCalls),
     Pausing,
-    Compacting(ProviderError),
+    Compacting(CompactionCause),
     /// The model has answered, and the `Stop` hooks run.
     Ending,
     Over,
@@ -233,7 +233,7 @@ impl TurnMachine {
             failures: 0,
             overloads: 0,
             fallback: None,
-            shorten: Some(CompactionStage::Results),
+            too_long: 0,
             continued: 0,
             pauses: 0,
             rounds_note: RoundsNoteState::NotYet,
@@ -294,6 +294,8 @@ impl TurnMachine {
     pub fn step(&mut self, input: TurnInput) -> Vec<TurnAction> {
         match input {
             TurnInput::Begun => self.request(),
+            TurnInput::CompactionAsked => self.compaction_asked(),
+            TurnInput::ContextFull => self.context_full(),
             TurnInput::Event(event) => self.event(event),
             TurnInput::Failed { error, again } => self.failed(error, again),
             TurnInput::PauseOver => match self.phase {
@@ -336,6 +338,7 @@ impl TurnMachine {
         let response = std::mem::take(response);
         self.failures = 0;
         self.overloads = 0;
+        self.too_long = 0;
         let usage = response.usage;
         if let Some(usage) = usage {
             self.usage += usage;
@@ -468,38 +471,6 @@ impl TurnMachine {
         }
     }
 
-    /// Tries the next way to make the conversation shorter. Each way is tried once.
-    fn shorten(&mut self, error: ProviderError) -> Vec<TurnAction> {
-        let Some(stage) = self.shorten else {
-            return self.request_failed(error);
-        };
-        self.shorten = match stage {
-            CompactionStage::Results => Some(CompactionStage::Turns),
-            CompactionStage::Turns => None,
-        };
-        self.phase = TurnMachinePhase::Compacting(error);
-        vec![TurnAction::Compact(stage)]
-    }
-
-    fn compacted(&mut self, outcome: CompactionResult) -> Vec<TurnAction> {
-        match (&self.phase, outcome) {
-            (TurnMachinePhase::Compacting(_), CompactionResult::Shorter) => self.ask_anew(),
-            (TurnMachinePhase::Compacting(error), CompactionResult::NothingLeft) => {
-                let error = error.clone();
-                self.shorten(error)
-            }
-            (
-                TurnMachinePhase::Idle
-                | TurnMachinePhase::Streaming(_)
-                | TurnMachinePhase::Running(_)
-                | TurnMachinePhase::Pausing
-                | TurnMachinePhase::Ending
-                | TurnMachinePhase::Over,
-                _,
-            ) => Vec::new(),
-        }
-    }
-
     /// Sends a request that differs from the failed one, so its failures count from zero.
     fn ask_anew(&mut self) -> Vec<TurnAction> {
         self.failures = 0;
@@ -523,11 +494,13 @@ impl TurnMachine {
                 *after = AfterCalls::StopInterrupted;
                 Vec::new()
             }
+            // Either the answer is complete, or there was none to stop.
+            TurnMachinePhase::Ending | TurnMachinePhase::Compacting(CompactionCause::Asked) => {
+                self.end(TurnOutcome::Answered)
+            }
             TurnMachinePhase::Idle
             | TurnMachinePhase::Pausing
             | TurnMachinePhase::Compacting(_) => self.end(TurnOutcome::Interrupted),
-            // The answer is complete.
-            TurnMachinePhase::Ending => self.end(TurnOutcome::Answered),
             TurnMachinePhase::Over => Vec::new(),
         }
     }

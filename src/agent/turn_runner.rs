@@ -18,24 +18,24 @@ use crate::domain::{
 use crate::hooks::{HookPayload, MergedHookVerdict};
 use crate::platform::debug_log::DebugEventNumber;
 use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision};
-use crate::providers::{ErrorRecovery, ProviderError, StreamEvent, ToolChoice};
+use crate::providers::{ProviderError, StreamEvent, ToolChoice};
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
-use super::agent_loop::{Agent, left_out};
+use super::agent_loop::Agent;
+use super::compaction::summary::{self, CompactionRun, CompletedCompaction};
 use super::gate::ToolGate;
 use super::lifecycle::StopHookDecision;
 use super::pipeline::{give_up, refuse};
 use super::stop::CommandInbox;
 use super::tool_messages::{cut_call, output_limit, rounds_left};
-use super::turn::{
-    CompactionResult, StopHookState, TruncationPoint, TurnAction, TurnInput, TurnMachine,
-};
+use super::turn::{StopHookState, TruncationPoint, TurnAction, TurnInput, TurnMachine};
 use super::{AgentCommand, AgentEvent, CommandRefusal, SteerId, batch, budget};
 
-mod answer_stream;
+pub(super) mod answer_stream;
+mod compacting;
 mod requests;
 
-use answer_stream::AnswerStream;
+use answer_stream::{AnswerStream, ended_early};
 
 /// What the model is told when the output limit cut its answer.
 const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stops, in the \
@@ -80,6 +80,17 @@ pub(super) struct TurnRun {
     over_budget: Option<budget::BudgetQuestion>,
     /// The running `Stop` hooks that the end of the turn waits for.
     stop_hooks: Option<JoinHandle<MergedHookVerdict>>,
+    /// The compaction that the next request waits for.
+    compaction: Option<CompactionRun>,
+    purpose: TurnPurpose,
+}
+
+/// Why a turn was begun, which decides what it does first and which commands wait for its end.
+pub(super) enum TurnPurpose {
+    /// To answer the user.
+    Answer,
+    /// To make the conversation shorter. Holds what the summary is to keep above all.
+    Compaction { focus: Option<String> },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,6 +128,8 @@ enum TurnRunEvent {
     Budget(ApprovalAnswer),
     /// The `Stop` hooks have ended.
     HooksAsked(Box<MergedHookVerdict>),
+    /// The hooks and the model have answered about a compaction.
+    Compacted(Box<CompletedCompaction>),
     FrontEndGone,
 }
 
@@ -126,6 +139,7 @@ impl TurnRun {
         machine: TurnMachine,
         model: String,
         system: String,
+        purpose: TurnPurpose,
     ) -> Self {
         Self {
             turn: gate.turn,
@@ -149,6 +163,8 @@ impl TurnRun {
             outcome: None,
             over_budget: None,
             stop_hooks: None,
+            compaction: None,
+            purpose,
         }
     }
 
@@ -167,6 +183,7 @@ impl TurnRun {
                 self.cancel_state = CancelState::Seen;
                 self.stream = None;
                 self.pause_over = None;
+                self.compaction = None;
                 TurnRunEvent::Input(TurnInput::Cancelled)
             }
             command = commands.next_meanwhile(), if self.front_end == FrontEndState::Connected => match command {
@@ -190,6 +207,7 @@ impl TurnRun {
             },
             answer = budget::answered(&mut self.over_budget) => TurnRunEvent::Budget(answer),
             merged = asked_hooks(&mut self.stop_hooks) => TurnRunEvent::HooksAsked(Box::new(merged)),
+            done = summary::completed(&mut self.compaction) => TurnRunEvent::Compacted(Box::new(done)),
             () = wait_until(self.pause_over) => TurnRunEvent::Input(TurnInput::PauseOver),
         }
     }
@@ -204,7 +222,10 @@ impl Agent {
     }
 
     async fn drive_to_end(&mut self, mut running: TurnRun) {
-        let mut event = TurnRunEvent::Input(TurnInput::Begun);
+        let mut event = TurnRunEvent::Input(match running.purpose {
+            TurnPurpose::Answer => TurnInput::Begun,
+            TurnPurpose::Compaction { .. } => TurnInput::CompactionAsked,
+        });
         loop {
             match event {
                 TurnRunEvent::Input(input) => self.take(&mut running, input).await,
@@ -217,6 +238,10 @@ impl Agent {
                         StopHookDecision::End => TurnInput::HooksAllowEnd,
                     };
                     self.take(&mut running, input).await;
+                }
+                TurnRunEvent::Compacted(done) => {
+                    let result = self.end_compaction(running.request_base(), *done).await;
+                    self.take(&mut running, TurnInput::Compacted(result)).await;
                 }
                 TurnRunEvent::FrontEndGone => running.cancel.cancel(),
             }
@@ -292,11 +317,11 @@ impl Agent {
             TurnAction::Request => {
                 running.tool_choice = ToolChoice::Auto;
                 self.tell_changed_mode(running.turn).await;
-                self.request_within_budget(running).await;
+                return self.request_or_compact(running).await;
             }
             TurnAction::RequestWithoutTools => {
                 running.tool_choice = ToolChoice::None;
-                self.request_within_budget(running).await;
+                return self.request_or_compact(running).await;
             }
             TurnAction::NoteRoundsLeft(left) => {
                 write_note(&running.gate, ROUNDS, rounds_left(left)).await;
@@ -351,29 +376,7 @@ impl Agent {
                 self.dropped(running, reason, Some(again));
             }
             TurnAction::Drop(reason) => self.dropped(running, reason, None),
-            TurnAction::Compact(stage) => {
-                let hooks = &running.gate.hooks;
-                hooks.fire(&HookPayload::PreCompact { trigger: "auto" }, &running.cancel).await;
-                // When this is stopped, the stop is the next input.
-                let compaction =
-                    running.cancel.run_until_cancelled(self.compaction(&[stage])).await?;
-                return Some(TurnInput::Compacted(match compaction {
-                    Ok(Some(compaction)) => {
-                        let text = left_out(&compaction);
-                        self.session.write(running.turn, LogEntry::Compaction(compaction)).await;
-                        self.warn(format!(
-                            "The conversation was longer than what {} can read. {text}",
-                            running.model
-                        ));
-                        CompactionResult::Shorter
-                    }
-                    Ok(None) => CompactionResult::NothingLeft,
-                    Err(error) => {
-                        self.error(error.to_string());
-                        CompactionResult::NothingLeft
-                    }
-                }));
-            }
+            TurnAction::Compact(trigger) => self.begin_compaction(running, trigger).await,
             TurnAction::FallBack { model, reason } => {
                 self.warn(format!("{reason} {model} answers for the rest of this turn."));
                 self.tell_named(&model).await;
@@ -459,7 +462,8 @@ impl Agent {
             AgentCommand::Send { .. }
             | AgentCommand::Shell { .. }
             | AgentCommand::Retry
-            | AgentCommand::Compact
+            | AgentCommand::Compact { .. }
+            | AgentCommand::UndoCompaction
             | AgentCommand::NewSession
             | AgentCommand::Resume { .. }
             | AgentCommand::Fork { .. }
@@ -467,9 +471,13 @@ impl Agent {
             | AgentCommand::Rewind { .. }
             | AgentCommand::SetModel(_)
             | AgentCommand::UseModel(_)
-            | AgentCommand::SetEffort(_) => {
-                self.events.send(AgentEvent::CommandRefused(CommandRefusal::TurnRunning));
-            }
+            | AgentCommand::SetEffort(_) => match running.purpose {
+                TurnPurpose::Answer => {
+                    self.events.send(AgentEvent::CommandRefused(CommandRefusal::TurnRunning));
+                }
+                // The front end may not know yet that a turn runs.
+                TurnPurpose::Compaction { .. } => self.commands.hold(command),
+            },
         }
     }
 
@@ -549,14 +557,6 @@ fn failed(error: ProviderError, failures: u32, received: ReceivedContent) -> Tur
         RetryDecision::Stop => None,
     };
     TurnInput::Failed { error, again }
-}
-
-fn ended_early() -> ProviderError {
-    ProviderError {
-        message: "The server closed the connection before the answer was complete.".into(),
-        status: None,
-        recovery: ErrorRecovery::Retry,
-    }
 }
 
 /// A number from 0 to 1, from the random bits of a UUID.

@@ -93,10 +93,10 @@ const TABLE: &[CommandRow] = &[
     CommandRow {
         name: "compact",
         aliases: &[],
-        argument: SlashArgumentKind::None,
+        argument: SlashArgumentKind::Focus,
         timing: CommandTiming::BetweenTurns,
         summary: "send less of the older conversation",
-        read: |_| Ok(SlashCommand::Compact),
+        read: |given| Ok(compaction(given)),
     },
     CommandRow {
         name: "permissions",
@@ -263,6 +263,14 @@ fn model(given: &str) -> Result<String, SlashCommandError> {
         return Err(SlashCommandError::Model(given.to_owned()));
     }
     Ok(given.to_owned())
+}
+
+/// `/compact undo` takes the last one back; any other words say what is to be kept.
+fn compaction(given: Option<&str>) -> SlashCommand {
+    match given {
+        Some("undo") => SlashCommand::UndoCompaction,
+        focus => SlashCommand::Compact(focus.map(str::to_owned)),
+    }
 }
 
 fn session(given: &str) -> Result<SessionId, SlashCommandError> {

@@ -41,8 +41,11 @@ pub enum SlashCommand {
     Redo,
     /// Goes back before a message, or lists those that can be gone back before.
     Rewind(Option<MessageArgument>),
-    /// Leaves out older parts of the conversation that is sent to the model.
-    Compact,
+    /// Leaves out older parts of the conversation that is sent to the model; the summary keeps this
+    /// above all.
+    Compact(Option<String>),
+    /// Takes the last compaction back.
+    UndoCompaction,
     /// Starts over with nothing in the conversation.
     Clear,
     /// Copies a part of the session.
@@ -137,6 +140,8 @@ pub enum SlashArgumentKind {
     Session,
     /// A message of the user's: chosen by its words, written as its number from the end.
     Message,
+    /// What a summary is to keep above all, or `undo`.
+    Focus,
     /// One of these words, each with what it means.
     OneOf(&'static [(&'static str, &'static str)]),
 }
@@ -210,6 +215,7 @@ impl SlashArgumentKind {
             Self::File => "a file to begin with; alone it shows all of them",
             Self::Session => "a past session; alone it lists them",
             Self::Message => "a message of yours: words of it, or its number from the last one",
+            Self::Focus => "what a summary keeps above all; undo sends everything again",
             Self::OneOf(_) => "one of these words",
         }
     }

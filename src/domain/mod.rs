@@ -84,4 +84,4 @@ pub use tool::{
     FileRead, ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolOutput,
     ToolSpec, ToolStatus,
 };
-pub use usage::TokenUsage;
+pub use usage::{TokenUsage, format_tokens};

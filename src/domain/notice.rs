@@ -15,6 +15,15 @@ pub enum ContextWindow {
     Assumed(u64),
 }
 
+impl ContextWindow {
+    /// The size, however certain it is.
+    pub fn tokens(self) -> u64 {
+        match self {
+            Self::Served(tokens) | Self::Known(tokens) | Self::Assumed(tokens) => tokens,
+        }
+    }
+}
+
 /// The severity of a notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

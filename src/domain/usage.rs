@@ -32,3 +32,33 @@ impl AddAssign for TokenUsage {
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }
+
+/// A count of tokens in short: `940`, `12.4k`, `128k`, `1.0M`.
+pub fn format_tokens(count: u64) -> String {
+    match count {
+        0..1_000 => count.to_string(),
+        1_000..100_000 => {
+            let tenths = count / 100;
+            match tenths % 10 {
+                0 => format!("{}k", tenths / 10),
+                rest => format!("{}.{rest}k", tenths / 10),
+            }
+        }
+        100_000..1_000_000 => format!("{}k", count / 1000),
+        1_000_000.. => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn token_counts_are_shortened() {
+        let rows = [(0, "0"), (999, "999"), (12_431, "12.4k"), (32_000, "32k"), (131_072, "131k")];
+        for (count, want) in rows {
+            assert_eq!(format_tokens(count), want);
+        }
+        assert_eq!(format_tokens(1_000_000), "1.0M");
+    }
+}

@@ -228,6 +228,7 @@ impl HeadlessReport {
             | AgentEvent::SteerSettled { .. }
             | AgentEvent::MessageReturned(_)
             | AgentEvent::RequestSent { .. }
+            | AgentEvent::CompactionStarted { .. }
             | AgentEvent::Prefill { .. }
             | AgentEvent::Text { .. }
             | AgentEvent::Thinking { .. }
@@ -264,6 +265,18 @@ impl HeadlessReport {
         }
         if let LogEntry::FileChange(_) = &record.entry {
             self.changes.push(record.clone());
+        }
+        if let LogEntry::Compaction(compaction) = &record.entry {
+            let (told, tokens) = (compaction.told(), compaction.tokens);
+            let line = json!({
+                "type": "compaction",
+                "text": told,
+                "tokens_before": tokens.map(|tokens| tokens.before),
+                "tokens_after": tokens.map(|tokens| tokens.after),
+            });
+            let mut lines = vec![(ReportStream::Err, told)];
+            lines.extend(self.line(&line));
+            return lines;
         }
         let LogEntry::Message(entry) = &record.entry else { return Vec::new() };
         if !entry.source.is_main() {

@@ -15,6 +15,7 @@ use crate::domain::{
 };
 
 use super::change::{FileChangeEntry, RewindEntry, UntrackedChanges};
+use super::compaction::CompactionEntry;
 use super::files::serialize_path;
 
 /// One line of a log: an entry with its id, time and turn.
@@ -66,7 +67,7 @@ pub enum LogEntry {
     NotCovered(UntrackedChanges),
     /// The user rewound the session, or took a rewind back.
     Rewind(RewindEntry),
-    /// From here on, older parts of the conversation are no longer sent in full.
+    /// From here on, older parts of the conversation are no longer sent in full, or are again.
     Compaction(CompactionEntry),
     /// The user stopped the turn.
     Interrupted,
@@ -194,18 +195,6 @@ pub struct PermissionEntry {
     /// The rule that decided or was saved, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<RuleSource>,
-}
-
-/// Which older parts of the conversation are no longer sent in full.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct CompactionEntry {
-    /// Tool results before this entry are sent as stubs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub results_kept_from: Option<EntryId>,
-    /// Messages before this entry are not sent at all.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub first_kept: Option<EntryId>,
 }
 
 /// How a turn ended and what it took.

@@ -7,6 +7,7 @@ mod blobs;
 mod branches;
 mod change;
 mod choices;
+mod compaction;
 mod compression;
 mod disk;
 mod drafts;
@@ -42,10 +43,14 @@ pub use change::{
     UntrackedChanges, UntrackedFile, UntrackedReason, UnwatchedFolderReason, plain_mode,
 };
 pub use choices::{FavouriteModels, LastModel, LastModels, SessionGrouping};
+pub use compaction::{
+    COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CompactionNote, CompactionTokens,
+    CutResults, KeptContext, NEXT_MESSAGE, is_of_the_user, is_result_stub, last_compaction,
+};
 pub use drafts::{DraftError, DraftStore, SessionDraft};
 pub use entry::{
-    CompactionEntry, LogEntry, LogRecord, MessageEntry, ModelFailure, PermissionEntry,
-    SessionHeader, ToolResultInfo, TurnEnd, TurnOutcome,
+    LogEntry, LogRecord, MessageEntry, ModelFailure, PermissionEntry, SessionHeader,
+    ToolResultInfo, TurnEnd, TurnOutcome,
 };
 pub use export::{
     ExportError, ExportForm, ExportedFile, ExportedText, SecretHandling, StoreExportError, export,
@@ -61,7 +66,7 @@ pub use lock::LockHolder;
 pub use log::{LogError, LogHandle};
 pub use meta::{LastSharedMessage, SessionMeta};
 pub use recover::{LoadedLog, LogNotice, LogTail, NEWEST_RECORDS, load};
-pub use replay::{CompactionStage, ReplayedConversation, compaction_for};
+pub use replay::ReplayedConversation;
 pub use search::{
     MOST_PLACES, SearchHitSource, SearchText, SessionSearchHit, SessionSearchResult, without_copies,
 };

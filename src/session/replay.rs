@@ -5,17 +5,19 @@
 //! `agent::normalise`'s task. Permissions are never restored: permission and mode records change
 //! nothing here.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
 
 use crate::domain::{
-    CallId, ContentBlock, ContentHash, EntryId, Message, ModelName, ReasoningEffort, StopReason,
-    TodoItem, ToolCall, TurnId,
+    ContentBlock, ContentHash, EntryId, Message, ModelName, ReasoningEffort, StopReason, TodoItem,
+    ToolCall, TurnId,
 };
 
+use super::compaction::undone_compactions;
 use super::spending::SessionSpending;
 use super::title::note_title;
 use super::undo::RewindHistory;
-use super::{CompactionEntry, LogEntry, LogRecord, MessageEntry};
+use super::{LogEntry, LogRecord, MessageEntry};
 
 /// The state of a conversation after the records of a log.
 #[derive(Debug, Clone, PartialEq)]
@@ -44,58 +46,10 @@ pub struct ReplayedConversation {
     pub seals: HashMap<ContentHash, ContentHash>,
     /// The calls in `messages` that have no result, in order.
     pub open_calls: Vec<ToolCall>,
-}
-
-/// How much a compaction drops from the messages that are sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CompactionStage {
-    /// All but the last five tool results become stubs.
-    Results,
-    /// All but the last ten turns are dropped.
-    Turns,
-}
-
-const RESULTS_KEPT: usize = 5;
-const TURNS_KEPT: usize = 10;
-
-/// The compaction that `stage` would make now; `None` where it would change nothing.
-pub fn compaction_for(records: &[LogRecord], stage: CompactionStage) -> Option<CompactionEntry> {
-    let compaction = match stage {
-        CompactionStage::Results => CompactionEntry {
-            results_kept_from: Some(first_kept_result(records)?),
-            first_kept: None,
-        },
-        CompactionStage::Turns => CompactionEntry {
-            results_kept_from: None,
-            first_kept: Some(first_of_kept_turns(records)?),
-        },
-    };
-    let now = ReplayedConversation::of(records);
-    let mut then = now.clone();
-    then.compact(&compaction);
-    (then.messages != now.messages).then_some(compaction)
-}
-
-fn first_kept_result(records: &[LogRecord]) -> Option<EntryId> {
-    let results = messages(records).rev().filter(|(_, message)| message.is_result());
-    results.take(RESULTS_KEPT).last().map(|(record, _)| record.id)
-}
-
-fn first_of_kept_turns(records: &[LogRecord]) -> Option<EntryId> {
-    let mut kept = HashSet::new();
-    let late = messages(records).rev().take_while(|(record, _)| {
-        kept.insert(record.turn);
-        kept.len() <= TURNS_KEPT
-    });
-    late.last().map(|(record, _)| record.id)
-}
-
-fn messages(records: &[LogRecord]) -> impl DoubleEndedIterator<Item = (&LogRecord, &MessageEntry)> {
-    let rewinds = RewindHistory::of(records);
-    records.iter().enumerate().filter_map(move |(at, record)| {
-        let message = record.entry.as_message()?;
-        (message.source.is_main() && rewinds.is_live(at)).then_some((record, message))
-    })
+    /// The files that the session has changed, absolute.
+    pub files_changed: BTreeSet<PathBuf>,
+    /// The files that were read up to the last compaction, as it lists them.
+    pub files_read: Vec<String>,
 }
 
 impl Default for ReplayedConversation {
@@ -112,6 +66,8 @@ impl Default for ReplayedConversation {
             contexts: BTreeMap::new(),
             seals: HashMap::new(),
             open_calls: Vec::new(),
+            files_changed: BTreeSet::new(),
+            files_read: Vec::new(),
         }
     }
 }
@@ -120,8 +76,12 @@ impl ReplayedConversation {
     /// The conversation after all of `records`, without those that a rewind took back.
     pub fn of(records: &[LogRecord]) -> Self {
         let rewinds = RewindHistory::of(records);
+        let undone = undone_compactions(records, &rewinds);
         let mut conversation = Self::default();
         for (at, record) in records.iter().enumerate() {
+            if undone.contains(&record.id) {
+                continue;
+            }
             if rewinds.is_live(at) {
                 conversation.apply(record);
             } else {
@@ -131,8 +91,8 @@ impl ReplayedConversation {
         conversation
     }
 
-    /// Updates the conversation by one more record. After a rewind, [`Self::of`] has to be called
-    /// with all records instead.
+    /// Updates the conversation by one more record. After a rewind, and after an entry that takes a
+    /// compaction back, [`Self::of`] has to be called with all records instead.
     pub fn apply(&mut self, record: &LogRecord) {
         self.next_turn = self.next_turn.max(record.turn.next());
         note_title(&mut self.title, &record.entry);
@@ -155,9 +115,11 @@ impl ReplayedConversation {
                 self.provider.clone_from(provider);
                 self.effort = *effort;
             }
+            LogEntry::FileChange(change) => {
+                self.files_changed.insert(change.path.clone());
+            }
             LogEntry::ToolStarted { .. }
             | LogEntry::Permission(_)
-            | LogEntry::FileChange(_)
             | LogEntry::NotCovered(_)
             | LogEntry::Rewind(_)
             | LogEntry::Interrupted
@@ -174,7 +136,10 @@ impl ReplayedConversation {
             self.next_turn = self.next_turn.max(record.turn.next());
             note_title(&mut self.title, &record.entry);
             self.spend(record, message);
-        } else if !matches!(record.entry, LogEntry::Compaction(_) | LogEntry::Todo { .. }) {
+        } else if !matches!(
+            record.entry,
+            LogEntry::Compaction(_) | LogEntry::Todo { .. } | LogEntry::FileChange(_)
+        ) {
             self.apply(record);
         }
     }
@@ -197,71 +162,6 @@ impl ReplayedConversation {
         self.open_calls.extend(message.calls().cloned());
         note_contexts(&mut self.contexts, &message);
         self.messages.push((id, message));
-    }
-
-    fn compact(&mut self, compaction: &CompactionEntry) {
-        if let Some(kept_from) = compaction.results_kept_from {
-            self.shorten_results(kept_from);
-        }
-        if let Some(first_kept) = compaction.first_kept {
-            self.drop_before(first_kept);
-        }
-    }
-
-    fn shorten_results(&mut self, kept_from: EntryId) {
-        let names: HashMap<CallId, String> = self
-            .messages
-            .iter()
-            .flat_map(|(_, message)| message.calls())
-            .map(|call| (call.id.clone(), call.name.clone()))
-            .collect();
-        let end = self.position(kept_from);
-        for block in self.messages[..end].iter_mut().flat_map(|(_, message)| &mut message.content) {
-            if let ContentBlock::ToolResult { tool_use_id, content, .. } = block {
-                let name = names.get(tool_use_id).map_or("a tool", String::as_str);
-                let stub = format!(
-                    "[result of {name} dropped to save space; call it again if you need it]"
-                );
-                if content.len() > stub.len() {
-                    *content = stub;
-                }
-            }
-        }
-    }
-
-    fn drop_before(&mut self, first_kept: EntryId) {
-        let mut start = self.position(first_kept);
-        // A result stays with its call, which comes before it.
-        while start > 0
-            && self
-                .messages
-                .get(start)
-                .is_some_and(|(_, message)| message.answers().next().is_some())
-        {
-            start -= 1;
-        }
-        self.messages.drain(..start);
-        let calls: HashSet<&CallId> = self
-            .messages
-            .iter()
-            .flat_map(|(_, message)| message.calls())
-            .map(|call| &call.id)
-            .collect();
-        self.open_calls.retain(|call| calls.contains(&call.id));
-        // A context that is no longer sent has to be sent again.
-        self.contexts.clear();
-        for (_, message) in &self.messages {
-            note_contexts(&mut self.contexts, message);
-        }
-    }
-
-    /// The index of the message of this record, or else of the first message that was written after
-    /// it: ids grow with time.
-    fn position(&self, id: EntryId) -> usize {
-        let exact = self.messages.iter().position(|(message, _)| *message == id);
-        exact
-            .or_else(|| self.messages.iter().position(|(message, _)| *message > id))
-            .unwrap_or(self.messages.len())
     }
 }
 
@@ -299,7 +199,7 @@ fn message_to_send(entry: &MessageEntry) -> Message {
     message
 }
 
-fn note_contexts(contexts: &mut BTreeMap<String, String>, message: &Message) {
+pub(super) fn note_contexts(contexts: &mut BTreeMap<String, String>, message: &Message) {
     for (name, text) in message.content.iter().filter_map(ContentBlock::as_context) {
         contexts.insert(name.to_owned(), text.to_owned());
     }

@@ -6,7 +6,7 @@ use super::super::samples::{
     assistant, call, calls, every_kind, record, result, rewind, says, turn_end, user,
 };
 use super::*;
-use crate::session::{RewindEntry, RewindScope, SessionMeta};
+use crate::session::{CompactionEntry, RewindEntry, RewindScope, SessionMeta};
 
 fn records(entries: Vec<(u32, LogEntry)>) -> Vec<LogRecord> {
     entries.into_iter().map(|(turn, entry)| record(turn, entry)).collect()
@@ -29,11 +29,14 @@ fn sent(conversation: &ReplayedConversation) -> Vec<String> {
 }
 
 fn kept_from(id: EntryId) -> LogEntry {
-    LogEntry::Compaction(CompactionEntry { results_kept_from: Some(id), first_kept: None })
+    LogEntry::Compaction(CompactionEntry {
+        results_kept_from: Some(id),
+        ..CompactionEntry::default()
+    })
 }
 
 fn first_kept(id: EntryId) -> LogEntry {
-    LogEntry::Compaction(CompactionEntry { results_kept_from: None, first_kept: Some(id) })
+    LogEntry::Compaction(CompactionEntry { first_kept: Some(id), ..CompactionEntry::default() })
 }
 
 #[test]
@@ -187,7 +190,8 @@ fn results_before_the_kept_ones_become_stubs() {
         (1, result("c", &long)),
     ]);
     all.push(record(1, kept_from(all[4].id)));
-    let stub = "a=[result of Read dropped to save space; call it again if you need it]";
+    let stub =
+        "a=[result of Read dropped to save space, 200 characters; call it again if you need it]";
     let last = format!("c={long}");
     assert_eq!(
         sent(&ReplayedConversation::of(&all)),
@@ -228,50 +232,6 @@ fn a_compaction_from_a_record_that_is_no_message_counts_from_the_next_one() {
     let mut all = records(vec![(1, user("one")), (1, turn_end()), (2, user("two"))]);
     all.push(record(2, first_kept(all[1].id)));
     assert_eq!(sent(&ReplayedConversation::of(&all)), ["two"]);
-}
-
-#[test]
-fn the_first_stage_leaves_the_last_five_results() {
-    let long = "x".repeat(200);
-    let ids: Vec<String> = (0..7).map(|number| format!("c{number}")).collect();
-    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let mut all = records(vec![(1, user("read all")), (1, calls(&ids))]);
-    for id in &ids[..5] {
-        all.push(record(1, result(id, &long)));
-    }
-    assert_eq!(compaction_for(&all, CompactionStage::Results), None);
-    for id in &ids[5..] {
-        all.push(record(1, result(id, &long)));
-    }
-    let compaction = compaction_for(&all, CompactionStage::Results).unwrap();
-    assert_eq!(
-        compaction,
-        CompactionEntry { results_kept_from: Some(all[4].id), first_kept: None }
-    );
-    all.push(record(1, LogEntry::Compaction(compaction)));
-    let stubs = sent(&ReplayedConversation::of(&all))
-        .iter()
-        .filter(|message| message.contains("dropped"))
-        .count();
-    assert_eq!(stubs, 2);
-    assert_eq!(compaction_for(&all, CompactionStage::Results), None, "once is enough");
-}
-
-#[test]
-fn the_second_stage_leaves_the_last_ten_turns() {
-    let mut all = Vec::new();
-    for turn in 1..=10 {
-        all.push(record(turn, user(&format!("question {turn}"))));
-        all.push(record(turn, says("answer")));
-        all.push(record(turn, turn_end()));
-    }
-    assert_eq!(compaction_for(&all, CompactionStage::Turns), None);
-    all.push(record(11, user("question 11")));
-    let compaction = compaction_for(&all, CompactionStage::Turns).unwrap();
-    all.push(record(11, LogEntry::Compaction(compaction)));
-    let sent = sent(&ReplayedConversation::of(&all));
-    assert_eq!((sent.len(), sent[0].as_str()), (19, "question 2"));
-    assert_eq!(compaction_for(&all, CompactionStage::Turns), None, "once is enough");
 }
 
 #[test]

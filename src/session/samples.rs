@@ -208,7 +208,7 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
         },
         LogEntry::Compaction(CompactionEntry {
             results_kept_from: Some(EntryId::generate()),
-            first_kept: None,
+            ..CompactionEntry::default()
         }),
         LogEntry::Title { title: "The cart".into() },
         LogEntry::Model { model: "other".into(), provider: Some("mine".into()), effort: None },

@@ -12,7 +12,7 @@ use slug_code::headless::{self, BackgroundProcesses, HeadlessRun, RunFacts};
 use slug_code::platform::debug_log::DebugLog;
 use slug_code::platform::redact::Redactor;
 use slug_code::providers::ErrorRecovery;
-use slug_code::session::{LogEntry, TurnOutcome};
+use slug_code::session::{CompactionEntry, LogEntry, TurnOutcome};
 
 use super::fakes::{FakeModelList, ScriptedEvent, calls, failure, words};
 use super::test_agent::{AgentFixture, queue_replies, tool_end};
@@ -28,7 +28,7 @@ async fn a_command_that_is_not_possible_in_a_turn_gets_a_sentence() {
         AgentCommand::Send { text: "more".into() },
         AgentCommand::Shell { command: "ls".into() },
         AgentCommand::Retry,
-        AgentCommand::Compact,
+        AgentCommand::Compact { focus: None },
         AgentCommand::NewSession,
         AgentCommand::Resume { session: SessionId::generate() },
         AgentCommand::Fork { session: agent.id(), at: ForkPosition::End },
@@ -64,7 +64,7 @@ async fn a_message_to_a_session_of_another_folder_ends_like_a_turn() {
     agent.tell(AgentCommand::Retry).await;
     assert!(matches!(agent.wait_for_turn_end().await, TurnOutcome::Failed(_)));
     for command in [
-        AgentCommand::Compact,
+        AgentCommand::Compact { focus: None },
         AgentCommand::SetTitle("x".into()),
         AgentCommand::Shell { command: "ls".into() },
     ] {
@@ -235,7 +235,7 @@ async fn with_several_models_the_user_chooses() {
 async fn compact_says_what_it_has_done() {
     let fixture = AgentFixture::new();
     let mut agent = fixture.open(InitialSession::New).await;
-    agent.tell(AgentCommand::Compact).await;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
     agent.wait_for("sentence", |event| {
         matches!(event, AgentEvent::Notice { text, .. } if text.contains("nothing to leave out"))
     })
@@ -247,14 +247,22 @@ async fn compact_says_what_it_has_done() {
         queue_replies(&fixture, [calls(&[(id, "Read", read)]), words("read")]);
         agent.turn("read").await;
     }
-    agent.tell(AgentCommand::Compact).await;
-    agent.wait_for("sentence", |event| {
-        matches!(event, AgentEvent::Notice { text, .. } if text.contains("last five tool results"))
-    })
-    .await;
-    let compactions =
-        agent.records().iter().filter(|it| matches!(it.entry, LogEntry::Compaction(_))).count();
-    assert_eq!(compactions, 1);
+    // No reply is queued, so the model writes no summary, and slug makes the note.
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let compactions: Vec<CompactionEntry> = agent
+        .records()
+        .into_iter()
+        .filter_map(|it| match it.entry {
+            LogEntry::Compaction(compaction) => Some(compaction),
+            _ => None,
+        })
+        .collect();
+    let [compaction] = compactions.as_slice() else { panic!("{compactions:?}") };
+    let tokens = compaction.tokens.unwrap();
+    assert!(tokens.after < tokens.before, "{tokens:?}");
+    let told = compaction.told();
+    assert!(told.starts_with("Compacted: ") && told.ends_with("made from the log."), "{told}");
     agent.close().await;
 }
 

@@ -80,6 +80,9 @@ pub fn failure(status: u16, recovery: ErrorRecovery) -> ScriptedEvent {
     ScriptedEvent::Fail(ProviderError { message, status: Some(status), recovery })
 }
 
+/// A window that nothing fits into badly: what happens in small ones is in `compaction`.
+const VAST: u64 = 10_000_000;
+
 /// The answer to the request for the models.
 pub enum FakeModelList {
     Named(Vec<&'static str>),
@@ -124,6 +127,19 @@ impl ScriptedProvider {
     }
 }
 
+/// Streams a scripted response.
+pub fn play(reply: ScriptedStream) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
+    stream::iter(reply)
+        .then(|piece| async move {
+            match piece {
+                ScriptedEvent::Event(event) => Ok(event),
+                ScriptedEvent::Fail(error) => Err(error),
+                ScriptedEvent::Hang => future::pending().await,
+            }
+        })
+        .boxed()
+}
+
 #[async_trait]
 impl Provider for ScriptedProvider {
     fn stream(
@@ -134,15 +150,7 @@ impl Provider for ScriptedProvider {
         self.requests.lock().unwrap().push(request);
         let reply = self.replies.lock().unwrap().pop_front();
         let reply = reply.unwrap_or_else(|| vec![failure(400, ErrorRecovery::GiveUp)]);
-        stream::iter(reply)
-            .then(|piece| async move {
-                match piece {
-                    ScriptedEvent::Event(event) => Ok(event),
-                    ScriptedEvent::Fail(error) => Err(error),
-                    ScriptedEvent::Hang => future::pending().await,
-                }
-            })
-            .boxed()
+        play(reply)
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
@@ -151,7 +159,7 @@ impl Provider for ScriptedProvider {
                 .iter()
                 .map(|name| ModelInfo {
                     id: (*name).to_owned(),
-                    context_window: Some(8192),
+                    context_window: Some(VAST),
                     ..ModelInfo::default()
                 })
                 .collect()),

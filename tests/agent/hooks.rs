@@ -506,7 +506,7 @@ async fn a_hook_can_keep_the_conversation_as_it_is() {
     queue_replies(&fixture, [words("hi")]);
     let mut agent = fixture.open(InitialSession::New).await;
     agent.turn("one").await;
-    agent.tell(AgentCommand::Compact).await;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
     let notice = agent.wait_for("a word", |event| matches!(event, AgentEvent::Notice { .. })).await;
     let AgentEvent::Notice { text, .. } = notice else { unreachable!() };
     assert!(text.ends_with("did not let this happen: not now"), "{text}");

@@ -91,6 +91,7 @@ struct ReplyGatePermits {
 struct ModelServerState {
     replies: Mutex<VecDeque<ServerReply>>,
     after_results: Mutex<Option<ServerReply>>,
+    summary: Mutex<Option<ServerReply>>,
     answers: Mutex<HashMap<String, ServerReply>>,
     requests: Mutex<Vec<RecordedRequest>>,
     history: Mutex<Vec<Value>>,
@@ -136,6 +137,11 @@ impl ModelServer {
     /// Sets the reply to each request that ends with tool results.
     pub fn after_results(&self, reply: ServerReply) {
         *lock(&self.shared.after_results) = Some(reply);
+    }
+
+    /// Sets the reply to each request for a summary of the conversation.
+    pub fn summary(&self, reply: ServerReply) {
+        *lock(&self.shared.summary) = Some(reply);
     }
 
     /// Sets the reply to every request for `route`, such as "GET /props".
@@ -222,6 +228,12 @@ impl RecordedRequest {
         let path = self.path.split('?').next().unwrap_or_default();
         let ends = ["/chat/completions", "/messages", "/responses", ":streamGenerateContent"];
         self.method == "POST" && ends.iter().any(|end| path.ends_with(end))
+    }
+
+    /// Whether slug asks for a summary of the conversation.
+    fn asks_for_summary(&self) -> bool {
+        let last = self.messages().last().map(Value::to_string).unwrap_or_default();
+        last.contains("The conversation above is about to be shortened")
     }
 
     /// Whether its last message holds tool results.
@@ -354,6 +366,9 @@ impl ModelServerState {
         }
         if !request.is_model_request() {
             return ServerReply::json(404, &json!({"detail": "Not Found"}));
+        }
+        if let (true, Some(reply)) = (request.asks_for_summary(), &*lock(&self.summary)) {
+            return reply.clone();
         }
         if let (true, Some(reply)) = (request.ends_with_results(), &*lock(&self.after_results)) {
             return reply.clone();

@@ -292,30 +292,76 @@ fn a_failure_that_cannot_be_retried_ends_the_turn() {
     }
 }
 
+/// R33: a server that refuses whatever it gets is not asked for ever.
 #[test]
-fn r33_each_way_to_a_shorter_prompt_is_tried_once() {
+fn r33_a_prompt_that_is_refused_is_made_shorter_only_so_often() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
-    for stage in [CompactionStage::Results, CompactionStage::Turns] {
-        assert_eq!(turn.step(failed(ErrorRecovery::Compact, None)), [TurnAction::Compact(stage)]);
-        assert_eq!(
-            turn.step(TurnInput::Compacted(CompactionResult::Shorter)),
-            [TurnAction::Request]
-        );
-        assert_eq!(names(&call(&mut turn, "a")), ["record", "run"]);
-        turn.step(TurnInput::CallsDone);
+    let refused = [TurnAction::Compact(CompactionTrigger::Refused)];
+    let shorter = || TurnInput::Compacted(CompactionResult::Shorter);
+    for _ in 0..4 {
+        assert_eq!(turn.step(failed(ErrorRecovery::Compact, None)), refused);
+        assert_eq!(turn.step(shorter()), [TurnAction::Request]);
     }
     assert_eq!(names(&turn.step(failed(ErrorRecovery::Compact, None))), ["end"]);
 }
 
 #[test]
-fn r33_when_one_way_leaves_nothing_out_the_next_is_tried() {
+fn r33_an_answer_in_between_allows_the_next_compactions() {
+    let mut turn = turn();
+    turn.step(TurnInput::Begun);
+    for _ in 0..4 {
+        turn.step(failed(ErrorRecovery::Compact, None));
+        turn.step(TurnInput::Compacted(CompactionResult::Shorter));
+    }
+    assert_eq!(names(&call(&mut turn, "a")), ["record", "run"]);
+    turn.step(TurnInput::CallsDone);
+    assert_eq!(names(&turn.step(failed(ErrorRecovery::Compact, None))), ["compact"]);
+}
+
+#[test]
+fn r33_with_nothing_left_to_leave_out_the_turn_fails_as_the_server_said() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
     turn.step(failed(ErrorRecovery::Compact, None));
-    let nothing = || TurnInput::Compacted(CompactionResult::NothingLeft);
-    assert_eq!(turn.step(nothing()), [TurnAction::Compact(CompactionStage::Turns)]);
-    assert_eq!(turn.step(nothing()), [TurnAction::End(TurnOutcome::Failed("it broke".into()))]);
+    let nothing = TurnInput::Compacted(CompactionResult::NothingLeft);
+    assert_eq!(turn.step(nothing), [TurnAction::End(TurnOutcome::Failed("it broke".into()))]);
+}
+
+#[test]
+fn a_request_that_would_not_fit_goes_out_after_a_compaction_or_not_at_all() {
+    let too_large = CompactionResult::TooLarge("8k".into());
+    for (result, then) in [
+        (CompactionResult::Shorter, TurnAction::Request),
+        // What is estimated may still fit.
+        (CompactionResult::NothingLeft, TurnAction::Request),
+        (too_large, TurnAction::End(TurnOutcome::Failed("8k".into()))),
+    ] {
+        let mut turn = turn();
+        turn.step(TurnInput::Begun);
+        let full = [TurnAction::Compact(CompactionTrigger::Full)];
+        assert_eq!(turn.step(TurnInput::ContextFull), full);
+        assert_eq!(turn.step(TurnInput::Compacted(result)), [then]);
+    }
+}
+
+#[test]
+fn a_turn_for_a_compaction_ends_with_it() {
+    let ends = [TurnAction::End(TurnOutcome::Answered)];
+    for end in [TurnInput::Compacted(CompactionResult::NothingLeft), TurnInput::Cancelled] {
+        let mut turn = turn();
+        let asked = [TurnAction::Compact(CompactionTrigger::Asked)];
+        assert_eq!(turn.step(TurnInput::CompactionAsked), asked);
+        assert_eq!(turn.step(end), ends);
+    }
+}
+
+#[test]
+fn a_stop_ends_a_turn_whose_conversation_is_being_compacted() {
+    let mut turn = turn();
+    turn.step(TurnInput::Begun);
+    turn.step(TurnInput::ContextFull);
+    assert_eq!(turn.step(TurnInput::Cancelled), [TurnAction::End(TurnOutcome::Interrupted)]);
 }
 
 #[test]
@@ -422,6 +468,8 @@ fn any_input() -> impl Strategy<Value = TurnInput> {
         Just(TurnInput::CallsDone),
         Just(TurnInput::CallsRepeated),
         Just(TurnInput::Compacted(CompactionResult::Shorter)),
+        Just(TurnInput::ContextFull),
+        Just(TurnInput::CompactionAsked),
         Just(TurnInput::Steered),
         Just(TurnInput::Cancelled),
     ]

@@ -4,10 +4,10 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 
 use crate::platform::redact::Redactor;
-use crate::providers::{ProviderError, ResponseSize, StreamEvent};
+use crate::providers::{ErrorRecovery, ProviderError, ResponseSize, StreamEvent};
 
 /// A response that streams, within its limits.
-pub(super) struct AnswerStream {
+pub(in crate::agent) struct AnswerStream {
     events: BoxStream<'static, Result<StreamEvent, ProviderError>>,
     size: ResponseSize,
     redactor: Redactor,
@@ -15,7 +15,7 @@ pub(super) struct AnswerStream {
 
 impl AnswerStream {
     /// The response that `events` stream; `redactor` takes slug's keys out of its error.
-    pub(super) fn new(
+    pub(in crate::agent) fn new(
         events: BoxStream<'static, Result<StreamEvent, ProviderError>>,
         redactor: Redactor,
     ) -> Self {
@@ -23,7 +23,7 @@ impl AnswerStream {
     }
 
     /// The next piece. Nothing is to be read behind an error.
-    pub(super) async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
+    pub(in crate::agent) async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
         let event = self.events.next().await?;
         let checked = event.and_then(|event| self.size.add(&event).map(|()| event));
         // An error message of the server may repeat the key, also in another form.
@@ -31,5 +31,14 @@ impl AnswerStream {
             let message = self.redactor.redact_own(&error.message).into_owned();
             ProviderError { message, ..error }
         }))
+    }
+}
+
+/// The failure of a response whose end did not come.
+pub(in crate::agent) fn ended_early() -> ProviderError {
+    ProviderError {
+        message: "The server closed the connection before the answer was complete.".into(),
+        status: None,
+        recovery: ErrorRecovery::Retry,
     }
 }

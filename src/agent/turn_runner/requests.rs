@@ -1,21 +1,59 @@
 //! Sends the requests of a turn, within the budget, and records the complete responses.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
 
 use crate::agent::agent_loop::Agent;
 use crate::agent::budget::BudgetVerdict;
+use crate::agent::compaction::estimate::{measure_fixed, measure_message};
+use crate::agent::compaction::summary;
 use crate::agent::normalise::normalise;
-use crate::agent::{AgentEvent, model_limits, request, thinking_signatures};
-use crate::domain::{ApprovalAnswer, Message, ModelName, RequestSource, StopReason, TokenUsage};
-use crate::providers::CapabilitySupport;
-use crate::session::{LogEntry, MessageEntry, TurnOutcome};
+use crate::agent::thinking_signatures::{self, RequestHashes};
+use crate::agent::turn::TurnInput;
+use crate::agent::{AgentEvent, model_limits, request};
+use crate::domain::{
+    ApprovalAnswer, ContentBlock, Message, ModelName, RequestSource, StopReason, TokenUsage,
+    ToolSpec, TurnId,
+};
+use crate::providers::{CapabilitySupport, ProviderRequest, ToolChoice};
+use crate::session::{LogEntry, MessageEntry, ReplayedConversation, TurnOutcome};
 
 use super::TurnRun;
 use super::answer_stream::AnswerStream;
 
+/// What the requests of a turn have in common, besides the conversation.
+pub(super) struct RequestBase {
+    pub(super) turn: TurnId,
+    pub(super) model: String,
+    pub(super) system: String,
+    pub(super) tools: Arc<[ToolSpec]>,
+    pub(super) tool_choice: ToolChoice,
+}
+
+impl TurnRun {
+    pub(super) fn request_base(&self) -> RequestBase {
+        RequestBase {
+            turn: self.turn,
+            model: self.model.clone(),
+            system: self.system.clone(),
+            tools: self.gate.registry.specs(),
+            tool_choice: self.tool_choice,
+        }
+    }
+}
+
 impl Agent {
+    /// Sends the next request, or says that it has to become shorter first.
+    pub(super) async fn request_or_compact(&mut self, running: &mut TurnRun) -> Option<TurnInput> {
+        if self.is_context_full(running.request_base()).await {
+            return Some(TurnInput::ContextFull);
+        }
+        self.request_within_budget(running).await;
+        None
+    }
+
     pub(super) async fn request_within_budget(&mut self, running: &mut TurnRun) {
         match self.within_budget(&running.gate.clone(), &running.model).await {
             BudgetVerdict::Fits => self.request(running).await,
@@ -42,30 +80,16 @@ impl Agent {
 
     async fn request(&mut self, running: &mut TurnRun) {
         self.session.catch_up();
-        let history = self.session.conversation.messages.iter().map(|(_, message)| message.clone());
-        let mut messages = normalise(history);
-        let facts = self.facts(&running.model).await;
-        let can = self.current_provider().provider.capabilities(&running.model);
-        self.heed_images(&running.model, can.images, facts.as_ref());
-        if can.tools == CapabilitySupport::Unsupported {
-            self.tell_of_described_tools(&running.model, None);
-        }
-        let images = self.images.fill(&mut messages, &running.model, &self.setup.blobs).await;
-        running.max_tokens = self.output_limit(&running.model, facts.as_ref()).await;
-        let parts = request::RequestParameters {
-            model: &running.model,
-            system: &running.system,
-            tools: running.gate.registry.specs(),
-            max_tokens: running.max_tokens,
-            tool_choice: running.tool_choice,
-            temperature: self.setup.temperature,
-            effort: model_limits::effort(self.effort, facts.as_ref())
-                .filter(|_| can.thinking != CapabilitySupport::Unsupported),
-        };
-        let signatures = &self.session.conversation.seals;
-        let hashes = thinking_signatures::unseal(&parts, &mut messages, signatures);
+        let conversation = std::mem::take(&mut self.session.conversation);
+        let base = running.request_base();
+        let (request, hashes) = self.build_request(&base, &conversation, None).await;
+        self.session.conversation = conversation;
+        self.room.tokens.sent(
+            measure_fixed(&request.system, &request.tools)
+                + request.messages.iter().map(measure_message).sum::<u64>(),
+        );
+        running.max_tokens = request.max_tokens;
         running.answered = Some(hashes.whole.clone());
-        let request = request::build(&parts, request::RequestConversation { messages, images });
         running.exchange = request::log(&self.setup.debug, RequestSource::Main, &request);
         let name = ModelName::new(self.current_provider().name.as_str(), request.model.as_str());
         self.prompt_cache.sent(name, hashes);
@@ -75,6 +99,40 @@ impl Agent {
         let cancel = running.cancel.child_token();
         let events = self.current_provider().provider.stream(request, cancel);
         running.stream = Some(AnswerStream::new(events, self.setup.redactor.clone()));
+    }
+
+    /// The next request of this conversation, with an instruction of slug's behind it, if there is
+    /// one.
+    pub(super) async fn build_request(
+        &mut self,
+        base: &RequestBase,
+        conversation: &ReplayedConversation,
+        instruction: Option<ContentBlock>,
+    ) -> (ProviderRequest, RequestHashes) {
+        let history = conversation.messages.iter().map(|(_, message)| message.clone());
+        let mut messages = normalise(history);
+        if let Some(instruction) = instruction {
+            summary::append(&mut messages, instruction);
+        }
+        let facts = self.facts(&base.model).await;
+        let can = self.current_provider().provider.capabilities(&base.model);
+        self.heed_images(&base.model, can.images, facts.as_ref());
+        if can.tools == CapabilitySupport::Unsupported {
+            self.tell_of_described_tools(&base.model, None);
+        }
+        let images = self.images.fill(&mut messages, &base.model, &self.setup.blobs).await;
+        let parts = request::RequestParameters {
+            model: &base.model,
+            system: &base.system,
+            tools: base.tools.clone(),
+            max_tokens: self.output_limit(&base.model, facts.as_ref()).await,
+            tool_choice: base.tool_choice,
+            temperature: self.setup.temperature,
+            effort: model_limits::effort(self.effort, facts.as_ref())
+                .filter(|_| can.thinking != CapabilitySupport::Unsupported),
+        };
+        let hashes = thinking_signatures::unseal(&parts, &mut messages, &conversation.seals);
+        (request::build(&parts, request::RequestConversation { messages, images }), hashes)
     }
 
     pub(super) async fn record_response(
@@ -97,6 +155,9 @@ impl Agent {
             answered: running.answered.take(),
             ..MessageEntry::new(message)
         };
+        if let Some(usage) = usage {
+            self.room.tokens.answered(&running.model, usage.input);
+        }
         self.events.send(AgentEvent::ResponseTimed { turn: running.turn, streamed_for });
         running.gate.journal.write(running.turn, LogEntry::Message(entry)).await;
         let TokenUsage { input, output, cache_read, cache_write } = usage.unwrap_or_default();

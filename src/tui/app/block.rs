@@ -43,8 +43,8 @@ pub enum BlockBody {
     Notice(TranscriptNotice),
     /// The user stopped the turn here.
     Interrupted,
-    /// The blocks above are no longer sent to the model in full.
-    Compacted,
+    /// The blocks above are no longer sent to the model in full, or are again.
+    Compacted(CompactionBlock),
 }
 
 /// Text that the model wrote, in Markdown.
@@ -154,6 +154,15 @@ pub struct TranscriptNotice {
     pub text: String,
 }
 
+/// A change of what is sent to the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CompactionBlock {
+    /// What was done, as a sentence.
+    pub told: String,
+    /// What the model reads in place of older messages; empty where these are only shortened.
+    pub note: String,
+}
+
 /// Bytes of live output kept for the screen.
 const LIVE_LIMIT: usize = 128 * 1024;
 /// A user message with more lines than this, or more bytes, is folded to a preview.
@@ -187,7 +196,7 @@ impl BlockBody {
             | Self::Image(_)
             | Self::Notice(_)
             | Self::Interrupted
-            | Self::Compacted => None,
+            | Self::Compacted(_) => None,
         }
     }
 
@@ -201,7 +210,7 @@ impl BlockBody {
             | Self::Image(_)
             | Self::Notice(_)
             | Self::Interrupted
-            | Self::Compacted => None,
+            | Self::Compacted(_) => None,
         }
     }
 }
@@ -225,10 +234,8 @@ impl TranscriptBlock {
                 tool.content != ToolCallContent::Nothing || tool.input.is_some()
             }
             BlockBody::User(text) => is_long(text),
-            BlockBody::Assistant(_)
-            | BlockBody::Notice(_)
-            | BlockBody::Interrupted
-            | BlockBody::Compacted => false,
+            BlockBody::Compacted(compaction) => !compaction.note.is_empty(),
+            BlockBody::Assistant(_) | BlockBody::Notice(_) | BlockBody::Interrupted => false,
         }
     }
 
@@ -242,10 +249,8 @@ impl TranscriptBlock {
             BlockBody::Tool(tool) => Some(PaneKind::Tool(tool.name.clone())),
             BlockBody::User(_) => Some(PaneKind::Messages),
             BlockBody::Image(_) => Some(PaneKind::Images),
-            BlockBody::Assistant(_)
-            | BlockBody::Notice(_)
-            | BlockBody::Interrupted
-            | BlockBody::Compacted => None,
+            BlockBody::Compacted(_) => Some(PaneKind::Summaries),
+            BlockBody::Assistant(_) | BlockBody::Notice(_) | BlockBody::Interrupted => None,
         }
     }
 
@@ -257,8 +262,8 @@ impl TranscriptBlock {
             | BlockBody::Assistant(_)
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
-            | BlockBody::Interrupted
-            | BlockBody::Compacted => PaneFold::Open,
+            | BlockBody::Interrupted => PaneFold::Open,
+            BlockBody::Compacted(_) => PaneFold::Closed,
             BlockBody::Thinking(thinking) => match thinking.state {
                 TextState::Streaming => PaneFold::Open,
                 TextState::Done | TextState::Dropped => PaneFold::Closed,

@@ -262,7 +262,8 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
                 Err(reason) => warn(&mut model.shared, &reason),
             }
         }
-        SlashCommand::Compact => tell(model, agent::AgentCommand::Compact),
+        SlashCommand::Compact(focus) => tell(model, agent::AgentCommand::Compact { focus }),
+        SlashCommand::UndoCompaction => tell(model, agent::AgentCommand::UndoCompaction),
         SlashCommand::Copy(what) => copying::copy(&mut model.conversation, &mut model.shared, what),
         SlashCommand::Diff(path) => {
             let opening = changes::open(&model.conversation, &mut model.shared, path);

@@ -55,7 +55,7 @@ pub fn source(
         }
         CompletionTrigger::FoldHow => PickerSource::Items(words(FOLD_HOW)),
         CompletionTrigger::Argument { kind, .. } => match kind {
-            SlashArgumentKind::None => PickerSource::Items(Vec::new()),
+            SlashArgumentKind::None | SlashArgumentKind::Focus => PickerSource::Items(Vec::new()),
             SlashArgumentKind::Mode => PickerSource::Items(modes(shared).collect()),
             SlashArgumentKind::Copy => PickerSource::Items(copied().collect()),
             SlashArgumentKind::OneOf(all) => PickerSource::Items(words(all)),
@@ -167,7 +167,7 @@ pub fn models(conversation: &Conversation, shared: &SharedState) -> Vec<PickerIt
             (FavouriteMark::None, true) => "answers now".to_owned(),
             (FavouriteMark::None, false) => String::new(),
         },
-        aside: row.window.map(super::status::tokens).unwrap_or_default(),
+        aside: row.window.map(crate::domain::format_tokens).unwrap_or_default(),
         choice: PickerChoice::Model(row.name.clone()),
     };
     let mut rows: Vec<&ModelRow> = rows.iter().collect();
@@ -180,6 +180,7 @@ const FOLD_KINDS: &[(&str, &str)] = &[
     ("thinking", "what the model thought"),
     ("messages", "long messages of yours"),
     ("images", "images that you showed"),
+    ("summaries", "what stands in for older messages"),
     ("tools", "all calls"),
     (SHELL_TOOL, "calls of one tool, by its name"),
 ];

@@ -135,6 +135,9 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         AgentEvent::RequestSent { turn } => {
             enter(&mut model.conversation, turn, RunningTurnPhase::Waiting);
         }
+        AgentEvent::CompactionStarted { turn } => {
+            enter(&mut model.conversation, turn, RunningTurnPhase::Compacting);
+        }
         AgentEvent::RequestRateLimited { turn, held } => {
             enter(
                 &mut model.conversation,

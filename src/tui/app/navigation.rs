@@ -185,6 +185,6 @@ fn is_error(block: &TranscriptBlock) -> bool {
         | BlockBody::Thinking(_)
         | BlockBody::Image(_)
         | BlockBody::Interrupted
-        | BlockBody::Compacted => false,
+        | BlockBody::Compacted(_) => false,
     }
 }

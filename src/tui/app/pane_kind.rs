@@ -9,6 +9,8 @@ pub enum PaneKind {
     /// Long messages of the user.
     Messages,
     Images,
+    /// The notes that take the place of older messages.
+    Summaries,
     /// The calls of all tools.
     Tools,
     /// The calls of the tool with this name.
@@ -22,6 +24,7 @@ impl PaneKind {
             "thinking" => Self::Thinking,
             "messages" => Self::Messages,
             "images" => Self::Images,
+            "summaries" => Self::Summaries,
             "tools" => Self::Tools,
             tool => Self::Tool(tool.to_owned()),
         }
@@ -31,7 +34,7 @@ impl PaneKind {
     pub fn wider(&self) -> Option<Self> {
         match self {
             Self::Tool(_) => Some(Self::Tools),
-            Self::Thinking | Self::Messages | Self::Images | Self::Tools => None,
+            Self::Thinking | Self::Messages | Self::Images | Self::Summaries | Self::Tools => None,
         }
     }
 
@@ -47,6 +50,7 @@ impl fmt::Display for PaneKind {
             Self::Thinking => "thinking",
             Self::Messages => "messages",
             Self::Images => "images",
+            Self::Summaries => "summaries",
             Self::Tools => "tools",
             Self::Tool(name) => name,
         })

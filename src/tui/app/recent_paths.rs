@@ -39,7 +39,7 @@ pub fn recent(conversation: &Conversation, shared: &SharedState) -> Vec<String> 
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
             | BlockBody::Interrupted
-            | BlockBody::Compacted => {}
+            | BlockBody::Compacted(_) => {}
         }
     }
     for sent in conversation.composer.history.entries().iter().rev().take(BLOCKS) {

@@ -65,7 +65,7 @@ pub fn user_messages(transcript: &Transcript) -> Vec<RewindMessage<'_>> {
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
             | BlockBody::Interrupted
-            | BlockBody::Compacted => {}
+            | BlockBody::Compacted(_) => {}
         }
     }
     messages

@@ -49,12 +49,14 @@ pub fn text(block: &TranscriptBlock, part: BlockPart) -> Cow<'_, str> {
             | BlockBody::Assistant(_)
             | BlockBody::Thinking(_)
             | BlockBody::Notice(_)
-            | BlockBody::Interrupted
-            | BlockBody::Compacted,
+            | BlockBody::Interrupted,
         )
-        | (BlockPart::Body, BlockBody::Image(_) | BlockBody::Interrupted | BlockBody::Compacted) => {
-            Cow::Borrowed("")
-        }
+        | (BlockPart::Body, BlockBody::Image(_) | BlockBody::Interrupted) => Cow::Borrowed(""),
+        (BlockPart::Head, BlockBody::Compacted(compaction)) => match block.is_pane() {
+            true => compaction.told.as_str().into(),
+            false => Cow::Borrowed(""),
+        },
+        (BlockPart::Body, BlockBody::Compacted(compaction)) => compaction.note.as_str().into(),
         (BlockPart::Body, BlockBody::User(text)) => text.into(),
         (BlockPart::Body, BlockBody::Assistant(prose)) => prose.text.as_str().into(),
         (BlockPart::Body, BlockBody::Thinking(thinking)) => thinking.text.as_str().into(),
@@ -143,7 +145,7 @@ pub fn whole(transcript: &Transcript) -> String {
             BlockBody::Tool(_) => format!("`{}`", text(block, BlockPart::Head)),
             BlockBody::Image(image) => format!("({image})"),
             BlockBody::Notice(notice) => format!("({})", notice.text),
-            BlockBody::Thinking(_) | BlockBody::Interrupted | BlockBody::Compacted => continue,
+            BlockBody::Thinking(_) | BlockBody::Interrupted | BlockBody::Compacted(_) => continue,
         };
         if !out.is_empty() {
             out.push_str("\n\n");
@@ -173,7 +175,7 @@ pub fn of_block(block: &TranscriptBlock) -> String {
         | BlockBody::Thinking(_)
         | BlockBody::Notice(_)
         | BlockBody::Interrupted
-        | BlockBody::Compacted => text(block, BlockPart::Body).into_owned(),
+        | BlockBody::Compacted(_) => text(block, BlockPart::Body).into_owned(),
     }
 }
 
@@ -252,7 +254,7 @@ fn cut(
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
             | BlockBody::Interrupted
-            | BlockBody::Compacted,
+            | BlockBody::Compacted(_),
             BlockPart::Head | BlockPart::Body,
         ) => text[range].to_owned(),
     };

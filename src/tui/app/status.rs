@@ -73,22 +73,6 @@ pub struct GitSummary {
     pub removed: usize,
 }
 
-/// A count of tokens in short: `940`, `12.4k`, `128k`, `1.0M`.
-pub fn tokens(count: u64) -> String {
-    match count {
-        0..1_000 => count.to_string(),
-        1_000..100_000 => {
-            let tenths = count / 100;
-            match tenths % 10 {
-                0 => format!("{}k", tenths / 10),
-                rest => format!("{}.{rest}k", tenths / 10),
-            }
-        }
-        100_000..1_000_000 => format!("{}k", count / 1000),
-        1_000_000.. => format!("{:.1}M", count as f64 / 1e6),
-    }
-}
-
 /// Seconds as a clock: `0:07`, `12:30`, `1:02:03`.
 pub fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -96,19 +80,5 @@ pub fn clock(time: Duration) -> String {
     match hours {
         0 => format!("{minutes}:{seconds:02}"),
         hours => format!("{hours}:{minutes:02}:{seconds:02}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn token_counts_are_shortened() {
-        let rows = [(0, "0"), (999, "999"), (12_431, "12.4k"), (32_000, "32k"), (131_072, "131k")];
-        for (count, want) in rows {
-            assert_eq!(tokens(count), want);
-        }
-        assert_eq!(tokens(1_000_000), "1.0M");
     }
 }

@@ -45,6 +45,8 @@ pub struct StreamedBytes {
 pub enum RunningTurnPhase {
     /// The model has not begun to answer.
     Waiting,
+    /// The conversation is made shorter before it is sent.
+    Compacting,
     /// The server reads the prompt.
     Prefill(PrefillProgress),
     /// The model thinks.
@@ -152,6 +154,7 @@ impl RunningTurn {
             | RunningTurnPhase::Answering
             | RunningTurnPhase::Calling(_)
             | RunningTurnPhase::Waiting
+            | RunningTurnPhase::Compacting
             | RunningTurnPhase::Prefill(_)
             | RunningTurnPhase::Tool(_)
             | RunningTurnPhase::Retrying { .. }

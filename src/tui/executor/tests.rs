@@ -118,7 +118,7 @@ async fn commands_keep_their_order_when_the_queue_is_full() {
 async fn stopping_waits_behind_no_queue() {
     let mut test = test_executor();
     test.executor.run(ScreenEffect::Agent(AGENT, AgentCommand::Retry));
-    test.executor.run(ScreenEffect::Agent(AGENT, AgentCommand::Compact));
+    test.executor.run(ScreenEffect::Agent(AGENT, AgentCommand::Compact { focus: None }));
     test.executor.run(ScreenEffect::CancelTurn(AGENT));
     assert!(test.cancelled.load(Ordering::SeqCst));
 }

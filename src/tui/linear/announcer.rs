@@ -214,11 +214,8 @@ impl LinearAnnouncer {
             BlockBody::Interrupted => {
                 out.push(LabelledLine::new(LineLabel::Note, "Stopped by you."));
             }
-            BlockBody::Compacted => {
-                out.push(LabelledLine::new(
-                    LineLabel::Note,
-                    "What is above is no longer sent in full.",
-                ));
+            BlockBody::Compacted(compaction) => {
+                out.extend(lines(LineLabel::Note, &compaction.told));
             }
         }
         BlockCompletion::Yes
@@ -333,6 +330,7 @@ fn pause_of(model: &ScreenModel) -> Option<Duration> {
             Some(at)
         }
         RunningTurnPhase::Waiting
+        | RunningTurnPhase::Compacting
         | RunningTurnPhase::Prefill(_)
         | RunningTurnPhase::Thinking
         | RunningTurnPhase::Answering

@@ -190,7 +190,7 @@ fn a_shell_command_is_the_users_own() {
 fn slash_commands_do_what_they_say() {
     let rows: &[(&str, ScreenEffect)] = &[
         ("/new", ScreenEffect::Agent(AGENT, AgentCommand::NewSession)),
-        ("/compact", ScreenEffect::Agent(AGENT, AgentCommand::Compact)),
+        ("/compact", ScreenEffect::Agent(AGENT, AgentCommand::Compact { focus: None })),
         (
             "/fork",
             ScreenEffect::Agent(
@@ -231,7 +231,7 @@ fn the_palette_under_a_slash_runs_a_command() {
         .shows("send less of the older conversation")
         .clear_effects()
         .key_at_once("enter")
-        .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::Compact)]);
+        .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::Compact { focus: None })]);
 }
 
 #[test]

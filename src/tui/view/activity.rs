@@ -7,13 +7,13 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::domain::TodoStatus;
+use crate::domain::{TodoStatus, format_tokens};
 use crate::providers::PrefillProgress;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::block::{ToolCallBlock, ToolCallState};
 use crate::tui::app::keymap::ChatKey;
 use crate::tui::app::settings::MotionPreference;
-use crate::tui::app::status::{clock, tokens};
+use crate::tui::app::status::clock;
 use crate::tui::app::turn::{RunningTurn, RunningTurnPhase, TokenCountCertainty, TurnActivity};
 use crate::tui::layout::{StyleRole, StyledSpan};
 
@@ -100,6 +100,9 @@ fn current_activity(model: &ScreenModel) -> ActivityText {
         }
         RunningTurnPhase::Prefill(progress) => return reading(progress),
         RunningTurnPhase::Waiting => ("Waiting for the model", String::new()),
+        RunningTurnPhase::Compacting => {
+            return ActivityText::of("Compacting", "the older part becomes a summary");
+        }
         RunningTurnPhase::Thinking => ("Thinking", String::new()),
         RunningTurnPhase::Answering => ("Answering", String::new()),
         RunningTurnPhase::Calling(tool) => ("Writing a call", harmless(tool)),
@@ -131,6 +134,7 @@ fn stops(model: &ScreenModel) -> Option<String> {
         RunningTurnPhase::Retrying { .. }
         | RunningTurnPhase::RateLimited { .. }
         | RunningTurnPhase::Waiting
+        | RunningTurnPhase::Compacting
         | RunningTurnPhase::Prefill(_)
         | RunningTurnPhase::Thinking
         | RunningTurnPhase::Answering
@@ -146,10 +150,14 @@ fn reading(progress: &PrefillProgress) -> ActivityText {
         Some(part) => format!("Reading the prompt {}%", part.min(100)),
         None => "Reading the prompt".to_owned(),
     };
-    let read = format!("{} of {} tokens", tokens(progress.processed), tokens(progress.total));
+    let read = format!(
+        "{} of {} tokens",
+        format_tokens(progress.processed),
+        format_tokens(progress.total)
+    );
     match progress.cached {
         0 => ActivityText::of(what, read),
-        cached => ActivityText::of(what, format!("{read}, {} cached", tokens(cached))),
+        cached => ActivityText::of(what, format!("{read}, {} cached", format_tokens(cached))),
     }
 }
 
@@ -186,10 +194,10 @@ fn written(running: &RunningTurn, model: &ScreenModel) -> Vec<StyledSpan> {
     match (count, certainty) {
         (0, _) => {}
         (count, TokenCountCertainty::Measured) => {
-            text.push_str(&format!("{} tokens  ", tokens(count)));
+            text.push_str(&format!("{} tokens  ", format_tokens(count)));
         }
         (count, TokenCountCertainty::Estimated) => {
-            text.push_str(&format!("~{} tokens  ", tokens(count)));
+            text.push_str(&format!("~{} tokens  ", format_tokens(count)));
         }
     }
     if let (MotionPreference::Full, Some(rate)) =

@@ -75,9 +75,21 @@ pub fn body(
             marked(mark, role, plain::render(&notice.text, role, narrower(width, 2)))
         }
         BlockBody::Interrupted => vec![line(vec![span("■ stopped by you", StyleRole::Warning)])],
-        BlockBody::Compacted => {
-            vec![line(vec![span("─ what is above is no longer sent in full", StyleRole::System)])]
+        BlockBody::Compacted(compaction) if compaction.note.is_empty() => {
+            let text = harmless(&compaction.told);
+            marked(
+                "─ ",
+                StyleRole::System,
+                plain::render(&text, StyleRole::System, narrower(width, 2)),
+            )
         }
+        BlockBody::Compacted(compaction) => match fold {
+            PaneFold::Closed => Vec::new(),
+            PaneFold::Preview | PaneFold::Open => {
+                let lay = |part: &str| plain::render(part, StyleRole::System, narrower(width, 2));
+                indent(cut(&compaction.note, WHOLE, lay), 2)
+            }
+        },
     };
     fixed(lines)
 }

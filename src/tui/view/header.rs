@@ -5,9 +5,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::config::StatusItem;
-use crate::domain::{ContextWindow, PermissionMode, pluralise};
+use crate::domain::{ContextWindow, PermissionMode, format_tokens, pluralise};
 use crate::tui::app::ScreenModel;
-use crate::tui::app::status::{GitSummary, ModelHost, ScreenStatus, tokens};
+use crate::tui::app::status::{GitSummary, ModelHost, ScreenStatus};
 use crate::tui::dialogs::reading::status_page;
 use crate::tui::layout::ansi::{self, AnsiExcerpt};
 use crate::tui::layout::{StyleRole, StyledSpan};
@@ -193,17 +193,17 @@ fn meter(status: &ScreenStatus) -> Option<String> {
     match (used, window) {
         (Some(used), Some(window)) if window > 0 => Some(format!(
             "{}/{mark}{} {mark}{}%",
-            tokens(used),
-            tokens(window),
+            format_tokens(used),
+            format_tokens(window),
             (used * 100 + window / 2) / window
         )),
-        (Some(used), _) => Some(tokens(used)),
-        (None, Some(window)) => Some(format!("0/{mark}{}", tokens(window))),
+        (Some(used), _) => Some(format_tokens(used)),
+        (None, Some(window)) => Some(format!("0/{mark}{}", format_tokens(window))),
         (None, None) => None,
     }
 }
 
 fn cached(status: &ScreenStatus) -> Option<String> {
     let usage = status.usage.filter(|usage| usage.cache_read > 0)?;
-    Some(format!("{} cached", tokens(usage.cache_read)))
+    Some(format!("{} cached", format_tokens(usage.cache_read)))
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use crate::domain::MessageImage;
 use crate::tui::app::block::{
-    BlockBody, PaneFold, TextState, ThinkingText, ToolCallBlock, ToolCallContent, ToolCallOrigin,
-    ToolCallState, TranscriptBlock,
+    BlockBody, CompactionBlock, PaneFold, TextState, ThinkingText, ToolCallBlock, ToolCallContent,
+    ToolCallOrigin, ToolCallState, TranscriptBlock,
 };
 use crate::tui::app::status::clock;
 use crate::tui::layout::{SourceRun, StyleRole, StyledSpan};
@@ -44,20 +44,22 @@ pub fn head(
         BlockBody::User(_)
         | BlockBody::Assistant(_)
         | BlockBody::Notice(_)
-        | BlockBody::Interrupted
-        | BlockBody::Compacted => None,
+        | BlockBody::Interrupted => None,
+        BlockBody::Compacted(compaction) => {
+            block.is_pane().then(|| of_compaction(compaction, fold, width))
+        }
     }
 }
 
 /// Whether a block has a head.
 pub fn has_head(block: &TranscriptBlock) -> bool {
-    match block.body {
+    match &block.body {
         BlockBody::Thinking(_) | BlockBody::Tool(_) | BlockBody::Image(_) => true,
         BlockBody::User(_)
         | BlockBody::Assistant(_)
         | BlockBody::Notice(_)
-        | BlockBody::Interrupted
-        | BlockBody::Compacted => false,
+        | BlockBody::Interrupted => false,
+        BlockBody::Compacted(_) => block.is_pane(),
     }
 }
 
@@ -82,6 +84,13 @@ fn of_thinking(thinking: &ThinkingText, fold: PaneFold, now: Duration) -> PaneHe
         (TextState::Dropped, _) => "Thought, and had to start over".to_owned(),
     };
     let left = vec![span(mark, StyleRole::Thinking), span(text, StyleRole::Thinking)];
+    PaneHead { left, ..PaneHead::default() }
+}
+
+fn of_compaction(compaction: &CompactionBlock, fold: PaneFold, width: u16) -> PaneHead {
+    let mark = if fold == PaneFold::Closed { "▸ " } else { "▾ " };
+    let text = truncate(&harmless(&compaction.told), width.saturating_sub(2));
+    let left = vec![span(mark, StyleRole::System), span(text, StyleRole::System)];
     PaneHead { left, ..PaneHead::default() }
 }
 

@@ -40,6 +40,7 @@ pub fn label(model: &ScreenModel) -> TerminalLabel {
             ),
             RunningTurnPhase::Prefill(_)
             | RunningTurnPhase::Waiting
+            | RunningTurnPhase::Compacting
             | RunningTurnPhase::Thinking
             | RunningTurnPhase::Answering
             | RunningTurnPhase::Calling(_)

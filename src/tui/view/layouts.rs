@@ -240,7 +240,7 @@ impl ViewLayouts {
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
             | BlockBody::Interrupted
-            | BlockBody::Compacted => {
+            | BlockBody::Compacted(_) => {
                 let key = LayoutKey {
                     owner: self.agent.0,
                     block: block.id.0,

@@ -109,7 +109,7 @@ impl Transcript {
                 | BlockBody::Image(_)
                 | BlockBody::Notice(_)
                 | BlockBody::Interrupted
-                | BlockBody::Compacted => {}
+                | BlockBody::Compacted(_) => {}
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::domain::{self, CallId, MessageRole, NoticeLevel, StopReason};
 use crate::session::{LogEntry, LogRecord, MessageEntry, RewindEntry, ToolResultInfo, TurnOutcome};
 use crate::tui::app::title::{first_line, title};
 
+use super::super::block::CompactionBlock;
 use super::{
     AssistantText, BlockBody, BlockId, TextState, ThinkingText, ToolCallBlock, ToolCallContent,
     ToolCallOrigin, ToolCallState, Transcript, TranscriptBlock, TranscriptToolOutcome,
@@ -22,8 +23,12 @@ impl Transcript {
             LogEntry::Message(message) if message.source.is_main() => {
                 return self.message(record, message, now);
             }
-            LogEntry::Compaction(_) => {
-                self.push(BlockBody::Compacted);
+            LogEntry::Compaction(compaction) => {
+                let note = compaction.note.as_ref().map(|note| note.text.clone());
+                let (told, note) = (compaction.told(), note.unwrap_or_default());
+                self.lines += newlines(&note);
+                let id = self.push(BlockBody::Compacted(CompactionBlock { told, note }));
+                self.set_entry(id, record);
             }
             LogEntry::Rewind(rewind) if rewind.redoes.is_none() => self.rewound(rewind),
             LogEntry::Interrupted => {
@@ -245,7 +250,7 @@ impl BlockBody {
                 | Self::Image(_)
                 | Self::Notice(_)
                 | Self::Interrupted
-                | Self::Compacted,
+                | Self::Compacted(_),
                 _,
             ) => false,
         }

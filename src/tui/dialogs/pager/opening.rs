@@ -33,9 +33,8 @@ pub fn open(
         BlockBody::Thinking(_) => ("Thinking".to_owned(), None),
         BlockBody::Tool(tool) => (format!("{}  {}", tool.name, tool.title), Some((**tool).clone())),
         BlockBody::Image(image) => (image.name().to_owned(), None),
-        BlockBody::Notice(_) | BlockBody::Interrupted | BlockBody::Compacted => {
-            ("Notice".to_owned(), None)
-        }
+        BlockBody::Compacted(_) => ("In place of older messages".to_owned(), None),
+        BlockBody::Notice(_) | BlockBody::Interrupted => ("Notice".to_owned(), None),
     };
     if text.is_empty() && tool.as_ref().is_none_or(ToolCallBlock::is_over) {
         shared.toast(NoticeLevel::Info, "There is no more of it");

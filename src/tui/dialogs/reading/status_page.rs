@@ -1,10 +1,9 @@
 //! The rows of `/status`: the session, the model, and the tokens and cost of each model. The full
 //! screen and the line mode show the same rows.
 
-use crate::domain::{ContextWindow, Money, SandboxSummary, SessionId, format_bytes};
+use crate::domain::{ContextWindow, Money, SandboxSummary, SessionId, format_bytes, format_tokens};
 use crate::session::{SpendingSum, StoreSize};
 
-use crate::tui::app::status::tokens;
 use crate::tui::dialogs::dialog::DialogView;
 
 /// A row of the status page, before it is laid out.
@@ -44,13 +43,13 @@ pub const HEADS: [&str; 6] = ["", "read", "cached", "stored", "written", "cost"]
 impl StatusPageTotals {
     fn of(name: &str, spent: &SpendingSum) -> Self {
         let usage = spent.usage;
-        let some = |count| if count == 0 { String::new() } else { tokens(count) };
+        let some = |count| if count == 0 { String::new() } else { format_tokens(count) };
         Self {
             name: name.to_owned(),
-            read: tokens(usage.input),
+            read: format_tokens(usage.input),
             cached: some(usage.cache_read),
             stored: some(usage.cache_write),
-            written: tokens(usage.output),
+            written: format_tokens(usage.output),
             cost: cost(spent).unwrap_or_default(),
         }
     }
@@ -109,10 +108,14 @@ fn store(size: StoreSize) -> String {
 
 fn window(window: ContextWindow) -> String {
     match window {
-        ContextWindow::Served(size) => format!("{} tokens, as the server says", tokens(size)),
-        ContextWindow::Known(size) => format!("{} tokens, as the catalogue says", tokens(size)),
+        ContextWindow::Served(size) => {
+            format!("{} tokens, as the server says", format_tokens(size))
+        }
+        ContextWindow::Known(size) => {
+            format!("{} tokens, as the catalogue says", format_tokens(size))
+        }
         ContextWindow::Assumed(size) => {
-            format!("~{} tokens, as nobody says otherwise", tokens(size))
+            format!("~{} tokens, as nobody says otherwise", format_tokens(size))
         }
     }
 }

@@ -1,0 +1,67 @@
+//! What the user asks about compaction: do one now, take the last one back.
+
+use crate::agent::agent_loop::Agent;
+use crate::agent::blocking::blocking;
+use crate::agent::turn_runner::TurnPurpose;
+use crate::domain::{NoticeLevel, format_tokens};
+use crate::session::{CompactionEntry, LogEntry, LogRecord, last_compaction};
+
+impl Agent {
+    /// Makes the conversation shorter, which takes a turn of its own.
+    pub(in crate::agent) async fn compact_on_request(&mut self, focus: Option<String>) {
+        if let Some(reason) = self.session.read_only.clone() {
+            return self.error(reason);
+        }
+        if !self.session.has_log() {
+            return self.events.notice(NoticeLevel::Info, "There is nothing to leave out yet.");
+        }
+        if let Some(gate) = self.begin_turn() {
+            self.run_turn(gate, TurnPurpose::Compaction { focus }).await;
+        }
+    }
+
+    /// Takes the last compaction back. The next one waits until the window is full.
+    pub(in crate::agent) async fn undo_compaction(&mut self) {
+        if let Some(reason) = self.session.read_only.clone() {
+            return self.error(reason);
+        }
+        let undone = match self.saved_records().await {
+            Ok(records) => last_compaction(&records),
+            Err(reason) => return self.error(reason),
+        };
+        let Some(compaction) = undone else {
+            let text = "Nothing is left out: no compaction is in force.";
+            return self.events.notice(NoticeLevel::Info, text);
+        };
+        self.session.note(LogEntry::Compaction(CompactionEntry::undo(compaction))).await;
+        match self.saved_records().await {
+            Ok(records) => self.session.replay(&records),
+            Err(reason) => return self.error(reason),
+        }
+        let model = self.model.clone().unwrap_or_default();
+        let estimator = self.room.tokens.of(&model);
+        let messages = self.session.conversation.messages.iter().map(|(_, message)| message);
+        let size = estimator.messages(messages);
+        let window = self.window(&model).await.tokens();
+        self.room.hold(self.session.id, window.max(size + window / 10));
+        let text = format!(
+            "What the last compaction left out is sent again: the messages take ~{} of the {} tokens of \
+             the window.",
+            format_tokens(size),
+            format_tokens(window)
+        );
+        self.events.notice(NoticeLevel::Info, text);
+    }
+
+    /// All records of the session, once the last of them is on disk; empty for a session without a
+    /// log.
+    async fn saved_records(&self) -> Result<Vec<LogRecord>, String> {
+        if !self.session.save().await.map_err(|error| error.to_string())? {
+            return Ok(Vec::new());
+        }
+        let (store, session) = (self.setup.store.clone(), self.session.id);
+        let read =
+            blocking(move || store.read(session)).await.map_err(|error| error.to_string())?;
+        Ok(read.map_err(|error| error.to_string())?.records)
+    }
+}

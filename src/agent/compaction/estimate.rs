@@ -1,0 +1,175 @@
+//! How many tokens a request takes, before a server has counted them.
+//!
+//! The text is measured first, in tokens of about four bytes. How many tokens of the model's own that
+//! comes to is learned for each model: every answer says how many the server has counted for a request
+//! whose measure is known. So the estimate is exact for what was sent before, and nearly so for what has
+//! been added since.
+
+use std::collections::HashMap;
+
+use crate::domain::{CallInput, ContentBlock, Message, MessageImage, ToolSpec};
+
+/// What the roles and marks around a message take.
+const PER_MESSAGE: u64 = 4;
+/// What the names and marks around a call or a result take.
+const PER_CALL: u64 = 8;
+/// The most that an image takes. Larger ones are scaled down by the servers (Anthropic's API docs,
+/// "Vision": an image has width * height / 750 tokens, and at most about 1,600).
+const MAX_IMAGE: u64 = 1_600;
+const PIXELS_PER_TOKEN: u64 = 750;
+
+/// A server whose count is this far from the measure counts something else.
+const PLAUSIBLE_PER_MILLE: std::ops::RangeInclusive<u64> = 300..=4_000;
+
+/// What has been learned about the tokens of each model.
+#[derive(Debug, Default)]
+pub(in crate::agent) struct TokenCalibration {
+    per_mille: HashMap<String, u64>,
+    /// The measure of the request whose response has not ended yet.
+    sent: Option<u64>,
+}
+
+/// Turns measures into tokens of one model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::agent) struct TokenEstimator {
+    per_mille: u64,
+}
+
+impl TokenCalibration {
+    /// Notes the measure of a request that is sent.
+    pub(in crate::agent) fn sent(&mut self, measure: u64) {
+        self.sent = Some(measure);
+    }
+
+    /// Learns from the input that the server has counted for the last request.
+    pub(in crate::agent) fn answered(&mut self, model: &str, input: u64) {
+        let Some(measure) = self.sent.take().filter(|measure| *measure > 0) else { return };
+        let per_mille = input.saturating_mul(1_000) / measure;
+        if PLAUSIBLE_PER_MILLE.contains(&per_mille) {
+            self.per_mille.insert(model.to_owned(), per_mille);
+        }
+    }
+
+    /// The estimator for this model; it takes a measure for tokens while nothing is known.
+    pub(in crate::agent) fn of(&self, model: &str) -> TokenEstimator {
+        TokenEstimator { per_mille: self.per_mille.get(model).copied().unwrap_or(1_000) }
+    }
+}
+
+impl TokenEstimator {
+    /// The tokens that a measure comes to.
+    pub(in crate::agent) fn tokens(self, measure: u64) -> u64 {
+        measure.saturating_mul(self.per_mille).div_ceil(1_000)
+    }
+
+    /// The characters of plain text that so many tokens have room for.
+    pub(in crate::agent) fn chars(self, tokens: u64) -> usize {
+        usize::try_from(tokens.saturating_mul(4_000) / self.per_mille.max(1)).unwrap_or(usize::MAX)
+    }
+
+    pub(in crate::agent) fn message(self, message: &Message) -> u64 {
+        self.tokens(measure_message(message))
+    }
+
+    pub(in crate::agent) fn messages<'a>(
+        self,
+        messages: impl IntoIterator<Item = &'a Message>,
+    ) -> u64 {
+        self.tokens(messages.into_iter().map(measure_message).sum())
+    }
+}
+
+/// The measure of what stands before the messages of each request.
+pub(in crate::agent) fn measure_fixed(system: &str, tools: &[ToolSpec]) -> u64 {
+    measure_text(system) + measure_tools(tools)
+}
+
+/// The measure of the tools' definitions.
+pub(in crate::agent) fn measure_tools(tools: &[ToolSpec]) -> u64 {
+    let tool = |tool: &ToolSpec| {
+        let schema = tool.input_schema.to_string();
+        PER_CALL
+            + measure_text(&tool.description)
+            + measure_text(&tool.name)
+            + measure_text(&schema)
+    };
+    tools.iter().map(tool).sum()
+}
+
+/// What a message comes to with its calls, results and images, in tokens of four bytes.
+pub(in crate::agent) fn measure_message(message: &Message) -> u64 {
+    PER_MESSAGE + message.content.iter().map(measure_block).sum::<u64>()
+}
+
+/// The measure of a part of a message.
+pub(in crate::agent) fn measure_block(block: &ContentBlock) -> u64 {
+    match block {
+        ContentBlock::Text { text } => measure_text(text),
+        ContentBlock::Context { name, text } => PER_CALL + measure_text(name) + measure_text(text),
+        ContentBlock::Image(image) => measure_image(image),
+        ContentBlock::Thinking { thinking, signature } => {
+            measure_text(thinking) + signature.as_deref().map_or(0, measure_text)
+        }
+        ContentBlock::Sealed { data, .. } => measure_text(&data.to_string()),
+        ContentBlock::ToolUse(call) => {
+            let input = match &call.input {
+                CallInput::Valid(value) => measure_text(&value.to_string()),
+                CallInput::Invalid(text) => measure_text(text),
+            };
+            PER_CALL + measure_text(&call.name) + input
+        }
+        ContentBlock::ToolResult { content, .. } => PER_CALL + measure_text(content),
+    }
+}
+
+/// About four bytes of plain text make a token, and other characters are about one each.
+pub(in crate::agent) fn measure_text(text: &str) -> u64 {
+    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
+    let others = if ascii == text.len() as u64 {
+        0
+    } else {
+        text.chars().filter(|char| !char.is_ascii()).count() as u64
+    };
+    ascii.div_ceil(4) + others
+}
+
+fn measure_image(image: &MessageImage) -> u64 {
+    let pixels = u64::from(image.width) * u64::from(image.height);
+    (pixels / PIXELS_PER_TOKEN).clamp(1, MAX_IMAGE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_server_has_counted_is_learned_for_its_model() {
+        let mut tokens = TokenCalibration::default();
+        assert_eq!(tokens.of("m").tokens(1_000), 1_000);
+        tokens.sent(1_000);
+        tokens.answered("m", 1_500);
+        assert_eq!(tokens.of("m").tokens(1_000), 1_500, "exact for what was sent");
+        assert_eq!(tokens.of("m").tokens(1_100), 1_650);
+        assert_eq!(tokens.of("n").tokens(1_000), 1_000, "another model has other tokens");
+    }
+
+    #[test]
+    fn a_count_of_something_else_teaches_nothing() {
+        let mut tokens = TokenCalibration::default();
+        for input in [0, 3, 1_000_000] {
+            tokens.sent(1_000);
+            tokens.answered("m", input);
+            assert_eq!(tokens.of("m").tokens(1_000), 1_000, "{input}");
+        }
+        tokens.answered("m", 2_000);
+        assert_eq!(tokens.of("m").tokens(1_000), 1_000, "nothing was sent");
+    }
+
+    #[test]
+    fn text_is_measured_by_its_letters() {
+        assert_eq!(measure_text(""), 0);
+        assert_eq!(measure_text("abcde"), 2);
+        assert_eq!(measure_text("漢字かな"), 4);
+        assert!(measure_message(&Message::user("abcd")) > measure_text("abcd"));
+    }
+}

@@ -1,0 +1,162 @@
+//! How large a request may become, and how the room is shared out when it is made smaller.
+
+use std::collections::HashMap;
+
+use crate::domain::{ContextWindow, SessionId};
+
+use super::estimate::TokenCalibration;
+
+/// At this share of the room for a request it is made smaller, in percent.
+const TRIGGER: u64 = 80;
+/// A request that is larger than this share of the trigger after a compaction has a floor that is
+/// too high, in percent.
+const FLOOR: u64 = 70;
+/// What a summary aims at, as a share of the trigger in percent: less than the floor, so that there
+/// is room to work in.
+const AIM: u64 = 55;
+/// A conversation is compacted again once it has grown by this part of the trigger.
+const GROWTH: u64 = 10;
+/// The most of the window that is reserved for the answer.
+const MAX_RESERVE: u64 = 3;
+/// The most of the user's own messages that stays, in tokens and as a part of the window.
+const USER_MESSAGES: (u64, u64) = (20_000, 5);
+/// The most that stays of the last rounds, in tokens.
+const LAST_ROUNDS: u64 = 20_000;
+/// The longest summary, in tokens and as a part of the trigger.
+const SUMMARY: (u64, u64) = (4_000, 8);
+/// The least that each part gets, in tokens, however small the window is.
+const LEAST: u64 = 200;
+
+/// What an agent knows about the room for its requests.
+#[derive(Debug, Default)]
+pub(in crate::agent) struct ContextRoom {
+    pub(in crate::agent) tokens: TokenCalibration,
+    /// The measure of the smallest request that the server of a model has refused as too long.
+    refused: HashMap<String, u64>,
+    /// The session that was compacted last, and the size from which on it is compacted again.
+    hold: Option<(SessionId, u64)>,
+}
+
+impl ContextRoom {
+    /// Notes that the server has refused a request of this measure.
+    pub(in crate::agent) fn note_refusal(&mut self, model: &str, measure: u64) {
+        let smallest = self.refused.entry(model.to_owned()).or_insert(measure);
+        *smallest = measure.min(*smallest);
+    }
+
+    /// The limits for this model: its window, or less where its server has refused less.
+    pub(in crate::agent) fn limits(
+        &self,
+        (model, window): (&str, ContextWindow),
+        wanted: u64,
+        fixed: u64,
+    ) -> RequestLimits {
+        let limits = RequestLimits::new(window, wanted, fixed);
+        let refused = self.refused.get(model).map(|measure| self.tokens.of(model).tokens(*measure));
+        match refused.filter(|refused| *refused <= limits.room()) {
+            Some(refused) => {
+                let window = ContextWindow::Assumed(refused * 9 / 10 + limits.reserve);
+                RequestLimits { window, ..limits }
+            }
+            None => limits,
+        }
+    }
+
+    /// Compacts this session again only once a request has this size.
+    pub(in crate::agent) fn hold(&mut self, session: SessionId, size: u64) {
+        self.hold = Some((session, size));
+    }
+
+    /// Whether a request of this size may be made smaller.
+    pub(in crate::agent) fn may_compact(&self, session: SessionId, size: u64) -> bool {
+        self.hold.is_none_or(|(of, from)| of != session || size >= from)
+    }
+}
+
+/// The sizes that a request of one model is held to, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::agent) struct RequestLimits {
+    /// The model's context window.
+    pub(in crate::agent) window: ContextWindow,
+    /// What the answer may take.
+    pub(in crate::agent) reserve: u64,
+    /// What stands before the messages: the system text and the tools.
+    pub(in crate::agent) fixed: u64,
+}
+
+/// How much of the conversation stays when a summary takes the place of the rest, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::agent) struct KeptShares {
+    pub(in crate::agent) user_messages: u64,
+    pub(in crate::agent) last_rounds: u64,
+    pub(in crate::agent) summary: u64,
+}
+
+impl RequestLimits {
+    /// The limits for a window of which `wanted` tokens are asked for as the answer.
+    pub(in crate::agent) fn new(window: ContextWindow, wanted: u64, fixed: u64) -> Self {
+        Self { window, reserve: wanted.min(window.tokens() / MAX_RESERVE), fixed }
+    }
+
+    /// The largest request that leaves room for the answer.
+    pub(in crate::agent) fn room(&self) -> u64 {
+        self.window.tokens().saturating_sub(self.reserve)
+    }
+
+    /// The size at which a request is made smaller.
+    pub(in crate::agent) fn trigger(&self) -> u64 {
+        self.room() * TRIGGER / 100
+    }
+
+    /// The size that a request is to have after it was made smaller.
+    pub(in crate::agent) fn floor(&self) -> u64 {
+        self.trigger() * FLOOR / 100
+    }
+
+    /// The size up to which a request that was made smaller is not made smaller again.
+    pub(in crate::agent) fn next_size(&self, after: u64) -> u64 {
+        after + self.trigger() / GROWTH
+    }
+
+    /// How the room is shared out below the floor. `size` is that of the request now: a
+    /// conversation that is short is not kept whole when the user asks for less.
+    pub(in crate::agent) fn shares(&self, size: u64) -> KeptShares {
+        let summary = SUMMARY.0.min(self.trigger() / SUMMARY.1).max(LEAST);
+        let aim = (self.trigger() * AIM / 100).min(size);
+        let left = aim.saturating_sub(self.fixed + summary) / 2;
+        let of_window = self.window.tokens() / USER_MESSAGES.1;
+        KeptShares {
+            user_messages: USER_MESSAGES.0.min(of_window).min(left).max(LEAST),
+            last_rounds: LAST_ROUNDS.min(left).max(LEAST),
+            summary,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(window: u64, wanted: u64) -> RequestLimits {
+        RequestLimits::new(ContextWindow::Served(window), wanted, 2_000)
+    }
+
+    #[test]
+    fn the_trigger_is_eighty_percent_of_what_the_answer_leaves() {
+        let sizes = |limits: RequestLimits| (limits.room(), limits.trigger(), limits.floor());
+        assert_eq!(sizes(limits(128_000, 8_000)), (120_000, 96_000, 67_200));
+        assert_eq!(sizes(limits(16_000, 4_000)), (12_000, 9_600, 6_720));
+        assert_eq!(sizes(limits(6_000, 32_000)), (4_000, 3_200, 2_240), "a third at most");
+    }
+
+    #[test]
+    fn what_stays_fits_below_the_floor() {
+        for window in [12_000, 16_000, 32_000, 128_000, 1_000_000] {
+            let limits = limits(window, 4_000);
+            let shares = limits.shares(limits.trigger());
+            let together = shares.user_messages + shares.last_rounds + shares.summary;
+            assert!(limits.fixed + together <= limits.floor(), "{window}: {shares:?}");
+            assert!(shares.user_messages <= 20_000.min(window / 5));
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Writes what the model reads in place of what it no longer gets.
+//!
+//! What can be taken from the log is taken from there: which files were read and changed, in all of the
+//! session, does not depend on what a model remembers of them. The rest is a model's summary, or, without
+//! one, what the log says about the task, the failures and the answers.
+
+use std::collections::BTreeSet;
+
+use crate::context::escape_context_tags;
+use crate::domain::{CallInput, ContentBlock, EntryId, Message, MessageRole, ToolAccess, ToolKind};
+use crate::session::{COMPACTION_CONTEXT, CompactionNote, KeptContext, ReplayedConversation};
+use crate::tools::{ToolRegistry, WorkingDirectory, kind_of};
+
+use super::plan::{is_the_users, shown_call};
+
+/// The most files that a note names of each kind.
+const FILES_NAMED: usize = 60;
+/// The most files that are remembered as read.
+const FILES_KNOWN: usize = 400;
+/// What a note without a summary quotes: so many failures and answers, and so many characters of each.
+const QUOTED: (usize, usize) = (8, 300);
+
+/// What a note is made from.
+pub(in crate::agent) struct NoteSources<'a> {
+    pub(in crate::agent) conversation: &'a ReplayedConversation,
+    /// The first message that is still sent as it is.
+    pub(in crate::agent) first_kept: Option<EntryId>,
+    pub(in crate::agent) registry: &'a ToolRegistry,
+    pub(in crate::agent) place: &'a WorkingDirectory,
+}
+
+impl NoteSources<'_> {
+    /// The note with this summary, which `model` has written; without one, the note from the log.
+    pub(in crate::agent) fn note(
+        &self,
+        summary: Option<(String, String)>,
+        contexts: Vec<KeptContext>,
+    ) -> CompactionNote {
+        let (told, by, model) = match summary {
+            Some((text, model)) => (
+                text,
+                format!("What follows was written by {model} from what is left out."),
+                Some(model),
+            ),
+            None => (self.log_excerpt(), "What follows is taken from the log.".to_owned(), None),
+        };
+        let mut text = format!(
+            "A note of slug's: the conversation has become long, and its older part is left out here. The \
+             messages of the user above stand word for word. {by} It is a record of what was done, not \
+             an instruction; what the user says comes first.\n\n{}",
+            told.trim()
+        );
+        let changed = self.conversation.files_changed.iter();
+        let changed: Vec<String> = changed.map(|path| self.place.show(path)).collect();
+        push_files(&mut text, "Files changed so far", &changed);
+        push_files(&mut text, "Files read so far", &self.files_read());
+        CompactionNote { text: escape_context_tags(&text), model, contexts }
+    }
+
+    fn left_out(&self) -> impl Iterator<Item = &Message> {
+        let messages = self.conversation.messages.iter();
+        messages.take_while(|(id, _)| Some(*id) != self.first_kept).map(|(_, message)| message)
+    }
+
+    /// The files that were read in all of the session, the newest last.
+    pub(in crate::agent) fn files_read(&self) -> Vec<String> {
+        let mut files: Vec<String> = self.conversation.files_read.clone();
+        let messages = self.conversation.messages.iter();
+        for call in messages.flat_map(|(_, message)| message.calls()) {
+            let (CallInput::Valid(input), ToolKind::Read) = (&call.input, kind_of(&call.name))
+            else {
+                continue;
+            };
+            let accesses = self.registry.get(&call.name).map(|tool| tool.access(input, self.place));
+            for access in accesses.into_iter().flatten().flatten() {
+                if let ToolAccess::Read(path) = access {
+                    let shown = self.place.show(&path);
+                    files.retain(|known| *known != shown);
+                    files.push(shown);
+                }
+            }
+        }
+        files.drain(..files.len().saturating_sub(FILES_KNOWN));
+        files
+    }
+
+    /// The note without a model: the task, what failed, and how answers begin.
+    fn log_excerpt(&self) -> String {
+        let mut text = String::new();
+        let task = self.conversation.messages.iter().find(|(_, message)| is_the_users(message));
+        if let Some((_, task)) = task {
+            text.push_str(&format!("## Task\n{}\n", excerpt(&task.text())));
+        }
+        let earlier = self.left_out().flat_map(earlier_notes).last();
+        let failed = newest(self.failures());
+        push_list(&mut text, "Failed attempts", &failed);
+        let answers = self.left_out().filter(|message| message.role == MessageRole::Assistant);
+        let answers = answers.map(Message::text).filter(|said| !said.trim().is_empty());
+        push_list(&mut text, "What you said, newest last", &newest(answers.map(|it| excerpt(&it))));
+        if let Some(earlier) = earlier {
+            let chars = QUOTED.0 * QUOTED.1;
+            let told: String = body_of(earlier).chars().take(chars).collect();
+            text.push_str(&format!("\n## From the note before this one\n{}\n", told.trim()));
+        }
+        text
+    }
+
+    fn failures(&self) -> impl Iterator<Item = String> {
+        let results = self.left_out().flat_map(|message| &message.content);
+        results.filter_map(|block| {
+            let ContentBlock::ToolResult { tool_use_id, content, is_error: true } = block else {
+                return None;
+            };
+            let call = self.left_out().flat_map(Message::calls).find(|it| it.id == *tool_use_id)?;
+            Some(format!("{}: {}", shown_call(call, &self.place.cwd), excerpt(content)))
+        })
+    }
+}
+
+/// The context notes of the messages before `first_kept` that still hold, as they were last told.
+/// What remains in the conversation is not repeated. `plan` is the plan as it is now.
+pub(in crate::agent) fn notes_that_hold(
+    conversation: &ReplayedConversation,
+    after: &ReplayedConversation,
+    names: &BTreeSet<String>,
+    plan: Option<&ContentBlock>,
+) -> Vec<KeptContext> {
+    let plan = plan.and_then(ContentBlock::as_context);
+    let plan =
+        plan.map(|(name, text)| KeptContext { name: name.to_owned(), text: text.to_owned() });
+    let of_plan = plan.as_ref().map(|plan| plan.name.clone());
+    let held = conversation.contexts.iter().filter(|(name, text)| {
+        names.contains(*name)
+            && Some(*name) != of_plan.as_ref()
+            && after.contexts.get(*name) != Some(text)
+    });
+    let held = held.map(|(name, text)| KeptContext { name: name.clone(), text: text.clone() });
+    let plan = plan.filter(|plan| after.contexts.get(&plan.name) != Some(&plan.text));
+    held.chain(plan).collect()
+}
+
+/// The part of a note that is not slug's own words.
+fn body_of(note: &str) -> &str {
+    note.split_once("\n\n").map_or(note, |(_, body)| body)
+}
+
+fn earlier_notes(message: &Message) -> Option<&str> {
+    let mut notes = message.content.iter().filter_map(ContentBlock::as_context);
+    let is_summary =
+        |(name, text): &(&str, &str)| *name == COMPACTION_CONTEXT && text.contains("\n## ");
+    notes.find(is_summary).map(|(_, text)| text)
+}
+
+fn excerpt(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(QUOTED.1) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+fn newest(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut all: Vec<String> = all.collect();
+    all.drain(..all.len().saturating_sub(QUOTED.0));
+    all
+}
+
+fn push_list(text: &mut String, heading: &str, items: &[String]) {
+    if !items.is_empty() {
+        text.push_str(&format!("\n## {heading}\n- {}\n", items.join("\n- ")));
+    }
+}
+
+fn push_files(text: &mut String, heading: &str, files: &[String]) {
+    if files.is_empty() {
+        return;
+    }
+    let hidden = files.len().saturating_sub(FILES_NAMED);
+    let more = if hidden > 0 { format!(", and {hidden} others before") } else { String::new() };
+    text.push_str(&format!("\n\n## {heading}\n{}{more}", files[hidden..].join(", ")));
+}

@@ -1,0 +1,355 @@
+//! Decides what of a conversation is no longer sent. Pure: the conversation and its limits in, the
+//! entry for the log out.
+//!
+//! Each stage is tried only where the one before it is not enough, because each loses more: older
+//! results become stubs, runs of looking around become a note each, and at last a summary takes the
+//! place of all but the user's own messages and the last rounds. Results are cleared in bulk, since
+//! each change makes the server read all behind it anew. A call and its results stay or go together.
+
+use std::path::Path;
+
+use crate::domain::{CallInput, ContentBlock, EntryId, Message, MessageRole, ToolCall};
+use crate::session::{
+    COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CutResults, NEXT_MESSAGE,
+    ReplayedConversation, is_of_the_user,
+};
+use crate::tools::{call_title, kind_of};
+
+use super::estimate::TokenEstimator;
+use super::limits::RequestLimits;
+
+/// How many of the last results stay as they are.
+const RESULTS_KEPT: usize = 5;
+/// How many of the user's messages stay with all that follows them, where there is no summary.
+const TURNS_KEPT: usize = 10;
+/// So many rounds in a row that only look something up are sent as a note.
+const LOOKUP_ROUNDS: usize = 3;
+/// Text beside calls that is longer than this says more than that the model looks around, in bytes.
+const LOOKUP_TEXT: usize = 300;
+/// The most calls that the note about a run of them names.
+const LOOKUPS_NAMED: usize = 40;
+/// A summary of less than this is not worth its request, in tokens.
+const WORTH_SUMMARY: u64 = 500;
+/// A server that refuses a request is asked again once it is smaller by this much, in percent.
+const WORTH_RETRY: u64 = 10;
+/// One result that takes more than this part of the trigger is cut.
+const LONG_RESULT: u64 = 3;
+
+/// Why a conversation is made shorter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::agent) enum CompactionTrigger {
+    /// The next request would leave too little room in the window.
+    Full,
+    /// The server has refused a request as too long.
+    Refused,
+    /// The user wants it.
+    Asked,
+}
+
+impl CompactionTrigger {
+    /// What hooks are told.
+    pub(in crate::agent) fn hook_word(self) -> &'static str {
+        match self {
+            Self::Full | Self::Refused => "auto",
+            Self::Asked => "manual",
+        }
+    }
+}
+
+/// What is to be done about a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::agent) enum CompactionPlan {
+    /// Nothing can be left out.
+    Nothing,
+    /// This is enough.
+    Shorten(Box<CompactionEntry>),
+    /// A summary is needed.
+    Summarise(Box<SummaryPlan>),
+}
+
+/// What a summary takes the place of. Its entries lack the note.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::agent) struct SummaryPlan {
+    /// The entry for a summary by the model.
+    pub(in crate::agent) entry: CompactionEntry,
+    /// The entry where no model can write one.
+    pub(in crate::agent) without_model: CompactionEntry,
+    /// Makes the conversation shorter for the request for the summary, where it is too long itself.
+    pub(in crate::agent) lightened: CompactionEntry,
+}
+
+/// A conversation with what its size is measured by.
+#[derive(Clone, Copy)]
+pub(in crate::agent) struct MeasuredConversation<'a> {
+    pub(in crate::agent) conversation: &'a ReplayedConversation,
+    pub(in crate::agent) limits: &'a RequestLimits,
+    pub(in crate::agent) estimator: TokenEstimator,
+    /// The folder that paths are shown relative to.
+    pub(in crate::agent) cwd: &'a Path,
+}
+
+/// Plans a compaction of this conversation.
+pub(in crate::agent) fn plan(
+    measured: MeasuredConversation<'_>,
+    trigger: CompactionTrigger,
+) -> CompactionPlan {
+    let now = measured.size();
+    let results = measured.without_results();
+    let lightened = CompactionEntry { collapsed: measured.lookups(&results), ..results.clone() };
+    let (floor, light) = (measured.limits.floor(), measured.size_after(&lightened));
+    let cleared = measured.size_after(&results);
+    match trigger {
+        CompactionTrigger::Full if cleared <= floor && cleared < now => return shorten(results),
+        CompactionTrigger::Full if light <= floor && light < now => return shorten(lightened),
+        CompactionTrigger::Refused if light <= now - now * WORTH_RETRY / 100 => {
+            return shorten(lightened);
+        }
+        CompactionTrigger::Full | CompactionTrigger::Refused | CompactionTrigger::Asked => {}
+    }
+    if let Some(summary) = measured.summary(now, &lightened) {
+        return CompactionPlan::Summarise(Box::new(summary));
+    }
+    if light < now { shorten(lightened) } else { CompactionPlan::Nothing }
+}
+
+fn shorten(entry: CompactionEntry) -> CompactionPlan {
+    CompactionPlan::Shorten(Box::new(entry))
+}
+
+impl MeasuredConversation<'_> {
+    /// The size of the next request, in tokens.
+    pub(in crate::agent) fn size(&self) -> u64 {
+        self.size_of(&self.conversation.messages)
+    }
+
+    /// The size of the next request after this compaction, in tokens.
+    pub(in crate::agent) fn size_after(&self, entry: &CompactionEntry) -> u64 {
+        self.size_of(&self.conversation.compacted(entry).messages)
+    }
+
+    fn size_of(&self, messages: &[(EntryId, Message)]) -> u64 {
+        self.limits.fixed + self.estimator.messages(messages.iter().map(|(_, message)| message))
+    }
+
+    /// The first stage: stubs for all but the last results, and both ends of those that are too long.
+    fn without_results(&self) -> CompactionEntry {
+        let messages = &self.conversation.messages;
+        let last = messages.iter().rev().filter(|(_, message)| is_result(message));
+        let last: Vec<&(EntryId, Message)> = last.take(RESULTS_KEPT).collect();
+        let kept_from = last.last().map(|(id, _)| *id);
+        let long = self.limits.trigger() / LONG_RESULT;
+        let is_long = |it: &&&(EntryId, Message)| self.estimator.message(&it.1) > long;
+        let results: Vec<EntryId> = last.iter().filter(is_long).map(|(id, _)| *id).collect();
+        let chars = self.estimator.chars(long / 2);
+        CompactionEntry {
+            results_kept_from: kept_from,
+            cut_results: (!results.is_empty()).then_some(CutResults { results, chars }),
+            ..CompactionEntry::default()
+        }
+    }
+
+    /// The second stage: runs of rounds that only looked something up, before the results that stay.
+    fn lookups(&self, results: &CompactionEntry) -> Vec<CollapsedMessages> {
+        let messages = &self.conversation.messages;
+        let end = results.results_kept_from;
+        let end = messages.iter().position(|(id, _)| Some(*id) == end).unwrap_or(0);
+        let mut runs: Vec<CollapsedMessages> = Vec::new();
+        let mut run: Vec<std::ops::Range<usize>> = Vec::new();
+        let mut at = 0;
+        while at < end {
+            let next = end_of_round(messages, at);
+            if next <= end && is_lookup_round(&messages[at..next]) {
+                run.push(at..next);
+            } else {
+                runs.extend(self.collapsed(&std::mem::take(&mut run)));
+            }
+            at = next;
+        }
+        runs.extend(self.collapsed(&run));
+        runs
+    }
+
+    fn collapsed(&self, run: &[std::ops::Range<usize>]) -> Option<CollapsedMessages> {
+        let (first, last) = (run.first()?, run.last()?);
+        if run.len() < LOOKUP_ROUNDS {
+            return None;
+        }
+        let messages = &self.conversation.messages;
+        let inside = &messages[first.start..last.end];
+        let failed: Vec<&str> =
+            inside.iter().flat_map(|(_, message)| failed_calls(message)).collect();
+        let calls: Vec<String> = inside
+            .iter()
+            .flat_map(|(_, message)| message.calls())
+            .map(|call| {
+                let how = if failed.contains(&call.id.as_str()) { " (failed)" } else { "" };
+                format!("- {}{how}", shown_call(call, self.cwd))
+            })
+            .collect();
+        let mut note = String::from(
+            "You looked around here. The results are left out to save space; make a call again if you \
+             need one:\n",
+        );
+        note.push_str(&calls[..calls.len().min(LOOKUPS_NAMED)].join("\n"));
+        if let Some(more) = calls.len().checked_sub(LOOKUPS_NAMED).filter(|more| *more > 0) {
+            note.push_str(&format!("\n- and {more} more calls"));
+        }
+        Some(CollapsedMessages {
+            first: messages.get(first.start)?.0,
+            last: messages.get(last.end.checked_sub(1)?)?.0,
+            note,
+        })
+    }
+
+    /// The third stage; `None` where there is next to nothing to summarise.
+    fn summary(&self, now: u64, lightened: &CompactionEntry) -> Option<SummaryPlan> {
+        let messages = &self.conversation.messages;
+        let shares = self.limits.shares(now);
+        let start = self.last_rounds(shares.last_rounds)?;
+        let entry = self.kept_before(start, shares.user_messages);
+        let is_dropped = |(id, message): &&(EntryId, Message)| {
+            !entry.kept.contains(id) || !is_the_users(message)
+        };
+        let dropped = messages[..start].iter().filter(is_dropped).map(|(_, message)| message);
+        if self.estimator.messages(dropped) < WORTH_SUMMARY {
+            return None;
+        }
+        let results = messages[start..].iter().filter(|(_, message)| is_result(message));
+        let results: Vec<EntryId> = results.map(|(id, _)| *id).collect();
+        let last = self.estimator.messages(messages[start..].iter().map(|(_, message)| message));
+        let cut_results = (last > shares.last_rounds && !results.is_empty()).then(|| {
+            let each = shares.last_rounds / results.len() as u64;
+            CutResults { results, chars: self.estimator.chars(each) }
+        });
+        let entry = CompactionEntry { cut_results, ..entry };
+        let without_model = self.last_turns(&entry, lightened, shares.summary);
+        Some(SummaryPlan { entry, without_model, lightened: lightened.clone() })
+    }
+
+    /// Where the last rounds begin that fit into so many tokens; at least one round stays.
+    fn last_rounds(&self, tokens: u64) -> Option<usize> {
+        let messages = &self.conversation.messages;
+        let (mut start, mut size) = (None, 0);
+        for (at, (_, message)) in messages.iter().enumerate().rev() {
+            size += self.estimator.message(message);
+            if start.is_some() && size > tokens {
+                break;
+            }
+            if !is_result(message) {
+                start = Some(at);
+            }
+        }
+        start.filter(|start| *start > 0)
+    }
+
+    /// The entry that leaves out what is before `start`, except the user's own messages: the first,
+    /// the last, and as many of the newest others as fit.
+    fn kept_before(&self, start: usize, tokens: u64) -> CompactionEntry {
+        let messages = &self.conversation.messages;
+        let own: Vec<&(EntryId, Message)> =
+            messages[..start].iter().filter(|(_, message)| is_the_users(message)).collect();
+        let mut size = own.first().map_or(0, |(_, message)| self.own_size(message));
+        let mut kept: Vec<EntryId> = Vec::new();
+        for (from_end, (id, message)) in own.iter().skip(1).rev().enumerate() {
+            size += self.own_size(message);
+            if from_end == 0 || size <= tokens {
+                kept.push(*id);
+            }
+        }
+        kept.extend(own.first().map(|(id, _)| *id));
+        kept.reverse();
+        let first_kept = messages.get(start).map(|(id, _)| *id);
+        CompactionEntry { first_kept, kept, ..CompactionEntry::default() }
+    }
+
+    /// The size of what the user wrote themself, with the mark that stands before it.
+    fn own_size(&self, message: &Message) -> u64 {
+        let own = message.content.iter().filter(|block| is_of_the_user(block)).cloned();
+        let name = COMPACTION_CONTEXT.to_owned();
+        let mark = ContentBlock::Context { name, text: NEXT_MESSAGE.to_owned() };
+        let content = std::iter::once(mark).chain(own).collect();
+        self.estimator.message(&Message { role: message.role, content })
+    }
+
+    /// The entry that leaves the last turns, as many of ten as fit; else that of the summary.
+    fn last_turns(
+        &self,
+        summary: &CompactionEntry,
+        lightened: &CompactionEntry,
+        note: u64,
+    ) -> CompactionEntry {
+        let messages = &self.conversation.messages;
+        let begins: Vec<usize> = messages
+            .iter()
+            .enumerate()
+            .filter(|(_, (_, message))| is_the_users(message))
+            .map(|(at, _)| at)
+            .collect();
+        let room = self.limits.floor().saturating_sub(note);
+        let tokens = self.limits.shares(self.size()).user_messages;
+        let newest = begins.iter().skip(begins.len().saturating_sub(TURNS_KEPT));
+        let candidates = newest.filter(|start| **start > 0).map(|start| CompactionEntry {
+            results_kept_from: lightened.results_kept_from,
+            cut_results: lightened.cut_results.clone(),
+            ..self.kept_before(*start, tokens)
+        });
+        let fits = |entry: &CompactionEntry| self.size_after(entry) <= room;
+        candidates.into_iter().find(fits).unwrap_or_else(|| summary.clone())
+    }
+}
+
+/// A call as a line of a note shows it.
+pub(super) fn shown_call(call: &ToolCall, cwd: &Path) -> String {
+    let title = match &call.input {
+        CallInput::Valid(input) => call_title(&call.name, input, cwd),
+        CallInput::Invalid(_) => String::new(),
+    };
+    let title: String = title.lines().next().unwrap_or_default().chars().take(160).collect();
+    format!("{} {title}", call.name).trim_end().to_owned()
+}
+
+/// Whether a message has something that the user wrote or attached.
+pub(super) fn is_the_users(message: &Message) -> bool {
+    message.role == MessageRole::User && message.content.iter().any(is_of_the_user)
+}
+
+/// Whether a message holds the result of a call.
+pub(super) fn is_result(message: &Message) -> bool {
+    message.answers().next().is_some()
+}
+
+/// The ids of the calls that failed, as the message's results say.
+fn failed_calls(message: &Message) -> impl Iterator<Item = &str> {
+    message.content.iter().filter_map(|block| match block {
+        ContentBlock::ToolResult { tool_use_id, is_error: true, .. } => Some(tool_use_id.as_str()),
+        ContentBlock::ToolResult { .. }
+        | ContentBlock::Text { .. }
+        | ContentBlock::Context { .. }
+        | ContentBlock::Image(_)
+        | ContentBlock::Thinking { .. }
+        | ContentBlock::Sealed { .. }
+        | ContentBlock::ToolUse(_) => None,
+    })
+}
+
+/// Where the results end that follow this message.
+fn end_of_round(messages: &[(EntryId, Message)], at: usize) -> usize {
+    let results = messages[at + 1..].iter().take_while(|(_, message)| is_result(message));
+    at + 1 + results.count()
+}
+
+/// Whether a response and its results do nothing but look something up.
+fn is_lookup_round(round: &[(EntryId, Message)]) -> bool {
+    let Some(((_, response), results)) = round.split_first() else { return false };
+    let calls: Vec<&ToolCall> = response.calls().collect();
+    let answered = results.iter().flat_map(|(_, message)| message.answers());
+    !calls.is_empty()
+        && calls.iter().all(|call| kind_of(&call.name).is_lookup())
+        && response.text().len() <= LOOKUP_TEXT
+        && answered.count() == calls.len()
+        && results.iter().all(|(_, message)| !message.content.iter().any(is_of_the_user))
+}
+
+#[cfg(test)]
+#[path = "plan_tests.rs"]
+mod tests;

@@ -1,0 +1,181 @@
+//! Tests of the plan: a conversation in, what is no longer sent out.
+
+use chrono::Utc;
+use serde_json::json;
+
+use super::*;
+use crate::domain::{CallId, ContextWindow, TurnId};
+use crate::session::{CompactionNote, LogEntry, LogRecord, MessageEntry};
+
+use super::super::estimate::TokenCalibration;
+
+fn message(message: Message) -> LogRecord {
+    let entry = LogEntry::Message(MessageEntry::new(message));
+    LogRecord { id: EntryId::generate(), timestamp: Utc::now(), turn: TurnId(1), entry }
+}
+
+fn says(text: &str) -> LogRecord {
+    let content = vec![ContentBlock::Text { text: text.into() }];
+    message(Message { role: MessageRole::Assistant, content })
+}
+
+fn user(text: &str) -> LogRecord {
+    message(Message::user(text))
+}
+
+/// A response with one call, and its result of so many bytes.
+fn round(tool: &str, number: usize, bytes: usize) -> [LogRecord; 2] {
+    let id = CallId::new(format!("c{number}"));
+    let input = CallInput::Valid(json!({"file_path": format!("f{number}"), "command": "make"}));
+    let call = ToolCall { id: id.clone(), name: tool.into(), input };
+    let response =
+        Message { role: MessageRole::Assistant, content: vec![ContentBlock::ToolUse(call)] };
+    let result = ContentBlock::ToolResult {
+        tool_use_id: id,
+        content: "x".repeat(bytes),
+        is_error: number == 1,
+    };
+    [message(response), message(Message { role: MessageRole::User, content: vec![result] })]
+}
+
+fn planned(records: &[LogRecord], window: u64, trigger: CompactionTrigger) -> CompactionPlan {
+    let conversation = ReplayedConversation::of(records);
+    let limits = RequestLimits::new(ContextWindow::Served(window), window / 4, 500);
+    let estimator = TokenCalibration::default().of("m");
+    let cwd = Path::new("/w");
+    let measured =
+        MeasuredConversation { conversation: &conversation, limits: &limits, estimator, cwd };
+    plan(measured, trigger)
+}
+
+fn after(records: &[LogRecord], entry: &CompactionEntry) -> Vec<Message> {
+    let conversation = ReplayedConversation::of(records).compacted(entry);
+    conversation.messages.into_iter().map(|(_, message)| message).collect()
+}
+
+fn calls_and_results(messages: &[Message]) -> (usize, usize) {
+    let calls = messages.iter().flat_map(Message::calls).count();
+    (calls, messages.iter().flat_map(Message::answers).count())
+}
+
+#[test]
+fn older_results_become_stubs_where_that_is_enough() {
+    let mut records = vec![user("task")];
+    for number in 0..12 {
+        records.extend(round("Bash", number, 4_000));
+    }
+    let plan = planned(&records, 20_000, CompactionTrigger::Full);
+    let CompactionPlan::Shorten(entry) = plan else { panic!("{plan:?}") };
+    assert!(entry.collapsed.is_empty() && entry.first_kept.is_none());
+    let messages = after(&records, &entry);
+    let results: Vec<usize> = messages
+        .iter()
+        .flat_map(|message| &message.content)
+        .filter_map(|block| match block {
+            ContentBlock::ToolResult { content, .. } => Some(content.len()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(results.len(), 12);
+    assert!(results[..7].iter().all(|len| *len < 120), "{results:?}");
+    assert_eq!(results[7..], [4_000; 5], "the last five");
+    let text = serde_json::to_string(&messages).unwrap();
+    assert!(text.contains("[result of Bash dropped to save space, 4000 characters; call it again"));
+}
+
+#[test]
+fn runs_of_looking_around_become_a_note_each() {
+    let mut records = vec![user("task")];
+    for number in 0..40 {
+        let tool = if number == 20 { "Bash" } else { "Read" };
+        records.extend(round(tool, number, 400));
+    }
+    let plan = planned(&records, 6_500, CompactionTrigger::Full);
+    let CompactionPlan::Shorten(entry) = plan else { panic!("{plan:?}") };
+    assert_eq!(entry.collapsed.len(), 2, "the command ends the first run");
+    let note = &entry.collapsed[0].note;
+    assert!(note.contains("- Read f0\n- Read f1 (failed)\n- Read f2"), "{note}");
+    let messages = after(&records, &entry);
+    assert_eq!(calls_and_results(&messages), (6, 6), "the command and the last five");
+}
+
+#[test]
+fn a_summary_leaves_the_users_messages_and_the_last_rounds() {
+    let mut records = vec![user("the task"), user(&"long ".repeat(2_000))];
+    for number in 0..30 {
+        records.push(user(&format!("message {number}")));
+        records.extend(round("Write", number, 40));
+        records.push(says(&"I have written it. ".repeat(40)));
+    }
+    let plan = planned(&records, 10_000, CompactionTrigger::Full);
+    let CompactionPlan::Summarise(plan) = plan else { panic!("{plan:?}") };
+    let note = CompactionNote { text: "NOTE".into(), ..CompactionNote::default() };
+    let entry = CompactionEntry { note: Some(note), ..plan.entry };
+    let messages = after(&records, &entry);
+    let (calls, results) = calls_and_results(&messages);
+    assert!(calls == results && calls < 10, "{calls} calls, {results} results");
+    let text = serde_json::to_string(&messages).unwrap();
+    assert!(text.contains("the task") && text.contains("message 29"), "{text}");
+    assert!(text.contains("message 0") && !text.contains("long long"), "what fits: {text}");
+    assert_eq!(messages[0].text(), "the task");
+    let note = messages
+        .iter()
+        .position(|it| it.content.iter().any(|b| b.as_context() == Some(("compaction", "NOTE"))));
+    let first_answer = messages.iter().position(|it| it.role == MessageRole::Assistant);
+    assert!(note.is_some() && note < first_answer, "the note stands before what is kept");
+}
+
+/// Without a model that writes a summary, ten turns stay, or as many of them as fit.
+#[test]
+fn without_a_summary_the_last_ten_turns_stay() {
+    for (bytes, turns) in [(100, 10), (2_000, 4)] {
+        let mut records = Vec::new();
+        for number in 0..40 {
+            records.push(user(&format!("question {number}")));
+            records.push(says(&"a".repeat(bytes)));
+        }
+        let plan = planned(&records, 8_000, CompactionTrigger::Asked);
+        let CompactionPlan::Summarise(plan) = plan else { panic!("{bytes}: {plan:?}") };
+        let messages = after(&records, &plan.without_model);
+        let answers = messages.iter().filter(|it| it.role == MessageRole::Assistant).count();
+        assert!(answers <= turns && answers > 0, "{bytes}: {answers}");
+        assert!(bytes > 100 || answers == 10, "{bytes}: {answers}");
+    }
+}
+
+#[test]
+fn nothing_is_planned_for_a_conversation_that_has_just_begun() {
+    let records = [user("task"), says("hi")];
+    for trigger in [CompactionTrigger::Full, CompactionTrigger::Refused, CompactionTrigger::Asked] {
+        assert_eq!(planned(&records, 8_000, trigger), CompactionPlan::Nothing, "{trigger:?}");
+    }
+}
+
+#[test]
+fn a_second_summary_goes_on_from_the_first() {
+    let mut records = vec![user("the task")];
+    for number in 0..20 {
+        records.extend(round("Write", number, 2_000));
+    }
+    let CompactionPlan::Summarise(first) = planned(&records, 10_000, CompactionTrigger::Asked)
+    else {
+        panic!("no summary")
+    };
+    let note = CompactionNote { text: "FIRST NOTE".into(), ..CompactionNote::default() };
+    let entry = LogEntry::Compaction(CompactionEntry { note: Some(note), ..first.entry });
+    let record =
+        LogRecord { id: EntryId::generate(), timestamp: Utc::now(), turn: TurnId(1), entry };
+    records.push(record);
+    for number in 20..40 {
+        records.extend(round("Write", number, 2_000));
+    }
+    let CompactionPlan::Summarise(second) = planned(&records, 10_000, CompactionTrigger::Asked)
+    else {
+        panic!("no summary")
+    };
+    let messages = after(&records, &second.entry);
+    let text = serde_json::to_string(&messages).unwrap();
+    assert!(text.contains("the task") && !text.contains("FIRST NOTE"), "{text}");
+    let (calls, results) = calls_and_results(&messages);
+    assert_eq!(calls, results);
+}

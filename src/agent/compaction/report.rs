@@ -1,0 +1,113 @@
+//! What the user reads about a compaction that was not enough.
+
+use crate::domain::{ContextWindow, format_tokens};
+use crate::session::{COMPACTION_CONTEXT, ReplayedConversation, is_of_the_user};
+
+use super::estimate::{TokenEstimator, measure_block};
+use super::limits::RequestLimits;
+
+/// What a request is made of that cannot become shorter, in tokens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::agent) struct RequestFloor {
+    pub(in crate::agent) system: u64,
+    pub(in crate::agent) tools: u64,
+    /// The user's own messages.
+    pub(in crate::agent) user: u64,
+    /// The notes that stand in place of what is left out.
+    pub(in crate::agent) notes: u64,
+    /// The last rounds, and all else.
+    pub(in crate::agent) rest: u64,
+}
+
+impl RequestFloor {
+    /// The parts of a request with this conversation.
+    pub(in crate::agent) fn of(
+        conversation: &ReplayedConversation,
+        (system, tools): (u64, u64),
+        estimator: TokenEstimator,
+    ) -> Self {
+        let blocks = || conversation.messages.iter().flat_map(|(_, message)| &message.content);
+        let is_note = |name: &str| name == COMPACTION_CONTEXT;
+        let user = blocks().filter(|block| is_of_the_user(block)).map(measure_block).sum();
+        let notes = blocks()
+            .filter(|block| block.as_context().is_some_and(|(name, _)| is_note(name)))
+            .map(measure_block)
+            .sum();
+        let all = estimator.messages(conversation.messages.iter().map(|(_, message)| message));
+        let (user, notes) = (estimator.tokens(user), estimator.tokens(notes));
+        let (system, tools) = (estimator.tokens(system), estimator.tokens(tools));
+        Self { system, tools, user, notes, rest: all.saturating_sub(user + notes) }
+    }
+
+    fn parts(&self) -> String {
+        let parts = [
+            ("the system text", self.system),
+            ("the tools", self.tools),
+            ("your messages", self.user),
+            ("the note in place of older messages", self.notes),
+            ("the last rounds", self.rest),
+        ];
+        let parts = parts.iter().filter(|(_, tokens)| *tokens > 0);
+        let parts: Vec<String> =
+            parts.map(|(what, tokens)| format!("{what} ~{}", format_tokens(*tokens))).collect();
+        parts.join(", ")
+    }
+}
+
+/// Says that a compaction has left more than it should, and what that is made of.
+pub(in crate::agent) fn high_floor(
+    after: u64,
+    limits: &RequestLimits,
+    floor: &RequestFloor,
+) -> String {
+    format!(
+        "Even so a request takes ~{} of the {} tokens that the window has room for: {}. slug does not \
+         try again before more has been said. A model with a larger window, or /new, helps.",
+        format_tokens(after),
+        format_tokens(limits.room()),
+        floor.parts()
+    )
+}
+
+/// Says why a request cannot be sent at all.
+pub(in crate::agent) fn too_large(
+    model: &str,
+    after: u64,
+    limits: &RequestLimits,
+    floor: &RequestFloor,
+) -> String {
+    let source = match limits.window {
+        ContextWindow::Served(_) => "as its server says",
+        ContextWindow::Known(_) => "as the catalogue says",
+        ContextWindow::Assumed(_) => "as `context_window` says",
+    };
+    format!(
+        "The context window of {model} is too small: it has {} tokens, {source}, of which {} are for the \
+         answer, and a request takes ~{} at least: {}. Load the model with a larger window, choose \
+         another with /model, or begin anew with /new.",
+        format_tokens(limits.window.tokens()),
+        format_tokens(limits.reserve),
+        format_tokens(after),
+        floor.parts()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_that_is_too_small_is_said_with_numbers() {
+        let limits = RequestLimits::new(ContextWindow::Served(8_192), 4_096, 2_000);
+        let floor = RequestFloor { system: 400, tools: 1_600, user: 9_000, notes: 0, rest: 300 };
+        let text = too_large("tiny", 11_300, &limits, &floor);
+        assert_eq!(
+            text,
+            "The context window of tiny is too small: it has 8.1k tokens, as its server says, of which \
+             2.7k are for the answer, and a request takes ~11.3k at least: the system text ~400, the \
+             tools ~1.6k, your messages ~9k, the last rounds ~300. Load the model with a larger window, \
+             choose another with /model, or begin anew with /new."
+        );
+        assert!(high_floor(4_000, &limits, &floor).contains("~4k of the 5.4k tokens"));
+    }
+}

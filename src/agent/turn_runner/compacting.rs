@@ -1,0 +1,261 @@
+//! Makes the conversation shorter within a turn: when a request would not fit, when the server has
+//! refused one, and when the user asks for it. What is left out is decided in `agent::compaction`.
+
+use std::collections::BTreeSet;
+
+use crate::agent::AgentEvent;
+use crate::agent::agent_loop::Agent;
+use crate::agent::compaction::estimate::{measure_fixed, measure_text, measure_tools};
+use crate::agent::compaction::limits::RequestLimits;
+use crate::agent::compaction::note::{NoteSources, notes_that_hold};
+use crate::agent::compaction::plan::{
+    CompactionPlan, CompactionTrigger, MeasuredConversation, plan,
+};
+use crate::agent::compaction::report::{self, RequestFloor};
+use crate::agent::compaction::summary::{
+    self, CompactionAnswer, CompactionRun, CompletedCompaction, SummaryRequest,
+};
+use crate::agent::mode_note::MODE_NOTE;
+use crate::agent::request;
+use crate::context::ContextProvider;
+use crate::domain::{ContextWindow, NoticeLevel, RequestSource};
+use crate::providers::DEFAULT_OUTPUT_LIMIT;
+use crate::session::{
+    CompactionEntry, CompactionTokens, LogEntry, MessageEntry, ReplayedConversation,
+};
+
+use super::requests::RequestBase;
+use super::{TurnPurpose, TurnRun};
+use crate::agent::turn::CompactionResult;
+
+/// The notes that hold until they are told anew, besides those of the context providers.
+const LASTING_NOTES: &[&str] = &[request::TODO, MODE_NOTE];
+
+impl Agent {
+    /// Whether the conversation has to become shorter before the next request.
+    pub(super) async fn is_context_full(&mut self, base: RequestBase) -> bool {
+        self.take_listed_models().await;
+        self.session.catch_up();
+        let limits = self.request_limits(&base).await;
+        let size = self.measured(&base, &self.session.conversation, &limits).size();
+        size >= limits.trigger() && self.room.may_compact(self.session.id, size)
+    }
+
+    async fn request_limits(&self, base: &RequestBase) -> RequestLimits {
+        let facts = self.facts(&base.model).await;
+        let wanted = self.output_limit(&base.model, facts.as_ref()).await;
+        let wanted = wanted.unwrap_or(DEFAULT_OUTPUT_LIMIT);
+        let fixed = measure_fixed(&base.system, &base.tools);
+        let fixed = self.room.tokens.of(&base.model).tokens(fixed);
+        let window = self.window(&base.model).await;
+        self.room.limits((&base.model, window), wanted.into(), fixed)
+    }
+
+    fn measured<'a>(
+        &'a self,
+        base: &RequestBase,
+        conversation: &'a ReplayedConversation,
+        limits: &'a RequestLimits,
+    ) -> MeasuredConversation<'a> {
+        let estimator = self.room.tokens.of(&base.model);
+        MeasuredConversation { conversation, limits, estimator, cwd: &self.setup.place.cwd }
+    }
+
+    /// Plans a compaction, and has the hooks and the model asked about it.
+    pub(super) async fn begin_compaction(
+        &mut self,
+        running: &mut TurnRun,
+        trigger: CompactionTrigger,
+    ) {
+        self.session.catch_up();
+        let base = running.request_base();
+        if trigger == CompactionTrigger::Refused {
+            let measure = self.measure(&base);
+            self.room.note_refusal(&base.model, measure);
+        }
+        self.events.send(AgentEvent::CompactionStarted { turn: running.turn });
+        let focus = match &running.purpose {
+            TurnPurpose::Compaction { focus } => focus.clone(),
+            TurnPurpose::Answer => None,
+        };
+        let limits = self.request_limits(&base).await;
+        let conversation = self.session.conversation.clone();
+        let measured = self.measured(&base, &conversation, &limits);
+        let before = measured.size();
+        let planned = plan(measured, trigger);
+        let request = match &planned {
+            CompactionPlan::Summarise(summary) => {
+                let fits = trigger != CompactionTrigger::Refused && before <= limits.room();
+                let history = match fits {
+                    true => conversation.clone(),
+                    false => conversation.compacted(&summary.lightened),
+                };
+                Some(self.summary_request(&base, &limits, (&history, before), focus).await)
+            }
+            CompactionPlan::Nothing | CompactionPlan::Shorten(_) => None,
+        };
+        let (hooks, cancel) = (running.gate.hooks.clone(), running.cancel.clone());
+        let run = (trigger, planned);
+        let run = CompactionRun::begin(run, before, conversation, hooks, request, cancel);
+        running.compaction = Some(run);
+    }
+
+    /// The measure of the request that was sent last.
+    fn measure(&self, base: &RequestBase) -> u64 {
+        let messages = self.session.conversation.messages.iter();
+        let of_messages: u64 = messages
+            .map(|(_, message)| crate::agent::compaction::estimate::measure_message(message))
+            .sum();
+        measure_fixed(&base.system, &base.tools) + of_messages
+    }
+
+    async fn summary_request(
+        &mut self,
+        base: &RequestBase,
+        limits: &RequestLimits,
+        (history, size): (&ReplayedConversation, u64),
+        focus: Option<String>,
+    ) -> SummaryRequest {
+        let tokens = limits.shares(size).summary;
+        let instruction = summary::instruction(tokens, focus.as_deref());
+        let (request, _) = self.build_request(base, history, Some(instruction)).await;
+        SummaryRequest {
+            provider: self.current_provider().provider.clone(),
+            request,
+            chars: self.room.tokens.of(&base.model).chars(tokens),
+            redactor: self.setup.redactor.clone(),
+            debug: self.setup.debug.clone(),
+        }
+    }
+
+    /// Writes the compaction to the log, and tells the user where it was not enough.
+    pub(super) async fn end_compaction(
+        &mut self,
+        base: RequestBase,
+        done: CompletedCompaction,
+    ) -> CompactionResult {
+        let CompletedCompaction { trigger, plan, before, conversation, answer } = done;
+        self.record_side_responses(&base, &answer).await;
+        let limits = self.request_limits(&base).await;
+        if let Some(refusal) = answer.refusal {
+            self.room.hold(self.session.id, limits.next_size(before));
+            match trigger {
+                CompactionTrigger::Asked => self.error(refusal),
+                CompactionTrigger::Full | CompactionTrigger::Refused => self.warn(refusal),
+            }
+            return CompactionResult::NothingLeft;
+        }
+        let entry = self.entry_for(&base, plan, &conversation, answer);
+        let after = |entry: &CompactionEntry| {
+            let after = conversation.compacted(entry);
+            (self.measured(&base, &after, &limits).size(), after)
+        };
+        let entry = entry.map(|entry| (after(&entry), entry));
+        let ((after, conversation), is_shorter) = match entry {
+            Some(((size, conversation), entry)) if size < before => {
+                let tokens = Some(CompactionTokens { before, after: size });
+                let entry = LogEntry::Compaction(CompactionEntry { tokens, ..entry });
+                self.session.write(base.turn, entry).await;
+                ((size, conversation), true)
+            }
+            Some(_) | None => ((before, conversation), false),
+        };
+        self.room.hold(self.session.id, limits.next_size(after));
+        let floor = self.floor(&base, &conversation);
+        let model = base.model.as_str();
+        let fits = after <= limits.room() || matches!(limits.window, ContextWindow::Assumed(_));
+        match trigger {
+            CompactionTrigger::Full | CompactionTrigger::Refused if !fits => {
+                return CompactionResult::TooLarge(report::too_large(
+                    model, after, &limits, &floor,
+                ));
+            }
+            CompactionTrigger::Full if after > limits.floor() => {
+                self.warn(report::high_floor(after, &limits, &floor));
+            }
+            CompactionTrigger::Refused if !is_shorter => {
+                self.warn(report::too_large(model, after, &limits, &floor));
+            }
+            CompactionTrigger::Asked if !is_shorter => {
+                self.events.notice(NoticeLevel::Info, "There is nothing to leave out yet.");
+            }
+            CompactionTrigger::Full | CompactionTrigger::Refused | CompactionTrigger::Asked => {}
+        }
+        if is_shorter { CompactionResult::Shorter } else { CompactionResult::NothingLeft }
+    }
+
+    fn floor(&self, base: &RequestBase, conversation: &ReplayedConversation) -> RequestFloor {
+        let fixed = (measure_text(&base.system), measure_tools(&base.tools));
+        RequestFloor::of(conversation, fixed, self.room.tokens.of(&base.model))
+    }
+
+    /// Puts on record what the model has written for a summary: it was paid for.
+    async fn record_side_responses(&mut self, base: &RequestBase, answer: &CompactionAnswer) {
+        for (message, stop, usage) in &answer.responses {
+            let entry = MessageEntry {
+                stop_reason: Some(*stop),
+                usage: *usage,
+                cost: self.cost(&base.model, *usage).await,
+                model: Some(base.model.clone()),
+                source: RequestSource::Compaction,
+                ..MessageEntry::new(message.clone())
+            };
+            self.session.write(base.turn, LogEntry::Message(entry)).await;
+        }
+        if !answer.responses.is_empty() {
+            self.tell_spent();
+        }
+    }
+
+    /// The entry of a plan, with its note and the files that were read.
+    fn entry_for(
+        &self,
+        base: &RequestBase,
+        plan: CompactionPlan,
+        conversation: &ReplayedConversation,
+        answer: CompactionAnswer,
+    ) -> Option<CompactionEntry> {
+        let (entry, summary) = match (plan, answer.summary) {
+            (CompactionPlan::Nothing, _) => return None,
+            (CompactionPlan::Shorten(entry), _) => {
+                let sources = self.note_sources(conversation, &entry);
+                return Some(CompactionEntry { files_read: sources.files_read(), ..*entry });
+            }
+            (CompactionPlan::Summarise(plan), Some(text)) => {
+                (plan.entry, Some((text, base.model.clone())))
+            }
+            (CompactionPlan::Summarise(plan), None) => {
+                if let Some(failure) = answer.failure {
+                    self.warn(format!(
+                        "{} could not write a summary: {failure} slug has made a note from the log \
+                         instead.",
+                        base.model
+                    ));
+                }
+                (plan.without_model, None)
+            }
+        };
+        let names = self.setup.contexts.iter().map(|it| ContextProvider::name(it.as_ref()));
+        let names: BTreeSet<String> =
+            names.chain(LASTING_NOTES.iter().copied()).map(str::to_owned).collect();
+        let after = conversation.compacted(&entry);
+        let todos = request::plan(&conversation.todos);
+        let contexts = notes_that_hold(conversation, &after, &names, todos.as_ref());
+        let sources = self.note_sources(conversation, &entry);
+        let (note, files_read) = (sources.note(summary, contexts), sources.files_read());
+        Some(CompactionEntry { note: Some(note), files_read, ..entry })
+    }
+
+    fn note_sources<'a>(
+        &'a self,
+        conversation: &'a ReplayedConversation,
+        entry: &CompactionEntry,
+    ) -> NoteSources<'a> {
+        NoteSources {
+            conversation,
+            first_kept: entry.first_kept,
+            registry: &self.setup.registry,
+            place: &self.setup.place,
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Compactions: what a log says about them, and what they make of the conversation that is sent.
+//!
+//! A compaction changes only what is sent. The log keeps every message, so scrolling, searching and
+//! exporting show all of them, and a later entry can take a compaction back. What is to be left out
+//! was decided when the entry was written (`agent::compaction`); here it is only carried out, the same
+//! way each time the log is read.
+
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{CallId, ContentBlock, EntryId, Message, MessageRole, format_tokens};
+
+use super::replay::{ReplayedConversation, note_contexts};
+use super::undo::RewindHistory;
+use super::{LogEntry, LogRecord};
+
+/// The name of the context notes that stand in place of what is no longer sent.
+pub const COMPACTION_CONTEXT: &str = "compaction";
+
+/// What the model reads between two messages of the user's whose answers are no longer sent.
+pub const NEXT_MESSAGE: &str = "(The answer is left out.) Then the user said:";
+
+/// How a stub ends, and did in older logs.
+const STUB_END: &str = "call it again if you need it]";
+
+/// Which older parts of the conversation are no longer sent, and what stands in their place.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CompactionEntry {
+    /// Tool results before this entry are sent as stubs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results_kept_from: Option<EntryId>,
+    /// Messages before this entry are not sent at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_kept: Option<EntryId>,
+    /// The messages of the user's before `first_kept` that are sent all the same.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<EntryId>,
+    /// Runs of calls that only looked something up, each of which is sent as a note.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collapsed: Vec<CollapsedMessages>,
+    /// Results that are too long for the window, of which only both ends are sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_results: Option<CutResults>,
+    /// What stands behind `kept`, in place of what is left out before `first_kept`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<CompactionNote>,
+    /// The files that were read up to here, in all of the session.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files_read: Vec<String>,
+    /// The size of the next request before and after.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<CompactionTokens>,
+    /// The compaction that no longer holds. Such an entry says nothing else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<EntryId>,
+}
+
+/// A run of messages, from `first` to `last`, that is sent as one note.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CollapsedMessages {
+    pub first: EntryId,
+    pub last: EntryId,
+    /// What the model reads instead.
+    pub note: String,
+}
+
+/// Results of which `chars` characters are sent, the rest of them is left out of the middle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CutResults {
+    pub results: Vec<EntryId>,
+    pub chars: usize,
+}
+
+/// What the model knows of the messages that it no longer gets.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CompactionNote {
+    /// The note, as the model reads it.
+    pub text: String,
+    /// The model that wrote the summary in it; `None` where slug made it from the log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Context notes that were left out and still hold, such as the plan.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contexts: Vec<KeptContext>,
+}
+
+/// A context note that is sent again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct KeptContext {
+    pub name: String,
+    pub text: String,
+}
+
+/// The size of a request in tokens, before and after a compaction. Both are estimates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CompactionTokens {
+    pub before: u64,
+    pub after: u64,
+}
+
+impl CompactionEntry {
+    /// An entry that takes a compaction back.
+    pub fn undo(compaction: EntryId) -> Self {
+        Self { undoes: Some(compaction), ..Self::default() }
+    }
+
+    /// What was done, as a sentence for the user.
+    pub fn told(&self) -> String {
+        if self.undoes.is_some() {
+            return "What the last compaction left out is sent again.".to_owned();
+        }
+        let Some(CompactionTokens { before, after }) = self.tokens else {
+            return "What is above is no longer sent in full.".to_owned();
+        };
+        let how = match &self.note {
+            Some(CompactionNote { model: Some(model), .. }) => format!("summary by {model}"),
+            Some(CompactionNote { model: None, .. }) => "note made from the log".to_owned(),
+            None => "older results are left out".to_owned(),
+        };
+        format!("Compacted: {} → {} tokens; {how}.", format_tokens(before), format_tokens(after))
+    }
+}
+
+/// The newest compaction that is in force.
+pub fn last_compaction(records: &[LogRecord]) -> Option<EntryId> {
+    let rewinds = RewindHistory::of(records);
+    let undone = undone_compactions(records, &rewinds);
+    let in_force = records.iter().enumerate().rev().find(|(at, record)| {
+        let LogEntry::Compaction(compaction) = &record.entry else { return false };
+        compaction.undoes.is_none() && rewinds.is_live(*at) && !undone.contains(&record.id)
+    });
+    in_force.map(|(_, record)| record.id)
+}
+
+/// The compactions that a later entry takes back.
+pub(super) fn undone_compactions(
+    records: &[LogRecord],
+    rewinds: &RewindHistory,
+) -> HashSet<EntryId> {
+    let entries = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
+    entries
+        .filter_map(|(_, record)| {
+            let LogEntry::Compaction(compaction) = &record.entry else { return None };
+            compaction.undoes
+        })
+        .collect()
+}
+
+/// Whether a text is what a compaction has left of a tool result.
+pub fn is_result_stub(content: &str) -> bool {
+    content.starts_with("[result of ") && content.ends_with(STUB_END)
+}
+
+impl ReplayedConversation {
+    /// The conversation as it would be after this compaction.
+    pub fn compacted(&self, compaction: &CompactionEntry) -> Self {
+        let mut after = self.clone();
+        after.compact(compaction);
+        after
+    }
+
+    pub(super) fn compact(&mut self, compaction: &CompactionEntry) {
+        if let Some(kept_from) = compaction.results_kept_from {
+            self.shorten_results(kept_from);
+        }
+        if let Some(cut) = &compaction.cut_results {
+            self.cut_results(cut);
+        }
+        for run in &compaction.collapsed {
+            self.collapse(run);
+        }
+        if let Some(first_kept) = compaction.first_kept {
+            self.drop_before(first_kept, compaction);
+        }
+        if !compaction.files_read.is_empty() {
+            self.files_read.clone_from(&compaction.files_read);
+        }
+        self.forget_what_is_not_sent();
+    }
+
+    fn shorten_results(&mut self, kept_from: EntryId) {
+        let names: HashMap<CallId, String> = self
+            .messages
+            .iter()
+            .flat_map(|(_, message)| message.calls())
+            .map(|call| (call.id.clone(), call.name.clone()))
+            .collect();
+        let end = self.position(kept_from);
+        for block in self.messages[..end].iter_mut().flat_map(|(_, message)| &mut message.content) {
+            if let ContentBlock::ToolResult { tool_use_id, content, .. } = block
+                && !is_result_stub(content)
+            {
+                let name = names.get(tool_use_id).map_or("a tool", String::as_str);
+                let stub = result_stub(name, content);
+                if content.len() > stub.len() {
+                    *content = stub;
+                }
+            }
+        }
+    }
+
+    fn cut_results(&mut self, cut: &CutResults) {
+        let results: HashSet<EntryId> = cut.results.iter().copied().collect();
+        for (id, message) in &mut self.messages {
+            if !results.contains(id) {
+                continue;
+            }
+            for block in &mut message.content {
+                if let ContentBlock::ToolResult { content, .. } = block
+                    && let Some(ends) = both_ends(content, cut.chars)
+                {
+                    *content = ends;
+                }
+            }
+        }
+    }
+
+    fn collapse(&mut self, run: &CollapsedMessages) {
+        let at = |id| self.messages.iter().position(|(message, _)| *message == id);
+        let (Some(first), Some(last)) = (at(run.first), at(run.last)) else { return };
+        if first <= last {
+            let note = vec![context(COMPACTION_CONTEXT, &run.note)];
+            let message = Message { role: MessageRole::User, content: note };
+            self.messages.splice(first..=last, [(run.first, message)]);
+        }
+    }
+
+    fn drop_before(&mut self, first_kept: EntryId, compaction: &CompactionEntry) {
+        let mut start = self.position(first_kept);
+        // A result stays with its call, which comes before it.
+        while start > 0
+            && self
+                .messages
+                .get(start)
+                .is_some_and(|(_, message)| message.answers().next().is_some())
+        {
+            start -= 1;
+        }
+        let mut sent: Vec<(EntryId, Message)> = Vec::new();
+        let mut note_id = None;
+        for (id, message) in self.messages.drain(..start) {
+            if !compaction.kept.contains(&id) {
+                note_id = Some(id);
+                continue;
+            }
+            let mut content = message.content;
+            content.retain(is_of_the_user);
+            if !sent.is_empty() {
+                content.insert(0, context(COMPACTION_CONTEXT, NEXT_MESSAGE));
+            }
+            sent.push((id, Message { role: MessageRole::User, content }));
+        }
+        // The id of a message that is left out, so that ids still grow from message to message.
+        if let (Some(note), Some(id)) = (&compaction.note, note_id) {
+            let contexts = note.contexts.iter().map(|it| context(&it.name, &it.text));
+            let content =
+                std::iter::once(context(COMPACTION_CONTEXT, &note.text)).chain(contexts).collect();
+            sent.push((id, Message { role: MessageRole::User, content }));
+        }
+        sent.append(&mut self.messages);
+        self.messages = sent;
+    }
+
+    fn forget_what_is_not_sent(&mut self) {
+        let calls: HashSet<&CallId> = self
+            .messages
+            .iter()
+            .flat_map(|(_, message)| message.calls())
+            .map(|call| &call.id)
+            .collect();
+        self.open_calls.retain(|call| calls.contains(&call.id));
+        // A context that is no longer sent has to be sent again.
+        self.contexts.clear();
+        for (_, message) in &self.messages {
+            note_contexts(&mut self.contexts, message);
+        }
+    }
+
+    /// The index of the message of this record, or else of the first message that was written after
+    /// it: ids grow with time.
+    fn position(&self, id: EntryId) -> usize {
+        let exact = self.messages.iter().position(|(message, _)| *message == id);
+        exact
+            .or_else(|| self.messages.iter().position(|(message, _)| *message > id))
+            .unwrap_or(self.messages.len())
+    }
+}
+
+/// Whether a block of a user message is the user's own: what slug adds to it is not.
+pub fn is_of_the_user(block: &ContentBlock) -> bool {
+    match block {
+        ContentBlock::Text { .. } | ContentBlock::Image(_) => true,
+        ContentBlock::Context { .. }
+        | ContentBlock::Thinking { .. }
+        | ContentBlock::Sealed { .. }
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult { .. } => false,
+    }
+}
+
+fn context(name: &str, text: &str) -> ContentBlock {
+    ContentBlock::Context { name: name.to_owned(), text: text.to_owned() }
+}
+
+fn result_stub(name: &str, content: &str) -> String {
+    let chars = content.chars().count();
+    format!("[result of {name} dropped to save space, {chars} characters; {STUB_END}")
+}
+
+/// A text without its middle; `None` where it is short enough.
+fn both_ends(content: &str, chars: usize) -> Option<String> {
+    let count = content.chars().count();
+    if count <= chars {
+        return None;
+    }
+    let byte = |char: usize| content.char_indices().nth(char).map_or(content.len(), |(at, _)| at);
+    let (head, tail) = (chars * 2 / 3, chars / 3);
+    let left_out = count - head - tail;
+    Some(format!(
+        "{}\n[{left_out} characters left out here: the context window has no room for all of it; ask \
+         for a part]\n{}",
+        &content[..byte(head)],
+        &content[byte(count - tail)..]
+    ))
+}

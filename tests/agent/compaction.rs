@@ -1,0 +1,384 @@
+//! Long conversations in small windows: what stays, what is said, and what brings it back.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession};
+use slug_code::domain::{
+    CallId, ContentBlock, Message, MessageRole, PermissionMode, RequestSource,
+};
+use slug_code::providers::ProviderRequest;
+use slug_code::session::{CompactionEntry, LogEntry, TurnOutcome};
+
+use super::fakes::{ScriptedStream, calls, words};
+use super::test_agent::{AgentFixture, TestAgent};
+use super::windowed_model::{SUMMARY, WindowedModel, count_tokens, whole_text};
+
+const TASK: &str =
+    "Port the parser of the crate `tessera` to the new grammar, and keep its 31 tests.";
+
+fn fixture(model: &Arc<WindowedModel>) -> AgentFixture {
+    AgentFixture {
+        provider: Some(model.clone()),
+        ..AgentFixture::in_mode(PermissionMode::AllowEdits)
+    }
+}
+
+fn compactions(agent: &TestAgent) -> Vec<CompactionEntry> {
+    let compaction = |entry: LogEntry| match entry {
+        LogEntry::Compaction(compaction) => Some(compaction),
+        _ => None,
+    };
+    agent.records().into_iter().filter_map(|record| compaction(record.entry)).collect()
+}
+
+/// Each call is answered exactly once, in the message right behind it, and nothing else is.
+fn assert_paired(messages: &[Message]) {
+    let mut role = MessageRole::User;
+    for (at, message) in messages.iter().enumerate() {
+        assert_eq!(message.role, role, "message {at}");
+        let asked: Vec<&CallId> = message.calls().map(|call| &call.id).collect();
+        let next = messages.get(at + 1).map(|next| next.answers().collect::<Vec<_>>());
+        assert_eq!(asked, next.unwrap_or_default(), "message {at}");
+        role = match role {
+            MessageRole::User => MessageRole::Assistant,
+            MessageRole::Assistant => MessageRole::User,
+        };
+    }
+}
+
+/// How many bytes two requests have in common at their beginning, of the first one's.
+fn shared(before: &ProviderRequest, after: &ProviderRequest) -> (usize, usize) {
+    let (before, after) = (whole_text(&before.messages), whole_text(&after.messages));
+    let shared = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
+    (shared, before.len())
+}
+
+fn last_text(request: &ProviderRequest) -> String {
+    request.messages.last().map(Message::text).unwrap_or_default()
+}
+
+/// Reads a file, notes the plan now and then, and says that the step is done.
+fn step_by_step(request: &ProviderRequest) -> ScriptedStream {
+    let last = request.messages.last().unwrap();
+    let done = last.answers().count() > 0;
+    let number: usize = last_step(request);
+    let id = format!("c{number}");
+    if done {
+        return words(&format!("Step {number} is done."));
+    }
+    let read = (id.as_str(), "Read", json!({"file_path": format!("f{}", number % 7)}));
+    let todo_id = format!("t{number}");
+    let steps = json!({"todos": [
+        {"content": "Port the lexer", "status": "completed", "activeForm": "Porting the lexer"},
+        {"content": format!("Port rule {}", number / 10), "status": "in_progress", "activeForm": "Porting"},
+        {"content": "Run all 31 tests", "status": "pending", "activeForm": "Running"},
+    ]});
+    match number % 10 {
+        0 => calls(&[(todo_id.as_str(), "TodoWrite", steps), read]),
+        _ => calls(&[read]),
+    }
+}
+
+/// The number of the newest step that the user asked for.
+fn last_step(request: &ProviderRequest) -> usize {
+    let texts = request.messages.iter().rev().flat_map(|message| message.content.iter().rev());
+    let mut steps = texts.filter_map(ContentBlock::as_text).filter_map(|text| {
+        text.strip_prefix("Step ").and_then(|rest| rest.split([':', ' ']).next()?.parse().ok())
+    });
+    steps.next().unwrap_or(0)
+}
+
+/// 500 turns over a window of 16k tokens: no error, no refusal of the server's, the task and the plan
+/// are in each request, calls have their results, and between compactions requests only grow.
+#[tokio::test(flavor = "multi_thread")]
+async fn five_hundred_turns_fit_into_a_small_window() {
+    let model = WindowedModel::new(16_384, step_by_step);
+    let fixture = fixture(&model);
+    for number in 0..7 {
+        fixture.put(
+            &format!("f{number}"),
+            &format!("let row_{number} = parse(grammar);\n").repeat(60),
+        );
+    }
+    let mut agent = fixture.open(InitialSession::New).await;
+    assert_eq!(agent.turn(TASK).await, TurnOutcome::Answered);
+    for number in 1..500 {
+        let text = format!("Step {number}: port rule {} as the grammar says.", number / 10);
+        assert_eq!(agent.turn(&text).await, TurnOutcome::Answered, "{:?}", agent.notices());
+    }
+    assert_eq!(model.refused(), 0, "no request was too long");
+    assert_eq!(agent.notices(), [""; 0], "nothing had to be said");
+    let requests = model.requests();
+    for (at, request) in requests.iter().enumerate() {
+        assert_paired(&request.messages);
+        let text = whole_text(&request.messages);
+        assert!(text.contains(TASK), "request {at} has lost the task");
+        // Every tenth step begins with another plan, and may be compacted behind that.
+        let step = last_step(request);
+        let plans = [step.saturating_sub(1), step].map(|step| format!("Port rule {}", step / 10));
+        let has_plan = plans.iter().any(|plan| text.contains(plan));
+        assert!(at < 3 || has_plan, "request {at} has lost the plan: {plans:?}");
+    }
+    let (mut kept, mut all, mut cuts) = (0, 0, 0);
+    for pair in requests.windows(2) {
+        let (same, of) = shared(&pair[0], &pair[1]);
+        if same * 100 < of * 95 {
+            cuts += 1;
+        } else {
+            kept += same;
+            all += of;
+        }
+    }
+    let made = compactions(&agent);
+    assert!(cuts <= made.len(), "{cuts} breaks, {} compactions", made.len());
+    assert!(kept * 1000 >= all * 950, "{kept} of {all} bytes were sent again");
+    assert!((5..150).contains(&made.len()), "{} compactions", made.len());
+    let spent = agent.conversation().spending;
+    let sources: Vec<RequestSource> = spent.by_source().iter().map(|(source, _)| source).collect();
+    assert_eq!(sources, [RequestSource::Main, RequestSource::Compaction]);
+    // Everything is still in the log.
+    let texts =
+        agent.messages().iter().filter(|it| it.message().text().starts_with("Step ")).count();
+    assert_eq!(texts, 499 + 500, "what was asked, and what was answered");
+    agent.close().await;
+}
+
+/// A turn with many rounds is compacted in its midst, and goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_single_turn_goes_on_through_several_windows() {
+    let model = WindowedModel::new(12_000, |request| {
+        let done = whole_text(&request.messages).matches("\"tool_use\"").count();
+        let told = request.messages.iter().flat_map(Message::calls).last();
+        let number = told.map_or(0, |call| call.id.as_str()[1..].parse::<usize>().unwrap() + 1);
+        match number {
+            60.. => words(&format!("All read, {done} of it in sight.")),
+            _ => {
+                let id = format!("c{number}");
+                calls(&[(id.as_str(), "Read", json!({"file_path": format!("f{number}")}))])
+            }
+        }
+    });
+    let fixture = AgentFixture { rounds: Some(100), ..fixture(&model) };
+    for number in 0..60 {
+        fixture.put(&format!("f{number}"), &format!("line of file {number}\n").repeat(120));
+    }
+    let mut agent = fixture.open(InitialSession::New).await;
+    assert_eq!(agent.turn(TASK).await, TurnOutcome::Answered, "{:?}", agent.notices());
+    assert_eq!(model.refused(), 0);
+    assert!(compactions(&agent).len() >= 4, "{}", compactions(&agent).len());
+    for request in model.requests() {
+        assert_paired(&request.messages);
+        assert!(whole_text(&request.messages).contains(TASK));
+    }
+    let last = compactions(&agent).pop().unwrap();
+    assert!(last.files_read.len() > 40, "the files are cumulative: {:?}", last.files_read);
+    let mut notes = compactions(&agent).into_iter().filter_map(|it| it.note);
+    let note = notes.next_back().expect("no summary was needed");
+    assert!(note.text.contains("## Files read so far\nf0, f1"), "{}", note.text);
+    agent.close().await;
+}
+
+/// A conversation of some rounds, each of which read a file of its own.
+async fn with_rounds(fixture: &AgentFixture, count: usize) -> TestAgent {
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn(TASK).await;
+    for number in 1..count {
+        agent.turn(&format!("Step {number}: go on.")).await;
+    }
+    agent
+}
+
+fn with_files(model: &Arc<WindowedModel>) -> AgentFixture {
+    let fixture = fixture(model);
+    for number in 0..7 {
+        fixture.put(&format!("f{number}"), &format!("line of file {number}\n").repeat(60));
+    }
+    fixture
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn compact_with_a_focus_asks_the_same_prefix_for_a_summary() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 12).await;
+    agent.tell(AgentCommand::Compact { focus: Some("the API".into()) }).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let (main, summaries) = (model.requests(), model.summaries());
+    let [summary] = summaries.as_slice() else { panic!("{} requests", summaries.len()) };
+    let last = main.last().unwrap();
+    assert_eq!((&summary.system, &summary.tools), (&last.system, &last.tools));
+    let (same, of) = shared(last, summary);
+    assert!(same >= of - 2, "{same} of {of} bytes");
+    assert!(whole_text(&summary.messages).contains("above all: the API"));
+
+    let made = compactions(&agent);
+    let [compaction] = made.as_slice() else { panic!("{made:?}") };
+    assert!(compaction.told().ends_with("summary by test-model."), "{}", compaction.told());
+    agent.turn("Step 12: go on.").await;
+    let after = model.requests().pop().unwrap();
+    assert_paired(&after.messages);
+    assert!(count_tokens(&after) < count_tokens(last));
+    let text = whole_text(&after.messages);
+    let note = format!("{}", json!(SUMMARY));
+    assert!(text.contains(&note[1..note.len() - 1]), "{text}");
+    assert!(text.contains("It is a record of what was done, not an instruction"), "{text}");
+    assert!(text.contains(TASK) && text.contains("Step 1: go on."), "{text}");
+    assert!(text.contains("Port rule 1"), "the plan: {text}");
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn compact_undo_sends_everything_again_also_after_a_resume() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 10).await;
+    let before = agent.conversation().messages;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    agent.wait_for_turn_end().await;
+    assert!(agent.conversation().messages.len() < before.len());
+    agent.tell(AgentCommand::UndoCompaction).await;
+    agent.wait_for("word", |event| {
+        matches!(event, AgentEvent::Notice { text, .. } if text.contains("is sent again"))
+    })
+    .await;
+    assert_eq!(agent.conversation().messages, before);
+    agent.turn("Step 10: go on.").await;
+    let sent = model.requests().pop().unwrap();
+    assert!(whole_text(&sent.messages).contains("Step 3 is done."));
+    agent.tell(AgentCommand::UndoCompaction).await;
+    agent.wait_for("word", |event| {
+        matches!(event, AgentEvent::Notice { text, .. } if text.contains("no compaction is in force"))
+    })
+    .await;
+    let session = agent.id();
+    agent.close().await;
+    let mut agent = fixture.open(InitialSession::Resume(session)).await;
+    agent.turn("Step 11: go on.").await;
+    let sent = model.requests().pop().unwrap();
+    assert!(whole_text(&sent.messages).contains("Step 3 is done."));
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_in_place_of_a_summary_is_not_run_and_slug_writes_the_note() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    model.summarise(Some(calls(&[("x", "Write", json!({"file_path": "w", "content": "no"}))])));
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 10).await;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    agent.wait_for_turn_end().await;
+    assert_eq!(model.summaries().len(), 2, "asked once more");
+    assert_eq!(fixture.read("w"), "");
+    let made = compactions(&agent);
+    let note = made[0].note.clone().unwrap();
+    assert_eq!(note.model, None);
+    assert!(note.text.contains("## Task\n") && note.text.contains(TASK), "{}", note.text);
+    assert!(note.text.contains("Step 0 is done."), "what was said: {}", note.text);
+    assert!(note.text.contains("f0, f1, f2"), "what was read: {}", note.text);
+    assert!(agent.notices().iter().any(|it| it.contains("made a note from the log")));
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn escape_stops_a_compaction_and_leaves_the_conversation() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    model.summarise(None);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 10).await;
+    let before = agent.conversation().messages;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    agent.wait_for("start", |event| matches!(event, AgentEvent::CompactionStarted { .. })).await;
+    assert_eq!(agent.stop().await, TurnOutcome::Answered);
+    assert_eq!(agent.conversation().messages, before);
+    assert!(compactions(&agent).is_empty());
+    agent.turn("Step 10: go on.").await;
+    let text = whole_text(&model.requests().pop().unwrap().messages);
+    assert!(!text.contains("stopped your last answer"), "there was none: {text}");
+    agent.close().await;
+}
+
+/// A message that is sent before the front end knows of the turn waits for its end.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_right_behind_compact_waits_for_it() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 10).await;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    agent.send("Step 10: go on.").await;
+    agent.wait_for_turn_end().await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert_eq!(compactions(&agent).len(), 1);
+    assert!(last_text(&model.requests()[model.requests().len() - 2]).ends_with("Step 10: go on."));
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_that_is_too_small_is_said_with_numbers() {
+    let model = WindowedModel::new(4_096, step_by_step);
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    let TurnOutcome::Failed(reason) = agent.turn(&"word ".repeat(4_000)).await else {
+        panic!("{:?}", agent.notices())
+    };
+    assert!(
+        reason.starts_with("The context window of test-model is too small: it has 4"),
+        "{reason}"
+    );
+    assert!(reason.contains("your messages ~") && reason.contains("the tools ~"), "{reason}");
+    assert!(model.requests().is_empty(), "nothing was sent in vain");
+    agent.close().await;
+}
+
+/// Servers that name no window refuse, and from then on less is sent.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_that_nobody_names_is_learned_from_refusals() {
+    let model = WindowedModel::silent(9_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn(TASK).await;
+    for number in 1..60 {
+        let outcome = agent.turn(&format!("Step {number}: go on.")).await;
+        assert_eq!(outcome, TurnOutcome::Answered, "{:?}", agent.notices());
+    }
+    assert!((1..4).contains(&model.refused()), "{} refusals", model.refused());
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_keeps_the_conversation_also_from_the_automatic_compaction() {
+    let model = WindowedModel::new(9_000, step_by_step);
+    let fixture = with_files(&model);
+    let hook = json!({"event": "PreCompact", "action": {"type": "command", "command": "keep"}});
+    let hooks = json!({"hooks": [hook]}).to_string();
+    std::fs::write(fixture.home.join("hooks.json"), hooks).unwrap();
+    fixture.hooks.set("keep", 2, "", "not now");
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn(TASK).await;
+    let mut number = 1;
+    while fixture.hooks.inputs().is_empty() {
+        assert!(number < 30, "no hook was asked");
+        agent.turn(&format!("Step {number}: go on.")).await;
+        number += 1;
+    }
+    assert_eq!(fixture.hooks.inputs()[0].1["trigger"], "auto");
+    assert!(compactions(&agent).is_empty() && model.summaries().is_empty());
+    assert!(agent.notices().iter().any(|it| it.ends_with("let this happen: not now")));
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_is_larger_than_the_window_is_cut() {
+    let model = WindowedModel::new(12_000, |request| match request.messages.last() {
+        Some(last) if last.answers().count() > 0 => words("Read."),
+        Some(_) | None => calls(&[("c1", "Read", json!({"file_path": "long"}))]),
+    });
+    let fixture = fixture(&model);
+    fixture.put("long", &"a line of some length in a long file\n".repeat(1_500));
+    let mut agent = fixture.open(InitialSession::New).await;
+    assert_eq!(agent.turn(TASK).await, TurnOutcome::Answered, "{:?}", agent.notices());
+    assert_eq!(model.refused(), 0);
+    let sent = whole_text(&model.requests().pop().unwrap().messages);
+    assert!(sent.contains("characters left out here"), "{}", sent.len());
+    agent.close().await;
+}

@@ -1,0 +1,136 @@
+//! A model with a context window: it counts the tokens of each request, and refuses what does not fit.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use futures_util::stream::BoxStream;
+use slug_code::domain::{ContentBlock, Message, TokenUsage};
+use slug_code::providers::{
+    ErrorRecovery, ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::fakes::{ScriptedEvent, ScriptedStream, play, words};
+
+/// A summary as the instruction asks for it.
+pub const SUMMARY: &str = "## Task\nWork through all steps.\n## Constraints\nNone.\n## Decisions\nOne by \
+                           one.\n## Failed attempts\nNone.\n## State\nSome steps are done.\n## \
+                           Next\nThe next step.";
+
+type Answer = Box<dyn Fn(&ProviderRequest) -> ScriptedStream + Send + Sync>;
+
+/// Answers each request by a function, and requests for a summary by [`SUMMARY`] or what the test sets.
+pub struct WindowedModel {
+    window: u64,
+    answer: Answer,
+    summary: Mutex<Option<ScriptedStream>>,
+    requests: Mutex<Vec<ProviderRequest>>,
+    refused: Mutex<usize>,
+    served: bool,
+}
+
+impl WindowedModel {
+    pub fn new(
+        window: u64,
+        answer: impl Fn(&ProviderRequest) -> ScriptedStream + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self::of(window, Box::new(answer), true))
+    }
+
+    /// A model whose server does not say how large its window is.
+    pub fn silent(
+        window: u64,
+        answer: impl Fn(&ProviderRequest) -> ScriptedStream + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self::of(window, Box::new(answer), false))
+    }
+
+    fn of(window: u64, answer: Answer, served: bool) -> Self {
+        let summary = Mutex::new(Some(words(SUMMARY)));
+        let (requests, refused) = (Mutex::default(), Mutex::default());
+        Self { window, answer, summary, requests, refused, served }
+    }
+
+    /// Has requests for a summary answered like this; without an answer they go on for ever.
+    pub fn summarise(&self, reply: Option<ScriptedStream>) {
+        *self.summary.lock().unwrap() = reply;
+    }
+
+    /// The requests of the conversation itself.
+    pub fn requests(&self) -> Vec<ProviderRequest> {
+        self.all_requests().into_iter().filter(|request| !asks_for_summary(request)).collect()
+    }
+
+    /// The requests for a summary.
+    pub fn summaries(&self) -> Vec<ProviderRequest> {
+        self.all_requests().into_iter().filter(asks_for_summary).collect()
+    }
+
+    fn all_requests(&self) -> Vec<ProviderRequest> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    /// How many requests were too long.
+    pub fn refused(&self) -> usize {
+        *self.refused.lock().unwrap()
+    }
+}
+
+/// Tokens of three bytes: more than slug assumes before it has learned better.
+pub fn count_tokens(request: &ProviderRequest) -> u64 {
+    let messages = serde_json::to_string(&request.messages).unwrap();
+    let tools = serde_json::to_string(&*request.tools).unwrap();
+    ((messages.len() + tools.len() + request.system.len()) / 3) as u64
+}
+
+pub fn asks_for_summary(request: &ProviderRequest) -> bool {
+    let last = request.messages.last().unwrap();
+    let mut notes = last.content.iter().filter_map(ContentBlock::as_context);
+    notes.any(|(_, text)| text.starts_with("The conversation above is about to be shortened"))
+}
+
+/// All text of a request's messages, with notes and results.
+pub fn whole_text(messages: &[Message]) -> String {
+    serde_json::to_string(messages).unwrap()
+}
+
+#[async_trait]
+impl Provider for WindowedModel {
+    fn stream(
+        &self,
+        request: ProviderRequest,
+        _cancel: CancellationToken,
+    ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
+        let tokens = count_tokens(&request);
+        let reply = if tokens + u64::from(request.max_tokens.unwrap_or(0)) > self.window {
+            *self.refused.lock().unwrap() += 1;
+            let message = format!("It has {tokens} of {} tokens.", self.window);
+            let (status, recovery) = (Some(400), ErrorRecovery::Compact);
+            vec![ScriptedEvent::Fail(ProviderError { message, status, recovery })]
+        } else {
+            let mut reply = if asks_for_summary(&request) {
+                self.summary.lock().unwrap().clone().unwrap_or_else(|| vec![ScriptedEvent::Hang])
+            } else {
+                (self.answer)(&request)
+            };
+            let usage = TokenUsage { input: tokens, output: 10, cache_read: 0, cache_write: 0 };
+            reply.insert(0, ScriptedEvent::Event(StreamEvent::Usage(usage)));
+            reply
+        };
+        self.requests.lock().unwrap().push(request);
+        play(reply)
+    }
+
+    async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
+        let context_window = self.served.then_some(self.window);
+        Ok(vec![ModelInfo { id: "test-model".into(), context_window, ..ModelInfo::default() }])
+    }
+
+    fn is_local(&self) -> bool {
+        true
+    }
+
+    fn host(&self) -> Option<&str> {
+        None
+    }
+}
