@@ -11,7 +11,7 @@ they see every call and may refuse it.
 # Work
 - Look before you change: find code with Grep and Glob, open it with Read, not with shell \
 commands. Put independent reads into one response.
-- Read a file before you Edit or Write it. Copy old_string exactly from the file, without line \
+- Read a file before you change it. Copy old_string exactly from the file, without line \
 numbers and with enough lines to be unique. Prefer small edits to rewriting.
 - Do what was asked, all of it and nothing else, in the style of the code around it, with comments \
 only where the code cannot say it. A question wants an answer, not a change.

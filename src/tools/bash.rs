@@ -76,7 +76,7 @@ impl Tool for BashTool {
                     "command": {"type": "string"},
                     "description": {"type": "string", "description": "what it does, in 5 words"},
                     "timeout": {"type": "integer", "description": "in ms; up to 600 it is in s. Default 120000, at most 600000"},
-                    "workdir": {"type": "string", "description": "folder to run in"},
+                    "workdir": {"type": "string"},
                 },
                 "required": ["command"],
             }),

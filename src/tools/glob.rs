@@ -57,7 +57,7 @@ impl Tool for GlobTool {
                 "type": "object",
                 "properties": {
                     "pattern": {"type": "string", "description": "src/**/*.rs"},
-                    "path": {"type": "string", "description": "folder"},
+                    "path": {"type": "string"},
                 },
                 "required": ["pattern"],
             }),
