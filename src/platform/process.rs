@@ -1,7 +1,7 @@
 //! Runs shell scripts for the tools and starts their jobs, each below a supervisor of its own
 //! (`platform::supervisor`).
 //!
-//! Scripts, jobs and the commands of hooks are all started in one way ([`ProcessHost::start_child`]);
+//! Scripts, jobs and the commands of hooks are all started in one way (`ProcessHost::start_child`);
 //! they differ in what their host then waits for. A job is watched until nothing of it runs (`job`). A
 //! run is over when its direct child has exited and the pipe has been read, at most
 //! 200 ms later, even if another process still holds the pipe. A task of the host watches what is
