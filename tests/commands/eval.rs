@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::bash;
 use crate::support::model_server::{ModelServer, ServerReply};
+use crate::support::skip::sandbox_or_skip;
 use crate::support::test_env::TestEnv;
 
 const TRANSCRIPT: &str = "pace = 100000\n[[response]]\n[[response.step]]\ncall = \"Bash\"\n\
@@ -67,6 +68,20 @@ fn transcripts_are_played_and_checked() {
     assert!(!env.path("done").exists());
     // The user's own sessions are not among them.
     assert!(env.run(&["sessions", "list"]).assert_exit_code(0).out.lines().count() <= 1);
+}
+
+#[test]
+fn the_sandbox_is_around_the_copy_of_each_run() {
+    let env = TestEnv::new();
+    if sandbox_or_skip(&env.workspace()).is_none() {
+        return;
+    }
+    task(&env, "good", "test -f done && ! test -f ../../out");
+    let script = TRANSCRIPT.replace("touch done", "touch done; touch ../../out ../out || true");
+    env.write("tasks/good/transcript.toml", &script);
+    let ran = env.run(&["--sandbox", ".", "eval", "tasks", "--transcripts", "--keep", "kept"]);
+    ran.assert_exit_code(0);
+    assert!(env.path("kept/good/work/done").exists() && !env.path("kept/good/out").exists());
 }
 
 #[test]

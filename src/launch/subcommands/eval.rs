@@ -113,7 +113,7 @@ impl<'a> EvalRun<'a> {
     /// Runs the task and its check. What prevents that is the result's problem.
     async fn result(&self, run_context: &RunContext) -> EvalResult {
         let mut done = AgentRun {
-            model: self.cli.model.clone().unwrap_or_default(),
+            model: self.cli.model.clone().unwrap_or_else(|| "configured".to_owned()),
             figures: EvalFigures::default(),
             elapsed: Duration::ZERO,
             timed_out: false,
@@ -152,9 +152,13 @@ impl<'a> EvalRun<'a> {
             bail!("{} is there already. Name another folder for --keep.", work.display());
         }
         self.task.copy_environment(&work).context("Copying the task's environment")?;
-        let run_context = run_context.moved_to(work.canonicalize()?);
-        let project = run_context.project(&self.cli)?;
-        let config = run_context.config(&self.cli, project).map_err(|errors| {
+        let work = work.canonicalize()?;
+        let mut cli = self.cli.clone();
+        // Whatever folder the flag names: the sandbox is around the copy.
+        cli.sandbox = cli.sandbox.map(|_| work.clone());
+        let run_context = run_context.moved_to(work.clone());
+        let project = run_context.project(&cli)?;
+        let config = run_context.config(&cli, project).map_err(|errors| {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             anyhow::anyhow!("{}", errors.join(" "))
         })?;
@@ -165,7 +169,7 @@ impl<'a> EvalRun<'a> {
             );
         }
         let redactor = Redactor::default();
-        let participants = RunParticipants::headless(&self.cli, &run_context, &config, &redactor)?;
+        let participants = RunParticipants::headless(&cli, &run_context, &config, &redactor)?;
         let RunParts { mut setup, processes, .. } =
             build::parts(&run_context, &config, project, participants, &redactor)?;
         let place = |name: &str| folder.join(name);
