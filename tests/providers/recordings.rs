@@ -291,6 +291,8 @@ fn calls_in(calls: &[Value]) -> Vec<(String, String, String)> {
     let read = |call: &Value| {
         let arguments = match call["arguments_ok"].as_bool() {
             Some(false) => string(&call["arguments_raw"]),
+            // Groq's way to say that there are none.
+            Some(true) | None if call["arguments"].is_null() => "{}".to_owned(),
             Some(true) | None => call["arguments"].to_string(),
         };
         (string(&call["id"]), string(&call["name"]), arguments)
