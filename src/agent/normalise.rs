@@ -2,9 +2,9 @@
 //!
 //! What holds afterwards: the first message is the user's, roles alternate, every call is answered
 //! exactly once in the message right after it, results come first there and in the order of the
-//! calls, then the images that belong to them, no message is empty, and the last message is not a response without text and calls.
-//! Appending to the input only ever appends to the output, so that the provider's prompt cache
-//! keeps working.
+//! calls, then the images that belong to them, no message is empty, and the last message is not a
+//! response without text and calls. Appending to the input only ever appends to the output, so that
+//! the provider's prompt cache keeps working.
 
 use std::collections::HashMap;
 

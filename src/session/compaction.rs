@@ -193,14 +193,20 @@ impl ReplayedConversation {
             .map(|call| (call.id.clone(), call.name.clone()))
             .collect();
         let end = self.position(kept_from);
-        for block in self.messages[..end].iter_mut().flat_map(|(_, message)| &mut message.content) {
-            if let ContentBlock::ToolResult { tool_use_id, content, .. } = block
-                && !is_result_stub(content)
-            {
-                let name = names.get(tool_use_id).map_or("a tool", String::as_str);
-                let stub = result_stub(name, content);
-                if content.len() > stub.len() {
-                    *content = stub;
+        let older = self.messages[..end].iter_mut().map(|(_, message)| message);
+        for message in older.filter(|message| message.answers().next().is_some()) {
+            let blocks = message.content.len();
+            message.content.retain(|block| !matches!(block, ContentBlock::Image(_)));
+            let images = blocks - message.content.len();
+            for block in &mut message.content {
+                if let ContentBlock::ToolResult { tool_use_id, content, .. } = block
+                    && !is_result_stub(content)
+                {
+                    let name = names.get(tool_use_id).map_or("a tool", String::as_str);
+                    let stub = result_stub(name, content, images);
+                    if images > 0 || content.len() > stub.len() {
+                        *content = stub;
+                    }
                 }
             }
         }
@@ -250,8 +256,7 @@ impl ReplayedConversation {
                 note_id = Some(id);
                 continue;
             }
-            let mut content = message.content;
-            content.retain(is_of_the_user);
+            let mut content: Vec<ContentBlock> = users_own(&message).cloned().collect();
             if !sent.is_empty() {
                 content.insert(0, context(COMPACTION_CONTEXT, NEXT_MESSAGE));
             }
@@ -293,25 +298,34 @@ impl ReplayedConversation {
     }
 }
 
-/// Whether a block of a user message is the user's own: what slug adds to it is not.
-pub fn is_of_the_user(block: &ContentBlock) -> bool {
-    match block {
-        ContentBlock::Text { .. } | ContentBlock::Image(_) => true,
+/// What of a message the user wrote or attached. What slug adds to a message is not the user's, nor
+/// is an image that came with the result of a call.
+pub fn users_own(message: &Message) -> impl Iterator<Item = &ContentBlock> {
+    let is_own = message.role == MessageRole::User;
+    let is_result = message.answers().next().is_some();
+    message.content.iter().filter(move |block| match block {
+        ContentBlock::Text { .. } => is_own,
+        ContentBlock::Image(_) => is_own && !is_result,
         ContentBlock::Context { .. }
         | ContentBlock::Thinking { .. }
         | ContentBlock::Sealed { .. }
         | ContentBlock::ToolUse(_)
         | ContentBlock::ToolResult { .. } => false,
-    }
+    })
 }
 
 fn context(name: &str, text: &str) -> ContentBlock {
     ContentBlock::Context { name: name.to_owned(), text: text.to_owned() }
 }
 
-fn result_stub(name: &str, content: &str) -> String {
+fn result_stub(name: &str, content: &str, images: usize) -> String {
     let chars = content.chars().count();
-    format!("[result of {name} dropped to save space, {chars} characters; {STUB_END}")
+    let images = match images {
+        0 => String::new(),
+        1 => " and an image".to_owned(),
+        many => format!(" and {many} images"),
+    };
+    format!("[result of {name} dropped to save space, {chars} characters{images}; {STUB_END}")
 }
 
 /// A text without its middle; `None` where it is short enough.

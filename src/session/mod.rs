@@ -45,7 +45,7 @@ pub use change::{
 pub use choices::{FavouriteModels, LastModel, LastModels, SessionGrouping};
 pub use compaction::{
     COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CompactionNote, CompactionTokens,
-    CutResults, KeptContext, NEXT_MESSAGE, is_of_the_user, is_result_stub, last_compaction,
+    CutResults, KeptContext, NEXT_MESSAGE, is_result_stub, last_compaction, users_own,
 };
 pub use drafts::{DraftError, DraftStore, SessionDraft};
 pub use entry::{

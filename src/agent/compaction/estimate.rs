@@ -50,6 +50,11 @@ impl TokenCalibration {
         }
     }
 
+    /// The measure of the last request, where the server has not counted it.
+    pub(in crate::agent) fn unanswered(&mut self) -> Option<u64> {
+        self.sent.take()
+    }
+
     /// The estimator for this model; it takes a measure for tokens while nothing is known.
     pub(in crate::agent) fn of(&self, model: &str) -> TokenEstimator {
         TokenEstimator { per_mille: self.per_mille.get(model).copied().unwrap_or(1_000) }

@@ -38,8 +38,9 @@ pub(in crate::agent) struct ContextRoom {
 }
 
 impl ContextRoom {
-    /// Notes that the server has refused a request of this measure.
-    pub(in crate::agent) fn note_refusal(&mut self, model: &str, measure: u64) {
+    /// Notes that the server has refused the request that was sent last.
+    pub(in crate::agent) fn note_refusal(&mut self, model: &str) {
+        let Some(measure) = self.tokens.unanswered() else { return };
         let smallest = self.refused.entry(model.to_owned()).or_insert(measure);
         *smallest = measure.min(*smallest);
     }

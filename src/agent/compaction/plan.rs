@@ -8,10 +8,10 @@
 
 use std::path::Path;
 
-use crate::domain::{CallInput, ContentBlock, EntryId, Message, MessageRole, ToolCall};
+use crate::domain::{CallInput, ContentBlock, EntryId, Message, ToolCall};
 use crate::session::{
     COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CutResults, NEXT_MESSAGE,
-    ReplayedConversation, is_of_the_user,
+    ReplayedConversation, users_own,
 };
 use crate::tools::{call_title, kind_of};
 
@@ -264,7 +264,7 @@ impl MeasuredConversation<'_> {
 
     /// The size of what the user wrote themself, with the mark that stands before it.
     fn own_size(&self, message: &Message) -> u64 {
-        let own = message.content.iter().filter(|block| is_of_the_user(block)).cloned();
+        let own = users_own(message).cloned();
         let name = COMPACTION_CONTEXT.to_owned();
         let mark = ContentBlock::Context { name, text: NEXT_MESSAGE.to_owned() };
         let content = std::iter::once(mark).chain(own).collect();
@@ -310,7 +310,7 @@ pub(super) fn shown_call(call: &ToolCall, cwd: &Path) -> String {
 
 /// Whether a message has something that the user wrote or attached.
 pub(super) fn is_the_users(message: &Message) -> bool {
-    message.role == MessageRole::User && message.content.iter().any(is_of_the_user)
+    users_own(message).next().is_some()
 }
 
 /// Whether a message holds the result of a call.
@@ -347,7 +347,7 @@ fn is_lookup_round(round: &[(EntryId, Message)]) -> bool {
         && calls.iter().all(|call| kind_of(&call.name).is_lookup())
         && response.text().len() <= LOOKUP_TEXT
         && answered.count() == calls.len()
-        && results.iter().all(|(_, message)| !message.content.iter().any(is_of_the_user))
+        && !results.iter().any(|(_, message)| is_the_users(message))
 }
 
 #[cfg(test)]

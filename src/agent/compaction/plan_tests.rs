@@ -4,7 +4,7 @@ use chrono::Utc;
 use serde_json::json;
 
 use super::*;
-use crate::domain::{CallId, ContextWindow, TurnId};
+use crate::domain::{CallId, ContextWindow, MediaType, MessageImage, MessageRole, TurnId};
 use crate::session::{CompactionNote, LogEntry, LogRecord, MessageEntry};
 
 use super::super::estimate::TokenCalibration;
@@ -97,6 +97,37 @@ fn runs_of_looking_around_become_a_note_each() {
     assert!(note.contains("- Read f0\n- Read f1 (failed)\n- Read f2"), "{note}");
     let messages = after(&records, &entry);
     assert_eq!(calls_and_results(&messages), (6, 6), "the command and the last five");
+}
+
+/// An image that a call has returned is of the result: it goes with it, and is not kept as a message
+/// of the user's.
+#[test]
+fn an_image_in_a_result_goes_with_the_result() {
+    let image = MessageImage::new("a.png", MediaType::Png, (1200, 900), b"png");
+    let mut records = vec![user("task")];
+    for number in 0..12 {
+        let [call, mut result] = round("Read", number, 40);
+        let LogEntry::Message(entry) = &mut result.entry else { panic!("{result:?}") };
+        entry.content.push(ContentBlock::Image(image.clone()));
+        records.extend([call, result]);
+    }
+    let images = |messages: &[Message]| {
+        let blocks = messages.iter().flat_map(|message| &message.content);
+        blocks.filter(|block| matches!(block, ContentBlock::Image(_))).count()
+    };
+    let plan = planned(&records, 28_000, CompactionTrigger::Full);
+    let CompactionPlan::Shorten(entry) = plan else { panic!("{plan:?}") };
+    assert!(entry.collapsed.is_empty(), "{entry:?}");
+    let messages = after(&records, &entry);
+    assert_eq!(images(&messages), 5, "those of the last five results");
+    let text = serde_json::to_string(&messages).unwrap();
+    assert_eq!(text.matches("40 characters and an image; call it again").count(), 7, "{text}");
+
+    let plan = planned(&records, 6_000, CompactionTrigger::Full);
+    let CompactionPlan::Summarise(plan) = plan else { panic!("{plan:?}") };
+    let messages = after(&records, &plan.entry);
+    assert_eq!(messages[0].text(), "task");
+    assert!(images(&messages) < 3, "the last rounds alone: {messages:?}");
 }
 
 #[test]

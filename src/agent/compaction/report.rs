@@ -1,7 +1,7 @@
 //! What the user reads about a compaction that was not enough.
 
 use crate::domain::{ContextWindow, format_tokens};
-use crate::session::{COMPACTION_CONTEXT, ReplayedConversation, is_of_the_user};
+use crate::session::{COMPACTION_CONTEXT, ReplayedConversation, users_own};
 
 use super::estimate::{TokenEstimator, measure_block};
 use super::limits::RequestLimits;
@@ -26,14 +26,15 @@ impl RequestFloor {
         (system, tools): (u64, u64),
         estimator: TokenEstimator,
     ) -> Self {
-        let blocks = || conversation.messages.iter().flat_map(|(_, message)| &message.content);
+        let messages = || conversation.messages.iter().map(|(_, message)| message);
+        let blocks = messages().flat_map(|message| &message.content);
         let is_note = |name: &str| name == COMPACTION_CONTEXT;
-        let user = blocks().filter(|block| is_of_the_user(block)).map(measure_block).sum();
-        let notes = blocks()
+        let user = messages().flat_map(users_own).map(measure_block).sum();
+        let notes = blocks
             .filter(|block| block.as_context().is_some_and(|(name, _)| is_note(name)))
             .map(measure_block)
             .sum();
-        let all = estimator.messages(conversation.messages.iter().map(|(_, message)| message));
+        let all = estimator.messages(messages());
         let (user, notes) = (estimator.tokens(user), estimator.tokens(notes));
         let (system, tools) = (estimator.tokens(system), estimator.tokens(tools));
         Self { system, tools, user, notes, rest: all.saturating_sub(user + notes) }

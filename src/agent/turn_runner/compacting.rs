@@ -70,8 +70,7 @@ impl Agent {
         self.session.catch_up();
         let base = running.request_base();
         if trigger == CompactionTrigger::Refused {
-            let measure = self.measure(&base);
-            self.room.note_refusal(&base.model, measure);
+            self.room.note_refusal(&base.model);
         }
         self.events.send(AgentEvent::CompactionStarted { turn: running.turn });
         let focus = match &running.purpose {
@@ -98,15 +97,6 @@ impl Agent {
         let run = (trigger, planned);
         let run = CompactionRun::begin(run, before, conversation, hooks, request, cancel);
         running.compaction = Some(run);
-    }
-
-    /// The measure of the request that was sent last.
-    fn measure(&self, base: &RequestBase) -> u64 {
-        let messages = self.session.conversation.messages.iter();
-        let of_messages: u64 = messages
-            .map(|(_, message)| crate::agent::compaction::estimate::measure_message(message))
-            .sum();
-        measure_fixed(&base.system, &base.tools) + of_messages
     }
 
     async fn summary_request(
