@@ -1,9 +1,8 @@
-//! The decision for a call: deny rules first, then ask rules, allow rules and the mode. Pure.
+//! The decision for a call: deny rules, plan mode, protected places ([`ProtectionReason`]), ask
+//! rules, allow rules and the mode, in this order. Pure.
 //!
 //! A call is decided part by part (each path, each simple command, each redirection), and the whole
-//! gets the strictest answer. Two things come before that order: plan mode changes nothing,
-//! whatever the rules say; and protected places ([`ProtectionReason`]) are asked about even where a
-//! rule or the mode would allow.
+//! gets the strictest answer.
 
 use crate::domain::{CallPart, PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 

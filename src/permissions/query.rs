@@ -59,7 +59,11 @@ impl ResolvedAccess {
     pub fn run(&self) -> Option<&ResolvedRun> {
         match self {
             Self::Run(run) => Some(run),
-            _ => None,
+            Self::Read(_)
+            | Self::Write(_)
+            | Self::External { .. }
+            | Self::Fetch { .. }
+            | Self::Nothing => None,
         }
     }
 

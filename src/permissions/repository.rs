@@ -48,6 +48,10 @@ const PLAIN_KEYS: &str = "core.abbrev core.autocrlf core.bare core.commentchar c
     remote.prune remote.pushurl remote.tagopt remote.url status.short \
     status.showuntrackedfiles submodule.active submodule.url";
 
+/// Values of `branch.sort` and `tag.sort` that look at no signature, for which git would run gpg.
+const PLAIN_SORTS: &str = "authordate committerdate creatordate objectname refname taggerdate upstream v:refname \
+    version:refname";
+
 /// Why using git in these folders may run something, read something from elsewhere, or contact an
 /// address that is not configured. `None` where it cannot.
 pub(super) fn hindrance<'a>(
@@ -305,8 +309,12 @@ struct GitSetting {
 }
 
 impl GitSetting {
-    /// Whether the key is known to name no program.
+    /// Whether the setting is known to run no program.
     fn is_plain(&self) -> bool {
+        if self.name.ends_with(".sort") {
+            let order = self.value.strip_prefix('-').unwrap_or(&self.value);
+            return PLAIN_SORTS.split(' ').any(|it| it == order);
+        }
         let section = self.name.split('.').next();
         PLAIN_SECTIONS.split(' ').any(|it| Some(it) == section)
             || PLAIN_KEYS.split(' ').any(|it| it == self.name)
@@ -360,6 +368,7 @@ mod tests {
     fn the_usual_configuration_names_no_program() {
         assert!(is_plain(USUAL));
         assert!(is_plain(""));
+        assert!(is_plain("[branch]\n\tsort = -committerdate\n[tag]\n\tsort = version:refname\n"));
     }
 
     #[test]
@@ -381,6 +390,9 @@ mod tests {
             "[submodule \"a\"]\n\tignore = none",
             "[remote \"a\\\"b\"]\n\turl = x",
             "what is this",
+            "[branch]\n\tsort = signature",
+            "[branch]\n\tsort = -signature:key",
+            "[TAG]\n\tSort = sign\"ature\"",
         ] {
             assert!(!is_plain(&format!("{USUAL}{line}\n")), "{line}");
         }
