@@ -191,10 +191,7 @@ fn limits_in_the_pages_are_those_of_the_code() {
     let layouts = format!("{} MB", MAX_LAYOUT_BYTES >> 20);
     for (name, sentence) in [
         ("docs/architecture.md", format!("running tools get {grace} to report")),
-        (
-            "docs/adding-a-tool.md",
-            format!("a tool that does not end within {grace} is left behind"),
-        ),
+        ("docs/adding-a-tool.md", format!("slug stops waiting for a tool after {grace}")),
         ("docs/architecture.md", format!("width and fold, at most {layouts} of them")),
         (
             "docs/performance.md",

@@ -307,7 +307,11 @@ fn unreadable_command(
 async fn can_disclose(gate: &ToolGate, query: &PermissionQuery) -> bool {
     let targets = query.accesses.iter().filter_map(|access| match access {
         ResolvedAccess::Write(path) => Some(ToolAccess::Read(path.path.clone())),
-        _ => None,
+        ResolvedAccess::Read(_)
+        | ResolvedAccess::Run(_)
+        | ResolvedAccess::External { .. }
+        | ResolvedAccess::Fetch { .. }
+        | ResolvedAccess::Nothing => None,
     });
     let (targets, workspace) = (targets.collect::<Vec<_>>(), gate.workspace.clone());
     if targets.is_empty() {

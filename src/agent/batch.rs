@@ -1,8 +1,8 @@
 //! Runs the calls of one response: reads side by side, everything else one after another in order.
 //!
 //! A call that changes something runs after every call before it; a read waits only for earlier
-//! calls that write what it reads, so that an open question to the user delays no more calls than
-//! necessary. A call whose effects are unknown runs alone.
+//! calls that may change what it reads (a command may change anything), so that an open question to
+//! the user delays no more calls than necessary. A call whose effects are unknown runs alone.
 //!
 //! Questions are asked at once and in the order of the calls, and queue up on the user's side. A
 //! question waits only when what it shows depends on an earlier call: one that changes the same

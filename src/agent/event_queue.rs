@@ -3,8 +3,8 @@
 //! One agent, or several, send into a queue; each event names its agent. An agent never waits for
 //! its front end: an editor that is open over the screen, a pager or a slow terminal stops neither
 //! a stream nor the deadline of a tool. Events stay in order and none is dropped. Once many wait, a
-//! delta joins the waiting one that it continues, so that what waits is bounded by the text itself
-//! and not by the number of its pieces.
+//! delta joins the waiting one that it continues (output of a tool also past events of others), so
+//! that what waits is bounded by the text itself and not by the number of its pieces.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -71,7 +71,10 @@ impl ToolGate {
             let (path, mode) = match access {
                 ResolvedAccess::Read(path) => (path, AccessMode::Read),
                 ResolvedAccess::Write(path) => (path, AccessMode::Write),
-                _ => return None,
+                ResolvedAccess::Run(_)
+                | ResolvedAccess::External { .. }
+                | ResolvedAccess::Fetch { .. }
+                | ResolvedAccess::Nothing => return None,
             };
             Some(Grant { named: path.path.clone(), real: path.real.clone(), mode })
         });
@@ -119,7 +122,11 @@ impl ToolGate {
         let accesses = tool.and_then(|tool| tool.access(input, self.place()).ok());
         let folder = accesses.into_iter().flatten().find_map(|access| match access {
             ToolAccess::Run { cwd, .. } => Some(cwd),
-            _ => None,
+            ToolAccess::Read(_)
+            | ToolAccess::Write(_)
+            | ToolAccess::External { .. }
+            | ToolAccess::Fetch { .. }
+            | ToolAccess::Nothing => None,
         });
         folder.map_or_else(|| self.place().cwd.clone(), |folder| self.workspace.real(&folder))
     }

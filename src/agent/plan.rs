@@ -1,7 +1,7 @@
 //! What a call would do, before anybody decides about it: the first step of a call.
 //!
-//! A plan is made of one set of arguments, and its tool is asked once what they would touch. That
-//! answer is carried through all later steps. Other arguments, from a hook or the user, make another
+//! A plan is made of one set of arguments, and its tool is asked what they would touch. Every later
+//! decision goes by that answer. Other arguments, from a hook or the user, make another
 //! plan.
 
 use std::path::{Path, PathBuf};
@@ -144,16 +144,12 @@ impl CallFootprint {
         if accesses.is_empty() {
             Self::Unknown
         } else if accesses.iter().all(ToolAccess::is_read) {
-            Self::Reads(accesses.iter().filter_map(path).map(Path::to_owned).collect())
+            Self::Reads(accesses.iter().filter_map(ToolAccess::path).map(Path::to_owned).collect())
         } else {
-            Self::Changes(
-                accesses
-                    .iter()
-                    .filter(|access| !access.is_read())
-                    .filter_map(path)
-                    .map(Path::to_owned)
-                    .collect(),
-            )
+            let changes = accesses.iter().filter(|access| !access.is_read());
+            let paths: Option<Vec<PathBuf>> =
+                changes.map(|access| access.path().map(Path::to_owned)).collect();
+            Self::Changes(paths.unwrap_or_default())
         }
     }
 
@@ -162,7 +158,7 @@ impl CallFootprint {
         match (self, earlier) {
             (Self::Unknown | Self::Changes(_), _) | (_, Self::Unknown) => true,
             (Self::Reads(_), Self::Reads(_)) => false,
-            (Self::Reads(_), Self::Changes(_)) => self.overlaps(earlier),
+            (Self::Reads(_), Self::Changes(paths)) => paths.is_empty() || self.overlaps(earlier),
         }
     }
 
@@ -191,13 +187,6 @@ impl CallFootprint {
     }
 }
 
-fn path(access: &ToolAccess) -> Option<&Path> {
-    match access {
-        ToolAccess::Read(path) | ToolAccess::Write(path) => Some(path),
-        _ => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use async_trait::async_trait;
@@ -223,7 +212,7 @@ mod tests {
             (reads("/w/a"), writes("/w/a"), true),
             (reads("/w"), writes("/w/a"), true),
             (reads("/w/ab"), writes("/w/a"), false),
-            (reads("/w/a"), CallFootprint::Changes(Vec::new()), false),
+            (reads("/w/a"), CallFootprint::Changes(Vec::new()), true),
             (writes("/w/a"), reads("/w/b"), true),
             (writes("/w/a"), writes("/w/b"), true),
             (CallFootprint::Changes(Vec::new()), command, true),

@@ -1,5 +1,5 @@
-//! Runs a call that has a ticket, and nothing else does: the last look at what it touches, the intent
-//! in the log, the tool itself with the files that it named, and what it changed.
+//! The only place that runs a tool, and it needs a ticket: the last look at what the call touches,
+//! the intent in the log, the tool itself with the files that it named, and what it changed.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -165,6 +165,14 @@ impl ToolAccess {
             Self::Write(_) | Self::Run { .. } => false,
         }
     }
+
+    /// The file or folder that is read or written; commands, servers and addresses have none.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Read(path) | Self::Write(path) => Some(path),
+            Self::Run { .. } | Self::External { .. } | Self::Fetch { .. } | Self::Nothing => None,
+        }
+    }
 }
 
 /// The result of a call.

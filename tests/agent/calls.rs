@@ -47,7 +47,8 @@ async fn a_read_does_not_wait_for_the_answer_to_a_question() {
     let fixture = AgentFixture::new();
     fixture.put("a", "text\n");
     let mut agent = fixture.open(InitialSession::New).await;
-    queue_replies(&fixture, [calls(&[bash("c1", "make"), read("c2", "a")]), words("done")]);
+    let write = ("c1", "Write", json!({"file_path": "b", "content": "new\n"}));
+    queue_replies(&fixture, [calls(&[write, read("c2", "a")]), words("done")]);
     agent.send("go").await;
     let question = agent.next_approval().await;
     if !agent.events.iter().any(|event| tool_end(event).is_some()) {
@@ -55,6 +56,23 @@ async fn a_read_does_not_wait_for_the_answer_to_a_question() {
     }
     agent.answer(&question, ApprovalAnswer::Once).await;
     assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    agent.close().await;
+}
+
+/// A command may change whatever is read behind it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_waits_for_the_command_before_it() {
+    let fixture = AgentFixture::new();
+    fixture.put("a", "old\n");
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [calls(&[bash("c1", "make"), read("c2", "a")]), words("done")]);
+    agent.send("go").await;
+    let question = agent.next_approval().await;
+    assert!(!agent.events.iter().any(|event| tool_end(event).is_some()), "{:?}", agent.events);
+    fixture.put("a", "made\n");
+    agent.answer(&question, ApprovalAnswer::Once).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert!(agent.result("c2").0.contains("made"), "{:?}", agent.result("c2"));
     agent.close().await;
 }
 

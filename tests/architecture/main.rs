@@ -127,6 +127,7 @@ const PURE: &[(&str, &[&[&str]])] = &[
     ("src/hooks/merge.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
     ("src/hooks/read.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
     ("src/agent/turn.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
+    ("src/agent/turn", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
     ("src/agent/normalise.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
 ];
 

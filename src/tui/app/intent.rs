@@ -1,6 +1,6 @@
-//! What a slice or dialog of the screen asks of the rest: one closed list of plain values, carried out
-//! in one place (`keys::carry_out`). A slice changes itself; whatever lies elsewhere it returns as an
-//! intent, so that it knows neither the shell nor the other slices.
+//! What a component or dialog asks of the rest of the screen: one closed list of plain values, carried
+//! out in one place (`keys::carry_out`). A component changes itself; whatever lies elsewhere it returns
+//! as an intent, so that it knows none of the other components.
 
 use crate::agent::{AgentCommand, RewindDestination};
 use crate::commands::ParsedCommand;
@@ -15,7 +15,7 @@ use super::search::TranscriptMatch;
 use super::sessions::BranchPage;
 use super::text_query::TextQuery;
 
-/// A wish of a slice or dialog. Intents are carried out in order.
+/// A wish of a component or dialog. Intents are carried out in order.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Intent {
     /// Have this done outside of the screen.
