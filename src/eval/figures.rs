@@ -1,11 +1,10 @@
 //! What an agent did on a task, counted from its events.
 
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::agent::AgentEvent;
 use crate::domain::{MessageRole, Money, TokenUsage, ToolStatus};
-use crate::session::{LogEntry, LogRecord};
+use crate::session::{LogEntry, LogRecord, TurnOutcome};
 
 /// The figures of one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -23,7 +22,7 @@ pub struct EvalFigures {
     /// In dollars; `None` where no price is known.
     pub cost: Option<Money>,
     /// How the last turn ended, as in the session's log; `None` before its end.
-    pub outcome: Option<Value>,
+    pub outcome: Option<TurnOutcome>,
 }
 
 impl EvalFigures {
@@ -40,7 +39,7 @@ impl EvalFigures {
 
     fn record(&mut self, record: &LogRecord) {
         if let LogEntry::TurnEnd(end) = &record.entry {
-            self.outcome = serde_json::to_value(&end.outcome).ok();
+            self.outcome = Some(end.outcome.clone());
             return;
         }
         let Some(entry) = record.entry.as_message() else { return };
@@ -57,6 +56,16 @@ impl EvalFigures {
     /// Whether the turn has ended.
     pub fn is_over(&self) -> bool {
         self.outcome.is_some()
+    }
+
+    /// What ended the turn before its answer, as a sentence.
+    pub fn failure(&self) -> Option<String> {
+        match self.outcome.as_ref()? {
+            TurnOutcome::Answered | TurnOutcome::Interrupted => None,
+            TurnOutcome::RoundLimit => Some("The turn used all its rounds.".to_owned()),
+            TurnOutcome::Budget(message) | TurnOutcome::Failed(message) => Some(message.clone()),
+            TurnOutcome::ModelFailed(failure) => Some(failure.to_string()),
+        }
     }
 
     /// The part of the tokens read that came from the server's cache, from 0 to 1.

@@ -29,6 +29,10 @@ pub(super) fn named_places(root: &Path, home: Option<&Path>) -> Vec<(&'static st
         at += 1;
         let folder = file.parent().unwrap_or(root).to_owned();
         for (name, value) in text(&file).as_deref().map(settings).unwrap_or_default() {
+            // git takes an empty name for none.
+            if value.is_empty() {
+                continue;
+            }
             let (stands_for, from) = match &*name {
                 "core.hookspath" => (".git/hooks", root),
                 "core.attributesfile" => (".git/info/attributes", root),
@@ -86,6 +90,15 @@ mod tests {
     use std::fs;
 
     use super::*;
+
+    #[test]
+    fn an_empty_name_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join(".git")).unwrap();
+        let config = "[core]\n\thooksPath =\n\tattributesFile = \"\"\n[include]\n\tpath = \n";
+        fs::write(folder.path().join(".git/config"), config).unwrap();
+        assert_eq!(named_places(folder.path(), None), []);
+    }
 
     #[test]
     fn hooks_and_included_files_are_found_wherever_they_are_named() {

@@ -17,7 +17,7 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
-use rustix::process::geteuid;
+use rustix::process::{getegid, geteuid};
 
 use crate::tools::{OutputFile, OutputFiles};
 
@@ -28,6 +28,7 @@ const FILE_MODE: u32 = 0o600;
 /// The sticky bit: only the owner of an entry can move or remove it.
 const STICKY: u32 = 0o1000;
 /// The permission of others to write.
+const GROUP_WRITE: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
 /// How many numbers are tried for the name of an output file.
@@ -116,7 +117,13 @@ impl ScratchRoot {
                 continue;
             }
             let path = entry.path();
-            let (bytes, newest) = measured(&path)?;
+            let (bytes, newest) = match measured(&path) {
+                Ok(measured) => measured,
+                Err(error) => {
+                    tracing::warn!(folder = %path.display(), %error, "a scratch folder stays");
+                    continue;
+                }
+            };
             // A time in the future is not old.
             if SystemTime::now().duration_since(newest).is_ok_and(|since| since >= age) {
                 old.push(OldScratch { path, name, bytes });
@@ -203,7 +210,9 @@ fn is_own(found: &Metadata) -> bool {
 /// Whether no other user can move or remove what is in this folder.
 fn is_safe(temporary: &Metadata) -> bool {
     let is_trusted = is_own(temporary) || temporary.uid() == 0;
-    is_trusted && (temporary.mode() & OTHERS_WRITE == 0 || temporary.mode() & STICKY != 0)
+    let by_group = temporary.mode() & GROUP_WRITE != 0 && temporary.gid() != getegid().as_raw();
+    let by_others = temporary.mode() & OTHERS_WRITE != 0;
+    is_trusted && (temporary.mode() & STICKY != 0 || !by_group && !by_others)
 }
 
 /// The size of a folder, and the time of the newest change in it. Links are not followed.
@@ -212,7 +221,10 @@ fn measured(path: &Path) -> io::Result<(u64, SystemTime)> {
     let (mut bytes, mut newest) = (found.len(), found.modified()?);
     if found.is_dir() {
         for entry in fs::read_dir(path)? {
-            let (more, time) = measured(&entry?.path())?;
+            let (more, time) = match measured(&entry?.path()) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                measured => measured?,
+            };
             bytes += more;
             newest = newest.max(time);
         }
@@ -223,7 +235,7 @@ fn measured(path: &Path) -> io::Result<(u64, SystemTime)> {
 #[cfg(test)]
 mod tests {
     use std::io::Write;
-    use std::os::unix::fs::symlink;
+    use std::os::unix::fs::{chown, symlink};
 
     use super::*;
 
@@ -270,6 +282,11 @@ mod tests {
         let (_dir, temporary, root) = temporary();
         fs::set_permissions(&temporary, fs::Permissions::from_mode(0o777)).unwrap();
         assert!(root.open("s1").is_err());
+        if geteuid().is_root() {
+            chown(&temporary, None, Some(getegid().as_raw() + 1)).unwrap();
+            fs::set_permissions(&temporary, fs::Permissions::from_mode(0o775)).unwrap();
+            assert!(root.open("s1").is_err(), "a group of others");
+        }
         fs::set_permissions(&temporary, fs::Permissions::from_mode(0o1777)).unwrap();
         assert!(root.open("s1").is_ok());
     }
@@ -293,6 +310,23 @@ mod tests {
         folder.create().unwrap();
         assert!(temporary.join("moved/output-4.txt").exists());
         assert!(!temporary.join("output-4.txt").exists());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_keeps_no_other() {
+        let (_dir, _, root) = temporary();
+        let closed = root.open("s1").unwrap();
+        root.open("s2").unwrap();
+        let inner = closed.path().join("closed");
+        fs::create_dir(&inner).unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0)).unwrap();
+        let old = root.old_folders(Duration::ZERO).unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o700)).unwrap();
+        let mut names: Vec<&str> = old.iter().map(|it| it.name.as_str()).collect();
+        names.sort_unstable();
+        // Root reads all.
+        let expected: &[&str] = if geteuid().is_root() { &["s1", "s2"] } else { &["s2"] };
+        assert_eq!(names, expected);
     }
 
     #[test]

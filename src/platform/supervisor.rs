@@ -165,10 +165,11 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
         rustix::process::ioctl_tiocsctty(io::stdout())?;
     }
     let started = start(bash, request, inherited);
-    if let (true, Ok(child)) = (has_terminal, &started) {
-        put_in_foreground(child.direct())?;
-    }
-    let_go_of_output()?;
+    let in_foreground = match &started {
+        Ok(child) if has_terminal => put_in_foreground(child.direct()),
+        Ok(_) | Err(_) => Ok(()),
+    };
+    let ready = in_foreground.and_then(|()| let_go_of_output());
     let mut child = match started {
         Ok(child) => child,
         Err(not_started) => return report(&mut control, not_started).await,
@@ -178,13 +179,12 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
         DirectChild::Confined(confined) => confined.serve_proxy(),
     };
 
-    if is_job {
-        report(&mut control, SupervisorReport::Started).await?;
-    }
     let foreground = child.foreground(has_terminal);
     let mut tree = ProcessTree { direct: child.direct(), is_reaped: false };
     let mut child = Some(child);
-    let mut ending: Option<KillSchedule> = None;
+    // The command runs by now: whatever fails from here on ends it.
+    let is_heard = !is_job || report(&mut control, SupervisorReport::Started).await.is_ok();
+    let mut ending = (ready.is_err() || !is_heard).then(|| KillSchedule::begin(&tree));
     let (mut byte, mut is_connected) = ([0; 1], true);
     loop {
         let (status, left) = tree.reap();
@@ -208,7 +208,7 @@ async fn supervise(parent: i32, bash: &Path, inherited: &[i32]) -> io::Result<()
         if left == RemainingProcesses::Nothing
             || ending.as_ref().is_some_and(KillSchedule::is_hopeless)
         {
-            return Ok(());
+            return ready;
         }
         let again = ending.as_ref().map_or_else(|| left.look_again(), |it| Some(it.next));
         tokio::select! {

@@ -18,6 +18,9 @@ use std::iter::once;
 
 use serde_json::{Map, Value};
 
+/// The largest number that is taken for a count: no server has counted that many tokens.
+const MAX_COUNT: u64 = 1 << 48;
+
 /// The most levels of nesting, as in serde_json.
 const DEPTH: u8 = 127;
 
@@ -138,9 +141,13 @@ impl<'a> JsonView<'a> {
         if self.kind() == JsonKind::Plain { self.raw() } else { "" }
     }
 
-    /// The number, if it is a whole one.
+    /// The number, if it is a whole one that can be a count or an index: sums of a few of them do
+    /// not overflow.
     pub(super) fn number(self) -> Option<u64> {
-        if self.kind() == JsonKind::Number { self.raw().parse().ok() } else { None }
+        if self.kind() != JsonKind::Number {
+            return None;
+        }
+        self.raw().parse().ok().filter(|number| *number <= MAX_COUNT)
     }
 
     /// Whether the value is null or missing.

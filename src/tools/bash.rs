@@ -75,7 +75,7 @@ impl Tool for BashTool {
                 "properties": {
                     "command": {"type": "string"},
                     "description": {"type": "string", "description": "what it does, in 5 words"},
-                    "timeout": {"type": "integer", "description": "in ms; up to 600 it is in s. Default 120000, at most 600000"},
+                    "timeout": {"type": "integer", "description": "in ms; below 1000 it is in s. Default 120000, at most 600000"},
                     "workdir": {"type": "string"},
                 },
                 "required": ["command"],
@@ -89,9 +89,9 @@ impl Tool for BashTool {
 
     fn call_title(&self, input: &Value, _cwd: &Path) -> String {
         let command = first_line(titles::text(input, "command"));
-        match ["workdir", "cwd"].map(|name| titles::text(input, name)) {
-            ["", ""] => command,
-            [folder, other] => format!("{command} (in {})", first_line(&[folder, other].concat())),
+        match titles::text(input, "workdir") {
+            "" => command,
+            folder => format!("{command} (in {})", first_line(folder)),
         }
     }
 
@@ -174,7 +174,7 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<BashArgume
     let requested = match input.number("timeout")? {
         None | Some(0) => DEFAULT_TIMEOUT,
         // No call gives a command less than a second: small numbers are seconds.
-        Some(seconds @ 1..=600) => Duration::from_secs(seconds),
+        Some(seconds @ 1..1_000) => Duration::from_secs(seconds),
         Some(milliseconds) => Duration::from_millis(milliseconds),
     };
     let timeout = requested.min(LONGEST_TIMEOUT);

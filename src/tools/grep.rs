@@ -216,7 +216,7 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GrepArgume
     let after = input.number("-A")?.or(around).unwrap_or(0);
     let mode = match input.optional_text("output_mode")?.as_deref() {
         // A call that asks for lines around a match wants to see lines.
-        None | Some("") if before + after > 0 => GrepMode::Content,
+        None | Some("") if before.max(after) > 0 => GrepMode::Content,
         None | Some("" | "files_with_matches" | "files") => GrepMode::Files,
         Some("content") => GrepMode::Content,
         Some("count") => GrepMode::Count,
@@ -236,21 +236,24 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GrepArgume
         limit => limit.min(MOST),
     };
     let offset = input.number("offset")?.unwrap_or(0).min(MAX_OFFSET);
+    let given = |name| {
+        let text = input.optional_text(name)?;
+        Ok::<_, ToolError>(text.filter(|text| !text.trim().is_empty()))
+    };
     let small = |count: u64| usize::try_from(count.min(MOST)).unwrap_or(0);
     Ok(GrepArguments {
         root: root.unwrap_or_else(|| place.cwd.clone()),
-        names: input.optional_text("glob")?.map(|glob| names(&glob)).transpose()?,
-        types: input.optional_text("type")?.map(|name| types(&name)).transpose()?,
+        names: given("glob")?.map(|glob| names(&glob)).transpose()?,
+        types: given("type")?.map(|name| types(&name)).transpose()?,
         pattern,
         mode,
         before: small(before),
         after: small(after),
         case: if input.flag("-i")? { CaseMode::Ignored } else { CaseMode::Sensitive },
         lines,
-        numbers: if input.value("-n").is_none() || input.flag("-n")? {
-            LineNumbers::Shown
-        } else {
-            LineNumbers::Hidden
+        numbers: match input.flag_or("-n", true)? {
+            true => LineNumbers::Shown,
+            false => LineNumbers::Hidden,
         },
         offset: usize::try_from(offset).unwrap_or(0),
         limit: small(limit),

@@ -63,10 +63,8 @@ impl<'a> ArgumentReader<'a> {
 
     /// The argument, unless it is absent or null.
     pub fn value(&self, name: &str) -> Option<&Value> {
-        self.shape
-            .names(name)
-            .filter_map(|name| self.fields.get(name))
-            .find(|value| !value.is_null())
+        let sent = || self.shape.names(name).filter_map(|name| self.fields.get(name));
+        sent().find(|value| !is_empty(value)).or_else(|| sent().find(|value| !value.is_null()))
     }
 
     /// A string that must be present, but may be empty.
@@ -119,7 +117,16 @@ impl<'a> ArgumentReader<'a> {
     ///
     /// When the argument is neither true nor false; the error shows an example.
     pub fn flag(&self, name: &str) -> Result<bool, ToolError> {
-        let Some(value) = self.value(name) else { return Ok(false) };
+        self.flag_or(name, false)
+    }
+
+    /// A flag; absent or empty means `default`.
+    ///
+    /// # Errors
+    ///
+    /// When the argument is neither true nor false; the error shows an example.
+    pub fn flag_or(&self, name: &str, default: bool) -> Result<bool, ToolError> {
+        let Some(value) = self.value(name) else { return Ok(default) };
         let text = match value {
             Value::Bool(flag) => return Ok(*flag),
             Value::String(text) => text.trim().to_ascii_lowercase(),
@@ -128,7 +135,8 @@ impl<'a> ArgumentReader<'a> {
         };
         match text.as_str() {
             "true" | "1" | "yes" => Ok(true),
-            "false" | "0" | "no" | "" => Ok(false),
+            "false" | "0" | "no" => Ok(false),
+            "" => Ok(default),
             _ => Err(self.unfit(name, "true or false", value)),
         }
     }
@@ -199,6 +207,11 @@ fn fields_of(value: &Value) -> Option<Map<String, Value>> {
     }
 }
 
+/// Whether a value is what models put where they mean nothing. Some arguments may be an empty text.
+fn is_empty(value: &Value) -> bool {
+    value.is_null() || value.as_str().is_some_and(str::is_empty)
+}
+
 impl InputShape {
     /// The arguments under their own names. What has no certain meaning stays as it is, for
     /// [`ArgumentReader::new`] to refuse.
@@ -215,10 +228,11 @@ impl InputShape {
         }
         for (own, others) in self.arguments {
             let sent: Vec<Value> = others.iter().filter_map(|name| fields.remove(*name)).collect();
-            let own_is_absent = fields.get(*own).is_none_or(Value::is_null);
-            if let Some(value) = sent.into_iter().find(|value| !value.is_null())
-                && own_is_absent
-            {
+            let own_value = fields.get(*own).filter(|value| !value.is_null());
+            let better = sent.iter().find(|value| !is_empty(value));
+            let value = better.filter(|_| own_value.is_none_or(is_empty));
+            let any = sent.iter().find(|value| !value.is_null()).filter(|_| own_value.is_none());
+            if let Some(value) = value.or(any).cloned() {
                 fields.insert((*own).to_owned(), value);
             }
         }
@@ -250,7 +264,7 @@ impl InputShape {
         }
         for (own, _) in self.arguments {
             let mut sent = self.names(own).filter_map(|name| {
-                fields.get_key_value(name).filter(|(_, value)| !value.is_null())
+                fields.get_key_value(name).filter(|(_, value)| !is_empty(value))
             });
             let Some((first, value)) = sent.next() else { continue };
             if let Some((second, _)) = sent.find(|(_, other)| *other != value) {

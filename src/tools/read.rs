@@ -117,7 +117,10 @@ impl Tool for ReadTool {
         let shown = context.place.show(&wanted.path);
         match context.files.read(&wanted.path, WHOLE_FILE).await? {
             FileState::File(bytes) if MediaType::of(&bytes).is_some() => {
-                picture(context, bytes, &wanted.path, &shown).await
+                let hash = ContentHash::of(&bytes);
+                let output = picture(context, bytes, &wanted.path, &shown).await?;
+                context.reads.record_hash(&wanted.path, hash.clone());
+                Ok(output.with_read(&wanted.path, hash))
             }
             FileState::File(bytes) => {
                 let output = whole(&bytes, &wanted, &shown)?;
@@ -148,7 +151,7 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<ReadArgume
     Ok(ReadArguments { path, offset: offset.unwrap_or(1), limit, names_lines })
 }
 
-/// Gives an image to the model. It is no content that a call could change.
+/// Gives an image to the model.
 async fn picture(
     context: &ToolContext,
     bytes: Vec<u8>,
@@ -157,7 +160,9 @@ async fn picture(
 ) -> Result<ToolOutput, ToolError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let image = context.effects.keep_image(&name, bytes).await.map_err(|error| {
-        ToolError(format!("{error} Read shows text files, images and folders."))
+        let error = error.to_string();
+        let error = error.trim_end_matches('.');
+        ToolError(format!("{error}. Read shows text files, images and folders."))
     })?;
     let about = format!("{} image, {}", image.media_type.short(), image.size());
     Ok(ToolOutput::text(format!("{shown} is an image ({about}). It follows the results."))

@@ -1,10 +1,15 @@
 //! Jobs: commands with an input and an output of their own that go on until they are ended.
 
+use std::io::Write;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
+use serde_json::json;
 use slug_code::domain::JobEnd;
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::tools::{
@@ -206,6 +211,39 @@ async fn a_job_is_over_when_nothing_of_it_runs() {
     let (job, _) = start(&host, text, folder.path(), JobStreams::Pipes).await;
     job.write(b"now\n").await.unwrap();
     assert_eq!(job.wait().await, JobEnd::Lost);
+    // What is left of it may print for ever, until nobody reads.
+    let text = "read line; kill -KILL $PPID; exec yes";
+    let (job, _) = start(&host, text, folder.path(), JobStreams::Pipes).await;
+    job.write(b"now\n").await.unwrap();
+    let end = tokio::time::timeout(Duration::from_secs(20), job.wait()).await;
+    assert_eq!(end.ok(), Some(JobEnd::Lost));
+}
+
+/// The supervisor hears of the end of slug wherever it is in its start.
+#[test]
+fn a_command_whose_slug_has_died_meanwhile_is_ended() {
+    for input in ["pipe", "nothing"] {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().canonicalize().unwrap();
+        let (mut slug, supervisor) = UnixStream::pair().unwrap();
+        let mut child = Command::new(env!("CARGO_BIN_EXE_slug"))
+            .args(["__child", &std::process::id().to_string(), "/bin/bash"])
+            .current_dir(&place)
+            .stdin(OwnedFd::from(supervisor))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let request = json!({"script": "exec sleep 1000", "input": input});
+        writeln!(slug, "{request}").unwrap();
+        drop(slug);
+        child.wait().unwrap();
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let left = processes.filter(|process| {
+            std::fs::read_link(process.path().join("cwd")).is_ok_and(|cwd| cwd == place)
+        });
+        assert_eq!(left.count(), 0, "{input}");
+    }
 }
 
 #[tokio::test]

@@ -55,14 +55,17 @@ impl RequestFloor {
     }
 }
 
-/// Says that a compaction has left more than it should, and what that is made of.
+/// Says that a compaction has left more than it should, and what that is made of. It may have made
+/// nothing shorter.
 pub(in crate::agent) fn high_floor(
-    after: u64,
+    (is_shorter, after): (bool, u64),
     limits: &RequestLimits,
     floor: &RequestFloor,
 ) -> String {
+    let request =
+        if is_shorter { "Even so a request" } else { "Nothing can be left out: a request" };
     format!(
-        "Even so a request takes ~{} of the {} tokens that the window has room for: {}. slug does not \
+        "{request} takes ~{} of the {} tokens that the window has room for: {}. slug does not \
          try again before more has been said. A model with a larger window, or /new, helps.",
         format_tokens(after),
         format_tokens(limits.room()),
@@ -109,6 +112,6 @@ mod tests {
              tools ~1.6k, your messages ~9k, the last rounds ~300. Load the model with a larger window, \
              choose another with /model, or begin anew with /new."
         );
-        assert!(high_floor(4_000, &limits, &floor).contains("~4k of the 5.4k tokens"));
+        assert!(high_floor((true, 4_000), &limits, &floor).contains("~4k of the 5.4k tokens"));
     }
 }

@@ -161,7 +161,7 @@ impl Agent {
                 ));
             }
             CompactionTrigger::Full if after > limits.floor() => {
-                self.warn(report::high_floor(after, &limits, &floor));
+                self.warn(report::high_floor((is_shorter, after), &limits, &floor));
             }
             CompactionTrigger::Refused if !is_shorter => {
                 self.warn(report::too_large(model, after, &limits, &floor));

@@ -205,7 +205,10 @@ impl<'a> EvalRun<'a> {
                 self.task.agent_limit.as_secs()
             )),
             ExitCause::TimedOut => Some(format!("{output}\nThe check took too long.")),
-            ExitCause::Code(_) | ExitCause::Signal(_) | ExitCause::Cancelled => Some(output),
+            ExitCause::Code(_) | ExitCause::Signal(_) | ExitCause::Cancelled => {
+                let why = done.figures.failure().map(|why| format!("\n{why}"));
+                Some(output + &why.unwrap_or_default())
+            }
         })
     }
 

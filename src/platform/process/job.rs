@@ -21,7 +21,7 @@ use crate::tools::{JobHandle, JobSpec, JobStreams, OutputSink, TerminalSize};
 use super::super::supervisor::{CommandInput, SupervisorCommand, SupervisorReport};
 use super::child_process::{CHUNK, ChildNews, ChildOutput, ChildProcess};
 use super::pseudo_terminal::PseudoTerminal;
-use super::{ProcessHost, output_pipe};
+use super::{DRAIN, ProcessHost, output_pipe};
 
 /// The pause after each [`CHUNK`] of a job's output: 32 MB/s at most, so that a job that prints all
 /// the time leaves the machine to others.
@@ -202,7 +202,9 @@ impl JobTask {
                 },
             }
         }
-        loop {
+        // Whoever still holds the pipe may print for ever.
+        let until = Instant::now() + DRAIN;
+        while Instant::now() < until {
             match self.child.rest(&mut buffer).await {
                 0 => break,
                 count => self.sink.write(buffer.get(..count).unwrap_or_default()).await,

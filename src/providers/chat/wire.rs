@@ -217,6 +217,12 @@ mod tests {
                    "completion_tokens_details": {"reasoning_tokens": 3}}),
                 (9, 5, 0),
             ),
+            // No count.
+            (
+                json!({"prompt_tokens": 9, "completion_tokens": u64::MAX, "total_tokens": u64::MAX,
+                   "completion_tokens_details": {"reasoning_tokens": u64::MAX}}),
+                (9, 0, 0),
+            ),
         ];
         for (json, (input, output, cache_read)) in table {
             assert_eq!(

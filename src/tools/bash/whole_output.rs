@@ -61,10 +61,7 @@ impl WholeOutput {
     /// The file with everything that has come. Where the result has it all, no file is left.
     pub fn finish(mut self, is_cut: bool) -> Option<SavedOutput> {
         if !is_cut {
-            if let Some((path, _)) = self.file.take() {
-                // It is left where it cannot be removed; nothing names it.
-                let _ = std::fs::remove_file(path);
-            }
+            self.forget();
             return None;
         }
         self.write(self.pending.len());
@@ -103,6 +100,10 @@ impl WholeOutput {
     }
 
     fn forget(&mut self) {
+        if let Some((path, _)) = self.file.take() {
+            // It is left where it cannot be removed; nothing names it.
+            let _ = std::fs::remove_file(path);
+        }
         (self.outputs, self.file, self.pending) = (None, None, Vec::new());
     }
 }

@@ -71,6 +71,7 @@ pub(super) fn parse(input: &Value, place: &WorkingDirectory) -> Result<EditArgum
     let path = input.path("file_path", place)?;
     let edits = match input.value("edits") {
         None => Vec::new(),
+        Some(Value::String(text)) if text.trim().is_empty() => Vec::new(),
         Some(edits) => {
             listed(edits).ok_or_else(|| input.wrong("`edits` must be an array of objects"))?
         }
@@ -128,6 +129,10 @@ fn step(input: &ArgumentReader<'_>) -> Result<EditStep, ToolError> {
         let number = input.number(name)?;
         Ok::<_, ToolError>(number.map(|number| usize::try_from(number).unwrap_or(usize::MAX)))
     };
+    let is_blank = |name| {
+        let text = input.optional_text(name)?;
+        Ok::<_, ToolError>(text.is_none_or(|text| text.is_empty()))
+    };
     let old = input.optional_text("old_string")?;
     let is_text = old.as_ref().is_some_and(|old| !old.is_empty());
     let start = line("start_line")?.filter(|start| *start > 0);
@@ -151,10 +156,13 @@ fn step(input: &ArgumentReader<'_>) -> Result<EditStep, ToolError> {
         };
         EditPlace::Lines { first, last, holds: (input.text("first_line")?, holds_last) }
     } else if let Some(line) = after {
+        if end.is_some() || !is_blank("last_line")? {
+            return Err(input.wrong("`end_line` and `last_line` go with `start_line` only"));
+        }
         let holds = if line > 0 { Some(input.text("first_line")?) } else { None };
         EditPlace::After { line, holds }
     } else {
-        if end.is_some() {
+        if end.is_some() || !is_blank("first_line")? || !is_blank("last_line")? {
             return Err(input.wrong("`start_line` is missing"));
         }
         let old = input.text("old_string")?;

@@ -56,6 +56,7 @@ async fn lines_are_replaced_by_number_with_their_text_as_guard() {
         ("a\nb\nc\n", lines(1, 2, ("a", "b"), "x\ny\nz\n"), "x\ny\nz\nc\n"),
         ("a\nb\nc\n", lines(2, 3, ("b", "c"), ""), "a\n"),
         ("a\nb\nc\n", lines(2, 2, ("b", ""), "\n"), "a\n\nc\n"),
+        ("1\ta\n2\tb\n", lines(2, 2, ("2\tb", ""), "B"), "1\ta\nB\n"),
         // The white space around the guard does not count, nor does the number that Read shows.
         ("  a\n\tb\n", lines(2, 2, ("b", ""), "\tB"), "  a\n\tB\n"),
         ("a\n\tb\n", lines(2, 2, ("2\t\tb", ""), "\tB"), "a\n\tB\n"),
@@ -219,6 +220,14 @@ async fn a_guard_that_does_not_hold_says_what_is_there() {
         ),
         (json!({"insert_after": 1, "new_string": "x"}), "Edit: `first_line` is missing."),
         (json!({"end_line": 1, "new_string": "x"}), "Edit: `start_line` is missing."),
+        (
+            json!({"old_string": "a", "first_line": "a", "new_string": "x"}),
+            "Edit: `start_line` is missing.",
+        ),
+        (
+            json!({"insert_after": 1, "end_line": 3, "first_line": "a", "new_string": "x"}),
+            "Edit: `end_line` and `last_line` go with `start_line` only.",
+        ),
         (lines(3, 2, ("c", "b"), "x"), "Edit: `end_line` is before `start_line`."),
         (after(1, "a", ""), "Edit: `new_string` is empty, so there is nothing to insert."),
         (

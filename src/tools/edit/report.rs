@@ -11,6 +11,7 @@ use super::matching::{EditMismatch, MatchQuality};
 use super::steps::{EditPlace, EditStep, EditedText, StepFailure};
 use crate::tools::ToolError;
 use crate::tools::change::SeenState;
+use crate::tools::truncation;
 
 /// The most lines that are shown of each place whose indentation was mapped.
 const SHOWN_LINES: usize = 20;
@@ -26,6 +27,8 @@ pub(super) fn title_of_places(input: &Value) -> String {
         (None, _) => String::new(),
     }
 }
+
+const READ_FIRST: &str = " Read the file, then send the numbers that it has now.";
 
 /// What the result says about places that were not found exactly; empty where all were.
 pub(super) fn how_found(edited: &EditedText) -> String {
@@ -92,8 +95,8 @@ pub(super) fn explain(
             }
             told.push_str(". Nothing was changed.");
             match elsewhere.as_slice() {
-                [] => told.push_str(" Read the file, then send the numbers that it has now."),
-                _ if !is_known => told.push_str(" Read the file first."),
+                _ if !is_known => told.push_str(READ_FIRST),
+                [] => told.push_str(READ_FIRST),
                 [only] => {
                     let _ = write!(told, " That text is at line {only}.");
                 }
@@ -104,10 +107,13 @@ pub(super) fn explain(
             }
             told
         }
-        StepFailure::PastEnd { line, count } => format!(
-            "{shown} has no line {line}, but {count} lines. Nothing was changed. Read the file, \
-             then send the numbers that it has now."
-        ),
+        StepFailure::PastEnd { line, count } => {
+            let lines = match is_known {
+                true => format!(", but {}", truncation::pluralise(*count as u64, "line")),
+                false => String::new(),
+            };
+            format!("{shown} has no line {line}{lines}. Nothing was changed.{READ_FIRST}")
+        }
         StepFailure::Overlap { line } => format!(
             "an earlier change of this call has changed the text at line {line}. Nothing was \
              changed. Put what belongs together into one change."

@@ -191,9 +191,10 @@ impl EditRun<'_> {
         };
         let found = &self.original[span.start..span.end];
         let Some(expected) = holds else { return Ok(*span) };
-        // Read puts the number and a tab before each line.
+        // Read puts the number and a tab before each line; a line may begin like that itself.
+        let is_whole = key(found) == key(expected);
         let expected = expected.strip_prefix(&format!("{line}\t")).unwrap_or(expected);
-        if key(found) == key(expected) {
+        if is_whole || key(found) == key(expected) {
             return Ok(*span);
         }
         let is_it =

@@ -35,6 +35,17 @@ async fn the_three_modes() {
 }
 
 #[tokio::test]
+async fn empty_arguments_are_none_at_all() {
+    let env = tree();
+    let empty = json!({"pattern": "two", "path": "", "glob": "", "type": "", "output_mode": "content",
+        "-i": "", "-n": "", "-A": "", "-B": "", "-C": "", "head_limit": "", "offset": "",
+        "multiline": ""});
+    assert_eq!(grep(&env, empty).await, "a.rs\n2:fn two() {}");
+    let huge = json!({"pattern": "two", "-A": 1e20, "-B": 1e20, "path": "a.rs"});
+    assert!(grep(&env, huge).await.contains("2:fn two() {}"));
+}
+
+#[tokio::test]
 async fn lines_around_a_match_are_shown() {
     let env = ToolTestEnv::new();
     env.put("f", "1\n2\nx\n4\n5\n6\n7\nx\n9\n");

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::ReadArguments;
+use super::{ReadArguments, TOTAL_BYTES};
 use crate::disk::IgnoreFiles;
 use crate::domain::ToolOutput;
 use crate::tools::walk::hidden_note;
@@ -53,11 +53,16 @@ pub(super) async fn list(
     }
     let limit = wanted.limit.unwrap_or(SHOWN);
     let first = usize::try_from(wanted.offset - 1).unwrap_or(usize::MAX);
+    let mut bytes = 0;
     let listed: Vec<&str> = lines
         .iter()
         .skip(first)
         .take(usize::try_from(limit).unwrap_or(usize::MAX))
         .map(String::as_str)
+        .take_while(|line| {
+            bytes += line.len() + 1;
+            bytes <= TOTAL_BYTES
+        })
         .collect();
     let mut text = format!("{shown} is a folder with {entries}:\n{}", listed.join("\n"));
     let next = wanted.offset + listed.len() as u64;
