@@ -8,9 +8,8 @@ use crate::cli::Cli;
 use crate::config::{ConfigEndpoint as Address, EndpointSecurity, ResolvedConfig};
 use crate::domain::sanitize::sanitize;
 use crate::platform::process_privacy;
-use crate::tui::welcome::first_run::{
-    DetectedApiKey, DetectedServer, FirstRunEndpoint, found_keys,
-};
+use crate::tui::app::startup::{DetectedApiKey, DetectedServer, FirstRunEndpoint};
+use crate::tui::server_search::found_keys;
 
 use super::linear::LinearStartup;
 use super::print;

@@ -4,6 +4,7 @@ use std::io::{BufRead, IsTerminal, Write};
 use std::sync::Arc;
 
 use anyhow::Context;
+use async_trait::async_trait;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
@@ -13,19 +14,22 @@ use crate::config::{
 };
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process_privacy;
-use crate::platform::signals::{ContinuedFlag, SignalStream};
-use crate::platform::terminal::{TerminalGuard, drop_unread, waits_for_input};
+use crate::platform::signals::ContinuedFlag;
+use crate::platform::terminal::{drop_unread, waits_for_input};
 use crate::trust::TrustStatus;
 use crate::tui::app::guard::QuestionGuard;
-use crate::tui::app::theme_state::ThemeState;
-use crate::tui::welcome::first_run::{
+use crate::tui::app::startup::{
     DetectedServer, FirstRunAnswer, FirstRunEndpoint, FirstRunEvent, FirstRunJob,
-    FirstRunKeyStorage, FirstRunPage, found_keys, rank, run_job,
+    FirstRunKeyStorage, StartupAnswer, TrustAnswer, rank,
 };
-use crate::tui::welcome::trust::{TrustAnswer, TrustPage, TrustPageSubject};
-use crate::tui::welcome::{self, runner::StartupEnd};
+use crate::tui::dialogs::DialogOpening;
+use crate::tui::dialogs::startup::FirstRunDialog;
+use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
+use crate::tui::executor::FrontEndServices;
+use crate::tui::server_search::{found_keys, run_job};
 
 use super::run_context::RunContext;
+use super::screen::ScreenStartup;
 use super::server_discovery::{ServerConsent, ServerDiscovery};
 use super::startup::{StartupModel, StartupOutcome};
 
@@ -33,9 +37,7 @@ use super::startup::{StartupModel, StartupOutcome};
 pub(super) async fn trust(
     cli: &Cli,
     run_context: &RunContext,
-    screen: &mut TerminalGuard,
-    signals: &mut SignalStream,
-    theme_state: &mut ThemeState,
+    screen: &mut ScreenStartup,
 ) -> anyhow::Result<StartupOutcome<ProjectSettingsTrust>> {
     if cli.trust_workspace {
         return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
@@ -43,7 +45,7 @@ pub(super) async fn trust(
     let mut store = run_context.trust()?;
     // A change while the question is open leads to the next question.
     loop {
-        let about = match store.status(&run_context.cwd) {
+        let subject = match store.status(&run_context.cwd) {
             TrustStatus::Trusted => {
                 return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
             }
@@ -51,19 +53,25 @@ pub(super) async fn trust(
             TrustStatus::TooWide => {
                 return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
             }
-            TrustStatus::Unknown => TrustPageSubject::Folder,
-            TrustStatus::Changed(_) => TrustPageSubject::Changes,
+            TrustStatus::Unknown => TrustSubject::Folder,
+            TrustStatus::Changed(_) => TrustSubject::Changes,
         };
         let question = store.question(&run_context.cwd)?;
-        let page = TrustPage::new(&run_context.cwd.display().to_string(), about, question.items());
-        let nothing = |job: welcome::trust::NeverJob, _| async move { match job {} };
-        match welcome::run(page, screen, signals, theme_state, nothing).await? {
-            StartupEnd::Signalled(signal) => return Ok(StartupOutcome::Signal(signal)),
-            StartupEnd::Answered(TrustAnswer::Quit) => return Ok(StartupOutcome::Quit),
-            StartupEnd::Answered(TrustAnswer::GoOnWithout) => {
+        let folder = run_context.cwd.display().to_string();
+        let dialog = TrustDialog::new(&folder, subject, question.items());
+        let opening = DialogOpening::of(dialog, Vec::new());
+        match screen.ask(opening, Arc::new(NoServices)).await? {
+            StartupOutcome::Signal(signal) => return Ok(StartupOutcome::Signal(signal)),
+            StartupOutcome::Answer(StartupAnswer::Trust(TrustAnswer::Trust)) => {
+                store.grant_asked(question)?;
+            }
+            StartupOutcome::Answer(StartupAnswer::Trust(TrustAnswer::GoOnWithout)) => {
                 return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Untrusted));
             }
-            StartupEnd::Answered(TrustAnswer::Trust) => store.grant_asked(question)?,
+            StartupOutcome::Answer(
+                StartupAnswer::Trust(TrustAnswer::Quit) | StartupAnswer::FirstRun(_),
+            )
+            | StartupOutcome::Quit => return Ok(StartupOutcome::Quit),
         }
     }
 }
@@ -73,34 +81,45 @@ pub(super) async fn model(
     cli: &Cli,
     run_context: &RunContext,
     config: &ResolvedConfig,
-    screen: &mut TerminalGuard,
-    signals: &mut SignalStream,
-    theme_state: &mut ThemeState,
+    screen: &mut ScreenStartup,
 ) -> anyhow::Result<StartupOutcome<StartupModel>> {
     let file = cli.config.clone().unwrap_or_else(|| run_context.home.config());
-    let page = FirstRunPage::new(
-        &file.display().to_string(),
-        found_keys(|name| process_privacy::variable(name)?.into_string().ok()),
-    );
-    let discovery = ServerDiscovery::new(run_context, config);
-    let jobs = |job, events| {
-        let discovery = discovery.clone();
+    let keys = found_keys(|name| process_privacy::variable(name)?.into_string().ok());
+    let opening = FirstRunDialog::open(&file.display().to_string(), keys);
+    let services = Arc::new(FirstRunServices(ServerDiscovery::new(run_context, config)));
+    match screen.ask(opening, services).await? {
+        StartupOutcome::Signal(signal) => Ok(StartupOutcome::Signal(signal)),
+        StartupOutcome::Answer(StartupAnswer::FirstRun(FirstRunAnswer::Demo)) => {
+            Ok(StartupOutcome::Answer(StartupModel::Demo))
+        }
+        StartupOutcome::Answer(StartupAnswer::FirstRun(FirstRunAnswer::Use { target, model })) => {
+            save(cli, run_context, target, model)?;
+            Ok(StartupOutcome::Answer(StartupModel::Configured))
+        }
+        StartupOutcome::Answer(
+            StartupAnswer::FirstRun(FirstRunAnswer::Quit) | StartupAnswer::Trust(_),
+        )
+        | StartupOutcome::Quit => Ok(StartupOutcome::Quit),
+    }
+}
+
+/// What the question about the folder needs from the rest of slug: nothing of the folder, and nothing
+/// else.
+struct NoServices;
+
+impl FrontEndServices for NoServices {}
+
+/// What the first run needs from the rest of slug.
+struct FirstRunServices(Arc<ServerDiscovery>);
+
+#[async_trait]
+impl FrontEndServices for FirstRunServices {
+    async fn first_run(&self, job: FirstRunJob, events: mpsc::Sender<FirstRunEvent>) {
         let consent = match &job {
             FirstRunJob::FindServers => ServerConsent::None,
             FirstRunJob::Check { .. } => ServerConsent::Chosen,
         };
-        run_job(job, events, move |target| discovery.clone().models(consent, target))
-    };
-    match welcome::run(page, screen, signals, theme_state, jobs).await? {
-        StartupEnd::Signalled(signal) => Ok(StartupOutcome::Signal(signal)),
-        StartupEnd::Answered(FirstRunAnswer::Quit) => Ok(StartupOutcome::Quit),
-        StartupEnd::Answered(FirstRunAnswer::Demo) => {
-            Ok(StartupOutcome::Answer(StartupModel::Demo))
-        }
-        StartupEnd::Answered(FirstRunAnswer::Use { target, model }) => {
-            save(cli, run_context, target, model)?;
-            Ok(StartupOutcome::Answer(StartupModel::Configured))
-        }
+        run_job(job, events, |target| Arc::clone(&self.0).models(consent, target)).await;
     }
 }
 

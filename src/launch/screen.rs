@@ -35,12 +35,16 @@ use crate::tui::app::JobControl;
 use crate::tui::app::composer::EditingMode;
 use crate::tui::app::keymap::Keymap;
 use crate::tui::app::settings::{MotionPreference, ScreenSettings, StatusCommandState};
+use crate::tui::app::startup::StartupAnswer;
 use crate::tui::app::status::{GitSummary, ScreenStatus};
 use crate::tui::app::theme_state::ThemeState;
 use crate::tui::app::wheel::WheelSettings;
-use crate::tui::executor::{AgentConnection, ExecutorHandles};
+use crate::tui::dialogs::{DialogOpening, OpenDialog};
+use crate::tui::executor::{AgentConnection, ExecutorHandles, FrontEndServices};
 use crate::tui::linear::{self, StdinLines, TerminalBell};
-use crate::tui::runtime::{self, CodeHighlighting, FrontEndExit, ScreenStart};
+use crate::tui::runtime::{
+    CodeHighlighting, FullScreen, ScreenControl, ScreenOpening, ScreenStart,
+};
 use crate::tui::theme::ColorDepth;
 
 use super::build::{self, RunParticipants, RunParts};
@@ -66,16 +70,44 @@ pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<C
         let mouse = if own.mouse.value { MouseOwner::Slugs } else { MouseOwner::Terminals };
         let theme = theme_state(run_context, own);
         let signals = SignalStream::listen()?;
-        Ok(ScreenStartup { screen: TerminalGuard::enter(mouse)?, signals, theme })
+        let settings = ScreenSettings { wheel: wheel(own), ..ScreenSettings::default() };
+        let highlighting = match depth() {
+            ColorDepth::None => CodeHighlighting::Plain,
+            ColorDepth::Sixteen | ColorDepth::Palette | ColorDepth::TrueColor => {
+                CodeHighlighting::Coloured
+            }
+        };
+        let opening = ScreenOpening { settings, theme, highlighting };
+        let screen = FullScreen::open(TerminalGuard::enter(mouse)?, opening)?;
+        Ok(ScreenStartup { screen, signals })
     })
     .await
 }
 
 /// The full screen while it asks the questions before the chat.
-struct ScreenStartup {
-    screen: TerminalGuard,
+pub(super) struct ScreenStartup {
+    screen: FullScreen,
     signals: SignalStream,
-    theme: ThemeState,
+}
+
+impl ScreenStartup {
+    /// Asks a question, and waits for its answer or a signal that ends slug.
+    pub(super) async fn ask<D: Into<OpenDialog>>(
+        &mut self,
+        question: DialogOpening<D>,
+        services: Arc<dyn FrontEndServices>,
+    ) -> anyhow::Result<StartupOutcome<StartupAnswer>> {
+        let (sender, control) = screen_control(&CancellationToken::new());
+        let shutdown = control.shutdown.clone();
+        let asked = self.screen.ask(question, services, control);
+        let sink = ChatSignalSink::Screen(sender);
+        let (answer, signal) = until_left(asked, &mut self.signals, &shutdown, sink).await;
+        match (signal, answer?) {
+            (Some(signal), _) => Ok(StartupOutcome::Signal(signal)),
+            (None, Some(answer)) => Ok(StartupOutcome::Answer(answer)),
+            (None, None) => Ok(StartupOutcome::Quit),
+        }
+    }
 }
 
 impl StartupQuestions for ScreenStartup {
@@ -84,8 +116,7 @@ impl StartupQuestions for ScreenStartup {
         cli: &Cli,
         run_context: &RunContext,
     ) -> anyhow::Result<StartupOutcome<ProjectSettingsTrust>> {
-        let Self { screen, signals, theme } = self;
-        questions::trust(cli, run_context, screen, signals, theme).await
+        questions::trust(cli, run_context, self).await
     }
 
     async fn model(
@@ -94,23 +125,18 @@ impl StartupQuestions for ScreenStartup {
         run_context: &RunContext,
         config: &ResolvedConfig,
     ) -> anyhow::Result<StartupOutcome<StartupModel>> {
-        let Self { screen, signals, theme } = self;
-        questions::model(cli, run_context, config, screen, signals, theme).await
+        questions::model(cli, run_context, config, self).await
     }
 
     fn into_chat(self, _config: &ResolvedConfig) -> (ChatFrontEnd, SignalStream) {
-        (ChatFrontEnd::Full { screen: self.screen, theme: self.theme }, self.signals)
+        (ChatFrontEnd::Full(self.screen), self.signals)
     }
 }
 
 /// The front end of the chat, with what it needs.
 pub(super) enum ChatFrontEnd {
     /// On the whole screen.
-    Full {
-        screen: TerminalGuard,
-        /// The theme, its choices and what the terminal can show of them.
-        theme: ThemeState,
-    },
+    Full(FullScreen),
     /// Line by line.
     Linear {
         /// The lines of standard input.
@@ -129,9 +155,7 @@ impl ChatFrontEnd {
             Self::Linear { .. } if !terminal::is_capable() => {
                 screen_services::clipboard(run_context, config).without_terminal()
             }
-            Self::Linear { .. } | Self::Full { .. } => {
-                screen_services::clipboard(run_context, config)
-            }
+            Self::Linear { .. } | Self::Full(_) => screen_services::clipboard(run_context, config),
         }
     }
 }
@@ -173,7 +197,8 @@ impl ChatLaunch<'_> {
         setup.notices.extend(conflicts.iter().map(ToString::to_string));
         setup.notices.extend(run_context.too_wide_notice(project)?);
         setup.notices.extend(log.as_ref().err().map(ToString::to_string));
-        if let ChatFrontEnd::Full { theme, .. } = &mut front {
+        if let ChatFrontEnd::Full(screen) = &mut front {
+            let theme = screen.theme_mut();
             theme.choice.clone_from(&config.theme.value);
             setup.notices.extend(theme.remarks());
         }
@@ -205,26 +230,18 @@ impl ChatLaunch<'_> {
         let status = status(run_context, &config);
         let history = services.last_sent();
         let (exit, signal) = match front {
-            ChatFrontEnd::Full { screen, theme } => {
-                let (sender, jobs) = mpsc::channel(4);
+            ChatFrontEnd::Full(screen) => {
+                let (sender, control) = screen_control(&shutdown);
                 let start = ScreenStart {
                     agent,
                     settings,
                     status,
                     history,
                     draft: services.draft(),
-                    highlighting: if depth() == ColorDepth::None {
-                        CodeHighlighting::Plain
-                    } else {
-                        CodeHighlighting::Coloured
-                    },
                     exit_transcript: config.leave.value,
-                    theme,
                     announcer: announcer(&config, &TerminalInfo::from_environment()),
-                    jobs,
-                    shutdown: shutdown.clone(),
                 };
-                let chat = runtime::run(screen, start, handles, events);
+                let chat = screen.chat(start, handles, events, control);
                 until_left(chat, &mut signals, &shutdown, ChatSignalSink::Screen(sender)).await
             }
             ChatFrontEnd::Linear { lines, writer, bell } => {
@@ -388,6 +405,12 @@ fn handles(
     ExecutorHandles { agents: BTreeMap::from([(agent, connection)]), services }
 }
 
+/// What stops a screen that runs until `shutdown`, and the way of its stops and continuations.
+fn screen_control(shutdown: &CancellationToken) -> (mpsc::Sender<JobControl>, ScreenControl) {
+    let (sender, jobs) = mpsc::channel(4);
+    (sender, ScreenControl { jobs, shutdown: shutdown.clone() })
+}
+
 /// Where signals go that do not end slug.
 enum ChatSignalSink {
     /// The full screen gets stops and continuations.
@@ -396,13 +419,13 @@ enum ChatSignalSink {
     Linear(mpsc::Sender<()>),
 }
 
-/// Waits for the chat to end, or for a signal that ends it.
-async fn until_left(
-    chat: impl Future<Output = anyhow::Result<FrontEndExit>>,
+/// Waits for a chat or question to end, or for a signal that ends it.
+async fn until_left<T>(
+    chat: impl Future<Output = anyhow::Result<T>>,
     signals: &mut SignalStream,
     shutdown: &CancellationToken,
     sink: ChatSignalSink,
-) -> (anyhow::Result<FrontEndExit>, Option<HandledSignal>) {
+) -> (anyhow::Result<T>, Option<HandledSignal>) {
     tokio::pin!(chat);
     let mut ending = None;
     loop {

@@ -10,7 +10,7 @@ use crate::config::{ResolvedConfig, ServerTransportConfig};
 use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
 use crate::platform::redact::Redactor;
 use crate::providers::{ConnectionConfig, connect};
-use crate::tui::welcome::first_run::FirstRunEndpoint;
+use crate::tui::app::startup::FirstRunEndpoint;
 
 use super::run_context::RunContext;
 use super::servers::ServerConnector;

@@ -19,6 +19,7 @@ use crate::domain::{AgentId, NoticeLevel, SessionId};
 
 use super::app::paths;
 use super::app::request::RequestId;
+use super::app::startup::{FirstRunJob, StartupAnswer};
 use super::app::{ScreenEffect, ScreenMsg};
 use crate::tui::dialogs::pager::document::PagerDocument;
 use crate::tui::dialogs::pager::search;
@@ -64,6 +65,8 @@ pub enum TerminalAction {
     Notify(String),
     /// Gives the terminal to the pager.
     OpenPager(Arc<PagerDocument>),
+    /// Leaves a question before the chat.
+    AnswerStartup(StartupAnswer),
 }
 
 /// Runs effects, and owns the tasks that they start.
@@ -107,6 +110,10 @@ impl EffectExecutor {
                 if let Some(connection) = self.handles.agents.get(&agent) {
                     (connection.cancel)();
                 }
+            }
+            ScreenEffect::FirstRun(job) => self.first_run(job),
+            ScreenEffect::AnswerStartup(answer) => {
+                return Some(TerminalAction::AnswerStartup(answer));
             }
             ScreenEffect::Quit => return Some(TerminalAction::Quit),
             ScreenEffect::Suspend => return Some(TerminalAction::Suspend),
@@ -250,6 +257,22 @@ impl EffectExecutor {
             // A failed send means that the screen is closing, and nobody waits for the end.
             let _ = answers.send(ScreenMsg::SessionsFound { id, found: Vec::new() }).await;
         }));
+    }
+
+    /// Hands on what a job of the first run finds, as it comes.
+    fn first_run(&mut self, job: FirstRunJob) {
+        let (services, answers) = (Arc::clone(&self.handles.services), self.answers.clone());
+        self.asking.spawn(async move {
+            let (send, mut found) = mpsc::channel(1);
+            let hand_on = async {
+                while let Some(event) = found.recv().await {
+                    if answers.send(ScreenMsg::FirstRun(event)).await.is_err() {
+                        break;
+                    }
+                }
+            };
+            tokio::join!(services.first_run(job, send), hand_on);
+        });
     }
 
     fn stop_search(&mut self) {

@@ -15,10 +15,11 @@ pub mod links;
 pub mod page_jobs;
 pub mod picture_cells;
 pub mod runtime;
+pub mod server_address;
+pub mod server_search;
 pub mod session_jobs;
 pub mod theme;
 pub mod view;
-pub mod welcome;
 
 #[cfg(test)]
 mod test_screen;

@@ -20,24 +20,16 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, AddressedEvent};
-use crate::config::ExitTranscript;
-use crate::domain::{AgentId, SessionId, UserInput};
-use crate::platform::signals::ContinuedFlag;
-use crate::platform::terminal::{TerminalEvents, TerminalGuard};
 use crate::platform::terminal_background::FilteredEvent;
-use crate::platform::terminal_notifier::{TerminalNotifier, TerminalProgress};
-use crate::session::HistoryPage;
+use crate::platform::terminal_notifier::TerminalProgress;
 
 use super::app::attention::TerminalFocus;
-use super::app::composer::{CaretShape, ChatComposer};
+use super::app::composer::CaretShape;
 use super::app::geometry::FrameGeometry;
-use super::app::settings::ScreenSettings;
-use super::app::status::ScreenStatus;
-use super::app::theme_state::ThemeState;
+use super::app::startup::StartupAnswer;
 use super::app::themes;
 use super::app::{JobControl, ScreenEffect, ScreenModel, ScreenMsg, armed_at, update, wake_at};
-use super::executor::{EffectExecutor, ExecutorHandles, TerminalAction};
-use super::exit_transcript;
+use super::executor::{EffectExecutor, TerminalAction};
 use super::input::TerminalEventStream;
 use super::layout::SyntaxHighlighter;
 use super::links::LinkTable;
@@ -47,9 +39,10 @@ use super::view::label::{TerminalLabel, label};
 use super::view::{ViewLayouts, view};
 
 mod backend;
+mod full_screen;
 mod tty;
 
-use tty::TtySurface;
+pub use full_screen::{CodeHighlighting, FrontEndExit, FullScreen, ScreenOpening, ScreenStart};
 
 /// The least time between two frames that no key asked for. Streamed text scrolls all rows again
 /// and again, and each such frame is a whole screen for the terminal.
@@ -57,66 +50,12 @@ const FRAME: Duration = Duration::from_millis(16);
 /// Most messages that are taken in before a frame is due.
 const BATCH: usize = 1024;
 
-/// Everything that [`run`] needs besides the terminal and the agent.
-pub struct ScreenStart {
-    /// The agent whose conversation is shown.
-    pub agent: AgentId,
-    /// What stays the same while the screen runs.
-    pub settings: ScreenSettings,
-    /// What the first line shows from the beginning.
-    pub status: ScreenStatus,
-    /// Texts that were sent before, oldest first.
-    pub history: HistoryPage,
-    /// The unsent input of the last run.
-    pub draft: UserInput,
-    /// The theme and what it is chosen by.
-    pub theme: ThemeState,
-    pub highlighting: CodeHighlighting,
-    /// How much of the transcript stays in the terminal.
-    pub exit_transcript: ExitTranscript,
-    /// Sends what the terminal shows outside of the frame: title, progress, notifications.
-    pub announcer: TerminalNotifier,
+/// What ends or stops the screen from outside while its loop runs.
+pub struct ScreenControl {
     /// Stop and continue requests of the shell, or of whoever acts for it.
     pub jobs: mpsc::Receiver<JobControl>,
-    /// Ends the screen when cancelled: a signal, or the terminal is gone.
+    /// Ends the loop when cancelled: a signal, or the terminal is gone.
     pub shutdown: CancellationToken,
-}
-
-/// Whether code is coloured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CodeHighlighting {
-    /// By its language.
-    Coloured,
-    /// Not at all, for screens without colours.
-    Plain,
-}
-
-/// What the screen or the linear front end ends with.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FrontEndExit {
-    /// The session that was open last.
-    pub session: Option<SessionId>,
-    /// The part of the transcript that stays in the terminal; empty when a signal ended slug.
-    pub page: String,
-}
-
-/// Shows the screen until the user leaves, the agent ends or `shutdown` is cancelled. The terminal
-/// is given back before this returns.
-///
-/// # Errors
-///
-/// Fails when SIGCONT cannot be watched, or the terminal cannot be read from or written to. The
-/// error says which.
-pub async fn run(
-    screen: TerminalGuard,
-    start: ScreenStart,
-    handles: ExecutorHandles,
-    events: agent::AgentEventReceiver,
-) -> anyhow::Result<FrontEndExit> {
-    let continued = ContinuedFlag::listen().context("cannot listen for SIGCONT")?;
-    let surface = TtySurface::new(screen, start.announcer, continued)
-        .context("cannot draw on the terminal")?;
-    run_loop(surface, TerminalEvents::new, start, handles, events).await
 }
 
 /// The terminal as the loop needs it. Tests implement it without one.
@@ -176,7 +115,6 @@ enum TerminalAnnouncement<'a> {
 
 /// The screen's state together with the surface that it is drawn on.
 struct ScreenLoop<S> {
-    jobs: mpsc::Receiver<JobControl>,
     surface: S,
     model: ScreenModel,
     layouts: ViewLayouts,
@@ -190,6 +128,9 @@ struct ScreenLoop<S> {
     told: Option<TerminalLabel>,
     /// Effects that the last frame asked for, such as pictures to be made.
     wanted: Vec<ScreenEffect>,
+    /// Takes the answers to effects.
+    answers_in: mpsc::Sender<ScreenMsg>,
+    answers: mpsc::Receiver<ScreenMsg>,
 }
 
 /// The theme that the last frame was drawn with, and the library that it is from.
@@ -210,42 +151,37 @@ enum FrameDue {
     Now,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 enum ScreenLoopControl {
     GoOn,
-    Leave,
+    Leave(ScreenLoopEnd),
 }
 
+/// Why the loop has ended.
+#[derive(Debug, Clone, PartialEq)]
+enum ScreenLoopEnd {
+    /// The user leaves, the agent or the input is gone, or the loop was told to end.
+    Left,
+    /// The user has answered a question before the chat.
+    Answered(StartupAnswer),
+}
+
+/// Draws, and goes on until the user leaves, the agent ends or `control` ends it.
 async fn run_loop<S, K>(
-    surface: S,
+    ui: &mut ScreenLoop<S>,
     keys: impl Fn() -> K,
-    start: ScreenStart,
-    handles: ExecutorHandles,
-    mut events: agent::AgentEventReceiver,
-) -> anyhow::Result<FrontEndExit>
+    control: &mut ScreenControl,
+    executor: &mut EffectExecutor,
+    events: &mut agent::AgentEventReceiver,
+) -> anyhow::Result<ScreenLoopEnd>
 where
     S: ScreenSurface,
     K: Stream<Item = io::Result<Input>> + Unpin,
 {
-    let (shutdown, leave) = (start.shutdown.clone(), start.exit_transcript);
-    let (answers_in, mut answers) = mpsc::channel(64);
-    let highlighter = match start.highlighting {
-        CodeHighlighting::Plain => SyntaxHighlighter::off(),
-        CodeHighlighting::Coloured => {
-            let colours = answers_in.clone();
-            // A full queue holds messages that draw a frame anyway.
-            SyntaxHighlighter::new(move || drop(colours.try_send(ScreenMsg::CodeColoured)))
-        }
-    };
-    let layouts = ViewLayouts::new(highlighter)
-        .with_links(surface.links())
-        .with_picture_table(surface.picture_table());
-    let mut ui = ScreenLoop::new(surface, start, layouts)?;
     ui.draw()?;
-    let mut executor = EffectExecutor::new(handles, answers_in);
     let mut input = TerminalEventStream::new(keys());
     loop {
-        ui.ask(&mut input)?;
+        ui.query_background(&mut input)?;
         for effect in std::mem::take(&mut ui.wanted) {
             // None of the effects of a frame is a terminal action.
             executor.run(effect);
@@ -255,7 +191,7 @@ where
         let busy = !ui.surface.is_free();
         let first = tokio::select! {
             biased;
-            () = shutdown.cancelled() => break,
+            () = control.shutdown.cancelled() => return Ok(ScreenLoopEnd::Left),
             taken = ui.surface.wait_until_free(), if busy => {
                 taken.context("cannot write to the terminal")?;
                 ui.confirm_painted();
@@ -267,16 +203,16 @@ where
                     ui.heed_continue();
                     message(key.context("cannot read keys")?)
                 }
-                None => break,
+                None => return Ok(ScreenLoopEnd::Left),
             },
             event = events.recv() => match event {
                 Some(AddressedEvent { agent, event }) => Some(ScreenMsg::Agent(agent, Box::new(event))),
-                None => break,
+                None => return Ok(ScreenLoopEnd::Left),
             },
-            answer = answers.recv() => answer,
-            Some(job) = ui.jobs.recv() => Some(ScreenMsg::JobControl(job)),
+            answer = ui.answers.recv() => answer,
+            Some(job) = control.jobs.recv() => Some(ScreenMsg::JobControl(job)),
             alive = executor.send_pending_command(), if waiting => {
-                if !alive { break; }
+                if !alive { return Ok(ScreenLoopEnd::Left); }
                 continue;
             }
             () = tokio::time::sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => None,
@@ -292,7 +228,7 @@ where
                     ui.heed_continue();
                     message(key.context("cannot read keys")?)
                 }
-                Some(None) | None => match (events.try_recv(), answers.try_recv()) {
+                Some(None) | None => match (events.try_recv(), ui.answers.try_recv()) {
                     (Ok(AddressedEvent { agent, event }), answer) => {
                         effects.extend(ui.take(ScreenMsg::Agent(agent, Box::new(event))));
                         answer.ok()
@@ -306,7 +242,7 @@ where
         if is_idle {
             ui.arm_if_quiet();
         }
-        let mut flow = ScreenLoopControl::GoOn;
+        let mut end = None;
         for effect in effects {
             let Some(action) = executor.run(effect) else { continue };
             let lends = matches!(
@@ -319,26 +255,22 @@ where
             let done = if lends {
                 // Nothing may read keys while the terminal is given away.
                 drop(input);
-                let done = ui.perform(action, &mut executor);
+                let done = ui.perform(action, executor);
                 input = TerminalEventStream::new(keys());
                 done
             } else {
-                ui.perform(action, &mut executor)
+                ui.perform(action, executor)
             };
-            if done? == ScreenLoopControl::Leave {
-                flow = ScreenLoopControl::Leave;
+            match done? {
+                ScreenLoopControl::GoOn => {}
+                ScreenLoopControl::Leave(why) => end = Some(why),
             }
         }
-        if flow == ScreenLoopControl::Leave {
-            break;
+        if let Some(end) = end {
+            return Ok(end);
         }
         ui.draw_if_due()?;
     }
-    executor.run(ScreenEffect::SaveDraft { text: ui.model.conversation.composer.typed() });
-    executor.finish().await;
-    let leave = if shutdown.is_cancelled() { ExitTranscript::Nothing } else { leave };
-    let page = exit_transcript::render(&ui.model, &mut ui.layouts, &ui.applied_theme.theme, leave);
-    Ok(FrontEndExit { session: ui.model.conversation.status.session, page })
 }
 
 /// The next input that has already arrived. Polls with the loop's own waker: crossterm wakes the
@@ -374,16 +306,22 @@ fn message(event: FilteredEvent) -> Option<ScreenMsg> {
 }
 
 impl<S: ScreenSurface> ScreenLoop<S> {
-    fn new(surface: S, start: ScreenStart, layouts: ViewLayouts) -> io::Result<Self> {
-        let size = surface.size()?;
-        let mut composer = ChatComposer::new(Vec::new(), start.draft);
-        composer.history.prepend(start.history, &start.settings.cwd);
-        let mut model = ScreenModel::new(start.agent, start.settings, start.status, composer, size);
-        model.shared.theme = start.theme;
-        Ok(Self {
+    fn new(surface: S, model: ScreenModel, highlighting: CodeHighlighting) -> Self {
+        let (answers_in, answers) = mpsc::channel(64);
+        let highlighter = match highlighting {
+            CodeHighlighting::Plain => SyntaxHighlighter::off(),
+            CodeHighlighting::Coloured => {
+                let colours = answers_in.clone();
+                // A full queue holds messages that draw a frame anyway.
+                SyntaxHighlighter::new(move || drop(colours.try_send(ScreenMsg::CodeColoured)))
+            }
+        };
+        let layouts = ViewLayouts::new(highlighter)
+            .with_links(surface.links())
+            .with_picture_table(surface.picture_table());
+        Self {
             surface,
             applied_theme: AppliedTheme::by(&model),
-            jobs: start.jobs,
             model,
             layouts,
             began: Instant::now(),
@@ -392,7 +330,20 @@ impl<S: ScreenSurface> ScreenLoop<S> {
             due: FrameDue::Soon,
             told: None,
             wanted: Vec::new(),
-        })
+            answers_in,
+            answers,
+        }
+    }
+
+    /// Shows another model from the next frame on, whose time begins now.
+    fn show(&mut self, model: ScreenModel) {
+        self.applied_theme = AppliedTheme::by(&model);
+        self.model = model;
+        self.layouts.clear();
+        self.began = Instant::now();
+        self.due = FrameDue::Soon;
+        self.told = None;
+        self.wanted.clear();
     }
 
     /// Updates the model with a message, and notes when the next frame is due.
@@ -417,6 +368,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
             | ScreenMsg::Printed(_)
             | ScreenMsg::InputIdle(_)
             | ScreenMsg::ScreenLost
+            | ScreenMsg::FirstRun(_)
             | ScreenMsg::FilesIndexed { .. }
             | ScreenMsg::ImageLoaded { .. }
             | ScreenMsg::HistoryRead { .. }
@@ -536,7 +488,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
     }
 
     /// Queries the background if the theme follows it. The first frame is already drawn by then.
-    fn ask<K>(&mut self, input: &mut TerminalEventStream<K>) -> io::Result<()> {
+    fn query_background<K>(&mut self, input: &mut TerminalEventStream<K>) -> io::Result<()> {
         if self.model.shared.theme.follows_background() {
             input.ask(|| self.surface.ask_background())?;
         }
@@ -550,7 +502,10 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         executor: &mut EffectExecutor,
     ) -> io::Result<ScreenLoopControl> {
         match action {
-            TerminalAction::Quit => return Ok(ScreenLoopControl::Leave),
+            TerminalAction::Quit => return Ok(ScreenLoopControl::Leave(ScreenLoopEnd::Left)),
+            TerminalAction::AnswerStartup(answer) => {
+                return Ok(ScreenLoopControl::Leave(ScreenLoopEnd::Answered(answer)));
+            }
             TerminalAction::Suspend => self.surface.suspend()?,
             TerminalAction::Redraw => {}
             TerminalAction::Retake => self.surface.lend(&mut || ())?,

@@ -12,6 +12,7 @@ use super::picker_list::{PickerItem, PickerPreview, PickerSource};
 use super::request::RequestId;
 use super::session_changes::NetFileChange;
 use super::sessions::BranchPage;
+use super::startup::FirstRunEvent;
 
 /// An answer, or other news, for the open dialogs. Most are for one of them, which knows its request's
 /// id.
@@ -41,6 +42,8 @@ pub enum DialogReply {
     Rules(Box<RuleReply>),
     /// What a rewind would do, or why there is none.
     RewindPlanned(Result<Arc<RewindPlan>, RewindError>),
+    /// What the first run has found.
+    FirstRun(FirstRunEvent),
     /// The screen has another size.
     Resized,
 }

@@ -13,6 +13,7 @@ use crate::session::{KindFolds, SessionFolds};
 use super::images::ImageSource;
 use super::request::RequestId;
 use super::sessions::SessionStoreRequest;
+use super::startup::{FirstRunJob, StartupAnswer};
 use super::store_query::StoreQuery;
 use super::text_query::TextQuery;
 use super::transcript::backfill::BackfillRequest;
@@ -125,6 +126,10 @@ pub enum ScreenEffect {
         /// The state of the screen as JSON, for the command's standard input.
         state: String,
     },
+    /// Looks for something that slug could start with.
+    FirstRun(FirstRunJob),
+    /// Ends the screen of a question before the chat.
+    AnswerStartup(StartupAnswer),
     /// Lists the models that the user can choose from.
     ListModels(RequestId),
     /// Reads older entries of the input history.

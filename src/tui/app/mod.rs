@@ -61,6 +61,7 @@ pub mod shared;
 pub mod sidebar;
 pub mod softwrap;
 pub mod source;
+pub mod startup;
 pub mod status;
 pub mod status_line;
 pub mod store_queries;

@@ -17,6 +17,7 @@ use super::geometry::FrameGeometry;
 use super::images::ImageLoadResult;
 use super::request::RequestId;
 use super::sessions::SessionStoreResponse;
+use super::startup::FirstRunEvent;
 use super::status::GitSummary;
 use super::store_query::StoreQueryResult;
 use super::transcript::backfill::BackfillResult;
@@ -68,6 +69,8 @@ pub enum ScreenMsg {
     ScreenLost,
     /// An event of this agent.
     Agent(AgentId, Box<agent::AgentEvent>),
+    /// A part of the answer to `FirstRun`.
+    FirstRun(FirstRunEvent),
     /// Answer to `IndexFiles`.
     FilesIndexed {
         id: RequestId,

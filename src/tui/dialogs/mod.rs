@@ -17,6 +17,7 @@ pub mod review;
 pub mod rewind;
 pub mod rules;
 pub mod stack;
+pub mod startup;
 
 pub use dialog::{Dialog, DialogCanvas, DialogContext, DialogOpening, DialogView, EarlyKey};
 pub use open_dialog::OpenDialog;

@@ -15,6 +15,7 @@ use super::picker::Picker;
 use super::reading::ReadingDialog;
 use super::rewind::RewindDialog;
 use super::rules::RulesPage;
+use super::startup::{FirstRunDialog, TrustDialog};
 
 macro_rules! open_dialogs {
     ($($(#[$doc:meta])* $kind:ident($state:ty),)*) => {
@@ -63,4 +64,8 @@ open_dialogs! {
     Rules(RulesPage),
     /// The rewind dialog.
     Rewind(RewindDialog),
+    /// The question whether the folder is trusted.
+    Trust(TrustDialog),
+    /// The first run.
+    FirstRun(FirstRunDialog),
 }

@@ -14,6 +14,7 @@ use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
+use crate::tui::app::startup::{FirstRunEvent, FirstRunJob};
 use crate::tui::app::status::GitSummary;
 use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::picture_cells::TerminalPicture;
@@ -60,6 +61,8 @@ pub trait FrontEndServices: Send + Sync + 'static {
     async fn hooks(&self, _job: HookAdminRequest) -> Result<HookAdminResponse, String> {
         Err(UNAVAILABLE.to_owned())
     }
+    /// Looks for something that slug could start with, until the receiver of `events` is dropped.
+    async fn first_run(&self, _job: FirstRunJob, _events: mpsc::Sender<FirstRunEvent>) {}
     /// Saves the folds of a session's panes.
     ///
     /// # Errors
@@ -171,25 +174,33 @@ pub trait FrontEndServices: Send + Sync + 'static {
     /// Copies a text to the clipboards. What goes through the terminal is written before this
     /// returns, since it is called between two frames; the future ends when the system's clipboard
     /// has answered, with a sentence that says where the text went.
-    fn copy(&self, text: String) -> BoxFuture<'static, Result<String, String>>;
+    fn copy(&self, _text: String) -> BoxFuture<'static, Result<String, String>> {
+        Box::pin(std::future::ready(Err(UNAVAILABLE.to_owned())))
+    }
     /// Runs the user's own command for the first line, with `state` on its standard input, and
     /// returns its first line of output.
     ///
     /// # Errors
     ///
     /// A sentence for the user when the command fails.
-    async fn status_line(&self, state: String) -> Result<String, String>;
+    async fn status_line(&self, _state: String) -> Result<String, String> {
+        Err(UNAVAILABLE.to_owned())
+    }
     /// Opens a text in the user's editor, waits, and returns the edited text. The caller has given
     /// the terminal away.
     ///
     /// # Errors
     ///
     /// A sentence for the user when the editor cannot be run or fails.
-    fn edit(&self, text: &str) -> Result<String, String>;
+    fn edit(&self, _text: &str) -> Result<String, String> {
+        Err(UNAVAILABLE.to_owned())
+    }
     /// Opens a text in the user's pager and waits. The caller has given the terminal away.
     ///
     /// # Errors
     ///
     /// A sentence for the user when the pager cannot be run or fails.
-    fn show_in_pager(&self, text: &str) -> Result<(), String>;
+    fn show_in_pager(&self, _text: &str) -> Result<(), String> {
+        Err(UNAVAILABLE.to_owned())
+    }
 }

@@ -155,6 +155,8 @@ pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
             let key = format!("pager {}", pager.document.id());
             Some(LinearPage { key, lines: lines(LineLabel::Note, &text) })
         }
+        // Without a screen these are asked as text, before the conversation.
+        Some(OpenDialog::Trust(_) | OpenDialog::FirstRun(_)) => None,
         None if model.conversation.focus == KeyboardFocus::Sidebar => {
             sessions(model, &model.sidebar)
         }

@@ -274,7 +274,8 @@ impl<W: Write> LinearLoop<W> {
                     TerminalAction::Notify(_)
                     | TerminalAction::Suspend
                     | TerminalAction::Redraw
-                    | TerminalAction::Retake,
+                    | TerminalAction::Retake
+                    | TerminalAction::AnswerStartup(_),
                 )
                 | None => {}
             }

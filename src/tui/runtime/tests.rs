@@ -12,10 +12,19 @@ use ratatui::backend::TestBackend;
 
 use super::*;
 use crate::agent::{AddressedCommand, AgentCommand};
-use crate::domain::TurnId;
+use crate::config::ExitTranscript;
+use crate::domain::{TurnId, UserInput};
+use crate::platform::signals::ContinuedFlag;
+use crate::platform::terminal_notifier::TerminalNotifier;
+use crate::session::HistoryPage;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
-use crate::tui::executor::{AgentConnection, FrontEndServices};
+use crate::tui::app::settings::ScreenSettings;
+use crate::tui::app::status::ScreenStatus;
+use crate::tui::app::theme_state::ThemeState;
+use crate::tui::executor::{AgentConnection, ExecutorHandles, FrontEndServices};
 use crate::tui::test_screen::{AGENT, key_named, title};
+
+mod questions;
 
 #[derive(Default)]
 struct FakeLoopServices {
@@ -52,11 +61,15 @@ struct FakeTerminal {
     frames: Arc<AtomicUsize>,
     shown: Arc<Mutex<String>>,
     news: Arc<Mutex<Vec<String>>>,
+    continued: ContinuedFlag,
 }
 
 impl ScreenSurface for FakeTerminal {
     fn size(&self) -> io::Result<(u16, u16)> {
         Ok((80, 24))
+    }
+    fn was_continued(&self) -> bool {
+        self.continued.take()
     }
     fn set_caret_shape(&mut self, _: CaretShape) {}
     fn draw(&mut self, render: &mut dyn FnMut(&mut Frame<'_>)) -> io::Result<()> {
@@ -108,22 +121,33 @@ fn fake_terminal() -> FakeTerminal {
         frames: Arc::default(),
         shown: Arc::default(),
         news: Arc::default(),
+        continued: ContinuedFlag::default(),
     }
 }
 
-fn start(shutdown: CancellationToken) -> ScreenStart {
+/// A screen on this terminal before its first question.
+fn opened(terminal: FakeTerminal) -> ScreenLoop<FakeTerminal> {
+    let opening = ScreenOpening {
+        settings: ScreenSettings::default(),
+        theme: ThemeState::default(),
+        highlighting: CodeHighlighting::Plain,
+    };
+    ScreenLoop::open(terminal, opening).unwrap()
+}
+
+fn control(shutdown: CancellationToken) -> ScreenControl {
+    ScreenControl { jobs: mpsc::channel(1).1, shutdown }
+}
+
+fn start() -> ScreenStart {
     ScreenStart {
         agent: AGENT,
         exit_transcript: ExitTranscript::Nothing,
-        highlighting: CodeHighlighting::Plain,
         settings: ScreenSettings::default(),
         status: ScreenStatus::default(),
         history: HistoryPage::default(),
         draft: UserInput::default(),
-        theme: ThemeState::default(),
         announcer: TerminalNotifier::silent(),
-        jobs: mpsc::channel(1).1,
-        shutdown,
     }
 }
 
@@ -137,7 +161,6 @@ fn test_loop() -> TestScreenLoop {
     let terminal = fake_terminal();
     let (frames, shown) = (Arc::clone(&terminal.frames), Arc::clone(&terminal.shown));
     let news = Arc::clone(&terminal.news);
-    let start = start(shutdown.clone());
     let handles = ExecutorHandles {
         agents: BTreeMap::from([(
             AGENT,
@@ -151,7 +174,9 @@ fn test_loop() -> TestScreenLoop {
             typed.lock().unwrap().poll_recv(context).map(|key| key.map(Ok))
         }))
     };
-    let task = tokio::spawn(run_loop(terminal, source, start, handles, events_out));
+    let control = control(shutdown.clone());
+    let chat = opened(terminal).chat(source, start(), handles, events_out, control);
+    let task = tokio::spawn(chat);
     TestScreenLoop { keys, events, commands, services, frames, shown, news, shutdown, task }
 }
 
@@ -195,9 +220,8 @@ async fn the_draft_is_saved_when_the_screen_closes() {
 
 #[test]
 fn an_idle_screen_has_no_timer() {
-    let (start, terminal) = (start(CancellationToken::new()), fake_terminal());
-    let mut ui =
-        ScreenLoop::new(terminal, start, ViewLayouts::new(SyntaxHighlighter::off())).unwrap();
+    let mut ui = opened(fake_terminal());
+    ui.begin_chat(start()).unwrap();
     assert!(ui.wake().is_some());
     ui.draw().unwrap();
     assert_eq!(ui.wake(), None);

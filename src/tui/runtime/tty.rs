@@ -68,6 +68,11 @@ impl TtySurface {
         })
     }
 
+    /// From now on the terminal is told this way what it shows outside of the frame.
+    pub(super) fn announce_by(&mut self, announcer: TerminalNotifier) {
+        self.announcer = announcer;
+    }
+
     fn terminal(
         batch: &FrameBuffer,
         links: &LinkTable,

@@ -44,7 +44,7 @@ fn after(keys: &str) -> Sidebar {
             c => KeyCode::Char(c),
         };
         let key = KeyEvent::new(code, KeyModifiers::NONE);
-        sidebar.key(&KeyPress::built_in(key), around);
+        sidebar.key(&KeyPress::new(&Keymap::default(), Vec::new(), key), around);
         answer(&mut sidebar, &mut requests);
     }
     sidebar

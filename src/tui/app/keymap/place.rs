@@ -22,6 +22,8 @@ pub enum KeyPlace {
     Field,
     /// A list, or the filter of the list of sessions.
     List,
+    /// A list without a filter.
+    Choice,
     /// A list with a model selected.
     Models,
     Sessions,
@@ -37,7 +39,7 @@ pub enum KeyPlace {
 
 impl KeyPlace {
     /// All places, in the order in which conflicts are reported.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Input,
         Self::EmptyInput,
         Self::InputList,
@@ -48,6 +50,7 @@ impl KeyPlace {
         Self::Approval,
         Self::Field,
         Self::List,
+        Self::Choice,
         Self::Models,
         Self::Sessions,
         Self::Reading,
@@ -84,6 +87,7 @@ impl KeyPlace {
             Self::Approval => &[Context::Always, Context::Approval],
             Self::Field => &[Context::Always, Context::Field, Context::Editing],
             Self::List => &[Context::Always, Context::List, Context::Editing],
+            Self::Choice => &[Context::Always, Context::List],
             Self::Models => &[Context::Always, Context::Models, Context::List, Context::Editing],
             Self::Sessions => &[Context::Always, Context::Sessions, Context::Chat],
             Self::Reading => &[Context::Always, Context::Reading],
@@ -115,6 +119,7 @@ impl KeyPlace {
             | Self::Approval
             | Self::Field
             | Self::List
+            | Self::Choice
             | Self::Models
             | Self::Reading
             | Self::Pager
@@ -138,6 +143,7 @@ impl KeyPlace {
             Self::Approval => "a permission question",
             Self::Field => "a field",
             Self::List => "a list",
+            Self::Choice => "a choice",
             Self::Models => "the models",
             Self::Sessions => "the sessions",
             Self::Reading => "a page to read",

@@ -6,7 +6,6 @@
 //! the same path as its key.
 
 use std::cell::Cell;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -54,8 +53,6 @@ enum KeyPressSource {
     Action(KeyActionId),
 }
 
-static BUILT_IN: LazyLock<Keymap> = LazyLock::new(Keymap::default);
-
 /// The action of a key in one context, given by the context's table.
 pub fn find<A: KeyAction>(table: &'static [KeyBinding<A>], key: &KeyPress<'_>) -> Option<A> {
     let row = key.ask(A::CONTEXT)?;
@@ -89,13 +86,6 @@ fn typed_by(key: KeyEvent) -> Option<char> {
         // Some terminals report AltGr as ctrl and alt.
         KeyCode::Char(c) if key.modifiers.contains(CTRL | ALT) => Some(c),
         _ => None,
-    }
-}
-
-impl KeyPress<'static> {
-    /// A key by slug's default keys, for the pages shown before the keymap is resolved.
-    pub fn built_in(event: KeyEvent) -> Self {
-        Self::new(&BUILT_IN, Vec::new(), event)
     }
 }
 

@@ -13,6 +13,8 @@ use crate::tui::dialogs::hooks::HookTrustDialog;
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::rewind::{RewindDialog, RewindStage};
 use crate::tui::dialogs::rules::RulesPage;
+use crate::tui::dialogs::startup::FirstRunDialog;
+use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
 use crate::tui::test_screen::{TestScreen, question, recorded, screen, user};
 
 /// The actions that are dispatched: each is pressed on a screen of its own.
@@ -72,6 +74,9 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
         ),
         (KeyPlace::Reading, done(|it| it.dialogs.push(ReadingDialog::new(ReadingPage::Help)))),
         (KeyPlace::Reading, done(|it| it.dialogs.push(HookTrustDialog::new("+ all".into())))),
+        (KeyPlace::Reading, done(|it| it.dialogs.push(trust()))),
+        (KeyPlace::Choice, done(first_run)),
+        (KeyPlace::List, done(first_run).key("enter")),
         (KeyPlace::Pager, pager()),
         (KeyPlace::PagerSearch, pager().key("/")),
         (KeyPlace::Changes, done(|it| it.dialogs.push(ChangesPage::new(None)))),
@@ -79,6 +84,14 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
         (KeyPlace::Field, done(|it| it.dialogs.push(RulesPage::default())).key("a")),
         (KeyPlace::Rewind, done(|it| it.dialogs.push(RewindDialog::new(RewindStage::Planning)))),
     ]
+}
+
+fn trust() -> TrustDialog {
+    TrustDialog::new("~/src", TrustSubject::Folder, &[])
+}
+
+fn first_run(model: &mut ScreenModel) {
+    let _effects = model.dialogs.open(FirstRunDialog::open("~/.slug/config.toml", Vec::new()));
 }
 
 fn pager() -> TestScreen {

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::tui::app::editor::EditorLines;
-use crate::tui::app::keymap::KeyPress;
+use crate::tui::app::keymap::{KeyPress, Keymap};
 
 const WIDTH: u16 = 40;
 
@@ -32,7 +32,7 @@ impl TestVi {
         if step == ViOutcome::Pass {
             match key.code {
                 KeyCode::Enter => self.editor.insert_char('\n'),
-                _ => self.editor.key(&KeyPress::built_in(key)),
+                _ => self.editor.key(&KeyPress::new(&Keymap::default(), Vec::new(), key)),
             }
             self.vi.settle(&mut self.editor);
         }

@@ -1,18 +1,22 @@
-//! Checks an address before anything is sent to it.
+//! Checks the address of a server that the user types, before anything is sent to it.
 
 use reqwest::Url;
 
 /// Whether others could read what is sent to an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AddressSecurity {
+pub enum AddressSecurity {
     /// Encrypted, or within this machine.
     Safe,
     /// Over a network, readable on the way.
     Unencrypted,
 }
 
-/// Classifies an address. The error is a sentence about why it cannot be used.
-pub(super) fn judge(text: &str) -> Result<AddressSecurity, String> {
+/// Classifies an address.
+///
+/// # Errors
+///
+/// A sentence about why the address cannot be used.
+pub fn judge(text: &str) -> Result<AddressSecurity, String> {
     let hint = "Write it like https://host/v1 or http://localhost:8000/v1.";
     let url = Url::parse(text.trim()).map_err(|_| format!("This is not an address. {hint}"))?;
     if !url.username().is_empty() || url.password().is_some() {

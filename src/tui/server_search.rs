@@ -1,4 +1,4 @@
-//! What the first run searches: the usual local ports, and the environment.
+//! Searches for models that slug could start with: the usual local ports, and the environment.
 
 use std::time::Duration;
 
@@ -10,15 +10,9 @@ use tokio::time::timeout;
 use crate::config::services;
 use crate::domain::ProviderProtocol;
 
-use super::{DetectedApiKey, DetectedServer, FirstRunEndpoint, FirstRunEvent, FirstRunJob};
-
-/// Names and addresses of the usual servers on this machine.
-const LOCAL: [(&str, &str); 4] = [
-    ("vLLM", "http://localhost:8000/v1"),
-    ("llama.cpp", "http://localhost:8080/v1"),
-    ("Ollama", "http://localhost:11434/v1"),
-    ("LM Studio", "http://localhost:1234/v1"),
-];
+use super::app::startup::{
+    DetectedApiKey, DetectedServer, FirstRunEndpoint, FirstRunEvent, FirstRunJob, LOCAL_SERVERS,
+};
 
 /// How long a server on this machine may take to list its models.
 const MODEL_LIST_TIMEOUT: Duration = Duration::from_secs(3);
@@ -40,16 +34,11 @@ pub fn found_keys(read: impl Fn(&str) -> Option<String>) -> Vec<DetectedApiKey> 
     found.collect()
 }
 
-/// The sort key of a server: its place in the list of usual servers.
-pub fn rank(endpoint: &str) -> usize {
-    LOCAL.iter().position(|(_, known)| *known == endpoint).unwrap_or(LOCAL.len())
-}
-
 /// Runs a job and sends its results. `list_models` asks a server for the ids of its models; its
 /// error is a sentence for the user.
 pub async fn run_job<F>(
     job: FirstRunJob,
-    notes: mpsc::Sender<FirstRunEvent>,
+    events: mpsc::Sender<FirstRunEvent>,
     list_models: impl Fn(FirstRunEndpoint) -> F,
 ) where
     F: Future<Output = Result<Vec<String>, String>>,
@@ -57,7 +46,7 @@ pub async fn run_job<F>(
     // A failed send means that the page is over: nothing is left to do.
     match job {
         FirstRunJob::FindServers => {
-            let mut asked: FuturesUnordered<_> = LOCAL
+            let mut asked: FuturesUnordered<_> = LOCAL_SERVERS
                 .into_iter()
                 .map(|(name, endpoint)| {
                     let target = FirstRunEndpoint::local(endpoint.to_owned(), None);
@@ -68,16 +57,16 @@ pub async fn run_job<F>(
             while let Some((name, endpoint, models)) = asked.next().await {
                 if let Ok(Ok(models)) = models {
                     let server = DetectedServer { name, endpoint: endpoint.to_owned(), models };
-                    if notes.send(FirstRunEvent::Found(server)).await.is_err() {
+                    if events.send(FirstRunEvent::Found(server)).await.is_err() {
                         return;
                     }
                 }
             }
-            drop(notes.send(FirstRunEvent::SearchFinished).await);
+            drop(events.send(FirstRunEvent::SearchFinished).await);
         }
         FirstRunJob::Check { id, target } => {
             let models = list_models(target).await;
-            drop(notes.send(FirstRunEvent::Checked { id, models }).await);
+            drop(events.send(FirstRunEvent::Checked { id, models }).await);
         }
     }
 }

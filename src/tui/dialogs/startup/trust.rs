@@ -4,39 +4,40 @@
 //! Files that run programs are listed first. Nothing of the folder takes effect while the question
 //! is open.
 
-use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Position, Rect};
+use crossterm::event::{KeyCode, KeyModifiers};
+use ratatui::layout::Position;
 
 use crate::domain::sanitize::sanitize_line;
 use crate::trust::{InventoryItemKind, TrustLineMark, TrustQuestionFile};
+use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::guard::QuestionGuard;
-use crate::tui::app::keymap::{self, KeyPress, ReadingKey};
-use crate::tui::dialogs::geometry::ScrollExtent;
-use crate::tui::dialogs::geometry::scrolled;
+use crate::tui::app::intent::Intent;
+use crate::tui::app::keymap::{self, KeyPlace, KeyPress, ReadingKey};
+use crate::tui::app::startup::{StartupAnswer, TrustAnswer};
+use crate::tui::dialogs::dialog::{Dialog, DialogCanvas, DialogContext, DialogLayer, DialogView};
+use crate::tui::dialogs::geometry::{ScrollExtent, scrolled, wheel_scrolled};
 use crate::tui::dialogs::review::QuestionReview;
 use crate::tui::layout::StyleRole;
-use crate::tui::view::RoleStyles;
-use crate::tui::view::paint::span;
+use crate::tui::view::paint::{self, span};
 
 use super::frame::{self, StartupRow};
-use super::{StartupInput, StartupPage, StartupTransition};
 
-/// The page with the question.
+/// The question, on a page of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TrustPage {
+pub struct TrustDialog {
     folder: String,
-    about: TrustPageSubject,
-    items: Vec<TrustPageItem>,
+    subject: TrustSubject,
+    items: Vec<TrustDialogItem>,
+    /// Rows above the visible part.
     scroll: usize,
-    size: (u16, u16),
     guard: QuestionGuard,
+    /// Whether the end of the page has been on screen.
     end: QuestionReview,
 }
 
 /// The reason for the question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrustPageSubject {
+pub enum TrustSubject {
     /// The user has never answered for this folder.
     Folder,
     /// The trusted folder has changed files.
@@ -45,85 +46,52 @@ pub enum TrustPageSubject {
 
 /// A file that trust would activate, with its text made harmless.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct TrustPageItem {
+struct TrustDialogItem {
     path: String,
     words: String,
     role: StyleRole,
     lines: Vec<(TrustLineMark, String)>,
 }
 
-/// The user's answer about the folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrustAnswer {
-    /// The folder is trusted from now on.
-    Trust,
-    /// slug starts without the folder's files.
-    GoOnWithout,
-    /// slug ends.
-    Quit,
-}
-
-/// The job type of a page without background work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NeverJob {}
-
-impl TrustPage {
+impl TrustDialog {
     /// The question for `folder`, which lists what would become active.
-    pub fn new(folder: &str, about: TrustPageSubject, items: &[TrustQuestionFile]) -> Self {
+    pub fn new(folder: &str, subject: TrustSubject, items: &[TrustQuestionFile]) -> Self {
         Self {
             folder: sanitize_line(folder),
-            about,
+            subject,
             items: items.iter().map(item).collect(),
             scroll: 0,
-            size: (0, 0),
             guard: QuestionGuard::default(),
             end: QuestionReview::Unseen,
         }
     }
 
-    fn key(&mut self, key: KeyEvent) -> StartupTransition<NeverJob, TrustAnswer> {
-        let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
-        match key.code {
-            KeyCode::Char('c') if key.modifiers == KeyModifiers::CONTROL => {
-                return StartupTransition::Done(TrustAnswer::Quit);
+    /// The answer that a key gives. Escape needs no guard: it never trusts.
+    fn answer(&self, key: &KeyPress<'_>) -> Option<TrustAnswer> {
+        let event = key.event()?;
+        let is_plain = !event.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+        match event.code {
+            KeyCode::Esc => Some(TrustAnswer::GoOnWithout),
+            _ if !self.guard.is_armed() => None,
+            KeyCode::Enter => Some(TrustAnswer::GoOnWithout),
+            KeyCode::Char('y') if is_plain && self.end == QuestionReview::Seen => {
+                Some(TrustAnswer::Trust)
             }
-            KeyCode::Esc => return StartupTransition::Done(TrustAnswer::GoOnWithout),
-            _ if !self.guard.is_armed() => return StartupTransition::Wait,
-            KeyCode::Char('y') if plain && self.end == QuestionReview::Seen => {
-                return StartupTransition::Done(TrustAnswer::Trust);
-            }
-            KeyCode::Char('n') if plain => {
-                return StartupTransition::Done(TrustAnswer::GoOnWithout);
-            }
-            KeyCode::Char('q') if plain => return StartupTransition::Done(TrustAnswer::Quit),
-            KeyCode::Enter => return StartupTransition::Done(TrustAnswer::GoOnWithout),
-            _ => {}
+            KeyCode::Char('n') if is_plain => Some(TrustAnswer::GoOnWithout),
+            KeyCode::Char('q') if is_plain => Some(TrustAnswer::Quit),
+            _ => None,
         }
-        let Some(ReadingKey::Scroll(how)) = keymap::find(keymap::READING, &KeyPress::built_in(key))
-        else {
-            return StartupTransition::Wait;
-        };
-        let to = scrolled(self.scroll, how, self.extent());
-        if to == self.scroll {
-            return StartupTransition::Wait;
-        }
-        self.scroll = to;
-        StartupTransition::Draw(Vec::new())
     }
 
-    fn extent(&self) -> ScrollExtent {
-        let area = Rect { x: 0, y: 0, width: self.size.0, height: self.size.1 };
-        let column = frame::column(area);
-        let rows = self.rows(column.body.width).len();
-        ScrollExtent { rows, shown: usize::from(column.body.height) }
+    /// The first visible row: after a change of size it may be further up than the last one.
+    fn first_row(&self, extent: ScrollExtent) -> usize {
+        self.scroll.min(extent.rows.saturating_sub(extent.shown))
     }
 
     fn rows(&self, width: u16) -> Vec<StartupRow> {
-        let heading = match self.about {
-            TrustPageSubject::Folder => "Do you trust this folder?",
-            TrustPageSubject::Changes => {
-                "This folder has changed since you trusted it. Do you still?"
-            }
+        let heading = match self.subject {
+            TrustSubject::Folder => "Do you trust this folder?",
+            TrustSubject::Changes => "This folder has changed since you trusted it. Do you still?",
         };
         let mut rows = frame::text(heading, StyleRole::Strong, width);
         rows.push(StartupRow::new());
@@ -164,12 +132,12 @@ impl TrustPage {
 
 /// What runs programs or allows something is highlighted. The folder's texts may hold anything, so
 /// they are made harmless here.
-fn item(item: &TrustQuestionFile) -> TrustPageItem {
+fn item(item: &TrustQuestionFile) -> TrustDialogItem {
     let acts = item.kinds.iter().any(|kind| match kind {
         InventoryItemKind::Settings | InventoryItemKind::Hooks => true,
         InventoryItemKind::Configuration | InventoryItemKind::Instructions => false,
     });
-    TrustPageItem {
+    TrustDialogItem {
         path: sanitize_line(&item.path.display().to_string()),
         words: item.words(),
         role: if acts { StyleRole::Warning } else { StyleRole::Text },
@@ -177,43 +145,34 @@ fn item(item: &TrustQuestionFile) -> TrustPageItem {
     }
 }
 
-impl StartupPage for TrustPage {
-    type Note = NeverJob;
-    type Job = NeverJob;
-    type Answer = TrustAnswer;
+impl Dialog for TrustDialog {
+    fn place(&self) -> KeyPlace {
+        KeyPlace::Reading
+    }
 
-    fn update(
-        &mut self,
-        input: StartupInput<NeverJob>,
-    ) -> StartupTransition<NeverJob, TrustAnswer> {
-        match input {
-            StartupInput::Opened => StartupTransition::Draw(Vec::new()),
-            StartupInput::Key(key) => self.key(key),
-            StartupInput::Paste(_) => StartupTransition::Wait,
-            StartupInput::Size { width, height } => {
-                self.size = (width, height);
-                let extent = self.extent();
-                self.scroll = self.scroll.min(extent.rows.saturating_sub(extent.shown));
-                StartupTransition::Draw(Vec::new())
-            }
-            StartupInput::Note(nothing) => match nothing {},
+    fn key(&mut self, key: &KeyPress<'_>, around: &mut DialogContext<'_>) -> Vec<Intent> {
+        if let Some(answer) = self.answer(key) {
+            return give(answer);
         }
+        match keymap::find(keymap::READING, key) {
+            Some(ReadingKey::Scroll(how)) if self.guard.is_armed() => {
+                self.scroll = scrolled(self.scroll, how, around.measured.extent);
+            }
+            // A page is left by an answer.
+            Some(ReadingKey::Scroll(_) | ReadingKey::Back) | None => {}
+        }
+        Vec::new()
     }
 
-    fn guard_mut(&mut self) -> &mut QuestionGuard {
-        &mut self.guard
-    }
-
-    fn drawn(&mut self) {
-        self.guard.drawn();
-        self.end.drawn(self.scroll, self.extent());
-    }
-
-    fn draw(&self, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) -> Option<Position> {
+    fn draw(&self, _around: DialogView<'_>, canvas: DialogCanvas<'_>) -> Option<Position> {
+        let DialogCanvas { styles, area, buffer, measured, .. } = canvas;
+        paint::clear(area, styles, buffer);
         let column = frame::column(area);
         let rows = self.rows(column.body.width);
-        frame::rows(&rows, self.scroll, styles, column.body, buffer);
-        let below = rows.len().saturating_sub(self.scroll + usize::from(column.body.height));
+        let extent = ScrollExtent { rows: rows.len(), shown: usize::from(column.body.height) };
+        let first = self.first_row(extent);
+        frame::rows(&rows, first, styles, column.body, buffer);
+        let below = rows.len().saturating_sub(first + extent.shown);
         if below > 0 {
             let (then, role) = match self.end {
                 QuestionReview::Seen => ("", StyleRole::Muted),
@@ -225,16 +184,52 @@ impl StartupPage for TrustPage {
         }
         let hints = [("y", "trust it"), ("n", "go on without"), ("q", "quit")];
         frame::hints(&hints, styles, column.hints, buffer);
+        measured.extent = extent;
         None
     }
+
+    fn paste(&mut self, _text: &str, _around: &mut DialogContext<'_>) -> Option<Vec<Intent>> {
+        Some(Vec::new())
+    }
+
+    fn cancel(&self) -> Vec<Intent> {
+        give(TrustAnswer::Quit)
+    }
+
+    fn wheel(&mut self, rows: i32, around: &mut DialogContext<'_>) {
+        self.scroll = wheel_scrolled(self.scroll, rows, around.measured.extent);
+    }
+
+    fn drawn(&mut self, layer: DialogLayer, around: &mut DialogContext<'_>) -> Vec<Intent> {
+        self.scroll = self.first_row(around.measured.extent);
+        if layer == DialogLayer::Top {
+            self.end.drawn(self.scroll, around.measured.extent);
+        }
+        Vec::new()
+    }
+
+    fn guard_mut(&mut self) -> Option<&mut QuestionGuard> {
+        Some(&mut self.guard)
+    }
+
+    fn guard(&self) -> Option<QuestionGuard> {
+        Some(self.guard)
+    }
+}
+
+fn give(answer: TrustAnswer) -> Vec<Intent> {
+    vec![Intent::Effect(ScreenEffect::AnswerStartup(StartupAnswer::Trust(answer)))]
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::super::samples::{arm, key, picture};
+    use crossterm::event::KeyEvent;
+
+    use super::super::samples::{self, StartupScene};
     use super::*;
+    use crate::tui::app::ScreenMsg;
 
     fn items() -> Vec<TrustQuestionFile> {
         let item = |path: &str, kinds: &[InventoryItemKind], lines: &[&str]| TrustQuestionFile {
@@ -263,10 +258,17 @@ mod tests {
         ]
     }
 
-    fn trust(items: &[TrustQuestionFile]) -> TrustPage {
-        let mut trust = TrustPage::new("~/src/webshop", TrustPageSubject::Folder, items);
-        trust.update(StartupInput::Size { width: 40, height: 12 });
-        trust
+    /// The question on a screen of this size, before its first frame.
+    fn trust(items: &[TrustQuestionFile], width: u16, height: u16) -> StartupScene {
+        let dialog = TrustDialog::new("~/src/webshop", TrustSubject::Folder, items);
+        StartupScene::new(dialog, width, height)
+    }
+
+    fn trust_answer(effects: Vec<ScreenEffect>) -> Option<TrustAnswer> {
+        samples::answer(effects).map(|answer| match answer {
+            StartupAnswer::Trust(answer) => answer,
+            StartupAnswer::FirstRun(other) => panic!("{other:?}"),
+        })
     }
 
     #[test]
@@ -283,16 +285,12 @@ mod tests {
             (KeyCode::Char('y'), KeyModifiers::CONTROL, None),
             (KeyCode::Char('Y'), KeyModifiers::SHIFT, None),
             (KeyCode::Char(' '), none, None),
+            (KeyCode::Char('?'), none, None),
             (KeyCode::Tab, none, None),
         ];
         for (code, modifiers, answer) in cases {
-            let mut trust = armed(&items());
-            let next = trust.update(StartupInput::Key(KeyEvent::new(code, modifiers)));
-            let got = match next {
-                StartupTransition::Done(answer) => Some(answer),
-                StartupTransition::Wait | StartupTransition::Draw(_) => None,
-            };
-            assert_eq!(got, answer, "{code:?}");
+            let effects = armed(&items()).event(KeyEvent::new(code, modifiers));
+            assert_eq!(trust_answer(effects), answer, "{code:?}");
         }
     }
 
@@ -303,81 +301,78 @@ mod tests {
             kinds: vec![InventoryItemKind::Hooks],
             lines: vec![(TrustLineMark::Same, "on Stop runs true # was:\ntouch x".to_owned())],
         };
-        let shown = picture(&armed(&[item]), 80, 60);
+        let shown = armed(&[item]).picture();
         assert!(shown.contains("true # was:␊touch x"), "{shown}");
         assert!(shown.contains("rules/a␊Trusted.md"), "{shown}");
     }
 
     /// The question on a screen that shows all of it, after the wait of its guard.
-    fn armed(items: &[TrustQuestionFile]) -> TrustPage {
-        let mut trust = trust(items);
-        trust.update(StartupInput::Size { width: 80, height: 60 });
-        arm(&mut trust);
+    fn armed(items: &[TrustQuestionFile]) -> StartupScene {
+        let mut trust = trust(items, 80, 60);
+        trust.arm();
         trust
-    }
-
-    /// The answer that a key gives, if any.
-    fn answer(trust: &mut TrustPage, code: KeyCode) -> Option<TrustAnswer> {
-        match trust.update(key(code)) {
-            StartupTransition::Done(answer) => Some(answer),
-            StartupTransition::Wait | StartupTransition::Draw(_) => None,
-        }
     }
 
     #[test]
     fn a_key_that_comes_too_early_is_no_answer() {
         let early = ["y", "n", "q"].map(|c| KeyCode::Char(c.chars().next().unwrap()));
         for code in early.into_iter().chain([KeyCode::Enter]) {
-            let mut trust = trust(&items());
-            trust.update(StartupInput::Size { width: 80, height: 60 });
-            assert_eq!(answer(&mut trust, code), None, "{code:?}, before it is drawn");
-            trust.drawn();
-            trust.guard.painted(Duration::ZERO);
-            trust.guard.input_idle(Duration::from_millis(299));
-            assert_eq!(answer(&mut trust, code), None, "{code:?}, just painted");
+            let mut trust = trust(&items(), 80, 60);
+            assert_eq!(trust_answer(trust.key(code)), None, "{code:?}, before it is drawn");
+            trust.draw();
+            trust.send(ScreenMsg::Painted(Duration::ZERO));
+            trust.send(ScreenMsg::InputIdle(Duration::from_millis(299)));
+            assert_eq!(trust_answer(trust.key(code)), None, "{code:?}, just painted");
         }
-        assert_eq!(answer(&mut trust(&items()), KeyCode::Esc), Some(TrustAnswer::GoOnWithout));
+        let escaped = trust(&items(), 40, 12).key(KeyCode::Esc);
+        assert_eq!(trust_answer(escaped), Some(TrustAnswer::GoOnWithout));
     }
 
     #[test]
     fn a_yes_is_taken_once_the_end_was_shown() {
-        let mut trust = trust(&items());
-        let yes = |trust: &mut TrustPage| {
-            arm(trust);
-            answer(trust, KeyCode::Char('y'))
-        };
+        let mut trust = trust(&items(), 40, 12);
+        let yes = |trust: &mut StartupScene| trust_answer(trust.press(KeyCode::Char('y')));
         assert_eq!(yes(&mut trust), None);
-        trust.update(key(KeyCode::PageDown));
+        trust.key(KeyCode::PageDown);
         assert_eq!(yes(&mut trust), None, "there is more below");
-        trust.update(key(KeyCode::End));
-        assert_eq!(answer(&mut trust, KeyCode::Char('y')), None, "it was not drawn yet");
-        assert!(!picture(&trust, 40, 12).contains("more row"));
+        trust.key(KeyCode::End);
+        assert_eq!(trust_answer(trust.key(KeyCode::Char('y'))), None, "it was not drawn yet");
+        assert!(!trust.picture().contains("more row"));
         assert_eq!(yes(&mut trust), Some(TrustAnswer::Trust));
-        trust.update(key(KeyCode::Home));
+        trust.key(KeyCode::Home);
         assert_eq!(yes(&mut trust), Some(TrustAnswer::Trust), "it was shown before");
     }
 
     #[test]
     fn pasted_text_answers_nothing() {
-        assert_eq!(
-            armed(&items()).update(StartupInput::Paste("y".into())),
-            StartupTransition::Wait
-        );
+        assert_eq!(armed(&items()).send(ScreenMsg::Paste("y".into())), []);
     }
 
     #[test]
     fn everything_can_be_scrolled_to() {
-        let mut trust = trust(&items());
+        let mut trust = trust(&items(), 40, 12);
         let mut seen = String::new();
         loop {
-            seen.push_str(&picture(&trust, 40, 12));
-            arm(&mut trust);
-            if trust.update(key(KeyCode::PageDown)) == StartupTransition::Wait {
+            let page = trust.picture();
+            seen.push_str(&page);
+            trust.press(KeyCode::PageDown);
+            if trust.picture() == page {
                 break;
             }
         }
         assert!(seen.contains("Bash(npm *)") && seen.contains("88 lines"), "{seen}");
-        assert_eq!(trust.update(key(KeyCode::Down)), StartupTransition::Wait, "it ends there");
+        let end = trust.picture();
+        trust.press(KeyCode::Down);
+        assert_eq!(trust.picture(), end, "it ends there");
+    }
+
+    #[test]
+    fn no_row_is_lost_when_the_screen_grows() {
+        let mut trust = trust(&items(), 40, 12);
+        trust.press(KeyCode::End);
+        trust.resize(80, 60);
+        trust.draw();
+        assert!(trust.picture().contains("Do you trust this folder?"), "{}", trust.picture());
     }
 
     #[test]
@@ -388,13 +383,13 @@ mod tests {
             kinds: vec![InventoryItemKind::Settings],
             lines,
         }];
-        let picture = picture(&trust(&items), 80, 24);
+        let picture = trust(&items, 80, 24).picture();
         assert!(picture.contains("␛[2J‹U+202E›␊next") && picture.contains("a    b"), "{picture}");
     }
 
     #[test]
     fn at_80_columns() {
-        insta::assert_snapshot!(picture(&trust(&items()), 80, 24));
+        insta::assert_snapshot!(trust(&items(), 80, 24).picture());
     }
 
     #[test]
@@ -413,31 +408,32 @@ mod tests {
         let gone = vec![(TrustLineMark::Gone, "on Stop runs npm test".to_owned())];
         let emptied =
             TrustQuestionFile { path: ".slug/hooks.json".into(), kinds: Vec::new(), lines: gone };
-        let mut trust =
-            TrustPage::new("~/src/webshop", TrustPageSubject::Changes, &[changed, emptied]);
-        trust.update(StartupInput::Size { width: 80, height: 24 });
-        insta::assert_snapshot!(picture(&trust, 80, 24));
+        let files = [changed, emptied];
+        let dialog = TrustDialog::new("~/src/webshop", TrustSubject::Changes, &files);
+        insta::assert_snapshot!(StartupScene::new(dialog, 80, 24).picture());
     }
 
     #[test]
     fn at_120_columns() {
-        insta::assert_snapshot!(picture(&trust(&items()), 120, 40));
+        insta::assert_snapshot!(trust(&items(), 120, 40).picture());
     }
 
     #[test]
     fn on_the_smallest_screen() {
-        insta::assert_snapshot!(picture(&trust(&items()), 40, 12));
+        insta::assert_snapshot!(trust(&items(), 40, 12).picture());
     }
 
     #[test]
     fn of_an_empty_folder() {
-        insta::assert_snapshot!(picture(&trust(&[]), 80, 24));
+        insta::assert_snapshot!(trust(&[], 80, 24).picture());
     }
 
     #[test]
     fn nothing_breaks_at_any_size() {
         for (width, height) in [(1, 1), (2, 3), (12, 5), (300, 100)] {
-            picture(&trust(&items()), width, height);
+            let mut trust = trust(&items(), width, height);
+            trust.draw();
+            trust.picture();
         }
     }
 }

@@ -5,14 +5,13 @@ use ratatui::layout::{Position, Rect};
 
 use crate::domain::sanitize::sanitize_line;
 use crate::tui::app::editor::TextEditor;
+use crate::tui::app::startup::{DetectedApiKey, DetectedServer};
+use crate::tui::dialogs::startup::frame::{self, StartupFieldDisplay, StartupRow};
 use crate::tui::layout::StyleRole;
 use crate::tui::view::RoleStyles;
 use crate::tui::view::paint::{self, span};
-use crate::tui::welcome::frame::{self, StartupFieldDisplay, StartupRow};
 
-use super::{
-    DetectedApiKey, DetectedServer, FirstRunChoice, FirstRunPage, FirstRunStep, ServerSearch,
-};
+use super::{FirstRunChoice, FirstRunDialog, FirstRunStep, ServerSearch};
 
 /// Columns for the names of servers.
 const NAMES: usize = 10;
@@ -29,11 +28,12 @@ struct FirstRunRows {
 
 /// Draws the screen.
 pub fn draw(
-    page: &FirstRunPage,
+    page: &FirstRunDialog,
     styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
 ) -> Option<Position> {
+    paint::clear(area, styles, buffer);
     let column = frame::column(area);
     let (view, hints) = page_rows(page, column.body.width);
     let height = usize::from(column.body.height);
@@ -49,7 +49,7 @@ pub fn draw(
 
 type FirstRunHints = &'static [(&'static str, &'static str)];
 
-fn page_rows(page: &FirstRunPage, width: u16) -> (FirstRunRows, FirstRunHints) {
+fn page_rows(page: &FirstRunDialog, width: u16) -> (FirstRunRows, FirstRunHints) {
     match &page.step {
         FirstRunStep::Choose => {
             (choose(page, width), &[("enter", "choose"), ("r", "look again"), ("q", "quit")])
@@ -81,7 +81,7 @@ fn page_rows(page: &FirstRunPage, width: u16) -> (FirstRunRows, FirstRunHints) {
                 StyleRole::Muted,
                 width,
             );
-            view.field(&page.secret, StartupFieldDisplay::Dots, width);
+            view.field(&page.secret.0, StartupFieldDisplay::Dots, width);
             (view, &[("enter", "check the server"), ("esc", "back")])
         }
         FirstRunStep::Checking { target, .. } => {
@@ -101,7 +101,7 @@ fn page_rows(page: &FirstRunPage, width: u16) -> (FirstRunRows, FirstRunHints) {
     }
 }
 
-fn choose(page: &FirstRunPage, width: u16) -> FirstRunRows {
+fn choose(page: &FirstRunDialog, width: u16) -> FirstRunRows {
     let mut view = FirstRunRows::headed("Welcome to slug. Which model shall it use?", width);
     let selected = page.selected();
     view.text("Servers on this machine", StyleRole::Muted, width);
@@ -197,7 +197,7 @@ impl FirstRunRows {
         self.rows.push(vec![span(mark, StyleRole::User), span(text, StyleRole::Text)]);
     }
 
-    fn error(&mut self, page: &FirstRunPage, width: u16) {
+    fn error(&mut self, page: &FirstRunDialog, width: u16) {
         if let Some(error) = &page.error {
             self.gap();
             self.rows.extend(frame::indented("! ", error, StyleRole::Error, width));

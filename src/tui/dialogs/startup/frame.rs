@@ -1,4 +1,4 @@
-//! The layout that the screens before the chat share: a centred column, wrapped text, and key hints
+//! The layout that the questions before the chat share: a centred column, wrapped text, and key hints
 //! in the last line.
 
 use ratatui::buffer::Buffer;
