@@ -61,7 +61,7 @@ fn figures_of_the_source_do_not_get_worse() {
         sources.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect();
     let long = texts.iter().filter(|(_, text)| text.lines().count() > LONG_FILE).count();
     figures.push(figure("files over 600 lines", long, 0, None));
-    figures.push(figure("pairs of duplicates", duplicates(&texts), 83, None));
+    figures.push(figure("pairs of duplicates", duplicates(&texts), 81, None));
     let all: usize = texts.iter().map(|(_, text)| text.lines().count()).sum();
     let code: usize = files.iter().map(SourceFile::code_lines).sum();
     println!("{:>9}  lines of code\n{:>9}  lines of tests", code, all - code);

@@ -23,6 +23,7 @@ use crate::tui::view::{RoleStyles, ViewLayouts};
 
 use super::geometry::DialogGeometry;
 use super::line::{ExpectedLine, LineAnswerError};
+use super::linear_page::LinearPage;
 
 /// A dialog, list or page over the chat.
 pub trait Dialog: Debug {
@@ -120,6 +121,9 @@ pub trait Dialog: Debug {
     fn theme_preview(&self) -> Option<&ThemeChoice> {
         None
     }
+
+    /// What a front end without a screen prints of it. `None` while there is nothing to print yet.
+    fn linear_page(&self, around: DialogView<'_>) -> Option<LinearPage>;
 
     /// How a front end without keys understands the next line.
     fn expected_line(&self) -> ExpectedLine {

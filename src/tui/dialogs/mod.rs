@@ -1,7 +1,7 @@
 //! What lies over the chat: questions, lists and pages, a stack of which the topmost gets the keys.
 //!
-//! Each dialog has a folder with its state, keys and view. To add one takes its folder and a line in
-//! `open_dialog`.
+//! Each dialog has a folder with its state, keys, view and the lines that a front end without a screen
+//! prints of it. To add one takes its folder and a line in `open_dialog`.
 
 pub mod approval;
 pub mod changes;
@@ -9,6 +9,7 @@ pub mod dialog;
 pub mod geometry;
 pub mod hooks;
 pub mod line;
+pub mod linear_page;
 pub mod open_dialog;
 pub mod pager;
 pub mod picker;

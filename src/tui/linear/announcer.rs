@@ -20,8 +20,8 @@ use crate::tui::app::title::home_path;
 use crate::tui::app::turn::RunningTurnPhase;
 use crate::tui::view::activity;
 
-use super::line_writer::{LabelledLine, LineLabel};
-use super::pages::{self, lines};
+use super::pages;
+use crate::tui::dialogs::linear_page::{self, LabelledLine, LineLabel, lines};
 
 /// How long a turn may be silent before the announcer says what it does.
 const SILENCE: Duration = Duration::from_secs(20);
@@ -111,7 +111,7 @@ impl LinearAnnouncer {
                 "slug {} in {}, mode {}. /help lists the commands, ctrl+c stops a turn, /quit \
                  leaves.",
                 env!("CARGO_PKG_VERSION"),
-                pages::line(&folder),
+                linear_page::line(&folder),
                 self.mode
             ),
         ));
@@ -127,7 +127,8 @@ impl LinearAnnouncer {
         self.ahead.clear();
         self.streaming = None;
         let blocks = model.conversation.transcript.blocks();
-        let title = model.conversation.status.title.as_deref().map(pages::line).unwrap_or_default();
+        let title =
+            model.conversation.status.title.as_deref().map(linear_page::line).unwrap_or_default();
         let Some(last) = blocks.iter().rposition(|block| matches!(block.body, BlockBody::User(_)))
         else {
             if !first {
@@ -260,7 +261,7 @@ impl LinearAnnouncer {
         let status = &model.conversation.status;
         if self.model != status.model {
             self.model.clone_from(&status.model);
-            let name = pages::line(&status.model);
+            let name = linear_page::line(&status.model);
             out.push(LabelledLine::new(LineLabel::Note, format!("The model is {name}.")));
         }
         let mode = status.mode;

@@ -5,6 +5,8 @@
 
 use std::io::{self, Write};
 
+use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel};
+
 /// Whether the labels before lines get colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LabelColoring {
@@ -12,41 +14,6 @@ pub enum LabelColoring {
     Labels,
     /// Text only.
     Plain,
-}
-
-/// Who speaks: decides the label before a line and its colour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum LineLabel {
-    /// No label: the line continues the one before it.
-    Continuation,
-    User,
-    /// The model's text.
-    Model,
-    /// A tool call.
-    Call,
-    /// A question to the user.
-    Question,
-    /// slug, in passing.
-    Note,
-    /// slug, about something that needs attention.
-    Warning,
-    /// slug, about a failure.
-    Error,
-}
-
-/// A line to write, with its label.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LabelledLine {
-    pub(super) label: LineLabel,
-    /// One line, already harmless.
-    pub(super) text: String,
-}
-
-impl LabelledLine {
-    /// A line with this label; `text` must be one harmless line.
-    pub(super) fn new(label: LineLabel, text: impl Into<String>) -> Self {
-        Self { label, text: text.into() }
-    }
 }
 
 impl LineLabel {

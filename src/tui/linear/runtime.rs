@@ -27,8 +27,9 @@ use crate::tui::executor::{EffectExecutor, ExecutorHandles, TerminalAction};
 use crate::tui::runtime::FrontEndExit;
 
 use super::announcer::LinearAnnouncer;
-use super::line_writer::{LabelledLine, LabelledLineWriter, LineLabel};
+use super::line_writer::LabelledLineWriter;
 use super::stdin_lines::{LinearInput, StdinLines, StdinSource};
+use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel};
 
 /// Most messages that are taken in before lines are written.
 const BATCH: usize = 1024;

@@ -30,6 +30,7 @@ use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::status::ScreenStatus;
 use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
+use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel};
 use crate::tui::executor::{AgentConnection, ExecutorHandles, FrontEndServices};
 use crate::tui::runtime::FrontEndExit;
 use crate::tui::test_screen::{
@@ -482,7 +483,7 @@ async fn the_output_of_a_users_own_command_is_read_out() {
 
 #[test]
 fn labels_have_colours_only_where_they_are_wanted() {
-    let lines = [super::line_writer::LabelledLine::new(super::line_writer::LineLabel::Error, "x")];
+    let lines = [LabelledLine::new(LineLabel::Error, "x")];
     let write = |paint| {
         let output = CapturedOutput::default();
         LabelledLineWriter::new(output.clone(), paint).write_lines(&lines).unwrap();

@@ -7,6 +7,7 @@
 
 mod hunk_selection;
 mod line;
+mod linear_page;
 pub mod view;
 
 use std::ops::Range;
@@ -24,6 +25,7 @@ use crate::tui::app::keymap;
 use crate::tui::app::keymap::{
     ApprovalKey, FieldKey, KeyContext, KeyPlace, KeyPress, Keymap, ScrollAction,
 };
+use crate::tui::dialogs::linear_page::LinearPage;
 
 use crate::tui::dialogs::dialog::{
     Dialog, DialogCanvas, DialogContext, DialogLayer, DialogLifetime, DialogView, EarlyKey,
@@ -412,6 +414,10 @@ impl Dialog for ApprovalDialog {
 
     fn cancel(&self) -> Vec<Intent> {
         vec![Intent::StopTurn]
+    }
+
+    fn linear_page(&self, around: DialogView<'_>) -> Option<LinearPage> {
+        Some(linear_page::linear_page(self, around))
     }
 
     fn wheel(&mut self, rows: i32, around: &mut DialogContext<'_>) {

@@ -4,6 +4,7 @@
 //! The list of files comes from the change records of the log. The contents are read off the UI
 //! task. This file holds which file is shown, in which style, and the scroll position.
 
+mod linear_page;
 pub mod patch;
 pub mod view;
 
@@ -25,6 +26,7 @@ use crate::tui::app::request::RequestId;
 use crate::tui::app::session_changes::NetFileChange;
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::store_query::StoreQuery;
+use crate::tui::dialogs::linear_page::LinearPage;
 use crate::tui::layout::diff::default_diff_style;
 use crate::tui::layout::diff::rows;
 use crate::tui::layout::diff::rows::{DiffFolds, DiffRow, DiffRows, DiffStyle};
@@ -292,6 +294,10 @@ impl Dialog for ChangesPage {
         let DialogCanvas { layouts, styles, buffer, measured, .. } = canvas;
         view::draw(self, layouts, styles, area, buffer, measured);
         None
+    }
+
+    fn linear_page(&self, _around: DialogView<'_>) -> Option<LinearPage> {
+        linear_page::linear_page(self)
     }
 
     fn wheel(&mut self, rows: i32, _around: &mut DialogContext<'_>) {

@@ -12,6 +12,7 @@ use crate::tui::app::keymap::{self, KeyPlace, KeyPress, Keymap, ReadingKey, Scro
 use crate::tui::dialogs::dialog::{Dialog, DialogCanvas, DialogContext, DialogLayer, DialogView};
 use crate::tui::dialogs::geometry::wheel_scrolled;
 use crate::tui::dialogs::line::{ExpectedLine, LineAnswerError};
+use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel, LinearPage, lines};
 use crate::tui::dialogs::reading::{self, view::draw_page};
 use crate::tui::dialogs::review::QuestionReview;
 use crate::tui::layout::{StyleRole, StyledLine, plain};
@@ -87,6 +88,14 @@ impl Dialog for HookTrustDialog {
 
     fn paste(&mut self, _text: &str, _around: &mut DialogContext<'_>) -> Option<Vec<Intent>> {
         Some(Vec::new())
+    }
+
+    fn linear_page(&self, _around: DialogView<'_>) -> Option<LinearPage> {
+        let text = format!("{}\n{}", Self::TITLE, self.news);
+        let mut out = lines(LineLabel::Question, &text);
+        let answers = "Type y to trust it, n to leave it as it is.";
+        out.push(LabelledLine::new(LineLabel::Continuation, answers));
+        Some(LinearPage { key: format!("hook trust {}", self.news), lines: out })
     }
 
     fn wheel(&mut self, rows: i32, around: &mut DialogContext<'_>) {

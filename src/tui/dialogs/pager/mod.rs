@@ -33,6 +33,7 @@ use crate::tui::dialogs::dialog::{
     Dialog, DialogCanvas, DialogContext, DialogLayer, DialogLifetime, DialogView,
 };
 use crate::tui::dialogs::geometry::PageGeometry;
+use crate::tui::dialogs::linear_page::{LineLabel, LinearPage, lines};
 use document::{PagerDocument, PagerWrap};
 use search::{PagerSearch, PagerSearchDirection};
 
@@ -434,6 +435,12 @@ impl Dialog for Pager {
             prompt.editor.paste(text);
         }
         Some(self.look(id, &around.measured.page).map(Intent::Effect).into_iter().collect())
+    }
+
+    fn linear_page(&self, _around: DialogView<'_>) -> Option<LinearPage> {
+        let text = self.document.read(0..self.document.len());
+        let key = format!("pager {}", self.document.id());
+        Some(LinearPage { key, lines: lines(LineLabel::Note, &text) })
     }
 
     fn wheel(&mut self, rows: i32, around: &mut DialogContext<'_>) {

@@ -1,6 +1,7 @@
 //! A list over the chat, with a filter: the palette, models, modes, themes, the history, hooks.
 
 pub mod history;
+mod linear_page;
 pub mod view;
 
 use ratatui::layout::Position;
@@ -16,6 +17,7 @@ use crate::tui::app::keymap::{
 };
 use crate::tui::app::picker_list::{PickerItem, PickerList, PickerPreview, PickerSource};
 use crate::tui::app::request::RequestId;
+use crate::tui::dialogs::linear_page::LinearPage;
 
 use super::dialog::{Dialog, DialogCanvas, DialogContext, DialogView};
 use super::line::{ExpectedLine, LineAnswerError};
@@ -162,6 +164,10 @@ impl Dialog for Picker {
         self.filter.paste(text);
         self.list.set_query(&self.filter.text());
         Some(Vec::new())
+    }
+
+    fn linear_page(&self, _around: DialogView<'_>) -> Option<LinearPage> {
+        linear_page::linear_page(self)
     }
 
     fn wheel(&mut self, rows: i32, _around: &mut DialogContext<'_>) {

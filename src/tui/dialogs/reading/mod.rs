@@ -1,5 +1,6 @@
 //! Short pages to read: keys and commands, the plan, the status.
 
+mod linear_page;
 pub mod status_page;
 pub mod view;
 
@@ -7,6 +8,7 @@ use ratatui::layout::Position;
 
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::{self, KeyPlace, KeyPress, ReadingKey};
+use crate::tui::dialogs::linear_page::LinearPage;
 
 use super::dialog::{Dialog, DialogCanvas, DialogContext, DialogView};
 use super::geometry::{ScrollExtent, scrolled, wheel_scrolled};
@@ -59,6 +61,10 @@ impl Dialog for ReadingDialog {
     fn draw(&self, around: DialogView<'_>, mut canvas: DialogCanvas<'_>) -> Option<Position> {
         view::draw(around, self, &mut canvas);
         None
+    }
+
+    fn linear_page(&self, around: DialogView<'_>) -> Option<LinearPage> {
+        Some(linear_page::linear_page(self, around))
     }
 
     fn wheel(&mut self, rows: i32, around: &mut DialogContext<'_>) {

@@ -5,6 +5,7 @@
 //! what is on screen. Without an answer, such a file is left as it is. If a file would change that
 //! lies outside the workspace or is protected, Enter does not confirm.
 
+mod linear_page;
 pub mod view;
 
 use std::collections::BTreeSet;
@@ -30,6 +31,7 @@ use crate::tui::app::rewind_messages::{NOTHING_SAID, RewindMessage, user_message
 use crate::tui::app::sending;
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::title::first_line;
+use crate::tui::dialogs::linear_page::LinearPage;
 
 use crate::tui::dialogs::dialog::{
     Dialog, DialogCanvas, DialogContext, DialogLifetime, DialogOpening, DialogView,
@@ -405,6 +407,10 @@ impl Dialog for RewindDialog {
 
     fn paste(&mut self, _text: &str, _around: &mut DialogContext<'_>) -> Option<Vec<Intent>> {
         Some(Vec::new())
+    }
+
+    fn linear_page(&self, around: DialogView<'_>) -> Option<LinearPage> {
+        linear_page::linear_page(self, around)
     }
 
     fn wheel(&mut self, rows: i32, around: &mut DialogContext<'_>) {

@@ -4,6 +4,7 @@
 //! The agent owns the rules: a change is a request to it, and the page shows the rules of its
 //! reply. Denied calls come from the log.
 
+mod linear_page;
 pub mod view;
 
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use crate::tui::app::keymap;
 use crate::tui::app::keymap::{FieldKey, KeyPlace, KeyPress, RulesKey};
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::title::home_path;
+use crate::tui::dialogs::linear_page::LinearPage;
 
 use crate::tui::dialogs::dialog::{Dialog, DialogCanvas, DialogContext, DialogOpening, DialogView};
 use crate::tui::dialogs::line::ExpectedLine;
@@ -337,6 +339,10 @@ impl Dialog for RulesPage {
             field.paste(text);
         }
         Some(Vec::new())
+    }
+
+    fn linear_page(&self, around: DialogView<'_>) -> Option<LinearPage> {
+        linear_page::linear_page(self, around)
     }
 
     fn wheel(&mut self, rows: i32, around: &mut DialogContext<'_>) {

@@ -16,6 +16,7 @@ use crate::tui::app::keymap::{self, KeyPlace, KeyPress, ReadingKey};
 use crate::tui::app::startup::{StartupAnswer, TrustAnswer};
 use crate::tui::dialogs::dialog::{Dialog, DialogCanvas, DialogContext, DialogLayer, DialogView};
 use crate::tui::dialogs::geometry::{ScrollExtent, scrolled, wheel_scrolled};
+use crate::tui::dialogs::linear_page::LinearPage;
 use crate::tui::dialogs::review::QuestionReview;
 use crate::tui::layout::StyleRole;
 use crate::tui::view::paint::{self, span};
@@ -194,6 +195,11 @@ impl Dialog for TrustDialog {
 
     fn cancel(&self) -> Vec<Intent> {
         give(TrustAnswer::Quit)
+    }
+
+    /// Without a screen this is asked as text before the conversation.
+    fn linear_page(&self, _around: DialogView<'_>) -> Option<LinearPage> {
+        None
     }
 
     fn wheel(&mut self, rows: i32, around: &mut DialogContext<'_>) {

@@ -25,6 +25,7 @@ use crate::tui::app::startup::{
     StartupAnswer, rank,
 };
 use crate::tui::dialogs::dialog::{Dialog, DialogCanvas, DialogContext, DialogOpening, DialogView};
+use crate::tui::dialogs::linear_page::LinearPage;
 use crate::tui::server_address::{self, AddressSecurity};
 
 /// Models that page up and page down move by.
@@ -401,6 +402,11 @@ impl Dialog for FirstRunDialog {
 
     fn cancel(&self) -> Vec<Intent> {
         give(FirstRunAnswer::Quit)
+    }
+
+    /// Without a screen this is asked as text before the conversation.
+    fn linear_page(&self, _around: DialogView<'_>) -> Option<LinearPage> {
+        None
     }
 
     /// The list is short, and moving in it is for the keys.

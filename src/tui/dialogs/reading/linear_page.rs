@@ -1,0 +1,84 @@
+//! The short pages, read out.
+
+use crate::commands::{CommandDescriptor, CommandRegistry};
+use crate::domain::{TodoItem, TodoStatus};
+use crate::tui::dialogs::DialogView;
+use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel, LinearPage, line};
+
+use super::status_page::{self, StatusPageRow, StatusPageTotals};
+use super::{ReadingDialog, ReadingPage};
+
+/// The page in full.
+pub(super) fn linear_page(reading: &ReadingDialog, around: DialogView<'_>) -> LinearPage {
+    let (key, lines) = match reading.page {
+        ReadingPage::Help => ("help", help(&around.shared.settings.commands)),
+        ReadingPage::Status => ("status", status(&status_page::rows(around))),
+        ReadingPage::Todos => ("todos", plan(&around.conversation.todos)),
+    };
+    LinearPage { key: key.to_owned(), lines }
+}
+
+fn help(commands: &CommandRegistry) -> Vec<LabelledLine> {
+    let mut out = vec![LabelledLine::new(LineLabel::Note, "Commands:")];
+    let row = |it: &CommandDescriptor| {
+        LabelledLine::new(LineLabel::Continuation, format!("/{}: {}", it.name, it.summary))
+    };
+    out.extend(commands.all().map(row));
+    out.extend(
+        [
+            "A line is sent as it is; one that ends in a backslash goes on in the next.",
+            "A line that begins with ! runs a shell command of your own.",
+            "While a turn runs, a line waits for its end.",
+            "ctrl+c stops the turn, and leaves when nothing runs and it comes twice; so does ctrl+d.",
+        ]
+        .map(|text| LabelledLine::new(LineLabel::Continuation, text)),
+    );
+    out
+}
+
+/// The page of `/status`, with the sums as sentences.
+fn status(rows: &[StatusPageRow]) -> Vec<LabelledLine> {
+    let spoken = |row: &StatusPageRow| match row {
+        StatusPageRow::Gap => None,
+        StatusPageRow::Heading(text) => Some(format!("{text}:")),
+        StatusPageRow::Pair(name, value) => Some(format!("{name}: {}", line(value))),
+        StatusPageRow::Sums(sums) => Some(sums_in_words(sums)),
+        StatusPageRow::Note(text) => Some(text.clone()),
+    };
+    let label = std::iter::once(LineLabel::Note).chain(std::iter::repeat(LineLabel::Continuation));
+    rows.iter()
+        .filter_map(spoken)
+        .zip(label)
+        .map(|(text, label)| LabelledLine::new(label, text))
+        .collect()
+}
+
+fn sums_in_words(sums: &StatusPageTotals) -> String {
+    let parts = [
+        ("tokens read", &sums.read),
+        ("from the cache", &sums.cached),
+        ("stored in it", &sums.stored),
+        ("written", &sums.written),
+        ("in cost", &sums.cost),
+    ];
+    let known = parts.into_iter().filter(|(_, count)| !count.is_empty());
+    let out: Vec<String> = known.map(|(what, count)| format!("{count} {what}")).collect();
+    format!("{}: {}", line(&sums.name), out.join(", "))
+}
+
+fn plan(todos: &[TodoItem]) -> Vec<LabelledLine> {
+    if todos.is_empty() {
+        let text = "There is no plan. The model makes one for work of several steps.";
+        return vec![LabelledLine::new(LineLabel::Note, text)];
+    }
+    let mut out = vec![LabelledLine::new(LineLabel::Note, "The plan:")];
+    out.extend(todos.iter().map(|todo| {
+        let state = match todo.status {
+            TodoStatus::Completed => "done",
+            TodoStatus::InProgress => "now",
+            TodoStatus::Pending => "to do",
+        };
+        LabelledLine::new(LineLabel::Continuation, format!("{state}: {}", line(&todo.content)))
+    }));
+    out
+}
