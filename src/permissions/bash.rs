@@ -257,7 +257,13 @@ impl CommandEvaluator<'_> {
                 let read = read.map(|it| (it, FileEffect::Read));
                 read.chain(written.map(|it| (it, FileEffect::Write)))
             });
-            arguments.find_map(|(argument, effect)| rules.on_argument(&argument.path, effect))
+            arguments
+                .find_map(|(argument, effect)| rules.on_argument(&argument.path, effect))
+                .or_else(|| {
+                    let mut moved =
+                        self.parts.iter().flat_map(|(_, resolved)| resolved.moved_folders());
+                    moved.find_map(|folder| rules.on_moved(folder))
+                })
         })
     }
 

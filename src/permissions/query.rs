@@ -235,7 +235,7 @@ impl ResolvedCommand {
     }
 
     /// What the command moves, where that is more than plain files.
-    fn moved_folders(&self) -> impl Iterator<Item = &ResolvedPath> {
+    pub(super) fn moved_folders(&self) -> impl Iterator<Item = &ResolvedPath> {
         let effects = self.effects.iter().filter(|it| it.moved_links == MovedLinks::InTargets);
         effects.flat_map(|it| {
             let is_source = |path: &&PathArgument| it.by_words.target_entries.contains(&path.text);

@@ -365,6 +365,20 @@ impl RuleSet {
         })
     }
 
+    /// The deny rule on files in a folder that moves: it would not mean them any more.
+    pub(super) fn on_moved(&self, folder: &ResolvedPath) -> Option<RuleSource> {
+        let names = [&folder.path, &folder.real];
+        self.first(self.index.files(RuleKind::Deny), |covers| match covers {
+            RuleCoverage::Files { pattern: Some(pattern), .. } => pattern
+                .starts()
+                .any(|start| names.iter().any(|name| start.starts_with(name.as_path()))),
+            RuleCoverage::Files { pattern: None, .. }
+            | RuleCoverage::Tool { .. }
+            | RuleCoverage::Tools { .. }
+            | RuleCoverage::Commands(_) => false,
+        })
+    }
+
     /// The rule on a simple command; an exact match is preferred to a wildcard.
     pub(super) fn on_command(
         &self,

@@ -40,6 +40,20 @@ fn s40_both_ends_of_a_link_are_tested() {
     assert_eq!(edits.write("src/x"), Allow);
 }
 
+/// Where a folder moves, the files in it that a rule names would be read under other names.
+#[test]
+fn no_folder_moves_in_which_a_deny_rule_names_files() {
+    let env = allow(["Bash(mv *)"]).deny("Read(src/private/**)").deny("Edit(lib/*.pem)");
+    for folder in ["src/private", "lib", "other"] {
+        std::fs::create_dir_all(env.path(folder)).unwrap();
+    }
+    env.all(
+        Deny,
+        &["mv src s2", "mv src/private p", "mv ./src/ other", "mv lib x", "git mv src x"],
+    );
+    env.all(Allow, &["mv other another"]);
+}
+
 #[test]
 fn s45_the_running_system_is_always_asked() {
     let env = allow(["Read", "Read(/**)", "Edit"]).mode(PermissionMode::Yolo);
