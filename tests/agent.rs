@@ -13,6 +13,7 @@ mod hooks;
 mod images;
 mod interrupt;
 mod jobs;
+mod ledger;
 mod models;
 mod modes;
 mod one_screen;

@@ -359,7 +359,7 @@ fn every_entry_of_a_log_has_an_example_that_is_read() {
 }
 
 /// How many kinds [`name_of`] knows.
-const ENTRIES: usize = 14;
+const ENTRIES: usize = 15;
 
 fn name_of(entry: &LogEntry) -> &'static str {
     match entry {
@@ -376,6 +376,7 @@ fn name_of(entry: &LogEntry) -> &'static str {
         LogEntry::Title { .. } => "title",
         LogEntry::Todo { .. } => "todo",
         LogEntry::Model { .. } => "model",
+        LogEntry::ContextEdit(_) => "context_edit",
         LogEntry::Mode { .. } => "mode",
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::domain::{FileRead, SessionId, TurnId};
+use crate::domain::{EntryId, FileRead, SessionId, TurnId};
 use crate::platform::scratch::SessionScratch;
 use crate::session::undo::RewindHistory;
 use crate::session::{
@@ -35,6 +35,8 @@ pub(super) struct ActiveSession {
     /// The scratch folder of the newest turn; `None` where there can be none.
     pub(super) scratch: Option<Arc<SessionScratch>>,
     journal: Option<Arc<SessionJournal>>,
+    /// The newest record that was read back from the log.
+    reread: Option<EntryId>,
 }
 
 impl ActiveSession {
@@ -50,6 +52,7 @@ impl ActiveSession {
             read_only: None,
             scratch: None,
             journal: None,
+            reread: None,
         }
     }
 
@@ -128,8 +131,18 @@ impl ActiveSession {
     pub(super) fn catch_up(&mut self) {
         let written = self.journal.as_ref().map(|journal| journal.take_written());
         for record in written.into_iter().flatten() {
-            self.take(&record);
+            if self.reread.is_none_or(|known| record.id > known) {
+                self.take(&record);
+            }
         }
+    }
+
+    /// Rebuilds the conversation alone from all records of the log, also while a turn runs. Results
+    /// of running calls that came meanwhile are among the records, and not applied again.
+    pub(super) fn rebuild_conversation(&mut self, records: &[LogRecord]) {
+        self.catch_up();
+        self.reread = self.reread.max(records.last().map(|record| record.id));
+        self.conversation = ReplayedConversation::of(records);
     }
 
     /// Rebuilds the conversation and the state from all records of the log.

@@ -264,6 +264,7 @@ impl Agent {
             AgentCommand::Answer { .. }
             | AgentCommand::WithdrawSteer { .. }
             | AgentCommand::SetMode(_)
+            | AgentCommand::Context(_)
             | AgentCommand::SetTitle(_)
             | AgentCommand::Save
             | AgentCommand::EndJob { .. }
@@ -280,6 +281,7 @@ impl Agent {
             AgentCommand::Save => self.tell_saved().await,
             AgentCommand::EndJob { job } => self.session.jobs.end(job),
             AgentCommand::Rules(order) => self.rules(order).await,
+            AgentCommand::Context(request) => self.context(request).await,
             // A message that is already in the conversation cannot be withdrawn.
             AgentCommand::WithdrawSteer { .. } => {}
             AgentCommand::Send { .. }
@@ -493,21 +495,26 @@ impl Agent {
     /// The system prompt with the instruction files as they are on disk now. It is read once a
     /// turn: a change during a tool loop takes effect with the user's next message.
     async fn system_text(&mut self) -> String {
-        let (home, project) = (self.setup.home.clone(), self.setup.instruction_folders.clone());
-        let read = tokio::task::spawn_blocking(move || context::read_instructions(&home, &project));
-        let instructions = match read.await {
-            Ok(instructions) => instructions,
-            Err(error) => {
-                self.error(format!("The instruction files could not be read: {error}."));
-                context::LoadedInstructions::default()
-            }
-        };
+        let instructions = self.instructions().await;
         for warning in &instructions.warnings {
             if self.warned.insert(warning.clone()) {
                 self.events.notice(NoticeLevel::Warning, warning.clone());
             }
         }
         context::system_prompt(self.setup.system_prompt.as_deref(), &instructions)
+    }
+
+    /// The instruction files as they are on disk now.
+    pub(super) async fn instructions(&self) -> context::LoadedInstructions {
+        let (home, project) = (self.setup.home.clone(), self.setup.instruction_folders.clone());
+        let read = tokio::task::spawn_blocking(move || context::read_instructions(&home, &project));
+        match read.await {
+            Ok(instructions) => instructions,
+            Err(error) => {
+                self.error(format!("The instruction files could not be read: {error}."));
+                context::LoadedInstructions::default()
+            }
+        }
     }
 
     async fn set_mode(&mut self, mode: PermissionMode) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{RewindDestination, RewindPlan, RuleRequest};
+use super::{ContextRequest, RewindDestination, RewindPlan, RuleRequest};
 use crate::domain::{
     AgentId, ApprovalAnswer, ApprovalId, EntryId, JobId, ModelName, PermissionMode,
     ReasoningEffort, SessionId, UserInput,
@@ -85,6 +85,9 @@ pub enum AgentCommand {
     EndJob { job: JobId },
     /// Shows the rules, changes one, or tries a call on them.
     Rules(RuleRequest),
+    /// Tells what fills the context window, or folds a part of it out, brings one back or pins one.
+    /// What changes, the next request shows.
+    Context(ContextRequest),
 }
 
 impl AgentCommand {

@@ -13,7 +13,9 @@ use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
 use crate::session::{LogRecord, SessionSpending};
 
-use super::{CommandRefusal, ForkPosition, RewindError, RewindPlan, RuleReply, SteerId};
+use super::{
+    CommandRefusal, ContextReply, ForkPosition, RewindError, RewindPlan, RuleReply, SteerId,
+};
 
 /// An event with the agent that it is from, as it travels. Turns, calls and messages in it are those
 /// of that agent: their ids may occur with another agent, too.
@@ -163,6 +165,8 @@ pub enum AgentEvent {
     CallRefused { call: ToolCall, reason: String },
     /// The answer to a `Rules` command.
     Rules(Box<RuleReply>),
+    /// The answer to a `Context` command.
+    Context(Box<ContextReply>),
     /// Entries cannot be saved. This is told once, and again only after saving has worked.
     SaveFailed {
         /// What the system said, and what slug does now, as sentences.

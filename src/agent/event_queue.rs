@@ -215,6 +215,7 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::CommandRefused(_)
         | AgentEvent::CallRefused { .. }
         | AgentEvent::Rules(_)
+        | AgentEvent::Context(_)
         | AgentEvent::SaveFailed { .. }
         | AgentEvent::RewindPlanned(_)
         | AgentEvent::Rewound { .. }

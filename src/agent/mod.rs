@@ -22,6 +22,7 @@ mod hooks;
 mod images;
 mod jobs;
 mod journal;
+mod ledger;
 mod lifecycle;
 mod mentions;
 mod mode_note;
@@ -68,6 +69,10 @@ pub use command::{AddressedCommand, AgentCommand, CommandRefusal, ForkPosition, 
 pub use event::{AddressedEvent, AgentEvent};
 pub use event_queue::{AgentEventReceiver, AgentEventSender, event_queue};
 pub use gate::Interactivity;
+pub use ledger::{
+    ContextLedger, ContextReply, ContextRequest, ContextSource, LedgerItem, LedgerItemState,
+    LedgerSource,
+};
 pub use models::ANY_MODEL;
 pub use normalise::normalise;
 pub use provider_set::{AgentProvider, AgentProviderSet};

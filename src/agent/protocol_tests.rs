@@ -19,12 +19,14 @@ use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
 use crate::session::undo::{FileAction, FilePlace, FilesPlan, PlannedFile, PlannedRestore};
 use crate::session::{
-    FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord, MessageEntry, RewindScope,
+    ContextAction, ContextItem, ContextPart, FileChangeSource, FileKind, FileVersion, LogEntry,
+    LogRecord, MessageEntry, RewindScope,
 };
 
 use super::{
-    AgentCommand, AgentEvent, CommandRefusal, ForkPosition, RewindDestination, RewindError,
-    RewindPlan, RuleReply, RuleRequest, SteerId,
+    AgentCommand, AgentEvent, CommandRefusal, ContextLedger, ContextReply, ContextRequest,
+    ContextSource, ForkPosition, LedgerItem, LedgerItemState, LedgerSource, RewindDestination,
+    RewindError, RewindPlan, RuleReply, RuleRequest, SteerId,
 };
 
 const TURN: TurnId = TurnId(7);
@@ -89,6 +91,38 @@ fn approval() -> ApprovalRequest {
     }
 }
 
+fn context_item() -> ContextItem {
+    ContextItem { entry: EntryId::generate(), part: ContextPart::Result }
+}
+
+fn ledger() -> ContextLedger {
+    let item = LedgerItem {
+        item: Some(context_item()),
+        name: "Read".into(),
+        about: "a.rs".into(),
+        tokens: 900,
+        behind: 40,
+        turns_ago: Some(2),
+        state: LedgerItemState::Pinned,
+        can_fold: true,
+        can_pin: true,
+    };
+    let source = LedgerSource {
+        kind: ContextSource::ToolResults,
+        path: None,
+        tokens: 900,
+        items: vec![item],
+    };
+    ContextLedger {
+        used: 940,
+        is_estimate: true,
+        window: ContextWindow::Served(8192),
+        compacts_at: 5000,
+        reserve: 1024,
+        sources: vec![source],
+    }
+}
+
 /// Every kind of command.
 pub(super) fn commands() -> Vec<AgentCommand> {
     let session = SessionId::generate();
@@ -115,6 +149,11 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::Save,
         AgentCommand::EndJob { job: JobId(3) },
         AgentCommand::Rules(RuleRequest::Try("ls".into())),
+        AgentCommand::Context(ContextRequest::Show),
+        AgentCommand::Context(ContextRequest::Edit {
+            item: context_item(),
+            action: ContextAction::FoldOut,
+        }),
     ]
 }
 
@@ -187,6 +226,7 @@ pub(super) fn events() -> Vec<AgentEvent> {
             mode: PermissionMode::Ask,
             report: Err("no such tool".into()),
         })),
+        AgentEvent::Context(Box::new(ContextReply { ledger: ledger(), failed: None })),
         AgentEvent::SaveFailed { reason: "The disk is full.".into() },
         AgentEvent::RewindPlanned(Ok(plan())),
         AgentEvent::RewindPlanned(Err(RewindError::LateWrites)),

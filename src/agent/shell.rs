@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::context;
 use crate::domain::{CallId, CallInput, ContentBlock, Message, MessageRole, ToolCall};
-use crate::session::{LogEntry, MessageEntry};
+use crate::session::{LogEntry, MessageEntry, SHELL_CONTEXT};
 use crate::tools::SHELL_TOOL;
 
 use super::AgentCommand;
@@ -34,7 +34,7 @@ impl Agent {
         let info = ended.info(SHELL_TOOL);
         let text =
             context::escape_context_tags(&format!("$ {command}\n{}", ended.output.observation));
-        let block = ContentBlock::Context { name: "shell".to_owned(), text };
+        let block = ContentBlock::Context { name: SHELL_CONTEXT.to_owned(), text };
         let entry = MessageEntry {
             result: Some(info),
             ..MessageEntry::new(Message { role: MessageRole::User, content: vec![block] })
@@ -63,7 +63,8 @@ impl Agent {
                     | AgentCommand::SetTitle(_)
                     | AgentCommand::Save
                     | AgentCommand::EndJob { .. }
-                    | AgentCommand::Rules(_)),
+                    | AgentCommand::Rules(_)
+                    | AgentCommand::Context(_)),
                 ) => self.command_at_any_time(command).await,
                 Some(
                     command @ (AgentCommand::Send { .. }

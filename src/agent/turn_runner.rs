@@ -456,7 +456,8 @@ impl Agent {
             | AgentCommand::SetTitle(_)
             | AgentCommand::Save
             | AgentCommand::EndJob { .. }
-            | AgentCommand::Rules(_) => {
+            | AgentCommand::Rules(_)
+            | AgentCommand::Context(_) => {
                 self.command_at_any_time(command).await;
             }
             AgentCommand::Send { .. }

@@ -8,6 +8,7 @@
 //! each folder SLUG.md is read, else AGENTS.md, else CLAUDE.md.
 
 use std::fs;
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,8 @@ pub struct InstructionFile {
     pub path: PathBuf,
     /// The size of its text in bytes, before the limit cuts anything.
     pub bytes: usize,
+    /// Where it stands in the text that is sent, with its heading; empty where it was cut off.
+    pub sent: Range<usize>,
 }
 
 /// Reads the instruction files of slug's `home` and of the project's folders, outermost first. For
@@ -161,7 +164,11 @@ impl InstructionReader {
         if body.is_empty() {
             return;
         }
-        self.found.files.push(InstructionFile { path: path.to_owned(), bytes: text.len() });
+        self.found.files.push(InstructionFile {
+            path: path.to_owned(),
+            bytes: text.len(),
+            sent: 0..0,
+        });
         self.add(heading, body, path);
     }
 
@@ -193,6 +200,12 @@ impl InstructionReader {
     fn finish(mut self) -> LoadedInstructions {
         if let Some((limit, _)) = self.text.char_indices().nth(MAX_CHARACTERS) {
             self.cut(limit);
+        }
+        let starts: Vec<usize> = self.sections.iter().map(|section| section.start).collect();
+        let ends = starts.iter().copied().skip(1).chain([self.text.len()]);
+        for (file, (start, end)) in self.found.files.iter_mut().zip(starts.iter().zip(ends)) {
+            let end = end.min(self.text.len());
+            file.sent = (*start).min(end)..end;
         }
         self.found.text = self.text;
         self.found
@@ -311,6 +324,8 @@ mod tests {
         assert!(found.warnings.is_empty(), "{:?}", found.warnings);
         assert_eq!(found.files.len(), 5);
         assert_eq!(found.files[0].bytes, 8);
+        let sent = found.files.iter().map(|file| &found.text[file.sent.clone()]);
+        assert_eq!(sent.collect::<String>(), found.text);
         assert_eq!(place.read(), found);
     }
 

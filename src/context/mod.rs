@@ -24,7 +24,7 @@ pub use instructions::{
     InstructionFile, LoadedInstructions, MAX_CHARACTERS, project_folders, read_instructions,
 };
 pub use invisible::{StrippedText, strip_invisible};
-pub use prompt::{FIXED_PROMPT, system_prompt};
+pub use prompt::{FIXED_PROMPT, own_prompt, system_prompt};
 pub use provider::{
     ContextProvider, ContextProviderSetup, collect, escape_context_tags, providers,
 };

@@ -42,9 +42,14 @@ come from slug; the newest of a name holds.
 - Write Markdown. Point at code as path:line.
 - Say plainly what is not done or did not work.";
 
+/// The prompt without instruction files: `custom`, or else slug's own.
+pub fn own_prompt(custom: Option<&str>) -> &str {
+    custom.unwrap_or(FIXED_PROMPT).trim_end()
+}
+
 /// The whole system prompt: `custom`, or else slug's own, followed by the instruction files.
 pub fn system_prompt(custom: Option<&str>, instructions: &LoadedInstructions) -> String {
-    let prompt = custom.unwrap_or(FIXED_PROMPT).trim_end();
+    let prompt = own_prompt(custom);
     if instructions.text.is_empty() {
         return prompt.to_owned();
     }

@@ -241,6 +241,7 @@ impl HeadlessReport {
             | AgentEvent::ApprovalAsked(_)
             | AgentEvent::ApprovalWithdrawn(_)
             | AgentEvent::Rules(_)
+            | AgentEvent::Context(_)
             | AgentEvent::RewindPlanned(_)
             | AgentEvent::Rewound { .. }
             | AgentEvent::Forked { .. } => Vec::new(),

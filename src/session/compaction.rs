@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{CallId, ContentBlock, EntryId, Message, MessageRole, format_tokens};
 
+use super::context_edit::{ContextAction, ContextEditEntry, ContextPart, is_shell};
 use super::replay::{ReplayedConversation, note_contexts};
 use super::undo::RewindHistory;
 use super::{LogEntry, LogRecord};
@@ -23,6 +24,10 @@ pub const NEXT_MESSAGE: &str = "(The answer is left out.) Then the user said:";
 
 /// How a stub ends, and did in older logs.
 const STUB_END: &str = "call it again if you need it]";
+
+/// What stands between both ends of a result that is too long.
+const CUT_MARK: &str = " characters left out here: the context window has no room for all of it; ask \
+                        for a part]";
 
 /// Which older parts of the conversation are no longer sent, and what stands in their place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,18 +144,38 @@ pub fn last_compaction(records: &[LogRecord]) -> Option<EntryId> {
     in_force.map(|(_, record)| record.id)
 }
 
-/// The compactions that a later entry takes back.
+/// The compactions that a later entry takes back, and no entry after that puts into force again.
 pub(super) fn undone_compactions(
     records: &[LogRecord],
     rewinds: &RewindHistory,
 ) -> HashSet<EntryId> {
-    let entries = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
-    entries
-        .filter_map(|(_, record)| {
-            let LogEntry::Compaction(compaction) = &record.entry else { return None };
-            compaction.undoes
-        })
-        .collect()
+    let mut undone = HashSet::new();
+    for (at, record) in records.iter().enumerate() {
+        if let LogEntry::Compaction(CompactionEntry { undoes: Some(undoes), .. }) = &record.entry
+            && rewinds.is_live(at)
+        {
+            undone.insert(*undoes);
+        } else if let LogEntry::ContextEdit(ContextEditEntry { item, action }) = &record.entry
+            && item.part == ContextPart::Compaction
+        {
+            match action {
+                ContextAction::BringBack => undone.insert(item.entry),
+                ContextAction::FoldOut => undone.remove(&item.entry),
+                ContextAction::Pin | ContextAction::Unpin => false,
+            };
+        }
+    }
+    undone
+}
+
+/// A compaction of a conversation, in force or not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AppliedCompaction {
+    /// Its record.
+    pub id: EntryId,
+    /// What was done, as [`CompactionEntry::told`] says it.
+    pub told: String,
+    pub is_in_force: bool,
 }
 
 /// Whether a text is what a compaction has left of a tool result.
@@ -158,34 +183,41 @@ pub fn is_result_stub(content: &str) -> bool {
     content.starts_with("[result of ") && content.ends_with(STUB_END)
 }
 
+/// Whether a compaction has left only both ends of a tool result.
+pub fn is_cut_result(content: &str) -> bool {
+    content.contains(CUT_MARK)
+}
+
 impl ReplayedConversation {
     /// The conversation as it would be after this compaction.
     pub fn compacted(&self, compaction: &CompactionEntry) -> Self {
         let mut after = self.clone();
-        after.compact(compaction);
+        after.compact(compaction, None);
         after
     }
 
-    pub(super) fn compact(&mut self, compaction: &CompactionEntry) {
+    /// Carries a compaction out. `id` is its record; `None` for one that is not written yet.
+    pub(super) fn compact(&mut self, compaction: &CompactionEntry, id: Option<EntryId>) {
         if let Some(kept_from) = compaction.results_kept_from {
-            self.shorten_results(kept_from);
+            self.shorten_results(kept_from, id);
         }
         if let Some(cut) = &compaction.cut_results {
-            self.cut_results(cut);
+            self.cut_results(cut, id);
         }
         for run in &compaction.collapsed {
-            self.collapse(run);
+            self.collapse(run, id);
         }
         if let Some(first_kept) = compaction.first_kept {
-            self.drop_before(first_kept, compaction);
+            self.drop_before(first_kept, compaction, id);
         }
+        self.counted = None;
         if !compaction.files_read.is_empty() {
             self.files_read.clone_from(&compaction.files_read);
         }
         self.forget_what_is_not_sent();
     }
 
-    fn shorten_results(&mut self, kept_from: EntryId) {
+    fn shorten_results(&mut self, kept_from: EntryId, compaction: Option<EntryId>) {
         let names: HashMap<CallId, String> = self
             .messages
             .iter()
@@ -193,10 +225,13 @@ impl ReplayedConversation {
             .map(|call| (call.id.clone(), call.name.clone()))
             .collect();
         let end = self.position(kept_from);
-        let older = self.messages[..end].iter_mut().map(|(_, message)| message);
-        for message in older.filter(|message| message.answers().next().is_some()) {
+        let edits = &self.edits;
+        let may_touch = |id: &EntryId| !edits.protects(*id, ContextPart::Result, compaction);
+        let older = self.messages[..end].iter_mut().filter(|(id, _)| may_touch(id));
+        for (id, message) in older.filter(|(_, message)| message.answers().next().is_some()) {
+            let is_pinned = edits.is_pinned(*id, ContextPart::Images);
             let blocks = message.content.len();
-            message.content.retain(|block| !matches!(block, ContentBlock::Image(_)));
+            message.content.retain(|block| is_pinned || !matches!(block, ContentBlock::Image(_)));
             let images = blocks - message.content.len();
             for block in &mut message.content {
                 if let ContentBlock::ToolResult { tool_use_id, content, .. } = block
@@ -212,10 +247,10 @@ impl ReplayedConversation {
         }
     }
 
-    fn cut_results(&mut self, cut: &CutResults) {
+    fn cut_results(&mut self, cut: &CutResults, compaction: Option<EntryId>) {
         let results: HashSet<EntryId> = cut.results.iter().copied().collect();
         for (id, message) in &mut self.messages {
-            if !results.contains(id) {
+            if !results.contains(id) || self.edits.protects(*id, ContextPart::Result, compaction) {
                 continue;
             }
             for block in &mut message.content {
@@ -228,17 +263,25 @@ impl ReplayedConversation {
         }
     }
 
-    fn collapse(&mut self, run: &CollapsedMessages) {
+    fn collapse(&mut self, run: &CollapsedMessages, compaction: Option<EntryId>) {
         let at = |id| self.messages.iter().position(|(message, _)| *message == id);
         let (Some(first), Some(last)) = (at(run.first), at(run.last)) else { return };
-        if first <= last {
+        let inside = self.messages.get(first..=last).unwrap_or_default();
+        let is_protected = inside.iter().any(|(id, _)| self.edits.protects_any(*id, compaction));
+        if first <= last && !is_protected {
+            self.notes.extend(compaction.map(|compaction| (run.first, compaction)));
             let note = vec![context(COMPACTION_CONTEXT, &run.note)];
             let message = Message { role: MessageRole::User, content: note };
             self.messages.splice(first..=last, [(run.first, message)]);
         }
     }
 
-    fn drop_before(&mut self, first_kept: EntryId, compaction: &CompactionEntry) {
+    fn drop_before(
+        &mut self,
+        first_kept: EntryId,
+        compaction: &CompactionEntry,
+        record: Option<EntryId>,
+    ) {
         let mut start = self.position(first_kept);
         // A result stays with its call, which comes before it.
         while start > 0
@@ -249,31 +292,61 @@ impl ReplayedConversation {
         {
             start -= 1;
         }
+        let pinned = self.pinned_calls(start);
         let mut sent: Vec<(EntryId, Message)> = Vec::new();
         let mut note_id = None;
         for (id, message) in self.messages.drain(..start) {
-            if !compaction.kept.contains(&id) {
+            let is_kept = compaction.kept.contains(&id);
+            let is_pinned = |part| self.edits.is_pinned(id, part);
+            let mut content = message.content;
+            content.retain(|block| match block {
+                ContentBlock::Text { .. } => is_kept || is_pinned(ContextPart::Text),
+                ContentBlock::Image(_) => {
+                    is_kept || is_pinned(ContextPart::Images) || is_pinned(ContextPart::Result)
+                }
+                ContentBlock::Context { .. } => is_shell(block) && is_pinned(ContextPart::Shell),
+                ContentBlock::ToolUse(call) => pinned.contains(&call.id),
+                ContentBlock::ToolResult { tool_use_id, .. } => pinned.contains(tool_use_id),
+                ContentBlock::Thinking { .. } | ContentBlock::Sealed { .. } => false,
+            });
+            if content.is_empty() {
                 note_id = Some(id);
                 continue;
             }
-            let mut content: Vec<ContentBlock> = users_own(&message).cloned().collect();
-            if !sent.is_empty() {
+            let message = Message { role: message.role, content };
+            let is_own = users_own(&message).count() == message.content.len();
+            let Message { role, mut content } = message;
+            if !sent.is_empty() && is_own {
                 content.insert(0, context(COMPACTION_CONTEXT, NEXT_MESSAGE));
             }
-            sent.push((id, Message { role: MessageRole::User, content }));
+            sent.push((id, Message { role, content }));
         }
         // The id of a message that is left out, so that ids still grow from message to message.
         if let (Some(note), Some(id)) = (&compaction.note, note_id) {
             let contexts = note.contexts.iter().map(|it| context(&it.name, &it.text));
             let content =
                 std::iter::once(context(COMPACTION_CONTEXT, &note.text)).chain(contexts).collect();
+            self.notes.extend(record.map(|record| (id, record)));
             sent.push((id, Message { role: MessageRole::User, content }));
         }
         sent.append(&mut self.messages);
         self.messages = sent;
     }
 
+    /// The calls before `end` whose results are pinned: a call and its result stay together.
+    fn pinned_calls(&self, end: usize) -> HashSet<CallId> {
+        let pinned = |(id, _): &&(EntryId, Message)| {
+            self.edits.is_pinned(*id, ContextPart::Result)
+                || self.edits.is_pinned(*id, ContextPart::Images)
+        };
+        let results = self.messages[..end].iter().filter(pinned);
+        results.flat_map(|(_, message)| message.answers()).cloned().collect()
+    }
+
     fn forget_what_is_not_sent(&mut self) {
+        let sent: HashSet<EntryId> = self.messages.iter().map(|(id, _)| *id).collect();
+        self.notes.retain(|message, _| sent.contains(message));
+        self.turns.retain(|message, _| sent.contains(message));
         let calls: HashSet<&CallId> = self
             .messages
             .iter()
@@ -338,8 +411,7 @@ fn both_ends(content: &str, chars: usize) -> Option<String> {
     let (head, tail) = (chars * 2 / 3, chars / 3);
     let left_out = count - head - tail;
     Some(format!(
-        "{}\n[{left_out} characters left out here: the context window has no room for all of it; ask \
-         for a part]\n{}",
+        "{}\n[{left_out}{CUT_MARK}\n{}",
         &content[..byte(head)],
         &content[byte(count - tail)..]
     ))

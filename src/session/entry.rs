@@ -16,6 +16,7 @@ use crate::domain::{
 
 use super::change::{FileChangeEntry, RewindEntry, UntrackedChanges};
 use super::compaction::CompactionEntry;
+use super::context_edit::ContextEditEntry;
 use super::files::serialize_path;
 
 /// One line of a log: an entry with its id, time and turn.
@@ -69,6 +70,8 @@ pub enum LogEntry {
     Rewind(RewindEntry),
     /// From here on, older parts of the conversation are no longer sent in full, or are again.
     Compaction(CompactionEntry),
+    /// The user has folded out, brought back or pinned a part of the conversation.
+    ContextEdit(ContextEditEntry),
     /// The user stopped the turn.
     Interrupted,
     TurnEnd(TurnEnd),

@@ -379,6 +379,7 @@ impl EntryHandling {
             | LogEntry::FileChange(_)
             | LogEntry::NotCovered(_)
             | LogEntry::Compaction(_)
+            | LogEntry::ContextEdit(_)
             | LogEntry::Interrupted
             | LogEntry::Todo { .. }
             | LogEntry::Model { .. } => (System, false, false),

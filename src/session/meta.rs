@@ -126,6 +126,7 @@ impl SessionMeta {
             | LogEntry::FileChange(_)
             | LogEntry::NotCovered(_)
             | LogEntry::Compaction(_)
+            | LogEntry::ContextEdit(_)
             | LogEntry::Interrupted
             | LogEntry::TurnEnd(_)
             | LogEntry::Title { .. }

@@ -9,6 +9,7 @@ mod change;
 mod choices;
 mod compaction;
 mod compression;
+mod context_edit;
 mod disk;
 mod drafts;
 mod entry;
@@ -44,8 +45,13 @@ pub use change::{
 };
 pub use choices::{FavouriteModels, LastModel, LastModels, SessionGrouping};
 pub use compaction::{
-    COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CompactionNote, CompactionTokens,
-    CutResults, KeptContext, NEXT_MESSAGE, is_result_stub, last_compaction, users_own,
+    AppliedCompaction, COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CompactionNote,
+    CompactionTokens, CutResults, KeptContext, NEXT_MESSAGE, is_cut_result,
+    is_result_stub, last_compaction, users_own,
+};
+pub use context_edit::{
+    ContextAction, ContextEditEntry, ContextEdits, ContextItem, ContextPart, FOLDED_CONTEXT,
+    SHELL_CONTEXT, folded_result, is_shell, is_thinking,
 };
 pub use drafts::{DraftError, DraftStore, SessionDraft};
 pub use entry::{

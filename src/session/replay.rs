@@ -9,15 +9,16 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::PathBuf;
 
 use crate::domain::{
-    ContentBlock, ContentHash, EntryId, Message, ModelName, ReasoningEffort, StopReason, TodoItem,
-    ToolCall, TurnId,
+    ContentBlock, ContentHash, EntryId, Message, MessageRole, ModelName, ReasoningEffort,
+    StopReason, TodoItem, TokenUsage, ToolCall, TurnId,
 };
 
-use super::compaction::undone_compactions;
+use super::compaction::{AppliedCompaction, undone_compactions};
+use super::context_edit::ContextEdits;
 use super::spending::SessionSpending;
 use super::title::note_title;
 use super::undo::RewindHistory;
-use super::{LogEntry, LogRecord, MessageEntry};
+use super::{CompactionEntry, LogEntry, LogRecord, MessageEntry};
 
 /// The state of a conversation after the records of a log.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,6 +51,16 @@ pub struct ReplayedConversation {
     pub files_changed: BTreeSet<PathBuf>,
     /// The files that were read up to the last compaction, as it lists them.
     pub files_read: Vec<String>,
+    /// What the user decided about parts of it.
+    pub edits: ContextEdits,
+    /// The compactions, in order; also those that were taken back.
+    pub compactions: Vec<AppliedCompaction>,
+    /// The messages that are notes of a compaction, each with the record of that compaction.
+    pub notes: BTreeMap<EntryId, EntryId>,
+    /// The turn of each message that is sent.
+    pub turns: BTreeMap<EntryId, TurnId>,
+    /// What the server has counted for the last response, while that is the end of what is sent.
+    pub counted: Option<TokenUsage>,
 }
 
 impl Default for ReplayedConversation {
@@ -68,6 +79,11 @@ impl Default for ReplayedConversation {
             open_calls: Vec::new(),
             files_changed: BTreeSet::new(),
             files_read: Vec::new(),
+            edits: ContextEdits::default(),
+            compactions: Vec::new(),
+            notes: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            counted: None,
         }
     }
 }
@@ -77,9 +93,14 @@ impl ReplayedConversation {
     pub fn of(records: &[LogRecord]) -> Self {
         let rewinds = RewindHistory::of(records);
         let undone = undone_compactions(records, &rewinds);
-        let mut conversation = Self::default();
+        let mut conversation = Self { edits: ContextEdits::of(records), ..Self::default() };
         for (at, record) in records.iter().enumerate() {
             if undone.contains(&record.id) {
+                if let (LogEntry::Compaction(compaction), true) =
+                    (&record.entry, rewinds.is_live(at))
+                {
+                    conversation.note_compaction(record.id, compaction, false);
+                }
                 continue;
             }
             if rewinds.is_live(at) {
@@ -91,8 +112,9 @@ impl ReplayedConversation {
         conversation
     }
 
-    /// Updates the conversation by one more record. After a rewind, and after an entry that takes a
-    /// compaction back, [`Self::of`] has to be called with all records instead.
+    /// Updates the conversation by one more record. After a rewind, after an entry that takes a
+    /// compaction back, and after a decision about a part of the conversation, [`Self::of`] has to be
+    /// called with all records instead.
     pub fn apply(&mut self, record: &LogRecord) {
         self.next_turn = self.next_turn.max(record.turn.next());
         note_title(&mut self.title, &record.entry);
@@ -105,10 +127,18 @@ impl ReplayedConversation {
             LogEntry::Message(message) => {
                 self.spend(record, message);
                 if message.source.is_main() {
+                    self.turns.insert(record.id, record.turn);
                     self.say(record.id, message);
                 }
             }
-            LogEntry::Compaction(compaction) => self.compact(compaction),
+            LogEntry::Compaction(compaction) => {
+                self.note_compaction(record.id, compaction, true);
+                self.compact(compaction, Some(record.id));
+            }
+            LogEntry::ContextEdit(edit) => {
+                self.edits.note(record.id, edit);
+                self.counted = None;
+            }
             LogEntry::Todo { todos } => self.todos.clone_from(todos),
             LogEntry::Model { model, provider, effort } => {
                 self.model = Some(model.clone());
@@ -144,6 +174,14 @@ impl ReplayedConversation {
         }
     }
 
+    fn note_compaction(&mut self, id: EntryId, compaction: &CompactionEntry, is_in_force: bool) {
+        if compaction.undoes.is_none() {
+            let told = compaction.told();
+            self.compactions.push(AppliedCompaction { id, told, is_in_force });
+        }
+        self.counted = None;
+    }
+
     fn spend(&mut self, record: &LogRecord, message: &MessageEntry) {
         let model = ModelName {
             provider: self.provider.clone().unwrap_or_default(),
@@ -153,7 +191,9 @@ impl ReplayedConversation {
     }
 
     fn say(&mut self, id: EntryId, entry: &MessageEntry) {
-        let message = message_to_send(entry);
+        let mut message = entry.message();
+        self.edits.fold(id, &mut message, &self.open_calls);
+        let message = without_cut_parts(entry, message);
         if let Some(answered) = &entry.answered {
             let signatures = message.content.iter().filter_map(ContentBlock::signature_hash);
             self.seals.extend(signatures.map(|signature| (signature, answered.clone())));
@@ -161,6 +201,7 @@ impl ReplayedConversation {
         self.open_calls.retain(|call| !message.answers().any(|answered| *answered == call.id));
         self.open_calls.extend(message.calls().cloned());
         note_contexts(&mut self.contexts, &message);
+        self.counted = entry.usage.filter(|_| message.role == MessageRole::Assistant);
         self.messages.push((id, message));
     }
 }
@@ -170,8 +211,7 @@ impl ReplayedConversation {
 /// An interrupted response is sent without its unsigned thinking: that is half a thought, and no
 /// provider accepts it back. A response that the output limit cut before it said anything is not
 /// sent at all, because no message may end with a thought.
-fn message_to_send(entry: &MessageEntry) -> Message {
-    let mut message = entry.message();
+fn without_cut_parts(entry: &MessageEntry, mut message: Message) -> Message {
     match entry.stop_reason {
         Some(StopReason::Interrupted) => message.content.retain(|block| match block {
             ContentBlock::Thinking { signature, .. } => signature.is_some(),

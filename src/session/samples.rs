@@ -13,10 +13,10 @@ use crate::domain::{
 };
 
 use super::{
-    CompactionEntry, FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord,
-    MessageEntry, PermissionEntry, RewindEntry, RewindScope, SessionHeader, SessionStore,
-    ToolResultInfo, TurnEnd, TurnOutcome, UntrackedChanges, UntrackedFile, UntrackedReason,
-    UnwatchedFolderReason, files,
+    CompactionEntry, ContextAction, ContextEditEntry, ContextItem, ContextPart, FileChangeEntry,
+    FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord, MessageEntry, PermissionEntry,
+    RewindEntry, RewindScope, SessionHeader, SessionStore, ToolResultInfo, TurnEnd, TurnOutcome,
+    UntrackedChanges, UntrackedFile, UntrackedReason, UnwatchedFolderReason, files,
 };
 
 /// A store in a temporary folder, which is removed with it.
@@ -209,6 +209,10 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
         LogEntry::Compaction(CompactionEntry {
             results_kept_from: Some(EntryId::generate()),
             ..CompactionEntry::default()
+        }),
+        LogEntry::ContextEdit(ContextEditEntry {
+            item: ContextItem { entry: EntryId::generate(), part: ContextPart::Result },
+            action: ContextAction::Pin,
         }),
         LogEntry::Title { title: "The cart".into() },
         LogEntry::Model { model: "other".into(), provider: Some("mine".into()), effort: None },

@@ -38,12 +38,7 @@ impl Agent {
             Ok(records) => self.session.replay(&records),
             Err(reason) => return self.error(reason),
         }
-        let model = self.model.clone().unwrap_or_default();
-        let estimator = self.room.tokens.of(&model);
-        let messages = self.session.conversation.messages.iter().map(|(_, message)| message);
-        let size = estimator.messages(messages);
-        let window = self.window(&model).await.tokens();
-        self.room.hold(self.session.id, window.max(size + window / 10));
+        let (size, window) = self.hold_compaction().await;
         let text = format!(
             "What the last compaction left out is sent again: the messages take ~{} of the {} tokens of \
              the window.",
@@ -53,9 +48,21 @@ impl Agent {
         self.events.notice(NoticeLevel::Info, text);
     }
 
+    /// Has the next compaction wait until the window is full, and returns the size of the messages
+    /// and of the window.
+    pub(in crate::agent) async fn hold_compaction(&mut self) -> (u64, u64) {
+        let model = self.model.clone().unwrap_or_default();
+        let estimator = self.room.tokens.of(&model);
+        let messages = self.session.conversation.messages.iter().map(|(_, message)| message);
+        let size = estimator.messages(messages);
+        let window = self.window(&model).await.tokens();
+        self.room.hold(self.session.id, window.max(size + window / 10));
+        (size, window)
+    }
+
     /// All records of the session, once the last of them is on disk; empty for a session without a
     /// log.
-    async fn saved_records(&self) -> Result<Vec<LogRecord>, String> {
+    pub(in crate::agent) async fn saved_records(&self) -> Result<Vec<LogRecord>, String> {
         if !self.session.save().await.map_err(|error| error.to_string())? {
             return Ok(Vec::new());
         }

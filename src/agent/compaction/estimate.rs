@@ -44,8 +44,8 @@ impl TokenCalibration {
     /// Learns from the input that the server has counted for the last request.
     pub(in crate::agent) fn answered(&mut self, model: &str, input: u64) {
         let Some(measure) = self.sent.take().filter(|measure| *measure > 0) else { return };
-        let per_mille = input.saturating_mul(1_000) / measure;
-        if PLAUSIBLE_PER_MILLE.contains(&per_mille) {
+        if is_plausible(input, measure) {
+            let per_mille = input.saturating_mul(1_000) / measure;
             self.per_mille.insert(model.to_owned(), per_mille);
         }
     }
@@ -82,6 +82,11 @@ impl TokenEstimator {
     ) -> u64 {
         self.tokens(messages.into_iter().map(measure_message).sum())
     }
+}
+
+/// Whether so many tokens may be what a server has counted for this measure.
+pub(in crate::agent) fn is_plausible(tokens: u64, measure: u64) -> bool {
+    measure > 0 && PLAUSIBLE_PER_MILLE.contains(&(tokens.saturating_mul(1_000) / measure))
 }
 
 /// The measure of what stands before the messages of each request.

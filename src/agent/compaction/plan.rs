@@ -158,7 +158,9 @@ impl MeasuredConversation<'_> {
         let mut at = 0;
         while at < end {
             let next = end_of_round(messages, at);
-            if next <= end && is_lookup_round(&messages[at..next]) {
+            let round = &messages[at..next];
+            let is_pinned = round.iter().any(|(id, _)| self.conversation.edits.has_pinned(*id));
+            if next <= end && !is_pinned && is_lookup_round(round) {
                 run.push(at..next);
             } else {
                 runs.extend(self.collapsed(&std::mem::take(&mut run)));

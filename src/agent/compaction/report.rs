@@ -15,6 +15,8 @@ pub(in crate::agent) struct RequestFloor {
     pub(in crate::agent) user: u64,
     /// The notes that stand in place of what is left out.
     pub(in crate::agent) notes: u64,
+    /// Results and answers that the user has pinned.
+    pub(in crate::agent) pinned: u64,
     /// The last rounds, and all else.
     pub(in crate::agent) rest: u64,
 }
@@ -34,10 +36,18 @@ impl RequestFloor {
             .filter(|block| block.as_context().is_some_and(|(name, _)| is_note(name)))
             .map(measure_block)
             .sum();
+        let edits = &conversation.edits;
+        let pinned = conversation.messages.iter().filter(|(id, _)| edits.has_pinned(*id));
+        let pinned = pinned.map(|(_, message)| {
+            let all = message.content.iter().map(measure_block).sum::<u64>();
+            all.saturating_sub(users_own(message).map(measure_block).sum())
+        });
+        let pinned = estimator.tokens(pinned.sum());
         let all = estimator.messages(messages());
         let (user, notes) = (estimator.tokens(user), estimator.tokens(notes));
         let (system, tools) = (estimator.tokens(system), estimator.tokens(tools));
-        Self { system, tools, user, notes, rest: all.saturating_sub(user + notes) }
+        let rest = all.saturating_sub(user + notes + pinned);
+        Self { system, tools, user, notes, pinned, rest }
     }
 
     fn parts(&self) -> String {
@@ -46,6 +56,7 @@ impl RequestFloor {
             ("the tools", self.tools),
             ("your messages", self.user),
             ("the note in place of older messages", self.notes),
+            ("what you have pinned in /context", self.pinned),
             ("the last rounds", self.rest),
         ];
         let parts = parts.iter().filter(|(_, tokens)| *tokens > 0);
@@ -103,7 +114,8 @@ mod tests {
     #[test]
     fn a_window_that_is_too_small_is_said_with_numbers() {
         let limits = RequestLimits::new(ContextWindow::Served(8_192), 4_096, 2_000);
-        let floor = RequestFloor { system: 400, tools: 1_600, user: 9_000, notes: 0, rest: 300 };
+        let floor =
+            RequestFloor { system: 400, tools: 1_600, user: 9_000, notes: 0, pinned: 0, rest: 300 };
         let text = too_large("tiny", 11_300, &limits, &floor);
         assert_eq!(
             text,

@@ -42,13 +42,17 @@ impl Agent {
     }
 
     async fn request_limits(&self, base: &RequestBase) -> RequestLimits {
-        let facts = self.facts(&base.model).await;
-        let wanted = self.output_limit(&base.model, facts.as_ref()).await;
+        self.limits_of(&base.model, measure_fixed(&base.system, &base.tools)).await
+    }
+
+    /// The limits for requests to this model that begin with so much.
+    pub(in crate::agent) async fn limits_of(&self, model: &str, fixed: u64) -> RequestLimits {
+        let facts = self.facts(model).await;
+        let wanted = self.output_limit(model, facts.as_ref()).await;
         let wanted = wanted.unwrap_or(DEFAULT_OUTPUT_LIMIT);
-        let fixed = measure_fixed(&base.system, &base.tools);
-        let fixed = self.room.tokens.of(&base.model).tokens(fixed);
-        let window = self.window(&base.model).await;
-        self.room.limits((&base.model, window), wanted.into(), fixed)
+        let fixed = self.room.tokens.of(model).tokens(fixed);
+        let window = self.window(model).await;
+        self.room.limits((model, window), wanted.into(), fixed)
     }
 
     fn measured<'a>(

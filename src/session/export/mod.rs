@@ -107,6 +107,7 @@ fn is_exported(entry: &LogEntry, form: ExportForm) -> bool {
         | LogEntry::FileChange(_)
         | LogEntry::NotCovered(_)
         | LogEntry::Compaction(_)
+        | LogEntry::ContextEdit(_)
         | LogEntry::Interrupted
         | LogEntry::TurnEnd(_)
         | LogEntry::Todo { .. }

@@ -37,6 +37,7 @@ fn refusal(record: &LogRecord) -> Option<DeniedCall> {
         | LogEntry::Compaction(_)
         | LogEntry::Interrupted
         | LogEntry::TurnEnd(_)
+        | LogEntry::ContextEdit(_)
         | LogEntry::Title { .. }
         | LogEntry::Todo { .. }
         | LogEntry::Model { .. }

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::{RewindError, RewindPlan, RuleReply};
+use crate::agent::{ContextReply, RewindError, RewindPlan, RuleReply};
 use crate::domain::{CallId, ContentHash, NoticeLevel};
 use crate::tui::dialogs::pager::document::PagerDocument;
 use crate::tui::dialogs::pager::search::PagerMatch;
@@ -40,6 +40,8 @@ pub enum DialogReply {
     FileChanged,
     /// The agent's reply to a request about the rules.
     Rules(Box<RuleReply>),
+    /// The agent's reply to a request about the context ledger.
+    Context(Box<ContextReply>),
     /// What a rewind would do, or why there is none.
     RewindPlanned(Result<Arc<RewindPlan>, RewindError>),
     /// What the first run has found.

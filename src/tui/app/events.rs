@@ -251,6 +251,13 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         AgentEvent::Rules(reply) => {
             return keys::tell_dialogs(model, &DialogReply::Rules(reply));
         }
+        AgentEvent::Context(reply) => {
+            if reply.ledger.is_estimate {
+                model.conversation.status.usage = None;
+                model.conversation.status.estimate = Some(reply.ledger.used);
+            }
+            return keys::tell_dialogs(model, &DialogReply::Context(reply));
+        }
         AgentEvent::SaveFailed { reason } => {
             model.conversation.transcript.notice(NoticeLevel::Error, reason);
         }
@@ -322,6 +329,7 @@ fn take_record(
         | LogEntry::NotCovered(_)
         | LogEntry::Rewind(_)
         | LogEntry::Compaction(_)
+        | LogEntry::ContextEdit(_)
         | LogEntry::Interrupted
         | LogEntry::Todo { .. }
         | LogEntry::Model { .. }
@@ -358,6 +366,7 @@ fn open(
     model.conversation.status.session = Some(session);
     model.conversation.status.title = None;
     model.conversation.status.usage = None;
+    model.conversation.status.estimate = None;
     model.conversation.status.spending = SessionSpending::default();
     model.conversation.status.cache_miss = None;
     model.conversation.status.rate = None;
@@ -402,13 +411,21 @@ fn note(conversation: &mut Conversation, record: &LogRecord) {
         LogEntry::Message(message) => {
             if let Some(usage) = message.usage.filter(|_| message.source.is_main()) {
                 conversation.status.usage = Some(usage);
+                conversation.status.estimate = None;
             }
         }
         LogEntry::FileChange(change) => conversation.changes.note(change),
         LogEntry::Title { title } => conversation.status.title = Some(title.clone()),
         LogEntry::Todo { todos } => conversation.todos.clone_from(todos),
         // The next response reports how much of the context window is used.
-        LogEntry::Compaction(_) => conversation.status.usage = None,
+        LogEntry::Compaction(compaction) => {
+            conversation.status.usage = None;
+            conversation.status.estimate = compaction.tokens.map(|tokens| tokens.after);
+        }
+        LogEntry::ContextEdit(_) => {
+            conversation.status.usage = None;
+            conversation.status.estimate = None;
+        }
         LogEntry::Session(_)
         | LogEntry::ToolStarted { .. }
         | LogEntry::Permission(_)

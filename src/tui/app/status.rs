@@ -27,6 +27,9 @@ pub struct ScreenStatus {
     pub mode: PermissionMode,
     /// Tokens of the last response; their sum is what fills the context window.
     pub usage: Option<TokenUsage>,
+    /// What the agent estimates to fill the context window, where that has changed since the last
+    /// response.
+    pub estimate: Option<u64>,
     /// Tokens and cost of the session so far.
     pub spending: SessionSpending,
     /// Why the server's cache last missed a prompt that it should have had.

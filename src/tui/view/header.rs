@@ -181,9 +181,10 @@ fn of_git(git: &GitSummary) -> Vec<StyledSpan> {
     spans
 }
 
-/// How full the context window is, by the provider's count.
+/// How full the context window is: by the provider's count, or by the agent's estimate, with a tilde.
 fn meter(status: &ScreenStatus) -> Option<String> {
-    let used = status.usage.map(|usage| usage.input + usage.output);
+    let counted = status.usage.map(|usage| (usage.input + usage.output, ""));
+    let used = counted.or_else(|| status.estimate.map(|estimate| (estimate, "~")));
     // An estimated window size is marked with a tilde.
     let (window, mark) = match status.window {
         Some(ContextWindow::Served(window) | ContextWindow::Known(window)) => (Some(window), ""),
@@ -191,13 +192,13 @@ fn meter(status: &ScreenStatus) -> Option<String> {
         None => (None, ""),
     };
     match (used, window) {
-        (Some(used), Some(window)) if window > 0 => Some(format!(
-            "{}/{mark}{} {mark}{}%",
+        (Some((used, about)), Some(window)) if window > 0 => Some(format!(
+            "{about}{}/{mark}{} {mark}{}%",
             format_tokens(used),
             format_tokens(window),
             (used * 100 + window / 2) / window
         )),
-        (Some(used), _) => Some(format_tokens(used)),
+        (Some((used, about)), _) => Some(format!("{about}{}", format_tokens(used))),
         (None, Some(window)) => Some(format!("0/{mark}{}", format_tokens(window))),
         (None, None) => None,
     }

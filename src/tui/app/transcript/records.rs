@@ -42,6 +42,7 @@ impl Transcript {
             | LogEntry::FileChange(_)
             | LogEntry::NotCovered(_)
             | LogEntry::Rewind(_)
+            | LogEntry::ContextEdit(_)
             | LogEntry::Title { .. }
             | LogEntry::Todo { .. }
             | LogEntry::Model { .. }
