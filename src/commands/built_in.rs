@@ -99,6 +99,14 @@ const TABLE: &[CommandRow] = &[
         read: |given| Ok(compaction(given)),
     },
     CommandRow {
+        name: "context",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "what fills the window: fold out, pin",
+        read: |_| Ok(SlashCommand::Context),
+    },
+    CommandRow {
         name: "permissions",
         aliases: &[],
         argument: SlashArgumentKind::None,

@@ -29,6 +29,8 @@ pub enum SlashCommand {
     Model(Option<String>),
     /// Changes the mode, or asks which.
     Mode(Option<PermissionMode>),
+    /// Shows what fills the context window.
+    Context,
     /// Shows the permission rules.
     Permissions,
     /// Has the model think harder or less, or lists how hard it can.

@@ -139,6 +139,7 @@ fn key_in(
             | KeyContext::Pager
             | KeyContext::Find
             | KeyContext::Changes
+            | KeyContext::Context
             | KeyContext::Rules
             | KeyContext::Rewind,
             _,

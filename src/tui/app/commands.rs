@@ -12,7 +12,7 @@ use crate::tui::dialogs::hooks::{self, HookDialogOpening};
 use crate::tui::dialogs::pager::{self, document::PagerDocument};
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
-use crate::tui::dialogs::{DialogStack, EarlyKey, changes, rewind, rules};
+use crate::tui::dialogs::{DialogStack, EarlyKey, changes, context, rewind, rules};
 
 use super::block::{BlockId, PaneFold, TranscriptBlock};
 use super::choice::PickerChoice;
@@ -233,6 +233,7 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             model.dialogs.push(picker);
             Vec::new()
         }
+        SlashCommand::Context => model.dialogs.open(context::open(model.conversation.agent)),
         SlashCommand::Permissions => model.dialogs.open(rules::open(model.conversation.agent)),
         SlashCommand::Hooks => model.dialogs.open(hooks::open(&mut model.shared.requests.ids)),
         SlashCommand::Undo => open_rewind(

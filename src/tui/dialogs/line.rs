@@ -13,6 +13,8 @@ pub enum ExpectedLine {
     Instruction,
     /// A row of a list, by its number or name.
     Row,
+    /// What to do with a part of what is sent, and its number.
+    LedgerEdit,
     /// Nothing: what is open has not been loaded yet.
     Nothing,
 }
@@ -41,4 +43,9 @@ pub enum LineAnswerError {
     /// A list was shown, and no row has that number or name.
     #[error("No row has that number. Type one of the numbers, or an empty line to go back.")]
     NoRow,
+    /// The line names no edit of what is sent that is possible.
+    #[error(
+        "That cannot be done. Type fold or pin and one of the numbers, or an empty line to go back."
+    )]
+    NoEdit,
 }

@@ -8,6 +8,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::approval::ApprovalDialog;
 use super::changes::ChangesPage;
+use super::context::ContextPage;
 use super::dialog::Dialog;
 use super::hooks::HookTrustDialog;
 use super::pager::Pager;
@@ -60,6 +61,8 @@ open_dialogs! {
     Pager(Pager),
     /// The files that the session changed.
     Changes(ChangesPage),
+    /// What fills the context window.
+    Context(ContextPage),
     /// The permission rules.
     Rules(RulesPage),
     /// The rewind dialog.

@@ -207,6 +207,7 @@ impl<W: Write> LinearLoop<W> {
             ExpectedLine::Command => Some("Command:"),
             ExpectedLine::Instruction => Some("Instead:"),
             ExpectedLine::Row => Some("Number:"),
+            ExpectedLine::LedgerEdit => Some("Edit:"),
         }
     }
 

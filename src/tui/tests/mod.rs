@@ -5,6 +5,7 @@ mod carets;
 mod changes;
 mod chat;
 mod completion;
+mod context;
 mod conversations;
 mod folds;
 mod hooks;

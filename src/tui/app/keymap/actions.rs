@@ -361,6 +361,35 @@ pub enum RulesKey {
     Back,
 }
 
+/// Keys of the page of what fills the context window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LedgerKey {
+    /// The row above.
+    Previous,
+    /// The first row.
+    First,
+    PageUp,
+    /// The row below.
+    Next,
+    /// The last row.
+    Last,
+    PageDown,
+    /// Shows the items of a source, or hides them.
+    Toggle,
+    /// Shows the items of a source.
+    Open,
+    /// Hides the items of a source.
+    Close,
+    /// Folds the item out of what is sent, or brings it back.
+    Fold,
+    /// Pins the item, or no longer.
+    Pin,
+    /// Measures the context anew.
+    Reload,
+    /// Closes the page.
+    Back,
+}
+
 /// Keys of the rewind dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RewindKey {

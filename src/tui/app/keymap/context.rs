@@ -4,12 +4,12 @@ use std::fmt::Debug;
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, RewindKey, RulesKey,
-    SearchKey, SearchMatchKey, SidebarKey,
+    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, RewindKey,
+    RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::tables::{
     ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND, FOUND,
-    INPUT, KeyBinding, LIST, MODELS, PAGER, PANES, READING, REWIND, RULES, SEARCH, SIDEBAR,
+    INPUT, KeyBinding, LEDGER, LIST, MODELS, PAGER, PANES, READING, REWIND, RULES, SEARCH, SIDEBAR,
 };
 use crate::tui::app::keymap::actions::EditAction;
 
@@ -52,6 +52,8 @@ pub enum KeyContext {
     Find,
     /// The page of the session's changes.
     Changes,
+    /// The page of what fills the context window.
+    Context,
     /// The page of permission rules.
     Rules,
     /// The rewind dialog.
@@ -74,7 +76,7 @@ pub trait KeyAction: Copy + PartialEq + Debug + 'static {
 
 impl KeyContext {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -88,6 +90,7 @@ impl KeyContext {
         Self::Pager,
         Self::Find,
         Self::Changes,
+        Self::Context,
         Self::Rules,
         Self::Rewind,
         Self::Approval,
@@ -120,6 +123,7 @@ impl KeyContext {
             Self::Pager => "pager",
             Self::Find => "find",
             Self::Changes => "changes",
+            Self::Context => "context",
             Self::Rules => "rules",
             Self::Rewind => "rewind",
         }
@@ -153,6 +157,7 @@ impl KeyContext {
             Self::Pager => "The whole of a pane",
             Self::Find => "Search in the whole of a pane",
             Self::Changes => "Changes of the session",
+            Self::Context => "Context window",
             Self::Rules => "Permission rules",
             Self::Rewind => "Going back",
         }
@@ -274,6 +279,11 @@ impl KeyAction for ChangesKey {
 impl KeyAction for RulesKey {
     const CONTEXT: KeyContext = KeyContext::Rules;
     const TABLE: &'static [KeyBinding<Self>] = RULES;
+}
+
+impl KeyAction for LedgerKey {
+    const CONTEXT: KeyContext = KeyContext::Context;
+    const TABLE: &'static [KeyBinding<Self>] = LEDGER;
 }
 
 impl KeyAction for RewindKey {

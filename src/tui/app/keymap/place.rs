@@ -33,13 +33,14 @@ pub enum KeyPlace {
     /// The search field of the pager.
     PagerSearch,
     Changes,
+    Context,
     Rules,
     Rewind,
 }
 
 impl KeyPlace {
     /// All places, in the order in which conflicts are reported.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Input,
         Self::EmptyInput,
         Self::InputList,
@@ -57,6 +58,7 @@ impl KeyPlace {
         Self::Pager,
         Self::PagerSearch,
         Self::Changes,
+        Self::Context,
         Self::Rules,
         Self::Rewind,
     ];
@@ -94,6 +96,7 @@ impl KeyPlace {
             Self::Pager => &[Context::Always, Context::Pager],
             Self::PagerSearch => &[Context::Always, Context::Find, Context::Editing],
             Self::Changes => &[Context::Always, Context::Changes],
+            Self::Context => &[Context::Always, Context::Context],
             Self::Rules => &[Context::Always, Context::Rules],
             Self::Rewind => &[Context::Always, Context::Rewind],
         }
@@ -125,6 +128,7 @@ impl KeyPlace {
             | Self::Pager
             | Self::PagerSearch
             | Self::Changes
+            | Self::Context
             | Self::Rules
             | Self::Rewind => self.contexts(),
         }
@@ -150,6 +154,7 @@ impl KeyPlace {
             Self::Pager => "the pager",
             Self::PagerSearch => "the pager's search",
             Self::Changes => "the changes",
+            Self::Context => "the context window",
             Self::Rules => "the rules",
             Self::Rewind => "going back",
         }

@@ -5,8 +5,8 @@
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, RewindKey, RulesKey,
-    SearchKey, SearchMatchKey, SidebarKey,
+    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, RewindKey,
+    RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::chord::KeySequence;
 use super::conflicts::{self, KeyConflict};
@@ -180,6 +180,7 @@ fn built_in(context: KeyContext) -> Vec<KeymapRow> {
         KeyContext::Pager => rows::<PagerKey>(),
         KeyContext::Find => rows::<FindKey>(),
         KeyContext::Changes => rows::<ChangesKey>(),
+        KeyContext::Context => rows::<LedgerKey>(),
         KeyContext::Rules => rows::<RulesKey>(),
         KeyContext::Rewind => rows::<RewindKey>(),
     }

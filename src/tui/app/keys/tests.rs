@@ -9,6 +9,7 @@ use crate::domain::ModelName;
 use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::picker_list::PickerItem;
 use crate::tui::dialogs::changes::ChangesPage;
+use crate::tui::dialogs::context::ContextPage;
 use crate::tui::dialogs::hooks::HookTrustDialog;
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::rewind::{RewindDialog, RewindStage};
@@ -80,6 +81,7 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
         (KeyPlace::Pager, pager()),
         (KeyPlace::PagerSearch, pager().key("/")),
         (KeyPlace::Changes, done(|it| it.dialogs.push(ChangesPage::new(None)))),
+        (KeyPlace::Context, done(|it| it.dialogs.push(ContextPage::default()))),
         (KeyPlace::Rules, done(|it| it.dialogs.push(RulesPage::default()))),
         (KeyPlace::Field, done(|it| it.dialogs.push(RulesPage::default())).key("a")),
         (KeyPlace::Rewind, done(|it| it.dialogs.push(RewindDialog::new(RewindStage::Planning)))),

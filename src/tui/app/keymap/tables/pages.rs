@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 
 use crate::tui::app::keymap::actions::{
-    ChangesKey, FindKey, PagerKey, ReadingKey, RewindKey, RulesKey, ScrollAction,
+    ChangesKey, FindKey, LedgerKey, PagerKey, ReadingKey, RewindKey, RulesKey, ScrollAction,
 };
 
 use super::{KeyBinding, SHIFT, char, held, hinted, key, row};
@@ -26,6 +26,33 @@ pub const RULES: &[KeyBinding<RulesKey>] = &[
     ),
     hinted(&[char('t')], RulesKey::Try, "test a command or a path on the rules", "test"),
     hinted(&[key(KeyCode::Esc), char('q')], RulesKey::Back, "close", "close"),
+];
+
+/// The keys of the page of what fills the context window.
+pub const LEDGER: &[KeyBinding<LedgerKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], LedgerKey::Previous, "the row above"),
+    row(&[key(KeyCode::Down), char('j')], LedgerKey::Next, "the row below"),
+    row(&[key(KeyCode::PageUp)], LedgerKey::PageUp, "a page up"),
+    row(&[key(KeyCode::PageDown)], LedgerKey::PageDown, "a page down"),
+    row(&[key(KeyCode::Home), char('g')], LedgerKey::First, "the first row"),
+    row(&[key(KeyCode::End), char('G')], LedgerKey::Last, "the last row"),
+    hinted(&[key(KeyCode::Enter)], LedgerKey::Toggle, "open a source, or close it", "open"),
+    row(&[key(KeyCode::Right), char('l')], LedgerKey::Open, "open a source"),
+    row(&[key(KeyCode::Left), char('h')], LedgerKey::Close, "close a source"),
+    hinted(
+        &[char('x'), char(' ')],
+        LedgerKey::Fold,
+        "fold an item out of what is sent, or bring it back",
+        "fold out",
+    ),
+    hinted(
+        &[char('p')],
+        LedgerKey::Pin,
+        "pin an item, so that compactions leave it alone, or no longer",
+        "pin",
+    ),
+    row(&[char('r')], LedgerKey::Reload, "measure anew"),
+    hinted(&[key(KeyCode::Esc), char('q')], LedgerKey::Back, "close", "close"),
 ];
 
 /// The keys of the rewind dialog.
