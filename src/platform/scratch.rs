@@ -319,7 +319,7 @@ mod tests {
         root.open("s2").unwrap();
         let inner = closed.path().join("closed");
         fs::create_dir(&inner).unwrap();
-        fs::set_permissions(&inner, fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(&inner, fs::Permissions::from_mode(0o000)).unwrap();
         let old = root.old_folders(Duration::ZERO).unwrap();
         fs::set_permissions(&inner, fs::Permissions::from_mode(0o700)).unwrap();
         let mut names: Vec<&str> = old.iter().map(|it| it.name.as_str()).collect();

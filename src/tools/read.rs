@@ -160,7 +160,6 @@ async fn picture(
 ) -> Result<ToolOutput, ToolError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let image = context.effects.keep_image(&name, bytes).await.map_err(|error| {
-        let error = error.to_string();
         let error = error.trim_end_matches('.');
         ToolError(format!("{error}. Read shows text files, images and folders."))
     })?;

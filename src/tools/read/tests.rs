@@ -107,7 +107,7 @@ async fn an_image_goes_to_the_model() {
     assert_eq!(output.summary.as_deref(), Some("PNG image, 30×20"));
     let image = output.image.unwrap();
     assert_eq!((image.name(), &image.hash), ("a.png", &ContentHash::of(&png)));
-    assert_eq!(env.effects.kept(), [png.clone()]);
+    assert_eq!(env.effects.kept(), std::slice::from_ref(&png));
     assert_eq!(output.read.unwrap().hash, ContentHash::of(&png), "what was seen can be replaced");
     env.put("b.png", b"\x89PNG\r\n\x1a\n\0\0\0");
     let error = env.run(&ReadTool, json!({"file_path": "b.png"})).await.unwrap_err();
