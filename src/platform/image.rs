@@ -25,6 +25,8 @@ const LONGEST_SIDE: u32 = 2000;
 const LARGEST_SENT: usize = 3_750_000;
 /// The most pixels that are decoded: a quarter of a gigabyte of memory.
 const MOST_PIXELS: u64 = 64_000_000;
+/// The most that profiles and texts in a file may unpack to, in bytes.
+const MOST_BESIDE_PIXELS: u64 = 16 << 20;
 /// The quality of a JPEG that is made here, from 1 to 100.
 const QUALITY: u8 = 85;
 
@@ -131,9 +133,11 @@ pub fn decode(name: &str, kind: MediaType, bytes: &[u8]) -> Result<DynamicImage,
     };
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::default();
-    limits.max_alloc = Some(MOST_PIXELS * 8);
-    reader.limits(limits);
+    limits.max_alloc = Some(MOST_BESIDE_PIXELS);
+    reader.limits(limits.clone());
     let mut decoder = reader.into_decoder().map_err(damaged)?;
+    limits.max_alloc = Some(MOST_PIXELS * 8);
+    decoder.set_limits(limits).map_err(damaged)?;
     let (width, height) = decoder.dimensions();
     if u64::from(width) * u64::from(height) > MOST_PIXELS {
         return Err(ImageError::TooManyPixels { name: name.to_owned(), width, height });
