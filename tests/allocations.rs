@@ -84,7 +84,7 @@ fn a_frame_allocates_the_same_however_long_the_session_is() {
         ("a delta", |screen| {
             screen.event(AgentEvent::Text { turn: TurnId(1), text: "a few more words ".into() });
         }),
-        ("a page up", |screen| screen.press(KeyCode::PageUp)),
+        ("page up", |screen| screen.press(KeyCode::PageUp)),
         ("another", |screen| screen.press(KeyCode::PageUp)),
         ("the tail", |screen| screen.press(KeyCode::End)),
     ];

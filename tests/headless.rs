@@ -388,7 +388,7 @@ fn the_limit_of_rounds_can_be_set_for_one_run() {
 #[test]
 fn what_is_no_answer_fails_the_run() {
     let cases = [
-        ("stop", "empty_answer", "answered with nothing"),
+        ("stop", "empty_answer", "sent an empty answer"),
         ("content_filter", "content_filter", "withheld this answer"),
     ];
     for (finish, kind, told) in cases {

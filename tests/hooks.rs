@@ -71,7 +71,7 @@ fn s72_a_hook_that_refuses_fails_or_takes_too_long_lets_nothing_run() {
         ("sleep 1000", 0.2, "It took longer than 0.2 seconds and was stopped."),
         ("no-such-guard", 30.0, "It cannot run"),
         ("echo '{\"decision\":'", 30.0, "is not JSON"),
-        ("kill -9 $$", 30.0, "It was ended by signal 9."),
+        ("kill -9 $$", 30.0, "It was killed by signal 9."),
     ] {
         let env = TestEnv::new();
         not_executable(&env);

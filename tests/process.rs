@@ -194,7 +194,7 @@ async fn what_cannot_be_started_is_an_error() {
     let environment = ChildEnvironment::from_variables([], &EnvironmentRules::default());
     let host = ProcessHost::new(programs, environment).unwrap();
     let error = run(&host, "true", folder.path()).await.0.unwrap_err();
-    assert!(error.to_string().contains("install bash"), "{error}");
+    assert!(error.to_string().contains("install it"), "{error}");
 }
 
 #[tokio::test]

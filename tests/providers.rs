@@ -322,7 +322,7 @@ async fn error_responses_carry_a_remedy() {
             ErrorRecovery::Compact,
             "/compact",
         ),
-        (ServerReply::error(401, "no"), ErrorRecovery::AskUser, "wants a key"),
+        (ServerReply::error(401, "no"), ErrorRecovery::AskUser, "requires a key"),
         (
             ServerReply::error(404, "The model `test-model` does not exist"),
             ErrorRecovery::AskUser,

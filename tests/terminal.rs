@@ -313,7 +313,7 @@ fn an_abort_gives_the_terminal_back() {
         let mut helper = TerminalHelper::spawn(name, None);
         assert!(!helper.child.wait().unwrap().success());
         let text = helper.wait_for("the end", |text| text.contains("--continue"));
-        in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, "slug was aborted"]);
+        in_order(&text, &[ENTER_SCREEN, LEAVE_SCREEN, "slug crashed"]);
         assert_eq!(text.matches(LEAVE_SCREEN).count(), 1);
         assert!(helper.edits_lines(), "{name}");
     }

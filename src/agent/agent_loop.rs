@@ -51,10 +51,10 @@ use super::{AddressedCommand, AgentCommand, AgentEvent};
 const MAX_QUEUED_COMMANDS: usize = 64;
 
 /// Why a turn fails when its first message cannot be written to the log.
-const MESSAGE_NOT_SAVED: &str = "The message could not be put on record, so it was not sent. Start slug again; \
-                       the session is kept.";
+const MESSAGE_NOT_SAVED: &str = "The message could not be saved, so it was not sent. Restart \
+                       slug; the session is kept.";
 /// Why `/retry` does nothing after a whole answer.
-const NOTHING_TO_RETRY: &str = "There is nothing to ask again: the last word is the model's.";
+const NOTHING_TO_RETRY: &str = "Nothing to retry: the last message is the model's.";
 
 /// The way to a running agent. What it tells comes through an [`AgentEventReceiver`].
 #[derive(Debug)]
@@ -519,7 +519,7 @@ impl Agent {
 
     async fn set_mode(&mut self, mode: PermissionMode) {
         if mode == PermissionMode::Sandbox && self.setup.escalation.is_none() {
-            return self.error("No sandbox is in force: `slug --sandbox DIR` begins with one.");
+            return self.error("No sandbox is active. `slug --sandbox DIR` starts with one.");
         }
         self.permissions.set_mode(mode);
         self.session.note(LogEntry::Mode { mode }).await;
@@ -534,7 +534,7 @@ impl Agent {
         } else if self.session.has_log() {
             self.session.note(LogEntry::Title { title }).await;
         } else {
-            self.error("This session begins with its first message, and can be named then.");
+            self.error("A session starts with its first message. Rename it after that.");
         }
     }
 

@@ -229,8 +229,8 @@ impl Agent {
 
     fn tell_unpriced(&mut self, model: &str) {
         let text = format!(
-            "No price is known for {model}, so a budget in money cannot be kept for it. One in \
-             tokens can: --budget \"500k tokens\"."
+            "{model} has no known price, so a budget in money does not work. Set one in tokens: \
+             --budget \"500k tokens\"."
         );
         if self.warned.insert(text.clone()) {
             self.events.notice(NoticeLevel::Warning, text);
@@ -261,8 +261,8 @@ impl fmt::Display for BudgetOverdraft {
         let Self { scope, spent, least, limit } = self;
         write!(
             f,
-            "The budget of {limit} for {scope} would be overdrawn: {spent} are spent, and the \
-             next request takes {least} at least."
+            "The budget of {limit} for {scope} would be exceeded: {spent} spent, and the next \
+             request takes at least {least}."
         )
     }
 }

@@ -48,7 +48,8 @@ pub(super) async fn before(
         return Ok((input, provenance));
     };
     if let ArgumentsOrigin::Partial(_) = provenance.origin {
-        let text = "It would change the part that was taken. Take the change whole, or none of it.";
+        let text = "It would change the part you accepted. Accept the whole change, or none of \
+            it.";
         return Err(refused(gate, call, &HookMessage { text: text.into(), origin }).await);
     }
     let who = hooks.hook_label(&origin);
@@ -66,9 +67,7 @@ pub(super) async fn check_user_edit(
 ) -> Result<(), ToolOutput> {
     let (_, provenance) = before(gate, call, (input.clone(), ArgumentsOrigin::User)).await?;
     match provenance.origin {
-        ArgumentsOrigin::Hook(who) => {
-            Err(denied(&format!("{who} would change what the user wrote.")))
-        }
+        ArgumentsOrigin::Hook(who) => Err(denied(&format!("{who} would change what you wrote."))),
         ArgumentsOrigin::Model | ArgumentsOrigin::User | ArgumentsOrigin::Partial(_) => Ok(()),
     }
 }

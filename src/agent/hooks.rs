@@ -62,7 +62,7 @@ impl SessionHooks {
             self.events.notice(NoticeLevel::Info, text);
         }
         for HookMessage { text, origin } in &merged.faults {
-            let text = format!("{} failed and was passed over: {text}", self.hook_label(origin));
+            let text = format!("{} failed and was ignored: {text}", self.hook_label(origin));
             self.events.notice(NoticeLevel::Warning, text);
         }
         merged

@@ -50,7 +50,7 @@ impl SessionJournal {
         let record = match self.log.append(turn, entry).await {
             Ok(record) => {
                 if self.failing.swap(false, Ordering::Relaxed) {
-                    self.events.notice(NoticeLevel::Info, "The session is being saved again.");
+                    self.events.notice(NoticeLevel::Info, "The session is saved again.");
                 }
                 record
             }

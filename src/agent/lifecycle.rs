@@ -51,11 +51,11 @@ impl Agent {
             let file = self.setup.workspace.show(&file);
             let text = match version {
                 HookFileVersion::Current => {
-                    format!("The hooks in {file} have changed, and hold as they are now.")
+                    format!("The hooks in {file} have changed. The new ones are active.")
                 }
                 HookFileVersion::Previous => format!(
-                    "The hooks in {file} have changed. They hold as they were until you trust what is \
-                     new: /hooks shows it."
+                    "The hooks in {file} have changed. The old ones stay active until you trust \
+                     the new ones in /hooks."
                 ),
             };
             self.events.notice(NoticeLevel::Info, text);

@@ -99,7 +99,7 @@ impl Agent {
         let was_missed = std::mem::replace(&mut self.models.missed, true);
         match self.setup.interactivity {
             Interactivity::Interactive if !was_missed => {
-                let text = format!("{} slug asks again with your next message.", error.message);
+                let text = format!("{} slug will retry when you send a message.", error.message);
                 self.events.notice(NoticeLevel::Info, text);
             }
             // The message that is being sent meets the same failure and reports it.
@@ -172,7 +172,7 @@ impl Agent {
         if !self.change_to(&provider) {
             let known: Vec<_> = self.setup.providers.iter().map(|it| it.name.as_str()).collect();
             let text = format!(
-                "There is no provider `{provider}` here, only {}. Add [providers.{provider}] to \
+                "There is no provider `{provider}`, only {}. Add [providers.{provider}] to \
                  ~/.slug/config.toml.",
                 known.join(", ")
             );
@@ -247,11 +247,15 @@ impl Agent {
     /// server has said.
     pub(super) fn tell_of_described_tools(&mut self, model: &str, reason: Option<String>) {
         if self.models.with_described_tools.insert(model.to_owned()) {
-            let reason =
-                reason.unwrap_or_else(|| format!("The server takes no tools with {model}."));
+            let reason = reason.unwrap_or_else(|| {
+                format!(
+                    "The server does not support tools with \
+                    {model}."
+                )
+            });
             let text = format!(
-                "{reason} slug describes the tools in the prompt instead, and reads calls from the \
-                 text of the answer."
+                "{reason} slug describes the tools in the prompt instead and reads the calls \
+                 from the answer's text."
             );
             self.events.notice(NoticeLevel::Warning, text);
         }
@@ -302,8 +306,8 @@ impl Agent {
                 (None, [first, ..], Interactivity::Headless) => {
                     let first = first.id.clone();
                     let text = format!(
-                        "The server offers several models; {first} answers. Name another with \
-                         --model."
+                        "The server offers several models; slug uses {first}. Choose another \
+                         with --model."
                     );
                     self.events.notice(NoticeLevel::Info, text);
                     self.model = Some(first);

@@ -47,11 +47,11 @@ pub(super) enum PermissionStateError {
     Rule(#[from] RuleError),
     #[error(transparent)]
     Save(#[from] RuleSaveError),
-    #[error("{0} The rule holds until slug ends.")]
+    #[error("{0} The rule applies until slug quits.")]
     SessionOnly(RuleSaveError),
     #[error("The rule is saved, but this folder's trust is not: {0}")]
     Trust(#[from] TrustError),
-    #[error("The rule may not be saved: {0}.")]
+    #[error("The rule cannot be saved: {0}.")]
     Lost(#[from] tokio::task::JoinError),
 }
 

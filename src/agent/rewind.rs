@@ -78,7 +78,7 @@ impl Agent {
                 PreparedRewind::Unchanged { plan, rewind, writes } => (plan, rewind, writes),
                 PreparedRewind::Changed(plan) => {
                     self.events.send(AgentEvent::RewindPlanned(Ok(Arc::new(plan))));
-                    let text = "The files have changed since: look again at what would happen.";
+                    let text = "The files have changed since. Check again what would happen.";
                     self.events.notice(NoticeLevel::Warning, text);
                     return Ok(());
                 }
@@ -102,7 +102,7 @@ impl Agent {
                     written += 1;
                     self.warn_of(put);
                 }
-                Ok(Err(error)) => self.error(format!("{error}. It was left as it is.")),
+                Ok(Err(error)) => self.error(format!("{error}. Not touched.")),
                 Err(error) => self.error(error.to_string()),
             }
         }
@@ -359,7 +359,7 @@ fn write(file: &PlannedFile, blobs: &BlobStore) -> Result<RewindWrite, RewindErr
     let store = |bytes: &[u8]| {
         blobs.put(bytes).map_err(|error: BlobError| {
             RewindError::Files(format!(
-                "Nothing was taken back: what is there now could not be kept. {error}"
+                "Nothing was undone, because the current content could not be saved. {error}"
             ))
         })
     };
@@ -409,7 +409,7 @@ fn describe_rewind(
         (written, wanted) => done.push(format!("{written} of {wanted} files")),
     }
     if done.is_empty() {
-        let none = if wanted == 0 { "No file had to be changed" } else { "No file was changed" };
+        let none = if wanted == 0 { "No file needed changing" } else { "No file was changed" };
         return none.to_owned();
     }
     let done = done.join(" and ");
@@ -452,7 +452,7 @@ mod tests {
             (before, RewindScope::Files, (1, 3), "Took 1 of 3 files back; /redo undoes that"),
             (before, RewindScope::Both, (0, 3), "Took the conversation back; /redo undoes that"),
             (before, RewindScope::Files, (0, 3), "No file was changed"),
-            (before, RewindScope::Files, (0, 0), "No file had to be changed"),
+            (before, RewindScope::Files, (0, 0), "No file needed changing"),
             (RewindDestination::Redo, RewindScope::Files, (2, 2), "Brought 2 files back"),
         ] {
             assert_eq!(describe_rewind(to, what, files), expected);

@@ -48,19 +48,19 @@ pub enum RewindError {
     /// The session is open for reading only; holds the reason.
     #[error("{0}")]
     ReadOnlySession(String),
-    #[error("Nothing has been said in this session yet.")]
+    #[error("This session has no messages yet.")]
     EmptySession,
     /// A call that was stopped may still be writing. The same request works a little later.
-    #[error("A stopped call is still being looked after. Try it again in a moment.")]
+    #[error("A stopped call is still cleaning up. Try again in a moment.")]
     LateWrites,
-    #[error("There is no message of yours to go back before.")]
+    #[error("No message to rewind to.")]
     NoMessage,
-    #[error("There is nothing to bring back.")]
+    #[error("Nothing to redo.")]
     NothingToRedo,
     /// Files changed between the plan and the rewind. The same request makes a new plan.
-    #[error("The files have just changed. Try it again.")]
+    #[error("The files have just changed. Try again.")]
     FilesChanged,
-    #[error("Nothing was taken back, since nothing happens that is not on record. {0}")]
+    #[error("Nothing was undone, because the change could not be recorded. {0}")]
     NotRecorded(String),
     /// What a file holds now could not be stored, or the file cannot be read.
     #[error("{0}")]

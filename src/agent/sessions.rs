@@ -47,11 +47,11 @@ impl Agent {
     pub(super) async fn tell_saved(&mut self) {
         let saved = match self.session.save().await {
             Ok(false) if self.session.read_only.is_none() => {
-                "This session begins with its first message, and is saved from then on.".to_owned()
+                "Nothing to save yet: the session starts with its first message.".to_owned()
             }
             Ok(_) => {
                 let path = self.setup.store.log_path(self.session.id);
-                format!("All of this session is saved in {}", path.display())
+                format!("Saved in {}", path.display())
             }
             Err(error) => return self.error(error.to_string()),
         };
@@ -206,7 +206,7 @@ impl Agent {
         let folder = &loaded.header.as_ref()?.cwd;
         (*folder != self.setup.place.cwd).then(|| {
             format!(
-                "This session belongs to {}: it can be read here. To go on with it, start slug \
+                "This session belongs to {} and is read-only here. To continue it, start slug \
                  there, or fork it into this folder with /fork.",
                 folder.display()
             )
@@ -215,4 +215,5 @@ impl Agent {
 }
 
 /// Why a session of a newer slug cannot be continued.
-const NEWER: &str = "This session was written by a newer slug: it can be read here, and forked.";
+const NEWER: &str = "This session was written by a newer slug. It is read-only; /fork continues \
+    it.";

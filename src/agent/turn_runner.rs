@@ -378,7 +378,7 @@ impl Agent {
             TurnAction::Drop(reason) => self.dropped(running, reason, None),
             TurnAction::Compact(trigger) => self.begin_compaction(running, trigger).await,
             TurnAction::FallBack { model, reason } => {
-                self.warn(format!("{reason} {model} answers for the rest of this turn."));
+                self.warn(format!("{reason} slug uses {model} for the rest of this turn."));
                 self.tell_named(&model).await;
                 running.model = model;
                 running.fallback = ModelFallback::Yes;
@@ -399,7 +399,7 @@ impl Agent {
             TurnAction::WarnTruncated => {
                 let limit = output_limit(running.max_tokens);
                 self.warn(format!(
-                    "The answer was cut off at {limit}, time and again. Say \"go on\", or raise \
+                    "The answer was cut off at {limit} several times. Send \"go on\", or raise \
                      `max_tokens` in config.toml."
                 ));
             }
@@ -409,8 +409,7 @@ impl Agent {
             TurnAction::LeaveImagesOut(reason) => {
                 self.images.leave_out(&running.model);
                 self.warn(format!(
-                    "{reason} The images of this conversation are left out, with a note in their \
-                     place."
+                    "{reason} slug leaves the images out, with a note in their place."
                 ));
             }
             TurnAction::End(outcome) => running.outcome = Some(outcome),

@@ -65,7 +65,7 @@ impl CatalogueCache {
     fn read_user_file(&self) -> Result<Option<ModelCatalogue>, String> {
         let unusable = |problem: String| {
             let path = self.user_file.display();
-            format!("{path} cannot be used: {problem}. `slug models refresh` writes it anew.")
+            format!("{path} cannot be used: {problem}. `slug models refresh` rebuilds it.")
         };
         let length = match std::fs::metadata(&self.user_file) {
             Ok(found) => found.len(),

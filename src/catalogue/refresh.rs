@@ -23,7 +23,7 @@ pub enum CatalogueRefreshError {
     #[error(transparent)]
     NotFetched(#[from] ProviderError),
     /// The answer is not the file that slug expects.
-    #[error("{address} does not have what slug looks for there: {source}. Try again later.")]
+    #[error("{address} does not have the expected catalogue: {source}. Try again later.")]
     NotRead {
         /// The address that was asked.
         address: String,
@@ -31,7 +31,7 @@ pub enum CatalogueRefreshError {
         source: serde_json::Error,
     },
     /// The file has no model that slug can use.
-    #[error("{address} lists no model that slug could use. Try again later.")]
+    #[error("{address} lists no usable model. Try again later.")]
     Empty {
         /// The address that was asked.
         address: String,
@@ -102,8 +102,8 @@ mod tests {
     #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
     async fn a_text_that_is_no_catalogue_is_an_error() {
         for (body, error) in [
-            ("<html>sorry</html>", "does not have what slug looks for"),
-            ("{}", "lists no model that slug could use"),
+            ("<html>sorry</html>", "does not have the expected catalogue"),
+            ("{}", "lists no usable model"),
         ] {
             let said = refreshed(body).await.0.unwrap_err().to_string();
             assert!(said.contains(error), "{said}");

@@ -10,17 +10,17 @@ use super::{
 
 /// The words that `/effort` takes, each with its meaning.
 pub const EFFORT_WORDS: &[(&str, &str)] = &[
-    ("default", "as the model's provider has it"),
-    ("none", "not at all, where the model can do that"),
-    ("minimal", "hardly"),
+    ("default", "provider default"),
+    ("none", "off, where the model allows it"),
+    ("minimal", "almost none"),
     ("low", "a little: quick and cheap"),
     ("medium", "for most tasks"),
     ("high", "for hard tasks"),
-    ("xhigh", "longer still"),
-    ("max", "as long as it takes"),
+    ("xhigh", "very high"),
+    ("max", "maximum"),
 ];
 
-const SWITCH: &[(&str, &str)] = &[("on", "from now on"), ("off", "no longer")];
+const SWITCH: &[(&str, &str)] = &[("on", "use vi keys"), ("off", "use ordinary keys")];
 
 /// A row of the table: name, argument, when it may run, what it does, how its argument is read.
 struct CommandRow {
@@ -39,7 +39,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
-        summary: "keys and commands",
+        summary: "show keys and commands",
         read: |_| Ok(SlashCommand::Help),
     },
     CommandRow {
@@ -47,7 +47,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::BetweenTurns,
-        summary: "begin an empty session",
+        summary: "start a new session",
         read: |_| Ok(SlashCommand::New),
     },
     CommandRow {
@@ -63,7 +63,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::Message,
         timing: CommandTiming::BetweenTurns,
-        summary: "go on in a copy, also from an earlier message",
+        summary: "fork this session, here or at an earlier message",
         read: |given| Ok(SlashCommand::Fork(given.map(message_argument).transpose()?)),
     },
     CommandRow {
@@ -71,7 +71,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::Model,
         timing: CommandTiming::Always,
-        summary: "change the model",
+        summary: "switch the model",
         read: |given| Ok(SlashCommand::Model(given.map(model).transpose()?)),
     },
     CommandRow {
@@ -79,7 +79,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::OneOf(EFFORT_WORDS),
         timing: CommandTiming::Always,
-        summary: "have the model think harder or less",
+        summary: "set how hard the model thinks",
         read: |given| Ok(SlashCommand::Effort(given.map(thinking))),
     },
     CommandRow {
@@ -87,7 +87,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::Mode,
         timing: CommandTiming::Always,
-        summary: "change how much is asked",
+        summary: "change the permission mode",
         read: |given| Ok(SlashCommand::Mode(given.map(str::parse).transpose()?)),
     },
     CommandRow {
@@ -95,7 +95,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::Focus,
         timing: CommandTiming::BetweenTurns,
-        summary: "send less of the older conversation",
+        summary: "shorten the conversation",
         read: |given| Ok(compaction(given)),
     },
     CommandRow {
@@ -103,7 +103,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
-        summary: "what fills the window: fold out, pin",
+        summary: "show and trim the context window",
         read: |_| Ok(SlashCommand::Context),
     },
     CommandRow {
@@ -111,7 +111,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
-        summary: "rules: see, change and test them",
+        summary: "show, change and test the rules",
         read: |_| Ok(SlashCommand::Permissions),
     },
     CommandRow {
@@ -119,7 +119,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
-        summary: "list, switch and try hooks",
+        summary: "list, switch and test hooks",
         read: |_| Ok(SlashCommand::Hooks),
     },
     CommandRow {
@@ -135,7 +135,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::BetweenTurns,
-        summary: "take the last turn back",
+        summary: "undo the last turn",
         read: |_| Ok(SlashCommand::Undo),
     },
     CommandRow {
@@ -143,7 +143,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::BetweenTurns,
-        summary: "bring back what was taken back",
+        summary: "redo what was undone",
         read: |_| Ok(SlashCommand::Redo),
     },
     CommandRow {
@@ -151,7 +151,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::Message,
         timing: CommandTiming::WithoutArgument,
-        summary: "go back before an earlier message",
+        summary: "rewind to an earlier message",
         read: |given| Ok(SlashCommand::Rewind(given.map(message_argument).transpose()?)),
     },
     CommandRow {
@@ -167,7 +167,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::File,
         timing: CommandTiming::Always,
-        summary: "what this session changed",
+        summary: "show what this session changed",
         read: |given| Ok(SlashCommand::Diff(given.map(str::to_owned))),
     },
     CommandRow {
@@ -175,7 +175,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
-        summary: "the transcript in $PAGER",
+        summary: "open the transcript in $PAGER",
         read: |_| Ok(SlashCommand::Pager),
     },
     CommandRow {
@@ -191,7 +191,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
-        summary: "the plan, step by step",
+        summary: "show the plan",
         read: |_| Ok(SlashCommand::Todos),
     },
     CommandRow {
@@ -199,7 +199,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
-        summary: "tokens and cost by model",
+        summary: "show tokens and cost by model",
         read: |_| Ok(SlashCommand::Status),
     },
     CommandRow {
@@ -207,7 +207,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::Theme,
         timing: CommandTiming::Always,
-        summary: "change the colours",
+        summary: "change the colour theme",
         read: |given| Ok(SlashCommand::Theme(given.map(str::to_owned))),
     },
     CommandRow {
@@ -223,7 +223,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::OneOf(SWITCH),
         timing: CommandTiming::Always,
-        summary: "Vi keys in the input",
+        summary: "turn vi keys on or off",
         read: |given| Ok(SlashCommand::Vi(given.map(switch))),
     },
     CommandRow {
@@ -231,7 +231,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &[],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
-        summary: "see that all is saved, and where",
+        summary: "show where the session is saved",
         read: |_| Ok(SlashCommand::Save),
     },
     CommandRow {
@@ -239,7 +239,7 @@ const TABLE: &[CommandRow] = &[
         aliases: &["exit"],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
-        summary: "leave slug",
+        summary: "quit slug",
         read: |_| Ok(SlashCommand::Quit),
     },
 ];

@@ -172,32 +172,32 @@ pub enum FoldSetting {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SlashCommandError {
     /// No command has this name.
-    #[error("There is no command /{0}. Type / to see them all.")]
+    #[error("There is no command /{0}. Type / to list them.")]
     Unknown(String),
     /// The command takes no argument.
-    #[error("/{0} takes nothing after it.")]
+    #[error("/{0} takes no arguments.")]
     NoArgument(String),
     /// There is no such thing to copy.
-    #[error("/copy takes `code` or `all`; alone it copies the last answer.")]
+    #[error("/copy takes `code` or `all`. On its own it copies the last answer.")]
     Copied,
     /// There is no such way to fold.
-    #[error("Panes cannot be folded \"{0}\". Say open, closed or auto.")]
+    #[error("There is no fold state \"{0}\". Use open, closed or auto.")]
     Fold(String),
     /// The command takes other words.
-    #[error("/{name} takes {words} after it.")]
+    #[error("/{name} takes {words}.")]
     NoSuchWord {
         name: String,
         /// The words that it takes, joined by "or".
         words: String,
     },
     /// No server could have a model of this name.
-    #[error("`{0}` is no name of a model. /model alone lists those that there are.")]
+    #[error("There is no model `{0}`. /model lists the models.")]
     Model(String),
     /// No message has this number.
-    #[error("Your messages are counted from the last one, which is 1.")]
+    #[error("Messages are numbered from the last one, which is 1.")]
     Earlier,
     /// It is no session.
-    #[error("`{0}` is no session. /sessions alone lists them all.")]
+    #[error("There is no session `{0}`. /sessions lists them all.")]
     Session(String),
     /// The mode does not exist.
     #[error(transparent)]
@@ -208,16 +208,19 @@ impl SlashArgumentKind {
     /// What it is, as the end of "/copy takes …".
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::None => "nothing after it",
-            Self::Model => "the name of a model; alone it lists them",
-            Self::Mode => "a mode: how much slug may do without asking",
-            Self::Copy => "what to copy; alone it copies the last answer",
-            Self::Theme => "a theme; alone it lists them and tries them on",
-            Self::Fold => "a kind of panes, and how; alone it folds or unfolds them all",
-            Self::File => "a file to begin with; alone it shows all of them",
-            Self::Session => "a past session; alone it lists them",
-            Self::Message => "a message of yours: words of it, or its number from the last one",
-            Self::Focus => "what a summary keeps above all; undo sends everything again",
+            Self::None => "no arguments",
+            Self::Model => "a model; on its own it lists them",
+            Self::Mode => "a permission mode",
+            Self::Copy => "what to copy; on its own, the last answer",
+            Self::Theme => "a theme; on its own it lists and previews them",
+            Self::Fold => "a kind of pane and a state; on its own it folds or unfolds all",
+            Self::File => "a file to start with; on its own it shows all",
+            Self::Session => "a past session; on its own it lists them",
+            Self::Message => {
+                "one of your messages: words from it, or its number counted from \
+                the last"
+            }
+            Self::Focus => "what the summary must keep; `undo` reverts the last compaction",
             Self::OneOf(_) => "one of these words",
         }
     }

@@ -55,7 +55,10 @@ pub struct CommandRegistry {
 
 /// A name that was taken. The command that came first keeps it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("/{name} of {second} does not count: {first} has a command of this name. Rename it.")]
+#[error(
+    "/{name} from {second} is ignored: {first} already has a command of that name. Rename \
+    it."
+)]
 pub struct CommandConflict {
     pub name: String,
     /// The source of the command that has the name.
@@ -246,11 +249,14 @@ mod tests {
         assert_eq!(
             told,
             [
-                "/help of this project does not count: slug itself has a command of this name. Rename it.",
-                "/exit of this project does not count: slug itself has a command of this name. Rename it.",
-                "/quit of this project does not count: slug itself has a command of this name. Rename it.",
-                "/release of the server x does not count: this project has a command of this name. \
-                 Rename it.",
+                "/help from this project is ignored: slug itself already has a command of that \
+                 name. Rename it.",
+                "/exit from this project is ignored: slug itself already has a command of that \
+                 name. Rename it.",
+                "/quit from this project is ignored: slug itself already has a command of that \
+                 name. Rename it.",
+                "/release from the server x is ignored: this project already has a command of \
+                 that name. Rename it.",
             ]
         );
     }

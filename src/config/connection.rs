@@ -97,7 +97,7 @@ const RESERVED_HEADERS: [&str; 9] = [
     "transfer-encoding",
 ];
 
-const PROXY: &str = "`proxy` has to be \"none\" or an address that begins with http://, https://, \
+const PROXY: &str = "`proxy` must be \"none\" or an address that starts with http://, https://, \
                      socks5:// or socks5h://";
 
 impl ConfigProxy {
@@ -288,7 +288,7 @@ impl ConfigFindings {
                 self.error(origin, format!("slug sets the header `{shown}` itself: remove it"))
             }
             Ok(header) => Some(ConfigValue { value: header.as_str().to_owned(), origin }),
-            Err(_) => self.error(origin, format!("`{shown}` cannot be the name of a header")),
+            Err(_) => self.error(origin, format!("`{shown}` is not a valid header name")),
         }
     }
 
@@ -304,14 +304,14 @@ impl ConfigFindings {
                     ConfigHeaderValue::Value(text)
                 }
                 Err(_) => {
-                    let problem = "a header's value has to be one line of ASCII";
+                    let problem = "a header's value must be one line of ASCII";
                     return self.error(origin, problem.to_owned());
                 }
             },
             RawSecret::Variable(name) => ConfigHeaderValue::Variable(self.variable(name, &origin)?),
             RawSecret::Keyring(_) => {
                 let problem =
-                    "a header has to be text or { env = \"NAME\" }; the keyring is only for keys";
+                    "a header must be text or { env = \"NAME\" }; the keyring is only for keys";
                 return self.error(origin, problem.to_owned());
             }
         };
@@ -320,7 +320,7 @@ impl ConfigFindings {
 
     fn variable(&mut self, name: String, origin: &ConfigOrigin) -> Option<String> {
         if name.is_empty() || name.contains(['=', '\0']) {
-            let problem = "this is not the name of an environment variable";
+            let problem = "not a valid name of an environment variable";
             return self.error(origin.clone(), problem.to_owned());
         }
         self.key_variables.push(name.clone());

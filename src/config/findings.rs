@@ -53,7 +53,7 @@ impl ConfigFindings {
         }
         // A key travels in a header, which holds only visible ASCII.
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            let problem = "the key contains spaces or characters that no key has: copy it again";
+            let problem = "the key contains spaces or invalid characters: copy it again";
             return self.error(origin, problem.to_owned());
         }
         self.secrets.push(text.into());
@@ -128,7 +128,7 @@ impl ConfigFindings {
             (None, "auto") => Some(ConfigValue { value: None, origin }),
             (None, _) => self.error(
                 origin,
-                "`sandbox.method` has to be auto, bwrap, landlock or seatbelt".to_owned(),
+                "`sandbox.method` must be auto, bwrap, landlock or seatbelt".to_owned(),
             ),
         }
     }
@@ -142,8 +142,8 @@ impl ConfigFindings {
             Some(value) => Some(ConfigValue { value, origin: place(it.line) }),
             None => self.error(
                 place(it.line),
-                "`ui.keys` has to be \"default\", \"vi\" or \"emacs\"; single keys are bound in \
-                 keys.toml beside config.toml"
+                "`ui.keys` must be \"default\", \"vi\" or \"emacs\"; bind single keys in \
+                 keys.toml next to config.toml"
                     .to_owned(),
             ),
         }
@@ -177,7 +177,7 @@ impl ConfigFindings {
             Some(value) => Some(ConfigValue { value, origin: place(it.line) }),
             None => self.error(
                 place(it.line),
-                "`ui.leave` has to be \"end\", \"all\" or \"nothing\"".to_owned(),
+                "`ui.leave` must be \"end\", \"all\" or \"nothing\"".to_owned(),
             ),
         }
     }
@@ -202,7 +202,7 @@ impl ConfigFindings {
             Some(value) => Some(ConfigValue { value, origin: place(it.line) }),
             None => self.error(
                 place(it.line),
-                "`ui.notify` has to be auto, bell, osc9, osc777, osc99 or never".to_owned(),
+                "`ui.notify` must be auto, bell, osc9, osc777, osc99 or never".to_owned(),
             ),
         }
     }
@@ -217,7 +217,7 @@ impl ConfigFindings {
         let origin = place(it.line);
         match u32::try_from(it.value) {
             Ok(value @ 1..=50) => Some(ConfigValue { value, origin }),
-            Ok(_) | Err(_) => self.error(origin, format!("`{name}` has to be from 1 to 50")),
+            Ok(_) | Err(_) => self.error(origin, format!("`{name}` must be between 1 and 50")),
         }
     }
 
@@ -227,7 +227,7 @@ impl ConfigFindings {
         place: &impl Fn(usize) -> ConfigOrigin,
     ) -> Option<ConfigValue<f32>> {
         if !(0.0..=2.0).contains(&it.value) {
-            let problem = "`temperature` has to be from 0 to 2".to_owned();
+            let problem = "`temperature` must be between 0 and 2".to_owned();
             return self.error(place(it.line), problem);
         }
         Some(ConfigValue { value: it.value as f32, origin: place(it.line) })
@@ -255,7 +255,7 @@ impl ConfigFindings {
             Some(value) => Some(ConfigValue { value, origin }),
             None => {
                 let names = ReasoningEffort::ALL.map(ReasoningEffort::name).join("\", \"");
-                self.error(origin, format!("`effort` has to be one of \"{names}\""))
+                self.error(origin, format!("`effort` must be one of \"{names}\""))
             }
         }
     }
@@ -270,7 +270,7 @@ impl ConfigFindings {
             Some(value) => Some(ConfigValue { value, origin }),
             None => {
                 let names = ChatDialect::ALL.map(ChatDialect::name).join("\", \"");
-                self.error(origin, format!("`dialect` has to be one of \"{names}\""))
+                self.error(origin, format!("`dialect` must be one of \"{names}\""))
             }
         }
     }
@@ -287,7 +287,7 @@ impl ConfigFindings {
             Ok(value) if value >= least => Some(ConfigValue { value, origin }),
             Ok(_) | Err(_) => {
                 let most = u32::MAX;
-                self.error(origin, format!("`{name}` has to be from {least} to {most}"))
+                self.error(origin, format!("`{name}` must be between {least} and {most}"))
             }
         }
     }

@@ -112,7 +112,7 @@ impl ConfigLayer {
                 let dropped = drop_privileged_keys(&mut raw);
                 findings.warnings.extend(dropped.into_iter().map(|(name, line)| {
                     format!(
-                        "{}: a project cannot set `{name}`, and it is left out: set it in your \
+                        "{}: a project cannot set `{name}`, so slug ignores it. Set it in your \
                          own configuration if you want it",
                         place(line)
                     )
@@ -255,7 +255,7 @@ impl ServerConfigLayer {
                 match it.trim().parse() {
                     Ok(value) if value > 0 => Some(ConfigValue { value, origin }),
                     Ok(_) | Err(_) => {
-                        findings.error(origin, format!("`{name}` has to be a number from 1"))
+                        findings.error(origin, format!("`{name}` must be a number, 1 or more"))
                     }
                 }
             }),

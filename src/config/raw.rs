@@ -271,8 +271,8 @@ impl ConfigReader<'_> {
             self.error(
                 span,
                 format!(
-                    "a name under [context.static] is made of letters, digits, `-` and `_`, and \
-                     is none of slug's own: {own}"
+                    "a name under [context.static] can contain letters, digits, `-` and `_`, \
+                     and cannot be one of slug's own: {own}"
                 ),
             );
         } else if let Some(text) = self.string(&format!("context.static.{name}"), value) {
@@ -455,7 +455,7 @@ impl ConfigReader<'_> {
         found: &DeValue<'_>,
         at: &TomlValue<'_>,
     ) -> Option<T> {
-        let text = format!("`{name}` has to be {wanted}, and is {}", type_name(found));
+        let text = format!("`{name}` must be {wanted}, not {}", type_name(found));
         self.error(at.span(), text);
         None
     }

@@ -198,14 +198,12 @@ fn did_you_mean(name: &str) -> String {
     let shown = name.escape_debug();
     match nearest(name, StatusItem::ALL.into_iter().map(StatusItem::name)) {
         Some(near) => {
-            format!(
-                "the first line has no item `{shown}`, so slug ignores it: did you mean `{near}`?"
-            )
+            format!("the header has no item `{shown}`, so slug ignores it: did you mean `{near}`?")
         }
         None => {
             let all: Vec<&str> = StatusItem::ALL.into_iter().map(StatusItem::name).collect();
             format!(
-                "the first line has no item `{shown}`, so slug ignores it. The items are {}",
+                "the header has no item `{shown}`, so slug ignores it. The items are {}",
                 all.join(", ")
             )
         }

@@ -136,7 +136,11 @@ impl InstructionReader {
             InstructionLinkPolicy::Followed => {}
             InstructionLinkPolicy::Inside(folder) => {
                 if leads_outside(path, folder) {
-                    self.warn(path, "leads out of the project and is left out: copy it in instead");
+                    self.warn(
+                        path,
+                        "links outside the project and is left out: copy the file \
+                        into the project instead",
+                    );
                     return;
                 }
             }
@@ -155,7 +159,7 @@ impl InstructionReader {
             self.warn(
                 path,
                 &format!(
-                    "holds {count} invisible characters, which the model does not get: look at \
+                    "contains {count} invisible characters, which the model does not get: check \
                      where the file comes from"
                 ),
             );
@@ -238,8 +242,8 @@ impl InstructionReader {
         self.text.push_str(&cut_notice(&left_out, end > section.start));
         self.warn(
             &path,
-            "does not go to the model as a whole, nor does what comes after it, because the \
-             instruction files together hold more than 40,000 characters: make them shorter",
+            "is cut off, and what comes after it is left out, because the instruction files are \
+             over 40,000 characters together: shorten them",
         );
     }
 }
@@ -380,7 +384,7 @@ mod tests {
         let left_out = format!("- the rest of {}\n- {}\n", files[0].display(), files[1].display());
         assert!(notice.contains(&left_out), "{notice}");
         assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
-        assert!(found.warnings[0].contains("more than 40,000 characters"));
+        assert!(found.warnings[0].contains("over 40,000 characters"));
     }
 
     #[test]
@@ -423,7 +427,7 @@ mod tests {
         let place = InstructionTestFolder::new()
             .write("project/.slug/rules/a\nQuestion: ls?\u{1b}.md", "a\u{200b}");
         let [warning] = &place.read().warnings[..] else { panic!() };
-        assert!(warning.contains("rules/a␊Question: ls?␛.md holds 1"), "{warning}");
+        assert!(warning.contains("rules/a␊Question: ls?␛.md contains 1"), "{warning}");
     }
 
     #[test]
@@ -433,7 +437,7 @@ mod tests {
         let found = place.read();
         assert_eq!(found.text, "# Project Rules\n\nab");
         assert_eq!(found.warnings.len(), 1);
-        assert!(found.warnings[0].contains("AGENTS.md holds 3 invisible characters"));
+        assert!(found.warnings[0].contains("AGENTS.md contains 3 invisible characters"));
     }
 
     #[test]
@@ -458,7 +462,7 @@ mod tests {
         symlink("docs/rules.md", place.path("project/SLUG.local.md")).unwrap();
         let found = place.read();
         assert_eq!(found.text, "# Local Notes (private)\n\ninside");
-        assert!(found.warnings[0].contains("leads out of the project"));
+        assert!(found.warnings[0].contains("links outside the project"));
     }
 
     #[test]

@@ -25,18 +25,18 @@ pub struct UserOwnedText {
 #[derive(Debug, thiserror::Error)]
 pub enum UserOwnedTextError {
     /// It is not a text file, or cannot be read.
-    #[error("{0}. Put it right or remove it")]
+    #[error("{0}. Repair or remove it")]
     Text(#[from] FileTextError),
     /// It is longer than `MAX_BYTES`.
-    #[error("is larger than 1 MB, which no file of this kind is. Put it right or remove it")]
+    #[error("is larger than 1 MB, too large for a file of this kind. Repair or remove it")]
     TooLarge,
     /// It is a link to a file that does not exist, for example on a disk that is not mounted.
-    #[error("is a link that leads nowhere. Put back what it leads to, or remove it")]
+    #[error("is a broken link. Restore its target, or remove it")]
     LeadsNowhere,
     /// It belongs to another user; this is that user's number.
     #[error(
-        "belongs to another user (number {0}), whose word slug does not take. Look at what is in \
-         it, then take it over with `chown`, or remove it"
+        "belongs to another user (uid {0}), so slug ignores it. Check its content, then take it \
+         over with `chown`, or remove it"
     )]
     Foreign(u32),
 }

@@ -23,7 +23,7 @@ pub(super) fn check(server: &ModelServerConfig, answer: &EndpointProbe) -> Docto
             DoctorFinding::warn(
                 SUBJECT,
                 format!("The key from {} would be sent to {server} unencrypted.", key.origin),
-                "Use https, or a key that may become known.",
+                "Use https, or a key that you can afford to lose.",
             )
         }
         (Some(key), _) => match &key.value {

@@ -46,7 +46,8 @@ pub(super) fn check(
         (ModelChoice::Served, several) => DoctorFinding::warn(
             SUBJECT,
             format!("The server offers {} models: {}.", several.len(), names(several)),
-            "Set `model` to one of them; otherwise slug asks, and without a screen takes the first.",
+            "Set `model` to one of them; otherwise slug asks, or takes the first where it \
+                cannot ask.",
         ),
         (ModelChoice::Named(name), several) => {
             match several.iter().find(|model| model.id == *name) {

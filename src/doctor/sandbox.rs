@@ -46,8 +46,8 @@ pub(super) fn check_extent(extent: ScanExtent) -> Option<DoctorFinding> {
         ScanExtent::Whole => None,
         ScanExtent::Part => Some(DoctorFinding::warn(
             SUBJECT,
-            "This folder has too many files to check before each command: in its deepest folders \
-             the sandbox does not protect files that programs take orders from.",
+            "This folder has too many files to check before each command: in its deepest \
+             folders the sandbox does not protect files that configure programs.",
             "Use a smaller folder with --sandbox.",
         )),
     }
@@ -138,6 +138,6 @@ mod tests {
         assert_eq!((held.state, held.text.contains("a.org, *.b.org")), (DoctorStatus::Ok, true));
         let without = last(&[SandboxTrial { method: SandboxBackendKind::Landlock, ..ran }]);
         assert_eq!(without.state, DoctorStatus::Warn);
-        assert!(without.text.contains("reach no network"), "{without:?}");
+        assert!(without.text.contains("commands reach no network"), "{without:?}");
     }
 }

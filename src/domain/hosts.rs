@@ -88,7 +88,7 @@ enum SubdomainsOnly {
 /// Why an entry is not a host. The message follows the entry in a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "is no host: write \"example.org\", \"*.example.org\" for what is below it, or \
+    "is not a host: write \"example.org\", \"*.example.org\" for its subdomains, or \
      \"example.org:8080\""
 )]
 pub struct ParseHostError;

@@ -64,14 +64,14 @@ pub fn parse(text: &str) -> Result<JsoncDocument, JsoncError> {
     let parsed = parsed.map_err(|error| JsoncError {
         line: error.line_display(),
         text: format!(
-            "this is not JSON: {} at column {}",
+            "not valid JSON: {} at column {}",
             error.kind().to_string().to_lowercase(),
             error.column_display()
         ),
     })?;
     let mut reader = JsoncReader { text, path: Vec::new(), seen: (0, 1), lines: Vec::new() };
     let empty =
-        || JsoncError { line: 1, text: "this is empty, which is not JSON: write `{}`".into() };
+        || JsoncError { line: 1, text: "empty, which is not valid JSON: write `{}`".into() };
     let value = reader.value(parsed.value.ok_or_else(empty)?)?;
     Ok(JsoncDocument { value, lines: reader.lines })
 }
@@ -116,8 +116,8 @@ impl JsoncReader<'_> {
                     if let Some(first) = places.insert(name.clone(), line) {
                         let shown = name.escape_debug();
                         let text = format!(
-                            "`{shown}` stands here twice, and first in line {first}, so that one \
-                             would be lost: make them one"
+                            "`{shown}` is here twice (first in line {first}), so one would be \
+                             lost: merge them"
                         );
                         return Err(JsoncError { line, text });
                     }
@@ -147,7 +147,7 @@ impl JsoncReader<'_> {
                 let line = self.line(number.range.start);
                 let value = number.value.parse().map_err(|_| JsoncError {
                     line,
-                    text: format!("`{}` is not a number in JSON", number.value),
+                    text: format!("`{}` is not a JSON number", number.value),
                 })?;
                 Value::Number(value)
             }
@@ -170,7 +170,8 @@ impl JsoncReader<'_> {
             return Ok(());
         }
         let line = self.line(range.start);
-        let text = "this text holds a line end or a tab, which JSON writes as `\\n` and `\\t`";
+        let text = "this text contains a line break or a tab, which JSON writes as `\\n` and \
+            `\\t`";
         Err(JsoncError { line, text: text.to_owned() })
     }
 
@@ -220,7 +221,7 @@ mod tests {
             ("", 1, "empty"),
             ("// nothing\n", 1, "empty"),
             ("{\n\"a\": [1, 2\n", 2, "unterminated array"),
-            ("{\n\"a\": 1,\n\n\"a\": 1}", 4, "`a` stands here twice, and first in line 2"),
+            ("{\n\"a\": 1,\n\n\"a\": 1}", 4, "`a` is here twice (first in line 2)"),
             ("{\"a\": 1, \"\\u0061\": 1}", 1, "twice"),
             ("[{\"b\": {}, \n\"b\": []}]", 2, "twice"),
             ("{\"a\": 'x'}", 1, "single-quoted"),
@@ -228,8 +229,8 @@ mod tests {
             ("{\"a\": 1 \"b\": 2}", 1, "expected comma"),
             ("{} {}", 1, "more than one"),
             ("{\"a\": 01}", 1, ""),
-            ("{\n\"a\": \"b\n\"}", 2, "line end"),
-            ("{\n\"a\tb\": 1}", 2, "line end"),
+            ("{\n\"a\": \"b\n\"}", 2, "line break"),
+            ("{\n\"a\tb\": 1}", 2, "line break"),
         ] {
             let mistake = parse(text).unwrap_err();
             assert_eq!(mistake.line, line, "{text}: {mistake}");

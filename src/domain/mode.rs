@@ -50,11 +50,11 @@ impl PermissionMode {
     /// What the mode allows, as a phrase for lists.
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Ask => "asks before anything is changed, run or sent",
-            Self::AllowEdits => "edits files under the working folder without asking",
+            Self::Ask => "asks before it changes, runs or sends anything",
+            Self::AllowEdits => "edits files in the working folder without asking",
             Self::Plan => "reads and plans, changes nothing",
-            Self::Sandbox => "edits and runs inside the sandbox without asking",
-            Self::Yolo => "asks nothing; deny rules still hold",
+            Self::Sandbox => "edits and runs in the sandbox without asking",
+            Self::Yolo => "asks nothing; deny rules still apply",
         }
     }
 }

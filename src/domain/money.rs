@@ -17,7 +17,7 @@ pub struct Money(#[cfg_attr(test, schemars(with = "f64"))] u64);
 
 /// The text is not an amount.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("an amount is written in dollars, like 2.50")]
+#[error("write an amount in dollars, like 2.50")]
 pub struct ParseMoneyError;
 
 /// Nano-dollars in one dollar.

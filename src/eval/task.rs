@@ -43,7 +43,10 @@ pub enum EvalTaskError {
         problem: String,
     },
     /// The folder has no `task.toml`, nor has one of those in it.
-    #[error("{0} is no task and holds none: a task is a folder with task.toml and instruction.md.")]
+    #[error(
+        "{0} is not a task and contains none: a task is a folder with task.toml and \
+        instruction.md."
+    )]
     NoTask(PathBuf),
 }
 

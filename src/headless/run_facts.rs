@@ -47,15 +47,15 @@ impl RunError {
             (Some(TurnOutcome::Answered), _) => return None,
             (Some(TurnOutcome::Interrupted) | None, TimeState::Up) => (
                 "timeout",
-                "Stopped: the time is up (--timeout). Go on with --continue.".to_owned(),
+                "Stopped: the time is up (--timeout). Continue with --continue.".to_owned(),
             ),
             (Some(TurnOutcome::Interrupted) | None, TimeState::Left) => {
                 ("interrupted", "Interrupted.".to_owned())
             }
             (Some(TurnOutcome::RoundLimit), _) => (
                 "round_limit",
-                "Stopped: the turn used all its rounds of tool calls. Go on with --continue, or \
-                 raise `max_tool_rounds` (--max-rounds)."
+                "Stopped: the turn used all its rounds of tool calls. Continue with --continue, \
+                 or raise `max_tool_rounds` (--max-rounds)."
                     .to_owned(),
             ),
             (Some(TurnOutcome::Budget(message)), _) => ("budget", message.clone()),

@@ -55,7 +55,7 @@ impl HookFilter {
                 .case_insensitive(form == HookForm::Short)
                 .size_limit(1 << 20)
                 .build(text);
-            let why = "is no regular expression";
+            let why = "is not a valid regular expression";
             HookFilterPattern::Pattern(pattern.map_err(|error| format!("`{text}` {why}: {error}"))?)
         };
         Ok(Self { text: text.to_owned(), fits })

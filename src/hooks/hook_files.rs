@@ -29,7 +29,7 @@ pub struct HookFiles {
 #[derive(Debug, thiserror::Error)]
 pub enum HookSwitchError {
     /// The list of switched-off hooks cannot be read.
-    #[error("{file} is not readable ({why}). Repair or delete it, then try again.")]
+    #[error("Cannot read {file} ({why}). Repair or delete it, then try again.")]
     Broken {
         file: PathBuf,
         /// What is wrong with the list.
@@ -89,7 +89,7 @@ impl HookFiles {
             Ok(off) => (off, None),
             Err(error) => {
                 let origin = HookOrigin { file: self.off_file(), line: None };
-                let text = format!("every hook is on: {error}");
+                let text = format!("all hooks are on: {error}");
                 (BTreeSet::new(), Some(HookWarning { origin, text }))
             }
         }

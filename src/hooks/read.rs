@@ -44,7 +44,7 @@ pub fn read(text: &str, file: &Path) -> (Vec<Hook>, Vec<HookWarning>) {
     let document = match jsonc::parse(text) {
         Ok(document) => document,
         Err(mistake) => {
-            let why = format!("{}, so its hooks cannot be run", mistake.text);
+            let why = format!("{}; its hooks cannot run", mistake.text);
             reader.broken(UnreadableHook::whole(text, file), Some(mistake.line), why);
             return (reader.hooks, reader.warnings);
         }
@@ -56,7 +56,7 @@ pub fn read(text: &str, file: &Path) -> (Vec<Hook>, Vec<HookWarning>) {
         reader.broken(UnreadableHook::naming(text), reader.line(&[key(&near)]), why);
     }
     for (event, name) in top_level_events(&value) {
-        let why = format!("`{}` stands outside of `hooks`: move it in there", name.escape_debug());
+        let why = format!("`{}` is outside `hooks`: move it inside", name.escape_debug());
         reader.broken(UnreadableHook::of(event), reader.line(&[key(&name)]), why);
     }
     match value.get("hooks") {
@@ -98,7 +98,7 @@ fn top_level_events(value: &Value) -> Vec<(HookEvent, String)> {
 pub(super) fn unreadable(file: &Path, error: &str) -> (Vec<Hook>, Vec<HookWarning>) {
     let mut reader =
         HookSettingsReader { file, document: None, hooks: Vec::new(), warnings: Vec::new() };
-    let why = format!("this {error}. Its hooks cannot be run");
+    let why = format!("this {error}. Its hooks cannot run");
     reader.broken(UnreadableHook::any(), None, why);
     (reader.hooks, reader.warnings)
 }
@@ -198,7 +198,7 @@ impl HookSettingsReader<'_> {
                 continue;
             };
             let Some(groups) = groups.as_array() else {
-                let why = format!("`{name}` is no list of `{{\"matcher\":…,\"hooks\":[…]}}`");
+                let why = format!("`{name}` is not a list of `{{\"matcher\":…,\"hooks\":[…]}}`");
                 self.broken(UnreadableHook::of(event), self.line(&path), why);
                 continue;
             };
@@ -259,7 +259,8 @@ impl HookSettingsReader<'_> {
                 self.broken(UnreadableHook::naming(meant), line, why);
             }
             None => {
-                let why = format!("there is no event `{name}`; there are {}", names.join(", "));
+                let why =
+                    format!("there is no event `{name}`; the events are {}", names.join(", "));
                 let is_nested = name.trim().eq_ignore_ascii_case("hooks");
                 let text = if is_nested { below.to_string() } else { String::new() };
                 self.broken(UnreadableHook::naming(&text), line, why);
@@ -290,7 +291,7 @@ fn filter(entry: &Value, name: &str, form: HookForm) -> Result<HookFilter, Strin
     match entry.get(name) {
         None | Some(Value::Null) => Ok(HookFilter::all()),
         Some(Value::String(text)) => HookFilter::parse(text, form),
-        Some(_) => Err(format!("`{name}` is no text, as in `\"Bash|Edit\"`")),
+        Some(_) => Err(format!("`{name}` must be text, as in `\"Bash|Edit\"`")),
     }
 }
 
@@ -306,12 +307,17 @@ fn action(value: &Value) -> Result<HookAction, String> {
         Some("prompt") => match text("content") {
             Some(content) if !content.is_empty() => Ok(HookAction::Prompt(content.to_owned())),
             Some(_) | None if value.get("prompt").is_some() => {
-                Err("slug has no model judge a hook: write `content`, a text for the model".into())
+                Err("slug does not ask a model about a hook: write `content`, a text for the \
+                    model"
+                    .into())
             }
             Some(_) | None => Err("a prompt hook without `content`".into()),
         },
-        Some(other) => Err(format!("a hook of type `{other}`: slug knows `command` and `prompt`")),
-        None => Err("a hook without `type`, which is `command` or `prompt`".into()),
+        Some(other) => Err(format!(
+            "a hook of type `{other}`: the types are `command` and \
+            `prompt`"
+        )),
+        None => Err("a hook without `type` (`command` or `prompt`)".into()),
     }
 }
 
@@ -323,7 +329,7 @@ fn limit(value: &Value) -> Result<Duration, String> {
                 Ok(Duration::from_secs_f64(seconds))
             }
             Some(_) | None => {
-                Err(format!("`timeout` is no number of seconds up to {MAX_TIMEOUT_SECONDS}"))
+                Err(format!("`timeout` must be a number of seconds up to {MAX_TIMEOUT_SECONDS}"))
             }
         },
     }

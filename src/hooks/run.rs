@@ -304,10 +304,7 @@ impl HookSet {
         let (line, limit) = match &hook.action {
             HookAction::Prompt(text) => return (HookVerdict::context(text), None),
             HookAction::Unreadable(why) => {
-                return (
-                    HookVerdict::failed(hook.event, format!("It cannot be read: {why}.")),
-                    None,
-                );
+                return (HookVerdict::failed(hook.event, format!("Cannot read it: {why}.")), None);
             }
             HookAction::Command { line, limit } => (line, *limit),
         };
@@ -340,15 +337,15 @@ impl HookSet {
                 let file = folder.join(file);
                 let file = file.display();
                 return Some(format!(
-                    "It does not run: {file} {what} since slug started. Check it, then trust it in /hooks \
-                     or start slug anew."
+                    "It does not run: {file} {what} since slug started. Check it, then trust it \
+                     in /hooks or restart slug."
                 ));
             }
             let file = scripts::not_executable(&line, &cwd)?;
             let file = file.display();
             Some(format!("It cannot run: {file} is not executable. Run: chmod +x {file}"))
         });
-        reason.await.unwrap_or_else(|error| Some(format!("It cannot be checked: {error}.")))
+        reason.await.unwrap_or_else(|error| Some(format!("Cannot check it: {error}.")))
     }
 
     fn loaded(&self) -> Arc<LoadedHooks> {

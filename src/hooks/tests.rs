@@ -96,14 +96,14 @@ fn s72_unreadable_hooks_are_reported_and_unreadable_guards_block() {
         (
             "{\"hooks\":[{\"event\":\"Stop\",\"tool_filter\":3,\n\"action\":{}}]}",
             vec![guard(1, "Stop", "")],
-            "`tool_filter` is no text",
+            "`tool_filter` must be text",
         ),
         (
             r#"{"hooks":[{"event":"PreToolUze","action":{"type":"command","command":"x"}}]}"#,
             vec![guard(1, "PreToolUse", "")],
             "there is no event `PreToolUze`: write `PreToolUse`",
         ),
-        (r#"{"hooks":[{"event":"Lunch"}]}"#, vec![], "there is no event `Lunch`; there are"),
+        (r#"{"hooks":[{"event":"Lunch"}]}"#, vec![], "there is no event `Lunch`; the events are"),
         (
             r#"{"hooks":[{"on":"user_prompt_submit"}]}"#,
             vec![guard(1, "UserPromptSubmit", "")],
@@ -112,12 +112,12 @@ fn s72_unreadable_hooks_are_reported_and_unreadable_guards_block() {
         (
             "{\"hooks\":\n{\"PreToolUse\":{\"matcher\":\"Bash\"}}}",
             vec![guard(2, "PreToolUse", "")],
-            "`PreToolUse` is no list",
+            "`PreToolUse` is not a list",
         ),
         (
             r#"{"hooks":{"PreToolUse":[{"matcher":"Ba(sh","hooks":[]}]}}"#,
             vec![guard(1, "PreToolUse", "")],
-            "`Ba(sh` is no regular expression",
+            "`Ba(sh` is not a valid regular expression",
         ),
         (
             r#"{"hooks":{"PreToolUse":[{"matcher":"Edit","command":"x"}]}}"#,
@@ -127,29 +127,29 @@ fn s72_unreadable_hooks_are_reported_and_unreadable_guards_block() {
         (
             r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"prompt","prompt":"safe?"}]}]}}"#,
             vec![guard(1, "PreToolUse", "")],
-            "slug has no model judge a hook",
+            "slug does not ask a model about a hook",
         ),
         (
             r#"{"hooks":{"PreToolUse":[{"hooks":[{"type":"command","command":"x","timeout":0}]}]}}"#,
             vec![guard(1, "PreToolUse", "")],
-            "`timeout` is no number of seconds",
+            "`timeout` must be a number of seconds",
         ),
         (
             "{\"hooks\":[{\"event\":\"PreToolUse\",\n]}",
             vec![guard(2, "PreToolUse", "")],
-            "so its hooks cannot be run",
+            "its hooks cannot run",
         ),
         (
             "{\"hooks\":[{\"event\":\"PreToolUse\"}],\n\"hooks\":[]}",
             vec![guard(2, "PreToolUse", "")],
-            "`hooks` stands here twice",
+            "`hooks` is here twice",
         ),
         (
             "{\"Hooks\":[\n{\"event\":\"PreToolUse\"}]}",
             vec![guard(2, "PreToolUse", "")],
             "there is no key `Hooks`: write `hooks`",
         ),
-        ("{\"hooks\":[{\"event\":\"Stop\",\n]}", vec![], "this is not JSON"),
+        ("{\"hooks\":[{\"event\":\"Stop\",\n]}", vec![], "not valid JSON"),
         (r#"{"hooks":null}"#, any(1), "neither a list nor"),
         (r#"{"hooks":"x"}"#, any(1), "neither a list nor"),
         ("{\n\"hooks\":5}", any(2), "neither a list nor"),
@@ -162,15 +162,15 @@ fn s72_unreadable_hooks_are_reported_and_unreadable_guards_block() {
         (
             "{\"permissions\":{},\n\"PreToolUse\":[{\"hooks\":[]}]}",
             vec![guard(2, "PreToolUse", "")],
-            "`PreToolUse` stands outside of `hooks`",
+            "`PreToolUse` is outside `hooks`",
         ),
         (
             r#"{"user_prompt_submit":null}"#,
             vec![guard(1, "UserPromptSubmit", "")],
-            "stands outside of `hooks`",
+            "is outside `hooks`",
         ),
-        (r#"{"PreToolUze":[]}"#, vec![guard(1, "PreToolUse", "")], "stands outside of `hooks`"),
-        (r#"{"Stop":[]}"#, vec![guard(1, "Stop", "")], "stands outside of `hooks`"),
+        (r#"{"PreToolUze":[]}"#, vec![guard(1, "PreToolUse", "")], "is outside `hooks`"),
+        (r#"{"Stop":[]}"#, vec![guard(1, "Stop", "")], "is outside `hooks`"),
     ];
     for (text, hooks, warning) in table {
         let (found, warnings) = listed(text);
@@ -239,7 +239,7 @@ fn s72_each_end_of_a_command_means_one_thing() {
         (PreToolUse, Matcher, Code(1), "", "no", "failed: It ended with status 1: no"),
         (PreToolUse, Matcher, Code(126), "", "denied", "blocked: It cannot run: denied"),
         (PreToolUse, Matcher, Code(127), "", "not found", "blocked: It cannot run: not found"),
-        (PreToolUse, Matcher, Signal(9), "", "", "blocked: It was ended by signal 9."),
+        (PreToolUse, Matcher, Signal(9), "", "", "blocked: It was killed by signal 9."),
         (
             PreToolUse,
             Matcher,

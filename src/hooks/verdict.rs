@@ -88,7 +88,7 @@ pub fn verdict(
             }
         },
         HookExit::Signal(signal) => {
-            HookVerdict::failed(event, format!("It was ended by signal {signal}."))
+            HookVerdict::failed(event, format!("It was killed by signal {signal}."))
         }
         HookExit::TimedOut(limit) => HookVerdict::failed(
             event,
@@ -127,12 +127,12 @@ fn parse_json(event: HookEvent, value: &Value) -> Result<HookVerdict, String> {
     let specific = match value.get("hookSpecificOutput") {
         None => &Value::Null,
         Some(specific) if specific.is_object() => specific,
-        Some(_) => return Err("`hookSpecificOutput` is no object".into()),
+        Some(_) => return Err("`hookSpecificOutput` is not an object".into()),
     };
     if let Some(name) = text(specific, "hookEventName")?
         && name != event.name()
     {
-        return Err(format!("it answers {name}, and was asked for {}", event.name()));
+        return Err(format!("it answers {name}, but was asked for {}", event.name()));
     }
     let stop_reason = text(value, "stopReason")?;
     let stop = match value.get("continue") {
@@ -144,7 +144,7 @@ fn parse_json(event: HookEvent, value: &Value) -> Result<HookVerdict, String> {
         None | Some(Value::Null) => None,
         Some(input) if event == HookEvent::PreToolUse && input.is_object() => Some(input.clone()),
         Some(_) if event == HookEvent::PreToolUse => {
-            return Err("`updatedInput` is no object".into());
+            return Err("`updatedInput` is not an object".into());
         }
         Some(_) => None,
     };
@@ -195,7 +195,7 @@ fn text<'a>(value: &'a Value, key: &str) -> Result<Option<&'a str>, String> {
     match value.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(format!("`{key}` is no text")),
+        Some(_) => Err(format!("`{key}` is not text")),
     }
 }
 

@@ -209,7 +209,7 @@ pub(super) fn debug_log(
         return Ok(DebugLog::off());
     }
     DebugLog::start(&run_context.home.debug(), redactor.clone(), Local::now())
-        .context("The debug log cannot be begun")
+        .context("Cannot start the debug log")
 }
 
 /// The providers of this run: the demo script if one is given, else the configured servers.

@@ -22,7 +22,7 @@ pub(super) enum HookTrustError {
     #[error(transparent)]
     Store(#[from] TrustError),
     /// A file has changed since it was shown.
-    #[error("{0} has changed since it was shown. Open /hooks anew.")]
+    #[error("{0} has changed since it was shown. Open /hooks again.")]
     Changed(PathBuf),
 }
 

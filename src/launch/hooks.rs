@@ -81,8 +81,8 @@ impl HookRunner for SupervisedHookRunner {
             && !self.only_reads(&command)
         {
             return not_run(
-                "It does not run in plan mode: it might change something, and there is no sandbox \
-                 here that would keep it from that. Leave plan mode, or switch it off with /hooks.",
+                "It does not run in plan mode: it might change something, and no sandbox here \
+                 would prevent that. Leave plan mode, or switch the hook off in /hooks.",
             );
         }
         let here = command.cwd.as_os_str().to_owned();

@@ -130,8 +130,8 @@ fn take_out_keys(cli: &Cli, run_context: &RunContext, memory: &StartMemory) -> i
 fn tell_unless_hidden(hidden: io::Result<()>) {
     if let Err(error) = hidden {
         print::complain(&format!(
-            "slug's key stays in slug's environment and arguments, where others can see it: \
-             {error}. Keep it in the keyring instead."
+            "slug's key stays visible in its environment and arguments: {error}. Keep it in the \
+             keyring instead."
         ));
     }
 }

@@ -40,7 +40,7 @@ impl RunContext {
     pub(super) fn find(cli: &Cli) -> anyhow::Result<Self> {
         let cwd = match &cli.directory {
             Some(folder) => folder.clone(),
-            None => std::env::current_dir().context("The current folder is gone")?,
+            None => std::env::current_dir().context("The current folder no longer exists")?,
         };
         let cwd = folder(&cwd)?;
         let added = cli.add_dir.iter().map(|path| folder(path)).collect::<anyhow::Result<_>>()?;
@@ -48,7 +48,7 @@ impl RunContext {
         let home = SlugHome::find(chosen.as_deref(), &cwd)?;
         let narrowed = home.ensure().with_context(|| {
             let root = home.root().display();
-            format!("slug's folder {root} cannot be made. SLUG_HOME names another")
+            format!("Cannot create slug's folder {root}. Set SLUG_HOME to another one")
         })?;
         Ok(Self {
             cwd,
@@ -95,8 +95,7 @@ impl RunContext {
         let is_too_wide = project == ProjectSettingsTrust::Untrusted
             && self.trust()?.status(&self.cwd) == TrustStatus::TooWide;
         let why = || TrustError::TooWide(self.cwd.clone());
-        Ok(is_too_wide
-            .then(|| format!("{} Settings and instructions in it are left out here.", why())))
+        Ok(is_too_wide.then(|| format!("{} Its settings and instructions are left out.", why())))
     }
 
     pub(super) fn trust(&self) -> anyhow::Result<TrustStore> {
@@ -127,7 +126,7 @@ impl RunContext {
         let (own, unreadable) = match disk::read_text(&path, MAX_KEYS_BYTES) {
             Ok(text) => (text.map(|text| ConfigText { path, text }), None),
             Err(error) => {
-                let text = format!("{} {error}. Its keys do not hold.", path.display());
+                let text = format!("{} {error}. Its keys do not apply.", path.display());
                 (None, Some(text))
             }
         };

@@ -84,13 +84,13 @@ pub(super) fn establish(
     let mut notices = Vec::new();
     if given != boundary.dir {
         let (given, real) = (given.display(), boundary.dir.display());
-        notices.push(format!("{given} leads to {real}, which is what the sandbox is around."));
+        notices.push(format!("{given} is a link to {real}, so the sandbox is around that folder."));
     }
     if extent == ScanExtent::Part {
         notices.push(format!(
-            "{} holds too much to be looked through before each command: what takes orders, or is \
-             denied to be read, in the deepest of its folders is not held back from commands. A \
-             sandbox around a smaller folder has no such end.",
+            "{} has too many files to check before each command: in its deepest folders, \
+             protected and denied files are not kept from commands. Use a smaller folder with \
+             --sandbox.",
             boundary.dir.display()
         ));
     }
@@ -140,8 +140,8 @@ pub(super) fn network(config: &ResolvedConfig) -> SandboxNetwork {
 /// single way out.
 fn no_hosts(method: SandboxBackendKind) -> String {
     format!(
-        "Commands reach no network: `sandbox.hosts` lists hosts, and {method} cannot tell hosts \
-         apart. Install bubblewrap for that."
+        "Commands have no network: `sandbox.hosts` lists hosts, but {method} cannot filter by \
+         host. Install bubblewrap for that."
     )
 }
 

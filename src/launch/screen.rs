@@ -62,8 +62,8 @@ const SAVE_TIMEOUT: Duration = Duration::from_secs(5);
 pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<CliExitStatus> {
     if !terminal::is_capable() {
         bail!(
-            "The full screen needs a terminal. `slug --linear` works without one, and `slug -p TEXT` \
-             without a conversation."
+            "The full screen needs a terminal. Use `slug --linear` without one, or `slug -p \
+             TEXT` for a single answer."
         );
     }
     startup::run(cli, run_context, |run_context, own| {
@@ -273,8 +273,8 @@ impl ChatLaunch<'_> {
                 bail!("slug's agent ended abnormally. The log is in {}.", logs.display());
             }
             AgentEnd::TimedOut => print::complain(
-                "The session's last lines could not be saved in time (a slow disk?). \
-                 What is on the disk is put in order when the session is opened again.",
+                "The session's last lines could not be saved in time (a slow disk?). The log is \
+                 repaired when the session is opened again.",
             ),
         }
         print::farewell(run_context, &exit?);

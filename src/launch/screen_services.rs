@@ -196,7 +196,7 @@ impl FrontEndServices for ScreenServices {
             HookAdminRequest::Trust => {
                 let question =
                     self.hook_question.lock().unwrap_or_else(PoisonError::into_inner).take();
-                let question = question.ok_or("There is nothing to trust. Open the list again.")?;
+                let question = question.ok_or("Nothing to trust. Open the list again.")?;
                 let (project_trust, hooks) = (self.trust(), self.hooks.clone());
                 let trusted = blocking(move || project_trust.take(question, &hooks)).await?;
                 trusted.map_err(|error| error.to_string())?;
@@ -259,7 +259,7 @@ impl FrontEndServices for ScreenServices {
                     ModelRow { mark: mark(&name), name, window: it.context_window }
                 })),
                 Ok(Err(error)) => failures.push(error.message),
-                Err(_) => failures.push(format!("{provider} does not say what models it has.")),
+                Err(_) => failures.push(format!("{provider} does not list its models.")),
             }
         }
         // A server that does not answer must not hide the models of the others.
@@ -352,7 +352,7 @@ impl FrontEndServices for ScreenServices {
         let blobs = self.store.blobs().clone();
         blocking(move || {
             let stored = blobs.get(&image.hash).map_err(|error| error.to_string())?;
-            let bytes = stored.ok_or_else(|| format!("{image} is not kept any more"))?;
+            let bytes = stored.ok_or_else(|| format!("{image} is no longer stored"))?;
             canvas
                 .picture(number, cells, image.name(), image.media_type, &bytes)
                 .map(|sequence| pictures::picture(canvas, number, cells, sequence))

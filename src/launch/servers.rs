@@ -313,8 +313,8 @@ struct MissingVariable(String);
 impl ApiKeyFetcher for MissingVariable {
     async fn fetch(&self) -> Result<SecretString, String> {
         Err(format!(
-            "The key should come from the environment variable {}, which is not set. Set it and \
-             start slug anew.",
+            "The key comes from the environment variable {}, which is not set. Set it and \
+             restart slug.",
             self.0
         ))
     }

@@ -44,8 +44,8 @@ pub(super) async fn run(
     if !rules.faults().is_empty() {
         rules.faults().iter().for_each(|fault| print::complain(&fault.to_string()));
         print::complain(
-            "what these settings forbid cannot be told, and nobody is here to be asked about every \
-             call, so nothing was done",
+            "slug cannot tell what these settings forbid, and nobody is here to ask, so nothing \
+             ran",
         );
         return Ok(CliExitStatus::Usage);
     }
@@ -53,8 +53,8 @@ pub(super) async fn run(
     if project == ProjectSettingsTrust::Untrusted && !trust::inventory(&run_context.cwd).is_empty()
     {
         print::complain(
-            "this folder is not trusted: its settings and instruction files are left out \
-             (--trust-workspace takes them for this run)",
+            "this folder is not trusted: its settings and instruction files are ignored \
+             (--trust-workspace uses them for this run)",
         );
     }
     let redactor = Redactor::default();
@@ -166,7 +166,7 @@ fn prompt_text(prompt: Option<&str>) -> anyhow::Result<String> {
         input = String::from_utf8_lossy(&bytes).into_owned();
     }
     match (prompt, input.trim()) {
-        (None, "") => bail!("There is no prompt: give a text after -p, or on standard input."),
+        (None, "") => bail!("No prompt: give text after -p, or on standard input."),
         (None, input) => Ok(input.to_owned()),
         (Some(prompt), "") => Ok(prompt.to_owned()),
         (Some(prompt), input) => Ok(format!("{prompt}\n\n<stdin>\n{input}\n</stdin>")),

@@ -26,7 +26,7 @@ pub enum PlainHttp {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HttpEndpointError {
     /// The text is not an http or https address.
-    #[error("`{text}` is not the address of a server. Write it like http://localhost:8000/v1.")]
+    #[error("`{text}` is not a server address. Example: http://localhost:8000/v1.")]
     Malformed {
         /// The text that was given.
         text: String,
@@ -42,8 +42,8 @@ pub enum HttpEndpointError {
     },
     /// The address is plain http to another machine, and the user has not agreed.
     #[error(
-        "plain http to {origin} would let anyone on the way read the key and the code. Use https, \
-         or allow this origin when slug asks for it."
+        "plain http to {origin} would let anyone on the network read the key and the code. Use \
+         https, or allow this origin when slug asks."
     )]
     PlainHttp {
         /// The scheme, host and port of the address.

@@ -217,7 +217,7 @@ mod tests {
         const BEGUN: &str = "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n: ping\n\n";
         let short = Duration::from_millis(30);
         let long = Duration::from_secs(3600);
-        let nothing = "has sent nothing";
+        let nothing = "has sent ";
         let table = [
             ("no head", "", Some(short), long, None, nothing),
             ("no first byte", HEAD, Some(short), long, None, nothing),
@@ -326,7 +326,7 @@ mod tests {
                 &[],
             );
             let error = fetch_from(&client.unwrap(), "https://model.test/v1").await.unwrap_err();
-            let expected = "The host of https://model.test/v1 cannot be found";
+            let expected = "The host of https://model.test/v1 was not found";
             assert!(error.message.starts_with(expected), "{words}: {error}");
             assert_eq!(error.persistence, FailurePersistence::Passing, "the network may come back");
         }

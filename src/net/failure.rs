@@ -132,9 +132,7 @@ pub(super) fn of_transport(target: &HttpTarget, error: &reqwest::Error) -> Trans
         return by_proxy(target, proxy, error);
     }
     if error.is_timeout() {
-        return TransportError::passing(format!(
-            "{server} cannot be reached: no answer within 10 s."
-        ));
+        return TransportError::passing(format!("Cannot reach {server}: no answer within 10 s."));
     }
     if was_refused(error) {
         return TransportError {
@@ -147,11 +145,11 @@ pub(super) fn of_transport(target: &HttpTarget, error: &reqwest::Error) -> Trans
     }
     if error.is_dns() {
         return TransportError::passing(format!(
-            "The host of {server} cannot be found. Check `endpoint` in ~/.slug/config.toml and \
+            "The host of {server} was not found. Check `endpoint` in ~/.slug/config.toml and \
              the network."
         ));
     }
-    TransportError::passing(format!("{server} cannot be reached: {chain}."))
+    TransportError::passing(format!("Cannot reach {server}: {chain}."))
 }
 
 /// The TLS error behind a failed request, if there is one.
@@ -188,7 +186,7 @@ fn lasting_tls_error(error: &rustls::Error, target: &HttpTarget) -> Option<Strin
             | Alert::UnknownCA
             | Alert::AccessDenied,
         ) => format!(
-            "{server} wants another certificate from slug: {why}. Check `client_certificate` and \
+            "{server} rejects slug's client certificate: {why}. Check `client_certificate` and \
              `client_key` in ~/.slug/config.toml."
         ),
         rustls::Error::PeerIncompatible(_)
@@ -198,8 +196,8 @@ fn lasting_tls_error(error: &rustls::Error, target: &HttpTarget) -> Option<Strin
             | Alert::InsufficientSecurity
             | Alert::UnrecognisedName,
         ) => format!(
-            "{server} and slug agree on no encryption: {why}. slug speaks TLS 1.2 and 1.3. Check \
-             `endpoint` in ~/.slug/config.toml, and the server."
+            "{server} and slug have no encryption in common: {why}. slug supports TLS 1.2 and \
+             1.3. Check `endpoint` in ~/.slug/config.toml, and the server."
         ),
         _ => return None,
     })
@@ -264,15 +262,15 @@ fn by_proxy(target: &HttpTarget, proxy: &str, error: &reqwest::Error) -> Transpo
     let chain = target.plain_line(&chain(error));
     let (message, persistence) = if chain.contains("authorization required") {
         let message = format!(
-            "The proxy {proxy}, on the way to {server}, wants a name and a password, or refuses \
-             those it got. {CHECK}"
+            "The proxy {proxy} on the way to {server} requires a name and a password, or \
+             rejects those it got. {CHECK}"
         );
         (message, FailurePersistence::Lasting)
     } else if was_refused(error) || chain.contains("underlying connection") {
         let message = format!("No proxy answers at {proxy}, on the way to {server}. {CHECK}");
         (message, FailurePersistence::NotListening)
     } else {
-        let message = format!("The proxy {proxy} does not lead to {server}: {chain}. {CHECK}");
+        let message = format!("The proxy {proxy} cannot reach {server}: {chain}. {CHECK}");
         (message, FailurePersistence::Passing)
     };
     TransportError { message, persistence }
@@ -291,7 +289,7 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
             parts.push(text);
         }
     }
-    if parts.is_empty() { "no reason is given".to_owned() } else { parts.join(": ") }
+    if parts.is_empty() { "no reason given".to_owned() } else { parts.join(": ") }
 }
 
 fn was_refused(error: &reqwest::Error) -> bool {

@@ -155,7 +155,7 @@ fn build(start: impl Fn() -> ClientBuilder, authorities: &[Certificate]) -> Resu
     tracing::warn!(%first, "no certificates of the system; the bundled ones are used");
     configured().tls_certs_only(bundled_roots().into_iter().chain(custom)).build().map_err(|_| {
         format!(
-            "The HTTP client cannot be set up: {}. Check the proxy settings and the system's \
+            "Cannot set up the HTTP client: {}. Check the proxy settings and the system's \
              certificates.",
             failure::chain(&first)
         )

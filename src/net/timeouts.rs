@@ -194,22 +194,22 @@ impl TimeoutError {
             ),
             Self::KeepAlives(limit) => (
                 format!(
-                    "{server} has sent nothing but keep-alives for {} s. Where that is to be \
-                     expected, raise `timeouts.idle` in ~/.slug/config.toml.",
+                    "{server} has sent only keep-alives for {} s. If that is expected, raise \
+                     `timeouts.idle` in ~/.slug/config.toml.",
                     limit.as_secs()
                 ),
                 FailurePersistence::Passing,
             ),
             Self::Total(limit) => (
                 format!(
-                    "{server} was still answering after {} s. Where that is to be expected, raise \
+                    "{server} was still answering after {} s. If that is expected, raise \
                      `timeouts.total` in ~/.slug/config.toml.",
                     limit.as_secs()
                 ),
                 FailurePersistence::Final,
             ),
             Self::Slept => (
-                format!("The connection to {server} did not outlast this machine's sleep."),
+                format!("The connection to {server} was lost while this machine slept."),
                 FailurePersistence::Passing,
             ),
         };
@@ -245,7 +245,7 @@ mod tests {
         }
         let error = TimeoutError::Slept.into_transport_error("https://api.example.com/v1");
         assert_eq!(error.persistence, FailurePersistence::Passing);
-        assert!(error.message.contains("sleep"), "{error}");
+        assert!(error.message.contains("slept"), "{error}");
     }
 
     /// A clock that advances by an hour with each look.

@@ -85,8 +85,8 @@ impl TransportConfig {
                 SecretHeaderValue::Value(value) => value,
                 SecretHeaderValue::Missing(variable) => {
                     return Err(format!(
-                        "The header `{name}` takes its value from the environment variable \
-                         {variable}, which is not set."
+                        "The header `{name}` comes from the environment variable {variable}, \
+                         which is not set."
                     ));
                 }
             };
@@ -181,7 +181,7 @@ fn authorities(file: &Path) -> Result<Vec<Certificate>, String> {
     match Certificate::from_pem_bundle(&pem) {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),
         Ok(_) | Err(_) => {
-            Err(format!("{} holds no certificates in PEM form. Check `ca_file`.", file.display()))
+            Err(format!("{} contains no PEM certificates. Check `ca_file`.", file.display()))
         }
     }
 }
@@ -194,7 +194,7 @@ fn identity(client: &ClientCertificate) -> Result<Identity, String> {
     }
     Identity::from_pem(&pem).map_err(|_| {
         format!(
-            "{} is no certificate with its private key, unencrypted and in PEM form. Check \
+            "{} is not an unencrypted PEM certificate with its private key. Check \
              `client_certificate` and `client_key`.",
             client.certificate.display()
         )
@@ -203,5 +203,5 @@ fn identity(client: &ClientCertificate) -> Result<Identity, String> {
 
 fn read(file: &Path, key: &str) -> Result<Vec<u8>, String> {
     std::fs::read(file)
-        .map_err(|error| format!("{} cannot be read: {error}. Check `{key}`.", file.display()))
+        .map_err(|error| format!("Cannot read {}: {error}. Check `{key}`.", file.display()))
 }

@@ -137,7 +137,7 @@ impl RuleSet {
     /// Why nothing runs without a question, where a fault leaves unknown what the files forbid.
     pub(super) fn fails_closed(&self) -> Option<String> {
         let fault = self.faults.first()?;
-        Some(format!("{fault} Until that is put right, slug asks about every call."))
+        Some(format!("{fault} Until that is fixed, slug asks about every call."))
     }
 
     /// All rules, in the order in which they were added.
@@ -185,8 +185,7 @@ impl RuleSet {
         let lower = key.trim().to_lowercase();
         let is_list = |name: &str| matches!(name, "allow" | "ask" | "deny");
         if is_list(&lower) {
-            let text =
-                format!("`{shown}` stands outside of `permissions`: move it to where it counts.");
+            let text = format!("`{shown}` is outside `permissions`: move it inside.");
             return self.fault(file, line, text);
         }
         let mut names = value.as_object().into_iter().flat_map(Map::keys);
@@ -222,8 +221,8 @@ impl RuleSet {
             "allow" => RuleKind::Allow,
             _ => {
                 let text = format!(
-                    "there is no `permissions.{shown}`: its lists are `allow`, `ask` and `deny`. \
-                     Rename it, or take it out."
+                    "there is no `permissions.{shown}`: its lists are `allow`, `ask` and \
+                     `deny`. Rename or remove it."
                 );
                 return self.fault(file, document.line(&path), text);
             }
@@ -445,7 +444,8 @@ impl RuleSet {
         {
             let start = word.trim_end_matches('*');
             let text = format!(
-                "the `*` in `{word}` stands for the rest of that one word. For `{start}` with any arguments write `{start} *`"
+                "the `*` in `{word}` matches the rest of that word only. For `{start}` with any \
+                    arguments write `{start} *`"
             );
             self.warn(file, line, text);
         }

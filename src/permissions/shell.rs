@@ -95,8 +95,8 @@ impl CommandObstacle {
     /// What the model should send instead, as sentences.
     pub fn remedy(&self) -> String {
         match self {
-            Self::TooLong => "Write long text to a file with Write, and send a command that uses \
-                              the file."
+            Self::TooLong => "Write long text to a file with Write, and send a command \
+             that uses the file."
                 .to_owned(),
             Self::Character(_) => "Send the command without that character.".to_owned(),
             Self::TooDeep => "Send it as several simpler commands.".to_owned(),

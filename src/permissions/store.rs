@@ -39,14 +39,15 @@ pub enum RuleSaveError {
     },
     /// Somebody else has changed a file of the project.
     #[error(
-        "{file} has changed since slug read it, so it was left alone. Start slug again to see what is new in it."
+        "{file} has changed since slug read it, so slug did not write to it. Restart slug to \
+            load the changes."
     )]
     Changed { file: PathBuf },
     /// The rule is no longer in the file.
-    #[error("{rule} is not in {file} any more.")]
+    #[error("{rule} is no longer in {file}.")]
     Gone { file: PathBuf, rule: String },
     /// No rule of this file would take effect.
-    #[error("{file} is not read here: the folder is not trusted.")]
+    #[error("{file} is ignored: the folder is not trusted.")]
     NotCounted { file: PathBuf },
     /// The operating system refused.
     #[error("cannot save the rule in {file}: {source}")]

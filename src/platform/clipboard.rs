@@ -223,15 +223,15 @@ pub fn describe(
     };
     let handed = terminal == TerminalCopy::Sent;
     match (&results.system, &results.tmux, file) {
-        (Ok(()), _, _) => Ok("On the system clipboard".to_owned()),
-        (Err(_), Ok(()), _) if handed => Ok("In tmux's buffer, handed to the terminal".to_owned()),
-        (Err(_), Ok(()), _) => Ok(format!("{why}in tmux's buffer")),
+        (Ok(()), _, _) => Ok("Copied".to_owned()),
+        (Err(_), Ok(()), _) if handed => Ok("Copied to tmux and the terminal".to_owned()),
+        (Err(_), Ok(()), _) => Ok(format!("{why}copied to tmux's buffer")),
         (Err(_), Err(_), Ok(file)) if handed => {
-            Ok(format!("Handed to the terminal, and in {file}"))
+            Ok(format!("Sent to the terminal, and saved in {file}"))
         }
-        (Err(_), Err(_), Ok(file)) if why.is_empty() => Ok(format!("In {file}")),
-        (Err(_), Err(_), Ok(file)) => Ok(format!("{why}in {file}")),
-        (Err(_), Err(_), Err(_)) if handed => Ok("Handed to the terminal".to_owned()),
+        (Err(_), Err(_), Ok(file)) if why.is_empty() => Ok(format!("Saved in {file}")),
+        (Err(_), Err(_), Ok(file)) => Ok(format!("{why}saved in {file}")),
+        (Err(_), Err(_), Err(_)) if handed => Ok("Sent to the terminal's clipboard".to_owned()),
         (Err(system), Err(_), Err(file)) => {
             Err(format!("Not copied. {why}The system clipboard: {system}. A file: {file}."))
         }
@@ -365,13 +365,19 @@ mod tests {
         let file = || Ok("~/.slug/clipboard.txt".to_owned());
         let full = || Err("the disk is full".to_owned());
         let rows = [
-            (Sent, Ok(()), no(), file(), "On the system clipboard"),
-            (Sent, no(), Ok(()), file(), "In tmux's buffer, handed to the terminal"),
-            (TooLong, no(), Ok(()), file(), "Too long for the terminal: in tmux's buffer"),
-            (Sent, no(), no(), file(), "Handed to the terminal, and in ~/.slug/clipboard.txt"),
-            (Sent, no(), no(), full(), "Handed to the terminal"),
-            (Unable, no(), no(), file(), "In ~/.slug/clipboard.txt"),
-            (TooLong, no(), no(), file(), "Too long for the terminal: in ~/.slug/clipboard.txt"),
+            (Sent, Ok(()), no(), file(), "Copied"),
+            (Sent, no(), Ok(()), file(), "Copied to tmux and the terminal"),
+            (TooLong, no(), Ok(()), file(), "Too long for the terminal: copied to tmux's buffer"),
+            (Sent, no(), no(), file(), "Sent to the terminal, and saved in ~/.slug/clipboard.txt"),
+            (Sent, no(), no(), full(), "Sent to the terminal's clipboard"),
+            (Unable, no(), no(), file(), "Saved in ~/.slug/clipboard.txt"),
+            (
+                TooLong,
+                no(),
+                no(),
+                file(),
+                "Too long for the terminal: saved in ~/.slug/clipboard.txt",
+            ),
         ];
         for (terminal, system, tmux, file, message) in rows {
             assert_eq!(

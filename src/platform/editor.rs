@@ -11,7 +11,7 @@ use std::{env, fs};
 /// Why there is no edited text. The old text is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum EditorError {
-    #[error("cannot keep the text in a file for the editor: {0}")]
+    #[error("cannot save the text for the editor: {0}")]
     File(#[from] io::Error),
     #[error("cannot start the editor: {0}. Set $VISUAL or $EDITOR to one that is installed.")]
     NotStarted(io::Error),
@@ -24,7 +24,7 @@ pub enum EditorError {
         status: ExitStatus,
     },
     /// The editor ended with an error. The text that it saved is dropped, as other programs do.
-    #[error("the editor `{editor}` ended with {status}; the text is as it was before")]
+    #[error("the editor `{editor}` ended with {status}; the text is unchanged")]
     Failed {
         /// The command line from the environment.
         editor: String,

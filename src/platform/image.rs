@@ -43,19 +43,19 @@ pub struct PreparedImage {
 #[derive(Debug, thiserror::Error)]
 pub enum ImageError {
     /// The format is none that servers take.
-    #[error("{0} is no image that models take: those are PNG, JPEG, GIF and WebP.")]
+    #[error("{0} is not a supported image. Use PNG, JPEG, GIF or WebP.")]
     Unknown(String),
     /// The file is larger than [`LARGEST`].
-    #[error("{0} is larger than 20 MB. Make it smaller, or show a part of it.")]
+    #[error("{0} is larger than 20 MB. Resize or crop it.")]
     TooLarge(String),
     /// The image has more pixels than slug decodes, and was not decoded.
-    #[error("{name} has {width}×{height} pixels, more than slug takes. Make it smaller.")]
+    #[error("{name} has {width}×{height} pixels, too many. Resize it.")]
     TooManyPixels { name: String, width: u32, height: u32 },
     /// The decoder or the encoder failed on the pixels.
     #[error("{name} is damaged: {source}.")]
     Damaged { name: String, source: image::ImageError },
     /// The operating system could not read the file.
-    #[error("{name} cannot be read: {source}.")]
+    #[error("Cannot read {name}: {source}.")]
     Io { name: String, source: io::Error },
 }
 
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn bytes_that_are_no_image_are_an_error() {
         let error_of = |bytes: &[u8]| fit("a.png", bytes.to_vec()).unwrap_err().to_string();
-        assert!(error_of(b"text").starts_with("a.png is no image that models take"));
+        assert!(error_of(b"text").starts_with("a.png is not a supported image"));
         assert!(error_of(b"\x89PNG\r\n\x1a\nxxxx").starts_with("a.png is damaged"));
     }
 

@@ -50,7 +50,7 @@ pub struct KeyCommandContext<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum KeyCommandError {
     /// The program is not on the `PATH`.
-    #[error("`{0}` is not on the PATH. Install it, or name its whole path.")]
+    #[error("`{0}` is not in PATH. Install it, or give its full path.")]
     NoProgram(String),
     /// The command could not be started or did not end in time.
     #[error("The command for the key: {0}. Try it in a shell.")]
@@ -63,15 +63,13 @@ pub enum KeyCommandError {
         complaint: String,
     },
     /// The output is no key; what it is instead.
-    #[error(
-        "The command for the key printed {0}. It has to print the key, alone on its first line."
-    )]
+    #[error("The command for the key printed {0}. It must print only the key on its first line.")]
     NoKey(&'static str),
     /// No program for the keyring is installed; the programs that would do.
-    #[error("There is no program here that asks the keyring: install {0}.")]
+    #[error("No program to read the keyring: install {0}.")]
     NoKeyring(&'static str),
     /// The keyring has no such entry, or stays locked.
-    #[error("The keyring gives no key for `{name}`{}. Put one there with: {remedy}", said(.complaint))]
+    #[error("The keyring has no key for `{name}`{}. Add one with: {remedy}", said(.complaint))]
     NotInKeyring {
         /// The name of the entry.
         name: String,
@@ -195,7 +193,7 @@ fn key(output: &str) -> Result<SecretString, &'static str> {
         Err("nothing")
     // A key travels in a header, which holds visible ASCII alone.
     } else if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-        Err("white space or characters that no key has")
+        Err("white space or invalid characters")
     } else {
         Ok(key.into())
     }
@@ -283,7 +281,7 @@ mod tests {
         let fixture = KeyCommandFixture::with(&[("print", "printf '%s' \"$1\"")]);
         assert_eq!(fixture.fetch(words(&["print", "a;b$HOME'"])).await.unwrap(), "a;b$HOME'");
         let error = fixture.fetch(words(&["nowhere"])).await.unwrap_err();
-        assert!(error.starts_with("`nowhere` is not on the PATH"), "{error}");
+        assert!(error.starts_with("`nowhere` is not in PATH"), "{error}");
     }
 
     #[tokio::test]

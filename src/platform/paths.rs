@@ -21,13 +21,13 @@ pub struct SlugHome {
 /// Why there is no folder for slug's files.
 #[derive(Debug, thiserror::Error)]
 pub enum HomeError {
-    #[error("no home folder is known; set SLUG_HOME to a folder for slug's files")]
+    #[error("no home folder found; set SLUG_HOME to a folder for slug's files")]
     Unknown,
     /// It would lie in the workspace, where the model could change it.
     #[error("SLUG_HOME is {home}, inside the workspace {workspace}; choose a folder outside")]
     InWorkspace { home: PathBuf, workspace: PathBuf },
     /// A relative path would mean another folder in each run.
-    #[error("SLUG_HOME is {0}, a relative path; give it from the root")]
+    #[error("SLUG_HOME is {0}, a relative path; use an absolute one")]
     Relative(PathBuf),
 }
 
@@ -42,7 +42,7 @@ pub struct NarrowedPermissions {
 impl std::fmt::Display for NarrowedPermissions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { path, before } = self;
-        write!(f, "{} could be read by others (mode {before:03o}); now only by you", path.display())
+        write!(f, "Fixed the permissions of {} (mode was {before:03o})", path.display())
     }
 }
 
@@ -240,7 +240,7 @@ fn narrow(path: &Path, mode: u32) -> io::Result<Option<NarrowedPermissions>> {
     let above = path.parent().map(fs::metadata).transpose()?;
     let shared = above.is_some_and(|above| above.permissions().mode() & 0o002 != 0);
     if !is_ours(metadata.uid(), rustix::process::geteuid().as_raw(), shared) {
-        let why = format!("{} belongs to another user: name another folder", path.display());
+        let why = format!("{} belongs to another user: choose another folder", path.display());
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, why));
     }
     let before = metadata.permissions().mode() & 0o777;
@@ -343,7 +343,7 @@ mod tests {
         );
         assert_eq!(mode(&home.logs()), 0o700);
         let narrowed = private_file(&home.history(), OpenOptions::new().append(true)).unwrap().1;
-        assert!(narrowed.unwrap().to_string().contains("mode 644"));
+        assert!(narrowed.unwrap().to_string().contains("mode was 644"));
         assert_eq!(mode(&home.history()), 0o600);
     }
 

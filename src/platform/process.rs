@@ -160,7 +160,7 @@ impl ProcessHost {
 
     fn bash(&self) -> io::Result<&Path> {
         self.programs.bash.as_deref().ok_or_else(|| {
-            io::Error::new(io::ErrorKind::NotFound, "there is no bash in PATH: install bash")
+            io::Error::new(io::ErrorKind::NotFound, "bash is not in PATH: install it")
         })
     }
 
@@ -307,7 +307,7 @@ impl Processes for ProcessHost {
             ChildOutcome::NotStarted(number) => Err(failed(io::Error::from_raw_os_error(number))),
             ChildOutcome::NotConfined(why) => Err(failed(io::Error::other(why))),
             ChildOutcome::Lost => Err(failed(io::Error::other(
-                "its supervisor was killed; what the command had begun may be half done",
+                "its supervisor was killed; the command may be half done",
             ))),
         }
     }

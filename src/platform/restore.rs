@@ -80,7 +80,7 @@ fn look_at(spot: &FolderEntry, limit: u64) -> io::Result<PathInspection> {
         FileState::Missing => PathInspection::Content(PathContent::Nothing),
         FileState::TooBig(_) => PathInspection::Other("it is too large now"),
         FileState::Folder => PathInspection::Other("it is a folder now"),
-        FileState::Special => PathInspection::Other("it is no regular file now"),
+        FileState::Special => PathInspection::Other("it is not a regular file now"),
     })
 }
 

@@ -64,7 +64,7 @@ pub enum UserCommandError {
     #[error("it cannot be run: {0}")]
     Run(#[from] io::Error),
     /// The command took longer than its limit.
-    #[error("it took longer than {} seconds and was ended", .0.as_secs())]
+    #[error("it took longer than {} seconds and was killed", .0.as_secs())]
     TooLong(Duration),
 }
 

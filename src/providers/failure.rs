@@ -108,8 +108,8 @@ pub fn of_response(
         let target = header("location").unwrap_or("another address");
         return ProviderError {
             message: format!(
-                "{} redirects to {}, which slug does not follow, for the key's sake. If that is \
-                 right, set `endpoint` in ~/.slug/config.toml to it.",
+                "{} redirects to {}. slug does not follow redirects, to protect the key. If the \
+                 new address is right, set it as `endpoint` in ~/.slug/config.toml.",
                 site.http.server,
                 site.http.plain_line(target)
             ),

@@ -252,7 +252,7 @@ fn shown_window(shown: &Value) -> Option<u64> {
 fn no_list(site: &RequestTarget) -> ProviderError {
     ProviderError {
         message: format!(
-            "{} does not list its models as a model server does. Check `endpoint` and `provider` \
+            "{} does not list its models like a model server. Check `endpoint` and `provider` \
              in ~/.slug/config.toml.",
             site.http.server
         ),

@@ -427,7 +427,7 @@ mod tests {
                 ..RequestTarget::default()
             };
             let error = end_of(piece, site, None).expect("an error");
-            assert!(error.contains("nothing but keep-alives"), "{piece:?}: {error}");
+            assert!(error.contains("only keep-alives"), "{piece:?}: {error}");
         }
     }
 }

@@ -34,8 +34,8 @@ impl ResponseSize {
         };
         Err(ProviderError {
             message: format!(
-                "The answer has {what}, and slug has stopped it: none of its calls was run. Send \
-                 the message again, or choose another model with /model."
+                "The answer had {what}, so slug stopped it and ran none of its calls. Send the \
+                 message again, or choose another model with /model."
             ),
             status: None,
             recovery: ErrorRecovery::GiveUp,

@@ -235,7 +235,7 @@ fn reports_error(value: &str) -> bool {
 fn broken(what: &str) -> ProviderError {
     ProviderError {
         message: format!(
-            "The server's answer cannot be read: {what}. Check `endpoint` and `provider`."
+            "Cannot read the server's answer: {what}. Check `endpoint` and `provider`."
         ),
         status: None,
         recovery: ErrorRecovery::GiveUp,

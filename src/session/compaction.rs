@@ -119,10 +119,10 @@ impl CompactionEntry {
     /// What was done, as a sentence for the user.
     pub fn told(&self) -> String {
         if self.undoes.is_some() {
-            return "What the last compaction left out is sent again.".to_owned();
+            return "The last compaction is undone: everything is sent again.".to_owned();
         }
         let Some(CompactionTokens { before, after }) = self.tokens else {
-            return "What is above is no longer sent in full.".to_owned();
+            return "The conversation above is shortened for the model.".to_owned();
         };
         let how = match &self.note {
             Some(CompactionNote { model: Some(model), .. }) => format!("summary by {model}"),

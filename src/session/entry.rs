@@ -237,20 +237,21 @@ pub enum TurnOutcome {
 #[serde(rename_all = "snake_case")]
 pub enum ModelFailure {
     /// A response without text and without calls.
-    #[error("The model answered with nothing. Ask again, or ask another model.")]
+    #[error("The model sent an empty answer. Ask again, or choose another model.")]
     EmptyAnswer,
     /// The provider withheld the answer, or the rest of it.
-    #[error("The provider withheld this answer. Ask in other words, or ask another model.")]
+    #[error("The provider withheld this answer. Rephrase the question, or choose another model.")]
     ContentFilter,
     /// The same calls with the same results, although the model was told.
     #[error(
-        "The model makes the same calls again and again, whatever it is told. Say more precisely \
-         what to do, or ask another model."
+        "The model keeps repeating the same calls. Say more precisely what to do, or choose \
+         another model."
     )]
     Repetition,
     /// One call after another that the output limit cut.
     #[error(
-        "The output limit cut one call after another. Raise `max_tokens`, or ask for smaller steps."
+        "The output limit cut off one call after another. Raise `max_tokens`, or ask for \
+            smaller steps."
     )]
     OutputLimit,
 }

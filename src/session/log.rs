@@ -35,8 +35,8 @@ pub struct LogHandle {
 pub enum LogError {
     /// It is kept in memory, and tried again with the next entry.
     #[error(
-        "The session is not being saved: {source}. What is said from here on is kept in memory \
-         and saved as soon as that is possible."
+        "The session is not being saved: {source}. New messages stay in memory and are saved as \
+         soon as possible."
     )]
     NotSaved {
         /// The entry as it will be written.
@@ -48,10 +48,10 @@ pub enum LogError {
     #[error("The session is not being saved: {source}.")]
     NotAnnounced { source: Arc<io::Error> },
     /// It cannot be written as JSON.
-    #[error("An entry of the session cannot be saved, because {source}.")]
+    #[error("A message cannot be saved: {source}.")]
     NotJson { source: Arc<serde_json::Error> },
     /// The log was closed before, or its thread has ended.
-    #[error("The session's log is closed.")]
+    #[error("The session log is closed.")]
     Closed,
     /// The log was closed or was to be saved, and some lines could not be.
     #[error("The last {count} lines of the session could not be saved: {source}.")]

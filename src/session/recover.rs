@@ -260,8 +260,8 @@ impl fmt::Display for LogNotice {
                 write!(
                     f,
                     "The session's last line was cut off; everything before it is here. Its \
-                     {count} bytes go to a file beside the log, ending in .torn, before the \
-                     session goes on."
+                     {count} bytes are moved to a .torn file next to the log when the session \
+                     continues."
                 )
             }
             Self::Damaged { lines } => {
@@ -274,8 +274,8 @@ impl fmt::Display for LogNotice {
                 let count = pluralise(lines.len(), "line");
                 write!(
                     f,
-                    "The session's log holds {count} that cannot be read (bytes {}{more}). The rest is \
-                     here, and nothing was removed from the file.",
+                    "The session log has {count} that cannot be read (bytes {}{more}). The rest \
+                     is here, and the file is unchanged.",
                     few.join(", ")
                 )
             }
@@ -284,8 +284,8 @@ impl fmt::Display for LogNotice {
                 let count = pluralise(types.values().sum::<usize>(), "record");
                 write!(
                     f,
-                    "The session holds {count} of another program or a newer slug ({}), not shown \
-                     here and kept in the file.",
+                    "The session has {count} from another program or a newer slug ({}), not \
+                     shown here but kept in the file.",
                     names.join(", ")
                 )
             }
@@ -293,22 +293,22 @@ impl fmt::Display for LogNotice {
                 let count = pluralise(*count, "part");
                 write!(
                     f,
-                    "The session's messages hold {count} of a kind that this slug does not know, not \
-                     shown here and kept in the file."
+                    "The session's messages have {count} of a kind unknown to this slug, not \
+                     shown here but kept in the file."
                 )
             }
             Self::Duplicates { count } => {
                 let count = pluralise(*count, "record");
-                write!(f, "The session's log repeats {count}; each was read once.")
+                write!(f, "The session log repeats {count}; each was read once.")
             }
             Self::NoHeader => f.write_str(
-                "The session's first line, with its folder and model, is missing. \
-                 It goes on in this folder with the model that is set now.",
+                "The session's first line (folder and model) is missing. It continues in this \
+                 folder with the current model.",
             ),
             Self::NewerVersion { version } => write!(
                 f,
-                "This session was written by a newer slug (format {version}) and is open \
-                 read-only. Update slug, or fork the session, to go on with it."
+                "This session was written by a newer slug (format {version}) and is read-only. \
+                 Update slug, or fork the session, to continue it."
             ),
         }
     }

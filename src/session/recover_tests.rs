@@ -225,14 +225,14 @@ fn notices_are_sentences() {
     let few = LogNotice::Damaged { lines: vec![1..2, 5..9] };
     assert_eq!(
         few.to_string(),
-        "The session's log holds 2 lines that cannot be read (bytes 1 to 2, 5 to 9). The rest is \
-         here, and nothing was removed from the file."
+        "The session log has 2 lines that cannot be read (bytes 1 to 2, 5 to 9). The rest is \
+         here, and the file is unchanged."
     );
     let types = [("checkpoint".to_owned(), 1)].into();
     assert_eq!(
         LogNotice::NotUnderstood { types }.to_string(),
-        "The session holds 1 record of another program or a newer slug (checkpoint), not shown \
-         here and kept in the file."
+        "The session has 1 record from another program or a newer slug (checkpoint), not shown \
+         here but kept in the file."
     );
 }
 

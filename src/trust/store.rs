@@ -42,9 +42,7 @@ pub enum TrustStatus {
 #[derive(Debug, thiserror::Error)]
 pub enum TrustError {
     /// Too much lies below the folder.
-    #[error(
-        "{0} cannot be trusted: too much lies below it. Start slug in the project's own folder."
-    )]
+    #[error("{0} cannot be trusted: it contains too much. Start slug in the project's own folder.")]
     TooWide(PathBuf),
     /// The operating system refused.
     #[error("cannot {doing} {path}: {source}")]
@@ -56,7 +54,7 @@ pub enum TrustError {
         source: std::io::Error,
     },
     /// The store cannot be parsed.
-    #[error("{file} is not readable ({source}). Repair it, or delete it to be asked again.")]
+    #[error("Cannot read {file} ({source}). Repair it, or delete it to be asked again.")]
     Broken { file: PathBuf, source: serde_json::Error },
 }
 

@@ -62,7 +62,7 @@ fn shared_part(comparison: &BranchComparison, width: u16) -> Vec<StyledLine> {
     match &comparison.last_shared {
         Some(parted) => {
             let count = pluralise(comparison.shared, "message");
-            let text = format!("They share {count} and part after this one:");
+            let text = format!("They share {count} and diverge after this one:");
             prose(&text, StyleRole::Text, ["", ""], width, &mut lines);
             lines.push(StyledLine::default());
             let from = lines.len();
@@ -78,7 +78,7 @@ fn shared_part(comparison: &BranchComparison, width: u16) -> Vec<StyledLine> {
             }
         }
         None => {
-            let text = "They have no message in common.";
+            let text = "They share no messages.";
             prose(text, StyleRole::Text, ["", ""], width, &mut lines);
         }
     }
@@ -154,7 +154,7 @@ fn after_another(branches: &[SessionBranch; 2], width: u16, lines: &mut Vec<Styl
     }
 }
 
-const NOTHING_SAID: &str = "Nothing was said after that.";
+const NOTHING_SAID: &str = "No messages after that.";
 
 /// A branch's letter, its title, and its counts.
 fn heading(letter: &str, branch: &SessionBranch, width: u16) -> Vec<StyledLine> {

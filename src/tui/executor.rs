@@ -126,7 +126,7 @@ impl EffectExecutor {
             }),
             ScreenEffect::Copy { text, what } => self.copy(text, what),
             ScreenEffect::SaveDraft { text } => {
-                self.save("keep the draft", async move { services.save_draft(text).await });
+                self.save("save the draft", async move { services.save_draft(text).await });
             }
             ScreenEffect::AddHistory(text) => {
                 self.save("add to the history", async move { services.add_history(text).await });
@@ -174,20 +174,18 @@ impl EffectExecutor {
             }),
             ScreenEffect::OpenPager(document) => return Some(TerminalAction::OpenPager(document)),
             ScreenEffect::KeepFolds { session, folds } => {
-                self.save("remember how panes are folded", async move {
+                self.save("save the fold state", async move {
                     services.keep_folds(session, folds).await
                 });
             }
             ScreenEffect::ToggleFavourite(name) => {
                 self.save(
-                    "remember a favourite",
+                    "save the favourite",
                     async move { services.toggle_favourite(name).await },
                 );
             }
             ScreenEffect::KeepKinds(kinds) => {
-                self.save("remember how panes are folded", async move {
-                    services.keep_kinds(kinds).await
-                });
+                self.save("save the fold state", async move { services.keep_kinds(kinds).await });
             }
             ScreenEffect::Backfill { id, older } => {
                 let answers = self.answers.clone();
@@ -228,7 +226,7 @@ impl EffectExecutor {
                 ScreenMsg::ThemesRead { id, library: Arc::new(services.themes().await) }
             }),
             ScreenEffect::KeepTheme(choice) => {
-                self.save("keep the theme", async move { services.keep_theme(choice).await });
+                self.save("save the theme", async move { services.keep_theme(choice).await });
             }
             ScreenEffect::ReadGit(id) => {
                 self.answer(async move { ScreenMsg::GitRead { id, git: services.git().await } });
@@ -343,7 +341,7 @@ impl EffectExecutor {
     pub async fn finish(self) {
         drop(self.save_queue);
         if let Err(error) = self.save_task.await {
-            tracing::error!(%error, "what was typed could not be kept");
+            tracing::error!(%error, "the draft could not be saved");
         }
     }
 
@@ -353,7 +351,7 @@ impl EffectExecutor {
             return;
         }
         let Some(connection) = self.handles.agents.get(&agent) else {
-            tracing::error!(%agent, ?command, "there is no such agent");
+            tracing::error!(%agent, ?command, "that agent does not exist");
             return;
         };
         match connection.commands.try_send(command.to(agent)) {
@@ -363,7 +361,7 @@ impl EffectExecutor {
             }
             // The agent is gone; its event channel is closed too, and ends the screen.
             Err(mpsc::error::TrySendError::Closed(command)) => {
-                tracing::error!(?command, "the agent is gone");
+                tracing::error!(?command, "the agent has ended");
             }
         }
     }
@@ -392,7 +390,7 @@ impl EffectExecutor {
             }
         });
         if self.save_queue.send(work).is_err() {
-            tracing::error!("could not {doing}: the task that keeps things is gone");
+            tracing::error!("could not {doing}: the task that saves settings has ended");
         }
     }
 }

@@ -47,7 +47,7 @@ pub fn render(
         rows.pop_front();
     }
     if cut || (leave == ExitTranscript::All && model.conversation.requests.backfill.is_some()) {
-        let note = "… more above: resume the session to see it";
+        let note = "… more above; resume the session to see it";
         line(&[paint::span(note, super::layout::StyleRole::Muted)], styles, &mut out);
     }
     for at in rows {

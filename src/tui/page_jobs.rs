@@ -50,7 +50,12 @@ pub fn run(
             Ok(StoreQueryResult::Changes(Arc::new(nets)))
         }
         StoreQuery::StoreSize => {
-            let size = store.size().map_err(|error| format!("The store's size: {error}."))?;
+            let size = store.size().map_err(|error| {
+                format!(
+                    "The size of the session store is \
+                unknown: {error}."
+                )
+            })?;
             Ok(StoreQueryResult::StoreSize(size))
         }
     }
@@ -59,8 +64,8 @@ pub fn run(
 fn read_blob(blobs: &BlobStore, hash: &ContentHash) -> Result<Vec<u8>, String> {
     match blobs.get(hash) {
         Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) => Err("What it held is no longer kept.".to_owned()),
-        Err(error) => Err(format!("What it held cannot be read: {error}.")),
+        Ok(None) => Err("Its content is no longer stored.".to_owned()),
+        Err(error) => Err(format!("Its content cannot be read: {error}.")),
     }
 }
 
@@ -107,17 +112,17 @@ fn net(blobs: &BlobStore, file: &ChangedFile, root: &Path) -> NetFileChange {
 }
 
 fn read_current(path: &Path) -> Result<Option<CurrentFileContent>, String> {
-    let cannot = |error| format!("It cannot be read: {error}.");
+    let cannot = |error| format!("Cannot read it: {error}.");
     let (file, metadata) = match open_regular(path) {
         Ok(Some(opened)) => opened,
         Ok(None) => return Ok(None),
         Err(FileTextError::NotAFile | FileTextError::NotText) => {
-            return Err("There is no regular file any more.".to_owned());
+            return Err("The file is gone, or is no longer a regular file.".to_owned());
         }
         Err(FileTextError::Io(error)) => return Err(cannot(error)),
     };
     if metadata.len() > LARGEST {
-        return Err("It is too large to be compared here.".to_owned());
+        return Err("Too large to compare here.".to_owned());
     }
     let mut bytes = Vec::new();
     file.take(LARGEST).read_to_end(&mut bytes).map_err(cannot)?;
@@ -142,7 +147,7 @@ fn content(
     }
     let (Some(old), Some(new)) = (text(old), text(new)) else {
         return NetChangeContent::Unknown(format!(
-            "It holds no text: {} bytes before, {} now.",
+            "Binary file: {} bytes before, {} now.",
             old.len(),
             new.len()
         ));
@@ -255,7 +260,7 @@ mod tests {
         let hash = ContentHash::of(b"gone");
         let answer =
             run(&home.store, Path::new("/none"), &StoreQuery::FullOutput { document: 1, hash });
-        assert_eq!(answer, Err("What it held is no longer kept.".to_owned()));
+        assert_eq!(answer, Err("Its content is no longer stored.".to_owned()));
     }
 
     #[test]

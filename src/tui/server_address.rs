@@ -17,10 +17,10 @@ pub enum AddressSecurity {
 ///
 /// A sentence about why the address cannot be used.
 pub fn judge(text: &str) -> Result<AddressSecurity, String> {
-    let hint = "Write it like https://host/v1 or http://localhost:8000/v1.";
-    let url = Url::parse(text.trim()).map_err(|_| format!("This is not an address. {hint}"))?;
+    let hint = "Example: https://host/v1 or http://localhost:8000/v1.";
+    let url = Url::parse(text.trim()).map_err(|_| format!("Not a valid address. {hint}"))?;
     if !url.username().is_empty() || url.password().is_some() {
-        return Err("Leave user and password out of the address; the key is asked for next.".into());
+        return Err("Remove the user and password from the address; the key comes next.".into());
     }
     let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
     let is_local = host == "localhost"
@@ -31,6 +31,6 @@ pub fn judge(text: &str) -> Result<AddressSecurity, String> {
         "https" => Ok(AddressSecurity::Safe),
         "http" if is_local => Ok(AddressSecurity::Safe),
         "http" => Ok(AddressSecurity::Unencrypted),
-        scheme => Err(format!("slug does not speak {scheme}. {hint}")),
+        scheme => Err(format!("{scheme} addresses are not supported. {hint}")),
     }
 }

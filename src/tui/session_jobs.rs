@@ -57,7 +57,7 @@ pub fn run(
     let done = match job {
         SessionStoreRequest::Group(chosen) => {
             let kept = chosen.keep(grouping).map(|()| SessionStoreResponse::Changed);
-            return kept.map_err(|error| format!("The grouping is not remembered: {error}."));
+            return kept.map_err(|error| format!("The grouping could not be saved: {error}."));
         }
         SessionStoreRequest::Compare { sessions, page } => {
             store.compare(*sessions).map(|compared| lay_out_branches(Arc::new(compared), *page))
@@ -137,7 +137,7 @@ fn held(store: &SessionStore, session: SessionId) -> SessionLockState {
         Ok(Some(holder)) if holder.pid != Some(std::process::id()) => SessionLockState::Locked,
         Ok(_) => SessionLockState::Unlocked,
         Err(error) => {
-            tracing::debug!(%session, %error, "not known who has it open");
+            tracing::debug!(%session, %error, "unknown who has it open");
             SessionLockState::Unlocked
         }
     }
@@ -296,7 +296,7 @@ mod tests {
         let title = |rows: Vec<SessionRow>| {
             rows.into_iter().find(|row| row.id == id).map(|row| row.title).unwrap()
         };
-        assert_eq!(title(listed(&home.store)), "ask␛[31m 0", "nothing yet");
+        assert_eq!(title(listed(&home.store)), "ask␛[31m 0", "no output yet");
         let (log, _) = home.store.open(id).unwrap();
         log.append(TurnId(2), message(MessageRole::User, "another way")).await.unwrap();
         log.close().await.unwrap();

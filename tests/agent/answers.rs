@@ -302,7 +302,7 @@ async fn with_broken_settings_everything_is_asked_whatever_was_answered() {
     let rules = vec!["Bash(make)".to_owned()];
     let mut agent = answered(&fixture, "make", ApprovalAnswer::Always { rules }).await;
     assert!(
-        agent.notices().iter().any(|text| text.contains("settings.local.json:1: this is not JSON"))
+        agent.notices().iter().any(|text| text.contains("settings.local.json:1: not valid JSON"))
     );
     assert!(agent.notices().iter().any(|text| text.contains("is not a settings file")));
     assert!(is_asked_again(&fixture, &mut agent, "make").await);

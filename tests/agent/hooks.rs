@@ -441,7 +441,7 @@ async fn hooks_that_the_user_writes_hold_from_the_next_message_on() {
     };
     assert_eq!(change_notices(&agent).len(), 1, "{:?}", change_notices(&agent));
     assert!(
-        change_notices(&agent)[0].ends_with("hold as they are now."),
+        change_notices(&agent)[0].ends_with("The new ones are active."),
         "{:?}",
         change_notices(&agent)
     );
@@ -467,7 +467,7 @@ async fn s72_changed_hooks_of_a_project_do_not_hold_before_the_user_trusts_them(
     agent.turn("go on").await;
     agent.turn("and on").await;
     assert_eq!(fixture.hooks.run(), ["theirs", "theirs", "theirs"]);
-    let notices = agent.notices().into_iter().filter(|it| it.contains("hold as they were"));
+    let notices = agent.notices().into_iter().filter(|it| it.contains("stay active"));
     assert_eq!(notices.count(), 1, "{:?}", agent.notices());
     agent.close().await;
 }

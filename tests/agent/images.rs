@@ -108,7 +108,7 @@ async fn a_model_that_refuses_images_is_told_of_them_instead() {
     assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
     let is_told = agent.events.iter().any(|event| {
         matches!(event, AgentEvent::Notice { level: NoticeLevel::Warning, text }
-            if text.contains("images of this conversation are left out"))
+            if text.contains("slug leaves the images out"))
     });
     assert!(is_told, "{:#?}", agent.events);
     answer(&fixture, "Still not.");

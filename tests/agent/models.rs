@@ -169,7 +169,7 @@ async fn a_model_list_that_fails_for_now_is_requested_again_with_the_next_messag
     let mut agent = fixture.open(InitialSession::New).await;
     let is_notice = |event: &AgentEvent| {
         matches!(event, AgentEvent::Notice { level: NoticeLevel::Info, text } if
-            text == "It is not ready. slug asks again with your next message.")
+            text == "It is not ready. slug will retry when you send a message.")
     };
     agent.wait_for("word of it", is_notice).await;
     queue_replies(&fixture, [words("awake")]);

@@ -154,7 +154,7 @@ async fn the_model_is_told_about_files_that_were_restored_alone() {
     agent.turn("and now?").await;
     let sent = serde_json::to_string(&fixture.model.last_request().messages).unwrap();
     assert!(sent.contains("took your changes of these files back: a, b, old"), "{sent}");
-    assert!(sent.contains("change it"), "the conversation stayed");
+    assert!(sent.contains("change it"), "the conversation is unchanged");
     assert!(agent.plan(RewindDestination::Redo).await.is_err(), "something was said since");
     agent.close().await;
 }

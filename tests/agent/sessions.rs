@@ -41,11 +41,11 @@ async fn saving_says_where_the_session_is() {
     let mut agent = fixture.open(InitialSession::New).await;
     let saved = |text: &'static str| move |event: &AgentEvent| matches!(event, AgentEvent::Notice { text: it, .. } if it.contains(text));
     agent.tell(AgentCommand::Save).await;
-    agent.wait_for("sentence", saved("begins with its first message")).await;
+    agent.wait_for("sentence", saved("starts with its first message")).await;
     queue_replies(&fixture, [words("hello")]);
     agent.turn("hi").await;
     agent.tell(AgentCommand::Save).await;
-    agent.wait_for("sentence", saved("All of this session is saved in /")).await;
+    agent.wait_for("sentence", saved("Saved in /")).await;
     let notices = agent.notices();
     let path = notices.last().unwrap().rsplit_once(" in ").unwrap().1;
     assert!(std::fs::read_to_string(path).unwrap().contains("hello"), "{path}");

@@ -175,7 +175,7 @@ async fn a_turn_over_its_budget_asks_before_the_next_request() {
     for (answer, outcome, requests) in [
         (ApprovalAnswer::Once, None, 2),
         (ApprovalAnswer::Session { rules: Vec::new() }, None, 2),
-        (ApprovalAnswer::Deny { instruction: None }, Some("would be overdrawn"), 1),
+        (ApprovalAnswer::Deny { instruction: None }, Some("would be exceeded"), 1),
     ] {
         let fixture = bounded("700 tokens");
         let mut agent = fixture.open(InitialSession::New).await;
@@ -205,7 +205,7 @@ async fn a_budget_in_money_counts_what_the_next_request_takes_at_least() {
         agent.send("go").await;
         if asked {
             let question = agent.next_approval().await;
-            assert!(question.reason.contains("$0.0018 are spent"), "{}", question.reason);
+            assert!(question.reason.contains("$0.0018 spent"), "{}", question.reason);
             agent.answer(&question, ApprovalAnswer::Once).await;
         }
         assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
@@ -242,7 +242,8 @@ async fn a_model_without_a_price_gets_one_warning_and_goes_on() {
     fixture.model_name = Some("my-own");
     let mut agent = fixture.open(InitialSession::New).await;
     assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
-    let warnings = agent.notices().iter().filter(|text| text.contains("No price is known")).count();
+    let warnings =
+        agent.notices().iter().filter(|text| text.contains("has no known price")).count();
     assert_eq!((warnings, agent.approval_count()), (1, 0));
     agent.close().await;
 }

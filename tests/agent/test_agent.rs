@@ -255,7 +255,7 @@ impl TestAgent {
     pub async fn event(&mut self) -> AgentEvent {
         let event = timeout(WAIT_TIMEOUT, self.receiver.recv()).await;
         let event = event.unwrap_or_else(|_| panic!("nothing more came after {:#?}", self.events));
-        let AddressedEvent { agent, event } = event.expect("the agent is gone");
+        let AddressedEvent { agent, event } = event.expect("the agent has ended");
         assert_eq!(agent, self.agent.id, "{event:?}");
         if let AgentEvent::SessionOpened { session, .. } = event {
             self.session = Some(session);

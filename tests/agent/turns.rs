@@ -329,7 +329,7 @@ async fn the_fallback_model_answers_for_the_rest_of_the_turn() {
     );
     assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
     let notices = agent.notices();
-    let expected = "other answers for the rest of this turn";
+    let expected = "slug uses other for the rest of this turn";
     assert!(notices.len() == 1 && notices[0].contains(expected), "{notices:?}");
     queue_replies(&fixture, [words("again")]);
     assert_eq!(agent.turn("and now?").await, TurnOutcome::Answered);
@@ -360,7 +360,7 @@ async fn without_a_fallback_model_the_next_smaller_one_stands_in() {
     queue_replies(&fixture, [busy(), busy(), busy(), words("done"), words("again")]);
     assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
     let notices = agent.notices();
-    let expected = "claude-sonnet-5-5 answers for the rest of this turn";
+    let expected = "slug uses claude-sonnet-5-5 for the rest of this turn";
     assert!(notices.len() == 1 && notices[0].contains(expected), "{notices:?}");
     assert_eq!(agent.turn("and now?").await, TurnOutcome::Answered);
     let asked: Vec<String> = fixture.model.requests().into_iter().map(|it| it.model).collect();

@@ -52,7 +52,7 @@ fn sessions_gc_packs_what_is_old_and_says_what_it_does() {
     let gc = |arguments: &[&str]| {
         env.run(&[&["sessions", "gc"], arguments].concat()).assert_exit_code(0)
     };
-    assert_eq!(gc(&[]).out, "There is nothing to remove or compress.\n");
+    assert_eq!(gc(&[]).out, "Nothing to remove or compress.\n");
     let now = ["--pack-days", "0"];
     let report = gc(&[&["--dry-run", "--json"], now.as_slice()].concat()).json();
     assert_eq!(report["packed"]["count"], 1);
@@ -84,7 +84,7 @@ fn sessions_export_writes_a_file_without_secrets() {
     let ran = env.ask(&server, &["-p", &question, "--output-format", "json"]).assert_exit_code(0);
     let id = ran.json()["session_id"].as_str().unwrap().to_owned();
     let ran = env.run(&["sessions", "export", &id, "-o", "out.html"]).assert_exit_code(0);
-    assert!(ran.err.contains("1 secret was taken out"), "{}", ran.describe());
+    assert!(ran.err.contains("1 secret was redacted"), "{}", ran.describe());
     let page = env.read("out.html");
     assert!(page.starts_with("<!doctype html>") && page.contains("I see."), "{page}");
     assert!(!page.contains(&key) && page.contains("[redacted: GitHub token]"), "{page}");
@@ -210,7 +210,7 @@ fn sessions_list_is_narrowed_by_project_model_date_and_count() {
         assert_eq!(ids(&list), expected, "{flags:?}");
     }
     let ran = env.run(&["sessions", "list", "--since", "someday"]).assert_exit_code(2);
-    assert!(ran.err.contains("`someday` is no date"), "{}", ran.describe());
+    assert!(ran.err.contains("`someday` is not a date"), "{}", ran.describe());
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn another_model_answers_where_the_first_ones_server_is_overloaded() {
     server.reply(ServerReply::text("In its place."));
     let ran = env.ask(&server, &["-p", "hello"]).assert_exit_code(0);
     assert_eq!(ran.out, "In its place.\n");
-    let note = "small-model answers for the rest of this turn.";
+    let note = "slug uses small-model for the rest of this turn.";
     assert!(ran.err.contains(note), "{}", ran.describe());
     let requests: Vec<_> =
         server.chat_requests().iter().map(|chat| chat.body["model"].clone()).collect();
@@ -205,8 +205,8 @@ fn without_a_network(env: &TestEnv, arguments: &[&str]) -> Option<Command> {
 #[test]
 fn r37_without_a_network_each_try_is_reported_with_its_error() {
     for (endpoint, expected) in [
-        ("https://192.0.2.1/v1", "https://192.0.2.1/v1 cannot be reached: "),
-        ("https://model.invalid/v1", "The host of https://model.invalid/v1 cannot be found."),
+        ("https://192.0.2.1/v1", "Cannot reach https://192.0.2.1/v1: "),
+        ("https://model.invalid/v1", "The host of https://model.invalid/v1 was not found."),
     ] {
         let env = TestEnv::new();
         let Some(slug) = without_a_network(&env, &unnamed(endpoint)) else {

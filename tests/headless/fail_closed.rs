@@ -39,17 +39,17 @@ fn make_fifo(path: &Path) {
 fn settings_that_leave_open_what_they_forbid_end_a_run_before_it_begins() {
     let whole = r#"{"permissions": {"allow": ["Bash"], "deny": ["Read(.env)"]}}"#;
     for (what, file, text, told) in [
-        ("cut", "home", &whole[..40], "settings.json:1: this is not JSON"),
-        ("empty", "home", "", "settings.json:1: this is empty"),
+        ("cut", "home", &whole[..40], "settings.json:1: not valid JSON"),
+        ("empty", "home", "", "settings.json:1: empty"),
         (
             "twice",
             "home",
             "{\"permissions\": {\"deny\": [\"Read\"],\n\"deny\": []}}",
-            "settings.json:2: `deny` stands here twice",
+            "settings.json:2: `deny` is here twice",
         ),
         ("key", "home", "{\n\"permisions\": {}}", "settings.json:2: there is no key `permisions`"),
         ("hooks", "home", "{\n\"hooks\": 5}", "settings.json:2: `hooks` is neither a list nor"),
-        ("project", "project", &whole[..40], "shop/.slug/settings.json:1: this is not JSON"),
+        ("project", "project", &whole[..40], "shop/.slug/settings.json:1: not valid JSON"),
     ] {
         for mode in ["--yolo", "--allow-edits"] {
             let (env, server) = (TestEnv::new(), ModelServer::start());
@@ -75,7 +75,7 @@ fn a_link_that_leads_nowhere_is_a_file_that_cannot_be_read() {
         server.reply(bash("c1", "touch X"));
         server.reply(ServerReply::text("Done."));
         let ran = env.ask(&server, &["--yolo", "-p", "go"]);
-        assert!(ran.err.contains("is a link that leads nowhere"), "{file}: {}", ran.describe());
+        assert!(ran.err.contains("is a broken link"), "{file}: {}", ran.describe());
         assert!(!env.path("X").exists(), "{file}: {}", ran.describe());
     }
 }
@@ -92,7 +92,7 @@ fn events_outside_of_hooks_block_what_they_would_have_guarded() {
         server.reply(ServerReply::text("Done."));
         let ran = env.ask(&server, &["--yolo", "-p", "go"]);
         assert!(
-            ran.err.contains(&format!("{file}:1: `PreToolUse` stands outside of `hooks`")),
+            ran.err.contains(&format!("{file}:1: `PreToolUse` is outside `hooks`")),
             "{file}: {}",
             ran.describe()
         );
@@ -125,7 +125,7 @@ fn a_foreign_file_is_not_obeyed() {
             return;
         }
         let ran = env.ask(&server, &["-p", "go"]).assert_exit_code(2);
-        assert!(ran.err.contains("belongs to another user (number 12345)"), "{}", ran.describe());
+        assert!(ran.err.contains("belongs to another user (uid 12345)"), "{}", ran.describe());
         assert!(ran.err.contains(file) && ran.err.contains("chown"), "{}", ran.describe());
         fs::remove_file(&path).unwrap();
     }

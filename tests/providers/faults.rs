@@ -356,7 +356,7 @@ async fn r37_an_unknown_host_is_reported_with_what_to_check() {
     for protocol in ProviderProtocol::ALL {
         let endpoint = HttpEndpoint::parse(&nowhere, PlainHttp::Allowed).unwrap();
         let error = ask_at(protocol, endpoint, long_timeouts()).await.error();
-        assert!(error.message.contains("cannot be found"), "{protocol}: {error}");
+        assert!(error.message.contains("was not found"), "{protocol}: {error}");
         assert!(error.message.contains("`endpoint`"), "{protocol}: {error}");
         assert_eq!(error.recovery, ErrorRecovery::Retry, "the network may come back");
     }

@@ -63,7 +63,7 @@ fn text_typed_during_an_answer_is_sent_afterwards() {
     slug.say("first question");
     server.wait_for_requests(1);
     slug.say("second question");
-    slug.wait_for("after this turn");
+    slug.wait_for("queued");
     assert_eq!(server.chat_requests().len(), 1);
     gate.open();
     slug.wait_for("Second answer.");
@@ -79,9 +79,9 @@ fn a_waiting_message_can_be_taken_back() {
     slug.say("first question");
     server.wait_for_requests(1);
     slug.say("second question");
-    slug.wait_for("after this turn");
+    slug.wait_for("queued");
     slug.keys(key::UP);
-    slug.wait_for_no("after this turn");
+    slug.wait_for_no("queued");
     slug.wait_for("❯ second question");
     gate.open();
     slug.wait_for("First answer.");

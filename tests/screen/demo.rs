@@ -15,12 +15,12 @@ fn the_demo_plays_its_task_with_its_questions() {
     slug.answer("lib/rates.sh  +4 -4", "y");
     slug.answer("sh test.sh", "y");
     slug.wait_until("the end of the task", |screen| {
-        screen.contains(END) && screen.contains("Say what you want done")
+        screen.contains(END) && screen.contains("What should I do?")
     });
     insta::assert_snapshot!("after_the_task_at_80x24", picture(&slug));
     slug.resize(120, 40);
     slug.wait_until("a wide screen", |screen| {
-        screen.contains(&"─".repeat(120)) && screen.contains("Say what you want done")
+        screen.contains(&"─".repeat(120)) && screen.contains("What should I do?")
     });
     insta::assert_snapshot!("after_the_task_at_120x40", picture(&slug));
 }
@@ -39,7 +39,7 @@ fn the_demo_is_played_with_the_keyboard_alone() {
     slug.keys("y");
     slug.answer("sh test.sh", "y");
     slug.wait_for(END);
-    slug.wait_for("Say what you want done");
+    slug.wait_for("What should I do?");
     // Through all panes and back to the input.
     slug.keys("\t");
     slug.wait_for("fold");
@@ -80,7 +80,7 @@ fn the_demo_is_played_with_the_mouse_alone() {
     slug.wait_for_dialog("sh test.sh");
     slug.click("yes, once");
     slug.wait_for(END);
-    slug.wait_for("Say what you want done");
+    slug.wait_for("What should I do?");
     slug.click("TodoWrite 3 of 3 done");
     slug.wait_for_no("✓ Run the tests");
     slug.wheel_up("Fixed: limits", 30);

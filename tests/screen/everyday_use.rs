@@ -33,7 +33,7 @@ fn where_nothing_can_be_sent_again_the_chat_goes_on() {
     slug.say("hello");
     slug.wait_for("Here I am.");
     slug.say("/retry");
-    slug.wait_for("There is nothing to ask again");
+    slug.wait_for("Nothing to retry");
     slug.say("are you there?");
     slug.wait_for("Still here.");
     server.assert_clean();
@@ -161,7 +161,7 @@ fn hooks_that_changed_hold_once_they_are_trusted_without_a_restart() {
     slug.wait_for("Well.");
     write("echo with news");
     slug.say("two");
-    slug.wait_for("They hold as they were");
+    slug.wait_for("The old ones stay active");
     slug.wait_until("two answers", |screen| screen.matches("Well.").count() == 2);
     slug.say("/hooks");
     slug.wait_for("not trusted");

@@ -10,12 +10,12 @@ use crate::support::terminal::{PtySlug, key};
 use crate::support::test_env::TestEnv;
 use crate::{bash, pid, result_of};
 
-const STOPPED: &str = "stopped by you";
+const STOPPED: &str = "You stopped this";
 
 /// Waits until a stopped turn is over: text typed before that is only sent with the next message.
 fn wait_for_the_end(slug: &mut PtySlug) {
     slug.wait_until("the end of the turn", |screen| {
-        screen.contains(STOPPED) && screen.contains("Say what you want done")
+        screen.contains(STOPPED) && screen.contains("What should I do?")
     });
 }
 

@@ -80,10 +80,10 @@ fn ctrl_c_stops_the_turn_and_twice_leaves() {
     gate.let_through(2);
     says(&slug, " one\r\n");
     slug.keys(key::CTRL_C);
-    says(&slug, "Stopped by you.");
+    says(&slug, "You stopped it.");
     asks(&slug, "You: ");
     slug.keys(key::CTRL_C);
-    says(&slug, "ctrl+c again leaves");
+    says(&slug, "ctrl+c again to quit");
     slug.keys(key::CTRL_C);
     assert!(slug.wait().success());
 }
@@ -116,7 +116,7 @@ fn a_session_goes_on_with_its_end_read_out() {
     server.reply(ServerReply::text("Good night."));
     piped(&env, &server, &[], "hello\n").assert_exit_code(0);
     let ran = piped(&env, &server, &["--continue"], "bye\n").assert_exit_code(0);
-    let end = "This is its end.\nYou: hello\nslug: Good morning.\n";
+    let end = "Showing its end.\nYou: hello\nslug: Good morning.\n";
     assert!(ran.out.contains(end), "{}", ran.describe());
     assert!(ran.out.contains("You: bye\nslug: Good night.\n"), "{}", ran.describe());
 }
@@ -207,14 +207,14 @@ fn hooks_are_listed_tried_switched_and_trusted_with_their_commands_said() {
     let ran = env.run_with_input(&arguments, input).assert_exit_code(0);
     let news = ".slug/settings.json, programs that slug would run, permission rules\n  \
                 + on Stop runs echo new\n    deny Bash(make *)\n  - on Stop runs echo tried\n";
-    let answers = "Type y to trust it, n to leave it as it is.\n";
+    let answers = "Type y to trust, n to leave them off.\n";
     for text in [
         "Note: Hooks:\n1. Stop, echo tried, on\n",
         "Note: Hook:\n  echo tried\n",
         "Standard output:\ntried\n",
         "Note: Hooks:\n1. Stop, echo tried, off\n",
-        "1. Hooks have changed, what is new does not hold yet, not trusted\n",
-        &format!("Question: Trust what is new?\n{news}{answers}"),
+        "1. Hooks have changed, the new version is not active yet, not trusted\n",
+        &format!("Question: Trust the new hooks?\n{news}{answers}"),
         "Note: Hooks:\n1. Stop, echo new, on\n",
     ] {
         assert!(ran.out.contains(text), "no {text:?} in {}", ran.describe());

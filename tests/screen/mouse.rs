@@ -72,7 +72,7 @@ fn a_drag_hands_the_source_to_the_terminal_and_says_so() {
     // Which clipboard took it depends on the machine.
     slug.wait_for(": the selection");
     let screen = slug.screen();
-    let told = ["Handed to the terminal", "On the system clipboard"];
+    let told = ["Sent to the terminal", "Copied"];
     assert!(told.iter().any(|told| screen.contains(told)), "{screen}");
     if screen.contains("clipboard.txt") {
         let kept = std::fs::read_to_string(env.slug_home().join("clipboard.txt")).unwrap();
@@ -94,7 +94,7 @@ fn a_text_too_long_for_the_terminal_is_kept_in_a_file() {
         screen.contains("0123456789") && !screen.contains("esc stop")
     });
     slug.keys("/copy\r");
-    slug.wait_for("Too long for the terminal: in");
+    slug.wait_for("Too long for the terminal: saved in");
     assert!(copied(&slug).is_none());
     let kept = std::fs::read_to_string(env.slug_home().join("clipboard.txt")).unwrap();
     assert_eq!(kept.trim(), text.trim());

@@ -60,7 +60,7 @@ fn what_is_typed_at_a_shell_behind_the_command_trusts_no_folder() {
     slug.keys("why does it fail");
     slug.wait_for_question(TRUST);
     slug.keys("y");
-    slug.wait_for("Say what you want done");
+    slug.wait_for("What should I do?");
     assert!(crate::support::model_server::wait_until(|| env.path("ran").exists()));
 }
 
@@ -70,7 +70,7 @@ fn enter_trusts_no_folder() {
     let mut slug = begun(&env, &server).open();
     slug.wait_for_question(TRUST);
     slug.keys(key::ENTER);
-    slug.wait_for("Say what you want done");
+    slug.wait_for("What should I do?");
     slug.quit();
     assert!(!env.path("ran").exists());
     // Nor was it remembered as an answer.
@@ -91,12 +91,12 @@ fn a_folder_is_trusted_once_the_end_of_what_it_brings_was_shown() {
     // What runs programs is listed above the rules.
     assert!(slug.screen().contains("on SessionStart runs touch ran"), "{}", slug.screen());
     slug.keys("y");
-    slug.wait_for_question("then y trusts it");
+    slug.wait_for_question("then y");
     slug.keys(key::END);
     slug.wait_for("Bash(make 59)");
     slug.wait_for("1 line of instructions");
     slug.keys("y");
-    slug.wait_for("Say what you want done");
+    slug.wait_for("What should I do?");
     assert!(crate::support::model_server::wait_until(|| env.path("ran").exists()));
 }
 
@@ -104,7 +104,7 @@ fn a_folder_is_trusted_once_the_end_of_what_it_brings_was_shown() {
 fn what_is_typed_at_the_shell_behind_fg_is_no_answer() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     let mut slug = asked_in_a_shell(&env, &server, &[]);
-    slug.wait_for("Say what you want done");
+    slug.wait_for("What should I do?");
     slug.say("run it");
     slug.wait_for_dialog("touch made");
     for stop in [None, Some(Signal::TSTP), Some(Signal::STOP)] {

@@ -51,7 +51,7 @@ fn escape_works_while_the_terminal_reads_nothing() {
     slug.keys(key::ESC);
     assert!(wait_until(|| server.aborted_replies() == 1), "the server still generates");
     slug.resume_reading();
-    slug.wait_for("stopped by you");
+    slug.wait_for("You stopped this");
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn ctrl_z_stops_slug_under_a_shell_and_fg_goes_on() {
     let mut slug = PtySlug::at(&env, 100, 30).server(&server).in_shell().open();
     // The model's name is no sign of a started slug: the command holds it, and the shell shows that
     // first.
-    slug.wait_for("Say what you want done");
+    slug.wait_for("What should I do?");
     slug.say("count");
     gate.let_through(3);
     slug.wait_for("one two");
@@ -134,7 +134,7 @@ fn ctrl_z_stops_slug_under_a_shell_and_fg_goes_on() {
 fn a_stop_from_outside_gives_the_terminal_back_and_one_that_cannot_is_made_good() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     let mut slug = PtySlug::at(&env, 100, 30).server(&server).in_shell().open();
-    slug.wait_for("Say what you want done");
+    slug.wait_for("What should I do?");
     slug.keys("half a thought");
     slug.wait_for("half a thought");
     for (signal, more) in

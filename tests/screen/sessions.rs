@@ -258,6 +258,6 @@ fn a_session_of_another_folder_can_be_read_and_says_how_to_go_on() {
     slug.wait_for("This session belongs to");
     slug.say("why?");
     slug.wait_for_no("Sending");
-    slug.wait_for("Say what you want done");
+    slug.wait_for("What should I do?");
     assert_eq!(server.chat_requests().len(), 1);
 }

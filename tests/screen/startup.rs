@@ -91,7 +91,7 @@ fn the_home_folder_is_not_asked_about_and_not_trusted() {
     let home = env.home().display().to_string();
     let arguments = ["-m", "test-model", "-e", &server.endpoint(), "--directory", &home];
     let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
-    slug.wait_for("cannot be trusted: too much lies below it.");
+    slug.wait_for("cannot be trusted: it contains too much.");
     slug.say("hello");
     slug.wait_for("Good morning.");
     assert!(!slug.raw().contains(QUESTION));

@@ -72,9 +72,9 @@ fn escape_is_escape_on_a_terminal_that_never_answers() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     let mut slug = start(&env, &server);
     slug.keys("/the");
-    slug.wait_for("change the colours");
+    slug.wait_for("change the colour theme");
     slug.keys(key::ESC);
-    slug.wait_for_no("change the colours");
+    slug.wait_for_no("change the colour theme");
     slug.keys("]11;");
     slug.wait_for("/the]11;");
 }
@@ -97,7 +97,7 @@ fn a_theme_is_chosen_from_the_list_and_kept() {
     env.write_home("themes/plum.toml", "background = \"#2a1a2e\"\n[palette]\ncyan = \"#abcdef\"\n");
     let mut slug = start(&env, &server);
     slug.keys("/theme");
-    slug.wait_for("change the colours");
+    slug.wait_for("change the colour theme");
     slug.keys(key::ENTER);
     slug.wait_for("Themes");
     slug.keys("plum");
@@ -106,7 +106,7 @@ fn a_theme_is_chosen_from_the_list_and_kept() {
         raw.contains("48;2;42;26;46") && raw.contains("38;2;171;205;239")
     });
     slug.keys(key::ENTER);
-    slug.wait_for("From now on the theme is plum");
+    slug.wait_for("Theme: plum");
     let file = env.slug_home().join("config.toml");
     slug.wait_until("the theme in the file", |_| {
         fs::read_to_string(&file).unwrap() == "# mine\n[ui]\nmouse = false # no\ntheme = \"plum\"\n"

@@ -82,7 +82,7 @@ fn s73_text_of_models_tools_files_and_servers_is_shown_and_not_obeyed() {
 
     // The session's title is the hostile text.
     server.reply(ServerReply::text("Titled."));
-    slug.wait_for("Say what you want done");
+    slug.wait_for("What should I do?");
     slug.keys("/new\r");
     slug.wait_for_no("refused");
     // The part of it that can be typed: a terminal sends no control characters as text.
@@ -182,7 +182,7 @@ fn s103_a_conversation_is_kept_for_the_user_alone_whatever_the_umask() {
     slug.answer("touch made", "a");
     slug.wait_for("Done.");
     // While the turn still runs, /compact only says that it has to wait.
-    slug.wait_for("Say what you want done");
+    slug.wait_for("What should I do?");
     slug.keys("/compact\r");
     slug.wait_for("There is nothing to leave out yet.");
     slug.keys("/copy\r");

@@ -32,7 +32,7 @@ fn no_other_key_than_y_trusts_a_folder() {
         if slug.screen().contains(TRUST) {
             slug.keys("n");
         }
-        slug.wait_for("Say what you want done");
+        slug.wait_for("What should I do?");
         slug.kill();
         assert!(!env.path("ran").exists(), "{keys:?}");
     }
@@ -196,7 +196,7 @@ fn what_is_typed_behind_undo_takes_nothing_back() {
     slug.say("write it");
     slug.wait_for("Written.");
     // A rewind waits for the end of the turn.
-    slug.wait_for("Say what you want done");
+    slug.wait_for("What should I do?");
     slug.keys("/undo");
     slug.wait_for("/undo");
     slug.keys("\ryf");

@@ -116,7 +116,7 @@ fn an_imported_session_takes_back_only_what_is_plain() {
     slug.keys(key::END);
     slug.keys("y");
     assert!(wait_until(|| fs::read_to_string(&plain).unwrap() == "then"), "{}", slug.screen());
-    slug.wait_for("went back");
+    slug.wait_for("Rewound");
     slug.kill();
     for path in &guarded {
         let text = fs::read_to_string(path).unwrap();
@@ -145,7 +145,7 @@ fn the_dialog_marks_each_file_that_is_outside_or_takes_orders() {
         // Neither a yes nor Enter restores such a file.
         slug.keys("\r");
         slug.keys("y");
-        slug.wait_for("went back");
+        slug.wait_for("Rewound");
         slug.kill();
         assert_eq!(fs::read_to_string(&path).unwrap(), "now", "{file}");
     }
@@ -189,7 +189,7 @@ fn a_log_that_lies_about_where_a_file_is_leads_nowhere_else() {
     let mut slug = undoing(&env, &server, &changes, "plain.txt");
     slug.keys("y");
     assert!(wait_until(|| fs::read_to_string(&plain).unwrap() == "then"), "{}", slug.screen());
-    slug.wait_for("went back");
+    slug.wait_for("Rewound");
     slug.kill();
     assert_eq!(fs::read_to_string(&outside).unwrap(), "now");
     assert!(!Path::new("/etc/outside.txt").exists());

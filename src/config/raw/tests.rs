@@ -174,23 +174,23 @@ fn a_key_in_the_file_itself_is_a_secret_there() {
 #[test]
 fn wrong_types_are_errors_with_line_and_remedy() {
     for (text, line, words) in [
-        ("\nmodel = 3", 2, "`model` has to be text in quotes, and is a whole number"),
-        ("max_tokens = \"many\"", 1, "`max_tokens` has to be a whole number"),
+        ("\nmodel = 3", 2, "`model` must be text in quotes, not a whole number"),
+        ("max_tokens = \"many\"", 1, "`max_tokens` must be a whole number"),
         ("max_tokens = 99999999999999999999", 1, "a whole number"),
         ("temperature = true", 1, "a number, like 0.7"),
         ("ui = 1", 1, "a table ([ui] with its keys below it)"),
-        ("[ui]\nmouse = \"yes\"", 2, "`ui.mouse` has to be true or false"),
+        ("[ui]\nmouse = \"yes\"", 2, "`ui.mouse` must be true or false"),
         ("permission_mode = 1", 1, "a mode's name in quotes"),
         ("\npermission_mode = { dir = \"/tmp\" }", 2, "a table without `type`"),
-        ("permission_mode = { type = 1 }", 1, "`permission_mode.type` has to be text"),
-        ("permission_mode = { type = \"sandbox\", dir = 1 }", 1, "`permission_mode.dir` has to be"),
+        ("permission_mode = { type = 1 }", 1, "`permission_mode.type` must be text"),
+        ("permission_mode = { type = \"sandbox\", dir = 1 }", 1, "`permission_mode.dir` must be"),
         ("permission_mode = { type = \"ask\", dir = \"/tmp\" }", 1, "the folder of the sandbox"),
-        ("[context.static]\ngit_status = \"x\"", 2, "none of slug's own"),
+        ("[context.static]\ngit_status = \"x\"", 2, "cannot be one of slug's own"),
         ("[context.static]\n\"a b\" = \"x\"", 2, "letters, digits"),
         ("api_key = { file = \"x\" }", 1, "or where it is: { env"),
-        ("api_key_command = 1", 1, "`api_key_command` has to be a list"),
-        ("headers = \"x\"", 1, "`headers` has to be a table"),
-        ("[providers.p]\nquery = { a = 1 }", 2, "`providers.p.query.a` has to be text"),
+        ("api_key_command = 1", 1, "`api_key_command` must be a list"),
+        ("headers = \"x\"", 1, "`headers` must be a table"),
+        ("[providers.p]\nquery = { a = 1 }", 2, "`providers.p.query.a` must be text"),
         ("a = 1\nmodel = \n", 2, "this is not valid TOML"),
     ] {
         let parsed = parse(text);

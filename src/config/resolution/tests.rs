@@ -143,9 +143,9 @@ fn a_trusted_project_sets_preferences() {
 #[test]
 fn bad_values_for_the_screen_are_reported() {
     for (text, words) in [
-        ("[ui]\nwheel_rows = 0", "`ui.wheel_rows` has to be from 1 to 50"),
-        ("[ui]\nwheel_events = 51", "`ui.wheel_events` has to be from 1 to 50"),
-        ("[ui]\nleave = \"some\"", "`ui.leave` has to be"),
+        ("[ui]\nwheel_rows = 0", "`ui.wheel_rows` must be between 1 and 50"),
+        ("[ui]\nwheel_events = 51", "`ui.wheel_events` must be between 1 and 50"),
+        ("[ui]\nleave = \"some\"", "`ui.leave` must be"),
     ] {
         let texts = TestConfigLayers { user: text, ..TestConfigLayers::default() };
         let errors = resolved(&texts).unwrap_err();
@@ -225,11 +225,11 @@ fn an_unknown_item_of_the_first_line_is_a_warning() {
 fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
     for (user, words) in [
         ("endpoint = \"localhost:8000\"", "user.toml:1: `localhost:8000` is not an address"),
-        ("\nmax_tokens = 0", "user.toml:2: `max_tokens` has to be from 1"),
-        ("[timeouts]\nidle = 0", "`timeouts.idle` has to be from 1"),
-        ("max_tool_rounds = -1", "`max_tool_rounds` has to be from 1"),
-        ("context_window = 10", "`context_window` has to be from 1024"),
-        ("temperature = 9", "`temperature` has to be from 0 to 2"),
+        ("\nmax_tokens = 0", "user.toml:2: `max_tokens` must be between 1"),
+        ("[timeouts]\nidle = 0", "`timeouts.idle` must be between 1"),
+        ("max_tool_rounds = -1", "`max_tool_rounds` must be between 1"),
+        ("context_window = 10", "`context_window` must be between 1024"),
+        ("temperature = 9", "`temperature` must be between 0 and 2"),
         ("effort = \"hard\"", "\"none\", \"minimal\", \"low\""),
         ("permission_mode = \"auto\"", "use ask, allow-edits, plan, sandbox or yolo"),
         (
@@ -239,14 +239,14 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("provider = \"nope\"", "add [providers.nope]"),
         ("model = \"\"", "the model's name is empty"),
         ("api_key = \" \"", "the key is empty"),
-        ("api_key = \"a b\"", "no key has"),
+        ("api_key = \"a b\"", "invalid characters"),
         ("[ui]\ntheme = { dark = \"nord\" }", "a pair of themes needs both"),
         ("[sandbox]\nmethod = \"docker\"", "auto, bwrap, landlock or seatbelt"),
-        ("[sandbox]\nhosts = [\"a.org\", \"*\"]", "\"*\" is no host: write"),
+        ("[sandbox]\nhosts = [\"a.org\", \"*\"]", "\"*\" is not a host: write"),
         ("[sandbox]\nhosts = \"a.org\"", "sandbox.hosts"),
         ("[ui]\nnotify = \"loud\"", "auto, bell, osc9, osc777, osc99 or never"),
-        ("[ui]\nstatus = \"model\"", "has to be a list"),
-        ("[ui]\nstatus = [1]", "has to be text in quotes"),
+        ("[ui]\nstatus = \"model\"", "must be a list"),
+        ("[ui]\nstatus = [1]", "must be text in quotes"),
         ("[providers.p]\nmodel = \"m\"", "user.toml:1: [providers.p] has no `endpoint`"),
         ("[providers.openai]\nendpoint = \"http://h/v1\"", "is a built-in name"),
     ] {

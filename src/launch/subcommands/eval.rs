@@ -42,7 +42,7 @@ pub(super) async fn run(
         tasks.retain(|task| task.transcript().is_some());
     }
     if tasks.is_empty() {
-        bail!("No task is left to run. Check --only and --transcripts.");
+        bail!("No task to run. Check --only and --transcripts.");
     }
     let models: Vec<Option<&String>> = match arguments.models.is_empty() {
         true => vec![None],
@@ -149,7 +149,7 @@ impl<'a> EvalRun<'a> {
         };
         let work = folder.join("work");
         if work.exists() {
-            bail!("{} is there already. Name another folder for --keep.", work.display());
+            bail!("{} already exists. Choose another folder for --keep.", work.display());
         }
         self.task.copy_environment(&work).context("Copying the task's environment")?;
         let work = work.canonicalize()?;
@@ -164,8 +164,8 @@ impl<'a> EvalRun<'a> {
         })?;
         if matches!(config.mode.value, PermissionMode::Ask | PermissionMode::Plan) {
             bail!(
-                "Nobody is there to be asked: give --sandbox . or --yolo, in front of `eval`. \
-                 Commands of the model run on this machine."
+                "Nobody can be asked here: pass --sandbox . or --yolo before `eval`. The \
+                 model's commands run on this machine."
             );
         }
         let redactor = Redactor::default();

@@ -43,7 +43,7 @@ pub(super) fn export(
                 writeln!(out, "{report}")?;
             } else {
                 let file = file.display().to_string();
-                writeln!(out, "{session} is written to {}", sanitize(&file))?;
+                writeln!(out, "{session} written to {}", sanitize(&file))?;
             }
         }
         None if what.format.json => {
@@ -54,9 +54,9 @@ pub(super) fn export(
         None => out.write_all(exported.text.as_bytes())?,
     }
     match (secrets, redacted) {
-        (SecretHandling::Redacted, 1) => print::complain("1 secret was taken out."),
+        (SecretHandling::Redacted, 1) => print::complain("1 secret was redacted."),
         (SecretHandling::Redacted, 2..) => {
-            print::complain(&format!("{redacted} secrets were taken out."));
+            print::complain(&format!("{redacted} secrets were redacted."));
         }
         (SecretHandling::Redacted, 0) | (SecretHandling::Kept, _) => {}
     }

@@ -47,7 +47,7 @@ fn tell(out: &mut dyn Write, gc: &SessionsGc, report: &GcReport) -> std::io::Res
         if gc.dry_run { ("would be removed", "would be packed") } else { ("removed", "packed") };
     let rows = [
         ("deleted sessions", report.trash),
-        ("contents that nothing names", report.contents),
+        ("unreferenced contents", report.contents),
         ("leftovers of killed runs", report.leftovers),
         ("scratch folders", report.scratch),
     ];
@@ -59,7 +59,7 @@ fn tell(out: &mut dyn Write, gc: &SessionsGc, report: &GcReport) -> std::io::Res
     let PackReport { count, before, after, .. } = report.packed;
     match (count, gc.dry_run) {
         (0, _) if *report == GcReport::default() => {
-            writeln!(out, "There is nothing to remove or compress.")
+            writeln!(out, "Nothing to remove or compress.")
         }
         (0, _) => Ok(()),
         (_, true) => {

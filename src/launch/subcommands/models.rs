@@ -110,7 +110,7 @@ pub(super) async fn refresh(cli: &Cli, run_context: &RunContext) -> anyhow::Resu
     replace_private(&path, fetched.text()?.as_bytes())
         .with_context(|| format!("Cannot write {}", path.display()))?;
     let (count, from, path) = (fetched.len(), catalogue::SOURCE, path.display());
-    writeln!(print::out(), "{count} models of {from} are kept in {path}.")?;
+    writeln!(print::out(), "{count} models from {from} saved in {path}.")?;
     Ok(CliExitStatus::Answered)
 }
 
@@ -208,7 +208,7 @@ fn abilities(facts: &ModelFacts) -> String {
     };
     let reasoning = facts.reasoning.as_ref().map(reasons);
     let dearer = facts.price.as_ref().and_then(|price| price.above.first());
-    let dearer = dearer.map(|(size, _)| format!("dearer above {}", tokens(*size)));
+    let dearer = dearer.map(|(size, _)| format!("costs more above {}", tokens(*size)));
     images.into_iter().chain(reasoning).chain(dearer).collect::<Vec<_>>().join(", ")
 }
 
@@ -268,7 +268,7 @@ fn about(catalogue: &ModelCatalogue, filter: Option<&str>, nothing: bool) -> Str
         }
         Some(_) => format!("Prices are in dollars per million tokens, as of {date}."),
         None => format!(
-            "{known}; a part of a name lists those, too. Prices are in dollars per million \
+            "{known}; part of a name lists the matching ones. Prices are in dollars per million \
              tokens."
         ),
     }

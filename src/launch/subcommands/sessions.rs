@@ -76,7 +76,7 @@ pub(super) fn run(
         SessionsCommand::Rename { id, title, format } => {
             let (session, title) = (store.resolve(id)?, title.trim());
             if title.is_empty() {
-                print::complain("A title has to say something.");
+                print::complain("The title cannot be empty.");
                 return Ok(CliExitStatus::Usage);
             }
             store.rename(session, title)?;
@@ -142,7 +142,10 @@ fn narrowed(mut filter: SessionListFilter, which: &SessionsFilter) -> Option<Ses
         None => {}
     }
     if let Some(word) = filter.unread.first() {
-        print::complain(&format!("`{word}` is no date. Say 2026-11-01, 2026-11, today, 7d or 2w."));
+        print::complain(&format!(
+            "`{word}` is not a date. Use 2026-11-01, 2026-11, today, 7d or \
+            2w."
+        ));
         return None;
     }
     Some(filter)
@@ -219,7 +222,7 @@ fn time(time: DateTime<Utc>) -> String {
 
 fn list(out: &mut dyn Write, sessions: &[SessionMeta]) -> std::io::Result<()> {
     if sessions.is_empty() {
-        return writeln!(out, "There are no sessions yet.");
+        return writeln!(out, "No sessions yet.");
     }
     for session in sessions {
         let used = time(session.last_used_at);
@@ -238,14 +241,17 @@ fn write_spending(out: &mut dyn Write, spending: &SessionSpending) -> std::io::R
     let sums = |spent: &SpendingSum| {
         let TokenUsage { input, output, cache_read, .. } = spent.usage;
         let cost = spent.known_cost().map(|cost| format!(", {cost}")).unwrap_or_default();
-        format!("{input} tokens read, {cache_read} of them from the cache, {output} written{cost}")
+        format!(
+            "{input} input tokens ({cache_read} from the cache), {output} output \
+            tokens{cost}"
+        )
     };
     for row in spending.by_model() {
         writeln!(out, "{}: {}", sanitize(&spending.name(row)), sums(&row.spent))?;
     }
     let before = spending.taken_over();
     if before.responses > 0 {
-        writeln!(out, "before the fork, counted there: {}", sums(&before))?;
+        writeln!(out, "before the fork (counted there): {}", sums(&before))?;
     }
     Ok(())
 }

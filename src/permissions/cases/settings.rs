@@ -128,7 +128,7 @@ fn a_rule_is_removed_and_replaced_where_it_stands() {
         r#"{"permissions":{"allow":["Bash(b*)"],"deny":["Bash(d)","Bash(c)"]},"z":1}"#
     );
     let error = change(&env, &file, &RuleEdit::Remove(rule("Bash(a)"))).unwrap_err();
-    assert!(error.to_string().contains("any more"), "{error}");
+    assert!(error.to_string().contains("no longer in"), "{error}");
 }
 
 #[test]
@@ -308,11 +308,11 @@ fn unreadable_prohibitions_fail_closed_with_file_and_line() {
     for (text, line, part) in [
         ("", 1, "empty"),
         ("{\n\"permissions\": {\n\"deny\": [\"Read\"", 3, "unterminated"),
-        ("{\"permissions\": {\"deny\": [\"Read\"],\n\"deny\": []}}", 2, "`deny` stands here twice"),
-        ("{\"permissions\": {},\n\n\"permissions\": {}}", 3, "`permissions` stands here twice"),
+        ("{\"permissions\": {\"deny\": [\"Read\"],\n\"deny\": []}}", 2, "`deny` is here twice"),
+        ("{\"permissions\": {},\n\n\"permissions\": {}}", 3, "`permissions` is here twice"),
         ("{\n\"permision\": {\"deny\": [\"Read\"]}}", 2, "write `permissions`"),
         ("{\n\"Permissions\": {\"deny\": [\"Read\"]}}", 2, "write `permissions`"),
-        ("{\n\"deny\": [\"Read\"]}", 2, "outside of `permissions`"),
+        ("{\n\"deny\": [\"Read\"]}", 2, "outside `permissions`"),
         ("{\n\"rules\": {\"deny\": [\"Read\"]}}", 2, "write `permissions`"),
         ("{\"permissions\": {\n\"denied\": []}}", 2, "`permissions.denied`"),
         ("{\"permissions\": {\n\"deny\": \"Read\"}}", 2, "not a list"),
@@ -353,7 +353,7 @@ fn an_unreadable_file_fails_closed_and_is_not_written() {
     assert_eq!(faults(), [""; 0]);
     // Only root can give a file to another user.
     if std::os::unix::fs::chown(&file, Some(12_345), None).is_ok() {
-        assert!(faults()[0].contains("belongs to another user (number 12345)"), "{:?}", faults());
+        assert!(faults()[0].contains("belongs to another user (uid 12345)"), "{:?}", faults());
         let rules = store::load(&env.workspace, ProjectSettingsTrust::Untrusted);
         assert_eq!(rules.sources().count(), 0);
         std::fs::remove_file(&file).unwrap();

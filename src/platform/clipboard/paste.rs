@@ -32,10 +32,10 @@ pub(super) fn take(
     place: TerminalLocation,
 ) -> Result<ClipboardContent, String> {
     if place == TerminalLocation::OverSsh {
-        return Err(format!("Over ssh the clipboard is another machine's. {PASTE_HINT}"));
+        return Err(format!("Over ssh, slug cannot read your clipboard. {PASTE_HINT}"));
     }
     let unreachable =
-        |error: arboard::Error| format!("The clipboard cannot be reached: {error}. {PASTE_HINT}");
+        |error: arboard::Error| format!("Cannot read the clipboard: {error}. {PASTE_HINT}");
     let clipboard = match opened {
         Some(clipboard) => clipboard,
         None => opened.insert(arboard::Clipboard::new().map_err(unreachable)?),
@@ -53,7 +53,7 @@ pub(super) fn take(
     match clipboard.get_text() {
         Ok(text) if !text.is_empty() => Ok(ClipboardContent::Text(text)),
         Ok(_) | Err(arboard::Error::ContentNotAvailable) => {
-            Err("The clipboard holds neither an image nor text.".to_owned())
+            Err("The clipboard contains neither an image nor text.".to_owned())
         }
         Err(error) => Err(unreachable(error)),
     }
@@ -68,7 +68,7 @@ mod tests {
         let message = take(&mut None, TerminalLocation::OverSsh).unwrap_err();
         assert_eq!(
             message,
-            "Over ssh the clipboard is another machine's. Drop a file on the terminal, or paste \
+            "Over ssh, slug cannot read your clipboard. Drop a file on the terminal, or paste \
              its path."
         );
     }

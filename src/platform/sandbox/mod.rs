@@ -76,7 +76,7 @@ pub struct SandboxSpec {
 
 /// Why there is no sandbox here: each backend that was tried, and what it lacks.
 #[derive(Debug, thiserror::Error)]
-#[error("There is no sandbox on this machine, and slug does not pretend to one.{}", lacks(.0))]
+#[error("No sandbox works on this machine.{}", lacks(.0))]
 pub struct SandboxUnavailable(pub Vec<(SandboxBackendKind, String)>);
 
 fn lacks(tried: &[(SandboxBackendKind, String)]) -> String {

@@ -207,7 +207,7 @@ fn wait_for(child: i32, bubblewrap: &Child, view: &SandboxProfile) -> io::Result
 #[derive(Debug, thiserror::Error)]
 enum MountCheckError {
     /// A mount is not where it should be.
-    #[error("{0} was changed meanwhile; nothing was run. Try again")]
+    #[error("{0} changed meanwhile; nothing ran. Try again")]
     Changed(PathBuf),
     /// `/proc` hides a process with more rights than slug, so its mounts cannot be read.
     #[error(

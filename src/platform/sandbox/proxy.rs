@@ -81,7 +81,7 @@ async fn serve_one(
             return answer(&mut client, "403 Forbidden", &why).await;
         }
         Err(ProxyConnectError::Network(error)) => {
-            let why = format!("{host}:{port} cannot be reached: {error}");
+            let why = format!("cannot reach {host}:{port}: {error}");
             return answer(&mut client, "502 Bad Gateway", &why).await;
         }
     };

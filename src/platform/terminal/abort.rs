@@ -17,8 +17,8 @@ use super::{GIVE_BACK, TAKEN, TRACES, TerminalTrace, output};
 use crate::platform::terminal_notifier;
 
 /// The message on the terminal; that of the standard library goes to the log.
-const ABORT_MESSAGE: &str = "slug was aborted: it ran out of memory or of stack, or a library gave up. What \
-                    was said is in the session's log; `slug --continue` goes on from there.\r\n";
+const ABORT_MESSAGE: &str = "slug crashed (out of memory or stack, or a library aborted). The \
+                    session is saved; `slug --continue` resumes it.\r\n";
 
 /// A separate handle of the terminal, and its modes before slug took it.
 static TERMINAL: OnceLock<(OwnedFd, Termios)> = OnceLock::new();

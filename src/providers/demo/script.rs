@@ -93,7 +93,7 @@ pub enum DemoScriptError {
         source: std::io::Error,
     },
     /// The text is not a valid script.
-    #[error("{file}, line {line}: {problem}. Mend that line and start slug again.")]
+    #[error("{file}, line {line}: {problem}. Fix that line and restart slug.")]
     Format {
         /// The path that was given.
         file: PathBuf,

@@ -112,8 +112,8 @@ impl ServerErrorBody {
         } else if self.has(&[FAILED_CALL]) {
             let says = self.says();
             let message = format!(
-                "{model} wrote a tool call that {server} could not read{says} Where that goes on, \
-                 choose another model with /model."
+                "{model} wrote a tool call that {server} could not read{says} If that keeps \
+                 happening, choose another model with /model."
             );
             Some((ErrorRecovery::Retry, message))
         } else if self.has(&["loading model"]) {
@@ -132,8 +132,8 @@ impl ServerErrorBody {
             Some(404 | 405) => self.no_server(site),
             None if self.is_page => self.no_server(site),
             Some(407) => format!(
-                "The proxy{} on the way to {} wants a name and a password, or refuses those it \
-                 got{} Check `proxy` in ~/.slug/config.toml, or HTTPS_PROXY.",
+                "The proxy{} on the way to {} requires a name and a password, or rejects those \
+                 it got{} Check `proxy` in ~/.slug/config.toml, or HTTPS_PROXY.",
                 site.http.proxy.as_ref().map(|proxy| format!(" {proxy},")).unwrap_or_default(),
                 site.http.server,
                 self.says()
@@ -145,14 +145,14 @@ impl ServerErrorBody {
 
     fn too_long(&self, RequestTarget { model, .. }: &RequestTarget) -> String {
         format!(
-            "The conversation is longer than what {model} can read{} Use /compact, or begin a new \
-             session with /new.",
+            "The conversation is too long for {model}{} Use /compact, or start a new session \
+             with /new.",
             self.says()
         )
     }
 
     fn no_images(&self, RequestTarget { model, .. }: &RequestTarget) -> String {
-        format!("{model} takes no images{} Choose another model with /model.", self.says())
+        format!("{model} does not accept images{} Choose another model with /model.", self.says())
     }
 
     fn no_credit(&self, site: &RequestTarget) -> String {
@@ -161,7 +161,7 @@ impl ServerErrorBody {
 
     fn bad_key(&self, RequestTarget { http, .. }: &RequestTarget) -> String {
         let HttpTarget { server, key, .. } = http;
-        let what = if key.is_some() { "refuses the key" } else { "wants a key" };
+        let what = if key.is_some() { "rejects the key" } else { "requires a key" };
         format!(
             "{server} {what}{} Set `api_key` in ~/.slug/config.toml, or SLUG_API_KEY.",
             self.says()
@@ -173,8 +173,8 @@ impl ServerErrorBody {
         RequestTarget { http: HttpTarget { server, .. }, .. }: &RequestTarget,
     ) -> String {
         format!(
-            "{server} does not answer as the server of a model would{} Check `endpoint`, which \
-             usually ends in /v1, and `provider` in ~/.slug/config.toml.",
+            "{server} does not answer like a model server{} Check `endpoint`, which usually \
+             ends in /v1, and `provider` in ~/.slug/config.toml.",
             self.says()
         )
     }
@@ -245,8 +245,12 @@ const NO_IMAGES: &[&[&str]] = &[
 
 /// Permanent failures that a server reports as its own, some with status 500.
 const MISTAKES: &[(&str, &str)] = &[
-    ("failed to parse tool call arguments", "The history has a call that this server cannot read."),
-    ("cannot use both json_schema and grammar", "Begin a new session with /new."),
+    (
+        "failed to parse tool call arguments",
+        "The conversation has a call that this server \
+        cannot read.",
+    ),
+    ("cannot use both json_schema and grammar", "Start a new session with /new."),
 ];
 
 /// Phrases that refuse the tools of a request, and how the user gets a server to take them.

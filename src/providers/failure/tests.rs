@@ -66,7 +66,7 @@ fn a_model_that_takes_no_images_is_known_in_all_wordings() {
     for (status, body) in table {
         let error = refused(status, body);
         assert_eq!(error.recovery, ErrorRecovery::LeaveImagesOut, "{body}");
-        assert!(error.message.contains("takes no images"), "{}", error.message);
+        assert!(error.message.contains("does not accept images"), "{}", error.message);
     }
 }
 
@@ -121,14 +121,14 @@ fn a_conversation_that_is_too_long_is_known_in_all_wordings() {
 fn each_error_response_gets_its_recovery() {
     use ErrorRecovery::{AskUser, DescribeTools, GiveUp, Retry};
     let table = [
-        (401, r#"{"error":"Unauthorized"}"#, AskUser, "refuses the key"),
-        (401, r#"{"detail":"Invalid API Key"}"#, AskUser, "refuses the key"),
+        (401, r#"{"error":"Unauthorized"}"#, AskUser, "rejects the key"),
+        (401, r#"{"detail":"Invalid API Key"}"#, AskUser, "rejects the key"),
         (403, r#"{"error":{"code":"forbidden","message":"Forbidden"}}"#, AskUser, "api_key"),
         (
             400,
             r#"{"code":"invalid-argument","error":"Incorrect API key provided."}"#,
             AskUser,
-            "refuses the key",
+            "rejects the key",
         ),
         (
             404,
@@ -190,7 +190,7 @@ fn each_error_response_gets_its_recovery() {
             500,
             r#"{"error":{"code":500,"message":"Failed to parse tool call arguments as JSON: x","type":"server_error"}}"#,
             GiveUp,
-            "history",
+            "conversation",
         ),
         (400, r#"{"error":{"message":"Invalid 'temperature'"}}"#, GiveUp, "temperature"),
         (

@@ -148,7 +148,7 @@ fn picture(out: &mut String, image: &MessageImage, content_of: ContentLookup<'_>
             let bytes = STANDARD.encode(bytes);
             writeln!(out, "<img alt=\"{name}\" src=\"data:{kind};base64,{bytes}\">")
         }
-        None => writeln!(out, "<p>({name}, which is no longer kept)</p>"),
+        None => writeln!(out, "<p>({name}, no longer stored)</p>"),
     };
 }
 

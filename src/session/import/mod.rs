@@ -80,7 +80,7 @@ pub struct ImportedFile {
 #[derive(Debug, thiserror::Error)]
 pub enum ImportError {
     /// Its format is not known.
-    #[error("it is not a session in a format that slug can read.")]
+    #[error("not a session in a format that slug can read.")]
     NotASession,
     /// It holds no messages.
     #[error("it contains no messages.")]

@@ -87,7 +87,7 @@ impl UserAttention {
     ) -> Option<ScreenEffect> {
         let word = match end {
             TurnEndKind::Answered => "done after",
-            TurnEndKind::Failed => "stopped with an error after",
+            TurnEndKind::Failed => "failed after",
         };
         let text = format!("{project}: {word} {}", clock(took));
         (self.focus == TerminalFocus::Unfocused).then_some(ScreenEffect::Notify(text))

@@ -207,8 +207,8 @@ pub fn cancel(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<
     }
     let key = shared.settings.keys.key(AlwaysKey::Cancel);
     let text = match conversation.status.jobs_phrase() {
-        Some(jobs) => format!("{key} again leaves slug and ends {jobs}"),
-        None => format!("{key} again leaves slug"),
+        Some(jobs) => format!("{key} again to quit and end {jobs}"),
+        None => format!("{key} again to quit"),
     };
     shared.toast(NoticeLevel::Info, text);
     shared.leaving = shared.toast.as_ref().map(|toast| toast.until);
@@ -258,7 +258,7 @@ fn escape(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<Inte
         return vec![Intent::ListMessages];
     }
     let key = shared.settings.keys.key(ChatKey::Back);
-    shared.toast(NoticeLevel::Info, format!("{key} again: go back to an earlier message"));
+    shared.toast(NoticeLevel::Info, format!("{key} again to rewind"));
     conversation.rewinding = Some(shared.now + DOUBLE_ESCAPE_TIME);
     Vec::new()
 }
@@ -289,7 +289,7 @@ fn pane_key(
         PaneKey::Rewind => match rewind_messages::message_of(&conversation.transcript, block) {
             Some(entry) => return vec![Intent::OpenRewind(RewindDestination::Before(entry))],
             None => {
-                let text = "There is no message of yours to go back before.";
+                let text = "No message to rewind to.";
                 shared.toast(NoticeLevel::Info, text);
                 Vec::new()
             }
@@ -403,11 +403,11 @@ fn unfold(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<Scre
         ChipExpansion::TooLong => {
             let key = shared.settings.keys.key(InputKey::OpenEditor);
             let text =
-                format!("This paste is too long to be edited here. {key} opens it in your editor.");
+                format!("This paste is too long to edit here. {key} opens it in your editor.");
             shared.toast(NoticeLevel::Warning, text);
         }
         ChipExpansion::NoChip => {
-            shared.toast(NoticeLevel::Info, "Put the caret beside a paste to unfold it.");
+            shared.toast(NoticeLevel::Info, "Place the cursor next to a paste to unfold it.");
         }
     }
     Vec::new()

@@ -80,13 +80,13 @@ pub fn hint(
     let says = |text: &str| Some(CompletionHint::Says(text.to_owned()));
     match &open.trigger {
         CompletionTrigger::Path if open.list.is_empty() && shared.requests.files.is_some() => {
-            says("Reading the list of files …")
+            says("Listing files …")
         }
         CompletionTrigger::Path if open.list.is_empty() && open.list.unranked().is_none() => {
-            says("No file of this folder matches. Begin with ../, ~/ or / for one elsewhere")
+            says("No file in this folder matches. Start with ../, ~/ or / for other folders")
         }
         CompletionTrigger::Path => {
-            says("tab goes into a folder   name:10-40 means lines   session: a past session")
+            says("tab: open a folder   name:10-40: lines   session: a past session")
         }
         CompletionTrigger::Lines { path } => {
             let (counted, lines) = conversation.line_count.as_ref()?;
@@ -96,10 +96,10 @@ pub fn hint(
         | CompletionTrigger::Argument { kind: SlashArgumentKind::Session, .. }
             if open.list.is_empty() && shared.requests.sessions.is_some() =>
         {
-            says("Reading the list of sessions …")
+            says("Listing sessions …")
         }
         CompletionTrigger::Session if open.list.is_empty() => {
-            says("No past session has such a title")
+            says("No session has a title like that")
         }
         CompletionTrigger::Folder { folder, .. } if open.list.is_empty() => {
             let listed = conversation.folder.as_ref().is_some_and(|(listed, _)| listed == folder);
@@ -109,7 +109,7 @@ pub fn hint(
         CompletionTrigger::Argument { command, kind } => {
             Some(CompletionHint::Says(format!("/{command} takes {}", kind.meaning())))
         }
-        CompletionTrigger::FoldHow => says("/fold takes how the panes are to be from now on"),
+        CompletionTrigger::FoldHow => says("/fold takes a state: open, closed or auto"),
         CompletionTrigger::Folder { .. }
         | CompletionTrigger::Session
         | CompletionTrigger::Command => None,
@@ -162,9 +162,9 @@ pub fn models(conversation: &Conversation, shared: &SharedState) -> Vec<PickerIt
     let item = |row: &ModelRow| PickerItem {
         label: if several { row.name.to_string() } else { row.name.model.clone() },
         detail: match (row.mark, row.name.is(&status.provider, &status.model)) {
-            (FavouriteMark::Favourite, true) => "★ answers now".to_owned(),
+            (FavouriteMark::Favourite, true) => "★ current".to_owned(),
             (FavouriteMark::Favourite, false) => "★".to_owned(),
-            (FavouriteMark::None, true) => "answers now".to_owned(),
+            (FavouriteMark::None, true) => "current".to_owned(),
             (FavouriteMark::None, false) => String::new(),
         },
         aside: row.window.map(crate::domain::format_tokens).unwrap_or_default(),
@@ -177,18 +177,18 @@ pub fn models(conversation: &Conversation, shared: &SharedState) -> Vec<PickerIt
 
 /// The kinds of panes that can be folded together.
 const FOLD_KINDS: &[(&str, &str)] = &[
-    ("thinking", "what the model thought"),
-    ("messages", "long messages of yours"),
-    ("images", "images that you showed"),
-    ("summaries", "what stands in for older messages"),
+    ("thinking", "thinking"),
+    ("messages", "your long messages"),
+    ("images", "images"),
+    ("summaries", "compaction notes"),
     ("tools", "all calls"),
-    (SHELL_TOOL, "calls of one tool, by its name"),
+    (SHELL_TOOL, "calls of one tool"),
 ];
 
 const FOLD_HOW: &[(&str, &str)] = &[
-    ("open", "all of each is shown"),
-    ("closed", "the head of each alone is shown"),
-    ("auto", "as suits what each shows"),
+    ("open", "shown in full"),
+    ("closed", "only the first line shown"),
+    ("auto", "chosen by content"),
 ];
 
 fn workspace(conversation: &Conversation, shared: &SharedState) -> PickerSource {
@@ -259,18 +259,17 @@ fn earlier(conversation: &Conversation) -> Vec<PickerItem> {
 
 fn lines_hint(path: &str, typed: &str, lines: Option<u64>) -> CompletionHint {
     let Some(count) = lines else {
-        return CompletionHint::Warns(format!("The lines of {path} cannot be counted"));
+        return CompletionHint::Warns(format!("Cannot count the lines of {path}"));
     };
     match LineRange::parse(typed) {
-        _ if typed.is_empty() => {
-            CompletionHint::Says(format!("{path} has {count} lines: one, as 10, or some, as 10-40"))
-        }
+        _ if typed.is_empty() => CompletionHint::Says(format!(
+            "{path} has {count} lines: type one (10) or a range \
+                (10-40)"
+        )),
         Some(range) if range.last <= count => CompletionHint::Says(format!("{range} of {count}")),
         Some(_) => CompletionHint::Warns(format!("{path} has only {count} lines")),
-        None if typed.contains('-') => {
-            CompletionHint::Says(format!("up to which line of {count}?"))
-        }
-        None => CompletionHint::Warns("a line, as 10, or lines, as 10-40".to_owned()),
+        None if typed.contains('-') => CompletionHint::Says(format!("to which line of {count}?")),
+        None => CompletionHint::Warns("a line (10) or a range (10-40)".to_owned()),
     }
 }
 
@@ -283,14 +282,14 @@ mod tests {
         let says = |text: &str| CompletionHint::Says(text.to_owned());
         let warns = |text: &str| CompletionHint::Warns(text.to_owned());
         let rows = [
-            ("", Some(220), says("a.rs has 220 lines: one, as 10, or some, as 10-40")),
+            ("", Some(220), says("a.rs has 220 lines: type one (10) or a range (10-40)")),
             ("10", Some(220), says("line 10 of 220")),
             ("10-40", Some(220), says("lines 10 to 40 of 220")),
-            ("10-", Some(220), says("up to which line of 220?")),
+            ("10-", Some(220), says("to which line of 220?")),
             ("10-400", Some(220), warns("a.rs has only 220 lines")),
-            ("10-4", Some(220), says("up to which line of 220?")),
-            ("0", Some(220), warns("a line, as 10, or lines, as 10-40")),
-            ("", None, warns("The lines of a.rs cannot be counted")),
+            ("10-4", Some(220), says("to which line of 220?")),
+            ("0", Some(220), warns("a line (10) or a range (10-40)")),
+            ("", None, warns("Cannot count the lines of a.rs")),
         ];
         for (typed, lines, want) in rows {
             assert_eq!(lines_hint("a.rs", typed, lines), want, "{typed}");

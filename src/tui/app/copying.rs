@@ -23,7 +23,7 @@ pub fn copy_code_of(
 ) -> Vec<ScreenEffect> {
     match conversation.transcript.get(block).and_then(source::last_code) {
         Some(text) => vec![ScreenEffect::Copy { text, what: "the code block" }],
-        None => warn(shared, "There is no code block in this one."),
+        None => warn(shared, "No code block here."),
     }
 }
 
@@ -50,16 +50,16 @@ pub fn copy(
     let (text, what, none) = match what {
         CopyArgument::Answer => {
             let text = conversation.transcript.last_answer().map(str::to_owned);
-            (text, "the last answer", "There is no answer to copy yet.")
+            (text, "the last answer", "No answer to copy yet.")
         }
         CopyArgument::Code => {
             let text = blocks.iter().rev().find_map(source::last_code);
-            (text, "the last code block", "There is no code block to copy yet.")
+            (text, "the last code block", "No code block to copy yet.")
         }
         CopyArgument::All => {
             let text = source::whole(&conversation.transcript);
             let text = (!text.is_empty()).then_some(text);
-            (text, "the whole session", "There is nothing to copy yet.")
+            (text, "the whole session", "Nothing to copy yet.")
         }
     };
     match text {

@@ -274,8 +274,11 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         }
         AgentEvent::Forked { message, .. } => {
             let text = match &message {
-                None => "This is a fork; the session it came from is kept.",
-                Some(_) => "This is a fork from before that message. Files stay as they are.",
+                None => "Forked. The original is unchanged.",
+                Some(_) => {
+                    "Forked before that message. The original and all files are \
+                    unchanged."
+                }
             };
             return rewind_messages::on_rewound(
                 &mut model.conversation,

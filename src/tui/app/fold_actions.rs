@@ -58,7 +58,7 @@ pub fn set_kind(
         Some(PaneFold::Open) => "open",
         Some(PaneFold::Preview) => "shortened",
         Some(PaneFold::Closed) => "folded",
-        None => "as suits each",
+        None => "automatic",
     };
     shared.toast(NoticeLevel::Info, format!("All {kind} panes: {how}, here and in other sessions"));
     let kinds = conversation.transcript.folds().kinds.clone();

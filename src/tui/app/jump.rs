@@ -48,6 +48,6 @@ pub fn arrive(conversation: &mut Conversation, shared: &mut SharedState, backfil
     if let Some(jump) = conversation.pending_jump.take()
         && !search::keys::open_at_match(conversation, &blocks, &jump.text)
     {
-        shared.toast(NoticeLevel::Info, "That place is no longer part of what is shown.");
+        shared.toast(NoticeLevel::Info, "That message is no longer in the transcript.");
     }
 }

@@ -55,7 +55,7 @@ pub fn key(model: &mut ScreenModel, key: KeyEvent) -> Vec<ScreenEffect> {
                 Some(key) => effects.extend(always_key(model, key)),
                 None if key.code == KeyCode::Esc => {}
                 None => {
-                    let text = format!("{} means nothing here", keymap::in_words(chords));
+                    let text = format!("{} does nothing here", keymap::in_words(chords));
                     model.shared.toast(NoticeLevel::Info, text);
                 }
             }

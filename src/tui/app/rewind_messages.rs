@@ -16,7 +16,7 @@ use crate::tui::app::title::first_line;
 use crate::tui::app::transcript::{BlockId, Transcript};
 
 /// Said where there is no message of the user to go back before.
-pub const NOTHING_SAID: &str = "Nothing has been said in this session yet.";
+pub const NOTHING_SAID: &str = "This session has no messages yet.";
 
 /// A user message that is in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub fn find(transcript: &Transcript, which: &MessageArgument) -> Result<EntryId,
         MessageArgument::Nth(number) => {
             let found = messages.get(number.saturating_sub(1)).map(|message| message.entry);
             let all = pluralise(messages.len(), "message");
-            found.ok_or_else(|| format!("There is no such message: {all} of yours can be chosen."))
+            found.ok_or_else(|| format!("No such message: choose one of {all}."))
         }
         MessageArgument::Containing(words) => {
             let plain = |text: &str| {
@@ -95,7 +95,7 @@ pub fn find(transcript: &Transcript, which: &MessageArgument) -> Result<EntryId,
             let wanted = plain(words);
             let found = messages.iter().find(|message| plain(message.text).contains(&wanted));
             let found = found.map(|message| message.entry);
-            found.ok_or_else(|| format!("No message of yours has \"{words}\" in it."))
+            found.ok_or_else(|| format!("None of your messages contains \"{words}\"."))
         }
     }
 }

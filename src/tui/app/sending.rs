@@ -23,7 +23,7 @@ pub fn submit(
 ) -> Vec<Intent> {
     let text = conversation.composer.expanded();
     if conversation.composer.editor.is_reading() {
-        shared.toast(NoticeLevel::Info, "An image is still being read: send it in a moment.");
+        shared.toast(NoticeLevel::Info, "An image is still loading. Try again in a moment.");
         return Vec::new();
     }
     if text.trim().is_empty() {
@@ -171,11 +171,11 @@ pub fn when_idle(
 /// Says that something has to wait for the end of the turn.
 pub fn warn_of_turn(shared: &mut SharedState) -> Vec<ScreenEffect> {
     let stop = shared.settings.keys.key(ChatKey::Back);
-    warn(shared, &format!("A turn is running. Stop it with {stop} first."))
+    warn(shared, &format!("A turn is running. Stop it first with {stop}."))
 }
 
 /// What commands for a session say before there is one.
-pub const NO_SESSION: &str = "No session is open yet. Send a message first.";
+pub const NO_SESSION: &str = "No session yet. Send a message first.";
 
 /// Forks the session after the message that a block comes from.
 pub fn fork_at(
@@ -188,7 +188,7 @@ pub fn fork_at(
         (Some(session), Some(entry)) => {
             fork(conversation, shared, session, ForkPosition::After(entry))
         }
-        (_, None) => warn(shared, "Only messages that are in the log can be forked from."),
+        (_, None) => warn(shared, "This message is not saved yet, so it cannot be forked."),
         (None, _) => warn(shared, NO_SESSION),
     }
 }

@@ -390,8 +390,7 @@ impl Sidebar {
         }
         if row.lock == SessionLockState::Locked {
             let fork = context.keys.key(SidebarKey::Fork);
-            let text =
-                format!("It is open in another slug. Fork it with {fork}, or close it there.");
+            let text = format!("Open in another slug. Close it there, or fork it with {fork}.");
             self.say(NoticeLevel::Warning, text);
             return SidebarOutcome::Stay;
         }

@@ -28,10 +28,10 @@ pub enum TextQueryKind {
 /// Why a text cannot be made a query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TextQueryError {
-    #[error("Type what to look for.")]
+    #[error("Type something to search for.")]
     Empty,
     /// The regular expression is invalid or too large; with the reason.
-    #[error("This is no regular expression: {0}")]
+    #[error("Not a valid regular expression: {0}")]
     Regex(String),
 }
 

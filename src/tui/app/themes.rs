@@ -65,7 +65,7 @@ pub fn change(shared: &mut SharedState, choice: ThemeChoice) -> Vec<ScreenEffect
     }
     shared.theme.choice = choice.clone();
     match shared.theme.remarks().as_slice() {
-        [] => shared.toast(NoticeLevel::Info, format!("From now on the theme is {choice}")),
+        [] => shared.toast(NoticeLevel::Info, format!("Theme: {choice}")),
         [remark, ..] => shared.toast(NoticeLevel::Warning, remark.clone()),
     }
     vec![ScreenEffect::KeepTheme(choice)]
@@ -75,7 +75,7 @@ pub fn change(shared: &mut SharedState, choice: ThemeChoice) -> Vec<ScreenEffect
 pub fn items(theme: &ThemeState) -> Vec<PickerItem> {
     let auto = PickerItem {
         label: ThemeChoice::Auto.to_string(),
-        detail: "like your terminal".to_owned(),
+        detail: "matches your terminal".to_owned(),
         aside: String::new(),
         choice: PickerChoice::Theme(ThemeChoice::Auto),
     };
@@ -87,8 +87,8 @@ fn item(theme: &ThemeListEntry) -> PickerItem {
     let mut detail = theme.kind.name().to_owned();
     match theme.remarks {
         0 => {}
-        1 => detail.push_str(", 1 mistake"),
-        several => detail.push_str(&format!(", {several} mistakes")),
+        1 => detail.push_str(", 1 error"),
+        several => detail.push_str(&format!(", {several} errors")),
     }
     PickerItem {
         label: theme.name.clone(),

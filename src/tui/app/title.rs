@@ -12,7 +12,7 @@ use crate::tools;
 pub fn title(name: &str, input: &CallInput, cwd: &Path) -> String {
     match input {
         CallInput::Valid(input) => tools::call_title(name, input, cwd),
-        CallInput::Invalid(_) => "arguments that are not JSON".to_owned(),
+        CallInput::Invalid(_) => "invalid JSON arguments".to_owned(),
     }
 }
 
@@ -71,7 +71,7 @@ mod tests {
     fn calls_have_titles_by_their_input() {
         let titled = |input| title("Bash", &input, Path::new("/w"));
         assert_eq!(titled(CallInput::Valid(json!({"command": "make\nls"}))), "make …");
-        assert_eq!(titled(CallInput::Invalid("{".into())), "arguments that are not JSON");
+        assert_eq!(titled(CallInput::Invalid("{".into())), "invalid JSON arguments");
     }
 
     #[test]

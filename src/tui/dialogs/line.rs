@@ -23,29 +23,27 @@ pub enum ExpectedLine {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LineAnswerError {
     /// The line came before the question was read out.
-    #[error("That line came before the question could be read, and is no answer to it.")]
+    #[error("That line came before the question was shown, so it does not answer it.")]
     TooSoon,
     /// Choosing: a line that is none of the answers.
-    #[error("That is none of the answers. Type one of the letters that the question names.")]
+    #[error("Not one of the answers. Type one of the letters in the question.")]
     NoAnswer,
     /// A yes-or-no question: a line that is neither.
-    #[error("That is no answer. Type y or n.")]
+    #[error("Type y or n.")]
     YesOrNo,
     /// For example a rule for a call that offers none.
-    #[error("That answer is not offered for this call. Type one that the question names.")]
+    #[error("That answer is not available here. Type one of the letters in the question.")]
     NotOffered,
     /// One rule was typed, but the call needs several.
-    #[error("This call needs several rules, which cannot be replaced by one. Answer s or a alone.")]
+    #[error("This call needs several rules, which one rule cannot replace. Type s or a alone.")]
     SeveralRules,
     /// The typed rule allows more than its words show; holds what it means.
-    #[error("That rule {0}. Answer s or a alone to have it all the same.")]
+    #[error("That rule {0}. Type s or a alone to use it anyway.")]
     Wide(String),
     /// A list was shown, and no row has that number or name.
-    #[error("No row has that number. Type one of the numbers, or an empty line to go back.")]
+    #[error("No row has that number. Type a number from the list, or an empty line to go back.")]
     NoRow,
     /// The line names no edit of what is sent that is possible.
-    #[error(
-        "That cannot be done. Type fold or pin and one of the numbers, or an empty line to go back."
-    )]
+    #[error("Type fold or pin and a number from the list, or an empty line to go back.")]
     NoEdit,
 }

@@ -21,7 +21,7 @@ use crate::tui::picture_cells::TerminalPicture;
 use crate::tui::theme::ThemeLibrary;
 
 /// What a service that is not implemented answers.
-const UNAVAILABLE: &str = "This is not available here.";
+const UNAVAILABLE: &str = "Not available here.";
 
 /// What the screen needs from the rest of slug. Any of these calls may be slow. A service that is
 /// not implemented finds and saves nothing.

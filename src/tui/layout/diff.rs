@@ -56,7 +56,7 @@ pub fn render(
     }
     let hidden = diff.lines().count().saturating_sub(shown);
     if hidden > 0 {
-        lines.push(renderer.note(&format!("… {hidden} more lines, /diff shows them"), 0));
+        lines.push(renderer.note(&format!("… {hidden} more lines · /diff shows all"), 0));
     }
     BlockLayout { lines, colours: renderer.colours() }
 }

@@ -109,7 +109,7 @@ impl LinearAnnouncer {
             LineLabel::Note,
             format!(
                 "slug {} in {}, mode {}. /help lists the commands, ctrl+c stops a turn, /quit \
-                 leaves.",
+                 quits.",
                 env!("CARGO_PKG_VERSION"),
                 linear_page::line(&folder),
                 self.mode
@@ -132,7 +132,7 @@ impl LinearAnnouncer {
         let Some(last) = blocks.iter().rposition(|block| matches!(block.body, BlockBody::User(_)))
         else {
             if !first {
-                out.push(LabelledLine::new(LineLabel::Note, "A new session is open."));
+                out.push(LabelledLine::new(LineLabel::Note, "New session."));
             }
             return;
         };
@@ -144,7 +144,7 @@ impl LinearAnnouncer {
         };
         out.push(LabelledLine::new(
             LineLabel::Note,
-            format!("Session: {title}. This is its end{earlier}."),
+            format!("Session: {title}. Showing its end{earlier}."),
         ));
     }
 
@@ -213,7 +213,7 @@ impl LinearAnnouncer {
                 out.extend(lines(label_of(*level), text));
             }
             BlockBody::Interrupted => {
-                out.push(LabelledLine::new(LineLabel::Note, "Stopped by you."));
+                out.push(LabelledLine::new(LineLabel::Note, "You stopped it."));
             }
             BlockBody::Compacted(compaction) => {
                 out.extend(lines(LineLabel::Note, &compaction.told));
@@ -248,10 +248,7 @@ impl LinearAnnouncer {
         }
         self.streaming = Some((id, from + whole));
         if prose.state == TextState::Dropped {
-            out.push(LabelledLine::new(
-                LineLabel::Warning,
-                "That answer broke off, and is asked for again.",
-            ));
+            out.push(LabelledLine::new(LineLabel::Warning, "The answer broke off. Asking again."));
         }
         state
     }
@@ -262,7 +259,7 @@ impl LinearAnnouncer {
         if self.model != status.model {
             self.model.clone_from(&status.model);
             let name = linear_page::line(&status.model);
-            out.push(LabelledLine::new(LineLabel::Note, format!("The model is {name}.")));
+            out.push(LabelledLine::new(LineLabel::Note, format!("Model: {name}.")));
         }
         let mode = status.mode;
         if self.mode != mode.name() {
@@ -270,7 +267,7 @@ impl LinearAnnouncer {
             let meaning = mode.meaning();
             out.push(LabelledLine::new(
                 LineLabel::Note,
-                format!("The mode is {}: {meaning}.", mode.name()),
+                format!("Mode: {}: {meaning}.", mode.name()),
             ));
         }
         let pause = pause_of(model);
@@ -283,7 +280,7 @@ impl LinearAnnouncer {
         self.pause = pause;
         let waiting = model.conversation.queue.items().len();
         if waiting > self.waiting {
-            out.push(LabelledLine::new(LineLabel::Note, "That waits for the end of this turn."));
+            out.push(LabelledLine::new(LineLabel::Note, "Queued until this turn ends."));
         }
         self.waiting = waiting;
         if let Some(toast) = &model.shared.toast

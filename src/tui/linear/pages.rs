@@ -95,13 +95,12 @@ fn sessions(model: &ScreenModel, sidebar: &Sidebar) -> Option<LinearPage> {
     }
     let now = sidebar.tree.as_ref()?.now();
     let rows = sidebar.sessions();
-    let mut out =
-        vec![LabelledLine::new(LineLabel::Note, "Sessions, the newest of this folder first:")];
+    let mut out = vec![LabelledLine::new(LineLabel::Note, "Sessions, this folder's newest first:")];
     if rows.is_empty() {
-        out = vec![LabelledLine::new(LineLabel::Note, "There are no sessions yet.")];
+        out = vec![LabelledLine::new(LineLabel::Note, "No sessions yet.")];
     }
     out.extend(rows.iter().zip(1..).map(|((_, row), number)| {
-        let title = if row.title.is_empty() { "(nothing said)" } else { row.title.as_str() };
+        let title = if row.title.is_empty() { "(empty)" } else { row.title.as_str() };
         let open =
             if model.conversation.status.session == Some(row.id) { ", open here" } else { "" };
         let age = age(row.last_used_at, now);

@@ -285,7 +285,7 @@ impl<W: Write> LinearLoop<W> {
         if self.lines == LinearInputState::Ended
             && let Some(id) = self.model.question().map(|question| question.id)
         {
-            let text = "Nobody is there to answer any more: no.";
+            let text = "Nobody is left to answer: no.";
             self.writer.write_lines(&[LabelledLine::new(LineLabel::Note, text)])?;
             let answer = crate::domain::ApprovalAnswer::Deny { instruction: None };
             let (agent, withdrawn) =

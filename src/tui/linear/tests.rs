@@ -302,7 +302,7 @@ async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
         assert!(output.contains(line), "no {line:?} in\n{output}");
     }
     test.line("maybe").await;
-    test.until("none of the answers").await;
+    test.until("Not one of the answers").await;
     test.line("y").await;
     let answer = ApprovalAnswer::Once;
     assert_eq!(test.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
@@ -356,7 +356,7 @@ async fn a_line_typed_before_the_question_answers_nothing() {
     test.event(question(1, "rm -rf build/")).await;
     test.until_last("Answer: ").await;
     test.line("y").await;
-    test.until("came before the question could be read").await;
+    test.until("came before the question was shown").await;
     test.until_last("Answer: ").await;
     test.task.abort();
 }
@@ -387,7 +387,7 @@ async fn when_lines_end_the_turn_is_seen_through_and_questions_get_a_no() {
     test.event(question(1, "rm -rf build/")).await;
     let answer = ApprovalAnswer::Deny { instruction: None };
     assert_eq!(test.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
-    test.until("Nobody is there to answer").await;
+    test.until("Nobody is left to answer").await;
     test.events([text("Then not.")]).await;
     test.events(ended(TurnOutcome::Answered)).await;
     (&mut test.task).await.unwrap().unwrap();
@@ -401,13 +401,13 @@ async fn ctrl_c_stops_the_turn_and_twice_leaves() {
     test.event(text("Well,\nnow")).await;
     test.until("Well,\n").await;
     test.line("and another thing").await;
-    test.until("That waits for the end of this turn.").await;
+    test.until("Queued until this turn ends.").await;
     test.interrupts.send(()).await.unwrap();
     test.events(ended(TurnOutcome::Interrupted)).await;
-    test.until("Stopped by you.").await;
+    test.until("You stopped it.").await;
     assert_eq!(*test.cancelled.lock().unwrap(), 1);
     test.interrupts.send(()).await.unwrap();
-    test.until("ctrl+c again leaves slug").await;
+    test.until("ctrl+c again to quit").await;
     test.interrupts.send(()).await.unwrap();
     (&mut test.task).await.unwrap().unwrap();
 }
@@ -435,11 +435,11 @@ async fn a_list_is_numbered_and_a_row_chosen_by_its_number_or_name() {
 async fn pages_are_read_out() {
     let test = test_loop(StdinSource::Pipe).opened().await;
     test.line("/help").await;
-    test.until("/quit: leave slug\n").await;
+    test.until("/quit: quit slug\n").await;
     test.line("/diff").await;
-    test.until("This session has changed nothing so far.\n").await;
+    test.until("This session has not changed anything yet.\n").await;
     test.line("/todos").await;
-    test.until("There is no plan.").await;
+    test.until("No plan yet.").await;
     test.line("/nonsense").await;
     test.until("Error: There is no command /nonsense.").await;
     test.end().await;
@@ -455,7 +455,7 @@ async fn a_session_that_is_resumed_has_its_end_read_out() {
     let output = test.modelled().await.end().await;
     assert!(
         output
-            .contains("This is its end, after 2 earlier parts.\nYou: and now?\nslug: Now\nthis.\n"),
+            .contains("Showing its end, after 2 earlier parts.\nYou: and now?\nslug: Now\nthis.\n"),
         "{output}"
     );
     assert!(!output.contains("old news"), "{output}");
@@ -528,10 +528,10 @@ async fn a_rewind_is_answered_by_numbers() {
     };
     test.event(AgentEvent::RewindPlanned(Ok(Arc::new(plan.clone())))).await;
     test.until("1 conversation only\n").await;
-    test.until("2 notes.md: take it back all the same; yours is kept\n").await;
+    test.until("2 notes.md: restore it anyway; your version is kept\n").await;
     test.line("2").await;
     test.until("1 files and conversation\n").await;
-    test.until("4 notes.md: leave it as it is\n").await;
+    test.until("4 notes.md: skip it\n").await;
     test.line("1").await;
     plan.files.files[0].toggle_override();
     let wanted = AgentCommand::Rewind { plan: Arc::new(plan), what: RewindScope::Both };

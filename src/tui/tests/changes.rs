@@ -94,9 +94,9 @@ fn the_page_at_200x60() {
 fn files_are_gone_through() {
     let scene = page(120, 40).shows("4 files  +4 -3").shows("⋯ 4 unchanged lines");
     let scene = scene.key("tab").shows("src/new.rs  new file").shows("no newline at the end");
-    let scene = scene.key("tab").shows("permissions 644 → 755").shows("changed outside of slug");
-    let scene = scene.key("tab").shows("as it was before this session").key("tab");
-    scene.shows("eight").key("shift+tab").shows("as it was before this session");
+    let scene = scene.key("tab").shows("permissions 644 → 755").shows("changed outside slug");
+    let scene = scene.key("tab").shows("Same as before this session").key("tab");
+    scene.shows("eight").key("shift+tab").shows("Same as before this session");
 }
 
 #[test]
@@ -168,5 +168,5 @@ fn a_change_made_meanwhile_is_read_and_the_page_stays() {
 
 #[test]
 fn nothing_changed_is_said() {
-    screen(80, 24).types("/diff").key("enter").shows("This session has changed nothing so far.");
+    screen(80, 24).types("/diff").key("enter").shows("This session has not changed anything yet.");
 }

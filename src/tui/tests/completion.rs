@@ -191,12 +191,15 @@ fn a_session_is_found_by_its_title() {
 
 #[test]
 fn arguments_of_commands_are_explained() {
-    let scene = screen(80, 24).types("/mode ").shows("/mode takes a mode").shows("changes nothing");
+    let scene = screen(80, 24)
+        .types("/mode ")
+        .shows("/mode takes a permission mode")
+        .shows("changes nothing");
     let scene = scene.types("pl").clear_effects().key("enter");
     scene
         .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::SetMode(PermissionMode::Plan))]);
-    screen(80, 24).types("/vi ").shows("/vi takes one of these words").shows("from now on");
-    let scene = screen(80, 24).types("/fold too").key("enter").shows("as suits what each shows");
+    screen(80, 24).types("/vi ").shows("/vi takes one of these words").shows("use vi keys");
+    let scene = screen(80, 24).types("/fold too").key("enter").shows("chosen by content");
     has(&scene.key("down").key("tab"), "/fold tools closed ");
 }
 

@@ -189,7 +189,7 @@ fn the_same_key_folds_and_brings_back_and_the_same_pins_and_unpins() {
     let pinned = || results(80, 24, &ledger).shows("x fold out").shows("p unpin");
     pinned().key("x").expect_effects(&order(0, ContextAction::FoldOut));
     pinned().key("p").expect_effects(&order(0, ContextAction::Unpin));
-    let folded = results(80, 24, &ledger).key("down").shows("x bring back");
+    let folded = results(80, 24, &ledger).key("down").shows("x restore");
     folded.key("space").expect_effects(&order(1, ContextAction::BringBack));
     let stubbed = results(80, 24, &ledger).key("down").key("down");
     stubbed.key("x").expect_effects(&order(2, ContextAction::BringBack));
@@ -201,7 +201,7 @@ fn the_same_key_folds_and_brings_back_and_the_same_pins_and_unpins() {
 fn what_folding_costs_is_said_before() {
     results(80, 24, &ledger())
         .key("end")
-        .shows("a stub takes its place from the next request on")
+        .shows("a stub replaces it from the next request on")
         .shows("~20k");
 }
 
@@ -220,7 +220,7 @@ fn the_selected_item_stays_selected_when_the_ledger_changes() {
     ledger.sources.remove(3);
     ledger.sources[last - 1].items[3].state = LedgerItemState::FoldedOut;
     let scene = scene.event(told(ledger, Some("The disk is full.")));
-    let scene = scene.shows("The disk is full.").shows("x bring back");
+    let scene = scene.shows("The disk is full.").shows("x restore");
     assert!(scene.text().lines().any(|line| line.contains("❯") && line.contains("cargo test")));
 }
 

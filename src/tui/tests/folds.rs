@@ -221,5 +221,5 @@ fn output_that_is_kept_says_so() {
         assistant(vec![bash("a")]),
         result("a", "some of it", ToolResultInfo { kept, ..done("Bash", 9) }),
     ];
-    opened(&log).shows("the whole output is kept");
+    opened(&log).shows("more in the full view");
 }

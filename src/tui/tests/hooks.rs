@@ -81,7 +81,7 @@ fn one_of_them_at_80_columns() {
 
 #[test]
 fn without_any_there_is_a_word_on_where_they_go() {
-    listed(80, 24, Vec::new()).shows("There are no hooks");
+    listed(80, 24, Vec::new()).shows("No hooks");
 }
 
 #[test]
@@ -132,11 +132,11 @@ fn changed_hooks_are_trusted_only_after_their_end_was_shown() {
     let news: String = (0..60).map(|line| format!("  + on Stop runs {line}\n")).collect();
     let scene = screen(80, 24).types("/hooks").key("enter");
     let scene = answer(scene, Ok(HookAdminResponse::Changed { rows: rows(), news: news.into() }));
-    let scene = scene.key("enter").shows("to the end, then y trusts it").key("y").key("enter");
+    let scene = scene.key("enter").shows("to the end, then y to trust").key("y").key("enter");
     assert_ne!(job(&scene), Some(HookAdminRequest::Trust));
     let scene = scene.key("pgdn").key("y");
     assert_ne!(job(&scene), Some(HookAdminRequest::Trust));
-    let scene = scene.key("end").shows("on Stop runs 59").shows("y trusts it, n leaves it");
+    let scene = scene.key("end").shows("on Stop runs 59").shows("y trust, n don't");
     assert_eq!(job(&scene.key("y")), Some(HookAdminRequest::Trust));
 }
 

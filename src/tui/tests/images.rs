@@ -85,7 +85,7 @@ fn an_image_that_cannot_be_read_says_why() {
 #[test]
 fn nothing_is_sent_while_an_image_is_read() {
     let scene = screen(80, 24).msg(ScreenMsg::Paste("/tmp/a.png".into())).clear_effects();
-    let scene = scene.key("enter").shows("An image is still being read");
+    let scene = scene.key("enter").shows("An image is still loading");
     assert!(!scene.effects.iter().any(|effect| matches!(effect, ScreenEffect::Agent(..))));
 }
 

@@ -59,7 +59,7 @@ fn a_long_paste_is_a_label_that_unfolds() {
     let long = "line\n".repeat(30);
     let scene = screen(80, 24).types("see ").msg(ScreenMsg::Paste(long.clone())).types(" ok");
     let scene = scene.shows("❯ see [pasted 30 lines] ok").clear_effects();
-    let scene = scene.key("alt+o").shows("Put the caret beside a paste");
+    let scene = scene.key("alt+o").shows("Place the cursor next to a paste");
     let scene = scene.key("left").key("left").key("left").key("alt+o").hides("[pasted");
     assert_eq!(scene.model.conversation.composer.editor.text(), format!("see {long} ok"));
 }
@@ -172,7 +172,7 @@ fn ctrl_c_clears_then_stops_then_asks_then_leaves() {
         .clear_effects()
         .key_at_once("ctrl+c")
         .expect_effects(&[])
-        .shows("ctrl+c again leaves slug")
+        .shows("ctrl+c again to quit")
         .key_at_once("ctrl+c")
         .expect_effects(&[ScreenEffect::Quit]);
 }
@@ -228,7 +228,7 @@ fn an_unknown_command_stays_in_the_input() {
 fn the_palette_under_a_slash_runs_a_command() {
     screen(80, 24)
         .types("/comp")
-        .shows("send less of the older conversation")
+        .shows("shorten the conversation")
         .clear_effects()
         .key_at_once("enter")
         .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::Compact { focus: None })]);
@@ -307,7 +307,7 @@ fn the_list_of_models_begins_at_the_one_that_answers() {
         .types("/model")
         .key("enter")
         .msg(ScreenMsg::ModelsListed { id: RequestId(1), models: Ok(models) })
-        .shows("❯ qwen3         answers now");
+        .shows("❯ qwen3         current");
 }
 
 #[test]

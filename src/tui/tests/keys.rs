@@ -25,7 +25,7 @@ fn answers() -> TestScreen {
 #[test]
 fn a_sequence_shows_how_it_can_go_on() {
     let scene =
-        bound().key("ctrl+t").shows("ctrl+t …").shows("s sessions").shows("p every command");
+        bound().key("ctrl+t").shows("ctrl+t …").shows("s sessions").shows("p command palette");
     let scene = scene.key_at_once("s").hides("ctrl+t …");
     assert_eq!(scene.model.conversation.focus, KeyboardFocus::Sidebar);
 }
@@ -48,7 +48,7 @@ fn escape_ends_a_sequence_and_nothing_else() {
 
 #[test]
 fn a_key_that_does_not_go_on_with_a_sequence_says_so_and_types_nothing() {
-    let scene = bound().key("ctrl+t").key_at_once("q").shows("ctrl+t q means nothing here");
+    let scene = bound().key("ctrl+t").key_at_once("q").shows("ctrl+t q does nothing here");
     assert!(scene.model.conversation.composer.is_empty());
 }
 
@@ -76,10 +76,10 @@ fn the_dialog_names_the_keys_that_hold() {
 
 #[test]
 fn the_palette_has_the_actions_of_the_place_and_does_them() {
-    let scene = answers().key("tab").key("ctrl+p").types("copy its text").shows("❯ copy its text");
+    let scene = answers().key("tab").key("ctrl+p").types("copy the text").shows("❯ copy the text");
     let copied = ScreenEffect::Copy { text: "answer 39".into(), what: "the pane" };
     scene.clear_effects().key("enter").expect_effects(&[copied]);
-    screen(80, 24).key("ctrl+p").types("copy its text").shows("Nothing matches");
+    screen(80, 24).key("ctrl+p").types("copy the text").shows("Nothing matches");
 }
 
 #[test]

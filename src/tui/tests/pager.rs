@@ -91,7 +91,7 @@ fn a_regular_expression_is_taken_on_request() {
 #[test]
 fn the_stored_output_replaces_the_shortened_result() {
     let kept = Some(ContentHash::of(b"whole"));
-    let scene = ran(80, 24, "head\n[left out]\ntail", kept).shows("reading the whole");
+    let scene = ran(80, 24, "head\n[left out]\ntail", kept).shows("loading");
     let scene = scene.shows("[left out]");
     answered(scene, &numbered(5_000)).hides("reading").shows("1-21 of 5000 lines");
 }

@@ -50,7 +50,7 @@ const KINDS: [QuestionCase; 9] = [
     QuestionCase { name: "a budget", ask: || asked(ApprovalKind::Budget), yes: "s", never: NEVER },
     QuestionCase { name: "an edit", ask: edit, yes: "y", never: NEVER },
     // A rewind can be undone, so Enter may say yes if no file is outside of the workspace.
-    QuestionCase { name: "going back", ask: rewind, yes: "y", never: &["tab"] },
+    QuestionCase { name: "the rewind dialog", ask: rewind, yes: "y", never: &["tab"] },
     QuestionCase { name: "hooks that have changed", ask: hooks, yes: "y", never: NEVER },
     QuestionCase { name: "trying a hook", ask: hook, yes: "enter", never: &["y", "space"] },
     QuestionCase { name: "removing a rule", ask: removal, yes: "d", never: &["tab", "y"] },
@@ -333,7 +333,7 @@ fn a_line_that_was_typed_before_the_question_was_printed_is_no_answer() {
         let scene = raw(ask().clear_effects(), ScreenMsg::Line(line.into()));
         assert!(!agreed(&scene), "{line}");
         let toast = scene.model.shared.toast.as_ref().map(|toast| toast.text.clone());
-        assert!(toast.unwrap().contains("before the question could be read"));
+        assert!(toast.unwrap().contains("before the question was shown"));
         let scene = raw(scene.after(300), ScreenMsg::Line(line.into()));
         assert!(agreed(&scene), "{line}");
     }

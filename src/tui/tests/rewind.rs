@@ -193,9 +193,9 @@ fn a_message_is_named_by_its_number_or_its_words() {
     for (line, effect, told) in [
         ("/fork 1", fork(3), ""),
         ("/fork 2", fork(0), ""),
-        ("/fork 3", None, "2 messages of yours can be chosen"),
+        ("/fork 3", None, "choose one of 2"),
         ("/fork Free  Item", fork(3), ""),
-        ("/fork the", None, "No message of yours has \"the\" in it."),
+        ("/fork the", None, "None of your messages contains \"the\"."),
         ("/rewind 2", back(0), ""),
         ("/rewind checkout", back(0), ""),
     ] {
@@ -233,13 +233,13 @@ fn a_fork_before_a_message_puts_its_words_into_the_input() {
         scene.clear_effects().event(AgentEvent::Forked { from: session(), at, message })
     };
     let words = "also add a test";
-    let scene = forked(Some(words.into())).shows("a fork from before that message");
+    let scene = forked(Some(words.into())).shows("Forked before that message");
     assert_eq!(scene.model.conversation.composer.editor.text(), words);
     assert!(
         scene.effects.contains(&ScreenEffect::AddHistory("half a draft".into())),
         "the draft is kept"
     );
-    let scene = forked(None).shows("This is a fork; the session it came from is kept.");
+    let scene = forked(None).shows("Forked. The original is unchanged.");
     assert_eq!(scene.model.conversation.composer.editor.text(), "half a draft");
 }
 
@@ -278,8 +278,8 @@ fn nothing_is_done_but_what_the_dialog_shows() {
 #[test]
 fn escape_twice_lists_the_messages_and_one_is_gone_back_before() {
     let log = log();
-    let scene = opened(80, 24, &log).key("esc").shows("esc again").hides("Go back before");
-    let scene = scene.key("esc").shows("Go back before").key("down").clear_effects().key("enter");
+    let scene = opened(80, 24, &log).key("esc").shows("esc again").hides("Rewind to");
+    let scene = scene.key("esc").shows("Rewind to").key("down").clear_effects().key("enter");
     let wanted = AgentCommand::PlanRewind(RewindDestination::Before(log[0].id));
     scene.expect_effects(&[ScreenEffect::Agent(AGENT, wanted)]).shows("One moment");
 }
@@ -287,7 +287,7 @@ fn escape_twice_lists_the_messages_and_one_is_gone_back_before() {
 #[test]
 fn two_escapes_far_apart_list_nothing() {
     let scene = opened(80, 24, &log()).key("esc").after(2000).key("esc");
-    scene.shows("esc again").hides("Go back before");
+    scene.shows("esc again").hides("Rewind to");
 }
 
 #[test]
@@ -304,14 +304,14 @@ fn a_pane_goes_back_before_the_message_that_it_answers() {
 fn while_a_turn_runs_nothing_goes_back() {
     let scene = opened(80, 24, &log())
         .event(AgentEvent::TurnStarted { turn: crate::tui::test_screen::TURN });
-    scene.clear_effects().types("/undo").key("enter").shows("Stop it with esc first");
+    scene.clear_effects().types("/undo").key("enter").shows("Stop it first with esc");
 }
 
 #[test]
 fn a_refused_rewind_says_why() {
     let scene = opened(80, 24, &log()).types("/redo").key("enter");
     let refused = AgentEvent::RewindPlanned(Err(RewindError::NothingToRedo));
-    scene.event(refused).shows("There is nothing to bring back.").hides("One moment");
+    scene.event(refused).shows("Nothing to redo.").hides("One moment");
 }
 
 fn rewound(before: &LogRecord, redoes: Option<&LogRecord>) -> LogRecord {
@@ -338,10 +338,10 @@ fn the_message_returns_to_the_input_and_leaves_the_transcript() {
         told: "Took the conversation back; /redo undoes that".into(),
     };
     let scene = scene.event(done).shows("❯ also add a test").hides("Added.");
-    scene.shows("The conversation went back to here.").shows("README.md");
+    scene.shows("Rewound to here.").shows("README.md");
     log.push(rewound(&log[3], Some(&log[6])));
     let again = opened(80, 24, &log);
-    again.shows("Added.").hides("went back to here");
+    again.shows("Added.").hides("Rewound");
 }
 
 #[test]
@@ -425,5 +425,5 @@ fn where_all_files_are_left_no_files_are_offered_before_one_is_turned() {
     let shown = AgentEvent::RewindPlanned(Ok(Arc::new(plan)));
     let scene = opened(80, 24, &log).types("/undo").key("enter").event(shown);
     let scene = scene.shows("conversation only").hides("files only");
-    scene.key("space").shows("files only").shows("restored; yours is kept");
+    scene.key("space").shows("files only").shows("restored; your version is kept");
 }

@@ -30,8 +30,8 @@ fn listed(failed: Option<&str>) -> AgentEvent {
     let warnings = vec![RuleWarning {
         file: PROJECT.into(),
         line: Some(9),
-        text: "the `*` in `ls*` stands for the rest of that one word. For `ls` with any \
-               arguments write `ls *`"
+        text: "the `*` in `ls*` matches the rest of that word only. For `ls` with any arguments \
+         write `ls *`"
             .into(),
     }];
     let files = [OWN, PROJECT, LOCAL].map(PathBuf::from).to_vec();
@@ -101,7 +101,7 @@ fn a_rule_is_added_to_the_file_that_is_named() {
     let add = |rule: &str| RuleEdit::Add((RuleKind::Allow, rule.into()));
     let typed = page(80, 24).key("a").shows("settings.local.json").types("Bash(ls)");
     typed.key("enter").expect_effects(&changes(Some(LOCAL), add("Bash(ls)")));
-    let session = page(80, 24).key("a").key("tab").shows("holds until slug ends");
+    let session = page(80, 24).key("a").key("tab").shows("until slug quits");
     session.types("Bash(ls)").key("enter").expect_effects(&changes(None, add("Bash(ls)")));
     let own = page(80, 24).key("a").key("tab").key("tab").shows("~/.slug/settings.json");
     own.types("Bash(ls)").key("enter").expect_effects(&changes(Some(OWN), add("Bash(ls)")));
@@ -117,12 +117,12 @@ fn s36_what_a_wide_rule_means_is_said_before_it_is_saved() {
 #[test]
 fn a_rule_needs_its_list() {
     let scene = page(80, 24).key("a").key("ctrl+u").types("Bash(ls)").key("enter");
-    scene.expect_effects(&[]).shows("Begin with deny, ask or allow");
+    scene.expect_effects(&[]).shows("Start with deny, ask or allow");
 }
 
 #[test]
 fn a_rule_is_edited_in_its_own_file() {
-    let scene = page(80, 24).key("down").key("e").shows("git may track it");
+    let scene = page(80, 24).key("down").key("e").shows("if git tracks it");
     let from = (RuleKind::Ask, "Bash(npm publish *)".to_owned());
     let to = (RuleKind::Deny, "Bash(npm publish *)".to_owned());
     let scene = scene.key("home").key("ctrl+k").types("deny Bash(npm publish *)").key("enter");
@@ -140,8 +140,9 @@ fn a_rule_that_could_not_be_saved_stays_in_the_field() {
 #[test]
 fn a_rule_is_removed_with_the_same_key_twice() {
     let gone = RuleEdit::Remove((RuleKind::Deny, "Bash(git push *)".into()));
-    let scene = page(80, 24).key("d").shows("again removes it").expect_effects(&[]);
-    let scene = scene.key("down").hides("again removes it").key("up").key("d").expect_effects(&[]);
+    let scene = page(80, 24).key("d").shows("again to remove it").expect_effects(&[]);
+    let scene =
+        scene.key("down").hides("again to remove it").key("up").key("d").expect_effects(&[]);
     scene.key("d").expect_effects(&changes(Some(OWN), gone));
     let gone = RuleEdit::Remove((RuleKind::Allow, "Edit(src/**)".into()));
     let session = page(80, 24).key("down").key("down").key("down").key("down");

@@ -37,7 +37,7 @@ fn line(scene: &TestScreen, text: &str) -> Option<usize> {
 
 #[test]
 fn matches_are_counted_and_gone_through() {
-    let scene = talk().key("ctrl+f").shows("type what to look for").types("apple").after(20);
+    let scene = talk().key("ctrl+f").shows("type to search").types("apple").after(20);
     let scene = scene.shows("/ apple").shows("80 of 80").key("up").shows("79 of 80");
     let scene = scene.key("down").key("down").shows("1 of 80").shows("answer 0 says");
     let scene = scene.key("enter").shows("n next").key("N").shows("80 of 80");
@@ -50,7 +50,7 @@ fn matches_are_counted_and_gone_through() {
 fn a_capital_makes_it_exact_and_an_expression_is_read_on_request() {
     let scene = talk().key("ctrl+f").types("Apple").after(20).shows("40 of 40");
     let scene = scene.key("ctrl+u").types("answer 1[0-3]").after(20).shows("no match");
-    let scene = scene.key("alt+r").after(20).shows("4 of 4").shows("regex is on");
+    let scene = scene.key("alt+r").after(20).shows("4 of 4").shows("regex on");
     let scene = scene.types("(").shows("unclosed group").key("backspace").after(20);
     scene.shows("4 of 4");
 }

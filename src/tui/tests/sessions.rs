@@ -142,5 +142,5 @@ fn a_place_that_is_gone_is_said() {
     let scene =
         scene.event(AgentEvent::SessionRead { session: id(1), earlier: Arc::new(Vec::new()) });
     assert_eq!(scene.model.conversation.pending_jump, None);
-    scene.shows("no longer part of what is shown");
+    scene.shows("no longer in the transcript");
 }

@@ -75,7 +75,7 @@ fn the_page_says_so_where_no_price_is_known() {
         .event(spent(&[took("qwen3-coder", 1000, None)]))
         .types("/status")
         .key("enter")
-        .shows("slug has none for servers of your own");
+        .shows("No prices: this is your own server");
 }
 
 /// The question of a turn that would exceed the session's budget.
@@ -84,8 +84,8 @@ fn over_budget() -> AgentEvent {
     request.tool = "Budget".into();
     request.kind = ApprovalKind::Budget;
     request.input = json!({});
-    request.reason = "The budget of $2.50 for this session would be overdrawn: $2.48 are spent, \
-                      and the next request takes $0.0312 at least."
+    request.reason = "The budget of $2.50 for this session would be exceeded: $2.48 spent, and \
+     the next request takes at least $0.0312."
         .into();
     request.parts.clear();
     request.allow_rules.clear();

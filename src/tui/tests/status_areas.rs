@@ -153,7 +153,7 @@ fn a_user_who_looks_elsewhere_is_called_for_questions_and_long_turns() {
     assert_eq!(notified(&scene), [""; 0]);
     let failed = TurnOutcome::Failed("No server answers.".into());
     let scene = scene.event(RUNS).after(9_000).event(ended(failed));
-    assert_eq!(notified(&scene), ["webshop: stopped with an error after 0:09"]);
+    assert_eq!(notified(&scene), ["webshop: failed after 0:09"]);
 }
 
 #[test]
@@ -279,7 +279,7 @@ fn a_command_that_fails_is_told_of_once() {
     let mut scene = with_command().after(100);
     let id = asked(&mut scene)[0].0;
     let failed = |id| ScreenMsg::StatusLine { id, line: Err("it ended with 1".into()) };
-    let mut scene = scene.msg(failed(id)).shows("`ui.status_command` fails: it ended with 1");
+    let mut scene = scene.msg(failed(id)).shows("`ui.status_command` failed: it ended with 1");
     let before = scene.model.conversation.transcript.blocks().len();
     scene = scene.event(recorded(&user("hello"))).event(RUNS).after(2_000);
     let id = asked(&mut scene)[0].0;
@@ -315,10 +315,10 @@ fn who_is_about_to_leave_reads_which_jobs_end() {
     screen(100, 24)
         .event(job(1, "npm run dev"))
         .key("ctrl+c")
-        .shows("ctrl+c again leaves slug and ends `npm run dev`")
+        .shows("ctrl+c again to quit and end `npm run dev`")
         .event(job(2, "tail -f log"))
         .key("x")
         .key("ctrl+c")
         .key("ctrl+c")
-        .shows("ctrl+c again leaves slug and ends 2 jobs");
+        .shows("ctrl+c again to quit and end 2 jobs");
 }

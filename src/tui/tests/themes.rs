@@ -77,13 +77,13 @@ fn leaving_the_list_gives_back_what_was_there() {
 #[test]
 fn enter_keeps_the_theme() {
     let scene = list().types("contrast").key("enter");
-    let scene = wears(scene, "high-contrast").shows("From now on the theme is high-contrast");
+    let scene = wears(scene, "high-contrast").shows("Theme: high-contrast");
     assert_eq!(kept(&scene), [named("high-contrast")]);
 }
 
 #[test]
 fn the_filter_shows_its_best_match() {
-    wears(list().types("mine"), "mine").shows("light, 1 mistake");
+    wears(list().types("mine"), "mine").shows("light, 1 error");
 }
 
 #[test]

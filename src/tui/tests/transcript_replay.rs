@@ -180,7 +180,7 @@ fn a_dropped_response_is_struck_and_its_calls_go() {
         again: Some(RetryAttempt { pause: Duration::from_secs(4), number: 2, of: 5 }),
     };
     let scene = played(events[..9].to_vec()).event(dropped.clone());
-    let scene = scene.shows("Thought, and had to start over").hides("Read");
+    let scene = scene.shows("Thought, then had to start over").hides("Read");
     let blocks = scene.model.conversation.transcript.blocks().len();
     let scene = scene.shows("Trying again in 4 s (2 of 5)").event(dropped);
     assert_eq!(scene.model.conversation.transcript.blocks().len(), blocks, "the same is said once");

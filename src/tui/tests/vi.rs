@@ -67,8 +67,8 @@ fn signs_at_the_beginning_of_an_empty_input_mean_what_they_mean_everywhere() {
 
 #[test]
 fn no_list_opens_under_commands_of_vis() {
-    let scene = vi().types("/mod").shows("change the model").key("esc").key("esc");
-    scene.hides("change the model").types("h").hides("change the model").shows("NORMAL");
+    let scene = vi().types("/mod").shows("switch the model").key("esc").key("esc");
+    scene.hides("switch the model").types("h").hides("switch the model").shows("NORMAL");
 }
 
 #[test]
@@ -77,5 +77,5 @@ fn a_command_turns_it_on_and_off() {
         screen(80, 24).msg(ScreenMsg::Paste("/vi on".into())).key("enter").shows("Vi keys are on");
     let off = on.after(5000).shows("INSERT").msg(ScreenMsg::Paste("/vi off".into())).key("enter");
     off.after(5000).hides("INSERT");
-    screen(80, 24).types("/vi o").shows("from now on");
+    screen(80, 24).types("/vi o").shows("use vi keys");
 }

@@ -84,7 +84,7 @@ pub(super) fn parse(text: &str) -> ThemeFile {
         Ok(table) => reader.top(table.get_ref()),
         Err(error) => {
             let span = error.span().unwrap_or_default();
-            reader.remark(&span, format!("this is not TOML: {}", error.message()));
+            reader.remark(&span, format!("not valid TOML: {}", error.message()));
         }
     }
     reader.source.remarks.sort_by_key(|remark| remark.line);
@@ -157,7 +157,7 @@ impl ThemeFileReader<'_> {
                     ROLES.iter().filter_map(|row| row.name.strip_prefix(prefix)).collect();
                 let suggestion = did_you_mean(key.get_ref(), &known);
                 let text =
-                    format!("no role is called `{}`.{suggestion}", key.get_ref().escape_debug());
+                    format!("there is no role `{}`.{suggestion}", key.get_ref().escape_debug());
                 self.remark(&key.span(), text);
                 continue;
             };
@@ -246,7 +246,7 @@ impl ThemeFileReader<'_> {
                 did_you_mean(name, &known)
             });
             let text = format!(
-                "this is no colour: write \"#rrggbb\", 0 to 255, \"none\" or a name such as \
+                "not a colour: write \"#rrggbb\", 0 to 255, \"none\" or a name such as \
                  \"bright-red\".{suggestion}"
             );
             self.remark(&value.span(), text);
@@ -257,7 +257,7 @@ impl ThemeFileReader<'_> {
     fn text(&mut self, value: &ThemeTomlValue<'_>) -> Option<String> {
         let text = value.get_ref().as_str().map(str::to_owned);
         if text.is_none() {
-            self.remark(&value.span(), "this has to be text in quotes.".to_owned());
+            self.remark(&value.span(), "this must be text in quotes.".to_owned());
         }
         text
     }
@@ -265,7 +265,7 @@ impl ThemeFileReader<'_> {
     fn flag(&mut self, value: &ThemeTomlValue<'_>) -> Option<bool> {
         let flag = value.get_ref().as_bool();
         if flag.is_none() {
-            self.remark(&value.span(), "this has to be true or false.".to_owned());
+            self.remark(&value.span(), "this must be true or false.".to_owned());
         }
         flag
     }
@@ -273,7 +273,7 @@ impl ThemeFileReader<'_> {
     fn table<'t>(&mut self, value: &'t ThemeTomlValue<'_>) -> Option<&'t DeTable<'t>> {
         let table = value.get_ref().as_table();
         if table.is_none() {
-            self.remark(&value.span(), "this has to be a table.".to_owned());
+            self.remark(&value.span(), "this must be a table.".to_owned());
         }
         table
     }
@@ -356,17 +356,17 @@ comment = { fg = 245, italic = true }
         let rows = [
             ("\nknid = \"dark\"", 2, "a theme has no `knid`. Did you mean `kind`?"),
             ("kind = \"dusk\"", 1, "`kind` is \"dark\" or \"light\"."),
-            ("[roles]\nsucess = \"red\"", 2, "no role is called `sucess`. Did you mean `success`?"),
-            ("[syntax]\nkeywrd = 1", 2, "no role is called `keywrd`. Did you mean `keyword`?"),
+            ("[roles]\nsucess = \"red\"", 2, "there is no role `sucess`. Did you mean `success`?"),
+            ("[syntax]\nkeywrd = 1", 2, "there is no role `keywrd`. Did you mean `keyword`?"),
             ("[roles]\nuser = { fg = 1, blod = true }", 2, "Did you mean `bold`?"),
-            ("[roles]\nuser = { bold = 1 }", 2, "this has to be true or false."),
+            ("[roles]\nuser = { bold = 1 }", 2, "this must be true or false."),
             ("[palette]\na = \"briht-red\"", 2, "Did you mean `bright-red`?"),
-            ("[palette]\na = \"#12\"", 2, "this is no colour"),
-            ("[palette]\na = 256", 2, "this is no colour"),
+            ("[palette]\na = \"#12\"", 2, "not a colour"),
+            ("[palette]\na = 256", 2, "not a colour"),
             ("[palette]\na = { rbg = 1 }", 2, "Did you mean `rgb`?"),
-            ("roles = 1", 1, "this has to be a table."),
-            ("name = 1", 1, "this has to be text in quotes."),
-            ("a\n", 1, "this is not TOML"),
+            ("roles = 1", 1, "this must be a table."),
+            ("name = 1", 1, "this must be text in quotes."),
+            ("a\n", 1, "not valid TOML"),
         ];
         for (text, line, words) in rows {
             let remarks = remarks_of(text);

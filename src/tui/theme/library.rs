@@ -71,7 +71,7 @@ pub struct LoadedTheme {
 
 /// No theme has this name. The message suggests the nearest one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("There is no theme `{name}`.{suggestion} Type /theme to see them all.")]
+#[error("There is no theme `{name}`.{suggestion} /theme lists them all.")]
 pub struct UnknownTheme {
     name: String,
     suggestion: String,
@@ -177,7 +177,10 @@ impl ThemeLibrary {
                 };
                 match (found, self.check(parent)) {
                     (Some(_), Ok(())) if chain.len() + 2 > DEEPEST => {
-                        let text = format!("`{parent}` inherits from too many others, or itself.");
+                        let text = format!(
+                            "`{parent}` inherits from itself, or through too \
+                            many themes."
+                        );
                         remarks.push(link.tell(*line, &text));
                     }
                     (found @ Some(_), _) => (name, next) = (parent.clone(), found),
@@ -239,7 +242,7 @@ fn resolve(name: &str, chain: &[ThemeChainLink], remarks: &mut Vec<String>) -> T
             let ColorReference { line, .. } = reference;
             let name = wanted.escape_debug();
             remarks
-                .push(format!("{}:{line}: no colour is called `{name}`.{suggestion}", link.place));
+                .push(format!("{}:{line}: there is no colour `{name}`.{suggestion}", link.place));
         }
         found
     };

@@ -164,7 +164,7 @@ fn a_file_without_a_parent_stands_on_slugs_own_for_its_kind() {
     );
     let (broken, remarks) = mine("kind = ", StyleRole::User);
     assert_eq!(broken, Theme::dark(ColorDepth::TrueColor).style(StyleRole::User));
-    assert!(remarks[0].starts_with("/t/mine.toml:1: this is not TOML"), "{remarks:?}");
+    assert!(remarks[0].starts_with("/t/mine.toml:1: not valid TOML"), "{remarks:?}");
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn mistakes_in_a_theme_are_reported_and_the_parent_is_used() {
     assert_eq!(user, Theme::dark(ColorDepth::TrueColor).style(StyleRole::User));
     assert_eq!(
         remarks,
-        ["/t/mine.toml:3: no colour is called `cyna`. Did you mean `cyan`?".to_owned()]
+        ["/t/mine.toml:3: there is no colour `cyna`. Did you mean `cyan`?".to_owned()]
     );
     let (_, remarks) = mine("inherits = \"drak\"", StyleRole::User);
     assert!(remarks[0].contains("no theme `drak`. Did you mean `dark`?"), "{remarks:?}");
@@ -218,7 +218,6 @@ fn an_unknown_name_is_answered_with_the_nearest() {
     let error = ThemeLibrary::default().find("high-contrst", ColorDepth::Palette).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "There is no theme `high-contrst`. Did you mean `high-contrast`? Type /theme to see them \
-         all."
+        "There is no theme `high-contrst`. Did you mean `high-contrast`? /theme lists them all."
     );
 }

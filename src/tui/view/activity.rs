@@ -101,11 +101,11 @@ fn current_activity(model: &ScreenModel) -> ActivityText {
         RunningTurnPhase::Prefill(progress) => return reading(progress),
         RunningTurnPhase::Waiting => ("Waiting for the model", String::new()),
         RunningTurnPhase::Compacting => {
-            return ActivityText::of("Compacting", "the older part becomes a summary");
+            return ActivityText::of("Compacting", "summarising the older part");
         }
         RunningTurnPhase::Thinking => ("Thinking", String::new()),
         RunningTurnPhase::Answering => ("Answering", String::new()),
-        RunningTurnPhase::Calling(tool) => ("Writing a call", harmless(tool)),
+        RunningTurnPhase::Calling(tool) => ("Writing a tool call", harmless(tool)),
         RunningTurnPhase::Tool(tool) => ("Running", running_tools(model, tool)),
     };
     let step = model.conversation.todos.iter().find(|todo| todo.status == TodoStatus::InProgress);

@@ -74,7 +74,7 @@ pub fn body(
             };
             marked(mark, role, plain::render(&notice.text, role, narrower(width, 2)))
         }
-        BlockBody::Interrupted => vec![line(vec![span("■ stopped by you", StyleRole::Warning)])],
+        BlockBody::Interrupted => vec![line(vec![span("■ You stopped this", StyleRole::Warning)])],
         BlockBody::Compacted(compaction) if compaction.note.is_empty() => {
             let text = harmless(&compaction.told);
             marked(
@@ -218,7 +218,7 @@ fn tool_body(
     }
     if tool.full_output.is_some() {
         let source = lines.last().map_or(0, |line| line.source);
-        let text = "… there is more of it: the whole output is kept, and can be viewed".to_owned();
+        let text = "… more in the full view".to_owned();
         lines.push(moved(note(text), source));
     }
     fixed(lines)

@@ -7,6 +7,7 @@ use ratatui::style::Modifier;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::ConversationGeometry;
+use crate::tui::app::keymap::InputKey;
 use crate::tui::app::softwrap::{self, SoftWrapRow};
 use crate::tui::app::turn::TurnActivity;
 use crate::tui::layout::StyleRole;
@@ -44,9 +45,10 @@ pub fn draw(
     paint::spans(&[span("❯", prompt_role)], styles, mark, buffer);
     if text.is_empty() {
         let words = match &model.conversation.turn {
-            TurnActivity::Idle => "Say what you want done",
+            TurnActivity::Idle => "What should I do?".to_owned(),
             TurnActivity::Starting { .. } | TurnActivity::Running(_) => {
-                "Type ahead: it is sent after this turn"
+                let key = model.shared.settings.keys.key(InputKey::Steer);
+                format!("Sent when this turn ends · {key} sends now")
             }
         };
         paint::spans(&[span(words, StyleRole::Muted)], styles, room, buffer);

@@ -81,7 +81,7 @@ fn of_thinking(thinking: &ThinkingText, fold: PaneFold, now: Duration) -> PaneHe
         }
         (TextState::Done, Some(elapsed)) => format!("Thought {}", format_elapsed(elapsed)),
         (TextState::Done, None) => "Thought".to_owned(),
-        (TextState::Dropped, _) => "Thought, and had to start over".to_owned(),
+        (TextState::Dropped, _) => "Thought, then had to start over".to_owned(),
     };
     let left = vec![span(mark, StyleRole::Thinking), span(text, StyleRole::Thinking)];
     PaneHead { left, ..PaneHead::default() }

@@ -41,10 +41,10 @@ pub fn draw(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &m
         }
         let mut right = match item.delivery {
             Delivery::Steer => vec![span("next step", StyleRole::System)],
-            Delivery::Queue => vec![span("after this turn", StyleRole::Muted)],
+            Delivery::Queue => vec![span("queued", StyleRole::Muted)],
         };
         if number + 1 == items.len() {
-            right.push(span("  up takes it back", StyleRole::Muted));
+            right.push(span("  up to edit", StyleRole::Muted));
         }
         let room = area.width.saturating_sub(spans_width(&right) + 3);
         let text = truncate(&harmless(&first_line(&item.text.text)), room);

@@ -100,14 +100,12 @@ pub fn marks(
 
 fn found(found: &TranscriptSearchStatus) -> (String, StyleRole) {
     match found {
-        TranscriptSearchStatus::Idle => ("type what to look for".to_owned(), StyleRole::Muted),
+        TranscriptSearchStatus::Idle => ("type to search".to_owned(), StyleRole::Muted),
         TranscriptSearchStatus::Wrong(why) => (harmless(why), StyleRole::Warning),
         TranscriptSearchStatus::SoFar(count) => (format!("{count} so far"), StyleRole::Muted),
         TranscriptSearchStatus::None => ("no match".to_owned(), StyleRole::Warning),
         TranscriptSearchStatus::One(at, count) => (format!("{at} of {count}"), StyleRole::System),
-        TranscriptSearchStatus::TooMany => {
-            ("more than 10,000 matches".to_owned(), StyleRole::System)
-        }
+        TranscriptSearchStatus::TooMany => ("over 10,000 matches".to_owned(), StyleRole::System),
     }
 }
 
@@ -120,7 +118,7 @@ fn hints(search: &TranscriptSearch, keys: &Keymap) -> SearchHints {
         TranscriptSearchStage::Typing => {
             let regex = match search.kind {
                 TextQueryKind::Plain => "regex",
-                TextQueryKind::Regex => "regex is on",
+                TextQueryKind::Regex => "regex on",
             };
             let others = [SearchKey::Previous, SearchKey::Next].map(|key| keys.key(key));
             let own = [(others.join(" "), "others"), (keys.key(SearchKey::Regex), regex)];

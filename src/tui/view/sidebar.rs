@@ -276,27 +276,24 @@ fn draw_empty(
 ) {
     let (text, role) = match (&sidebar.tree, &sidebar.mode, sidebar.scope) {
         (None, _, _) if sidebar.note.is_some() => return,
-        (None, _, _) => ("Reading the sessions …".to_owned(), StyleRole::Muted),
+        (None, _, _) => ("Loading sessions …".to_owned(), StyleRole::Muted),
         (Some(_), SidebarMode::Filtering(_), _) => {
             let text = match sidebar.search_progress() {
-                None => "No session has this in its title.",
-                Some((_, SidebarSearchState::Done)) => "No session has this in it.",
-                Some((_, _)) => "Looking in all that was said …",
+                None => "No title matches.",
+                Some((_, SidebarSearchState::Done)) => "No session contains this.",
+                Some((_, _)) => "Searching messages …",
             };
             (text.to_owned(), StyleRole::Muted)
         }
         (Some(tree), _, _) if !tree.is_empty() && tree.grouping() == SessionGrouping::Forks => {
             let fork = context.map.key(SidebarKey::Fork);
             let view = context.map.key(SidebarKey::Group);
-            let text = format!(
-                "Nothing was forked yet. {view} shows all sessions, and {fork} forks one of them."
-            );
+            let text = format!("No forks yet. {view} shows all sessions; {fork} forks one.");
             (text, StyleRole::Muted)
         }
         (Some(tree), _, SidebarScope::ThisProject) if !tree.is_empty() => {
             let key = context.map.key(SidebarKey::Scope);
-            let text =
-                format!("No sessions in this folder yet. {key} shows those of all projects.");
+            let text = format!("No sessions in this folder yet. {key} shows all projects.");
             (text, StyleRole::Muted)
         }
         (Some(_), _, _) => {
@@ -420,7 +417,7 @@ fn preview_lines(
 ) -> Vec<Vec<StyledSpan>> {
     let all = &preview.messages;
     if all.is_empty() {
-        return wrapped("Nothing was said yet.", StyleRole::Muted, width, height);
+        return wrapped("No messages yet.", StyleRole::Muted, width, height);
     }
     if let Some(at) = at {
         let shown = all.iter().enumerate().skip(at).take(usize::from(height));
@@ -520,15 +517,17 @@ fn narrowing(sidebar: &Sidebar, editor: &TextEditor) -> String {
         return "Words, or project:x model:x after:7d before:2026-11 today".to_owned();
     }
     if let Some(word) = sidebar.tree.as_ref().and_then(|tree| tree.filter().unread.first()) {
-        return format!("{word} is no date: 2026-11-01, 2026-11, 7d, today");
+        return format!("{word} is not a date: 2026-11-01, 2026-11, 7d, today");
     }
     let count =
         |found: usize| if found == 1 { "1 session".into() } else { format!("{found} sessions") };
     match sidebar.search_progress() {
         None => String::new(),
-        Some((0, SidebarSearchState::Done)) => "Nothing more in what was said.".to_owned(),
-        Some((found, SidebarSearchState::Done)) => format!("Said in {}.", count(found)),
-        Some((found, _)) => format!("Said in {} so far …", count(found)),
+        Some((0, SidebarSearchState::Done)) => "No more matches in messages.".to_owned(),
+        Some((found, SidebarSearchState::Done)) => {
+            format!("{} with matching messages", count(found))
+        }
+        Some((found, _)) => format!("{} with matching messages so far …", count(found)),
     }
 }
 

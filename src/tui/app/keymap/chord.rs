@@ -66,7 +66,7 @@ pub struct KeySequence(Vec<KeyChord>);
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyParseError {
     /// The text is empty.
-    #[error("no key is written here: write one like `ctrl+b`, or [] for none")]
+    #[error("this is empty: write a key like `ctrl+b`, or [] for none")]
     Empty,
     /// No key has this name.
     #[error("there is no key `{written}`{}", suggestion(nearest.as_deref()))]
@@ -76,10 +76,10 @@ pub enum KeyParseError {
         nearest: Option<String>,
     },
     /// No modifier has this name.
-    #[error("`{0}` is not held down in a terminal: ctrl, alt and shift are")]
+    #[error("`{0}` is not a modifier here: use ctrl, alt or shift")]
     Modifier(String),
     /// The character that shift types with this key depends on the keyboard.
-    #[error("`shift+{0}` types another character: write that character by itself")]
+    #[error("`shift+{0}` types another character: write that character instead")]
     Shifted(char),
 }
 
@@ -286,12 +286,12 @@ mod tests {
         let error = |text: &str| text.parse::<KeySequence>().unwrap_err().to_string();
         assert_eq!(error("pgupp"), "there is no key `pgupp`: did you mean `pgup`?");
         assert_eq!(error("f99"), "there is no key `f99`");
-        assert_eq!(error("cmd+b"), "`cmd` is not held down in a terminal: ctrl, alt and shift are");
+        assert_eq!(error("cmd+b"), "`cmd` is not a modifier here: use ctrl, alt or shift");
         assert_eq!(
             error("shift+1"),
-            "`shift+1` types another character: write that character by itself"
+            "`shift+1` types another character: write that character instead"
         );
-        assert!(error(" ").starts_with("no key is written here"));
+        assert!(error(" ").starts_with("this is empty"));
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(super) fn hidden(map: &Keymap) -> Vec<KeyConflict> {
             }
             let (first_name, name) = (first.full_name(), row.full_name());
             let text = format!(
-                "in {} {} is {first_name}, and does not reach {name} there",
+                "in {}, {} is bound to {first_name}, so it never reaches {name}",
                 place.title(),
                 shown(first_keys, keys)
             );
@@ -105,14 +105,14 @@ fn settle_context(rows: &mut [KeymapRow], conflicts: &mut Vec<KeyConflict>) {
 
 fn taken(other: &KeySequence, owner: &str, keys: &KeySequence, name: &str) -> String {
     if owner == name {
-        return format!("`{keys}` does not go together with `{other}`, which is {name} already");
+        return format!("`{keys}` conflicts with `{other}`, which is already {name}");
     }
     let what = if other == keys {
-        format!("`{keys}` is {owner} already")
+        format!("`{keys}` is already {owner}")
     } else {
-        format!("`{keys}` cannot be told from `{other}`, which is {owner}")
+        format!("terminals send `{keys}` and `{other}` alike, and `{other}` is {owner}")
     };
-    format!("{what}, and does not become {name}: bind {owner} to other keys, or to [], first")
+    format!("{what}, so it is not bound to {name}: first bind {owner} to other keys, or to []")
 }
 
 /// Why a key would keep a letter from being typed; `None` if it would not.
@@ -124,7 +124,5 @@ fn untypable(row: &KeymapRow, keys: &KeySequence) -> Option<String> {
         context => TYPED_IN.contains(&context),
     };
     let name = row.full_name();
-    types.then(|| {
-        format!("`{keys}` has to type what it says, and does not become {name}: hold ctrl or alt with it")
-    })
+    types.then(|| format!("`{keys}` types text, so it is not bound to {name}: add ctrl or alt"))
 }

@@ -55,7 +55,13 @@ pub(super) fn parse(text: &str, map: &Keymap) -> ParsedKeymap {
         Err(error) => {
             let span = error.span().unwrap_or_default();
             let problem = error.message();
-            reader.remark(span, format!("this is not TOML, and none of it holds: {problem}"));
+            reader.remark(
+                span,
+                format!(
+                    "this is not valid TOML, so none of it applies: \
+                {problem}"
+                ),
+            );
         }
     }
     let mut parsed = reader.parsed;
@@ -82,7 +88,10 @@ impl KeymapReader<'_> {
                 DeValue::Table(actions) => self.context(context, actions),
                 _ => {
                     let name = context.name();
-                    let text = format!("`{name}` has to be a table: [{name}], with actions below");
+                    let text = format!(
+                        "`{name}` must be a table: [{name}], with actions below \
+                        it"
+                    );
                     self.remark(value.span(), text);
                 }
             }
@@ -194,13 +203,13 @@ mod tests {
             ),
             ("[chat]\nhelp = \"entr\"", 2, "there is no key `entr`: did you mean `enter`?"),
             ("[chat]\nhelp = 3", 2, "keys are written as [\"ctrl+b\", \"g g\"], or as [] for none"),
-            ("chat = 3", 1, "`chat` has to be a table: [chat], with actions below"),
+            ("chat = 3", 1, "`chat` must be a table: [chat], with actions below it"),
             ("[chat]\nqqqqqq = \"f2\"", 2, "there is no action in [chat] called `qqqqqq`"),
         ];
         for (text, line, message) in rows {
             assert_eq!(remarks(text), [(line, message.to_owned())], "{text}");
         }
-        assert!(remarks("[chat")[0].1.starts_with("this is not TOML, and none of it holds"));
+        assert!(remarks("[chat")[0].1.starts_with("this is not valid TOML, so none of it applies"));
     }
 
     #[test]

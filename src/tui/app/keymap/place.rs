@@ -139,7 +139,7 @@ impl KeyPlace {
         match self {
             Self::Input => "the input",
             Self::EmptyInput => "the empty input",
-            Self::InputList => "the list under the input",
+            Self::InputList => "the completion list",
             Self::Panes => "the panes",
             Self::Search => "the search",
             Self::Match => "a match",
@@ -150,13 +150,13 @@ impl KeyPlace {
             Self::Choice => "a choice",
             Self::Models => "the models",
             Self::Sessions => "the sessions",
-            Self::Reading => "a page to read",
+            Self::Reading => "a reading page",
             Self::Pager => "the pager",
             Self::PagerSearch => "the pager's search",
-            Self::Changes => "the changes",
+            Self::Changes => "the session changes",
             Self::Context => "the context window",
             Self::Rules => "the rules",
-            Self::Rewind => "going back",
+            Self::Rewind => "the rewind dialog",
         }
     }
 }

@@ -302,23 +302,23 @@ mod tests {
         let rows = [
             (
                 "[chat]\nsessions = [\"ctrl+p\", \"f2\"]",
-                "keys.toml:2: `ctrl+p` is chat.palette already, and does not become \
-                 chat.sessions: bind chat.palette to other keys, or to [], first",
+                "keys.toml:2: `ctrl+p` is already chat.palette, so it is not bound to \
+                 chat.sessions: first bind chat.palette to other keys, or to []",
             ),
             (
                 "[panes]\ncopy = \"g g\"",
-                "keys.toml:2: `g g` cannot be told from `g`, which is panes.scroll-top, and does \
-                 not become panes.copy: bind panes.scroll-top to other keys, or to [], first",
+                "keys.toml:2: terminals send `g g` and `g` alike, and `g` is panes.scroll-top, so it \
+                 is not bound to panes.copy: first bind panes.scroll-top to other keys, or to []",
             ),
             (
                 "[input]\nhistory = \"h\"",
-                "keys.toml:2: `h` has to type what it says, and does not become input.history: \
-                 hold ctrl or alt with it",
+                "keys.toml:2: `h` types text, so it is not bound to input.history: add ctrl or \
+                 alt",
             ),
             (
                 "[chat]\npalette = \"ctrl+k\"",
-                "keys.toml:2: in the input `ctrl+k` is editing.kill-end, and does not reach \
-                 chat.palette there",
+                "keys.toml:2: in the input, `ctrl+k` is bound to editing.kill-end, so it never \
+                 reaches chat.palette",
             ),
         ];
         for (text, sentence) in rows {

@@ -71,9 +71,9 @@ const fn hinted<A>(
 
 /// The keys that work everywhere.
 pub const ALWAYS: &[KeyBinding<AlwaysKey>] = &[
-    row(&[ctrl('c')], AlwaysKey::Cancel, "clear the input, then stop the turn, then leave"),
-    row(&[ctrl('l')], AlwaysKey::Redraw, "draw the screen anew"),
-    row(&[ctrl('z')], AlwaysKey::Suspend, "back to the shell; `fg` returns"),
+    row(&[ctrl('c')], AlwaysKey::Cancel, "clear the input, else stop the turn, else quit"),
+    row(&[ctrl('l')], AlwaysKey::Redraw, "redraw the screen"),
+    row(&[ctrl('z')], AlwaysKey::Suspend, "suspend to the shell; `fg` returns"),
 ];
 
 /// The keys of the chat.
@@ -81,127 +81,120 @@ pub const CHAT: &[KeyBinding<ChatKey>] = &[
     hinted(&[key(KeyCode::Esc)], ChatKey::Back, "close what is open, else stop the turn", "stop"),
     // ctrl+b is the prefix of tmux, so there is a second key.
     hinted(&[ctrl('b'), alt('s')], ChatKey::Sessions, "open a past session", "sessions"),
-    row(&[ctrl('p')], ChatKey::Palette, "every command"),
-    row(&[key(KeyCode::F(1))], ChatKey::Help, "these keys"),
-    hinted(&[key(KeyCode::Tab)], ChatKey::Focus, "between the input and the panes", "panes"),
+    row(&[ctrl('p')], ChatKey::Palette, "command palette"),
+    row(&[key(KeyCode::F(1))], ChatKey::Help, "show the keys"),
+    hinted(&[key(KeyCode::Tab)], ChatKey::Focus, "switch between input and panes", "panes"),
     row(&[ctrl('o')], ChatKey::FoldAll, "fold or unfold all panes"),
     row(&[held(SHIFT, KeyCode::Tab)], ChatKey::NextMode, "next mode: plan, ask, allow-edits"),
-    row(&[key(KeyCode::PageUp)], ChatKey::Scroll(ScrollAction::PageUp), "a page up"),
-    row(&[key(KeyCode::PageDown)], ChatKey::Scroll(ScrollAction::PageDown), "a page down"),
+    row(&[key(KeyCode::PageUp)], ChatKey::Scroll(ScrollAction::PageUp), "page up"),
+    row(&[key(KeyCode::PageDown)], ChatKey::Scroll(ScrollAction::PageDown), "page down"),
     row(&[held(ALT, KeyCode::Up)], ChatKey::Scroll(ScrollAction::HalfUp), "half a page up"),
     row(&[held(ALT, KeyCode::Down)], ChatKey::Scroll(ScrollAction::HalfDown), "half a page down"),
-    row(&[held(SHIFT, KeyCode::Up)], ChatKey::Scroll(ScrollAction::LineUp), "a line up"),
-    row(&[held(SHIFT, KeyCode::Down)], ChatKey::Scroll(ScrollAction::LineDown), "a line down"),
-    row(&[held(CTRL, KeyCode::Home)], ChatKey::Scroll(ScrollAction::Top), "to the beginning"),
-    row(&[held(CTRL, KeyCode::End)], ChatKey::Scroll(ScrollAction::Bottom), "to the end"),
-    row(&[alt('p')], ChatKey::Jump(TranscriptJump::PreviousMessage), "your message above"),
-    row(&[alt('n')], ChatKey::Jump(TranscriptJump::NextMessage), "your message below"),
-    row(&[alt('e')], ChatKey::Jump(TranscriptJump::PreviousError), "the error above"),
+    row(&[held(SHIFT, KeyCode::Up)], ChatKey::Scroll(ScrollAction::LineUp), "line up"),
+    row(&[held(SHIFT, KeyCode::Down)], ChatKey::Scroll(ScrollAction::LineDown), "line down"),
+    row(&[held(CTRL, KeyCode::Home)], ChatKey::Scroll(ScrollAction::Top), "go to the start"),
+    row(&[held(CTRL, KeyCode::End)], ChatKey::Scroll(ScrollAction::Bottom), "go to the end"),
+    row(&[alt('p')], ChatKey::Jump(TranscriptJump::PreviousMessage), "your previous message"),
+    row(&[alt('n')], ChatKey::Jump(TranscriptJump::NextMessage), "your next message"),
+    row(&[alt('e')], ChatKey::Jump(TranscriptJump::PreviousError), "previous error"),
     row(
         &[held(ALT.union(SHIFT), KeyCode::Char('e'))],
         ChatKey::Jump(TranscriptJump::NextError),
-        "the error below",
+        "next error",
     ),
     row(&[ctrl('f'), key(KeyCode::F(3))], ChatKey::Search, "search the transcript"),
     row(&[alt('c')], ChatKey::CopyAnswer, "copy the last answer"),
     row(&[alt('k')], ChatKey::CopyCode, "copy the last code block"),
-    row(
-        &[key(KeyCode::F(6))],
-        ChatKey::NextConversation,
-        "the next agent, where there are several",
-    ),
+    row(&[key(KeyCode::F(6))], ChatKey::NextConversation, "next agent"),
 ];
 
 /// The keys of the input.
 pub const INPUT: &[KeyBinding<InputKey>] = &[
-    hinted(&[key(KeyCode::Enter)], InputKey::Send, "send; while a turn runs, after it", "send"),
+    hinted(&[key(KeyCode::Enter)], InputKey::Send, "send; while a turn runs, queue", "send"),
     hinted(
         &[held(SHIFT, KeyCode::Enter), held(ALT, KeyCode::Enter), ctrl('j')],
         InputKey::Newline,
         "new line",
         "newline",
     ),
-    row(&[ctrl('s')], InputKey::Steer, "send into the running turn, at its next step"),
-    row(&[key(KeyCode::Up)], InputKey::Up, "a row up, then older texts"),
-    row(&[key(KeyCode::Down)], InputKey::Down, "a row down, then newer texts"),
-    row(&[ctrl('r')], InputKey::History, "search what was sent before"),
+    row(&[ctrl('s')], InputKey::Steer, "send into the running turn"),
+    row(&[key(KeyCode::Up)], InputKey::Up, "row up, then older prompts"),
+    row(&[key(KeyCode::Down)], InputKey::Down, "row down, then newer prompts"),
+    row(&[ctrl('r')], InputKey::History, "search the prompt history"),
     row(&[ctrl('g')], InputKey::OpenEditor, "write in $EDITOR"),
-    row(&[alt('o')], InputKey::Unfold, "unfold the paste at the caret"),
+    row(&[alt('o')], InputKey::Unfold, "unfold the paste at the cursor"),
     row(&[ctrl('v'), alt('v')], InputKey::PasteImage, "paste an image from the clipboard"),
-    hinted(&[char('@')], InputKey::File, "name a file", "file"),
+    hinted(&[char('@')], InputKey::File, "mention a file", "file"),
 ];
 
 /// The keys of the input while it is empty; they come before [`INPUT`].
 pub const EMPTY_INPUT: &[KeyBinding<EmptyInputKey>] = &[
-    hinted(&[char('/')], EmptyInputKey::Command, "a command", "command"),
+    hinted(&[char('/')], EmptyInputKey::Command, "start a command", "command"),
     hinted(&[char('!')], EmptyInputKey::Shell, "run a shell command", "shell"),
-    hinted(&[char('?')], EmptyInputKey::Help, "these keys", "keys"),
+    hinted(&[char('?')], EmptyInputKey::Help, "show the keys", "keys"),
 ];
 
 /// The keys of every text that can be edited.
 pub const EDITING: &[KeyBinding<EditAction>] = &[
-    row(&[key(KeyCode::Left)], EditAction::Left, "a character left"),
-    row(&[key(KeyCode::Right)], EditAction::Right, "a character right"),
+    row(&[key(KeyCode::Left)], EditAction::Left, "character left"),
+    row(&[key(KeyCode::Right)], EditAction::Right, "character right"),
     row(
         &[held(ALT, KeyCode::Left), held(CTRL, KeyCode::Left), alt('b')],
         EditAction::WordLeft,
-        "a word left",
+        "word left",
     ),
     row(
         &[held(ALT, KeyCode::Right), held(CTRL, KeyCode::Right), alt('f')],
         EditAction::WordRight,
-        "a word right",
+        "word right",
     ),
-    row(
-        &[key(KeyCode::Home), ctrl('a')],
-        EditAction::Home,
-        "to the beginning of the row, then of the line",
-    ),
-    row(
-        &[key(KeyCode::End), ctrl('e')],
-        EditAction::End,
-        "to the end of the row, then of the line",
-    ),
-    row(&[held(SHIFT, KeyCode::Left)], EditAction::SelectLeft, "select a character to the left"),
-    row(&[held(SHIFT, KeyCode::Right)], EditAction::SelectRight, "select a character to the right"),
+    row(&[key(KeyCode::Home), ctrl('a')], EditAction::Home, "start of the row, then of the line"),
+    row(&[key(KeyCode::End), ctrl('e')], EditAction::End, "end of the row, then of the line"),
+    row(&[held(SHIFT, KeyCode::Left)], EditAction::SelectLeft, "extend the selection left"),
+    row(&[held(SHIFT, KeyCode::Right)], EditAction::SelectRight, "extend the selection right"),
     row(
         &[held(CTRL.union(SHIFT), KeyCode::Left), held(ALT.union(SHIFT), KeyCode::Left)],
         EditAction::SelectWordLeft,
-        "select a word to the left",
+        "extend the selection a word left",
     ),
     row(
         &[held(CTRL.union(SHIFT), KeyCode::Right), held(ALT.union(SHIFT), KeyCode::Right)],
         EditAction::SelectWordRight,
-        "select a word to the right",
+        "extend the selection a word right",
     ),
     row(
         &[held(SHIFT, KeyCode::Home)],
         EditAction::SelectHome,
-        "select to the beginning of the row",
+        "extend the selection to the row's start",
     ),
-    row(&[held(SHIFT, KeyCode::End)], EditAction::SelectEnd, "select to the end of the row"),
+    row(
+        &[held(SHIFT, KeyCode::End)],
+        EditAction::SelectEnd,
+        "extend the selection to the row's \
+        end",
+    ),
     row(&[alt('a')], EditAction::SelectAll, "select all"),
-    row(&[ctrl('x')], EditAction::Cut, "cut what is selected"),
+    row(&[ctrl('x')], EditAction::Cut, "cut the selection"),
     row(
         &[key(KeyCode::Backspace), held(SHIFT, KeyCode::Backspace), ctrl('h')],
         EditAction::Backspace,
-        "remove the character before",
+        "delete backward",
     ),
-    row(&[key(KeyCode::Delete), ctrl('d')], EditAction::Delete, "remove the character behind"),
+    row(&[key(KeyCode::Delete), ctrl('d')], EditAction::Delete, "delete forward"),
     row(
         &[ctrl('w'), held(ALT, KeyCode::Backspace), held(CTRL, KeyCode::Backspace)],
         EditAction::KillWordLeft,
-        "remove the word before",
+        "delete the previous word",
     ),
     row(
         &[alt('d'), held(CTRL, KeyCode::Delete)],
         EditAction::KillWordRight,
-        "remove the word behind",
+        "delete the next word",
     ),
-    row(&[ctrl('u')], EditAction::KillHome, "remove back to the beginning of the line"),
-    row(&[ctrl('k')], EditAction::KillEnd, "remove up to the end of the line"),
-    hinted(&[ctrl('y')], EditAction::Yank, "put back what was removed last", "put back"),
-    row(&[alt('y')], EditAction::YankOlder, "put back what was removed before it instead"),
+    row(&[ctrl('u')], EditAction::KillHome, "delete to the start of the line"),
+    row(&[ctrl('k')], EditAction::KillEnd, "delete to the end of the line"),
+    hinted(&[ctrl('y')], EditAction::Yank, "paste the last deletion", "paste"),
+    row(&[alt('y')], EditAction::YankOlder, "paste the one before"),
     // Terminals send ctrl+_ as the code that crossterm reads as ctrl+7.
     hinted(&[ctrl('_'), ctrl('7'), ctrl('/')], EditAction::Undo, "undo", "undo"),
     row(
@@ -213,10 +206,10 @@ pub const EDITING: &[KeyBinding<EditAction>] = &[
 
 /// The keys of the completion list under the caret.
 pub const COMPLETION: &[KeyBinding<CompletionKey>] = &[
-    hinted(&[key(KeyCode::Enter)], CompletionKey::Accept, "take it", "take"),
-    hinted(&[key(KeyCode::Tab)], CompletionKey::Complete, "put it in and go on", "put in"),
-    row(&[key(KeyCode::Up)], CompletionKey::Previous, "the row above"),
-    row(&[key(KeyCode::Down)], CompletionKey::Next, "the row below"),
+    hinted(&[key(KeyCode::Enter)], CompletionKey::Accept, "accept", "select"),
+    hinted(&[key(KeyCode::Tab)], CompletionKey::Complete, "insert and keep completing", "insert"),
+    row(&[key(KeyCode::Up)], CompletionKey::Previous, "previous row"),
+    row(&[key(KeyCode::Down)], CompletionKey::Next, "next row"),
     hinted(&[key(KeyCode::Esc)], CompletionKey::Dismiss, "close the list", "close"),
 ];
 
@@ -239,33 +232,33 @@ pub const APPROVAL: &[KeyBinding<ApprovalKey>] = &[
     hinted(
         &[key(KeyCode::Right), char(']')],
         ApprovalKey::NextChange,
-        "the next change",
+        "next change",
         "next change",
     ),
     hinted(
         &[key(KeyCode::Left), char('[')],
         ApprovalKey::PreviousChange,
-        "the change before",
-        "change before",
+        "previous change",
+        "previous change",
     ),
-    row(&[key(KeyCode::Up)], ApprovalKey::Scroll(ScrollAction::LineUp), "a line up"),
-    row(&[key(KeyCode::Down)], ApprovalKey::Scroll(ScrollAction::LineDown), "a line down"),
-    hinted(&[key(KeyCode::PageUp)], ApprovalKey::Scroll(ScrollAction::PageUp), "a page up", "up"),
+    row(&[key(KeyCode::Up)], ApprovalKey::Scroll(ScrollAction::LineUp), "line up"),
+    row(&[key(KeyCode::Down)], ApprovalKey::Scroll(ScrollAction::LineDown), "line down"),
+    hinted(&[key(KeyCode::PageUp)], ApprovalKey::Scroll(ScrollAction::PageUp), "page up", "up"),
     hinted(
         &[key(KeyCode::PageDown)],
         ApprovalKey::Scroll(ScrollAction::PageDown),
-        "a page down",
+        "page down",
         "down",
     ),
-    row(&[key(KeyCode::Home)], ApprovalKey::Scroll(ScrollAction::Top), "to the beginning"),
-    row(&[key(KeyCode::End)], ApprovalKey::Scroll(ScrollAction::Bottom), "to the end"),
+    row(&[key(KeyCode::Home)], ApprovalKey::Scroll(ScrollAction::Top), "go to the start"),
+    row(&[key(KeyCode::End)], ApprovalKey::Scroll(ScrollAction::Bottom), "go to the end"),
 ];
 
 /// The keys of a text field in a dialog.
 pub const FIELD: &[KeyBinding<FieldKey>] = &[
-    hinted(&[key(KeyCode::Enter)], FieldKey::Accept, "take what is typed", "take"),
-    hinted(&[key(KeyCode::Esc)], FieldKey::Back, "leave it as it was", "back"),
-    row(&[key(KeyCode::Tab)], FieldKey::Next, "the next rule"),
+    hinted(&[key(KeyCode::Enter)], FieldKey::Accept, "confirm", "select"),
+    hinted(&[key(KeyCode::Esc)], FieldKey::Back, "cancel", "back"),
+    row(&[key(KeyCode::Tab)], FieldKey::Next, "next rule"),
     row(
         &[held(SHIFT, KeyCode::Enter), held(ALT, KeyCode::Enter), ctrl('j')],
         FieldKey::Newline,
@@ -275,50 +268,51 @@ pub const FIELD: &[KeyBinding<FieldKey>] = &[
 
 /// The keys of a list to choose from.
 pub const LIST: &[KeyBinding<ListKey>] = &[
-    hinted(&[key(KeyCode::Enter)], ListKey::Accept, "take it", "take"),
-    row(&[key(KeyCode::Up), ctrl('p')], ListKey::Previous, "the row above"),
-    row(&[key(KeyCode::Down), ctrl('n')], ListKey::Next, "the row below"),
-    row(&[key(KeyCode::PageUp)], ListKey::PageUp, "a page up"),
-    row(&[key(KeyCode::PageDown)], ListKey::PageDown, "a page down"),
+    hinted(&[key(KeyCode::Enter)], ListKey::Accept, "accept", "select"),
+    row(&[key(KeyCode::Up), ctrl('p')], ListKey::Previous, "previous row"),
+    row(&[key(KeyCode::Down), ctrl('n')], ListKey::Next, "next row"),
+    row(&[key(KeyCode::PageUp)], ListKey::PageUp, "page up"),
+    row(&[key(KeyCode::PageDown)], ListKey::PageDown, "page down"),
     hinted(&[key(KeyCode::Esc)], ListKey::Back, "close the list", "close"),
 ];
 
 /// The keys of the list of models, in addition to [`LIST`].
-pub const MODELS: &[KeyBinding<ModelListKey>] = &[hinted(
-    &[key(KeyCode::Tab)],
-    ModelListKey::Mark,
-    "a favourite, or no longer one",
-    "favourite",
-)];
+pub const MODELS: &[KeyBinding<ModelListKey>] =
+    &[hinted(&[key(KeyCode::Tab)], ModelListKey::Mark, "toggle favourite", "favourite")];
 
 /// The keys of the list of sessions.
 pub const SIDEBAR: &[KeyBinding<SidebarKey>] = &[
-    row(&[key(KeyCode::Up), char('k')], SidebarKey::Previous, "the session above"),
-    row(&[key(KeyCode::Down), char('j')], SidebarKey::Next, "the session below"),
-    row(&[key(KeyCode::PageUp)], SidebarKey::PageUp, "a page up"),
-    row(&[key(KeyCode::PageDown)], SidebarKey::PageDown, "a page down"),
-    row(&[key(KeyCode::Home)], SidebarKey::First, "the first session"),
-    row(&[key(KeyCode::End)], SidebarKey::Last, "the last session"),
+    row(&[key(KeyCode::Up), char('k')], SidebarKey::Previous, "previous session"),
+    row(&[key(KeyCode::Down), char('j')], SidebarKey::Next, "next session"),
+    row(&[key(KeyCode::PageUp)], SidebarKey::PageUp, "page up"),
+    row(&[key(KeyCode::PageDown)], SidebarKey::PageDown, "page down"),
+    row(&[key(KeyCode::Home)], SidebarKey::First, "first session"),
+    row(&[key(KeyCode::End)], SidebarKey::Last, "last session"),
     hinted(&[key(KeyCode::Enter)], SidebarKey::Open, "open the session", "open"),
-    hinted(&[char('f')], SidebarKey::Fork, "fork the session and open the fork", "fork"),
-    hinted(&[char('r')], SidebarKey::Rename, "edit the title", "rename"),
+    hinted(&[char('f')], SidebarKey::Fork, "fork the session", "fork"),
+    hinted(&[char('r')], SidebarKey::Rename, "rename the session", "rename"),
     hinted(
         &[char('d'), key(KeyCode::Delete)],
         SidebarKey::Delete,
         "move the session to the trash",
         "delete",
     ),
-    hinted(&[char('x')], SidebarKey::Export, "export the session as a web page", "export"),
-    hinted(&[char('p')], SidebarKey::Preview, "what was said in the session", "preview"),
-    row(&[char('K')], SidebarKey::PreviousMessage, "a message up in the preview, to fork there"),
-    row(&[char('J')], SidebarKey::NextMessage, "a message down in the preview, to fork there"),
-    row(&[char('c')], SidebarKey::Compare, "compare: press it on one, then on another"),
-    row(&[char('s')], SidebarKey::SumUp, "put a summary of the session into the input"),
-    hinted(&[char('v')], SidebarKey::Group, "by project, by date, or by forks", "view"),
-    hinted(&[char('g')], SidebarKey::Scope, "all projects, or this one", "projects"),
-    row(&[char('u')], SidebarKey::Undo, "bring back what was deleted last"),
-    row(&[char('/')], SidebarKey::Filter, "search titles and all that was said"),
-    row(&[char('?')], SidebarKey::Help, "these keys"),
-    row(&[key(KeyCode::Tab)], SidebarKey::Leave, "back to the input; the list stays"),
+    hinted(&[char('x')], SidebarKey::Export, "export the session as HTML", "export"),
+    hinted(&[char('p')], SidebarKey::Preview, "preview the session", "preview"),
+    row(
+        &[char('K')],
+        SidebarKey::PreviousMessage,
+        "previous message in the preview, to fork \
+        there",
+    ),
+    row(&[char('J')], SidebarKey::NextMessage, "next message in the preview, to fork there"),
+    row(&[char('c')], SidebarKey::Compare, "compare: press on one session, then on another"),
+    row(&[char('s')], SidebarKey::SumUp, "put a summary into the input"),
+    hinted(&[char('v')], SidebarKey::Group, "group by project, date or fork", "view"),
+    hinted(&[char('g')], SidebarKey::Scope, "toggle all projects", "projects"),
+    row(&[char('u')], SidebarKey::Undo, "restore the last deleted session"),
+    row(&[char('/')], SidebarKey::Filter, "search titles and messages"),
+    row(&[char('?')], SidebarKey::Help, "show the keys"),
+    row(&[key(KeyCode::Tab)], SidebarKey::Leave, "back to the input; keep the list open"),
     row(&[key(KeyCode::Esc)], SidebarKey::Close, "close the list"),
 ];

@@ -126,14 +126,14 @@ fn every_place_has_a_scene() {
 
 #[test]
 fn on_an_empty_input_the_palette_offers_what_brings_text_back() {
-    let palette = screen(80, 24).key("ctrl+p").types("put back what was removed last");
-    palette.shows("put back what was removed last").shows("ctrl+y");
+    let palette = screen(80, 24).key("ctrl+p").types("paste the last deletion");
+    palette.shows("paste the last deletion").shows("ctrl+y");
 }
 
 #[test]
 fn the_last_line_names_what_brings_text_back_only_if_there_is_some() {
-    let removed = screen(120, 24).hides("put back").types("hello").key("ctrl+u");
-    removed.shows("ctrl+y put back");
+    let removed = screen(120, 24).hides("paste").types("hello").key("ctrl+u");
+    removed.shows("ctrl+y paste");
 }
 
 #[test]

@@ -68,20 +68,20 @@ impl Sidebar {
     pub(super) fn delete(&mut self, context: SidebarContext<'_>) {
         let Some(row) = self.session().cloned() else { return };
         if context.open == Some(row.id) {
-            let text = "This session is open. Open another one first, then delete it.";
+            let text = "This session is open. Open another one first.";
             self.say(NoticeLevel::Warning, text);
             return;
         }
         self.take_out(row.id);
         let undo = context.keys.key(SidebarKey::Undo);
-        self.say(NoticeLevel::Info, format!("Deleted “{}”. {undo} brings it back.", row.name()));
+        self.say(NoticeLevel::Info, format!("Deleted “{}”. {undo} restores it.", row.name()));
         self.trashed.push(row.clone());
         self.change(SidebarChange::Trash(row));
     }
 
     pub(super) fn undo(&mut self) {
         let Some(row) = self.trashed.pop() else {
-            self.say(NoticeLevel::Info, "Nothing has been deleted.");
+            self.say(NoticeLevel::Info, "Nothing to restore.");
             return;
         };
         self.put_in(row.clone());

@@ -88,11 +88,9 @@ impl Sidebar {
         self.grouped = Some(next);
         self.restore_selection(before);
         let text = match next {
-            SessionGrouping::Project => "By project, the newest first.",
-            SessionGrouping::Date => "By date, those of all projects together.",
-            SessionGrouping::Forks => {
-                "Forks, each with the message after which it goes its own way."
-            }
+            SessionGrouping::Project => "By project, newest first",
+            SessionGrouping::Date => "By date, all projects",
+            SessionGrouping::Forks => "By fork",
         };
         self.say(NoticeLevel::Info, text);
     }
@@ -101,7 +99,7 @@ impl Sidebar {
         let Some((id, name)) = self.session().map(|row| (row.id, row.name().to_owned())) else {
             return SidebarOutcome::Stay;
         };
-        self.say(NoticeLevel::Info, format!("“{name}” is being exported …"));
+        self.say(NoticeLevel::Info, format!("Exporting “{name}” …"));
         SidebarOutcome::Export(id)
     }
 
@@ -112,11 +110,11 @@ impl Sidebar {
         };
         match self.marked.take() {
             Some(marked) if marked != id => return SidebarOutcome::Compare([marked, id]),
-            Some(_) => self.say(NoticeLevel::Info, "Compared with nothing."),
+            Some(_) => self.say(NoticeLevel::Info, "Comparison cancelled."),
             None => {
                 self.marked = Some(id);
                 let key = context.keys.key(SidebarKey::Compare);
-                let text = format!("“{name}” is compared with the one you press {key} on next.");
+                let text = format!("Press {key} on another session to compare it with “{name}”.");
                 self.say(NoticeLevel::Info, text);
             }
         }

@@ -195,7 +195,7 @@ fn branches_read(
             if let SidebarPlacement::Over(_) = placement(shared.geometry.width) {
                 sidebar.close();
             }
-            shared.toast(NoticeLevel::Info, "The summary is in the input: edit it, and send it.");
+            shared.toast(NoticeLevel::Info, "The summary is in the input. Edit it, then send it.");
             vec![Intent::AppendToInput(note.into()), Intent::FocusInput]
         }
         Ok(
@@ -222,8 +222,8 @@ fn exported(
             let place = home_path(&path, shared.settings.home.as_deref());
             let secrets = match redacted {
                 0 => String::new(),
-                1 => " 1 secret was taken out.".to_owned(),
-                2.. => format!(" {redacted} secrets were taken out."),
+                1 => " 1 secret was redacted.".to_owned(),
+                2.. => format!(" {redacted} secrets were redacted."),
             };
             (NoticeLevel::Info, format!("Exported to {place}.{secrets}"))
         }
@@ -234,7 +234,7 @@ fn exported(
             | SessionStoreResponse::Compared(_)
             | SessionStoreResponse::SummedUp(_),
         ) => return,
-        Err(reason) => (NoticeLevel::Error, format!("It is not exported: {reason}")),
+        Err(reason) => (NoticeLevel::Error, format!("Export failed: {reason}")),
     };
     let text = sanitize(&text).into_owned();
     match sidebar.visibility {

@@ -88,7 +88,7 @@ impl Sidebar {
     pub fn deliver(&mut self, requests: &mut RequestCounter, found: Vec<SessionSearchResult>) {
         self.start_search();
         let Some(ScreenEffect::SearchSessions { id, .. }) = self.search_effect(requests) else {
-            panic!("nothing is looked for")
+            panic!("no search is running")
         };
         self.found(id, found);
         self.found(id, Vec::new());

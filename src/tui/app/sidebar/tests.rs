@@ -183,7 +183,7 @@ fn a_session_locked_by_another_slug_is_not_opened() {
     }]));
     screen.press("enter");
     assert!(screen.effects.is_empty());
-    assert!(screen.note().contains("Fork it with f"), "{}", screen.note());
+    assert!(screen.note().contains("fork it with f"), "{}", screen.note());
 }
 
 #[test]

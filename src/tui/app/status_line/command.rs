@@ -90,7 +90,7 @@ pub fn answered(
         }
         Err(reason) if line.health == StatusLineHealth::Well => {
             line.health = StatusLineHealth::Failed;
-            let text = format!("`ui.status_command` fails: {reason}");
+            let text = format!("`ui.status_command` failed: {reason}");
             conversation.transcript.notice(NoticeLevel::Warning, text);
         }
         Err(_) => {}

@@ -177,8 +177,8 @@ impl Transcript {
             }
             TurnOutcome::RoundLimit => self.notice(
                 NoticeLevel::Warning,
-                "The turn reached its limit of tool rounds. Send a message to go on, or raise \
-                 `max_tool_rounds` in the configuration."
+                "The turn reached its limit of tool rounds. Send a message to continue, or \
+                 raise `max_tool_rounds` in config.toml."
                     .to_owned(),
             ),
             TurnOutcome::Budget(reason) => self.notice(NoticeLevel::Warning, reason.clone()),
@@ -186,7 +186,7 @@ impl Transcript {
             // Only then the last word is the user's, so that it can be asked again.
             TurnOutcome::ModelFailed(ModelFailure::EmptyAnswer) => self.notice(
                 NoticeLevel::Error,
-                "The model answered with nothing. /retry asks again.".to_owned(),
+                "The model sent an empty answer. /retry asks again.".to_owned(),
             ),
             TurnOutcome::ModelFailed(failure) => {
                 self.notice(NoticeLevel::Error, failure.to_string());

@@ -59,10 +59,10 @@ impl Transcript {
             count => Some(format!("{count} files")),
         };
         let summary = match (rewind.what.has_conversation(), files) {
-            (true, Some(files)) => format!("The conversation and {files} went back to here."),
-            (true, None) => "The conversation went back to here.".to_owned(),
-            (false, Some(files)) => format!("Took {files} back; the conversation stayed."),
-            (false, None) => "No file had to be taken back.".to_owned(),
+            (true, Some(files)) => format!("Rewound the conversation and {files} to here."),
+            (true, None) => "Rewound to here.".to_owned(),
+            (false, Some(files)) => format!("Restored {files}; the conversation is unchanged."),
+            (false, None) => "No file needed restoring.".to_owned(),
         };
         self.notice(NoticeLevel::Info, summary);
         if !rewind.left.is_empty() {
@@ -72,8 +72,8 @@ impl Transcript {
                 .map(|path| path.strip_prefix(&self.cwd).unwrap_or(path).display().to_string())
                 .collect();
             let text = format!(
-                "Left as it is, because it was changed beside slug: {}. Is it as you want it? \
-                 /diff shows what the session changed there.",
+                "Not restored, because it was changed outside slug: {}. /diff shows what this \
+                 session changed there.",
                 names.join(", ")
             );
             self.notice(NoticeLevel::Warning, text);

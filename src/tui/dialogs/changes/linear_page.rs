@@ -17,7 +17,7 @@ pub(super) fn linear_page(page: &ChangesPage) -> Option<LinearPage> {
             NetChangeContent::Changed(diff) => count_words(diff),
             NetChangeContent::New(diff) => format!("new, {}", count_words(diff)),
             NetChangeContent::Deleted(diff) => format!("deleted, {}", count_words(diff)),
-            NetChangeContent::Same => "as it was before this session".to_owned(),
+            NetChangeContent::Same => "same as before this session".to_owned(),
             NetChangeContent::Unknown(why) => line(why),
         };
         let since = match file.external_change {

@@ -205,7 +205,7 @@ pub fn open(
     wanted: Option<String>,
 ) -> DialogOpening<ChangesPage> {
     if conversation.changes.files.is_empty() {
-        shared.toast(NoticeLevel::Info, "This session has changed nothing so far.");
+        shared.toast(NoticeLevel::Info, "This session has not changed anything yet.");
         return DialogOpening::nothing();
     }
     let mut page = ChangesPage::new(wanted);
@@ -361,7 +361,7 @@ impl Dialog for ChangesPage {
 
 fn copied(text: String, what: &'static str) -> Intent {
     if text.is_empty() {
-        let text = "There is no difference to copy";
+        let text = "Nothing to copy: no difference";
         return Intent::Toast(NoticeLevel::Info, text.to_owned());
     }
     Intent::Effect(ScreenEffect::Copy { text, what })

@@ -83,7 +83,7 @@ fn heading(
         files.iter().filter_map(NetFileChange::diff).map(|diff| of(diff)).sum()
     };
     match (files.len(), page.asked) {
-        (0, Some(_)) => left.push(span("   reading the files", StyleRole::Muted)),
+        (0, Some(_)) => left.push(span("   loading files", StyleRole::Muted)),
         (count, _) => {
             let noun = if count == 1 { "file" } else { "files" };
             left.push(span(format!("   {count} {noun}  "), StyleRole::Muted));
@@ -122,7 +122,7 @@ fn draw_list(
         let is_shown = at == page.selected;
         let right: Vec<StyledSpan> = match (file.diff(), &file.content) {
             (Some(diff), _) => counts(diff.added, diff.removed).into(),
-            (None, NetChangeContent::Same) => vec![span("as before", StyleRole::Muted)],
+            (None, NetChangeContent::Same) => vec![span("unchanged", StyleRole::Muted)],
             (None, _) => vec![span("?", StyleRole::Warning)],
         };
         let mark = if is_shown { "▎" } else { " " };
@@ -222,12 +222,12 @@ fn name(file: &NetFileChange, styles: &dyn RoleStyles, area: Rect, buffer: &mut 
     match file.external_change {
         ExternalChange::Nothing => {}
         ExternalChange::Changed => {
-            add("! changed outside of slug since: what is there now is shown", StyleRole::Warning);
+            add("! changed outside slug since: showing the current content", StyleRole::Warning);
         }
-        ExternalChange::Deleted => add("! deleted outside of slug since", StyleRole::Warning),
+        ExternalChange::Deleted => add("! deleted outside slug since", StyleRole::Warning),
     }
     match &file.content {
-        NetChangeContent::Same => add("It is as it was before this session.", StyleRole::Muted),
+        NetChangeContent::Same => add("Same as before this session.", StyleRole::Muted),
         NetChangeContent::Unknown(why) => add(why, StyleRole::Warning),
         NetChangeContent::Changed(_) | NetChangeContent::New(_) | NetChangeContent::Deleted(_) => {}
     }

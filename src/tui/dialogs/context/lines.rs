@@ -62,7 +62,7 @@ pub fn item_name(item: &LedgerItem) -> String {
 /// How an item is sent, where that is not plainly in full.
 pub fn state(kind: ContextSource, state: LedgerItemState) -> &'static str {
     match (kind, state) {
-        (ContextSource::Summary, LedgerItemState::Full) => "taken back",
+        (ContextSource::Summary, LedgerItemState::Full) => "undone",
         (ContextSource::Summary, _) => "in force",
         (_, LedgerItemState::Full) => "",
         (_, LedgerItemState::Pinned) => "pinned",
@@ -85,7 +85,7 @@ pub fn age(item: &LedgerItem) -> String {
 pub fn verb(action: ContextAction) -> &'static str {
     match action {
         ContextAction::FoldOut => "fold out",
-        ContextAction::BringBack => "bring back",
+        ContextAction::BringBack => "restore",
         ContextAction::Pin => "pin",
         ContextAction::Unpin => "unpin",
     }
@@ -96,20 +96,20 @@ pub fn consequence(source: &LedgerSource, item: &LedgerItem) -> String {
     let anew = match item.behind {
         0 => String::new(),
         behind => format!(
-            " The request changes from there on, so a server that caches reads the {} tokens behind \
-             it anew, once.",
+            " The request changes from there on, so a server with a cache reads the following \
+             {} tokens again, once.",
             tokens(behind)
         ),
     };
     let what = match (source.kind, item.fold_action()) {
         (ContextSource::Summary, Some(ContextAction::BringBack)) => {
-            "Brought back, all that this compaction left out is sent again."
+            "Restored: everything this compaction left out is sent again."
         }
-        (ContextSource::Summary, _) => "Folded out again, this compaction holds as it did.",
+        (ContextSource::Summary, _) => "Folded out: this compaction applies again.",
         (_, Some(ContextAction::FoldOut)) => {
-            "Folded out, a stub takes its place from the next request on; the log keeps it."
+            "Folded out: a stub replaces it from the next request on. The log keeps it."
         }
-        (_, Some(_)) => "Brought back, it is sent in full from the next request on.",
+        (_, Some(_)) => "Restored: sent in full from the next request on.",
         (_, None) => return source.kind.why_fixed().to_owned(),
     };
     format!("{what}{anew}")
@@ -129,7 +129,7 @@ pub fn all(page: &ContextPage, shown_path: impl Fn(&str) -> String) -> Vec<Strin
         out.push(format!("{name}: {}, {share}", tokens(source.tokens)));
         let hidden = source.items.len().saturating_sub(READ_OUT);
         if hidden > 0 {
-            out.push(format!("  {hidden} older ones are not read out"));
+            out.push(format!("  {hidden} older items are not listed"));
         }
         for (at, item) in source.items.iter().enumerate() {
             number += usize::from(item.item.is_some());
@@ -139,7 +139,7 @@ pub fn all(page: &ContextPage, shown_path: impl Fn(&str) -> String) -> Vec<Strin
         }
     }
     out.push(
-        "Type `fold` or `pin` and a number; the same again takes it back. An empty line leaves."
+        "Type `fold` or `pin` and a number; the same again undoes it. An empty line closes."
             .to_owned(),
     );
     out

@@ -150,7 +150,7 @@ impl ContextPage {
             Some(LedgerEntry::Item(_, item)) => item,
             Some(LedgerEntry::Source(source)) => {
                 let text = match source.items.iter().any(|item| item.item.is_some()) {
-                    true => "Open it first, and choose one of its items.",
+                    true => "Open it first, then choose an item.",
                     false => source.kind.why_fixed(),
                 };
                 return vec![Intent::Toast(NoticeLevel::Info, text.to_owned())];

@@ -219,14 +219,14 @@ fn details(around: DialogView<'_>, page: &ContextPage, width: u16) -> Vec<Styled
             if source.items.iter().all(|item| item.item.is_none()) {
                 add(source.kind.why_fixed(), StyleRole::Muted);
             } else {
-                let text = "Open it to fold items out, to bring them back, or to pin them.";
+                let text = "Open it to fold out, restore or pin items.";
                 add(text, StyleRole::Muted);
             }
         }
         Some(LedgerEntry::Item(source, item)) => {
             let name = plain::render(&harmless(&lines::item_name(item)), StyleRole::Text, width);
             let pinned = match item.state {
-                LedgerItemState::Pinned => "Pinned: compactions leave it alone. ",
+                LedgerItemState::Pinned => "Pinned: compaction keeps it. ",
                 LedgerItemState::Full | LedgerItemState::FoldedOut | LedgerItemState::Compacted => {
                     ""
                 }

@@ -70,7 +70,7 @@ pub fn choose(ids: &mut RequestCounter, choice: HookChoice) -> HookDialogOpening
             ask(ids, "Hooks", HookAdminRequest::Switch(hook.id.clone()))
         }
         HookChoice::One { action: HookChoiceAction::Try, hook } => {
-            ask(ids, "Trying the hook", HookAdminRequest::Try(hook.id.clone()))
+            ask(ids, "Testing the hook", HookAdminRequest::Try(hook.id.clone()))
         }
         HookChoice::News(HookNewsAction::Ask, news) => {
             return HookDialogOpening::Trust(HookTrustDialog::new(news));
@@ -85,8 +85,8 @@ pub fn rows(answer: Result<HookAdminResponse, String>, settings: &ScreenSettings
     let shorten = |row| with_short_path(row, &settings.cwd, settings.home.as_deref());
     let items = match answer {
         Ok(HookAdminResponse::Listed(rows)) if rows.is_empty() => {
-            let text = "There are no hooks. They stand in ~/.slug/settings.json, or in \
-                        .slug/settings.json and .slug/hooks.json of a project.";
+            let text = "No hooks. Add them to ~/.slug/settings.json, or to .slug/settings.json \
+                        or .slug/hooks.json in a project.";
             return ListRows::Closed(NoticeLevel::Info, text.to_owned());
         }
         Ok(HookAdminResponse::Listed(rows)) => rows.into_iter().map(shorten).map(listed).collect(),
@@ -96,7 +96,7 @@ pub fn rows(answer: Result<HookAdminResponse, String>, settings: &ScreenSettings
         }
         Ok(HookAdminResponse::Tried(trial)) => {
             let trial = HookTrial { hook: shorten(trial.hook), ..*trial };
-            let title = format!("{} tried out", name(&trial.hook));
+            let title = format!("{} tested", name(&trial.hook));
             return ListRows::Report { title, text: trial_report(&trial) };
         }
         Err(reason) => return ListRows::Closed(NoticeLevel::Error, reason),
@@ -142,7 +142,7 @@ fn listed(row: HookRow) -> PickerItem {
 fn changed(news: Arc<str>) -> PickerItem {
     PickerItem {
         label: "Hooks have changed".to_owned(),
-        detail: "what is new does not hold yet".to_owned(),
+        detail: "the new version is not active yet".to_owned(),
         aside: "not trusted".to_owned(),
         choice: PickerChoice::Hook(HookChoice::News(HookNewsAction::Ask, news)),
     }
@@ -156,19 +156,15 @@ fn actions(hook: &Arc<HookRow>) -> Vec<PickerItem> {
         choice: PickerChoice::Hook(HookChoice::One { action, hook: hook.clone() }),
     };
     let switch_item = match hook.is_on {
-        true => item(
-            "Switch off",
-            "until it changes, or is switched on again",
-            HookChoiceAction::Switch,
-        ),
+        true => {
+            item("Switch off", "until it changes or is switched on again", HookChoiceAction::Switch)
+        }
         false => item("Switch on", "", HookChoiceAction::Switch),
     };
     let try_item = match &hook.action {
-        HookAction::Command { .. } => Some(item(
-            "Try it",
-            "runs the command below, with a made-up input",
-            HookChoiceAction::Try,
-        )),
+        HookAction::Command { .. } => {
+            Some(item("Try it", "runs the command below with sample input", HookChoiceAction::Try))
+        }
         HookAction::Prompt(_) | HookAction::Unreadable(_) => None,
     };
     std::iter::once(switch_item).chain(try_item).collect()
@@ -193,10 +189,10 @@ fn about(row: &HookRow) -> String {
     };
     text.push_str(&format!(", from {}", row.origin));
     if row.event == HookEvent::SubagentStop {
-        text.push_str("\nslug has no subagents yet, so this never comes.");
+        text.push_str("\nslug has no subagents yet, so this never runs.");
     }
     if let Some(last) = &row.last {
-        text.push_str(&format!("\nThe last time it {last}"));
+        text.push_str(&format!("\nLast run: it {last}"));
     }
     text
 }
@@ -210,8 +206,8 @@ fn trial_report(trial: &HookTrial) -> String {
         let ended = match &ran.exit {
             HookExit::Code(code) => format!("It ended with status {code} after {took} ms."),
             HookExit::Signal(signal) => format!("Signal {signal} ended it after {took} ms."),
-            HookExit::TimedOut(_) => format!("It was ended after {took} ms."),
-            HookExit::NotStarted(_) => "It was not run.".to_owned(),
+            HookExit::TimedOut(_) => format!("It was killed after {took} ms."),
+            HookExit::NotStarted(_) => "It did not run.".to_owned(),
             HookExit::Cancelled => "It was stopped.".to_owned(),
         };
         text.push_str(&format!("\n{ended}\n"));
@@ -222,8 +218,8 @@ fn trial_report(trial: &HookTrial) -> String {
         }
     }
     for (what, effect) in [
-        ("The model would be told", &verdict.context),
-        ("You would be told", &verdict.message),
+        ("The model would see", &verdict.context),
+        ("You would see", &verdict.message),
         ("The turn would end", &verdict.stop),
     ] {
         if let Some(effect) = effect {
@@ -249,8 +245,8 @@ fn verdict_words(trial: &HookTrial) -> String {
         HookDecision::Ask(reason) => format!("asks {reason}").trim_end().to_owned(),
         HookDecision::Allow(reason) => format!("allows {reason}").trim_end().to_owned(),
         HookDecision::Nothing => match &trial.verdict.fault {
-            Some(fault) => format!("fails, and is passed over: {fault}"),
-            None => "lets it pass.".to_owned(),
+            Some(fault) => format!("fails and is ignored: {fault}"),
+            None => "allows it.".to_owned(),
         },
     }
 }

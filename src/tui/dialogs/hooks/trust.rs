@@ -32,7 +32,7 @@ pub struct HookTrustDialog {
 
 impl HookTrustDialog {
     /// The heading of the question.
-    pub const TITLE: &'static str = "Trust what is new?";
+    pub const TITLE: &'static str = "Trust the new hooks?";
 
     /// The question about these news.
     pub fn new(news: Arc<str>) -> Self {
@@ -59,10 +59,10 @@ impl HookTrustDialog {
 
     fn keys(&self, keys: &Keymap, is_at_end: bool) -> String {
         if is_at_end || self.end == QuestionReview::Seen {
-            return "y trusts it, n leaves it".to_owned();
+            return "y trust, n don't".to_owned();
         }
         let down = keys.key(ReadingKey::Scroll(ScrollAction::PageDown));
-        format!("{down} to the end, then y trusts it")
+        format!("{down} to the end, then y to trust")
     }
 }
 
@@ -93,7 +93,7 @@ impl Dialog for HookTrustDialog {
     fn linear_page(&self, _around: DialogView<'_>) -> Option<LinearPage> {
         let text = format!("{}\n{}", Self::TITLE, self.news);
         let mut out = lines(LineLabel::Question, &text);
-        let answers = "Type y to trust it, n to leave it as it is.";
+        let answers = "Type y to trust, n to leave them off.";
         out.push(LabelledLine::new(LineLabel::Continuation, answers));
         Some(LinearPage { key: format!("hook trust {}", self.news), lines: out })
     }

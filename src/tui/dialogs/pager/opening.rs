@@ -28,16 +28,16 @@ pub fn open(
     let Some(block) = conversation.transcript.get(block) else { return DialogOpening::nothing() };
     let text = whole(block);
     let (title, tool) = match &block.body {
-        BlockBody::User(_) => ("What you said".to_owned(), None),
-        BlockBody::Assistant(_) => ("The answer".to_owned(), None),
+        BlockBody::User(_) => ("Your message".to_owned(), None),
+        BlockBody::Assistant(_) => ("Answer".to_owned(), None),
         BlockBody::Thinking(_) => ("Thinking".to_owned(), None),
         BlockBody::Tool(tool) => (format!("{}  {}", tool.name, tool.title), Some((**tool).clone())),
         BlockBody::Image(image) => (image.name().to_owned(), None),
-        BlockBody::Compacted(_) => ("In place of older messages".to_owned(), None),
+        BlockBody::Compacted(_) => ("Compaction note".to_owned(), None),
         BlockBody::Notice(_) | BlockBody::Interrupted => ("Notice".to_owned(), None),
     };
     if text.is_empty() && tool.as_ref().is_none_or(ToolCallBlock::is_over) {
-        shared.toast(NoticeLevel::Info, "There is no more of it");
+        shared.toast(NoticeLevel::Info, "Nothing more to show");
         return DialogOpening::nothing();
     }
     let id = shared.requests.issue();

@@ -155,7 +155,7 @@ fn title(
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     let mut right = Vec::new();
     if pager.waiting.is_some() {
-        right.push(span("reading the whole   ", StyleRole::Warning));
+        right.push(span("loading   ", StyleRole::Warning));
     }
     match &pager.source {
         PagerSource::Whole | PagerSource::Branches { .. } => {}
@@ -176,7 +176,7 @@ fn title(
 fn place(pager: &Pager, page: &PageGeometry) -> String {
     let document = &pager.document;
     let (Some(first), Some(last)) = (page.rows.first(), page.rows.last()) else {
-        return "nothing yet".to_owned();
+        return "no output yet".to_owned();
     };
     let count = document.len() + document.dropped_lines();
     let number = |line: &usize| line + document.dropped_lines() + 1;

@@ -28,7 +28,7 @@ pub fn open(conversation: &Conversation, shared: &mut SharedState) -> DialogOpen
         list: PickerList::new(items(conversation)),
         beneath: PickerPreview::Whole,
         more: shared.requests.history,
-        ..Picker::ready("Sent before", Vec::new())
+        ..Picker::ready("Prompt history", Vec::new())
     };
     DialogOpening::of(picker, next.into_iter().collect())
 }
@@ -50,7 +50,7 @@ pub fn on_history_read(
         Ok(page) => conversation.composer.history.prepend(page, &shared.settings.cwd),
         Err(reason) => {
             conversation.composer.history.earlier = None;
-            let text = format!("The history cannot be read: {reason}");
+            let text = format!("Cannot read the history: {reason}");
             shared.toast(NoticeLevel::Warning, text);
         }
     }

@@ -105,7 +105,7 @@ fn draw_whole(list: &PickerList, styles: &dyn RoleStyles, area: Rect, buffer: &m
     }
     if shown < height {
         let last = Rect { y: rule.y + height, height: 1, ..area };
-        let words = format!("… {} lines in all", text.lines().count());
+        let words = format!("… {} lines in total", text.lines().count());
         paint::spans(&[span(words, StyleRole::Muted)], styles, last, buffer);
     }
     above

@@ -26,10 +26,10 @@ fn help(commands: &CommandRegistry) -> Vec<LabelledLine> {
     out.extend(commands.all().map(row));
     out.extend(
         [
-            "A line is sent as it is; one that ends in a backslash goes on in the next.",
-            "A line that begins with ! runs a shell command of your own.",
-            "While a turn runs, a line waits for its end.",
-            "ctrl+c stops the turn, and leaves when nothing runs and it comes twice; so does ctrl+d.",
+            "Each line is sent as typed; end it with a backslash to continue on the next.",
+            "A line that starts with ! runs a shell command.",
+            "While a turn runs, lines are queued.",
+            "ctrl+c stops the turn; twice while nothing runs, it quits. ctrl+d does the same.",
         ]
         .map(|text| LabelledLine::new(LineLabel::Continuation, text)),
     );
@@ -55,9 +55,9 @@ fn status(rows: &[StatusPageRow]) -> Vec<LabelledLine> {
 
 fn sums_in_words(sums: &StatusPageTotals) -> String {
     let parts = [
-        ("tokens read", &sums.read),
-        ("from the cache", &sums.cached),
-        ("stored in it", &sums.stored),
+        ("input tokens", &sums.read),
+        ("cache read", &sums.cached),
+        ("cache write", &sums.stored),
         ("written", &sums.written),
         ("in cost", &sums.cost),
     ];
@@ -68,7 +68,7 @@ fn sums_in_words(sums: &StatusPageTotals) -> String {
 
 fn plan(todos: &[TodoItem]) -> Vec<LabelledLine> {
     if todos.is_empty() {
-        let text = "There is no plan. The model makes one for work of several steps.";
+        let text = "No plan yet. The model makes one for work of several steps.";
         return vec![LabelledLine::new(LineLabel::Note, text)];
     }
     let mut out = vec![LabelledLine::new(LineLabel::Note, "The plan:")];

@@ -109,13 +109,13 @@ fn store(size: StoreSize) -> String {
 fn window(window: ContextWindow) -> String {
     match window {
         ContextWindow::Served(size) => {
-            format!("{} tokens, as the server says", format_tokens(size))
+            format!("{} tokens (from the server)", format_tokens(size))
         }
         ContextWindow::Known(size) => {
-            format!("{} tokens, as the catalogue says", format_tokens(size))
+            format!("{} tokens (from the catalogue)", format_tokens(size))
         }
         ContextWindow::Assumed(size) => {
-            format!("~{} tokens, as nobody says otherwise", format_tokens(size))
+            format!("~{} tokens (assumed)", format_tokens(size))
         }
     }
 }
@@ -139,14 +139,14 @@ fn spending_rows(around: DialogView<'_>) -> Vec<StatusPageRow> {
     rows.extend(spending.by_model().iter().map(|row| sums(&spending.name(row), &row.spent)));
     match spending.by_model().len() {
         0 => {
-            rows.push(StatusPageRow::Note("No model has answered in this session yet.".to_owned()));
+            rows.push(StatusPageRow::Note("No model has answered yet.".to_owned()));
         }
         1 => {}
         _ => rows.push(sums("together", &total)),
     }
     rows.extend(parts(spending.by_source().iter().map(|(of, spent)| (of.name(), spent))));
     if before.responses > 0 {
-        rows.push(sums("before the fork, counted there", &before));
+        rows.push(sums("before the fork (counted there)", &before));
     }
     rows.extend(
         around
@@ -158,12 +158,12 @@ fn spending_rows(around: DialogView<'_>) -> Vec<StatusPageRow> {
     );
     match (total.responses, total.unpriced) {
         (_, 0) => {}
-        (all, unpriced) if all == unpriced => rows.push(StatusPageRow::Note(
-            "No price is known for these: slug has none for servers of your own.".to_owned(),
-        )),
-        (_, 1) => rows.push(StatusPageRow::Note("One response has no known price.".to_owned())),
+        (all, unpriced) if all == unpriced => {
+            rows.push(StatusPageRow::Note("No prices: this is your own server.".to_owned()))
+        }
+        (_, 1) => rows.push(StatusPageRow::Note("1 response without a known price.".to_owned())),
         (_, unpriced) => {
-            rows.push(StatusPageRow::Note(format!("{unpriced} responses have no known price.")));
+            rows.push(StatusPageRow::Note(format!("{unpriced} responses without a known price.")));
         }
     }
     rows

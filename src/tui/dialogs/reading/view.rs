@@ -17,12 +17,12 @@ use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 
 /// Mouse actions and their effects.
 const MOUSE: [(&str, &str); 6] = [
-    ("wheel", "scroll what is under it"),
-    ("click", "fold a pane, put the caret, choose a row or an answer"),
-    ("drag", "select and copy; past the edge it goes on"),
-    ("double, triple click", "take a word, a line"),
-    ("shift+click", "go on with what is selected"),
-    ("shift+drag", "the terminal's own selection, in most terminals"),
+    ("wheel", "scroll"),
+    ("click", "fold a pane, place the cursor, choose a row or an answer"),
+    ("drag", "select and copy; drag past the edge to scroll"),
+    ("double, triple click", "select a word, a line"),
+    ("shift+click", "extend the selection"),
+    ("shift+drag", "select with the terminal, in most terminals"),
 ];
 
 /// Draws the page.
@@ -75,7 +75,7 @@ fn help(around: DialogView<'_>) -> Vec<StyledLine> {
 
 fn plan(todos: &[TodoItem]) -> Vec<StyledLine> {
     if todos.is_empty() {
-        return vec![muted("There is no plan. The model makes one for work of several steps.")];
+        return vec![muted("No plan yet. The model makes one for work of several steps.")];
     }
     let step = |todo: &TodoItem| {
         let (mark, role) = match todo.status {

@@ -30,7 +30,7 @@ pub(super) fn linear_page(dialog: &RewindDialog, around: DialogView<'_>) -> Opti
     }));
     out.push(LabelledLine::new(
         LineLabel::Continuation,
-        "Type a number. An empty line leaves everything as it is.",
+        "Type a number, or an empty line to cancel.",
     ));
     let turned: Vec<bool> = plan.files.files.iter().map(PlannedFile::is_overridden).collect();
     Some(LinearPage { key: format!("rewind {:?} {turned:?}", plan.to), lines: out })

@@ -45,8 +45,7 @@ const HEAD: usize = 3;
 /// How many of the files that are not covered are named.
 const NAMED: usize = 5;
 /// Explains the mark of [`RewindFileOutcome::BackFromCommand`].
-const WHILE_A_COMMAND_RAN: &str =
-    "$ changed while a command ran: by the command, or by you meanwhile";
+const WHILE_A_COMMAND_RAN: &str = "$ changed while a command ran, by it or by you";
 
 /// The state of the rewind dialog.
 #[derive(Debug, Clone, PartialEq)]
@@ -131,8 +130,8 @@ impl RewindDialog {
     /// The dialog's title.
     pub fn title(&self) -> &'static str {
         match &self.stage {
-            RewindStage::Planned(plan) if plan.to == RewindDestination::Redo => "Bring back",
-            RewindStage::Planning | RewindStage::Planned(_) | RewindStage::Going => "Go back",
+            RewindStage::Planned(plan) if plan.to == RewindDestination::Redo => "Redo",
+            RewindStage::Planning | RewindStage::Planned(_) | RewindStage::Going => "Rewind",
         }
     }
 
@@ -168,16 +167,16 @@ impl RewindDialog {
         let asked = plan.files.files.iter().filter(|file| file.alternative.is_some());
         let answers = asked.map(|file| {
             let how = match (file.is_overridden(), plan.to) {
-                (true, _) => "leave it as it is",
-                (false, RewindDestination::Redo) if file.place.needs_answer() => "bring it back",
-                (false, RewindDestination::Redo) => "bring it back all the same",
+                (true, _) => "skip it",
+                (false, RewindDestination::Redo) if file.place.needs_answer() => "restore it",
+                (false, RewindDestination::Redo) => "restore it anyway",
                 (false, RewindDestination::Last | RewindDestination::Before(_))
                     if file.place.needs_answer() =>
                 {
-                    "take it back"
+                    "restore it"
                 }
                 (false, RewindDestination::Last | RewindDestination::Before(_)) => {
-                    "take it back all the same"
+                    "restore it anyway"
                 }
             };
             let after = if file.is_overridden() {
@@ -185,7 +184,7 @@ impl RewindDialog {
             } else if file.place.needs_answer() {
                 format!(", though it is {}", marks(&file.place))
             } else if file.now.is_some() {
-                "; yours is kept".to_owned()
+                "; your version is kept".to_owned()
             } else {
                 String::new()
             };
@@ -214,15 +213,15 @@ impl RewindDialog {
         let count = pluralise(plan.messages, "message");
         let what = plan.offers.first().copied().unwrap_or(RewindScope::Conversation);
         rows.push(RewindRow::Note(match (again, what.has_conversation()) {
-            (false, _) => format!("takes {count} back; your words return to the input"),
-            (true, true) => format!("brings {count} back"),
-            (true, false) => "the conversation stays as it is".to_owned(),
+            (false, _) => format!("removes {count}; your text returns to the input"),
+            (true, true) => format!("restores {count}"),
+            (true, false) => "the conversation is unchanged".to_owned(),
         }));
         let files = &plan.files;
         let shown: Vec<&PlannedFile> = shown(plan).collect();
         rows.push(RewindRow::Gap);
         if shown.is_empty() {
-            rows.push(RewindRow::Note("No file changes".to_owned()));
+            rows.push(RewindRow::Note("No files change".to_owned()));
         }
         let mut questions = 0..;
         rows.extend(shown.iter().map(|file| {
@@ -241,8 +240,8 @@ impl RewindDialog {
         let same = files.files.len() - shown.len();
         if same > 0 && !shown.is_empty() {
             let text = match same {
-                1 => "1 more file is so already".to_owned(),
-                same => format!("{same} more files are so already"),
+                1 => "1 more file is already in that state".to_owned(),
+                same => format!("{same} more files are already in that state"),
             };
             rows.push(RewindRow::Note(text));
         }
@@ -362,7 +361,7 @@ pub fn open(
 ) -> DialogOpening<RewindDialog> {
     if sending::is_busy(conversation) {
         let stop = shared.settings.keys.key(ChatKey::Back);
-        let text = format!("A turn is running. Stop it with {stop} first.");
+        let text = format!("A turn is running. Stop it first with {stop}.");
         shared.toast(NoticeLevel::Warning, text);
         return DialogOpening::nothing();
     }
@@ -387,7 +386,7 @@ pub fn list(conversation: &Conversation, shared: &mut SharedState) -> DialogOpen
         shared.toast(NoticeLevel::Info, NOTHING_SAID);
         return DialogOpening::nothing();
     }
-    DialogOpening::of(Picker::ready("Go back before", items), Vec::new())
+    DialogOpening::of(Picker::ready("Rewind to", items), Vec::new())
 }
 
 impl Dialog for RewindDialog {
@@ -472,7 +471,7 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
     let (what, fate) = match &file.action {
         FileAction::Nothing => ("as it is".to_owned(), RewindFileOutcome::Stays),
         FileAction::Remove if file.replaces_user_changes() => {
-            ("removed; yours is kept".to_owned(), RewindFileOutcome::Back)
+            ("removed; your version is kept".to_owned(), RewindFileOutcome::Back)
         }
         FileAction::Remove => ("removed".to_owned(), RewindFileOutcome::Back),
         FileAction::Put(put) if put.is_merged => {
@@ -480,9 +479,9 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
         }
         FileAction::Put(put) => {
             let word = match &file.now {
-                None => "brought back",
+                None => "restored",
                 Some(now) if now.hash == put.version.hash => "permissions restored",
-                Some(_) if file.replaces_user_changes() => "restored; yours is kept",
+                Some(_) if file.replaces_user_changes() => "restored; your version is kept",
                 Some(_) => "restored",
             };
             (word.to_owned(), RewindFileOutcome::Back)
@@ -491,13 +490,13 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
             let why = match left {
                 SkipReason::SameLines => "you changed the same lines",
                 SkipReason::Changed => "you changed it since",
-                SkipReason::Removed => "you removed it since",
-                SkipReason::MadeAnew => "you made it anew",
-                SkipReason::Lost => "its content is not kept",
+                SkipReason::Removed => "you deleted it since",
+                SkipReason::MadeAnew => "you created it again",
+                SkipReason::Lost => "its content is not stored",
                 SkipReason::NeedsAnswer => "it needs your answer",
                 SkipReason::Other(what) => what,
             };
-            (format!("left: {why}"), RewindFileOutcome::Stays)
+            (format!("skipped: {why}"), RewindFileOutcome::Stays)
         }
     };
     let marked = match (&file.action, file.place.needs_answer()) {
@@ -531,10 +530,8 @@ fn marks(place: &FilePlace) -> &'static str {
 fn place_warning(file: &PlannedFile, cwd: &Path) -> Option<String> {
     let name = name(file, cwd);
     match (file.place.is_outside, &file.place.protected) {
-        (true, Some(what)) => {
-            Some(format!("{name} lies outside the workspace, and changes {what}."))
-        }
-        (true, None) => Some(format!("{name} lies outside the workspace.")),
+        (true, Some(what)) => Some(format!("{name} is outside the workspace and changes {what}.")),
+        (true, None) => Some(format!("{name} is outside the workspace.")),
         (false, Some(what)) => Some(format!("{name} is protected: it changes {what}.")),
         (false, None) => None,
     }
@@ -565,10 +562,10 @@ fn not_covered(all: &[UntrackedChanges], cwd: &Path) -> Vec<String> {
     sentences.extend(folder.map(|why| {
         let why = match why {
             UnwatchedFolderReason::TooManyFiles => "this folder has too many files to watch",
-            UnwatchedFolderReason::TooSlow => "this folder takes too long to look at",
-            UnwatchedFolderReason::Unreadable => "this folder could not be looked at",
+            UnwatchedFolderReason::TooSlow => "this folder takes too long to scan",
+            UnwatchedFolderReason::Unreadable => "this folder could not be scanned",
         };
-        format!("What commands changed is not covered: {why}.")
+        format!("Changes by commands are not covered: {why}.")
     }));
     sentences
 }

@@ -116,11 +116,11 @@ impl RulesPage {
         }
         let warnings = list.map_or(&[][..], |list| &list.warnings);
         if !warnings.is_empty() {
-            rows.push(RulesRow::Heading("does not hold as it reads"));
+            rows.push(RulesRow::Heading("does not apply as written"));
             rows.extend(warnings.iter().map(RulesRow::Warning));
         }
         if !refused.is_empty() {
-            rows.push(RulesRow::Heading("refused in this session"));
+            rows.push(RulesRow::Heading("Refused in this session"));
             rows.extend(refused.iter().rev().map(RulesRow::Refused));
         }
         rows
@@ -242,7 +242,7 @@ impl RulesPage {
         match edit {
             Some(edit) => vec![ask(RuleRequest::Change { file, edit })],
             None => {
-                let text = "Begin with deny, ask or allow, as in `allow Bash(npm test)`.";
+                let text = "Start with deny, ask or allow, for example `allow Bash(npm test)`.";
                 self.failed = Some(text.to_owned());
                 Vec::new()
             }

@@ -101,7 +101,7 @@ fn draw_rows(
     if rows.is_empty() {
         let add = around.shared.settings.keys.key(RulesKey::Add);
         let text = match page.list {
-            Some(_) => format!("No rules yet: the mode alone decides. {add} adds one."),
+            Some(_) => format!("No rules yet: the mode decides. {add} adds one."),
             None => "One moment …".to_owned(),
         };
         for (y, line) in
@@ -208,7 +208,7 @@ fn beneath<'a>(
                 add(&format!("{} {}", rule.kind.word(), rule.rule), StyleRole::Text);
                 let key = keys.key(RulesKey::Remove);
                 let place = rule_location(rule, &around.shared.settings);
-                add(&format!("{key} again removes it from {place}."), StyleRole::Warning);
+                add(&format!("{key} again to remove it from {place}."), StyleRole::Warning);
             }
             return (None, details);
         }
@@ -229,7 +229,7 @@ fn beneath<'a>(
         RulesEntryPurpose::Try => match &page.tried {
             Some(tried) => details.extend(of_tried(tried, &around.shared.settings, width)),
             None => add(
-                "A command, or a tool and what it would touch: `git push`, `Edit src/main.rs`. It is not run.",
+                "A command, or a tool and a path: `git push`, `Edit src/main.rs`. Nothing runs.",
                 StyleRole::Muted,
             ),
         },
@@ -237,7 +237,7 @@ fn beneath<'a>(
             let next = keys.key(FieldKey::Next);
             let place = match page.files.get(*file) {
                 Some(file) => format!("kept in {}", short(file, &around.shared.settings)),
-                None => "holds until slug ends".to_owned(),
+                None => "until slug quits".to_owned(),
             };
             add(&format!("{place}   {next}: elsewhere"), StyleRole::Muted);
             let file = page.files.get(*file);
@@ -272,7 +272,7 @@ fn shared(page: &RulesPage, file: Option<&std::path::Path>, width: u16) -> Vec<S
     let is_shared = file.is_some_and(|file| {
         page.files.first().is_some_and(|own| own != file) && file.ends_with(".slug/settings.json")
     });
-    let text = "This file is the project's: git may track it, and then others get the change, too.";
+    let text = "This file belongs to the project: if git tracks it, others get the change too.";
     if is_shared { plain::render(text, StyleRole::Warning, width) } else { Vec::new() }
 }
 

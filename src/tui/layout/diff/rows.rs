@@ -163,8 +163,8 @@ pub fn notes(diff: &FileDiff) -> Vec<String> {
     };
     let ends = match (ends(DiffLineTag::Added), ends(DiffLineTag::Removed)) {
         (None | Some("LF"), None | Some("LF")) => None,
-        (Some(old), Some(new)) if old != new => Some(format!("line ends {old} → {new}")),
-        (Some(ends), _) | (None, Some(ends)) => Some(format!("line ends {ends}")),
+        (Some(old), Some(new)) if old != new => Some(format!("line endings {old} → {new}")),
+        (Some(ends), _) | (None, Some(ends)) => Some(format!("line endings {ends}")),
     };
     [mode, ends].into_iter().flatten().collect()
 }
@@ -344,9 +344,9 @@ mod tests {
     fn notes_tell_what_the_lines_do_not_show() {
         let table = [
             ("a\n", "b\n", None, &[][..]),
-            ("a\r\n", "b\r\n", None, &["line ends CRLF"]),
-            ("a\r\n", "a\n", None, &["line ends CRLF → LF"]),
-            ("a\nb\n", "a\nb\r\n", None, &["line ends LF → LF and CRLF mixed"]),
+            ("a\r\n", "b\r\n", None, &["line endings CRLF"]),
+            ("a\r\n", "a\n", None, &["line endings CRLF → LF"]),
+            ("a\nb\n", "a\nb\r\n", None, &["line endings LF → LF and CRLF mixed"]),
             ("", "b", Some(FileModeChange { old: 0o644, new: 0o755 }), &["permissions 644 → 755"]),
         ];
         for (old, new, mode, wanted) in table {

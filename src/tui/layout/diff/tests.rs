@@ -148,7 +148,7 @@ fn a_side_keeps_its_background_beside_the_rest_of_the_other() {
 #[test]
 fn line_ends_are_shown() {
     insta::assert_snapshot!(shown("a\r\nb", "a\nb\n", 60), @r"
-       line ends CRLF → LF
+       line endings CRLF → LF
        1      - a␍␊
        2      - b
     \ no newline at the end of the file
@@ -162,7 +162,7 @@ fn a_huge_diff_is_cut_and_says_so() {
     let new: String = (0..100_000).map(|n| format!("line {n}\n")).collect();
     let lines = render(&FileDiff::between("f", "", &new), 60, 200, &SyntaxHighlighter::off()).lines;
     assert_eq!(lines.len(), 201);
-    assert_eq!(text(&lines[200]), "   … 99800 more lines, /diff shows them");
+    assert_eq!(text(&lines[200]), "   … 99800 more lines · /diff shows all");
 }
 
 #[test]

@@ -46,7 +46,7 @@ fn deleting_shows_at_once_and_is_undone() {
     screen.press("down del");
     assert_eq!(screen.jobs(), [SessionStoreRequest::Trash { session: id(2) }]);
     assert!(!screen.titles().contains(&"try sum() instead".to_owned()));
-    assert!(screen.note().contains("u brings it back"));
+    assert!(screen.note().contains("u restores it"));
     let trashed = screen.asked();
     screen.answer(trashed, Ok(SessionStoreResponse::Changed));
     screen.press("u");

@@ -46,7 +46,7 @@ fn x_exports_a_session_and_says_where_the_file_is() {
     screen.model.shared.settings.home = Some("/home/me".into());
     screen.press("x");
     assert_eq!(screen.jobs(), [SessionStoreRequest::Export { session: id(1) }]);
-    assert_eq!(screen.note(), "“Fix empty cart checkout” is being exported …");
+    assert_eq!(screen.note(), "Exporting “Fix empty cart checkout” …");
     let asked = screen.asked();
     screen.press("down x");
     let other = screen.asked();
@@ -57,12 +57,12 @@ fn x_exports_a_session_and_says_where_the_file_is() {
     screen.answer(asked, file(0));
     assert_eq!(screen.note(), "Exported to ~/.slug/exports/cart-1.html.");
     screen.answer(other, Err("cannot write it: full".into()));
-    assert_eq!(screen.note(), "It is not exported: cannot write it: full");
+    assert_eq!(screen.note(), "Export failed: cannot write it: full");
     screen.press("x");
     let asked = screen.asked();
     screen.press("ctrl+b").answer(asked, file(2));
     let toast = screen.model.shared.toast.as_ref().unwrap();
-    assert!(toast.text.ends_with("cart-1.html. 2 secrets were taken out."), "{toast:?}");
+    assert!(toast.text.ends_with("cart-1.html. 2 secrets were redacted."), "{toast:?}");
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn a_fork_begins_after_the_selected_message_of_the_preview() {
 fn c_on_two_sessions_compares_them() {
     let mut screen = TestSidebar::of(week());
     screen.press("c");
-    assert!(screen.note().contains("“Fix empty cart checkout” is compared with"));
+    assert!(screen.note().contains("compare it with “Fix empty cart checkout”"));
     assert!(screen.jobs().is_empty());
     screen.press("c");
     assert_eq!((screen.jobs(), screen.model.sidebar.marked()), (Vec::new(), None));

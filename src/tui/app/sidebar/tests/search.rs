@@ -114,7 +114,7 @@ fn results_come_in_parts_and_the_selection_stays() {
     else {
         panic!("{:?}", screen.effects)
     };
-    assert_eq!(sessions[..3], [id(3), id(4), id(2)], "the newest first");
+    assert_eq!(sessions[..3], [id(3), id(4), id(2)], "newest first");
     assert_eq!(screen.titles(), ["Fix empty cart checkout"]);
     update(
         &mut screen.model,
