@@ -36,7 +36,7 @@ struct CommandRow {
 const TABLE: &[CommandRow] = &[
     CommandRow {
         name: "help",
-        aliases: &[],
+        aliases: &["keys", "commands"],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
         summary: "show keys and commands",
@@ -52,7 +52,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "sessions",
-        aliases: &[],
+        aliases: &["resume", "continue", "history"],
         argument: SlashArgumentKind::Session,
         timing: CommandTiming::WithoutArgument,
         summary: "open a past session",
@@ -60,7 +60,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "fork",
-        aliases: &[],
+        aliases: &["branch"],
         argument: SlashArgumentKind::Message,
         timing: CommandTiming::BetweenTurns,
         summary: "fork this session, here or at an earlier message",
@@ -68,7 +68,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "model",
-        aliases: &[],
+        aliases: &["models"],
         argument: SlashArgumentKind::Model,
         timing: CommandTiming::Always,
         summary: "switch the model",
@@ -76,7 +76,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "effort",
-        aliases: &[],
+        aliases: &["think", "reasoning"],
         argument: SlashArgumentKind::OneOf(EFFORT_WORDS),
         timing: CommandTiming::Always,
         summary: "set how hard the model thinks",
@@ -92,7 +92,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "compact",
-        aliases: &[],
+        aliases: &["summarize"],
         argument: SlashArgumentKind::Focus,
         timing: CommandTiming::BetweenTurns,
         summary: "shorten the conversation",
@@ -100,7 +100,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "context",
-        aliases: &[],
+        aliases: &["tokens"],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
         summary: "show and trim the context window",
@@ -108,7 +108,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "permissions",
-        aliases: &[],
+        aliases: &["rules"],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
         summary: "show, change and test the rules",
@@ -124,7 +124,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "clear",
-        aliases: &[],
+        aliases: &["reset"],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::BetweenTurns,
         summary: "start over; this session is kept",
@@ -148,7 +148,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "rewind",
-        aliases: &[],
+        aliases: &["checkpoint"],
         argument: SlashArgumentKind::Message,
         timing: CommandTiming::WithoutArgument,
         summary: "rewind to an earlier message",
@@ -164,7 +164,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "diff",
-        aliases: &[],
+        aliases: &["changes"],
         argument: SlashArgumentKind::File,
         timing: CommandTiming::Always,
         summary: "show what this session changed",
@@ -188,7 +188,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "todos",
-        aliases: &[],
+        aliases: &["todo"],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
         summary: "show the plan",
@@ -196,7 +196,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "status",
-        aliases: &[],
+        aliases: &["cost", "usage", "stats"],
         argument: SlashArgumentKind::None,
         timing: CommandTiming::Always,
         summary: "show tokens and cost by model",
@@ -204,7 +204,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "theme",
-        aliases: &[],
+        aliases: &["color", "colors"],
         argument: SlashArgumentKind::Theme,
         timing: CommandTiming::Always,
         summary: "change the colour theme",
@@ -220,7 +220,7 @@ const TABLE: &[CommandRow] = &[
     },
     CommandRow {
         name: "vi",
-        aliases: &[],
+        aliases: &["vim"],
         argument: SlashArgumentKind::OneOf(SWITCH),
         timing: CommandTiming::Always,
         summary: "turn vi keys on or off",
@@ -233,6 +233,25 @@ const TABLE: &[CommandRow] = &[
         timing: CommandTiming::Always,
         summary: "show where the session is saved",
         read: |_| Ok(SlashCommand::Save),
+    },
+    CommandRow {
+        name: "rename",
+        aliases: &["title"],
+        argument: SlashArgumentKind::Title,
+        timing: CommandTiming::Always,
+        summary: "rename this session",
+        read: |given| {
+            let title = given.ok_or(SlashCommandError::Title)?;
+            Ok(SlashCommand::Rename(title.to_owned()))
+        },
+    },
+    CommandRow {
+        name: "export",
+        aliases: &["share"],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "export this session as HTML, without secrets",
+        read: |_| Ok(SlashCommand::Export),
     },
     CommandRow {
         name: "quit",

@@ -70,6 +70,10 @@ pub enum SlashCommand {
     Vi(Option<OnOffArgument>),
     /// Says that all is saved, and where.
     Save,
+    /// Gives the session a title.
+    Rename(String),
+    /// Writes the session as a web page.
+    Export,
     /// Leaves slug.
     Quit,
 }
@@ -144,6 +148,8 @@ pub enum SlashArgumentKind {
     Message,
     /// What a summary is to keep above all, or `undo`.
     Focus,
+    /// A title for the session.
+    Title,
     /// One of these words, each with what it means.
     OneOf(&'static [(&'static str, &'static str)]),
 }
@@ -172,8 +178,11 @@ pub enum FoldSetting {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SlashCommandError {
     /// No command has this name.
-    #[error("There is no command /{0}. Type / to list them.")]
-    Unknown(String),
+    #[error("There is no command /{name}.{} Type / to list them.", suggestion(near.as_deref()))]
+    Unknown { name: String, near: Option<String> },
+    /// `/rename` without a title.
+    #[error("Type a title after /rename.")]
+    Title,
     /// The command takes no argument.
     #[error("/{0} takes no arguments.")]
     NoArgument(String),
@@ -221,6 +230,7 @@ impl SlashArgumentKind {
                 the last"
             }
             Self::Focus => "what the summary must keep; `undo` reverts the last compaction",
+            Self::Title => "a title for this session",
             Self::OneOf(_) => "one of these words",
         }
     }
@@ -255,6 +265,10 @@ impl std::str::FromStr for CopyArgument {
     fn from_str(name: &str) -> Result<Self, SlashCommandError> {
         Self::ALL.into_iter().find(|it| it.name() == name).ok_or(SlashCommandError::Copied)
     }
+}
+
+fn suggestion(near: Option<&str>) -> String {
+    near.map_or_else(String::new, |near| format!(" Did you mean /{near}?"))
 }
 
 #[cfg(test)]
@@ -319,7 +333,13 @@ mod tests {
             ("/sessions", Some(Ok(SlashCommand::Sessions(None)))),
             ("/sessions cart", Some(Err(SlashCommandError::Session("cart".into())))),
             ("/new now", Some(Err(SlashCommandError::NoArgument("new".into())))),
-            ("/nwe", Some(Err(SlashCommandError::Unknown("nwe".into())))),
+            (
+                "/nwe",
+                Some(Err(SlashCommandError::Unknown {
+                    name: "nwe".into(),
+                    near: Some("new".into()),
+                })),
+            ),
             ("/usr/bin is full", None),
             ("/", None),
             ("say /help", None),
@@ -338,7 +358,8 @@ mod tests {
         assert_eq!(conflicts, []);
         for descriptor in registry.all() {
             for name in [&descriptor.name].into_iter().chain(&descriptor.aliases) {
-                let parsed = registry.parse(&format!("/{name}"));
+                let title = if descriptor.argument == SlashArgumentKind::Title { " x" } else { "" };
+                let parsed = registry.parse(&format!("/{name}{title}"));
                 assert!(matches!(parsed, Some(Ok(_))), "{name}");
             }
         }

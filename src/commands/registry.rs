@@ -4,6 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::domain::nearest;
+
 use super::{SlashArgumentKind, SlashCommand, SlashCommandError};
 
 /// What a command is to whoever lists, completes or runs it.
@@ -186,10 +188,13 @@ impl CommandRegistry {
         };
         let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-        is_name.then(|| {
-            let unknown = || SlashCommandError::Unknown(name.to_owned());
-            self.entry(name).ok_or_else(unknown)?.parse(argument.trim())
-        })
+        is_name.then(|| self.entry(name).ok_or_else(|| self.unknown(name))?.parse(argument.trim()))
+    }
+
+    fn unknown(&self, name: &str) -> SlashCommandError {
+        let names = self.all().flat_map(|it| [&it.name].into_iter().chain(&it.aliases));
+        let near = nearest(name, names.map(String::as_str)).map(str::to_owned);
+        SlashCommandError::Unknown { name: name.to_owned(), near }
     }
 
     fn entry(&self, name: &str) -> Option<&RegisteredCommand> {

@@ -127,9 +127,10 @@ impl StatusItem {
 
 impl Default for StatusItems {
     fn default() -> Self {
-        let shown = StatusItem::ALL
-            .into_iter()
-            .filter(|item| !matches!(item, StatusItem::Session | StatusItem::Time));
+        // The mode stands in the last line.
+        let shown = StatusItem::ALL.into_iter().filter(|item| {
+            !matches!(item, StatusItem::Session | StatusItem::Time | StatusItem::Mode)
+        });
         let (left, right) = shown.partition(|item| item.is_left());
         Self { left, right }
     }

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
+use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::cli::Cli;
 use crate::config::{
@@ -12,10 +13,12 @@ use crate::config::{
 use crate::disk;
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectSettingsTrust;
+use crate::platform::clipboard::TerminalMultiplexer;
 use crate::platform::paths::SlugHome;
 use crate::platform::process_privacy;
+use crate::platform::terminal_kind::TerminalInfo;
 use crate::trust::{TrustError, TrustStatus, TrustStore};
-use crate::tui::app::keymap::Keymap;
+use crate::tui::app::keymap::{KeyChord, Keymap, TerminalKeys};
 
 /// The largest `keys.toml` that is read, in bytes; far more than any needs.
 const MAX_KEYS_BYTES: u64 = 1 << 20;
@@ -130,7 +133,9 @@ impl RunContext {
                 (None, Some(text))
             }
         };
-        let (map, warnings) = Keymap::resolve(config.keys.value, own.as_ref());
+        let (mut map, warnings) = Keymap::resolve(config.keys.value, own.as_ref());
+        let terminal = terminal_keys(&TerminalInfo::from_environment());
+        map.show_first(|keys| keys.is_sent_by(&terminal));
         (map, unreadable.into_iter().chain(warnings).collect())
     }
 
@@ -143,6 +148,19 @@ impl RunContext {
             ProjectSettingsTrust::Trusted => workspace.trusted(),
             ProjectSettingsTrust::Untrusted => workspace,
         }
+    }
+}
+
+/// Multiplexers keep a key for themselves: tmux ctrl+b, screen ctrl+a, unless their user changed it.
+fn terminal_keys(terminal: &TerminalInfo) -> TerminalKeys {
+    let prefix = match terminal.multiplexer {
+        TerminalMultiplexer::None => None,
+        TerminalMultiplexer::Tmux => Some('b'),
+        TerminalMultiplexer::Screen => Some('a'),
+    };
+    TerminalKeys {
+        extended: terminal.sends_extended_keys(),
+        prefix: prefix.map(|key| KeyChord::new(KeyCode::Char(key), KeyModifiers::CONTROL)),
     }
 }
 

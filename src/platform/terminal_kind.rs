@@ -158,6 +158,21 @@ impl TerminalInfo {
         Self::detect(|name| std::env::var_os(name))
     }
 
+    /// Whether the terminal surely sends keys by the kitty protocol when asked, so that shift+enter is
+    /// not enter. A multiplexer only does where its user has switched that on, and so do WezTerm
+    /// (`enable_kitty_keyboard`) and iTerm2.
+    pub fn sends_extended_keys(&self) -> bool {
+        self.multiplexer == TerminalMultiplexer::None
+            && matches!(
+                self.kind,
+                TerminalKind::Alacritty
+                    | TerminalKind::Foot
+                    | TerminalKind::Ghostty
+                    | TerminalKind::Kitty
+                    | TerminalKind::Rio
+            )
+    }
+
     /// Whether the version is known and at least `least`.
     pub fn is_at_least(&self, least: (u32, u32)) -> bool {
         self.version.is_some_and(|version| version >= least)

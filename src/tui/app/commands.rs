@@ -112,6 +112,7 @@ pub fn open_palette(dialogs: &mut DialogStack, shared: &SharedState, place: KeyP
         label: row.help.to_owned(),
         detail: String::new(),
         aside: row.shown(),
+        keywords: String::new(),
         choice: PickerChoice::Key(row.id),
     });
     let items = commands.chain(actions).collect();
@@ -337,6 +338,13 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
         SlashCommand::Save => {
             vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::Save)]
         }
+        SlashCommand::Rename(title) => tell(model, agent::AgentCommand::SetTitle(title)),
+        SlashCommand::Export => match model.conversation.status.session {
+            Some(session) => {
+                vec![sidebar::ask_for_export(&mut model.sidebar, &mut model.shared, session)]
+            }
+            None => warn(&mut model.shared, "No session yet. Send a message first."),
+        },
         SlashCommand::Quit => vec![ScreenEffect::Quit],
     }
 }

@@ -55,7 +55,9 @@ pub fn source(
         }
         CompletionTrigger::FoldHow => PickerSource::Items(words(FOLD_HOW)),
         CompletionTrigger::Argument { kind, .. } => match kind {
-            SlashArgumentKind::None | SlashArgumentKind::Focus => PickerSource::Items(Vec::new()),
+            SlashArgumentKind::None | SlashArgumentKind::Focus | SlashArgumentKind::Title => {
+                PickerSource::Items(Vec::new())
+            }
             SlashArgumentKind::Mode => PickerSource::Items(modes(shared).collect()),
             SlashArgumentKind::Copy => PickerSource::Items(copied().collect()),
             SlashArgumentKind::OneOf(all) => PickerSource::Items(words(all)),
@@ -122,6 +124,7 @@ pub fn commands(registry: &CommandRegistry) -> impl Iterator<Item = PickerItem> 
         label: format!("/{}", command.name),
         detail: command.summary.clone(),
         aside: String::new(),
+        keywords: command.aliases.join(" "),
         choice: PickerChoice::Command(command.name.clone()),
     })
 }
@@ -136,6 +139,7 @@ pub fn modes(shared: &SharedState) -> impl Iterator<Item = PickerItem> + use<> {
         label: mode.name().to_owned(),
         detail: mode.meaning().to_owned(),
         aside: String::new(),
+        keywords: String::new(),
         choice: PickerChoice::Mode(mode),
     })
 }
@@ -146,6 +150,7 @@ pub fn thinking() -> Vec<PickerItem> {
         label: word.to_owned(),
         detail: meaning.to_owned(),
         aside: String::new(),
+        keywords: String::new(),
         choice: PickerChoice::Thinking(
             ReasoningEffort::parse(word).map_or(EffortArgument::Default, EffortArgument::Level),
         ),
@@ -168,6 +173,7 @@ pub fn models(conversation: &Conversation, shared: &SharedState) -> Vec<PickerIt
             (FavouriteMark::None, false) => String::new(),
         },
         aside: row.window.map(crate::domain::format_tokens).unwrap_or_default(),
+        keywords: String::new(),
         choice: PickerChoice::Model(row.name.clone()),
     };
     let mut rows: Vec<&ModelRow> = rows.iter().collect();
@@ -204,6 +210,7 @@ fn copied() -> impl Iterator<Item = PickerItem> {
         label: it.name().to_owned(),
         detail: it.meaning().to_owned(),
         aside: String::new(),
+        keywords: String::new(),
         choice: PickerChoice::Copied(it),
     })
 }
@@ -217,6 +224,7 @@ fn row(word: &str, meaning: &str) -> PickerItem {
         label: word.to_owned(),
         detail: meaning.to_owned(),
         aside: String::new(),
+        keywords: String::new(),
         choice: PickerChoice::Text(word.to_owned()),
     }
 }
@@ -237,6 +245,7 @@ fn sessions(conversation: &Conversation, shared: &SharedState) -> Vec<PickerItem
             label: row.name().to_owned(),
             detail: folder(row),
             aside: age(row.last_used_at, list.now),
+            keywords: String::new(),
             choice: PickerChoice::Session(row.id),
         })
         .collect()
@@ -247,6 +256,7 @@ fn earlier(conversation: &Conversation) -> Vec<PickerItem> {
     let item = |(at, message): (usize, RewindMessage<'_>)| PickerItem {
         detail: message.files_changed(),
         aside: (at + 1).to_string(),
+        keywords: String::new(),
         choice: PickerChoice::Text((at + 1).to_string()),
         label: message.title(),
     };

@@ -106,7 +106,13 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             let items = completion_items::models(&model.conversation, &model.shared);
             model.dialogs.push(Picker::ready("Models", items));
         }
-        AgentEvent::ModeChanged(mode) => model.conversation.status.mode = mode,
+        AgentEvent::ModeChanged(mode) => {
+            if model.conversation.status.mode != mode {
+                let text = format!("Mode: {mode}: {}", mode.meaning());
+                model.shared.toast(NoticeLevel::Info, text);
+            }
+            model.conversation.status.mode = mode;
+        }
         AgentEvent::SessionState { title, todos } => {
             model.conversation.todos = todos;
             if title.is_some() {

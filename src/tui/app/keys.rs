@@ -38,6 +38,7 @@ pub fn key(model: &mut ScreenModel, key: KeyEvent) -> Vec<ScreenEffect> {
     if key.kind == KeyEventKind::Release {
         return Vec::new();
     }
+    model.shared.end_seen_toast();
     let keys = Arc::clone(&model.shared.settings.keys);
     let begun = model.shared.pending.take().map_or_else(Vec::new, |pending| pending.chords);
     let press = KeyPress::new(&keys, begun, key);

@@ -45,6 +45,7 @@ pub mod pane_kind;
 pub mod paths;
 pub mod pending_jump;
 pub mod picker_list;
+mod picker_rank;
 pub mod pictures;
 pub mod queue;
 pub mod recent_paths;

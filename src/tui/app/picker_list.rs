@@ -13,6 +13,7 @@ use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::paths;
+use crate::tui::app::picker_rank;
 
 /// A row of a list.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +24,8 @@ pub struct PickerItem {
     pub detail: String,
     /// Text at the right edge: a key, an age.
     pub aside: String,
+    /// Other words that find the row, which are not shown.
+    pub keywords: String,
     pub choice: PickerChoice,
 }
 
@@ -42,7 +45,8 @@ pub struct PickerList {
 /// The rows of a list, and how the filter matches them.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PickerSource {
-    /// Items; in the filter `^`, `$`, `'` and `!` have the meaning that nucleo gives them.
+    /// Items, found by name, description and other words; in the filter `^`, `$`, `'` and `!` have
+    /// the meaning that nucleo gives them.
     Items(Vec<PickerItem>),
     /// Items whose names may contain these signs, so the filter takes them literally.
     Names(Vec<PickerItem>),
@@ -255,6 +259,11 @@ impl PickerList {
             self.matches = (0..items.len()).collect();
             return;
         }
+        if matches!(self.source, PickerSource::Items(_)) && !picker_rank::has_operator(&self.query)
+        {
+            self.matches = picker_rank::ranked(&self.query, items);
+            return;
+        }
         let pattern = self.pattern();
         let mut matcher = Matcher::new(Config::DEFAULT.match_paths());
         let mut buffer = Vec::new();
@@ -313,6 +322,7 @@ mod tests {
             label: (*name).to_owned(),
             detail: String::new(),
             aside: String::new(),
+            keywords: String::new(),
             choice: PickerChoice::Text((*name).to_owned()),
         };
         names.iter().map(item).collect()

@@ -67,7 +67,7 @@ pub struct AskingAgent {
     pub name: Option<String>,
 }
 
-/// A short notice in the last line, shown for `TOAST_TIME`.
+/// A short notice above the input, shown for `TOAST_TIME` or until the next key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToastMessage {
     pub text: String,
@@ -96,6 +96,9 @@ pub struct PendingRequests {
 }
 
 const TOAST_TIME: Duration = Duration::from_secs(4);
+
+/// How long a toast is shown at least, whatever is typed.
+const TOAST_SEEN: Duration = Duration::from_millis(500);
 
 impl PendingRequests {
     /// A new id, unique while slug runs.
@@ -165,6 +168,12 @@ impl SharedState {
     }
 
     /// Shows a short notice in the last line, in place of the one before.
+    /// Ends a toast that the user had time to see.
+    pub fn end_seen_toast(&mut self) {
+        let seen = |toast: &mut ToastMessage| toast.until <= self.now + TOAST_TIME - TOAST_SEEN;
+        self.toast.take_if(seen);
+    }
+
     pub fn toast(&mut self, level: NoticeLevel, text: impl Into<String>) {
         self.toast = Some(ToastMessage { text: text.into(), level, until: self.now + TOAST_TIME });
     }

@@ -38,8 +38,8 @@ use changes::SidebarChange;
 pub use crate::domain::NoticeLevel;
 pub use pane::SidebarPreview;
 pub use routing::{
-    SidebarPlacement, answered, found, key, leave, mouse, on_screen, open, open_line, paste,
-    placement, session_opened, title_changed, toggle,
+    SidebarPlacement, answered, ask_for_export, found, key, leave, mouse, on_screen, open,
+    open_line, paste, placement, session_opened, title_changed, toggle,
 };
 pub use session_search::SidebarSearchState;
 pub use tree::{SessionTitleMatcher, SessionTree, SessionTreeLine, SidebarScope, age};

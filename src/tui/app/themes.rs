@@ -77,6 +77,7 @@ pub fn items(theme: &ThemeState) -> Vec<PickerItem> {
         label: ThemeChoice::Auto.to_string(),
         detail: "matches your terminal".to_owned(),
         aside: String::new(),
+        keywords: String::new(),
         choice: PickerChoice::Theme(ThemeChoice::Auto),
     };
     let themes = theme.library.list();
@@ -94,6 +95,7 @@ fn item(theme: &ThemeListEntry) -> PickerItem {
         label: theme.name.clone(),
         detail,
         aside: if theme.path.is_some() { "yours".to_owned() } else { String::new() },
+        keywords: String::new(),
         choice: PickerChoice::Theme(ThemeChoice::Named(theme.name.clone())),
     }
 }

@@ -114,7 +114,7 @@ fn after_command<'a>(
         // A number selects a message by its place: no list, or Enter would choose a message with
         // this number in its text.
         (SlashArgumentKind::Message, None) if is_number(argument) => None,
-        (SlashArgumentKind::Focus, _) => None,
+        (SlashArgumentKind::Focus | SlashArgumentKind::Title, _) => None,
         (_, None)
         | (
             SlashArgumentKind::Session | SlashArgumentKind::File | SlashArgumentKind::Message,

@@ -203,6 +203,15 @@ fn slash_commands_do_what_they_say() {
         ("/sessions", ScreenEffect::Sessions { id: RequestId(2), job: SessionStoreRequest::List }),
         ("/save", ScreenEffect::Agent(AGENT, AgentCommand::Save)),
         ("save", ScreenEffect::Agent(AGENT, AgentCommand::Save)),
+        ("/rename the cart", ScreenEffect::Agent(AGENT, AgentCommand::SetTitle("the cart".into()))),
+        (
+            "/export",
+            ScreenEffect::Sessions {
+                id: RequestId(1),
+                job: SessionStoreRequest::Export { session: session() },
+            },
+        ),
+        ("/resume", ScreenEffect::Sessions { id: RequestId(2), job: SessionStoreRequest::List }),
         ("/quit", ScreenEffect::Quit),
         ("exit", ScreenEffect::Quit),
         ("quit", ScreenEffect::Quit),

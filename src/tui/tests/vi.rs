@@ -20,7 +20,7 @@ fn text(scene: &TestScreen) -> String {
 fn the_mode_is_shown_in_the_last_line_and_by_the_cursor() {
     let scene = vi().shows("INSERT").types("one two");
     assert_eq!(scene.model.caret_shape(), CaretShape::Bar);
-    let scene = scene.key("esc").shows("NORMAL  i insert");
+    let scene = scene.key("esc").shows("NORMAL  ask   i insert");
     assert_eq!((scene.model.caret_shape(), scene.caret()), (CaretShape::Block, (9, 21)));
     let scene = scene.types("2d").shows("NORMAL 2d");
     assert_eq!(scene.model.caret_shape(), CaretShape::Underline);

@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Modifier;
 
+use crate::domain::PermissionMode;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::ConversationGeometry;
@@ -13,6 +14,7 @@ use crate::tui::app::turn::TurnActivity;
 use crate::tui::layout::StyleRole;
 
 use super::field::typed_row;
+use super::mode_label;
 use super::paint::{self, RoleStyles, span};
 
 /// Draws the input, whose rows of text are `typed`, and returns the caret's cell.
@@ -39,7 +41,10 @@ pub fn draw(
     } else if text.starts_with('!') {
         StyleRole::Tool
     } else {
-        StyleRole::User
+        match model.conversation.status.mode {
+            PermissionMode::Ask => StyleRole::User,
+            other => mode_label::role(other),
+        }
     };
     let mark = Rect { x: area.x + 1, width: 1, ..area };
     paint::spans(&[span("❯", prompt_role)], styles, mark, buffer);

@@ -7,17 +7,19 @@ use crate::domain::NoticeLevel;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::{CellRect, ConversationGeometry};
 use crate::tui::app::keymap::{
-    ChatKey, EditAction, EmptyInputKey, KeyContext, PendingKeys, ScrollAction, SidebarKey, in_words,
+    ChatKey, EditAction, EmptyInputKey, InputKey, KeyContext, PendingKeys, ScrollAction,
+    SidebarKey, in_words,
 };
 use crate::tui::app::{ScreenModel, place};
 use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
 use super::list_rows;
+use super::mode_label;
 use super::paint::{self, RoleStyles, span, spans_width, truncate};
 
 /// Draws the rule above the input. When the view is scrolled up, the rule says how much is new
-/// below; returns the cells of that text, which can be clicked.
+/// below; returns the cells of that text, which can be clicked. A toast stands at its right end.
 pub fn draw_rule(
     model: &ScreenModel,
     geometry: &ConversationGeometry,
@@ -26,6 +28,16 @@ pub fn draw_rule(
     buffer: &mut Buffer,
 ) -> Option<CellRect> {
     paint::rule(area, styles, buffer);
+    if model.dialogs.is_empty()
+        && let Some(mut toast) = toast(model, area.width.saturating_sub(4))
+    {
+        toast.text = format!(" {} ", toast.text);
+        let width = spans_width(std::slice::from_ref(&toast)).min(area.width);
+        let place =
+            Rect { x: area.x + area.width.saturating_sub(width.saturating_add(1)), width, ..area };
+        paint::spans(&[toast], styles, place.intersection(area), buffer);
+        return None;
+    }
     if geometry.anchor == crate::tui::app::scroll::ScrollAnchor::Tail {
         return None;
     }
@@ -41,8 +53,7 @@ pub fn draw_rule(
     Some(place.into())
 }
 
-/// Draws the last line: the continuations of a key sequence, a toast if there is one, or hints for
-/// the keys.
+/// Draws the last line: the continuations of a key sequence, or the mode and hints for the keys.
 pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     if let Some(pending) = &model.shared.pending {
@@ -53,18 +64,19 @@ pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buff
         paint::spans(&[vec![begun], rest].concat(), styles, area, buffer);
         return;
     }
-    if let Some(toast) = &model.shared.toast {
-        let role = match toast.level {
-            NoticeLevel::Info => StyleRole::System,
-            NoticeLevel::Warning => StyleRole::Warning,
-            NoticeLevel::Error => StyleRole::Error,
-        };
-        let text = truncate(&harmless(&toast.text), area.width);
-        paint::spans(&[span(text, role)], styles, area, buffer);
+    let (mut left, mut right) = hints(model);
+    let mut mode = vi_mode(model);
+    let wanted = spans_width(&mode) + spans_width(&pairs(&left)) + spans_width(&pairs(&right));
+    mode.extend(permission_mode(model, area.width.saturating_sub(wanted)));
+    // Under a dialog there is no rule for a toast.
+    if !model.dialogs.is_empty()
+        && let Some(toast) = toast(model, area.width)
+    {
+        let room = area.width.saturating_sub(spans_width(std::slice::from_ref(&toast)) + 2);
+        let hints = list_rows::fit(pairs(&left), room);
+        paint::both_edges(&hints, &[toast], styles, area, buffer);
         return;
     }
-    let mode = vi_mode(model);
-    let (mut left, mut right) = hints(model);
     // These stay longest: the first hint, how to stop, and the way to all keys.
     let taken = spans_width(&mode);
     while taken + spans_width(&pairs(&left)) + spans_width(&pairs(&right)) + 3 > area.width {
@@ -85,6 +97,34 @@ pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buff
     }
     let left = [mode, pairs(&left)].concat();
     paint::both_edges(&left, &pairs(&right), styles, area, buffer);
+}
+
+/// The short notice, if there is one.
+fn toast(model: &ScreenModel, width: u16) -> Option<StyledSpan> {
+    let toast = model.shared.toast.as_ref()?;
+    let role = match toast.level {
+        NoticeLevel::Info => StyleRole::System,
+        NoticeLevel::Warning => StyleRole::Warning,
+        NoticeLevel::Error => StyleRole::Error,
+    };
+    Some(span(truncate(&harmless(&toast.text), width), role))
+}
+
+/// The permission mode, and the key that changes it where there is room for all of it.
+fn permission_mode(model: &ScreenModel, room: u16) -> Vec<StyledSpan> {
+    if !model.dialogs.is_empty() {
+        return Vec::new();
+    }
+    let mut spans = mode_label::spans(model);
+    let gap = span("   ", StyleRole::Text);
+    let key = format!(" {}", model.shared.settings.keys.key(ChatKey::NextMode));
+    let key = span(key, StyleRole::Muted);
+    // Between the hints on both sides there are three columns.
+    if spans_width(&[spans.clone(), vec![key.clone(), gap.clone()]].concat()) + 3 <= room {
+        spans.push(key);
+    }
+    spans.push(gap);
+    spans
 }
 
 /// Vi's mode, while the input has the focus.
@@ -151,11 +191,13 @@ fn chat_hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
             (left.to_vec(), all.filter(|(_, word)| *word != "panes").chain(keys).collect())
         }
         KeyboardFocus::Input => {
-            let typing = map.hints(KeyContext::Input);
+            let typing =
+                map.hints(KeyContext::Input).filter(|(_, word)| !runs || *word != "newline");
+            let now = runs.then(|| (map.key(InputKey::Steer), "send now"));
             let signs = map.hints(KeyContext::EmptyInput).filter(|(_, word)| *word != "keys");
             let all = all.filter(|(_, word)| *word != "panes");
             let kept = kept_hints(model);
-            (typing.chain(signs).chain(kept).collect(), all.chain(keys).collect())
+            (typing.chain(now).chain(signs).chain(kept).collect(), all.chain(keys).collect())
         }
     }
 }

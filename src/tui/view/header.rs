@@ -5,7 +5,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::config::StatusItem;
-use crate::domain::{ContextWindow, PermissionMode, format_tokens, pluralise};
+use crate::domain::{ContextWindow, format_tokens, pluralise};
 use crate::tui::app::ScreenModel;
 use crate::tui::app::status::{GitSummary, ModelHost, ScreenStatus};
 use crate::tui::dialogs::reading::status_page;
@@ -13,6 +13,7 @@ use crate::tui::layout::ansi::{self, AnsiExcerpt};
 use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
+use super::mode_label;
 use super::paint::{self, RoleStyles, span, spans_width, truncate};
 
 /// An item of the line. Items with a smaller weight are dropped first.
@@ -116,28 +117,10 @@ fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<Styled
             spans.extend(status.effort.map(|effort| span(format!(" {effort}"), StyleRole::Muted)));
             Some(spans)
         }
-        StatusItem::Mode => one(mode(model), StyleRole::System),
-        StatusItem::Context => one(meter(status)?, StyleRole::Text),
+        StatusItem::Mode => Some(mode_label::spans(model)),
+        StatusItem::Context => meter(status).map(|(text, role)| vec![span(text, role)]),
         StatusItem::Cached => one(cached(status)?, StyleRole::Muted),
         StatusItem::Cost => one(status_page::cost(&status.spending.total())?, StyleRole::Text),
-    }
-}
-
-/// The permission mode, and the sandbox that confines commands.
-fn mode(model: &ScreenModel) -> String {
-    let mode = model.conversation.status.mode;
-    match (&model.shared.settings.boundary, mode) {
-        (None, _) => mode.name().to_owned(),
-        (Some(boundary), PermissionMode::Sandbox) => format!("sandbox {}", boundary.backend),
-        (
-            Some(boundary),
-            PermissionMode::Ask
-            | PermissionMode::AllowEdits
-            | PermissionMode::Plan
-            | PermissionMode::Yolo,
-        ) => {
-            format!("{mode} in {}", boundary.backend)
-        }
     }
 }
 
@@ -181,8 +164,11 @@ fn of_git(git: &GitSummary) -> Vec<StyledSpan> {
     spans
 }
 
+/// From how many percent on the meter warns: a compaction comes soon, and then at once.
+const FILLED: [(u64, StyleRole); 2] = [(90, StyleRole::Error), (75, StyleRole::Warning)];
+
 /// How full the context window is: by the provider's count, or by the agent's estimate, with a tilde.
-fn meter(status: &ScreenStatus) -> Option<String> {
+fn meter(status: &ScreenStatus) -> Option<(String, StyleRole)> {
     let counted = status.usage.map(|usage| (usage.input + usage.output, ""));
     let used = counted.or_else(|| status.estimate.map(|estimate| (estimate, "~")));
     // An estimated window size is marked with a tilde.
@@ -191,15 +177,17 @@ fn meter(status: &ScreenStatus) -> Option<String> {
         Some(ContextWindow::Assumed(window)) => (Some(window), "~"),
         None => (None, ""),
     };
+    let plain = |text| Some((text, StyleRole::Text));
     match (used, window) {
-        (Some((used, about)), Some(window)) if window > 0 => Some(format!(
-            "{about}{}/{mark}{} {mark}{}%",
-            format_tokens(used),
-            format_tokens(window),
-            (used * 100 + window / 2) / window
-        )),
-        (Some((used, about)), _) => Some(format!("{about}{}", format_tokens(used))),
-        (None, Some(window)) => Some(format!("0/{mark}{}", format_tokens(window))),
+        (Some((used, about)), Some(window)) if window > 0 => {
+            let share = (used * 100 + window / 2) / window;
+            let role = FILLED.iter().find(|(least, _)| share >= *least);
+            let (used, window) = (format_tokens(used), format_tokens(window));
+            let text = format!("{about}{used}/{mark}{window} {mark}{share}%");
+            Some((text, role.map_or(StyleRole::Text, |(_, role)| *role)))
+        }
+        (Some((used, about)), _) => plain(format!("{about}{}", format_tokens(used))),
+        (None, Some(window)) => plain(format!("0/{mark}{}", format_tokens(window))),
         (None, None) => None,
     }
 }

@@ -16,6 +16,7 @@ pub mod image;
 pub mod label;
 pub mod layouts;
 pub mod list_rows;
+pub mod mode_label;
 pub mod paint;
 pub mod queue;
 pub mod search;

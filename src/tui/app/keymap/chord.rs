@@ -58,6 +58,15 @@ pub struct KeyChord {
     pub modifiers: KeyModifiers,
 }
 
+/// Which keys reach slug through the terminal, as far as slug knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalKeys {
+    /// Whether the terminal tells shift+enter from enter, by the kitty keyboard protocol.
+    pub extended: bool,
+    /// The key that a multiplexer keeps for itself.
+    pub prefix: Option<KeyChord>,
+}
+
 /// Chords that are pressed one after another; at least one.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct KeySequence(Vec<KeyChord>);
@@ -197,7 +206,25 @@ fn code(name: &str) -> Result<KeyCode, KeyParseError> {
     }
 }
 
+impl TerminalKeys {
+    fn sends(&self, chord: KeyChord) -> bool {
+        let KeyChord { code, modifiers } = chord;
+        let needs_protocol = match code {
+            KeyCode::Enter | KeyCode::Backspace => modifiers.intersects(CTRL.union(SHIFT)),
+            KeyCode::Tab => modifiers.contains(CTRL),
+            KeyCode::Char(_) => modifiers.contains(CTRL.union(SHIFT)),
+            _ => false,
+        };
+        self.prefix != Some(chord) && (self.extended || !needs_protocol)
+    }
+}
+
 impl KeySequence {
+    /// Whether the terminal can send all of these keys.
+    pub fn is_sent_by(&self, terminal: &TerminalKeys) -> bool {
+        self.0.iter().all(|chord| terminal.sends(*chord))
+    }
+
     /// All chords of the sequence, in order.
     pub fn chords(&self) -> &[KeyChord] {
         &self.0
@@ -254,6 +281,31 @@ mod tests {
 
     fn parsed(text: &str) -> KeyChord {
         text.parse().unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    #[test]
+    fn only_keys_that_the_terminal_sends_are_shown_first() {
+        let sent = |keys: &str, extended, prefix: Option<&str>| {
+            let terminal = TerminalKeys { extended, prefix: prefix.map(parsed) };
+            keys.parse::<KeySequence>().unwrap().is_sent_by(&terminal)
+        };
+        for (keys, legacy, extended) in [
+            ("shift+enter", false, true),
+            ("alt+enter", true, true),
+            ("enter", true, true),
+            ("ctrl+shift+_", false, true),
+            ("shift+tab", true, true),
+            ("ctrl+b", true, true),
+        ] {
+            assert_eq!(sent(keys, false, None), legacy, "{keys}");
+            assert_eq!(sent(keys, true, None), extended, "{keys}");
+        }
+        assert!(!sent("ctrl+b", true, Some("ctrl+b")) && sent("alt+s", true, Some("ctrl+b")));
+        let mut map = super::super::Keymap::default();
+        let tmux = TerminalKeys { extended: false, prefix: Some(parsed("ctrl+b")) };
+        map.show_first(|keys| keys.is_sent_by(&tmux));
+        assert_eq!(map.key(super::super::ChatKey::Sessions), "alt+s");
+        assert_eq!(map.key(super::super::InputKey::Newline), "alt+enter");
     }
 
     #[test]

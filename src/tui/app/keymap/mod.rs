@@ -18,7 +18,7 @@ mod resolved_keymap;
 mod tables;
 
 pub use actions::*;
-pub use chord::{KeyChord, KeyParseError, KeySequence, in_words};
+pub use chord::{KeyChord, KeyParseError, KeySequence, TerminalKeys, in_words};
 pub use context::{KeyAction, KeyContext};
 pub use place::KeyPlace;
 pub use press::{KeyPress, KeyPressProgress, PendingKeys, SEQUENCE_TIMEOUT, find, is, typed};

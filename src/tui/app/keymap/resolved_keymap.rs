@@ -92,6 +92,13 @@ impl Keymap {
         (map, problems.collect())
     }
 
+    /// Shows the keys first that the terminal can send; all keep their meaning.
+    pub fn show_first(&mut self, can_send: impl Fn(&KeySequence) -> bool) {
+        for row in self.contexts.iter_mut().flatten() {
+            row.keys.sort_by_key(|keys| !can_send(keys));
+        }
+    }
+
     /// The preset that the user's keys override.
     pub fn preset(&self) -> KeyPreset {
         self.preset

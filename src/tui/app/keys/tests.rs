@@ -38,7 +38,10 @@ fn listed(model: &ScreenModel) -> BTreeSet<String> {
 
 fn list_of(choice: PickerChoice) -> Picker {
     let (label, detail, aside) = ("a row".to_owned(), String::new(), String::new());
-    Picker::ready("Rows", vec![PickerItem { label, detail, aside, choice }])
+    Picker::ready(
+        "Rows",
+        vec![PickerItem { label, detail, aside, keywords: String::new(), choice }],
+    )
 }
 
 /// A screen with a message, on which this was done.

@@ -211,6 +211,17 @@ fn branches_read(
     }
 }
 
+/// Asks the store to export a session as a web page; [`answered`] says where it is.
+pub fn ask_for_export(
+    sidebar: &mut Sidebar,
+    shared: &mut SharedState,
+    session: SessionId,
+) -> ScreenEffect {
+    let id = shared.requests.issue();
+    sidebar.exports.push(id);
+    ScreenEffect::Sessions { id, job: SessionStoreRequest::Export { session } }
+}
+
 /// Says where the exported file is: below the list if that is open, else in the last line.
 fn exported(
     sidebar: &mut Sidebar,
@@ -325,10 +336,7 @@ fn carry_out(
             })
         }
         SidebarOutcome::Export(session) => {
-            let id = shared.requests.issue();
-            sidebar.exports.push(id);
-            let job = SessionStoreRequest::Export { session };
-            vec![Intent::Effect(ScreenEffect::Sessions { id, job })]
+            vec![Intent::Effect(ask_for_export(sidebar, shared, session))]
         }
         SidebarOutcome::SumUp(session) => {
             let beside = open.filter(|open| *open != session);

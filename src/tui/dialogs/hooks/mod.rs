@@ -132,6 +132,7 @@ fn listed(row: HookRow) -> PickerItem {
         label: name(&row),
         detail: one_line(row.action.text()),
         aside: state.to_owned(),
+        keywords: String::new(),
         choice: PickerChoice::Hook(HookChoice::One {
             action: HookChoiceAction::Open,
             hook: Arc::new(row),
@@ -144,6 +145,7 @@ fn changed(news: Arc<str>) -> PickerItem {
         label: "Hooks have changed".to_owned(),
         detail: "the new version is not active yet".to_owned(),
         aside: "not trusted".to_owned(),
+        keywords: String::new(),
         choice: PickerChoice::Hook(HookChoice::News(HookNewsAction::Ask, news)),
     }
 }
@@ -153,6 +155,7 @@ fn actions(hook: &Arc<HookRow>) -> Vec<PickerItem> {
         label: label.to_owned(),
         detail: detail.to_owned(),
         aside: String::new(),
+        keywords: String::new(),
         choice: PickerChoice::Hook(HookChoice::One { action, hook: hook.clone() }),
     };
     let switch_item = match hook.is_on {

@@ -85,6 +85,7 @@ fn item(sent: &InputHistoryEntry) -> PickerItem {
         label: words.join(" "),
         detail: String::new(),
         aside: folder.rsplit('/').next().unwrap_or_default().to_owned(),
+        keywords: String::new(),
         choice: PickerChoice::Sent(sent.typed.clone()),
     }
 }

@@ -159,7 +159,7 @@ fn spending_rows(around: DialogView<'_>) -> Vec<StatusPageRow> {
     match (total.responses, total.unpriced) {
         (_, 0) => {}
         (all, unpriced) if all == unpriced => {
-            rows.push(StatusPageRow::Note("No prices: this is your own server.".to_owned()))
+            rows.push(StatusPageRow::Note("No prices: this is your own server.".to_owned()));
         }
         (_, 1) => rows.push(StatusPageRow::Note("1 response without a known price.".to_owned())),
         (_, unpriced) => {

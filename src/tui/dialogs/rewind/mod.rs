@@ -379,6 +379,7 @@ pub fn list(conversation: &Conversation, shared: &mut SharedState) -> DialogOpen
         label: message.title(),
         detail: String::new(),
         aside: message.files_changed(),
+        keywords: String::new(),
         choice: PickerChoice::Rewind(message.entry),
     };
     let items: Vec<PickerItem> = user_messages(&conversation.transcript).iter().map(item).collect();
