@@ -422,8 +422,8 @@ async fn ask_to_go_on(
     let (id, answer) = gate.approvals.open();
     question.begin(id);
     let reason = format!(
-        "The model made this exact call {times} times in this turn, and the result was the same \
-         each time."
+        "This exact call has had the same result {times} times in a row, and nothing has changed \
+         since."
     );
     gate.ask_user(gate.question(id, call, input, (ApprovalKind::RepeatedCall, reason)));
     question.let_others_ask();

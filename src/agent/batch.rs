@@ -1,5 +1,8 @@
 //! Runs the calls of one response: reads side by side, everything else one after another in order.
 //!
+//! A call that is the same as one before it runs only if something in between may have changed what it
+//! comes to: models that fall into a loop make one call dozens of times in one response.
+//!
 //! A call that changes something runs after every call before it; a read waits only for earlier
 //! calls that may change what it reads (a command may change anything), so that an open question to
 //! the user delays no more calls than necessary. A call whose effects are unknown runs alone.
@@ -13,13 +16,15 @@ use std::sync::Arc;
 use futures_util::future::join_all;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::ToolCall;
+use crate::domain::{ToolCall, ToolOutput};
 
 use super::approvals::ApprovalOrder;
 use super::authorise::CallDependencies;
 use super::gate::ToolGate;
-use super::pipeline::execute_with_permission;
+use super::pipeline::{answer_unrun, execute_with_permission};
 use super::plan::{CallFootprint, CallPlan};
+use super::repeats::repeated_within;
+use super::tool_messages::SAME_CALL;
 
 /// Runs `calls` to their results. All results are in the log when this returns.
 pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
@@ -30,6 +35,8 @@ pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
         .iter()
         .map(|plan| plan.as_ref().map_or(CallFootprint::Reads(Vec::new()), CallPlan::footprint))
         .collect();
+    let changes: Vec<bool> = footprints.iter().map(CallFootprint::may_change).collect();
+    let repeated = repeated_within(&calls, &changes);
     let done: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
     let asked: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
     let running = calls.iter().zip(plans).enumerate().map(|(at, (call, plan))| {
@@ -46,9 +53,13 @@ pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
             asking: ApprovalOrder { earlier: asked[..at].to_vec(), asked: asked[at].clone() },
         };
         let (gate, done, asked) = (&gate, &done[at], &asked[at]);
+        let is_repeated = repeated[at];
         async move {
             let _done = done.clone().drop_guard();
             let _asked = asked.clone().drop_guard();
+            if is_repeated {
+                return answer_unrun(gate, call, ToolOutput::text(SAME_CALL)).await;
+            }
             execute_with_permission(gate, call, plan, waits).await;
         }
     });

@@ -57,19 +57,16 @@ async fn attempt(
     plan: Result<CallPlan, ToolError>,
     waits: CallDependencies,
 ) -> CompletedCall {
-    let started = Instant::now();
     let not_run = match authorise(gate, call, plan, waits).await {
         CallAuthorisation::Granted(granted) => match run_granted(gate, call, *granted).await {
             Ok(ended) => return ended,
             Err(output) => output,
         },
         CallAuthorisation::NotRun(output) => output,
-        CallAuthorisation::Repeated(output) => {
-            return CompletedCall::new(output, started.elapsed());
-        }
+        CallAuthorisation::Repeated(output) => return CompletedCall::new(output, Duration::ZERO),
     };
-    gate.repeats.note(call, &[], &not_run);
-    CompletedCall::new(not_run, started.elapsed())
+    gate.repeats.note_unrun(call, &not_run);
+    CompletedCall::new(not_run, Duration::ZERO)
 }
 
 /// Runs a call and says what the model is told of it. `Err` for a call that could not begin.
@@ -108,8 +105,12 @@ pub(super) async fn give_up(gate: &ToolGate, call: &ToolCall) {
 /// Logs a failure for a call without running it. It is no refusal: nothing but the response itself
 /// keeps the call from running.
 pub(super) async fn refuse(gate: &ToolGate, call: &ToolCall, reason: &str) {
+    answer_unrun(gate, call, ToolOutput::failed(reason)).await;
+}
+
+/// Logs a result for a call without running it.
+pub(super) async fn answer_unrun(gate: &ToolGate, call: &ToolCall, output: ToolOutput) {
     debug_events::write_call(&gate.debug, call);
-    let output = ToolOutput::failed(reason);
     record_result(gate, call, CompletedCall::new(output, Duration::ZERO)).await;
 }
 

@@ -14,9 +14,16 @@ use crate::domain::{CallInput, ToolAccess, ToolCall, ToolOutput};
 use crate::permissions::{HookPermission, PermissionQuery};
 use crate::tools::{Tool, ToolError, ToolRegistry, WorkingDirectory};
 
+use crate::session::holds_cut;
+
 use super::gate::ToolGate;
 use super::partial_approval::PartialApproval;
 use super::tool_messages::not_json;
+
+/// What a model is told that repeats what a compaction has left of an earlier call: run, it would
+/// write the mark into a file.
+const HAS_MARK: &str = "Not run: an argument holds slug's mark for text that is left out of an earlier call. \
+                        Send the whole text; read the file first if you no longer know it.";
 
 /// A call with its tool and with what it would touch.
 #[derive(Clone)]
@@ -60,6 +67,7 @@ impl CallPlan {
         place: &WorkingDirectory,
     ) -> Result<Self, ToolError> {
         let input = match &call.input {
+            CallInput::Valid(input) if holds_cut(input) => return Err(ToolError(HAS_MARK.to_owned())),
             CallInput::Valid(input) => input.clone(),
             CallInput::Invalid(raw) => return Err(not_json(raw)),
         };
@@ -150,6 +158,14 @@ impl CallFootprint {
             let paths: Option<Vec<PathBuf>> =
                 changes.map(|access| access.path().map(Path::to_owned)).collect();
             Self::Changes(paths.unwrap_or_default())
+        }
+    }
+
+    /// Whether the call may change something.
+    pub(super) fn may_change(&self) -> bool {
+        match self {
+            Self::Reads(_) => false,
+            Self::Changes(_) | Self::Unknown => true,
         }
     }
 

@@ -67,14 +67,20 @@ impl RepeatedCalls {
         }
     }
 
-    /// Notes the result of a call.
+    /// Notes the result of a call that ran.
     pub(super) fn note(&self, call: &ToolCall, accesses: &[ToolAccess], output: &ToolOutput) {
+        let Some(key) = key(call) else { return };
+        if may_have_changed(accesses, output) {
+            self.lock().retain(|other, _| *other == key);
+        }
+        self.note_unrun(call, output);
+    }
+
+    /// Notes what the model is told about a call that was not run, and so has changed nothing.
+    pub(super) fn note_unrun(&self, call: &ToolCall, output: &ToolOutput) {
         let Some(key) = key(call) else { return };
         let result = ContentHash::of(output.observation.as_bytes());
         let mut seen = self.lock();
-        if may_have_changed(accesses, output) {
-            seen.retain(|other, _| *other == key);
-        }
         match seen.get_mut(&key) {
             Some(before) if before.result == result => before.times += 1,
             Some(_) | None => {
@@ -86,6 +92,28 @@ impl RepeatedCalls {
     fn lock(&self) -> MutexGuard<'_, HashMap<ContentHash, RepeatedResult>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Which calls of one response are the same as a call before them, with nothing in between that may
+/// have changed what they come to. `changes` says which calls may change anything. A command that
+/// sleeps may stand there more than once.
+pub(super) fn repeated_within(calls: &[ToolCall], changes: &[bool]) -> Vec<bool> {
+    let mut since: Vec<&ToolCall> = Vec::new();
+    calls
+        .iter()
+        .zip(changes)
+        .map(|(call, changes)| {
+            let is_same = |other: &&ToolCall| (&other.name, &other.input) == (&call.name, &call.input);
+            if since.iter().any(is_same) && !is_poll(call) {
+                return true;
+            }
+            if *changes {
+                since.clear();
+            }
+            since.push(call);
+            false
+        })
+        .collect()
 }
 
 /// Whether a call may have changed something. A command can change things and then fail; a write
@@ -157,6 +185,40 @@ mod tests {
         }
         repeats.count_note();
         assert!(repeats.is_hopeless());
+    }
+
+    #[test]
+    fn a_call_that_was_not_run_has_changed_nothing() {
+        let repeats = RepeatedCalls::default();
+        let (read, refused) = (call("Read", "a"), call("Bash", "b"));
+        for _ in 0..2 {
+            repeats.note(&read, &reads(), &ToolOutput::text("same"));
+            repeats.note_unrun(&refused, &ToolOutput::failed("no rule allows it"));
+        }
+        assert_eq!(repeats.repeat_count(&read), Some(2));
+        assert_eq!(repeats.repeat_count(&refused), Some(2));
+    }
+
+    #[test]
+    fn equal_calls_in_one_response_run_once_unless_something_changes_between_them() {
+        let command = |command: &str| ToolCall {
+            input: CallInput::Valid(json!({"command": command})),
+            ..call("Bash", "")
+        };
+        let broken = || ToolCall { input: CallInput::Invalid("{".into()), ..call("Read", "") };
+        let read = || (call("Read", "a"), false);
+        let run = |text: &str| (command(text), true);
+        for (calls, expected) in [
+            (vec![read(), read(), (call("Read", "b"), false), read()], vec![false, true, false, true]),
+            (vec![run("make"), run("make"), run("make")], vec![false, true, true]),
+            (vec![run("make"), (call("Write", "a"), true), run("make")], vec![false; 3]),
+            (vec![read(), run("make"), read()], vec![false; 3]),
+            (vec![run("sleep 1; s"), run("sleep 1; s")], vec![false; 2]),
+            (vec![(broken(), false), (broken(), false)], vec![false, true]),
+        ] {
+            let (calls, changes): (Vec<ToolCall>, Vec<bool>) = calls.into_iter().unzip();
+            assert_eq!(repeated_within(&calls, &changes), expected, "{calls:?}");
+        }
     }
 
     #[test]

@@ -27,8 +27,7 @@ pub(super) struct CompletedCall {
     pub(super) output: ToolOutput,
     /// The hash of its whole output in the blob store, when the model gets only a part of it.
     pub(super) kept: Option<ContentHash>,
-    /// How long it ran, without the wait for an answer; for a call that did not run, how long until
-    /// that was decided.
+    /// How long it ran, without the wait for an answer; nothing for a call that did not run.
     pub(super) elapsed: Duration,
 }
 

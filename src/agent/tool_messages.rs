@@ -10,6 +10,9 @@ use super::partial_approval::PartialApproval;
 /// What the model is told about a call that the user stopped.
 const CANCELLED: &str = "Cancelled by the user.";
 
+/// What the model is told about a call that stands in one response more than once.
+pub(super) const SAME_CALL: &str = "Not run: the same call stands before this one. Its result holds.";
+
 pub(super) fn denied_by_user(instruction: Option<String>) -> ToolOutput {
     match instruction {
         Some(instruction) => {
@@ -43,8 +46,8 @@ pub(super) fn with_partial_note(output: ToolOutput, part: &PartialApproval) -> T
 /// What the model is told instead of running a repeated call.
 pub(super) fn repeated_call(times: u32) -> ToolOutput {
     ToolOutput::failed(format!(
-        "Not run: you made this exact call {times} times in this turn, and its result was the same \
-         each time. Use that result: go on with something else, or answer now."
+        "Not run: this exact call has already had the same result {times} times in a row, and \
+         nothing has changed since. Use that result: go on with something else, or answer now."
     ))
 }
 

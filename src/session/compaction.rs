@@ -16,6 +16,10 @@ use super::replay::{ReplayedConversation, note_contexts};
 use super::undo::RewindHistory;
 use super::{LogEntry, LogRecord};
 
+mod calls;
+
+pub use calls::{CutCalls, holds_cut, is_cut_call};
+
 /// The name of the context notes that stand in place of what is no longer sent.
 pub const COMPACTION_CONTEXT: &str = "compaction";
 
@@ -48,6 +52,9 @@ pub struct CompactionEntry {
     /// Results that are too long for the window, of which only both ends are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_results: Option<CutResults>,
+    /// Responses whose calls are sent with less of their arguments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub cut_calls: Vec<CutCalls>,
     /// What stands behind `kept`, in place of what is left out before `first_kept`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<CompactionNote>,
@@ -204,6 +211,9 @@ impl ReplayedConversation {
         if let Some(cut) = &compaction.cut_results {
             self.cut_results(cut, id);
         }
+        for cut in &compaction.cut_calls {
+            self.cut_calls(cut);
+        }
         for run in &compaction.collapsed {
             self.collapse(run, id);
         }
@@ -256,6 +266,7 @@ impl ReplayedConversation {
             for block in &mut message.content {
                 if let ContentBlock::ToolResult { content, .. } = block
                     && let Some(ends) = both_ends(content, cut.chars)
+                    && ends.len() < content.len()
                 {
                     *content = ends;
                 }

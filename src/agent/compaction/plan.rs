@@ -2,20 +2,21 @@
 //! entry for the log out.
 //!
 //! Each stage is tried only where the one before it is not enough, because each loses more: older
-//! results become stubs, runs of looking around become a note each, and at last a summary takes the
-//! place of all but the user's own messages and the last rounds. Results are cleared in bulk, since
-//! each change makes the server read all behind it anew. A call and its results stay or go together.
+//! results become stubs, then older calls lose their long arguments and runs of looking around become
+//! a note each, and at last a summary takes the place of all but the user's own messages and the last
+//! rounds. What is too long on its own is cut in any stage. Results are cleared in bulk, since each
+//! change makes the server read all behind it anew. A call and its results stay or go together.
 
 use std::path::Path;
 
 use crate::domain::{CallInput, ContentBlock, EntryId, Message, ToolCall};
 use crate::session::{
-    COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CutResults, NEXT_MESSAGE,
+    COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CutCalls, CutResults, NEXT_MESSAGE,
     ReplayedConversation, users_own,
 };
 use crate::tools::{call_title, kind_of};
 
-use super::estimate::TokenEstimator;
+use super::estimate::{TokenEstimator, measure_block};
 use super::limits::RequestLimits;
 
 /// How many of the last results stay as they are.
@@ -32,8 +33,17 @@ const LOOKUPS_NAMED: usize = 40;
 const WORTH_SUMMARY: u64 = 500;
 /// A server that refuses a request is asked again once it is smaller by this much, in percent.
 const WORTH_RETRY: u64 = 10;
-/// One result that takes more than this part of the trigger is cut.
-const LONG_RESULT: u64 = 3;
+/// One result that takes more than this part of the trigger is cut, and so are the calls of one
+/// response.
+const LONG_PART: u64 = 3;
+/// Older calls of one response that take more than this have arguments to cut, in tokens.
+const LONG_OLD_CALLS: u64 = 150;
+/// So many characters stay of each text in the arguments of an older call.
+const OLD_ARGUMENT: usize = 200;
+/// What a call and its result take at least, however much of them is cut, in tokens.
+const LEAST_CALL: u64 = 120;
+/// The fewest calls that stay of the last response.
+const LEAST_CALLS: u64 = 4;
 
 /// Why a conversation is made shorter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,7 +105,9 @@ pub(in crate::agent) fn plan(
 ) -> CompactionPlan {
     let now = measured.size();
     let results = measured.without_results();
-    let lightened = CompactionEntry { collapsed: measured.lookups(&results), ..results.clone() };
+    let mut lightened =
+        CompactionEntry { collapsed: measured.lookups(&results), ..results.clone() };
+    lightened.cut_calls.extend(measured.old_calls(&results));
     let (floor, light) = (measured.limits.floor(), measured.size_after(&lightened));
     let cleared = measured.size_after(&results);
     match trigger {
@@ -137,18 +149,44 @@ impl MeasuredConversation<'_> {
         let last = messages.iter().rev().filter(|(_, message)| is_result(message));
         let last: Vec<&(EntryId, Message)> = last.take(RESULTS_KEPT).collect();
         let kept_from = last.last().map(|(id, _)| *id);
-        let long = self.limits.trigger() / LONG_RESULT;
+        let long = self.limits.trigger() / LONG_PART;
         let is_long = |it: &&&(EntryId, Message)| self.estimator.message(&it.1) > long;
         let results: Vec<EntryId> = last.iter().filter(is_long).map(|(id, _)| *id).collect();
         let chars = self.estimator.chars(long / 2);
+        let responses = self.with_long_calls(messages, long);
+        let long_calls = (!responses.is_empty()).then_some(CutCalls { responses, chars, most: None });
         CompactionEntry {
             results_kept_from: kept_from,
             cut_results: (!results.is_empty()).then_some(CutResults { results, chars }),
+            cut_calls: long_calls.into_iter().collect(),
             ..CompactionEntry::default()
         }
     }
 
-    /// The second stage: runs of rounds that only looked something up, before the results that stay.
+    /// The second stage: the arguments of the calls before the results that stay.
+    fn old_calls(&self, results: &CompactionEntry) -> Option<CutCalls> {
+        let messages = &self.conversation.messages;
+        let kept_from = results.results_kept_from?;
+        let end = messages.iter().position(|(id, _)| *id == kept_from)?;
+        let is_call = |at: &usize| !is_result(&messages[*at].1);
+        let end = (0..end).rev().find(is_call)?;
+        let responses = self.with_long_calls(&messages[..end], LONG_OLD_CALLS);
+        let chars = OLD_ARGUMENT;
+        (!responses.is_empty()).then_some(CutCalls { responses, chars, most: None })
+    }
+
+    /// The responses whose calls take more than so many tokens.
+    fn with_long_calls(&self, messages: &[(EntryId, Message)], tokens: u64) -> Vec<EntryId> {
+        let long = messages.iter().filter(|(_, message)| self.calls_size(message) > tokens);
+        long.map(|(id, _)| *id).collect()
+    }
+
+    fn calls_size(&self, message: &Message) -> u64 {
+        let calls = message.content.iter().filter(|it| matches!(it, ContentBlock::ToolUse(_)));
+        self.estimator.tokens(calls.map(measure_block).sum())
+    }
+
+    /// The second stage, too: runs of rounds that only looked something up, before the results that stay.
     fn lookups(&self, results: &CompactionEntry) -> Vec<CollapsedMessages> {
         let messages = &self.conversation.messages;
         let end = results.results_kept_from;
@@ -216,16 +254,36 @@ impl MeasuredConversation<'_> {
         if self.estimator.messages(dropped) < WORTH_SUMMARY {
             return None;
         }
-        let results = messages[start..].iter().filter(|(_, message)| is_result(message));
-        let results: Vec<EntryId> = results.map(|(id, _)| *id).collect();
-        let last = self.estimator.messages(messages[start..].iter().map(|(_, message)| message));
-        let cut_results = (last > shares.last_rounds && !results.is_empty()).then(|| {
-            let each = shares.last_rounds / results.len() as u64;
-            CutResults { results, chars: self.estimator.chars(each) }
-        });
-        let entry = CompactionEntry { cut_results, ..entry };
+        let entry = self.fitted(&messages[start..], shares.last_rounds, entry);
         let without_model = self.last_turns(&entry, lightened, shares.summary);
         Some(SummaryPlan { entry, without_model, lightened: lightened.clone() })
+    }
+
+    /// Has an entry cut the last rounds where they take more than so many tokens: calls and results
+    /// to the same length, and of a response with more calls than there is room for the first.
+    fn fitted(
+        &self,
+        last: &[(EntryId, Message)],
+        tokens: u64,
+        entry: CompactionEntry,
+    ) -> CompactionEntry {
+        let results = last.iter().filter(|(_, message)| is_result(message));
+        let results: Vec<EntryId> = results.map(|(id, _)| *id).collect();
+        let size = self.estimator.messages(last.iter().map(|(_, message)| message));
+        if size <= tokens || results.is_empty() {
+            return entry;
+        }
+        let most = (tokens / LEAST_CALL).max(LEAST_CALLS);
+        let calls = results.len() as u64;
+        let each = tokens / calls.min(most);
+        let responses = self.with_long_calls(last, each / 2);
+        let most = (calls > most).then(|| usize::try_from(most).unwrap_or(usize::MAX));
+        let cut_calls = CutCalls { responses, chars: self.estimator.chars(each / 2), most };
+        CompactionEntry {
+            cut_results: Some(CutResults { results, chars: self.estimator.chars(each / 2) }),
+            cut_calls: if cut_calls.responses.is_empty() { Vec::new() } else { vec![cut_calls] },
+            ..entry
+        }
     }
 
     /// Where the last rounds begin that fit into so many tokens; at least one round stays.
@@ -293,6 +351,7 @@ impl MeasuredConversation<'_> {
         let candidates = newest.filter(|start| **start > 0).map(|start| CompactionEntry {
             results_kept_from: lightened.results_kept_from,
             cut_results: lightened.cut_results.clone(),
+            cut_calls: lightened.cut_calls.clone(),
             ..self.kept_before(*start, tokens)
         });
         let fits = |entry: &CompactionEntry| self.size_after(entry) <= room;

@@ -14,7 +14,7 @@ use crate::domain::{
 };
 use crate::session::{
     COMPACTION_CONTEXT, ContextItem, ContextPart, FOLDED_CONTEXT, ReplayedConversation,
-    SHELL_CONTEXT, folded_result, is_cut_result, is_result_stub, is_thinking, users_own,
+    SHELL_CONTEXT, folded_result, is_cut_call, is_cut_result, is_result_stub, is_thinking, users_own,
 };
 use crate::tools::call_title;
 
@@ -324,6 +324,7 @@ fn compacted_state(block: &ContentBlock) -> LedgerItemState {
         {
             LedgerItemState::Compacted
         }
+        ContentBlock::ToolUse(call) if is_cut_call(&call.input) => LedgerItemState::Compacted,
         ContentBlock::Text { .. }
         | ContentBlock::Context { .. }
         | ContentBlock::Image(_)
