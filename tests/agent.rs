@@ -14,6 +14,7 @@ mod images;
 mod interrupt;
 mod jobs;
 mod ledger;
+mod long_answers;
 mod models;
 mod modes;
 mod one_screen;

@@ -87,6 +87,14 @@ pub enum AgentEvent {
     RequestSent { turn: TurnId },
     /// The conversation is being made shorter; its `Recorded` follows, if anything can be left out.
     CompactionStarted { turn: TurnId },
+    /// A model writes the summary for a compaction.
+    CompactionProgress {
+        turn: TurnId,
+        /// How much of the conversation the server has read, where it reports this.
+        read: Option<PrefillProgress>,
+        /// How much the model has written, in bytes; about four make a token.
+        written: u64,
+    },
     /// The request waits because of a rate limit.
     RequestRateLimited {
         turn: TurnId,

@@ -159,6 +159,7 @@ enum DeltaKey<'e> {
     CallInput(&'e CallId),
     ToolOutput(&'e CallId),
     Prefill(TurnId),
+    CompactionProgress(TurnId),
 }
 
 impl DeltaKey<'_> {
@@ -166,7 +167,8 @@ impl DeltaKey<'_> {
     /// output of a tool call is shown apart from all of them.
     fn may_pass(&self, earlier: &Self) -> bool {
         match (self, earlier) {
-            (Self::Prefill(_), _) | (_, Self::Prefill(_)) => false,
+            (Self::Prefill(_) | Self::CompactionProgress(_), _)
+            | (_, Self::Prefill(_) | Self::CompactionProgress(_)) => false,
             (Self::ToolOutput(_), _) | (_, Self::ToolOutput(_)) => true,
             (
                 Self::Text(_) | Self::Thinking(_) | Self::CallInput(_),
@@ -187,6 +189,9 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
             Some((DeltaKey::ToolOutput(call), Some(text)))
         }
         AgentEvent::Prefill { turn, .. } => Some((DeltaKey::Prefill(*turn), None)),
+        AgentEvent::CompactionProgress { turn, .. } => {
+            Some((DeltaKey::CompactionProgress(*turn), None))
+        }
         AgentEvent::SessionOpened { .. }
         | AgentEvent::SessionRead { .. }
         | AgentEvent::ModelChanged { .. }

@@ -194,6 +194,11 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::MessageReturned("again".into()),
         AgentEvent::RequestSent { turn },
         AgentEvent::CompactionStarted { turn },
+        AgentEvent::CompactionProgress {
+            turn,
+            read: Some(PrefillProgress { processed: 1, total: 2, cached: 0 }),
+            written: 3,
+        },
         AgentEvent::RequestRateLimited {
             turn,
             held: RateLimited { wait: Duration::from_secs(2), reason: "slow down".into() },

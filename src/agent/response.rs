@@ -9,6 +9,8 @@ use crate::domain::{
 };
 use crate::providers::StreamEvent;
 
+use super::repeated_text::without_repetitions;
+
 /// A response that is being streamed: its blocks in the order in which they began.
 #[derive(Debug, Default)]
 pub struct ResponseAssembler {
@@ -61,6 +63,17 @@ impl ResponseAssembler {
             StreamEvent::Finished(reason) => return Some(reason),
         }
         None
+    }
+
+    /// Leaves two of the repetitions that the newest text ends in. `period` is the length of what
+    /// repeats, in characters.
+    pub(super) fn cut_repetitions(&mut self, period: usize) {
+        match self.parts.last_mut() {
+            Some(AssembledPart::Text(text) | AssembledPart::Thinking { text, .. }) => {
+                without_repetitions(text, period);
+            }
+            Some(AssembledPart::Sealed { .. } | AssembledPart::Call { .. }) | None => {}
+        }
     }
 
     /// Whether any content has arrived.

@@ -11,6 +11,7 @@ use crate::providers::{ErrorRecovery, ProviderError, StreamEvent};
 use crate::session::{ModelFailure, TurnOutcome};
 
 use super::compaction::plan::CompactionTrigger;
+use super::repeated_text::RepeatedText;
 use super::response::ResponseAssembler;
 
 mod after_response;
@@ -46,6 +47,7 @@ pub struct TurnMachine {
     images: TurnContentPolicy,
     tools: TurnContentPolicy,
     steering: SteeringState,
+    repeated: RepeatedText,
     usage: TokenUsage,
 }
 
@@ -244,6 +246,7 @@ impl TurnMachine {
             images: TurnContentPolicy::Send,
             tools: TurnContentPolicy::Send,
             steering: SteeringState::None,
+            repeated: RepeatedText::default(),
             usage: TokenUsage::default(),
         }
     }
@@ -326,6 +329,7 @@ impl TurnMachine {
 
     fn request(&mut self) -> Vec<TurnAction> {
         self.phase = TurnMachinePhase::Streaming(ResponseAssembler::default());
+        self.repeated = RepeatedText::default();
         vec![match self.summary {
             SummaryState::NotAsked => TurnAction::Request,
             SummaryState::Asked => TurnAction::RequestWithoutTools,
@@ -334,7 +338,13 @@ impl TurnMachine {
 
     fn event(&mut self, event: StreamEvent) -> Vec<TurnAction> {
         let TurnMachinePhase::Streaming(response) = &mut self.phase else { return Vec::new() };
-        let Some(stop) = response.take(event) else { return Vec::new() };
+        let repeats = self.repeated.in_event(&event);
+        let stop = response.take(event);
+        if let Some(period) = repeats {
+            response.cut_repetitions(period);
+            return self.repeats_itself();
+        }
+        let Some(stop) = stop else { return Vec::new() };
         let response = std::mem::take(response);
         self.failures = 0;
         self.overloads = 0;
@@ -507,6 +517,23 @@ impl TurnMachine {
 
     /// Ends the turn in the middle of a response. Its text is kept, its calls are not run.
     fn end_streaming(&mut self, outcome: TurnOutcome) -> Vec<TurnAction> {
+        let mut actions = self.record_streamed();
+        actions.extend(self.end(outcome));
+        actions
+    }
+
+    /// Ends a response that says the same over and over. A waiting message of the user's continues
+    /// the turn.
+    fn repeats_itself(&mut self) -> Vec<TurnAction> {
+        let mut actions = self.record_streamed();
+        actions.extend(match self.summary {
+            SummaryState::NotAsked => self.unusable(ModelFailure::Repetition),
+            SummaryState::Asked => self.end(TurnOutcome::RoundLimit),
+        });
+        actions
+    }
+
+    fn record_streamed(&mut self) -> Vec<TurnAction> {
         let mut actions = Vec::new();
         if let TurnMachinePhase::Streaming(response) = &mut self.phase {
             let response = std::mem::take(response);
@@ -517,7 +544,6 @@ impl TurnMachine {
                 actions.push(TurnAction::Record { message, stop: StopReason::Interrupted, usage });
             }
         }
-        actions.extend(self.end(outcome));
         actions
     }
 

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::domain::{
-    ApprovalAnswer, ContentBlock, ContentHash, Message, MessageRole, NoticeLevel, ToolCall, TurnId,
-    UserInput,
+    ApprovalAnswer, ContentBlock, ContentHash, Message, MessageRole, NoticeLevel, TokenUsage,
+    ToolCall, TurnId, UserInput,
 };
 use crate::hooks::{HookPayload, MergedHookVerdict};
 use crate::platform::debug_log::DebugEventNumber;
@@ -72,6 +72,10 @@ pub(super) struct TurnRun {
     /// The request in the debug log, until its response is logged, too.
     exchange: Option<DebugEventNumber>,
     first_token: Option<Instant>,
+    /// How much of the current response has arrived, in bytes of text, thinking and calls.
+    streamed: usize,
+    /// What slug has estimated for responses that were stopped.
+    estimated: TokenUsage,
     calls: Option<CallBatch>,
     pause_over: Option<tokio::time::Instant>,
     steering: VecDeque<(SteerId, UserInput)>,
@@ -157,6 +161,8 @@ impl TurnRun {
             max_tokens: None,
             exchange: None,
             first_token: None,
+            streamed: 0,
+            estimated: TokenUsage::default(),
             calls: None,
             pause_over: None,
             steering: VecDeque::new(),
@@ -292,12 +298,20 @@ impl Agent {
                 AgentEvent::RequestRateLimited { turn, held: held.clone() }
             }
             StreamEvent::Prefill(progress) => AgentEvent::Prefill { turn, progress: *progress },
-            StreamEvent::Text(text) => AgentEvent::Text { turn, text: text.clone() },
-            StreamEvent::Thinking(text) => AgentEvent::Thinking { turn, text: text.clone() },
+            StreamEvent::Text(text) => {
+                running.streamed += text.len();
+                AgentEvent::Text { turn, text: text.clone() }
+            }
+            StreamEvent::Thinking(text) => {
+                running.streamed += text.len();
+                AgentEvent::Thinking { turn, text: text.clone() }
+            }
             StreamEvent::ToolUseStarted { id, name, .. } => {
+                running.streamed += name.len();
                 AgentEvent::CallStarted { turn, call: id.clone(), name: name.clone() }
             }
             StreamEvent::ToolInputDelta { index, json } => {
+                running.streamed += json.len();
                 let response = running.machine.response();
                 let Some(call) = response.and_then(|response| response.call_id(*index)) else {
                     return;
@@ -484,6 +498,8 @@ impl Agent {
     /// Returns steering messages that were not used, and ends the turn.
     async fn end(&mut self, running: TurnRun) {
         let TurnRun { machine, gate, steering, outcome, fallback, over_budget, .. } = running;
+        let mut usage = machine.usage();
+        usage += running.estimated;
         if let Some(question) = over_budget {
             self.events.send(AgentEvent::ApprovalWithdrawn(question.id));
         }
@@ -494,7 +510,7 @@ impl Agent {
             self.events.send(AgentEvent::SteerSettled { id, returned: Some(text) });
         }
         let outcome = outcome.unwrap_or(TurnOutcome::Interrupted);
-        self.end_turn(&gate, outcome, machine.usage()).await;
+        self.end_turn(&gate, outcome, usage).await;
     }
 
     fn warn(&self, text: impl Into<String>) {

@@ -33,19 +33,19 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// A count of tokens in short: `940`, `12.4k`, `128k`, `1.0M`.
+/// A count of tokens in short, rounded: `940`, `12.4k`, `128k`, `1.0M`.
 pub fn format_tokens(count: u64) -> String {
     match count {
         0..1_000 => count.to_string(),
         1_000..100_000 => {
-            let tenths = count / 100;
+            let tenths = (count + 50) / 100;
             match tenths % 10 {
                 0 => format!("{}k", tenths / 10),
                 rest => format!("{}.{rest}k", tenths / 10),
             }
         }
-        100_000..1_000_000 => format!("{}k", count / 1000),
-        1_000_000.. => format!("{:.1}M", count as f64 / 1e6),
+        100_000..999_500 => format!("{}k", (count + 500) / 1000),
+        999_500.. => format!("{:.1}M", count as f64 / 1e6),
     }
 }
 
@@ -55,7 +55,17 @@ mod tests {
 
     #[test]
     fn token_counts_are_shortened() {
-        let rows = [(0, "0"), (999, "999"), (12_431, "12.4k"), (32_000, "32k"), (131_072, "131k")];
+        let rows = [
+            (0, "0"),
+            (999, "999"),
+            (12_431, "12.4k"),
+            (16_384, "16.4k"),
+            (32_000, "32k"),
+            (99_960, "100k"),
+            (131_072, "131k"),
+            (199_999, "200k"),
+            (999_700, "1.0M"),
+        ];
         for (count, want) in rows {
             assert_eq!(format_tokens(count), want);
         }

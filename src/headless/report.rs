@@ -229,6 +229,7 @@ impl HeadlessReport {
             | AgentEvent::MessageReturned(_)
             | AgentEvent::RequestSent { .. }
             | AgentEvent::CompactionStarted { .. }
+            | AgentEvent::CompactionProgress { .. }
             | AgentEvent::Prefill { .. }
             | AgentEvent::Text { .. }
             | AgentEvent::Thinking { .. }

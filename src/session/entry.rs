@@ -141,6 +141,10 @@ pub struct MessageEntry {
     /// Of a response: the tokens that it took.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<TokenUsage>,
+    /// Of a response: whether `usage` is slug's estimate, since the response was stopped before its
+    /// server had counted it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_usage_estimated: bool,
     /// Of a response: the model that answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
@@ -242,10 +246,11 @@ pub enum ModelFailure {
     /// The provider withheld the answer, or the rest of it.
     #[error("The provider withheld this answer. Rephrase the question, or choose another model.")]
     ContentFilter,
-    /// The same calls with the same results, although the model was told.
+    /// The same calls with the same results, although the model was told; or the same text over and
+    /// over in one answer.
     #[error(
-        "The model keeps repeating the same calls. Say more precisely what to do, or choose \
-         another model."
+        "The model keeps repeating the same calls or the same text. Say more precisely what to do, or \
+         choose another model."
     )]
     Repetition,
     /// One call after another that the output limit cut.
@@ -281,6 +286,7 @@ impl MessageEntry {
             content: message.content,
             stop_reason: None,
             usage: None,
+            is_usage_estimated: false,
             model: None,
             cost: None,
             source: RequestSource::Main,

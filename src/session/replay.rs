@@ -201,7 +201,8 @@ impl ReplayedConversation {
         self.open_calls.retain(|call| !message.answers().any(|answered| *answered == call.id));
         self.open_calls.extend(message.calls().cloned());
         note_contexts(&mut self.contexts, &message);
-        self.counted = entry.usage.filter(|_| message.role == MessageRole::Assistant);
+        let is_counted = message.role == MessageRole::Assistant && !entry.is_usage_estimated;
+        self.counted = entry.usage.filter(|_| is_counted);
         self.messages.push((id, message));
     }
 }

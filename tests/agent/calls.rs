@@ -154,7 +154,7 @@ async fn repeated(fixture: &AgentFixture) -> (TestAgent, ApprovalRequest) {
     agent.send("go").await;
     let question = agent.next_approval().await;
     assert_eq!(question.kind, ApprovalKind::RepeatedCall);
-    assert!(question.reason.contains("this exact call 2 times"), "{}", question.reason);
+    assert!(question.reason.contains("has had the same result 2 times in a row"), "{}", question.reason);
     assert_eq!(agent.result("c2").1, ToolStatus::Done);
     (agent, question)
 }
@@ -200,7 +200,7 @@ async fn without_a_user_a_repeated_call_is_not_run_for_ever() {
     queue_replies(&fixture, [words("done")]);
     assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
     let (result, _) = agent.result("c3");
-    assert!(result.starts_with("Not run: you made this exact call 2 times"), "{result}");
+    assert!(result.starts_with("Not run: this exact call has already had the same result 2 times"), "{result}");
     agent.close().await;
 }
 

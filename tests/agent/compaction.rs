@@ -5,12 +5,12 @@ use std::sync::Arc;
 use serde_json::json;
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession};
 use slug_code::domain::{
-    CallId, ContentBlock, Message, MessageRole, PermissionMode, RequestSource,
+    CallId, ContentBlock, Message, MessageRole, PermissionMode, RequestSource, StopReason,
 };
-use slug_code::providers::ProviderRequest;
+use slug_code::providers::{ProviderRequest, StreamEvent};
 use slug_code::session::{CompactionEntry, LogEntry, TurnOutcome};
 
-use super::fakes::{ScriptedStream, calls, words};
+use super::fakes::{ScriptedEvent, ScriptedStream, calls, finish_event, words};
 use super::test_agent::{AgentFixture, TestAgent};
 use super::windowed_model::{SUMMARY, WindowedModel, count_tokens, whole_text};
 
@@ -20,6 +20,7 @@ const TASK: &str =
 fn fixture(model: &Arc<WindowedModel>) -> AgentFixture {
     AgentFixture {
         provider: Some(model.clone()),
+        max_tokens: None,
         ..AgentFixture::in_mode(PermissionMode::AllowEdits)
     }
 }
@@ -327,6 +328,118 @@ async fn a_window_that_is_too_small_is_said_with_numbers() {
     );
     assert!(reason.contains("your messages ~") && reason.contains("the tools ~"), "{reason}");
     assert!(model.requests().is_empty(), "nothing was sent in vain");
+    agent.close().await;
+}
+
+/// A request that leaves the answer less than a third of the window goes out with a lower limit.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_fits_is_sent_with_less_room_for_the_answer() {
+    let model = WindowedModel::new(16_384, |_| words("Yes."));
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    assert_eq!(agent.turn("Hello.").await, TurnOutcome::Answered);
+    let ordinary = model.requests()[0].max_tokens.unwrap();
+    let fixed = count_tokens(&model.requests()[0]);
+    let long = "word ".repeat(usize::try_from(16_384 - 2_500 - fixed).unwrap() * 3 / 5);
+    assert_eq!(agent.turn(&long).await, TurnOutcome::Answered, "{:?}", agent.notices());
+    let lowered = model.requests().pop().unwrap().max_tokens.unwrap();
+    assert!((1_000..3_000).contains(&lowered) && lowered < ordinary, "{lowered} of {ordinary}");
+    assert_eq!(model.refused(), 0);
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_too_large_is_not_sent_with_a_later_message_either() {
+    let model = WindowedModel::new(8_192, step_by_step);
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    for text in [&"word ".repeat(6_000), "And now?", "Still?"] {
+        let outcome = agent.turn(text).await;
+        let TurnOutcome::Failed(reason) = outcome else { panic!("{outcome:?}") };
+        assert!(reason.contains("is too small"), "{reason}");
+    }
+    assert!(model.requests().is_empty() && model.refused() == 0, "nothing was sent in vain");
+    agent.close().await;
+}
+
+/// A hook that forbids every compaction must not have slug ask it for ever.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hook_that_keeps_what_cannot_be_sent_ends_the_turn() {
+    let model = WindowedModel::new(8_192, step_by_step);
+    let fixture = fixture(&model);
+    let hook = json!({"event": "PreCompact", "action": {"type": "command", "command": "keep"}});
+    let hooks = json!({"hooks": [hook]}).to_string();
+    std::fs::write(fixture.home.join("hooks.json"), hooks).unwrap();
+    fixture.hooks.set("keep", 2, "", "not now");
+    let mut agent = fixture.open(InitialSession::New).await;
+    let outcome = agent.turn(&"word ".repeat(6_000)).await;
+    let TurnOutcome::Failed(reason) = outcome else { panic!("{outcome:?}") };
+    assert!(reason.contains("is too small"), "{reason}");
+    agent.close().await;
+}
+
+/// What is no summary, twice in a row: slug makes the note, and nothing runs.
+#[tokio::test(flavor = "multi_thread")]
+async fn text_that_is_no_summary_never_takes_the_place_of_the_conversation() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 10).await;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    agent.wait_for_turn_end().await;
+    let asked = model.summaries().pop().unwrap();
+    let notes = asked.messages.last().unwrap().content.iter();
+    let instruction = notes.filter_map(ContentBlock::as_context).last().unwrap().1.to_owned();
+    let call = json!({"name": "Write", "arguments": {"file_path": "w", "content": "x".repeat(300)}});
+    for text in [instruction, call.to_string(), "I go on. ".repeat(1_000)] {
+        agent.tell(AgentCommand::UndoCompaction).await;
+        model.summarise(Some(words(&text)));
+        agent.tell(AgentCommand::Compact { focus: None }).await;
+        agent.wait_for_turn_end().await;
+        let note = compactions(&agent).pop().unwrap().note.unwrap();
+        assert_eq!(note.model, None, "{}", note.text);
+        assert!(note.text.contains(TASK), "{}", note.text);
+        assert_eq!(fixture.read("w"), "");
+    }
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_summary_has_an_output_limit_of_its_own_and_its_progress_is_told() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 10).await;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    let told = |written: std::ops::RangeInclusive<u64>| {
+        move |event: &AgentEvent| {
+            matches!(event, AgentEvent::CompactionProgress { written: it, .. } if written.contains(it))
+        }
+    };
+    agent.wait_for("the beginning", told(0..=0)).await;
+    agent.wait_for("more of it", told(1..=30)).await;
+    let all = SUMMARY.len() as u64;
+    agent.wait_for("all of it", told(all..=all)).await;
+    agent.wait_for_turn_end().await;
+    let ordinary = model.requests().pop().unwrap().max_tokens.unwrap();
+    let cap = model.summaries().pop().unwrap().max_tokens.unwrap();
+    assert!(cap <= 5_000 && cap < ordinary, "{cap} of {ordinary}");
+    agent.close().await;
+}
+
+/// A model that thinks is not kept from a summary by the limit for one.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_used_its_limit_up_in_thinking_gets_the_ordinary_one() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 10).await;
+    model.summarise(Some(vec![
+        ScriptedEvent::Event(StreamEvent::Thinking("Well, what was there".into())),
+        finish_event(StopReason::MaxTokens),
+    ]));
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    agent.wait_for_turn_end().await;
+    let ordinary = model.requests().pop().unwrap().max_tokens;
+    let limits: Vec<Option<u32>> = model.summaries().iter().map(|it| it.max_tokens).collect();
+    assert!(limits.len() == 2 && limits[0] < limits[1] && limits[1] == ordinary, "{limits:?}");
     agent.close().await;
 }
 

@@ -8,6 +8,7 @@
 use std::collections::HashMap;
 
 use crate::domain::{CallInput, ContentBlock, Message, MessageImage, ToolSpec};
+use crate::providers::ProviderRequest;
 
 /// What the roles and marks around a message take.
 const PER_MESSAGE: u64 = 4;
@@ -87,6 +88,12 @@ impl TokenEstimator {
 /// Whether so many tokens may be what a server has counted for this measure.
 pub(in crate::agent) fn is_plausible(tokens: u64, measure: u64) -> bool {
     measure > 0 && PLAUSIBLE_PER_MILLE.contains(&(tokens.saturating_mul(1_000) / measure))
+}
+
+/// The measure of a whole request.
+pub(in crate::agent) fn measure_request(request: &ProviderRequest) -> u64 {
+    measure_fixed(&request.system, &request.tools)
+        + request.messages.iter().map(measure_message).sum::<u64>()
 }
 
 /// The measure of what stands before the messages of each request.

@@ -16,6 +16,10 @@ const FLOOR: u64 = 70;
 const AIM: u64 = 55;
 /// A conversation is compacted again once it has grown by this part of the trigger.
 const GROWTH: u64 = 10;
+/// The least that an answer gets where the rest of the window is taken, in tokens.
+const LEAST_ANSWER: u64 = 1_000;
+/// An estimate may be so much too low, in percent.
+const DOUBT: u64 = 3;
 /// The most of the window that is reserved for the answer.
 const MAX_RESERVE: u64 = 3;
 /// The most of the user's own messages that stays, in tokens and as a part of the window.
@@ -104,6 +108,33 @@ impl RequestLimits {
         self.window.tokens().saturating_sub(self.reserve)
     }
 
+    /// What is left for an answer in any case.
+    pub(in crate::agent) fn least_answer(&self) -> u64 {
+        LEAST_ANSWER.min(self.reserve)
+    }
+
+    /// Whether a request of this size can be sent, if need be with less room for the answer. Nothing
+    /// is too large for a window that nobody names.
+    pub(in crate::agent) fn fits(&self, size: u64) -> bool {
+        match self.window {
+            ContextWindow::Served(window) | ContextWindow::Known(window) => {
+                with_doubt(size) + self.least_answer() <= window
+            }
+            ContextWindow::Assumed(_) => true,
+        }
+    }
+
+    /// The output limit of a request of this size: `wanted`, or what the window leaves.
+    pub(in crate::agent) fn answer(&self, size: u64, wanted: u32) -> u32 {
+        match self.window {
+            ContextWindow::Served(window) | ContextWindow::Known(window) => {
+                let left = window.saturating_sub(with_doubt(size)).max(self.least_answer());
+                u32::try_from(left).unwrap_or(u32::MAX).min(wanted)
+            }
+            ContextWindow::Assumed(_) => wanted,
+        }
+    }
+
     /// The size at which a request is made smaller.
     pub(in crate::agent) fn trigger(&self) -> u64 {
         self.room() * TRIGGER / 100
@@ -134,9 +165,25 @@ impl RequestLimits {
     }
 }
 
+fn with_doubt(size: u64) -> u64 {
+    size + size * DOUBT / 100
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_request_that_leaves_little_room_goes_with_a_lower_output_limit() {
+        let limits = limits(16_000, 5_000);
+        assert_eq!(limits.answer(4_000, 5_000), 5_000, "as it is while there is room");
+        assert_eq!(limits.answer(12_000, 5_000), 16_000 - 12_360);
+        assert!(limits.fits(14_500) && !limits.fits(14_600));
+        assert_eq!(limits.answer(15_900, 5_000), 1_000, "never less");
+        assert_eq!(limits.answer(12_000, 500), 500, "nor more than was wanted");
+        let nobody_says = RequestLimits { window: ContextWindow::Assumed(16_000), ..limits };
+        assert!(nobody_says.fits(40_000) && nobody_says.answer(40_000, 5_000) == 5_000);
+    }
 
     fn limits(window: u64, wanted: u64) -> RequestLimits {
         RequestLimits::new(ContextWindow::Served(window), wanted, 2_000)

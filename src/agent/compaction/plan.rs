@@ -121,7 +121,8 @@ pub(in crate::agent) fn plan(
     if let Some(summary) = measured.summary(now, &lightened) {
         return CompactionPlan::Summarise(Box::new(summary));
     }
-    if light < now { shorten(lightened) } else { CompactionPlan::Nothing }
+    let last = if now > floor { measured.cut_to_fit(now, lightened) } else { lightened };
+    if measured.size_after(&last) < now { shorten(last) } else { CompactionPlan::Nothing }
 }
 
 fn shorten(entry: CompactionEntry) -> CompactionPlan {
@@ -259,13 +260,22 @@ impl MeasuredConversation<'_> {
         Some(SummaryPlan { entry, without_model, lightened: lightened.clone() })
     }
 
+    /// The entry that cuts the last rounds, where there is nothing else to leave out.
+    fn cut_to_fit(&self, now: u64, entry: CompactionEntry) -> CompactionEntry {
+        let tokens = self.limits.shares(now).last_rounds;
+        match self.last_rounds(tokens) {
+            Some(start) => self.fitted(&self.conversation.messages[start..], tokens, entry),
+            None => entry,
+        }
+    }
+
     /// Has an entry cut the last rounds where they take more than so many tokens: calls and results
     /// to the same length, and of a response with more calls than there is room for the first.
     fn fitted(
         &self,
         last: &[(EntryId, Message)],
         tokens: u64,
-        entry: CompactionEntry,
+        mut entry: CompactionEntry,
     ) -> CompactionEntry {
         let results = last.iter().filter(|(_, message)| is_result(message));
         let results: Vec<EntryId> = results.map(|(id, _)| *id).collect();
@@ -279,11 +289,9 @@ impl MeasuredConversation<'_> {
         let responses = self.with_long_calls(last, each / 2);
         let most = (calls > most).then(|| usize::try_from(most).unwrap_or(usize::MAX));
         let cut_calls = CutCalls { responses, chars: self.estimator.chars(each / 2), most };
-        CompactionEntry {
-            cut_results: Some(CutResults { results, chars: self.estimator.chars(each / 2) }),
-            cut_calls: if cut_calls.responses.is_empty() { Vec::new() } else { vec![cut_calls] },
-            ..entry
-        }
+        entry.cut_results = Some(CutResults { results, chars: self.estimator.chars(each / 2) });
+        entry.cut_calls.extend(Some(cut_calls).filter(|cut| !cut.responses.is_empty()));
+        entry
     }
 
     /// Where the last rounds begin that fit into so many tokens; at least one round stays.

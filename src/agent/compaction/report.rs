@@ -75,11 +75,17 @@ pub(in crate::agent) fn high_floor(
 ) -> String {
     let request =
         if is_shorter { "Even so a request" } else { "Nothing can be left out: a request" };
+    let room = if after <= limits.room() {
+        format!("the {} tokens that the window has room for", format_tokens(limits.room()))
+    } else {
+        let window = limits.window.tokens();
+        let (window, left) = (format_tokens(window), window.saturating_sub(after));
+        format!("the {window} tokens of the window, which leaves {} for the answer", format_tokens(left))
+    };
     format!(
-        "{request} takes ~{} of the {} tokens that the window has room for: {}. slug does not \
-         try again before more has been said. A model with a larger window, or /new, helps.",
+        "{request} takes ~{} of {room}: {}. slug does not try again before more has been said. A \
+         model with a larger window, or /new, helps.",
         format_tokens(after),
-        format_tokens(limits.room()),
         floor.parts()
     )
 }
@@ -97,11 +103,11 @@ pub(in crate::agent) fn too_large(
         ContextWindow::Assumed(_) => "as `context_window` says",
     };
     format!(
-        "The context window of {model} is too small: it has {} tokens, {source}, of which {} are for the \
-         answer, and a request takes ~{} at least: {}. Load the model with a larger window, choose \
+        "The context window of {model} is too small: it has {} tokens, {source}, of which an answer \
+         needs {}, and a request takes ~{} at least: {}. Load the model with a larger window, choose \
          another with /model, or begin anew with /new.",
         format_tokens(limits.window.tokens()),
-        format_tokens(limits.reserve),
+        format_tokens(limits.least_answer()),
         format_tokens(after),
         floor.parts()
     )
@@ -119,11 +125,13 @@ mod tests {
         let text = too_large("tiny", 11_300, &limits, &floor);
         assert_eq!(
             text,
-            "The context window of tiny is too small: it has 8.1k tokens, as its server says, of which \
-             2.7k are for the answer, and a request takes ~11.3k at least: the system text ~400, the \
-             tools ~1.6k, your messages ~9k, the last rounds ~300. Load the model with a larger window, \
+            "The context window of tiny is too small: it has 8.2k tokens, as its server says, of which an \
+             answer needs 1k, and a request takes ~11.3k at least: the system text ~400, the tools \
+             ~1.6k, your messages ~9k, the last rounds ~300. Load the model with a larger window, \
              choose another with /model, or begin anew with /new."
         );
-        assert!(high_floor((true, 4_000), &limits, &floor).contains("~4k of the 5.4k tokens"));
+        assert!(high_floor((true, 4_000), &limits, &floor).contains("~4k of the 5.5k tokens"));
+        let most_of_it = high_floor((true, 7_000), &limits, &floor);
+        assert!(most_of_it.contains("~7k of the 8.2k tokens of the window, which leaves 1.2k for"));
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! The request is the next request of the conversation with an instruction behind it: the same model,
 //! system text, tools and messages, so that a server reads only the instruction anew. What comes back is
-//! data. Calls in it are not run, and no more of it is taken than there is room for.
+//! data: calls in it are not run, no more of it is taken than there is room for, and `summary_text`
+//! decides whether it is a summary at all.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -11,49 +12,53 @@ use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{ContentBlock, Message, MessageRole, RequestSource, StopReason, TokenUsage};
+use crate::domain::{
+    ContentBlock, Message, MessageRole, RequestSource, StopReason, TokenUsage, TurnId,
+};
 use crate::hooks::{HookPayload, MergedHookDecision};
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
-use crate::providers::retry::{self, ReceivedContent, RetryDecision};
-use crate::providers::{Provider, ProviderError, ProviderRequest};
+use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision};
+use crate::providers::{
+    PrefillProgress, Provider, ProviderError, ProviderRequest, StreamEvent,
+};
 use crate::session::{COMPACTION_CONTEXT, ReplayedConversation};
 
+use super::super::AgentEvent;
+use super::super::event_queue::AgentEventSender;
 use super::super::hooks::SessionHooks;
+use super::super::normalise::is_silent;
+use super::super::repeated_text::RepeatedText;
 use super::super::request;
 use super::super::response::ResponseAssembler;
 use super::super::turn_runner::answer_stream::{AnswerStream, ended_early};
 use super::plan::{CompactionPlan, CompactionTrigger};
+use super::summary_text::{self, SummaryTry};
 
-/// The headings of a summary, in order, with what belongs below each.
-const HEADINGS: &[(&str, &str)] = &[
-    ("Task", "what the user wants, in their words where they matter"),
-    ("Constraints", "what the user or the project rules out or insists on"),
-    ("Decisions", "what was decided, and why"),
-    ("Failed attempts", "what was tried and did not work, so that it is not tried again"),
-    ("State", "what is done, what is known, what is half-done, with names of files and functions"),
-    ("Next", "the next steps, in order"),
-];
-/// A text with so many of the headings is a summary.
-const HEADINGS_FOUND: usize = 3;
-/// A text without headings that is at least this long is taken at the second try, in bytes.
-const LEAST_TEXT: usize = 120;
 /// How often the model is asked before slug writes the note itself.
 const TRIES: usize = 2;
-
-/// What the model is told where it did not answer with a summary.
-const ONCE_MORE: &str = "That was no summary. Tools do not run now. Answer with the summary as text, under \
-                         the headings above, and with nothing else.";
 
 /// A request for a summary, and what sends it.
 pub(in crate::agent) struct SummaryRequest {
     pub(in crate::agent) provider: Arc<dyn Provider>,
     /// The conversation with the instruction behind it.
     pub(in crate::agent) request: ProviderRequest,
+    /// The output limit of other requests: for a model that has used up the one for a summary in
+    /// thinking.
+    pub(in crate::agent) ordinary_limit: Option<u32>,
     /// The most characters that are taken of the answer.
     pub(in crate::agent) chars: usize,
+    pub(in crate::agent) progress: SummaryProgress,
     pub(in crate::agent) redactor: Redactor,
     pub(in crate::agent) debug: DebugLog,
+}
+
+/// Tells the front end how far a summary is.
+pub(in crate::agent) struct SummaryProgress {
+    events: AgentEventSender,
+    turn: TurnId,
+    read: Option<PrefillProgress>,
+    written: u64,
 }
 
 /// A compaction that is being done. Dropping it stops it.
@@ -87,28 +92,6 @@ pub(in crate::agent) struct CompletedCompaction {
     pub(in crate::agent) before: u64,
     pub(in crate::agent) conversation: ReplayedConversation,
     pub(in crate::agent) answer: CompactionAnswer,
-}
-
-/// The instruction that asks for a summary of at most so many tokens.
-pub(in crate::agent) fn instruction(tokens: u64, focus: Option<&str>) -> ContentBlock {
-    let mut text = format!(
-        "The conversation above is about to be shortened: what you write now takes the place of its older \
-         part, for you to go on with. Write a summary of it, as text, of at most {} words, under exactly \
-         these headings:\n",
-        tokens * 6 / 10
-    );
-    for (heading, what) in HEADINGS {
-        text.push_str(&format!("\n## {heading}\n({what})\n"));
-    }
-    text.push_str(
-        "\nBe exact: names, numbers, commands and messages of errors as they were. slug adds the lists of \
-         the files that were read and changed, and the user's messages and the plan stay; do not repeat \
-         them. Call no tools, and answer nothing else: this note is not from the user.",
-    );
-    if let Some(focus) = focus {
-        text.push_str(&format!("\n\nThe user asks you to keep this above all: {focus}"));
-    }
-    ContentBlock::Context { name: COMPACTION_CONTEXT.to_owned(), text }
 }
 
 /// Adds a block of slug's to the last message of a request, or behind it.
@@ -179,15 +162,21 @@ impl SummaryRequest {
                     return;
                 }
             };
-            let text = message.text();
+            let which = if number == TRIES { SummaryTry::Last } else { SummaryTry::First };
+            let summary = summary_text::summary_of(&message, which);
+            let has_thought_too_long = stop == StopReason::MaxTokens && is_silent(&message);
             answer.responses.push((message, stop, usage));
-            if is_summary(&text) || (number == TRIES && text.trim().len() >= LEAST_TEXT) {
-                answer.summary = Some(shortened(text.trim(), self.chars));
+            if let Some(summary) = summary {
+                let is_cut = stop == StopReason::MaxTokens;
+                answer.summary = Some(summary_text::shortened(&summary, self.chars, is_cut));
                 return;
+            }
+            if has_thought_too_long {
+                self.request.max_tokens = self.ordinary_limit;
             }
             let once_more = ContentBlock::Context {
                 name: COMPACTION_CONTEXT.to_owned(),
-                text: ONCE_MORE.to_owned(),
+                text: summary_text::ONCE_MORE.to_owned(),
             };
             append(&mut self.request.messages, once_more);
         }
@@ -196,7 +185,7 @@ impl SummaryRequest {
 
     /// Sends the request; again where the failure may pass.
     async fn ask(
-        &self,
+        &mut self,
         cancel: &CancellationToken,
     ) -> Result<(Message, StopReason, Option<TokenUsage>), ProviderError> {
         let mut failures = 0;
@@ -218,22 +207,35 @@ impl SummaryRequest {
             };
             failures += 1;
             match retry::next(failures, &error, ReceivedContent::Nothing, 0.5) {
-                RetryDecision::Retry(again) => tokio::time::sleep(again.pause).await,
+                RetryDecision::Retry(again) => {
+                    self.progress.pause(&error, again);
+                    tokio::time::sleep(again.pause).await;
+                }
                 RetryDecision::Stop => return Err(error),
             }
         }
     }
 
     async fn stream(
-        &self,
+        &mut self,
         cancel: &CancellationToken,
     ) -> Result<(Message, StopReason, Option<TokenUsage>), ProviderError> {
+        self.progress.begin();
+        let mut repeated = RepeatedText::default();
         let events = self.provider.stream(self.request.clone(), cancel.child_token());
         let mut events = AnswerStream::new(events, self.redactor.clone());
         let mut response = ResponseAssembler::default();
         while let Some(event) = events.next().await {
-            if let Some(stop) = response.take(event?) {
-                let usage = response.usage;
+            let event = event?;
+            self.progress.tell(&event);
+            let repeats = repeated.in_event(&event);
+            let stop = response.take(event);
+            let usage = response.usage;
+            if let Some(period) = repeats {
+                response.cut_repetitions(period);
+                return Ok((response.cut(), StopReason::Interrupted, usage));
+            }
+            if let Some(stop) = stop {
                 return Ok((response.finish(), stop, usage));
             }
         }
@@ -241,58 +243,43 @@ impl SummaryRequest {
     }
 }
 
-/// Whether a text is under the headings that were asked for.
-fn is_summary(text: &str) -> bool {
-    let lines: Vec<String> =
-        text.lines().map(|line| line.trim_matches(['#', '*', ':', ' ']).to_lowercase()).collect();
-    let found = HEADINGS.iter().filter(|(heading, _)| {
-        let heading = heading.to_lowercase();
-        lines.iter().any(|line| line.starts_with(&heading))
-    });
-    found.count() >= HEADINGS_FOUND
-}
+impl SummaryProgress {
+    pub(in crate::agent) fn new(events: AgentEventSender, turn: TurnId) -> Self {
+        Self { events, turn, read: None, written: 0 }
+    }
 
-/// As much of a text as there is room for, up to the end of a line.
-fn shortened(text: &str, chars: usize) -> String {
-    match text.char_indices().nth(chars) {
-        None => text.to_owned(),
-        Some((end, _)) => {
-            let end = text[..end].rfind('\n').unwrap_or(end);
-            format!(
-                "{}\n[The summary was longer; the rest of it is left out.]",
-                text[..end].trim_end()
-            )
+    /// Counts from zero for another try.
+    fn begin(&mut self) {
+        (self.read, self.written) = (None, 0);
+        self.send();
+    }
+
+    /// Says that the request failed and is sent again.
+    fn pause(&self, error: &ProviderError, again: RetryAttempt) {
+        let (turn, reason) = (self.turn, error.message.clone());
+        self.events.send(AgentEvent::ResponseDropped { turn, reason, again: Some(again) });
+    }
+
+    fn tell(&mut self, event: &StreamEvent) {
+        match event {
+            StreamEvent::Prefill(progress) => self.read = Some(*progress),
+            StreamEvent::Text(text) | StreamEvent::Thinking(text) => {
+                self.written += text.len() as u64;
+            }
+            StreamEvent::ToolInputDelta { json, .. } => self.written += json.len() as u64,
+            StreamEvent::Started
+            | StreamEvent::RateLimited(_)
+            | StreamEvent::Signature(_)
+            | StreamEvent::Sealed { .. }
+            | StreamEvent::ToolUseStarted { .. }
+            | StreamEvent::Usage(_)
+            | StreamEvent::Finished(_) => return,
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_text_under_the_headings_is_a_summary() {
-        assert!(is_summary("## Task\nx\n## State\ny\n**Next:**\nz"));
-        assert!(!is_summary("I will now go on with the task."));
-        assert!(!is_summary("## Task\nonly this"));
+        self.send();
     }
 
-    #[test]
-    fn a_summary_is_cut_at_the_end_of_a_line() {
-        assert_eq!(shortened("one\ntwo", 7), "one\ntwo");
-        let cut = shortened("one\ntwo\nthree", 9);
-        assert!(cut.starts_with("one\ntwo\n[The summary was longer"), "{cut}");
-        assert!(shortened(&"ä".repeat(100), 10).starts_with("ääääääääää\n["));
-    }
-
-    #[test]
-    fn the_instruction_names_each_heading_and_what_to_keep() {
-        let block = instruction(1_000, Some("the API"));
-        let (_, text) = block.as_context().unwrap();
-        for (heading, _) in HEADINGS {
-            assert!(text.contains(&format!("## {heading}\n")), "{heading}");
-        }
-        assert!(text.ends_with("above all: the API"), "{text}");
-        assert!(text.contains("at most 600 words"));
+    fn send(&self) {
+        let (turn, read, written) = (self.turn, self.read, self.written);
+        self.events.send(AgentEvent::CompactionProgress { turn, read, written });
     }
 }

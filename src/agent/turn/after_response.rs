@@ -165,7 +165,7 @@ impl TurnMachine {
     }
 
     /// The turn cannot go on with what the model sent. A waiting message of the user's continues it.
-    fn unusable(&mut self, failure: ModelFailure) -> Vec<TurnAction> {
+    pub(super) fn unusable(&mut self, failure: ModelFailure) -> Vec<TurnAction> {
         match self.steering {
             SteeringState::None => self.end(TurnOutcome::ModelFailed(failure)),
             SteeringState::Waiting => self.steer_and_request(),

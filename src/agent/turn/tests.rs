@@ -5,9 +5,10 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::domain::CallId;
+use crate::domain::{CallId, ContentBlock};
 
 mod limits;
+mod repetition;
 
 fn turn() -> TurnMachine {
     TurnMachine::new(TurnLimits { tool_rounds: Some(2) })

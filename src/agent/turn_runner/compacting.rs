@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 
 use crate::agent::AgentEvent;
 use crate::agent::agent_loop::Agent;
-use crate::agent::compaction::estimate::{measure_fixed, measure_text, measure_tools};
+use crate::agent::compaction::estimate::{
+    measure_fixed, measure_request, measure_text, measure_tools,
+};
 use crate::agent::compaction::limits::RequestLimits;
 use crate::agent::compaction::note::{NoteSources, notes_that_hold};
 use crate::agent::compaction::plan::{
@@ -13,13 +15,14 @@ use crate::agent::compaction::plan::{
 };
 use crate::agent::compaction::report::{self, RequestFloor};
 use crate::agent::compaction::summary::{
-    self, CompactionAnswer, CompactionRun, CompletedCompaction, SummaryRequest,
+    CompactionAnswer, CompactionRun, CompletedCompaction, SummaryProgress, SummaryRequest,
 };
+use crate::agent::compaction::summary_text;
 use crate::agent::mode_note::MODE_NOTE;
 use crate::agent::request;
 use crate::context::ContextProvider;
-use crate::domain::{ContextWindow, NoticeLevel, RequestSource};
-use crate::providers::DEFAULT_OUTPUT_LIMIT;
+use crate::domain::{NoticeLevel, RequestSource};
+use crate::providers::{CapabilitySupport, DEFAULT_OUTPUT_LIMIT};
 use crate::session::{
     CompactionEntry, CompactionTokens, LogEntry, MessageEntry, ReplayedConversation,
 };
@@ -38,10 +41,11 @@ impl Agent {
         self.session.catch_up();
         let limits = self.request_limits(&base).await;
         let size = self.measured(&base, &self.session.conversation, &limits).size();
-        size >= limits.trigger() && self.room.may_compact(self.session.id, size)
+        let may_compact = self.room.may_compact(self.session.id, size) || !limits.fits(size);
+        size >= limits.trigger() && may_compact
     }
 
-    async fn request_limits(&self, base: &RequestBase) -> RequestLimits {
+    pub(super) async fn request_limits(&self, base: &RequestBase) -> RequestLimits {
         self.limits_of(&base.model, measure_fixed(&base.system, &base.tools)).await
     }
 
@@ -88,7 +92,7 @@ impl Agent {
         let planned = plan(measured, trigger);
         let request = match &planned {
             CompactionPlan::Summarise(summary) => {
-                let fits = trigger != CompactionTrigger::Refused && before <= limits.room();
+                let fits = trigger != CompactionTrigger::Refused && limits.fits(before);
                 let history = match fits {
                     true => conversation.clone(),
                     false => conversation.compacted(&summary.lightened),
@@ -111,12 +115,26 @@ impl Agent {
         focus: Option<String>,
     ) -> SummaryRequest {
         let tokens = limits.shares(size).summary;
-        let instruction = summary::instruction(tokens, focus.as_deref());
-        let (request, _) = self.build_request(base, history, Some(instruction)).await;
+        let instruction = summary_text::instruction(tokens, focus.as_deref());
+        let (mut request, _) = self.build_request(base, history, Some(instruction)).await;
+        let estimator = self.room.tokens.of(&base.model);
+        let size = estimator.tokens(measure_request(&request));
+        let ordinary = request.max_tokens.map(|wanted| limits.answer(size, wanted));
+        let cap = summary_text::output_limit(tokens);
+        let can = self.current_provider().provider.capabilities(&base.model);
+        // A model that is known to think does so within the same limit, and is not kept from it.
+        request.max_tokens = match can.thinking {
+            CapabilitySupport::Supported => ordinary,
+            CapabilitySupport::Unsupported | CapabilitySupport::Unknown => {
+                Some(ordinary.map_or(cap, |ordinary| ordinary.min(cap)))
+            }
+        };
         SummaryRequest {
             provider: self.current_provider().provider.clone(),
             request,
-            chars: self.room.tokens.of(&base.model).chars(tokens),
+            ordinary_limit: ordinary,
+            chars: estimator.chars(tokens),
+            progress: SummaryProgress::new(self.events.clone(), base.turn),
             redactor: self.setup.redactor.clone(),
             debug: self.setup.debug.clone(),
         }
@@ -136,6 +154,11 @@ impl Agent {
             match trigger {
                 CompactionTrigger::Asked => self.error(refusal),
                 CompactionTrigger::Full | CompactionTrigger::Refused => self.warn(refusal),
+            }
+            if !limits.fits(before) {
+                let floor = self.floor(&base, &conversation);
+                let why = report::too_large(&base.model, before, &limits, &floor);
+                return CompactionResult::TooLarge(why);
             }
             return CompactionResult::NothingLeft;
         }
@@ -157,9 +180,8 @@ impl Agent {
         self.room.hold(self.session.id, limits.next_size(after));
         let floor = self.floor(&base, &conversation);
         let model = base.model.as_str();
-        let fits = after <= limits.room() || matches!(limits.window, ContextWindow::Assumed(_));
         match trigger {
-            CompactionTrigger::Full | CompactionTrigger::Refused if !fits => {
+            CompactionTrigger::Full | CompactionTrigger::Refused if !limits.fits(after) => {
                 return CompactionResult::TooLarge(report::too_large(
                     model, after, &limits, &floor,
                 ));

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::agent::agent_loop::Agent;
 use crate::agent::budget::BudgetVerdict;
-use crate::agent::compaction::estimate::{measure_fixed, measure_message};
+use crate::agent::compaction::estimate::measure_request;
 use crate::agent::compaction::summary;
 use crate::agent::normalise::normalise;
 use crate::agent::thinking_signatures::{self, RequestHashes};
@@ -82,18 +82,19 @@ impl Agent {
         self.session.catch_up();
         let conversation = std::mem::take(&mut self.session.conversation);
         let base = running.request_base();
-        let (request, hashes) = self.build_request(&base, &conversation, None).await;
+        let (mut request, hashes) = self.build_request(&base, &conversation, None).await;
         self.session.conversation = conversation;
-        self.room.tokens.sent(
-            measure_fixed(&request.system, &request.tools)
-                + request.messages.iter().map(measure_message).sum::<u64>(),
-        );
+        let limits = self.request_limits(&base).await;
+        self.room.tokens.sent(measure_request(&request));
+        let size = self.room.tokens.of(&base.model).tokens(measure_request(&request));
+        request.max_tokens = request.max_tokens.map(|wanted| limits.answer(size, wanted));
         running.max_tokens = request.max_tokens;
         running.answered = Some(hashes.whole.clone());
         running.exchange = request::log(&self.setup.debug, RequestSource::Main, &request);
         let name = ModelName::new(self.current_provider().name.as_str(), request.model.as_str());
         self.prompt_cache.sent(name, hashes);
         running.first_token = None;
+        running.streamed = 0;
         tracing::info!(model = running.model, messages = request.messages.len(), "request");
         self.events.send(AgentEvent::RequestSent { turn: running.turn });
         let cancel = running.cancel.child_token();
@@ -147,15 +148,28 @@ impl Agent {
             let response = json!({"message": message, "stop_reason": stop, "usage": usage});
             self.setup.debug.response(exchange, response);
         }
+        let counted = usage;
+        let usage = match stop {
+            StopReason::Interrupted => {
+                running.stream = None;
+                self.usage_of_stopped(running, counted)
+            }
+            StopReason::EndTurn
+            | StopReason::ToolUse
+            | StopReason::MaxTokens
+            | StopReason::Refusal
+            | StopReason::Paused => counted,
+        };
         let entry = MessageEntry {
             stop_reason: Some(stop),
             usage,
+            is_usage_estimated: usage != counted,
             cost: self.cost(&running.model, usage).await,
             model: Some(running.model.clone()),
             answered: running.answered.take(),
             ..MessageEntry::new(message)
         };
-        if let Some(usage) = usage {
+        if let Some(usage) = counted {
             self.room.tokens.answered(&running.model, usage.input);
         }
         self.events.send(AgentEvent::ResponseTimed { turn: running.turn, streamed_for });
@@ -163,6 +177,29 @@ impl Agent {
         let TokenUsage { input, output, cache_read, cache_write } = usage.unwrap_or_default();
         tracing::info!(input, output, cache_read, cache_write, ?streamed_for, "response");
         self.tell_spent();
-        self.tell_cache(usage);
+        self.tell_cache(counted);
+    }
+
+    /// What a response took that was stopped: servers count at the end, and some of them nothing
+    /// before it. What streamed was paid for all the same.
+    fn usage_of_stopped(
+        &mut self,
+        running: &mut TurnRun,
+        counted: Option<TokenUsage>,
+    ) -> Option<TokenUsage> {
+        let tokens = self.room.tokens.of(&running.model);
+        let written = tokens.tokens((running.streamed as u64).div_ceil(4));
+        let read = counted.map_or_else(
+            || self.room.tokens.unanswered().map_or(0, |measure| tokens.tokens(measure)),
+            |usage| usage.input,
+        );
+        let before = counted.unwrap_or_default();
+        let usage = TokenUsage { input: read, output: before.output.max(written), ..before };
+        running.estimated += TokenUsage {
+            input: usage.input - before.input,
+            output: usage.output - before.output,
+            ..TokenUsage::default()
+        };
+        Some(usage)
     }
 }

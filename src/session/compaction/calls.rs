@@ -208,7 +208,7 @@ mod tests {
         assert!(content.starts_with('ä') && is_cut_argument(content), "{content}");
         assert!(content.ends_with("[slug: 4900 characters of this argument are left out to save space]"));
         let edits = value["edits"].as_array().unwrap();
-        assert_eq!(edits.len(), 4, "three, and the mark: {edits:?}");
+        assert_eq!(edits.len(), 5, "four, and the mark: {edits:?}");
         let before = value.clone();
         cut_value(&mut value, 100);
         assert_eq!(value["content"], before["content"], "a second time changes nothing");

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use crate::agent::AgentEvent;
-use crate::domain::{AgentId, MessageRole, ModelName, NoticeLevel, SessionId, TokenUsage, TurnId};
+use crate::domain::{
+    AgentId, MessageRole, ModelName, NoticeLevel, RequestSource, SessionId, TurnId,
+};
 use crate::providers::ModelInfo;
 use crate::session::undo::RewindHistory;
-use crate::session::{LogEntry, LogRecord, SessionSpending, TurnOutcome, note_title};
+use crate::session::{
+    LogEntry, LogRecord, MessageEntry, SessionSpending, TurnOutcome, note_title,
+};
 
 use crate::tui::dialogs::EarlyKey;
 use crate::tui::dialogs::picker::Picker;
@@ -142,7 +146,13 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             enter(&mut model.conversation, turn, RunningTurnPhase::Waiting);
         }
         AgentEvent::CompactionStarted { turn } => {
-            enter(&mut model.conversation, turn, RunningTurnPhase::Compacting);
+            enter(&mut model.conversation, turn, RunningTurnPhase::Compacting(None));
+        }
+        AgentEvent::CompactionProgress { turn, read, written } => {
+            if let Some(running) = model.conversation.turn.of(turn) {
+                running.streamed = StreamedBytes { bytes: written, since: None };
+            }
+            enter(&mut model.conversation, turn, RunningTurnPhase::Compacting(read));
         }
         AgentEvent::RequestRateLimited { turn, held } => {
             enter(
@@ -317,8 +327,8 @@ fn take_record(
     }
     match &record.entry {
         LogEntry::Message(message) => {
-            if message.role == MessageRole::Assistant && message.source.is_main() {
-                end_response(conversation, record.turn, message.usage);
+            if message.role == MessageRole::Assistant {
+                end_response(conversation, record.turn, message);
             }
             if !had_title {
                 note_title(&mut conversation.status.title, &record.entry);
@@ -419,8 +429,10 @@ fn note(conversation: &mut Conversation, record: &LogRecord) {
     match &record.entry {
         LogEntry::Message(message) => {
             if let Some(usage) = message.usage.filter(|_| message.source.is_main()) {
-                conversation.status.usage = Some(usage);
-                conversation.status.estimate = None;
+                let is_counted = !message.is_usage_estimated;
+                conversation.status.usage = Some(usage).filter(|_| is_counted);
+                let estimate = Some(usage.input + usage.output);
+                conversation.status.estimate = estimate.filter(|_| !is_counted);
             }
         }
         LogEntry::FileChange(change) => conversation.changes.note(change),
@@ -468,13 +480,16 @@ fn stream(
     true
 }
 
-fn end_response(conversation: &mut Conversation, turn: TurnId, usage: Option<TokenUsage>) {
+fn end_response(conversation: &mut Conversation, turn: TurnId, message: &MessageEntry) {
     let Some(running) = conversation.turn.of(turn) else { return };
+    if message.source != RequestSource::Main && message.source != RequestSource::Compaction {
+        return;
+    }
     let estimate = running.streamed.bytes / 4;
-    running.tokens += usage.map_or(estimate, |usage| usage.output);
+    running.tokens += message.usage.map_or(estimate, |usage| usage.output);
     running.streamed = StreamedBytes::default();
     let seconds = std::mem::take(&mut running.streamed_for).as_secs_f64();
-    if let Some(usage) = usage {
+    if let Some(usage) = message.usage.filter(|_| message.source.is_main()) {
         // A response that came all at once has no meaningful rate.
         conversation.status.rate = (seconds >= 0.5).then(|| usage.output as f64 / seconds);
     }

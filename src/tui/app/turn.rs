@@ -45,8 +45,9 @@ pub struct StreamedBytes {
 pub enum RunningTurnPhase {
     /// The model has not begun to answer.
     Waiting,
-    /// The conversation is made shorter before it is sent.
-    Compacting,
+    /// The conversation is made shorter before it is sent. Holds how much of it the server has read
+    /// for the summary, where it reports this.
+    Compacting(Option<PrefillProgress>),
     /// The server reads the prompt.
     Prefill(PrefillProgress),
     /// The model thinks.
@@ -154,7 +155,7 @@ impl RunningTurn {
             | RunningTurnPhase::Answering
             | RunningTurnPhase::Calling(_)
             | RunningTurnPhase::Waiting
-            | RunningTurnPhase::Compacting
+            | RunningTurnPhase::Compacting(_)
             | RunningTurnPhase::Prefill(_)
             | RunningTurnPhase::Tool(_)
             | RunningTurnPhase::Retrying { .. }

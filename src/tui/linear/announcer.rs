@@ -328,7 +328,7 @@ fn pause_of(model: &ScreenModel) -> Option<Duration> {
             Some(at)
         }
         RunningTurnPhase::Waiting
-        | RunningTurnPhase::Compacting
+        | RunningTurnPhase::Compacting(_)
         | RunningTurnPhase::Prefill(_)
         | RunningTurnPhase::Thinking
         | RunningTurnPhase::Answering

@@ -100,9 +100,7 @@ fn current_activity(model: &ScreenModel) -> ActivityText {
         }
         RunningTurnPhase::Prefill(progress) => return reading(progress),
         RunningTurnPhase::Waiting => ("Waiting for the model", String::new()),
-        RunningTurnPhase::Compacting => {
-            return ActivityText::of("Compacting", "summarising the older part");
-        }
+        RunningTurnPhase::Compacting(read) => return compacting(running, read.as_ref()),
         RunningTurnPhase::Thinking => ("Thinking", String::new()),
         RunningTurnPhase::Answering => ("Answering", String::new()),
         RunningTurnPhase::Calling(tool) => ("Writing a tool call", harmless(tool)),
@@ -134,7 +132,7 @@ fn stops(model: &ScreenModel) -> Option<String> {
         RunningTurnPhase::Retrying { .. }
         | RunningTurnPhase::RateLimited { .. }
         | RunningTurnPhase::Waiting
-        | RunningTurnPhase::Compacting
+        | RunningTurnPhase::Compacting(_)
         | RunningTurnPhase::Prefill(_)
         | RunningTurnPhase::Thinking
         | RunningTurnPhase::Answering
@@ -142,6 +140,17 @@ fn stops(model: &ScreenModel) -> Option<String> {
         | RunningTurnPhase::Tool(_)
         | RunningTurnPhase::Stopping => None,
     }
+}
+
+/// How far a compaction is; the amount of the summary stands at the right edge.
+fn compacting(running: &RunningTurn, read: Option<&PrefillProgress>) -> ActivityText {
+    let part = read.and_then(|read| (read.processed * 100).checked_div(read.total));
+    let detail = match part {
+        _ if running.streamed.bytes > 0 => "writing the summary".to_owned(),
+        Some(part) => format!("reading the conversation, {}%", part.min(100)),
+        None => "summarising the older part".to_owned(),
+    };
+    ActivityText::of("Compacting", detail)
 }
 
 fn reading(progress: &PrefillProgress) -> ActivityText {

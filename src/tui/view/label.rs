@@ -40,7 +40,7 @@ pub fn label(model: &ScreenModel) -> TerminalLabel {
             ),
             RunningTurnPhase::Prefill(_)
             | RunningTurnPhase::Waiting
-            | RunningTurnPhase::Compacting
+            | RunningTurnPhase::Compacting(_)
             | RunningTurnPhase::Thinking
             | RunningTurnPhase::Answering
             | RunningTurnPhase::Calling(_)
