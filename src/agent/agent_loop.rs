@@ -96,6 +96,8 @@ pub(super) struct Agent {
     pub(super) images: ConversationImages,
     pub(super) warned: HashSet<String>,
     pub(super) prompt_cache: PromptCacheMonitor,
+    /// The provider whose server has answered last.
+    pub(super) answered_by: Option<String>,
     pub(super) room: ContextRoom,
     pub(super) allowance: BudgetLimits,
     pub(super) background: BackgroundHooks,
@@ -164,6 +166,7 @@ impl Agent {
             images: ConversationImages::default(),
             warned: HashSet::new(),
             prompt_cache: PromptCacheMonitor::default(),
+            answered_by: None,
             room: ContextRoom::default(),
             allowance: BudgetLimits::new(setup.budgets),
             background: BackgroundHooks::default(),
@@ -335,7 +338,7 @@ impl Agent {
         let entry = LogEntry::Message(MessageEntry::new(message));
         if gate.journal.write(gate.turn, entry).await.is_none() {
             let outcome = TurnOutcome::Failed(MESSAGE_NOT_SAVED.to_owned());
-            return self.end_turn(&gate, outcome, TokenUsage::default()).await;
+            return self.end_turn(&gate, outcome, TokenUsage::default(), 0).await;
         }
         self.session.catch_up();
         self.answer(gate).await;
@@ -365,7 +368,7 @@ impl Agent {
         let cancel = &gate.context.cancel;
         let model = match self.model_for_turn(gate.turn, cancel).await {
             Ok(model) => model,
-            Err(outcome) => return self.end_turn(&gate, outcome, TokenUsage::default()).await,
+            Err(outcome) => return self.end_turn(&gate, outcome, TokenUsage::default(), 0).await,
         };
         match cancel.run_until_cancelled(self.system_text()).await {
             Some(system) if !cancel.is_cancelled() => {
@@ -378,7 +381,7 @@ impl Agent {
                 self.drive(TurnRun::new(gate, machine, model, system, purpose)).await;
             }
             Some(_) | None => {
-                self.end_turn(&gate, TurnOutcome::Interrupted, TokenUsage::default()).await;
+                self.end_turn(&gate, TurnOutcome::Interrupted, TokenUsage::default(), 0).await;
             }
         }
     }
@@ -389,13 +392,14 @@ impl Agent {
         gate: &ToolGate,
         outcome: TurnOutcome,
         usage: TokenUsage,
+        rounds: u32,
     ) {
         if outcome == TurnOutcome::Interrupted {
             gate.journal.write(gate.turn, LogEntry::Interrupted).await;
         }
         self.session.catch_up();
         let cost = self.session.conversation.spending.turn(gate.turn).known_cost();
-        let end = TurnEnd { outcome: outcome.clone(), usage, cost };
+        let end = TurnEnd { outcome: outcome.clone(), usage, rounds, cost };
         // Before the front end hears of the end: a stop that it asks for then is meant for what follows.
         self.stop.end();
         gate.journal.write_end(gate.turn, LogEntry::TurnEnd(end)).await;
@@ -428,7 +432,7 @@ impl Agent {
 
     /// Tells the front end that the turn it waits for does not begin, with this outcome.
     pub(super) fn skip_turn(&mut self, outcome: TurnOutcome) {
-        let end = TurnEnd { outcome, usage: TokenUsage::default(), cost: None };
+        let end = TurnEnd { outcome, usage: TokenUsage::default(), rounds: 0, cost: None };
         tell_not_recorded(&self.events, self.session.skip_turn(), LogEntry::TurnEnd(end));
     }
 

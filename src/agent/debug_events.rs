@@ -83,7 +83,7 @@ mod tests {
         let (turn, session) = (TurnId(2), SessionId::generate());
         let agent = AgentId::generate();
         let end =
-            TurnEnd { outcome: TurnOutcome::Answered, usage: TokenUsage::default(), cost: None };
+            TurnEnd { outcome: TurnOutcome::Answered, usage: TokenUsage::default(), rounds: 0, cost: None };
         let ended = LogRecord {
             id: EntryId::generate(),
             timestamp: chrono::Utc::now(),

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use crate::providers::retry::{self, ReceivedContent, RetryDecision};
+use crate::providers::retry::{self, ReceivedContent, RetryDecision, ServerHistory};
 use crate::providers::{ModelInfo, Provider, ProviderError};
 use crate::session::{LastModels, LogEntry, ReplayedConversation, TurnOutcome};
 
@@ -89,11 +89,13 @@ impl Agent {
             Ok(models) => {
                 self.models.known = models;
                 self.models.missed = false;
+                self.note_answer();
                 return self.choose().await;
             }
             Err(error) => error,
         };
-        if retry::next(1, &error, ReceivedContent::Nothing, 0.0) == RetryDecision::Stop {
+        let known = (ReceivedContent::Nothing, ServerHistory::Unknown);
+        if retry::next(1, &error, known, 0.0) == RetryDecision::Stop {
             return self.error(error.message);
         }
         let was_missed = std::mem::replace(&mut self.models.missed, true);
@@ -144,11 +146,15 @@ impl Agent {
         loop {
             self.models.ask(&self.current_provider().provider.clone());
             let error = match self.models.answer().await {
-                Ok(models) => return Ok(models),
+                Ok(models) => {
+                    self.note_answer();
+                    return Ok(models);
+                }
                 Err(error) => error,
             };
             failures += 1;
-            match retry::next(failures, &error, ReceivedContent::Nothing, random_fraction()) {
+            let known = (ReceivedContent::Nothing, self.server_history());
+            match retry::next(failures, &error, known, random_fraction()) {
                 RetryDecision::Retry(again) => {
                     let reason = error.message;
                     let dropped = AgentEvent::ResponseDropped { turn, reason, again: Some(again) };
@@ -158,6 +164,19 @@ impl Agent {
                 }
                 RetryDecision::Stop => return Err(TurnOutcome::Failed(error.message)),
             }
+        }
+    }
+
+    /// Notes that the current provider's server has answered.
+    pub(super) fn note_answer(&mut self) {
+        self.answered_by = Some(self.current_provider().name.clone());
+    }
+
+    /// Whether the current provider's server has answered this agent before.
+    pub(super) fn server_history(&self) -> ServerHistory {
+        match &self.answered_by {
+            Some(name) if *name == self.current_provider().name => ServerHistory::HasAnswered,
+            Some(_) | None => ServerHistory::Unknown,
         }
     }
 

@@ -266,6 +266,11 @@ impl TurnMachine {
         self.usage
     }
 
+    /// The rounds of tool calls so far.
+    pub fn rounds(&self) -> u32 {
+        self.rounds
+    }
+
     /// How often the current request has failed. A successful response resets it.
     pub fn failures(&self) -> u32 {
         self.failures

@@ -17,7 +17,7 @@ use crate::domain::{
 };
 use crate::hooks::{HookPayload, MergedHookVerdict};
 use crate::platform::debug_log::DebugEventNumber;
-use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision};
+use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision, ServerHistory};
 use crate::providers::{ProviderError, StreamEvent, ToolChoice};
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
@@ -74,6 +74,7 @@ pub(super) struct TurnRun {
     first_token: Option<Instant>,
     /// How much of the current response has arrived, in bytes of text, thinking and calls.
     streamed: usize,
+    server: ServerHistory,
     /// What slug has estimated for responses that were stopped.
     estimated: TokenUsage,
     calls: Option<CallBatch>,
@@ -162,6 +163,7 @@ impl TurnRun {
             exchange: None,
             first_token: None,
             streamed: 0,
+            server: ServerHistory::Unknown,
             estimated: TokenUsage::default(),
             calls: None,
             pause_over: None,
@@ -182,7 +184,8 @@ impl TurnRun {
                 CancelState::Seen => pending().await,
             }
         };
-        let (failures, received) = (self.machine.failures(), self.machine.response_progress());
+        let failures = self.machine.failures();
+        let known = (self.machine.response_progress(), self.server);
         tokio::select! {
             biased;
             () = cancelled => {
@@ -201,8 +204,8 @@ impl TurnRun {
             },
             piece = next_piece(&mut self.stream) => TurnRunEvent::Input(match piece {
                 Some(Ok(event)) => TurnInput::Event(event),
-                Some(Err(error)) => failed(error, failures, received),
-                None => failed(ended_early(), failures, received),
+                Some(Err(error)) => failed(error, failures, known),
+                None => failed(ended_early(), failures, known),
             }),
             lost = finished(&mut self.calls) => match lost {
                 None if self.gate.repeats.is_hopeless() => {
@@ -510,7 +513,7 @@ impl Agent {
             self.events.send(AgentEvent::SteerSettled { id, returned: Some(text) });
         }
         let outcome = outcome.unwrap_or(TurnOutcome::Interrupted);
-        self.end_turn(&gate, outcome, usage).await;
+        self.end_turn(&gate, outcome, usage, machine.rounds()).await;
     }
 
     fn warn(&self, text: impl Into<String>) {
@@ -567,8 +570,12 @@ async fn wait_until(when: Option<tokio::time::Instant>) {
     }
 }
 
-fn failed(error: ProviderError, failures: u32, received: ReceivedContent) -> TurnInput {
-    let again = match retry::next(failures + 1, &error, received, random_fraction()) {
+fn failed(
+    error: ProviderError,
+    failures: u32,
+    known: (ReceivedContent, ServerHistory),
+) -> TurnInput {
+    let again = match retry::next(failures + 1, &error, known, random_fraction()) {
         RetryDecision::Retry(again) => Some(again),
         RetryDecision::Stop => None,
     };

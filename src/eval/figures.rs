@@ -21,6 +21,9 @@ pub struct EvalFigures {
     pub usage: TokenUsage,
     /// In dollars; `None` where no price is known.
     pub cost: Option<Money>,
+    /// The model that answered last.
+    #[serde(skip)]
+    pub model: Option<String>,
     /// How the last turn ended, as in the session's log; `None` before its end.
     pub outcome: Option<TurnOutcome>,
 }
@@ -43,6 +46,9 @@ impl EvalFigures {
             return;
         }
         let Some(entry) = record.entry.as_message() else { return };
+        if entry.model.is_some() {
+            self.model.clone_from(&entry.model);
+        }
         if let Some(usage) = entry.usage {
             self.usage += usage;
         }

@@ -263,6 +263,7 @@ impl HeadlessReport {
     fn recorded(&mut self, record: &Arc<LogRecord>) -> ReportLines {
         if let LogEntry::TurnEnd(end) = &record.entry {
             (self.outcome, self.usage) = (Some(end.outcome.clone()), end.usage);
+            self.rounds += end.rounds;
             return Vec::new();
         }
         if let LogEntry::FileChange(_) = &record.entry {
@@ -287,7 +288,6 @@ impl HeadlessReport {
         match entry.role {
             MessageRole::Assistant => {
                 let message = entry.message();
-                self.rounds += u32::from(message.calls().next().is_some());
                 let text = message.text();
                 if std::mem::replace(&mut self.stop, entry.stop_reason)
                     == Some(StopReason::MaxTokens)

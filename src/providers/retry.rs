@@ -14,6 +14,10 @@ pub const RETRIES_WHEN_LIMITED: u32 = 5;
 /// seconds.
 pub const RETRIES_WHEN_REFUSED: u32 = 4;
 
+/// Retries if a server that has answered before no longer listens: enough for one that is restarted and
+/// loads its model again, and over in about half a minute.
+pub const RETRIES_WHEN_RESTARTING: u32 = 9;
+
 /// Retries after an answer whose connection broke halfway. The part that came has been paid for.
 pub const RETRIES_WHEN_CUT: u32 = 3;
 
@@ -36,6 +40,9 @@ const FIRST: Duration = Duration::from_millis(500);
 
 /// The first pause if no server listens.
 const FIRST_WHEN_REFUSED: Duration = Duration::from_millis(250);
+
+/// The longest pause if a server that has answered before does not listen.
+const LONGEST_WHEN_RESTARTING: Duration = Duration::from_secs(6);
 
 /// What to do after a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,13 +74,22 @@ pub enum ReceivedContent {
     Part,
 }
 
+/// What is known of the server at which a request failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ServerHistory {
+    /// It has not answered yet.
+    Unknown,
+    /// It has answered before.
+    HasAnswered,
+}
+
 /// Decides after the `failures`-th failure in a row, counted from 1. `fraction` is random, from 0
 /// to 1: the pause is that fraction of the longest possible one (full jitter), so that clients that
 /// failed together do not return together.
 pub fn next(
     failures: u32,
     error: &ProviderError,
-    received: ReceivedContent,
+    (received, history): (ReceivedContent, ServerHistory),
     fraction: f64,
 ) -> RetryDecision {
     let doublings = failures.saturating_sub(1).min(16);
@@ -84,7 +100,13 @@ pub fn next(
         // No server is there to protect from load, and without a pause it would get no time to
         // start.
         ErrorRecovery::RetryBriefly => {
-            (FIRST_WHEN_REFUSED * 2_u32.pow(doublings)).mul_f64(0.5 + fraction / 2.0)
+            let pause = FIRST_WHEN_REFUSED * 2_u32.pow(doublings);
+            match history {
+                ServerHistory::Unknown => pause.mul_f64(0.5 + fraction / 2.0),
+                ServerHistory::HasAnswered => {
+                    LONGEST_WHEN_RESTARTING.min(pause).mul_f64(0.8 + fraction / 5.0)
+                }
+            }
         }
         ErrorRecovery::Compact
         | ErrorRecovery::DescribeTools
@@ -94,7 +116,7 @@ pub fn next(
             return RetryDecision::Stop;
         }
     };
-    let of = retries(error, received);
+    let of = retries(error, received, history);
     if failures > of {
         RetryDecision::Stop
     } else {
@@ -118,9 +140,12 @@ pub fn pause_of_all(error: &ProviderError) -> Option<Duration> {
     }
 }
 
-fn retries(error: &ProviderError, received: ReceivedContent) -> u32 {
+fn retries(error: &ProviderError, received: ReceivedContent, history: ServerHistory) -> u32 {
     match (error.recovery, error.status, received) {
-        (ErrorRecovery::RetryBriefly, _, _) => RETRIES_WHEN_REFUSED,
+        (ErrorRecovery::RetryBriefly, _, _) => match history {
+            ServerHistory::Unknown => RETRIES_WHEN_REFUSED,
+            ServerHistory::HasAnswered => RETRIES_WHEN_RESTARTING,
+        },
         (_, Some(429), _) => RETRIES_WHEN_LIMITED,
         (_, Some(_), ReceivedContent::Part) => RETRIES_IN_MIDST,
         (_, None, ReceivedContent::Part) => RETRIES_WHEN_CUT,
@@ -156,7 +181,15 @@ mod tests {
     }
 
     fn pauses(error: &ProviderError, received: ReceivedContent, fraction: f64) -> Vec<u128> {
-        let retry = |failures| match next(failures, error, received, fraction) {
+        pauses_of(error, (received, ServerHistory::Unknown), fraction)
+    }
+
+    fn pauses_of(
+        error: &ProviderError,
+        known: (ReceivedContent, ServerHistory),
+        fraction: f64,
+    ) -> Vec<u128> {
+        let retry = |failures| match next(failures, error, known, fraction) {
             RetryDecision::Retry(retry) => Some(retry.pause.as_millis()),
             RetryDecision::Stop => None,
         };
@@ -215,10 +248,21 @@ mod tests {
     }
 
     #[test]
+    fn a_server_that_has_answered_before_has_half_a_minute_to_come_back() {
+        let refused = error(None, ErrorRecovery::RetryBriefly);
+        let known = (ReceivedContent::Nothing, ServerHistory::HasAnswered);
+        let longest: u128 = pauses_of(&refused, known, 1.0).iter().sum();
+        let shortest: u128 = pauses_of(&refused, known, 0.0).iter().sum();
+        assert!(longest < 32_000 && shortest > 25_000, "{shortest} to {longest} ms");
+        assert_eq!(pauses_of(&refused, known, 1.0).len(), 9);
+    }
+
+    #[test]
     fn a_pause_that_the_server_asks_for_is_at_most_a_minute() {
         let asks = |seconds| {
             let recovery = ErrorRecovery::RetryAfter(Duration::from_secs(seconds));
-            next(1, &error(Some(429), recovery), ReceivedContent::Nothing, 0.5)
+            let known = (ReceivedContent::Nothing, ServerHistory::Unknown);
+            next(1, &error(Some(429), recovery), known, 0.5)
         };
         let again = |pause| RetryDecision::Retry(RetryAttempt { pause, number: 1, of: 5 });
         assert_eq!(asks(7), again(Duration::from_secs(7)));
@@ -228,10 +272,8 @@ mod tests {
     #[test]
     fn permanent_failures_are_not_retried() {
         for recovery in [ErrorRecovery::Compact, ErrorRecovery::AskUser, ErrorRecovery::GiveUp] {
-            assert_eq!(
-                next(1, &error(None, recovery), ReceivedContent::Nothing, 1.0),
-                RetryDecision::Stop
-            );
+            let known = (ReceivedContent::Nothing, ServerHistory::HasAnswered);
+            assert_eq!(next(1, &error(None, recovery), known, 1.0), RetryDecision::Stop);
         }
     }
 }

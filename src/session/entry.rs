@@ -211,6 +211,9 @@ pub struct TurnEnd {
     pub outcome: TurnOutcome,
     /// The tokens of all its responses together.
     pub usage: TokenUsage,
+    /// The rounds of tool calls that it used.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rounds: u32,
     /// The cost of those responses whose price is known, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
@@ -259,6 +262,10 @@ pub enum ModelFailure {
             smaller steps."
     )]
     OutputLimit,
+}
+
+fn is_zero(count: &u32) -> bool {
+    *count == 0
 }
 
 impl ModelFailure {

@@ -33,6 +33,7 @@ mod spending;
 mod spool;
 mod store;
 mod title;
+mod unanswered;
 pub mod undo;
 mod unfinished_writes;
 mod writer;
@@ -80,6 +81,7 @@ pub use spending::{ModelSpending, SessionSpending, SpendingBySource, SpendingSum
 pub use spool::{SpoolReader, SpoolWriter};
 pub use store::{SessionListing, SessionStore, StoreError};
 pub use title::note_title;
+pub use unanswered::ends_unanswered;
 
 #[cfg(test)]
 mod samples;

@@ -127,6 +127,7 @@ pub(super) fn turn_end() -> LogEntry {
     LogEntry::TurnEnd(TurnEnd {
         outcome: TurnOutcome::Answered,
         usage: TokenUsage::default(),
+        rounds: 0,
         cost: None,
     })
 }
@@ -221,6 +222,7 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
         LogEntry::TurnEnd(TurnEnd {
             outcome: TurnOutcome::Failed("No server answers.".into()),
             usage: TokenUsage::default(),
+            rounds: 2,
             cost: Some(Money::from_nanos(1_234_567)),
         }),
     ]

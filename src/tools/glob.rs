@@ -50,13 +50,11 @@ impl Tool for GlobTool {
         ToolSpec {
             name: SHAPE.tool.into(),
             description:
-                "Finds files and folders by name, newest first; a pattern without / in any \
-                          folder. Skips what .gitignore names."
-                    .into(),
+                "Finds files and folders by name, newest first. Skips what .gitignore names.".into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {
-                    "pattern": {"type": "string", "description": "src/**/*.rs"},
+                    "pattern": {"type": "string", "description": "like src/**/*.rs; without /, in any folder"},
                     "path": {"type": "string"},
                 },
                 "required": ["pattern"],

@@ -75,8 +75,9 @@ pub(super) fn unquoted(text: &str) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// The error for a path at which nothing is, with names that the model may have meant.
-pub(super) async fn missing(context: &ToolContext, path: &Path) -> ToolError {
+/// The error for a path at which nothing is, with names that the model may have meant. `otherwise` is
+/// the advice where there are none.
+pub(super) async fn missing(context: &ToolContext, path: &Path, otherwise: &str) -> ToolError {
     let shown = context.place.show(path);
     let (searched, is_hidden) = (path.to_owned(), context.is_hidden.clone());
     let near = tokio::task::spawn_blocking(move || suggest(&searched, &*is_hidden)).await;
@@ -89,10 +90,13 @@ pub(super) async fn missing(context: &ToolContext, path: &Path) -> ToolError {
             let folder = context.place.show(&folder);
             format!("Its folder is not there either; the nearest that is: {folder}.")
         }
-        Ok(PathSuggestion::Names(_)) | Err(_) => String::from("Use Glob to find it."),
+        Ok(PathSuggestion::Names(_)) | Err(_) => otherwise.to_owned(),
     };
     ToolError(format!("There is no {shown}. {advice}"))
 }
+
+/// The advice about a file that is not there.
+pub(super) const FIND_IT: &str = "Use Glob to find it.";
 
 enum PathSuggestion {
     /// Similar names in the same folder, the most similar first.

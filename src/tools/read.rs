@@ -129,7 +129,7 @@ impl Tool for ReadTool {
                 Ok(output.with_read(&wanted.path, hash))
             }
             FileState::TooBig(size) => part(context, &wanted, size, &shown).await,
-            FileState::Missing => Err(paths::missing(context, &wanted.path).await),
+            FileState::Missing => Err(paths::missing(context, &wanted.path, paths::FIND_IT).await),
             FileState::Folder => folder::list(context, &wanted, &shown).await,
             FileState::Special => {
                 Err(ToolError(format!("{shown} is a FIFO, socket or device, no file to read.")))

@@ -18,6 +18,9 @@ use crate::disk::IgnoreFiles;
 
 use super::{ToolContext, ToolError, off_thread, paths};
 
+/// The advice about a folder to search that is not there.
+const SEARCH_ALL: &str = "Leave `path` out to search the whole working folder.";
+
 /// The most threads: more gain nothing on a file system.
 const THREADS: usize = 8;
 
@@ -192,7 +195,7 @@ pub(super) async fn root(
             Err(ToolError(format!("{} is a FIFO, socket or device, not to be searched.", shown())))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(paths::missing(context, path).await)
+            Err(paths::missing(context, path, SEARCH_ALL).await)
         }
         Err(error) => Err(ToolError(format!("Cannot look at {}: {error}.", shown()))),
     }

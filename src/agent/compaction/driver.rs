@@ -2,6 +2,7 @@
 
 use crate::agent::agent_loop::Agent;
 use crate::agent::blocking::blocking;
+use crate::agent::ledger::ContextRequest;
 use crate::agent::turn_runner::TurnPurpose;
 use crate::domain::{NoticeLevel, format_tokens};
 use crate::session::{CompactionEntry, LogEntry, LogRecord, last_compaction};
@@ -46,6 +47,8 @@ impl Agent {
             format_tokens(window)
         );
         self.events.notice(NoticeLevel::Info, text);
+        // Nobody has counted what is sent again: the front end shows an estimate of it.
+        self.context(ContextRequest::Show).await;
     }
 
     /// Has the next compaction wait until the window is full, and returns the size of the messages

@@ -311,16 +311,18 @@ impl MeasuredConversation<'_> {
     }
 
     /// The entry that leaves out what is before `start`, except the user's own messages: the first,
-    /// the last, and as many of the newest others as fit.
+    /// the last of all, unless that stands behind `start` anyway, and as many of the newest others as
+    /// fit.
     fn kept_before(&self, start: usize, tokens: u64) -> CompactionEntry {
         let messages = &self.conversation.messages;
         let own: Vec<&(EntryId, Message)> =
             messages[..start].iter().filter(|(_, message)| is_the_users(message)).collect();
+        let is_last_kept = messages[start..].iter().any(|(_, message)| is_the_users(message));
         let mut size = own.first().map_or(0, |(_, message)| self.own_size(message));
         let mut kept: Vec<EntryId> = Vec::new();
         for (from_end, (id, message)) in own.iter().skip(1).rev().enumerate() {
             size += self.own_size(message);
-            if from_end == 0 || size <= tokens {
+            if from_end == 0 && !is_last_kept || size <= tokens {
                 kept.push(*id);
             }
         }

@@ -156,6 +156,63 @@ fn a_summary_leaves_the_users_messages_and_the_last_rounds() {
     assert!(note.is_some() && note < first_answer, "the note stands before what is kept");
 }
 
+/// The newest message of the user's always stays; the one before it only if it fits.
+#[test]
+fn a_long_message_stays_only_while_no_newer_one_is_there() {
+    let long = "long ".repeat(2_000);
+    for (newer, is_kept) in [(None, true), (Some("go on"), false)] {
+        let mut records = vec![user("the task")];
+        for number in 0..10 {
+            records.extend(round("Write", number, 2_000));
+        }
+        records.push(user(&long));
+        for number in 10..14 {
+            records.extend(round("Write", number, 2_000));
+        }
+        records.extend(newer.map(user));
+        let CompactionPlan::Summarise(plan) = planned(&records, 12_000, CompactionTrigger::Asked)
+        else {
+            panic!("no summary")
+        };
+        let text = serde_json::to_string(&after(&records, &plan.entry)).unwrap();
+        assert_eq!(text.contains("long long"), is_kept, "{newer:?}");
+        assert!(text.contains("the task") && newer.is_none_or(|newer| text.contains(newer)));
+    }
+}
+
+/// A response with many calls is cut to what there is room for, and pairs stay together.
+#[test]
+fn the_last_round_is_cut_to_fit_with_its_calls() {
+    let ids: Vec<CallId> = (0..200).map(|number| CallId::new(format!("c{number}"))).collect();
+    let calls = ids.iter().map(|id| {
+        let input = CallInput::Valid(json!({"file_path": "f", "content": "x".repeat(300)}));
+        ContentBlock::ToolUse(ToolCall { id: id.clone(), name: "Write".into(), input })
+    });
+    let response = Message { role: MessageRole::Assistant, content: calls.collect() };
+    let mut records = vec![user("the task"), message(response)];
+    records.extend(ids.iter().map(|id| {
+        let result = ContentBlock::ToolResult {
+            tool_use_id: id.clone(),
+            content: "written".into(),
+            is_error: false,
+        };
+        message(Message { role: MessageRole::User, content: vec![result] })
+    }));
+    let CompactionPlan::Shorten(entry) = planned(&records, 12_000, CompactionTrigger::Full) else {
+        panic!("nothing is left out")
+    };
+    let messages = after(&records, &entry);
+    let (calls, results) = calls_and_results(&messages);
+    assert!(calls == results && (4..60).contains(&calls), "{calls} calls, {results} results");
+    let text = serde_json::to_string(&messages).unwrap();
+    let note = format!("{} more calls of this answer and their results are left out", 200 - calls);
+    assert!(text.contains(&note), "{text}");
+    let valid = messages.iter().flat_map(Message::calls).all(|call| {
+        matches!(&call.input, CallInput::Valid(input) if input["file_path"] == "f")
+    });
+    assert!(valid, "{text}");
+}
+
 /// Without a model that writes a summary, ten turns stay, or as many of them as fit.
 #[test]
 fn without_a_summary_the_last_ten_turns_stay() {

@@ -18,9 +18,9 @@ use crate::domain::{
 use crate::hooks::{HookPayload, MergedHookDecision};
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
-use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision};
+use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision, ServerHistory};
 use crate::providers::{
-    PrefillProgress, Provider, ProviderError, ProviderRequest, StreamEvent,
+    ErrorRecovery, PrefillProgress, Provider, ProviderError, ProviderRequest, StreamEvent,
 };
 use crate::session::{COMPACTION_CONTEXT, ReplayedConversation};
 
@@ -37,6 +37,9 @@ use super::summary_text::{self, SummaryTry};
 
 /// How often the model is asked before slug writes the note itself.
 const TRIES: usize = 2;
+
+/// Why there is no summary of a conversation that does not fit into the window.
+const TOO_LONG: &str = "The conversation is too long for it.";
 
 /// A request for a summary, and what sends it.
 pub(in crate::agent) struct SummaryRequest {
@@ -158,7 +161,9 @@ impl SummaryRequest {
             let (message, stop, usage) = match self.ask(&cancel).await {
                 Ok(response) => response,
                 Err(error) => {
-                    answer.failure = Some(error.message);
+                    let is_too_long = error.recovery == ErrorRecovery::Compact;
+                    let failure = if is_too_long { TOO_LONG.to_owned() } else { error.message };
+                    answer.failure = Some(failure);
                     return;
                 }
             };
@@ -206,7 +211,8 @@ impl SummaryRequest {
                 Err(error) => error,
             };
             failures += 1;
-            match retry::next(failures, &error, ReceivedContent::Nothing, 0.5) {
+            let known = (ReceivedContent::Nothing, ServerHistory::HasAnswered);
+            match retry::next(failures, &error, known, 0.5) {
                 RetryDecision::Retry(again) => {
                     self.progress.pause(&error, again);
                     tokio::time::sleep(again.pause).await;

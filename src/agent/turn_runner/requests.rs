@@ -95,6 +95,7 @@ impl Agent {
         self.prompt_cache.sent(name, hashes);
         running.first_token = None;
         running.streamed = 0;
+        running.server = self.server_history();
         tracing::info!(model = running.model, messages = request.messages.len(), "request");
         self.events.send(AgentEvent::RequestSent { turn: running.turn });
         let cancel = running.cancel.child_token();
@@ -176,6 +177,7 @@ impl Agent {
         running.gate.journal.write(running.turn, LogEntry::Message(entry)).await;
         let TokenUsage { input, output, cache_read, cache_write } = usage.unwrap_or_default();
         tracing::info!(input, output, cache_read, cache_write, ?streamed_for, "response");
+        self.note_answer();
         self.tell_spent();
         self.tell_cache(counted);
     }

@@ -25,7 +25,7 @@ fn response(text: &str) -> AgentEvent {
 }
 
 fn ended(outcome: TurnOutcome) -> AgentEvent {
-    recorded(LogEntry::TurnEnd(TurnEnd { outcome, usage: TokenUsage::default(), cost: None }))
+    recorded(LogEntry::TurnEnd(TurnEnd { outcome, usage: TokenUsage::default(), rounds: 0, cost: None }))
 }
 
 fn play(format: OutputFormat, events: &[AgentEvent]) -> (HeadlessReport, Vec<String>, Vec<String>) {

@@ -194,6 +194,9 @@ impl<'a> EvalRun<'a> {
         // A session that is not saved in time is no reason to give the run up.
         let _ = timeout(STOP_LIMIT, task).await;
         processes.end_all().await;
+        if let (None, Some(answered)) = (&self.cli.demo, &done.figures.model) {
+            done.model.clone_from(answered);
+        }
         worked?;
         let check = format!("bash {}", shell_word(&self.task.check_script()));
         let (status, output) = self.script(&processes, check, &work, self.task.check_limit).await?;

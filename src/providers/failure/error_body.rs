@@ -145,8 +145,8 @@ impl ServerErrorBody {
 
     fn too_long(&self, RequestTarget { model, .. }: &RequestTarget) -> String {
         format!(
-            "The conversation is too long for {model}{} Use /compact, or start a new session \
-             with /new.",
+            "The conversation is too long for {model}{} Choose a model with a larger window with \
+             /model, or start a new session with /new.",
             self.says()
         )
     }

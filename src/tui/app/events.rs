@@ -9,7 +9,7 @@ use crate::domain::{
 use crate::providers::ModelInfo;
 use crate::session::undo::RewindHistory;
 use crate::session::{
-    LogEntry, LogRecord, MessageEntry, SessionSpending, TurnOutcome, note_title,
+    LogEntry, LogRecord, MessageEntry, SessionSpending, TurnOutcome, ends_unanswered, note_title,
 };
 
 use crate::tui::dialogs::EarlyKey;
@@ -357,6 +357,10 @@ fn take_record(
     (effects, replies)
 }
 
+/// What is said about a session whose last turn slug did not live to end.
+const UNANSWERED: &str =
+    "slug ended before your last message was answered. /retry goes on from here.";
+
 fn open(
     model: &mut ScreenModel,
     session: SessionId,
@@ -416,6 +420,9 @@ fn open(
     let is_at_hit = is_behind || model.conversation.pending_jump.is_some();
     effects.extend(sidebar::session_opened(&mut model.sidebar, &mut model.shared, is_at_hit));
     jump::arrive(&mut model.conversation, &mut model.shared, part);
+    if ends_unanswered(records) {
+        model.conversation.transcript.notice(NoticeLevel::Info, UNANSWERED.to_owned());
+    }
     if asks_here && !is_behind {
         model.shared.asker = None;
         commands::show_next_approval(model, EarlyKey::Discard);
