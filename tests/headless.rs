@@ -379,6 +379,7 @@ fn the_limit_of_rounds_can_be_set_for_one_run() {
     let result = env.ask(&server, &run).assert_exit_code(3).json();
     assert_eq!((&result["text"], &result["exit"]), (&json!("Half of it."), &json!(3)));
     assert_eq!(result["error"]["kind"], "round_limit");
+    assert_eq!(result["rounds"], 1, "the calls behind the last round did not run");
     env.ask(&server, &["--max-rounds", "0", "-p", "go"]).assert_exit_code(2);
     let shown = env.run(&["--max-rounds", "7", "config"]).assert_exit_code(0);
     let line = shown.out.lines().find(|line| line.starts_with("max_tool_rounds")).unwrap();

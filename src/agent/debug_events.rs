@@ -82,8 +82,12 @@ mod tests {
         let folder = debug.folder().unwrap().to_owned();
         let (turn, session) = (TurnId(2), SessionId::generate());
         let agent = AgentId::generate();
-        let end =
-            TurnEnd { outcome: TurnOutcome::Answered, usage: TokenUsage::default(), rounds: 0, cost: None };
+        let end = TurnEnd {
+            outcome: TurnOutcome::Answered,
+            usage: TokenUsage::default(),
+            rounds: 0,
+            cost: None,
+        };
         let ended = LogRecord {
             id: EntryId::generate(),
             timestamp: chrono::Utc::now(),

@@ -67,7 +67,9 @@ impl CallPlan {
         place: &WorkingDirectory,
     ) -> Result<Self, ToolError> {
         let input = match &call.input {
-            CallInput::Valid(input) if holds_cut(input) => return Err(ToolError(HAS_MARK.to_owned())),
+            CallInput::Valid(input) if holds_cut(input) => {
+                return Err(ToolError(HAS_MARK.to_owned()));
+            }
             CallInput::Valid(input) => input.clone(),
             CallInput::Invalid(raw) => return Err(not_json(raw)),
         };

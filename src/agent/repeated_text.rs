@@ -113,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_sentence_over_and_over_is_found_soon_however_it_is_cut() {
-        let looped = format!("First I look at the file. {}", "Let me check this again. ".repeat(600));
+        let looped =
+            format!("First I look at the file. {}", "Let me check this again. ".repeat(600));
         for piece in [1, 7, 5_000] {
             let after = found_after(&looped, piece);
             assert!(after.is_some_and(|after| after <= 5_000), "{piece}: {after:?}");

@@ -103,7 +103,8 @@ pub(super) fn repeated_within(calls: &[ToolCall], changes: &[bool]) -> Vec<bool>
         .iter()
         .zip(changes)
         .map(|(call, changes)| {
-            let is_same = |other: &&ToolCall| (&other.name, &other.input) == (&call.name, &call.input);
+            let is_same =
+                |other: &&ToolCall| (&other.name, &other.input) == (&call.name, &call.input);
             if since.iter().any(is_same) && !is_poll(call) {
                 return true;
             }
@@ -209,7 +210,10 @@ mod tests {
         let read = || (call("Read", "a"), false);
         let run = |text: &str| (command(text), true);
         for (calls, expected) in [
-            (vec![read(), read(), (call("Read", "b"), false), read()], vec![false, true, false, true]),
+            (
+                vec![read(), read(), (call("Read", "b"), false), read()],
+                vec![false, true, false, true],
+            ),
             (vec![run("make"), run("make"), run("make")], vec![false, true, true]),
             (vec![run("make"), (call("Write", "a"), true), run("make")], vec![false; 3]),
             (vec![read(), run("make"), read()], vec![false; 3]),

@@ -11,7 +11,8 @@ use super::partial_approval::PartialApproval;
 const CANCELLED: &str = "Cancelled by the user.";
 
 /// What the model is told about a call that stands in one response more than once.
-pub(super) const SAME_CALL: &str = "Not run: the same call stands before this one. Its result holds.";
+pub(super) const SAME_CALL: &str =
+    "Not run: the same call stands before this one. Its result holds.";
 
 pub(super) fn denied_by_user(instruction: Option<String>) -> ToolOutput {
     match instruction {

@@ -144,12 +144,9 @@ pub(super) fn parts(
         },
         catalogue: Arc::new(CatalogueCache::new(run_context.home.catalogue())),
         temperature: config.temperature.as_ref().map(|temperature| temperature.value),
-        max_tool_rounds: config.max_tool_rounds.as_ref().map(|rounds| rounds.value).or(
-            match interactivity {
-                // Escape ends a turn.
-                Interactivity::Interactive => None,
-                Interactivity::Headless => Some(HEADLESS_ROUNDS),
-            },
+        max_tool_rounds: tool_rounds(
+            config.max_tool_rounds.as_ref().map(|rounds| rounds.value),
+            interactivity,
         ),
         system_prompt: config.system_prompt.as_ref().map(|prompt| prompt.value.clone()),
         place: WorkingDirectory {
@@ -246,6 +243,15 @@ fn agent_provider(server: &ModelServerConfig, provider: Arc<dyn Provider>) -> Ag
     }
 }
 
+/// The most rounds of tool calls in a turn; `None` for no limit.
+fn tool_rounds(configured: Option<u32>, interactivity: Interactivity) -> Option<u32> {
+    configured.or(match interactivity {
+        // Escape ends a turn.
+        Interactivity::Interactive => None,
+        Interactivity::Headless => Some(HEADLESS_ROUNDS),
+    })
+}
+
 /// Whether the model was named for this very run, by a flag or the environment.
 fn model_pin(config: &ResolvedConfig) -> ModelPin {
     let ModelServerConfig { name, model, endpoint, .. } = &config.server;
@@ -271,4 +277,18 @@ fn demo(script: Option<&PathBuf>) -> anyhow::Result<Arc<dyn Provider>> {
         None => demo::built_in()?,
     };
     Ok(Arc::new(DemoProvider::new(script, DemoSpeed::AsWritten)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_end_only_where_nobody_can_end_a_turn_or_a_limit_is_set() {
+        use Interactivity::{Headless, Interactive};
+        assert_eq!(tool_rounds(None, Interactive), None);
+        assert_eq!(tool_rounds(None, Headless), Some(300));
+        assert_eq!(tool_rounds(Some(7), Interactive), Some(7));
+        assert_eq!(tool_rounds(Some(700), Headless), Some(700));
+    }
 }

@@ -12,14 +12,17 @@ pub fn ends_unanswered(records: &[LogRecord]) -> bool {
     let header = records.iter().find(|it| matches!(it.entry, LogEntry::Session(_)));
     // A fork begins with records of another session, which went on without them.
     let is_own = |record: &LogRecord| header.is_none_or(|header| record.id > header.id);
-    let live = records.iter().enumerate().filter(|(at, record)| rewinds.is_live(*at) && is_own(record));
+    let live =
+        records.iter().enumerate().filter(|(at, record)| rewinds.is_live(*at) && is_own(record));
     let mut is_open = false;
     for (_, record) in live {
         if let LogEntry::Message(message) = &record.entry {
             if message.source.is_main() && !is_typed_command(record) {
-                is_open = message.role == MessageRole::User || message.message().calls().next().is_some();
+                is_open =
+                    message.role == MessageRole::User || message.message().calls().next().is_some();
             }
-        } else if let LogEntry::TurnEnd(_) | LogEntry::Interrupted | LogEntry::Rewind(_) = &record.entry
+        } else if let LogEntry::TurnEnd(_) | LogEntry::Interrupted | LogEntry::Rewind(_) =
+            &record.entry
         {
             is_open = false;
         }
@@ -75,7 +78,8 @@ mod tests {
     #[test]
     fn what_a_fork_copied_waits_for_no_answer() {
         let copied = log([message(MessageRole::User)]);
-        let header = samples::every_kind().into_iter().find(|it| matches!(it, LogEntry::Session(_)));
+        let header =
+            samples::every_kind().into_iter().find(|it| matches!(it, LogEntry::Session(_)));
         let mut fork = log(header);
         fork.extend(copied);
         assert!(!ends_unanswered(&fork), "copied lines are older than the first line");

@@ -152,7 +152,9 @@ async fn plan_write(
     let (before, seen) = match change::current(context, &wanted.path, "edit").await? {
         WriteTarget::File(bytes, seen) => (Some(bytes), seen),
         WriteTarget::Missing if is_new_file(&wanted) => (None, SeenState::Current),
-        WriteTarget::Missing => return Err(paths::missing(context, &wanted.path, paths::FIND_IT).await),
+        WriteTarget::Missing => {
+            return Err(paths::missing(context, &wanted.path, paths::FIND_IT).await);
+        }
     };
     off_thread(&context.cancel, move || edit(before, seen, wanted, &shown))
         .await?

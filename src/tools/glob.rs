@@ -430,6 +430,9 @@ mod tests {
             let error = env.run(&GlobTool, input).await.unwrap_err();
             assert!(error.0.starts_with(expected), "{error}");
         }
+        let nowhere = json!({"pattern": "*", "path": "nothing-like-it"});
+        let error = env.run(&GlobTool, nowhere).await.unwrap_err().0;
+        assert!(error.ends_with("Leave `path` out to search the whole working folder."), "{error}");
         let none = env.run(&GlobTool, json!({"pattern": "*.zig"})).await.unwrap();
         assert!(none.observation.starts_with("Nothing matches **/*.zig"), "{}", none.observation);
     }

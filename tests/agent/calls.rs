@@ -154,7 +154,11 @@ async fn repeated(fixture: &AgentFixture) -> (TestAgent, ApprovalRequest) {
     agent.send("go").await;
     let question = agent.next_approval().await;
     assert_eq!(question.kind, ApprovalKind::RepeatedCall);
-    assert!(question.reason.contains("has had the same result 2 times in a row"), "{}", question.reason);
+    assert!(
+        question.reason.contains("has had the same result 2 times in a row"),
+        "{}",
+        question.reason
+    );
     assert_eq!(agent.result("c2").1, ToolStatus::Done);
     (agent, question)
 }
@@ -166,6 +170,23 @@ async fn a_repeated_call_runs_only_with_an_approval() {
     agent.answer(&question, ApprovalAnswer::Once).await;
     assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
     assert_eq!(agent.result("c3").1, ToolStatus::Done);
+    agent.close().await;
+}
+
+/// The time that a question waits for its answer is nobody's run time.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_that_was_not_run_took_no_time() {
+    let fixture = AgentFixture::new();
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [calls(&[bash("c1", "make")]), words("I see.")]);
+    agent.send("go").await;
+    let question = agent.next_approval().await;
+    // A fixed wait: it is what must not count.
+    tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+    agent.answer(&question, ApprovalAnswer::Deny { instruction: None }).await;
+    agent.wait_for_turn_end().await;
+    let info = agent.messages().into_iter().find_map(|entry| entry.result).unwrap();
+    assert_eq!((info.status, info.elapsed_ms), (ToolStatus::Denied, 0));
     agent.close().await;
 }
 
@@ -200,7 +221,10 @@ async fn without_a_user_a_repeated_call_is_not_run_for_ever() {
     queue_replies(&fixture, [words("done")]);
     assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
     let (result, _) = agent.result("c3");
-    assert!(result.starts_with("Not run: this exact call has already had the same result 2 times"), "{result}");
+    assert!(
+        result.starts_with("Not run: this exact call has already had the same result 2 times"),
+        "{result}"
+    );
     agent.close().await;
 }
 

@@ -244,6 +244,8 @@ async fn compact_undo_sends_everything_again_also_after_a_resume() {
     })
     .await;
     assert_eq!(agent.conversation().messages, before);
+    let estimated = |event: &AgentEvent| matches!(event, AgentEvent::Context(it) if it.ledger.is_estimate && it.ledger.used > 1_000);
+    agent.wait_for("the size of what is sent again", estimated).await;
     agent.turn("Step 10: go on.").await;
     let sent = model.requests().pop().unwrap();
     assert!(whole_text(&sent.messages).contains("Step 3 is done."));
@@ -389,7 +391,8 @@ async fn text_that_is_no_summary_never_takes_the_place_of_the_conversation() {
     let asked = model.summaries().pop().unwrap();
     let notes = asked.messages.last().unwrap().content.iter();
     let instruction = notes.filter_map(ContentBlock::as_context).last().unwrap().1.to_owned();
-    let call = json!({"name": "Write", "arguments": {"file_path": "w", "content": "x".repeat(300)}});
+    let call =
+        json!({"name": "Write", "arguments": {"file_path": "w", "content": "x".repeat(300)}});
     for text in [instruction, call.to_string(), "I go on. ".repeat(1_000)] {
         agent.tell(AgentCommand::UndoCompaction).await;
         model.summarise(Some(words(&text)));
@@ -409,11 +412,7 @@ async fn a_summary_has_an_output_limit_of_its_own_and_its_progress_is_told() {
     let fixture = with_files(&model);
     let mut agent = with_rounds(&fixture, 10).await;
     agent.tell(AgentCommand::Compact { focus: None }).await;
-    let told = |written: std::ops::RangeInclusive<u64>| {
-        move |event: &AgentEvent| {
-            matches!(event, AgentEvent::CompactionProgress { written: it, .. } if written.contains(it))
-        }
-    };
+    let told = |written: std::ops::RangeInclusive<u64>| move |event: &AgentEvent| matches!(event, AgentEvent::CompactionProgress { written: it, .. } if written.contains(it));
     agent.wait_for("the beginning", told(0..=0)).await;
     agent.wait_for("more of it", told(1..=30)).await;
     let all = SUMMARY.len() as u64;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession};
 use slug_code::domain::{CallId, ContentBlock, PermissionMode, StopReason, ToolStatus};
-use slug_code::providers::{ErrorRecovery, StreamEvent};
+use slug_code::providers::{ErrorRecovery, ProviderError, StreamEvent};
 use slug_code::session::{LogEntry, TurnOutcome};
 
 use super::fakes::{
@@ -47,6 +47,15 @@ async fn a_stop_in_mid_sentence_keeps_the_text() {
     let entry = agent.messages().pop().unwrap();
     assert_eq!(entry.message().text(), "half an ans");
     assert_eq!(entry.stop_reason, Some(StopReason::Interrupted));
+    let usage = entry.usage.expect("what streamed was paid for");
+    assert!(entry.is_usage_estimated && usage.input > 0 && usage.output > 0, "{usage:?}");
+    let of_turn = agent.records().into_iter().find_map(|record| match record.entry {
+        LogEntry::TurnEnd(end) => Some(end.usage),
+        _ => None,
+    });
+    assert_eq!(of_turn, Some(usage));
+    assert_eq!(agent.conversation().spending.by_source().total().usage, usage);
+    assert_eq!(agent.conversation().counted, None, "no server has counted it");
     queue_replies(&fixture, [words("yes")]);
     agent.turn("go on").await;
     let message = fixture.model.last_request().messages.pop().unwrap();
@@ -129,6 +138,25 @@ async fn a_stop_during_the_pause_before_a_retry() {
     );
     agent.send("hello").await;
     agent.wait_for("pause", |event| matches!(event, AgentEvent::ResponseDropped { .. })).await;
+    assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
+    goes_on(&fixture, agent).await;
+}
+
+/// A server that has answered before gets half a minute to come back, and Escape ends the wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stop_while_a_server_restarts() {
+    let fixture = AgentFixture::new();
+    let mut agent = fixture.open(InitialSession::New).await;
+    let gone = || {
+        let message = "Nobody listens.".to_owned();
+        let recovery = ErrorRecovery::RetryBriefly;
+        vec![ScriptedEvent::Fail(ProviderError { message, status: None, recovery })]
+    };
+    queue_replies(&fixture, [words("Good morning."), gone(), gone(), gone()]);
+    assert_eq!(agent.turn("hello").await, TurnOutcome::Answered);
+    agent.send("and now?").await;
+    let third = |event: &AgentEvent| matches!(event, AgentEvent::ResponseDropped { again: Some(it), .. } if it.number == 3 && it.of == 9);
+    agent.wait_for("the third try of nine", third).await;
     assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
     goes_on(&fixture, agent).await;
 }

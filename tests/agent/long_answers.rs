@@ -122,12 +122,13 @@ async fn hundreds_of_calls_in_one_answer_do_not_end_the_session() {
 async fn a_cut_call_as_long_as_the_output_limit_does_not_fill_the_window() {
     let long = "fn rule() -> Grammar { todo() }\n".repeat(500);
     let write = json!({"file_path": "src/parser.rs", "content": long});
-    let model = WindowedModel::new(
-        16_384,
-        in_order((0..3).map(|number| {
-            cut_calls(&[(format!("w{number}").as_str(), "Write", write.clone())])
-        })),
-    );
+    let model =
+        WindowedModel::new(
+            16_384,
+            in_order((0..3).map(|number| {
+                cut_calls(&[(format!("w{number}").as_str(), "Write", write.clone())])
+            })),
+        );
     let fixture = fixture(&model);
     let mut agent = fixture.open(InitialSession::New).await;
     assert_eq!(agent.turn(TASK).await, TurnOutcome::Answered, "{:?}", agent.notices());
@@ -137,7 +138,8 @@ async fn a_cut_call_as_long_as_the_output_limit_does_not_fill_the_window() {
     let last = whole_text(&requests.last().unwrap().messages);
     assert!(last.contains("src/parser.rs"), "the short arguments stay: {last}");
     assert!(last.contains(" characters of this argument are left out"), "{last}");
-    let logged = agent.messages().into_iter().filter(|it| whole_text(&[it.message()]).len() > 15_000);
+    let logged =
+        agent.messages().into_iter().filter(|it| whole_text(&[it.message()]).len() > 15_000);
     assert_eq!(logged.count(), 3, "the log keeps them whole");
     agent.close().await;
 }
@@ -185,9 +187,8 @@ async fn a_call_that_repeats_the_mark_of_a_cut_argument_is_not_run() {
 async fn a_sentence_over_and_over_ends_the_answer_as_a_repetition() {
     let again = "Let me check the parser once more. ";
     let fixture = AgentFixture::new();
-    let mut looped: ScriptedStream = (0..1_000)
-        .map(|_| ScriptedEvent::Event(StreamEvent::Text(again.into())))
-        .collect();
+    let mut looped: ScriptedStream =
+        (0..1_000).map(|_| ScriptedEvent::Event(StreamEvent::Text(again.into()))).collect();
     looped.push(ScriptedEvent::Hang);
     queue_replies(&fixture, [looped, words("Sorry.")]);
     let mut agent = fixture.open(InitialSession::New).await;

@@ -155,7 +155,8 @@ impl MeasuredConversation<'_> {
         let results: Vec<EntryId> = last.iter().filter(is_long).map(|(id, _)| *id).collect();
         let chars = self.estimator.chars(long / 2);
         let responses = self.with_long_calls(messages, long);
-        let long_calls = (!responses.is_empty()).then_some(CutCalls { responses, chars, most: None });
+        let long_calls =
+            (!responses.is_empty()).then_some(CutCalls { responses, chars, most: None });
         CompactionEntry {
             results_kept_from: kept_from,
             cut_results: (!results.is_empty()).then_some(CutResults { results, chars }),

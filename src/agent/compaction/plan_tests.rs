@@ -207,9 +207,10 @@ fn the_last_round_is_cut_to_fit_with_its_calls() {
     let text = serde_json::to_string(&messages).unwrap();
     let note = format!("{} more calls of this answer and their results are left out", 200 - calls);
     assert!(text.contains(&note), "{text}");
-    let valid = messages.iter().flat_map(Message::calls).all(|call| {
-        matches!(&call.input, CallInput::Valid(input) if input["file_path"] == "f")
-    });
+    let valid = messages
+        .iter()
+        .flat_map(Message::calls)
+        .all(|call| matches!(&call.input, CallInput::Valid(input) if input["file_path"] == "f"));
     assert!(valid, "{text}");
 }
 

@@ -80,7 +80,10 @@ pub(in crate::agent) fn high_floor(
     } else {
         let window = limits.window.tokens();
         let (window, left) = (format_tokens(window), window.saturating_sub(after));
-        format!("the {window} tokens of the window, which leaves {} for the answer", format_tokens(left))
+        format!(
+            "the {window} tokens of the window, which leaves {} for the answer",
+            format_tokens(left)
+        )
     };
     format!(
         "{request} takes ~{} of {room}: {}. slug does not try again before more has been said. A \

@@ -165,9 +165,8 @@ fn is_call_as_text(text: &str) -> bool {
         .iter()
         .any(|it| text.contains(it))
         && text.contains("\"name\"");
-    let is_object_line = |line: &str| {
-        line.starts_with('{') && serde_json::from_str::<Value>(line).is_ok()
-    };
+    let is_object_line =
+        |line: &str| line.starts_with('{') && serde_json::from_str::<Value>(line).is_ok();
     begins_as_json && (is_json() || inner.starts_with("{\""))
         || names_arguments
         || CALL_MARKS.iter().any(|mark| text.contains(mark))

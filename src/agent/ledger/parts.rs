@@ -14,7 +14,8 @@ use crate::domain::{
 };
 use crate::session::{
     COMPACTION_CONTEXT, ContextItem, ContextPart, FOLDED_CONTEXT, ReplayedConversation,
-    SHELL_CONTEXT, folded_result, is_cut_call, is_cut_result, is_result_stub, is_thinking, users_own,
+    SHELL_CONTEXT, folded_result, is_cut_call, is_cut_result, is_result_stub, is_thinking,
+    users_own,
 };
 use crate::tools::call_title;
 

@@ -25,7 +25,12 @@ fn response(text: &str) -> AgentEvent {
 }
 
 fn ended(outcome: TurnOutcome) -> AgentEvent {
-    recorded(LogEntry::TurnEnd(TurnEnd { outcome, usage: TokenUsage::default(), rounds: 0, cost: None }))
+    recorded(LogEntry::TurnEnd(TurnEnd {
+        outcome,
+        usage: TokenUsage::default(),
+        rounds: 0,
+        cost: None,
+    }))
 }
 
 fn play(format: OutputFormat, events: &[AgentEvent]) -> (HeadlessReport, Vec<String>, Vec<String>) {

@@ -114,6 +114,7 @@ fn a_conversation_that_is_too_long_is_known_in_all_wordings() {
     for (status, body) in table {
         let error = refused(status, body);
         assert_eq!(error.recovery, ErrorRecovery::Compact, "{body}\n{error}");
+        assert!(!error.message.contains("/compact"), "slug compacts by itself before: {error}");
     }
 }
 

@@ -158,7 +158,9 @@ fn cut_value(value: &mut Value, chars: usize) {
             *items = kept;
             if items.len() < count {
                 let left_out = count - items.len();
-                items.push(format!("{MARK_BEGIN}{left_out} more are left out to save space]").into());
+                items.push(
+                    format!("{MARK_BEGIN}{left_out} more are left out to save space]").into(),
+                );
             }
         }
         Value::Object(fields) => {
@@ -206,7 +208,10 @@ mod tests {
         assert_eq!((&value["file_path"], &value["limit"]), (&json!("src/a.rs"), &json!(7)));
         let content = value["content"].as_str().unwrap();
         assert!(content.starts_with('ä') && is_cut_argument(content), "{content}");
-        assert!(content.ends_with("[slug: 4900 characters of this argument are left out to save space]"));
+        assert!(
+            content
+                .ends_with("[slug: 4900 characters of this argument are left out to save space]")
+        );
         let edits = value["edits"].as_array().unwrap();
         assert_eq!(edits.len(), 5, "four, and the mark: {edits:?}");
         let before = value.clone();
@@ -216,8 +221,12 @@ mod tests {
 
     #[test]
     fn only_a_mark_with_its_number_is_one() {
-        assert!(is_cut_argument("fn a() {[slug: 12 characters of this argument are left out to save space]"));
-        assert!(!is_cut_argument("[slug: {n} characters of this argument are left out to save space]"));
+        assert!(is_cut_argument(
+            "fn a() {[slug: 12 characters of this argument are left out to save space]"
+        ));
+        assert!(!is_cut_argument(
+            "[slug: {n} characters of this argument are left out to save space]"
+        ));
         assert!(!is_cut_argument("12 characters"));
     }
 }

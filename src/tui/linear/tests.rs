@@ -540,3 +540,12 @@ async fn a_rewind_is_answered_by_numbers() {
     test.until("The disk is gone.").await;
     test.end().await;
 }
+
+#[tokio::test]
+async fn a_session_whose_last_message_was_not_answered_says_so() {
+    let linear = test_loop(StdinSource::Terminal);
+    let records = Arc::new(vec![user("Rename the cart.")]);
+    linear.event(AgentEvent::SessionOpened { session: session(), records }).await;
+    linear.until("slug ended before your last message was answered.").await;
+    linear.end().await;
+}

@@ -332,9 +332,10 @@ fn repeats() -> AgentEvent {
         tool: "Read".into(),
         input: serde_json::json!({"file_path": "src/cart.rs"}),
         kind: ApprovalKind::RepeatedCall,
-        reason: "The model made this exact call 2 times in this turn, and the result was the same \
-                 each time."
-            .into(),
+        reason:
+            "This exact call has had the same result 2 times in a row, and nothing has changed \
+                 since."
+                .into(),
         parts: Vec::new(),
         allow_rules: Vec::new(),
         deny_rule: None,

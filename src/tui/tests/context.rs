@@ -5,13 +5,14 @@ use crate::agent::{
     LedgerItem, LedgerItemState, LedgerSource,
 };
 use crate::domain::{ContextWindow, EntryId};
+use crate::providers::PrefillProgress;
 use crate::session::{ContextAction, ContextItem, ContextPart};
 use crate::tui::app::ScreenEffect;
 use crate::tui::app::intent::Intent;
 use crate::tui::dialogs::OpenDialog;
 use crate::tui::dialogs::context::lines;
 use crate::tui::dialogs::line::LineAnswerError;
-use crate::tui::test_screen::{AGENT, TestScreen, screen};
+use crate::tui::test_screen::{AGENT, TURN, TestScreen, recorded, screen, user};
 
 fn item(part: ContextPart, name: &str, about: &str, tokens: u64) -> LedgerItem {
     LedgerItem {
@@ -267,4 +268,25 @@ fn the_ledger_is_read_out_and_edited_by_lines() {
         assert_eq!(page.line(line), Err(LineAnswerError::NoEdit), "{line}");
     }
     assert_eq!(page.line(""), Ok(vec![Intent::Close]));
+}
+
+#[test]
+fn a_compaction_shows_how_far_it_is() {
+    let progress = |read: Option<u64>, written| AgentEvent::CompactionProgress {
+        turn: TURN,
+        read: read.map(|processed| PrefillProgress { processed, total: 200, cached: 0 }),
+        written,
+    };
+    let scene = screen(100, 30)
+        .event(AgentEvent::TurnStarted { turn: TURN })
+        .event(recorded(&user("a question")))
+        .event(AgentEvent::CompactionStarted { turn: TURN })
+        .shows("Compacting  the older part becomes a summary");
+    let scene = scene.event(progress(Some(80), 0)).shows("the model reads the conversation, 40%");
+    scene
+        .event(progress(Some(200), 880))
+        .shows("the model writes the summary")
+        .shows("~220 tokens")
+        .event(AgentEvent::RequestSent { turn: TURN })
+        .hides("Compacting");
 }

@@ -8,6 +8,7 @@ use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{CallId, ContentBlock, EntryId};
 use crate::session::{
     LogEntry, LogRecord, SearchHitSource, SessionHeader, SessionSearchHit, SessionSearchResult,
+    TurnOutcome,
 };
 use crate::tui::app::ScreenEffect;
 use crate::tui::app::ScreenMsg;
@@ -15,7 +16,7 @@ use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::sidebar::samples::{HERE, id, now, week};
 use crate::tui::test_screen::{
-    AGENT, TestScreen, assistant, call, done, recorded, result, screen, user,
+    AGENT, TestScreen, assistant, call, done, recorded, result, screen, turn_end, user,
 };
 
 /// A chat with the list of sessions open.
@@ -143,4 +144,17 @@ fn a_place_that_is_gone_is_said() {
         scene.event(AgentEvent::SessionRead { session: id(1), earlier: Arc::new(Vec::new()) });
     assert_eq!(scene.model.conversation.pending_jump, None);
     scene.shows("no longer in the transcript");
+}
+
+/// slug was killed in the midst of a turn: that is said when the session is opened again.
+#[test]
+fn a_session_whose_last_message_was_not_answered_says_so() {
+    let opened = |records: Vec<LogRecord>| {
+        let records = Arc::new(records);
+        screen(80, 24).event(AgentEvent::SessionOpened { session: id(1), records }).after(20)
+    };
+    let told = "slug ended before your last message was answered. /retry goes on from";
+    opened(vec![user("Rename the cart.")]).shows("Rename the cart.").shows(told);
+    let end = turn_end(TurnOutcome::Answered);
+    opened(vec![user("Rename the cart."), said("Done."), end]).hides("slug ended before");
 }

@@ -18,8 +18,10 @@ fn an_answer_that_repeats_one_sentence_is_ended_and_its_repetitions_are_not_kept
         assert_eq!(turn.step(piece("First the file. ")), []);
         let ended = (0..1_000).map(|_| turn.step(piece(AGAIN))).find(|actions| !actions.is_empty());
         let ended = ended.expect("nobody noticed");
-        let [TurnAction::Record { message, stop: StopReason::Interrupted, .. }, TurnAction::End(outcome)] =
-            ended.as_slice()
+        let [
+            TurnAction::Record { message, stop: StopReason::Interrupted, .. },
+            TurnAction::End(outcome),
+        ] = ended.as_slice()
         else {
             panic!("{ended:?}")
         };
