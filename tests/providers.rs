@@ -320,7 +320,7 @@ async fn error_responses_carry_a_remedy() {
         (
             ServerReply::error(400, "prompt is too long: 9 tokens > 8 maximum"),
             ErrorRecovery::Compact,
-            "/compact",
+            "larger window with /model",
         ),
         (ServerReply::error(401, "no"), ErrorRecovery::AskUser, "requires a key"),
         (
@@ -346,7 +346,7 @@ async fn error_responses_carry_a_remedy() {
                 &json!({"error": {"message": "Context size has been exceeded."}}),
             ),
             ErrorRecovery::Compact,
-            "/compact",
+            "larger window with /model",
         ),
         (
             ServerReply::raw(200, "text/html", ["<!doctype html><title>Sign in</title>"]),

@@ -373,7 +373,7 @@ async fn without_a_fallback_model_the_next_smaller_one_stands_in() {
 async fn a_front_end_that_is_away_stops_no_stream_and_no_tool() {
     let fixture = AgentFixture::in_mode(PermissionMode::Yolo);
     let mut agent = fixture.open(InitialSession::New).await;
-    let long_answer = "word ".repeat(20_000);
+    let long_answer: String = (0..20_000).map(|number| format!("word{number} ")).collect();
     let mut first = words(&long_answer);
     first.pop();
     first.extend(calls(&[bash("c1", "echo hello")]));

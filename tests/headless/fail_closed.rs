@@ -226,7 +226,7 @@ fn an_answer_of_too_many_calls_or_bytes_ends_with_an_error() {
     let ran = env.ask(&server, &["--yolo", "-p", "go"]).assert_exit_code(1);
     assert!(ran.err.contains("more than 256 tool calls"), "{}", ran.describe());
     assert!(!env.path("made").exists());
-    let text = "x".repeat(1 << 20);
+    let text: String = (0..160_000).map(|number| number.to_string()).collect();
     server.reply(ServerReply::deltas((0..20).map(|_| json!({"content": text.clone()})), "stop"));
     let ran = env.ask(&server, &["-p", "go"]).assert_exit_code(1);
     assert!(ran.err.contains("more than 16 MB"), "{}", ran.describe());

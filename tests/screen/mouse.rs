@@ -83,7 +83,7 @@ fn a_drag_hands_the_source_to_the_terminal_and_says_so() {
 #[test]
 fn a_text_too_long_for_the_terminal_is_kept_in_a_file() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
-    let text = "0123456789 ".repeat(8_000);
+    let text: String = (0..8_000).map(|number| format!("0123456789 {number} ")).collect();
     server.reply(ServerReply::text(&text));
     let start = PtySlug::at(&env, 100, 30).server(&server);
     // Over ssh the system's clipboard belongs to the other machine.

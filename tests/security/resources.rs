@@ -165,7 +165,9 @@ fn ends_at_16_mb(what: &str, begin: &str, piece: &str) {
 
 #[test]
 fn an_answer_of_too_many_bytes_ends_with_an_error() {
-    let mega = "x".repeat(1 << 20);
+    // A megabyte in which nothing repeats.
+    let mega: String = (0..194_000).map(|number| number.to_string()).collect();
+    let mega = &mega[..1 << 20];
     ends_at_16_mb("thinking", "", &chunk(&json!({"reasoning_content": mega})));
     let arguments = chunk(&json!({"tool_calls": [{"index": 0, "id": "c", "type": "function",
         "function": {"name": "Bash", "arguments": mega}}]}));

@@ -234,9 +234,15 @@ fn the_result_has_the_figures_of_the_run() {
         job(2, "serve"),
         calls.clone(),
         AgentEvent::JobEnded { job: JobId(1), end: JobEnd::Lost },
+        // The calls behind the last round are not run, and are no round.
         calls,
         response("done"),
-        ended(TurnOutcome::Answered),
+        recorded(LogEntry::TurnEnd(TurnEnd {
+            outcome: TurnOutcome::Answered,
+            usage: TokenUsage::default(),
+            rounds: 1,
+            cost: None,
+        })),
     ];
     let delta = |name: &str, lines| FileDelta { name: name.into(), lines };
     let end = RunEnd {
@@ -249,7 +255,7 @@ fn the_result_has_the_figures_of_the_run() {
     assert_eq!(err, named.map(|command| format!("Still running, and ended now: {command}")));
     let result: Value = serde_json::from_str(&out[0]).unwrap();
     for (key, value) in [
-        ("rounds", json!(2)),
+        ("rounds", json!(1)),
         ("turns", json!(0)),
         ("duration_ms", json!(1234)),
         ("provider", json!("local")),

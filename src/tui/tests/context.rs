@@ -281,11 +281,11 @@ fn a_compaction_shows_how_far_it_is() {
         .event(AgentEvent::TurnStarted { turn: TURN })
         .event(recorded(&user("a question")))
         .event(AgentEvent::CompactionStarted { turn: TURN })
-        .shows("Compacting  the older part becomes a summary");
-    let scene = scene.event(progress(Some(80), 0)).shows("the model reads the conversation, 40%");
+        .shows("Compacting · summarising the older part");
+    let scene = scene.event(progress(Some(80), 0)).shows("reading the conversation, 40%");
     scene
         .event(progress(Some(200), 880))
-        .shows("the model writes the summary")
+        .shows("writing the summary")
         .shows("~220 tokens")
         .event(AgentEvent::RequestSent { turn: TURN })
         .hides("Compacting");

@@ -156,5 +156,10 @@ fn a_session_whose_last_message_was_not_answered_says_so() {
     let told = "slug ended before your last message was answered. /retry goes on from";
     opened(vec![user("Rename the cart.")]).shows("Rename the cart.").shows(told);
     let end = turn_end(TurnOutcome::Answered);
-    opened(vec![user("Rename the cart."), said("Done."), end]).hides("slug ended before");
+    opened(vec![
+        user("Rename the cart."),
+        assistant(vec![ContentBlock::Text { text: "Done.".into() }]),
+        end,
+    ])
+    .hides("slug ended before");
 }
