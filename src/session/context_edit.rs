@@ -259,3 +259,7 @@ fn replace_first(
         message.content.insert(at, stub);
     }
 }
+
+#[cfg(test)]
+#[path = "context_edit_tests.rs"]
+mod tests;

@@ -5,9 +5,13 @@ use serde_json::json;
 
 use super::*;
 use crate::domain::{CallId, ContextWindow, MediaType, MessageImage, MessageRole, TurnId};
-use crate::session::{CompactionNote, LogEntry, LogRecord, MessageEntry};
+use crate::session::{
+    CompactionNote, ContextAction, ContextEditEntry, ContextItem, ContextPart, LogEntry, LogRecord,
+    MessageEntry,
+};
 
 use super::super::estimate::TokenCalibration;
+use super::super::report::RequestFloor;
 
 fn message(message: Message) -> LogRecord {
     let entry = LogEntry::Message(MessageEntry::new(message));
@@ -267,4 +271,30 @@ fn a_second_summary_goes_on_from_the_first() {
     assert!(text.contains("the task") && !text.contains("FIRST NOTE"), "{text}");
     let (calls, results) = calls_and_results(&messages);
     assert_eq!(calls, results);
+}
+
+/// Pinned results are named apart: unpinning them is what makes room.
+#[test]
+fn the_floor_names_what_is_pinned() {
+    let mut records = vec![user("the task")];
+    records.extend(round("Read", 0, 4_000));
+    let result = records[2].id;
+    let floor = |records: &[LogRecord]| {
+        let conversation = ReplayedConversation::of(records);
+        let estimator = TokenCalibration::default().of("m");
+        RequestFloor::of(&conversation, (100, 200), estimator)
+    };
+    let before = floor(&records);
+    let item = ContextItem { entry: result, part: ContextPart::Result };
+    let entry = LogEntry::ContextEdit(ContextEditEntry { item, action: ContextAction::Pin });
+    records.push(LogRecord {
+        id: EntryId::generate(),
+        timestamp: Utc::now(),
+        turn: TurnId(1),
+        entry,
+    });
+    let after = floor(&records);
+    assert_eq!((before.pinned, before.user), (0, after.user));
+    assert!((1_000..1_100).contains(&after.pinned), "{after:?}");
+    assert_eq!(before.rest, after.rest + after.pinned);
 }
