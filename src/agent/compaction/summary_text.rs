@@ -227,7 +227,7 @@ mod tests {
         let whole = instruction_text(1_200, Some("the API"));
         let without_focus = instruction_text(600, None);
         for text in [
-            whole.clone(),
+            whole,
             without_focus.clone(),
             without_focus.replace("## ", "**").replace("\n(", "**\n("),
             format!("Sure. {ONCE_MORE}"),
