@@ -240,7 +240,7 @@ fn the_dialogs_keys_are_those_of_the_page() {
         keymap::APPROVAL.iter().flat_map(|row| row.keys).map(ToString::to_string).collect();
     let text = page("docs/permissions.md");
     let rows = rows(section(&text, "## The dialog"));
-    assert_eq!(rows.len(), 10);
+    assert_eq!(rows.len(), 15);
     for row in rows {
         assert!(quoted(row[0]).iter().all(|key| keys.contains(*key)), "{row:?}");
     }

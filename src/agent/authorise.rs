@@ -11,7 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
     ApprovalAnswer, ApprovalKind, ApprovalRequest, CallInput, FileDiff, NoticeLevel,
-    PermissionOutcome, RuleKind, RuleSource, ToolAccess, ToolCall, ToolOutput,
+    PermissionMode, PermissionOutcome, RuleKind, RuleSource, ToolAccess, ToolCall, ToolDisplay,
+    ToolOutput,
 };
 use crate::permissions::{
     HookPermission, PermissionDecision, PermissionQuery, READ_RULE, ResolvedAccess, ToolCallTicket,
@@ -24,6 +25,7 @@ use super::event::AgentEvent;
 use super::gate::{Interactivity, ToolGate};
 use super::partial_approval::{PartialApproval, narrow_to_part};
 use super::plan::{ArgumentsOrigin, CallPlan, CallProvenance};
+use super::rule_request::RuleReply;
 use super::tool_messages::{denied, denied_by_user, repeated_call, stopped};
 
 /// What was decided about a call.
@@ -232,9 +234,11 @@ async fn ask_until_decided(
             Err(_) => None,
         };
         let reason = match &provenance.origin {
-            ArgumentsOrigin::Hook(who) => format!("{} {who} changed this call.", decision.reason()),
+            ArgumentsOrigin::Hook(who) => {
+                format!("{} {who} changed this call.", decision.question_reason()).trim().to_owned()
+            }
             ArgumentsOrigin::Model | ArgumentsOrigin::User | ArgumentsOrigin::Partial(_) => {
-                decision.reason().to_owned()
+                decision.question_reason().to_owned()
             }
         };
         let why = DecisionExplanation { decision: &decision, reason };
@@ -393,12 +397,15 @@ async fn ask(
         parts: decision.parts().to_owned(),
         allow_rules: decision.allow_rules().to_owned(),
         deny_rule: decision.deny_rule().map(str::to_owned),
+        dangers: decision.dangers().to_owned(),
         preview,
         ..gate.question(id, &plan.call, &plan.input, (ApprovalKind::Permission, reason))
     };
     gate.ask_user(request);
     question.let_others_ask();
     let outcome = tokio::select! {
+        // An answer that changes the mode as well comes before that change.
+        biased;
         answer = answer => AskOutcome::Answered(answer.unwrap_or(NO)),
         _ = changed.changed() => AskOutcome::Changed,
     };
@@ -464,7 +471,13 @@ async fn denied_by_rule(
         let reason = decision.reason().to_owned();
         gate.events.send(AgentEvent::CallRefused { call: call.clone(), reason });
     }
+    let shown = match (decision.rule(), gate.permissions.mode()) {
+        (Some(rule), _) => format!("Denied by the rule {}", rule.rule),
+        (None, PermissionMode::Plan) => "Not in plan mode".to_owned(),
+        (None, _) => decision.reason().to_owned(),
+    };
     denied(&format!("Denied: {} Do not try another way around this.", decision.reason()))
+        .with_display(ToolDisplay::Terminal { text: shown })
 }
 
 async fn refused_unasked(
@@ -485,11 +498,18 @@ async fn refused_unasked(
 /// hold for this session if possible, and the user is told.
 async fn save(gate: &ToolGate, kind: RuleKind, rules: Vec<String>) -> Option<RuleSource> {
     let first = rules.first().cloned();
-    if let Err(error) = gate.permissions.save(kind, rules).await {
-        gate.events.notice(NoticeLevel::Error, error.to_string());
-        return None;
-    }
+    let saved = match gate.permissions.save(kind, rules).await {
+        Ok(saved) => saved,
+        Err(error) => {
+            gate.events.notice(NoticeLevel::Error, error.to_string());
+            return None;
+        }
+    };
     let rule = first?;
     let file = gate.permissions.rule_file().0;
+    if !saved.is_empty() {
+        let reply = RuleReply::Saved { file: file.clone(), rules: saved };
+        gate.events.send(AgentEvent::Rules(Box::new(reply)));
+    }
     Some(RuleSource { rule, kind, file: Some(file), line: None })
 }

@@ -113,6 +113,7 @@ impl ToolGate {
             deny_rule: None,
             rule_file: self.permissions.rule_file(),
             preview: None,
+            dangers: Vec::new(),
         }
     }
 

@@ -8,10 +8,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::watch;
 
-use crate::domain::{PermissionMode, RuleFile, RuleKind};
+use crate::domain::{PermissionMode, RuleFile, RuleKind, RuleSource};
 use crate::permissions::sandbox::ReadRules;
 use crate::permissions::store::{
-    ProjectSettingsTrust, RuleEdit, RuleSaveError, SettingsFiles, rule_file,
+    ProjectSettingsTrust, RuleEdit, RuleEntry, RuleSaveError, SettingsFiles, rule_file,
 };
 use crate::permissions::{
     HookPermission, PermissionDecision, PermissionQuery, RuleError, RuleListReport, RuleSet,
@@ -126,21 +126,26 @@ impl PermissionState {
     }
 
     /// Saves rules to the settings file, off the async threads. When that fails, they hold until
-    /// slug ends.
+    /// slug ends. Returns those that the file did not hold before.
     pub(super) async fn save(
         self: &Arc<Self>,
         kind: RuleKind,
         rules: Vec<String>,
-    ) -> Result<(), PermissionStateError> {
+    ) -> Result<Vec<RuleEntry>, PermissionStateError> {
         let state = self.clone();
         tokio::task::spawn_blocking(move || state.save_now(kind, &rules)).await?
     }
 
-    fn save_now(&self, kind: RuleKind, rules: &[String]) -> Result<(), PermissionStateError> {
+    fn save_now(
+        &self,
+        kind: RuleKind,
+        rules: &[String],
+    ) -> Result<Vec<RuleEntry>, PermissionStateError> {
         for rule in rules {
             RuleSet::check(rule, kind, &self.workspace)?;
         }
         let file = self.rule_file();
+        let before = self.list().0.rules;
         for rule in rules {
             let edit = RuleEdit::Add((kind, rule.clone()));
             match self.change_file(&file.0, &edit) {
@@ -152,7 +157,13 @@ impl PermissionState {
                 Err(error) => return Err(error),
             }
         }
-        Ok(())
+        let is_new = |rule: &&String| {
+            let is_it = |it: &RuleSource| {
+                it.kind == kind && it.rule == rule.trim() && it.file.as_ref() == Some(&file.0)
+            };
+            !before.iter().any(is_it)
+        };
+        Ok(rules.iter().filter(is_new).map(|rule| (kind, rule.trim().to_owned())).collect())
     }
 
     /// Changes a rule of a settings file; without a file, a rule that holds until slug ends.

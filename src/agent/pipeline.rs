@@ -26,7 +26,7 @@ use super::gate::ToolGate;
 use super::plan::{ArgumentsOrigin, CallPlan};
 use super::run::{CompletedCall, RunLocation, run};
 use super::sandbox_escalation::{SandboxEscalationOutcome, authorise_outside};
-use super::tool_messages::{crashed, denied, with_other_input, with_partial_note};
+use super::tool_messages::{ArgumentsEditor, crashed, denied, with_other_input, with_partial_note};
 
 /// Decides and runs one call. `plan` is made of it, or what the model is told where none can be. The
 /// result is in the log when this returns.
@@ -89,8 +89,10 @@ async fn run_granted(
     gate.repeats.note(call, &plan.accesses, &ended.output);
     let output = match &provenance.origin {
         ArgumentsOrigin::Model => ended.output,
-        ArgumentsOrigin::User => with_other_input(ended.output, "The user", &plan.input),
-        ArgumentsOrigin::Hook(_) => with_other_input(ended.output, "A hook", &plan.input),
+        ArgumentsOrigin::User => with_other_input(ended.output, ArgumentsEditor::User, &plan.input),
+        ArgumentsOrigin::Hook(_) => {
+            with_other_input(ended.output, ArgumentsEditor::Hook, &plan.input)
+        }
         ArgumentsOrigin::Partial(part) => with_partial_note(ended.output, part),
     };
     let output = call_hooks::after(gate, &plan, output, provenance.notes).await;

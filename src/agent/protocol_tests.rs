@@ -10,10 +10,10 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::domain::{
-    AgentId, ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput,
-    ContextWindow, EntryId, ExitCause, FileDiff, JobEnd, JobId, JobInfo, Message, ModelName,
-    NoticeLevel, PermissionMode, ReasoningEffort, RuleFile, SessionId, TodoItem, TodoStatus,
-    ToolCall, TurnId, UserInput,
+    AgentId, ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallDanger, CallId,
+    CallInput, ContextWindow, EntryId, ExitCause, FileDiff, JobEnd, JobId, JobInfo, Message,
+    ModelName, NoticeLevel, PermissionMode, ReasoningEffort, RuleFile, SessionId, TodoItem,
+    TodoStatus, ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
@@ -88,6 +88,7 @@ fn approval() -> ApprovalRequest {
         deny_rule: Some("Edit(a)".into()),
         rule_file: RuleFile(PathBuf::from("/w/.slug/settings.json")),
         preview: Some(FileDiff::between("a", "1\n", "2\n")),
+        dangers: vec![CallDanger::ProtectedPlace],
     }
 }
 

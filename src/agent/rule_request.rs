@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::PermissionMode;
-use crate::permissions::store::RuleEdit;
+use crate::permissions::store::{RuleEdit, RuleEntry};
 use crate::permissions::{PermissionTestReport, RuleListReport};
 
 /// A request about the rules, from `/permissions`.
@@ -39,6 +39,8 @@ pub enum RuleReply {
         /// Why the requested change does not hold, as a sentence.
         failed: Option<String>,
     },
+    /// An answer to a permission question has saved these rules, which were not in the file before.
+    Saved { file: PathBuf, rules: Vec<RuleEntry> },
     /// The result of a test.
     Tried {
         /// The call in the words of the user.

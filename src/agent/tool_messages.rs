@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{ToolOutput, ToolStatus, lenient_json};
+use crate::domain::{ToolDisplay, ToolOutput, ToolStatus, lenient_json};
 use crate::tools::ToolError;
 
 use super::partial_approval::PartialApproval;
@@ -17,19 +17,45 @@ pub(super) const SAME_CALL: &str =
 pub(super) fn denied_by_user(instruction: Option<String>) -> ToolOutput {
     match instruction {
         Some(instruction) => {
+            let shown = format!("You said no: {instruction}");
             denied(&format!("The user said no, and to do this instead: {instruction}"))
+                .with_display(ToolDisplay::Terminal { text: shown })
         }
         None => denied(
             "The user said no. Do not repeat the call or work around it; ask what they want instead.",
-        ),
+        )
+        .with_display(ToolDisplay::Terminal { text: "You said no".into() }),
     }
 }
 
-/// Tells the model that other arguments ran than it sent. `who` wrote them, as the beginning of a
-/// sentence.
-pub(super) fn with_other_input(output: ToolOutput, who: &str, ran: &Value) -> ToolOutput {
+/// Who wrote other arguments than the model did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ArgumentsEditor {
+    User,
+    Hook,
+}
+
+/// Tells the model that other arguments ran than it sent, and the user what ran.
+pub(super) fn with_other_input(
+    output: ToolOutput,
+    who: ArgumentsEditor,
+    ran: &Value,
+) -> ToolOutput {
+    let (who, to_user) = match who {
+        ArgumentsEditor::User => ("The user", "You"),
+        ArgumentsEditor::Hook => ("A hook", "A hook"),
+    };
     let note = format!("{who} changed this call. What ran: {ran}\n\n");
-    ToolOutput { observation: note + &output.observation, ..output }
+    let command = ran.get("command").and_then(Value::as_str);
+    let shown = command.map_or_else(|| ran.to_string(), str::to_owned);
+    let above = format!("{to_user} changed it to `{shown}`\n\n");
+    let display = match output.display {
+        Some(ToolDisplay::Diff(diff)) => ToolDisplay::Diff(diff),
+        Some(ToolDisplay::Terminal { text }) => ToolDisplay::Terminal { text: above + &text },
+        None => ToolDisplay::Terminal { text: above + &output.observation },
+    };
+    let observation = note + &output.observation;
+    ToolOutput { observation, display: Some(display), ..output }
 }
 
 /// Tells the model which changes the user left out, so that it knows what the file holds.
@@ -119,6 +145,25 @@ pub(super) fn not_json(raw: &str) -> ToolError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn shown(output: ToolOutput) -> String {
+        match output.display {
+            Some(ToolDisplay::Terminal { text }) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_user_reads_other_words_than_the_model() {
+        assert_eq!(shown(denied_by_user(None)), "You said no");
+        let told = denied_by_user(Some("do not push".into()));
+        assert!(told.observation.starts_with("The user said no"), "{}", told.observation);
+        assert_eq!(shown(told), "You said no: do not push");
+        let ran = serde_json::json!({"command": "make"});
+        let output = with_other_input(ToolOutput::text("built"), ArgumentsEditor::User, &ran);
+        assert!(output.observation.starts_with("The user changed this call. What ran: {"));
+        assert_eq!(shown(output), "You changed it to `make`\n\nbuilt");
+    }
 
     #[test]
     fn the_model_is_shown_where_its_arguments_went_wrong() {

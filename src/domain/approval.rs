@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::lookalike::{LookalikeWord, lookalikes};
-use super::{CallId, DiffLineTag, ExcludedHunks, FileDiff, TurnId};
+use super::{CallDanger, CallId, DiffLineTag, ExcludedHunks, FileDiff, TurnId};
 
 /// Identifies one question. The agent makes the id; an answer with another id is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
@@ -59,6 +59,8 @@ pub struct ApprovalRequest {
     pub rule_file: RuleFile,
     /// What Edit or Write would change, compared with the file on disk now.
     pub preview: Option<FileDiff>,
+    /// What the call does that is hard to take back, the worst first; each once.
+    pub dangers: Vec<CallDanger>,
 }
 
 /// What a question is about.

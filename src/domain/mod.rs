@@ -7,6 +7,7 @@ mod approval;
 pub mod base64_bytes;
 mod budget;
 mod bytes;
+mod danger;
 mod dialect;
 mod diff;
 #[cfg(test)]
@@ -51,11 +52,12 @@ pub use approval::{
 };
 pub use budget::{AgentBudgets, ParseBudgetError, UsageBudget};
 pub use bytes::format_bytes;
+pub use danger::CallDanger;
 pub use dialect::ChatDialect;
 pub use diff::{
     DiffContextSize, DiffLine, DiffLineTag, FileDiff, FileModeChange, Hunk, LineEnding,
 };
-pub use first_line::first_line;
+pub use first_line::{first_line, first_step};
 pub use fold::PaneFold;
 pub use hosts::{AddressScope, HostRule, NetworkHost, ParseHostError, address_scope, authority};
 pub use ids::{AgentId, CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};

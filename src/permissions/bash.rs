@@ -8,9 +8,12 @@
 
 use std::path::Path;
 
-use crate::domain::{PermissionMode, PermissionOutcome, RuleKind, RuleSource};
+use crate::domain::{CallDanger, PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 
-use super::check::{DecisionContext, PartVerdict, RuleOffer};
+use super::check::{
+    DecisionContext, NO_RULE_FOR_COMMAND, NO_RULE_FOR_WRAPPER, PartVerdict, RuleOffer,
+};
+use super::danger;
 use super::paths::{PathZone, ResolvedPath};
 use super::pattern::{RuleMatchKind, exact_rule, refusing_rule};
 use super::places::{self, ProtectedPlaceKind, ProtectionReason};
@@ -170,6 +173,7 @@ fn texts(command: &SimpleCommand) -> impl Iterator<Item = &str> {
 fn may_change(text: &str, protected: ProtectionReason) -> PartVerdict {
     let reason = format!("It may change {}, which is always asked.", protected.description());
     PartVerdict::new(text, PermissionOutcome::Ask, reason)
+        .dangerous(Some(CallDanger::ProtectedPlace))
 }
 
 /// The verdict on text in which no simple command was found.
@@ -233,7 +237,10 @@ impl CommandEvaluator<'_> {
         if self.context.mode == PermissionMode::Plan {
             return self.plan(text);
         }
-        self.answer(text).refusable(refusing_rule(self.command))
+        let verdict = self.answer(text).refusable(refusing_rule(self.command));
+        let danger = danger::danger_of(self.command, &self.run.analysis.commands);
+        PartVerdict { is_of_weight: !danger::only_prepares(self.command), ..verdict }
+            .dangerous(danger)
     }
 
     /// The deny rule on any command or path in this part.
@@ -435,9 +442,9 @@ impl CommandEvaluator<'_> {
                     "Its name stands for a program of this project's own, {}. No rule allows that.",
                     program.display_path()
                 ),
-                (None, WrappedCommands::Nothing) => "No rule allows this command.".to_owned(),
+                (None, WrappedCommands::Nothing) => NO_RULE_FOR_COMMAND.to_owned(),
                 (None, WrappedCommands::Known(_) | WrappedCommands::Unknown(_)) => {
-                    "No rule allows this command and what it runs.".to_owned()
+                    NO_RULE_FOR_WRAPPER.to_owned()
                 }
             };
         if command.flatten().iter().any(|one| never_allowed(&one.words).is_some()) {

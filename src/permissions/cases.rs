@@ -5,6 +5,7 @@
 
 mod approvals;
 mod bash;
+mod dangers;
 mod invariants;
 mod linked_places;
 mod modes;

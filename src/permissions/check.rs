@@ -4,7 +4,9 @@
 //! A call is decided part by part (each path, each simple command, each redirection), and the whole
 //! gets the strictest answer.
 
-use crate::domain::{CallPart, PermissionMode, PermissionOutcome, RuleKind, RuleSource};
+use crate::domain::{
+    CallDanger, CallPart, PermissionMode, PermissionOutcome, RuleKind, RuleSource,
+};
 
 use super::bash;
 use super::paths::{PathZone, ResolvedPath, Workspace};
@@ -14,6 +16,16 @@ use super::query::{PermissionQuery, ResolvedAccess};
 use super::rules::{COMMAND_RULE, EDIT_RULE, FileEffect, READ_RULE, RuleSet};
 use super::shell::AnalysisKind;
 use super::ticket::PermissionDecision;
+
+/// The reason for a question about a file that nothing else is to be said about.
+pub(super) const NO_RULE_FOR_FILE: &str = "No rule allows writing this file.";
+/// The reason for a question about a command that nothing else is to be said about.
+pub(super) const NO_RULE_FOR_COMMAND: &str = "No rule allows this command.";
+/// The same for a command that runs others.
+pub(super) const NO_RULE_FOR_WRAPPER: &str = "No rule allows this command and what it runs.";
+/// The reasons that only say that there is no rule.
+pub(super) const NO_RULE_REASONS: [&str; 3] =
+    [NO_RULE_FOR_FILE, NO_RULE_FOR_COMMAND, NO_RULE_FOR_WRAPPER];
 
 /// What is the same for every part of one call.
 pub(super) struct DecisionContext<'a> {
@@ -34,6 +46,10 @@ pub(super) struct PartVerdict {
     pub offer: RuleOffer,
     /// The rule that would deny this part from now on.
     pub deny_rule: Option<String>,
+    /// What the part does that is hard to take back.
+    pub danger: Option<CallDanger>,
+    /// Whether the part does something, and does not only prepare the shell for other parts.
+    pub is_of_weight: bool,
     /// Whether the part is allowed because of the names of its programs. The command then runs with
     /// a PATH that finds no program of the project.
     pub is_by_name: bool,
@@ -123,7 +139,13 @@ fn combine(query: &PermissionQuery, verdicts: Vec<PartVerdict>) -> PermissionDec
             allow_rules.push(rule);
         }
     }
-    let deny_rule = asked.iter().find_map(|verdict| verdict.deny_rule.clone());
+    let mut dangers: Vec<CallDanger> = verdicts.iter().filter_map(|it| it.danger).collect();
+    dangers.sort_unstable_by(|a, b| b.cmp(a));
+    dangers.dedup();
+    // The part that is most worth a rule: of the worst, the first.
+    let can_deny = asked.iter().filter(|verdict| verdict.deny_rule.is_some());
+    let worst = can_deny.rev().max_by_key(|verdict| (verdict.danger, verdict.is_of_weight));
+    let deny_rule = worst.and_then(|verdict| verdict.deny_rule.clone());
     let mut runs = query.accesses.iter().filter_map(ResolvedAccess::run);
     let run_as = runs.clone().find_map(|run| match &run.analysis.kind {
         AnalysisKind::Static { canonical } => Some(canonical.clone()),
@@ -142,6 +164,7 @@ fn combine(query: &PermissionQuery, verdicts: Vec<PartVerdict>) -> PermissionDec
         .with_rule(rule)
         .with_parts(parts)
         .with_offers(allow_rules, deny_rule)
+        .with_dangers(dangers)
         .with_run_as(run_as.filter(|_| outcome == PermissionOutcome::Allow))
         .with_search_path(search_path)
 }
@@ -291,7 +314,7 @@ impl DecisionContext<'_> {
                 PermissionMode::Ask | PermissionMode::Plan | PermissionMode::Sandbox,
             )
             | (FileEffect::Write, PathZone::Scratch, PermissionMode::Plan) => {
-                "No rule allows writing this file.".into()
+                NO_RULE_FOR_FILE.into()
             }
         };
         PartVerdict { offer, ..PartVerdict::new(text, PermissionOutcome::Ask, reason) }
@@ -330,7 +353,10 @@ impl DecisionContext<'_> {
             return PartVerdict::new(text, PermissionOutcome::Deny, reason);
         }
         let reason = format!("It {verb} {what}, which is always asked.");
-        PartVerdict::new(text, PermissionOutcome::Ask, reason).refusable(deny_rule)
+        let danger = (effect == FileEffect::Write).then_some(CallDanger::ProtectedPlace);
+        PartVerdict::new(text, PermissionOutcome::Ask, reason)
+            .refusable(deny_rule)
+            .dangerous(danger)
     }
 
     /// The protected place that a text names somewhere in it.
@@ -367,8 +393,17 @@ impl PartVerdict {
             PermissionOutcome::Allow => RuleOffer::NotNeeded,
             PermissionOutcome::Ask | PermissionOutcome::Deny => RuleOffer::Impossible,
         };
-        let (text, reason) = (text.into(), reason.into());
-        Self { text, outcome, reason, rule: None, offer, deny_rule: None, is_by_name: false }
+        Self {
+            text: text.into(),
+            outcome,
+            reason: reason.into(),
+            rule: None,
+            offer,
+            deny_rule: None,
+            danger: None,
+            is_of_weight: true,
+            is_by_name: false,
+        }
     }
 
     pub(super) fn denied_by(text: impl Into<String>, rule: RuleSource) -> Self {
@@ -388,6 +423,10 @@ impl PartVerdict {
 
     pub(super) fn by_name(self, is_by_name: bool) -> Self {
         Self { is_by_name, ..self }
+    }
+
+    pub(super) fn dangerous(self, danger: Option<CallDanger>) -> Self {
+        Self { danger: self.danger.max(danger), ..self }
     }
 
     pub(super) fn refusable(self, deny_rule: Option<String>) -> Self {

@@ -12,6 +12,7 @@
 
 mod bash;
 mod check;
+mod danger;
 mod folders;
 mod git_places;
 mod hook_permission;

@@ -10,9 +10,10 @@ use std::ffi::{OsStr, OsString};
 use serde_json::Value;
 
 use crate::domain::{
-    CallId, CallInput, CallPart, ContentHash, PermissionOutcome, RuleSource, ToolCall,
+    CallDanger, CallId, CallInput, CallPart, ContentHash, PermissionOutcome, RuleSource, ToolCall,
 };
 
+use super::check::NO_RULE_REASONS;
 use super::query::PermissionQuery;
 
 /// The decision for one call, with everything that the approval dialog shows the user.
@@ -24,6 +25,7 @@ pub struct PermissionDecision {
     parts: Vec<CallPart>,
     allow_rules: Vec<String>,
     deny_rule: Option<String>,
+    dangers: Vec<CallDanger>,
     run_as: Option<String>,
     search_path: Option<OsString>,
     tool: String,
@@ -61,6 +63,7 @@ impl PermissionDecision {
             parts: Vec::new(),
             allow_rules: Vec::new(),
             deny_rule: None,
+            dangers: Vec::new(),
             run_as: None,
             search_path: None,
             tool: query.tool.clone(),
@@ -79,6 +82,10 @@ impl PermissionDecision {
 
     pub(super) fn with_offers(self, allow_rules: Vec<String>, deny_rule: Option<String>) -> Self {
         Self { allow_rules, deny_rule, ..self }
+    }
+
+    pub(super) fn with_dangers(self, dangers: Vec<CallDanger>) -> Self {
+        Self { dangers, ..self }
     }
 
     pub(super) fn with_run_as(self, run_as: Option<String>) -> Self {
@@ -105,6 +112,12 @@ impl PermissionDecision {
         &self.reason
     }
 
+    /// The reason as a question gives it: empty where it is only that no rule allows the call, which
+    /// the question itself says.
+    pub fn question_reason(&self) -> &str {
+        if NO_RULE_REASONS.contains(&&*self.reason) { "" } else { &self.reason }
+    }
+
     /// The rule that decided, if one did.
     pub fn rule(&self) -> Option<&RuleSource> {
         self.rule.as_ref()
@@ -119,6 +132,11 @@ impl PermissionDecision {
     /// no rule can be offered.
     pub fn allow_rules(&self) -> &[String] {
         &self.allow_rules
+    }
+
+    /// What the call does that is hard to take back, the worst first; each once.
+    pub fn dangers(&self) -> &[CallDanger] {
+        &self.dangers
     }
 
     /// The rule that the answer "never" would save.

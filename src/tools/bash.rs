@@ -24,7 +24,7 @@ use super::{
 };
 use crate::domain::{
     ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolOutput, ToolSpec,
-    ToolStatus, first_line,
+    ToolStatus, first_line, first_step,
 };
 use capture::OutputCapture;
 use whole_output::{SavedOutput, WholeOutput};
@@ -88,7 +88,12 @@ impl Tool for BashTool {
     }
 
     fn call_title(&self, input: &Value, _cwd: &Path) -> String {
-        let command = first_line(titles::text(input, "command"));
+        let command = titles::text(input, "command");
+        let description = titles::text(input, "description").trim();
+        let command = match command.trim().contains('\n') && !description.is_empty() {
+            true => first_line(description),
+            false => first_step(command),
+        };
         match titles::text(input, "workdir") {
             "" => command,
             folder => format!("{command} (in {})", first_line(folder)),

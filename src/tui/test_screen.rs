@@ -455,5 +455,6 @@ pub fn question(id: u64, command: &str) -> AgentEvent {
         deny_rule: Some("Bash(rm *)".into()),
         rule_file: RuleFile("/home/me/.slug/settings.json".into()),
         preview: None,
+        dangers: Vec::new(),
     }))
 }

@@ -1,9 +1,10 @@
 //! Questions before a call runs, and what each answer does.
 
 use serde_json::{Value, json};
-use slug_code::agent::{AgentEvent, InitialSession};
+use slug_code::agent::{AgentEvent, InitialSession, RuleReply};
 use slug_code::domain::{
-    ApprovalAnswer, CallId, CallInput, ContentHash, PermissionMode, PermissionOutcome, ToolStatus,
+    ApprovalAnswer, CallId, CallInput, ContentHash, PermissionMode, PermissionOutcome, RuleKind,
+    ToolStatus,
 };
 use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::session::{LogEntry, PermissionEntry, TurnOutcome};
@@ -96,6 +97,24 @@ async fn an_answer_of_always_is_saved_once_in_the_right_file() {
         assert!(!is_asked_again(&fixture, &mut agent, "make").await, "{project:?}");
         agent.close().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_answer_has_saved_is_told_once() {
+    let fixture = AgentFixture::new();
+    let rule = "Bash(make *)".to_owned();
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [calls(&[bash("c1", "make")]), words("done")]);
+    agent.send("go").await;
+    let question = agent.next_approval().await;
+    agent.answer(&question, ApprovalAnswer::Never { rule: rule.clone() }).await;
+    let is_reply = |event: &AgentEvent| matches!(event, AgentEvent::Rules(_));
+    let AgentEvent::Rules(reply) = agent.wait_for("the saved rule", is_reply).await else {
+        panic!("no reply")
+    };
+    let RuleReply::Saved { rules, .. } = *reply else { panic!("{reply:?}") };
+    assert_eq!(rules, [(RuleKind::Deny, rule)]);
+    agent.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

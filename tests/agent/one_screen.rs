@@ -142,7 +142,11 @@ async fn two_agents_side_by_side_have_a_conversation_each() {
     for _ in 0..2 {
         let asker = screen.model.shared.asker.clone().expect("nobody asks");
         let name = asker.name.expect("no name");
-        assert!(screen.text().contains(&format!("{name}: Bash")), "{name}:\n{}", screen.text());
+        assert!(
+            screen.text().contains(&format!("{name}: Run this command?")),
+            "{name}:\n{}",
+            screen.text()
+        );
         asked.insert(asker.agent);
         screen.key(KeyCode::Char('y')).await;
     }

@@ -26,14 +26,14 @@ async fn send_request(agent: &mut TestAgent, request: RuleRequest) -> RuleReply 
 async fn change(agent: &mut TestAgent, file: Option<PathBuf>, edit: RuleEdit) -> Option<String> {
     match send_request(agent, RuleRequest::Change { file, edit }).await {
         RuleReply::Listed { failed, .. } => failed,
-        other @ RuleReply::Tried { .. } => panic!("{other:?}"),
+        other @ (RuleReply::Tried { .. } | RuleReply::Saved { .. }) => panic!("{other:?}"),
     }
 }
 
 async fn outcome_of(agent: &mut TestAgent, typed: &str) -> PermissionOutcome {
     match send_request(agent, RuleRequest::Try(typed.to_owned())).await {
         RuleReply::Tried { report, .. } => report.unwrap().decision,
-        other @ RuleReply::Listed { .. } => panic!("{other:?}"),
+        other @ (RuleReply::Listed { .. } | RuleReply::Saved { .. }) => panic!("{other:?}"),
     }
 }
 

@@ -83,7 +83,7 @@ fn an_edit_shows_its_diff_and_yes_writes_the_file() {
     server.reply(ServerReply::text("Changed."));
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("make it two");
-    slug.wait_for_dialog("a.rs  +1 -1");
+    slug.wait_for_dialog("a.rs?  +1 -1");
     slug.wait_until("both sides of the change", |screen| {
         screen.contains("let total = 1;") && screen.contains("let total = 2;")
     });
@@ -106,8 +106,8 @@ fn a_change_that_is_left_out_is_not_written_and_the_model_is_told() {
     server.reply(ServerReply::text("Half of it."));
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("write it");
-    slug.answer("yes, once, all 2 changes", " ");
-    slug.wait_for("yes, 1 of 2 changes");
+    slug.answer("Yes, all 2 changes", " ");
+    slug.wait_for("Yes, 1 of 2 changes");
     slug.keys("y");
     slug.wait_for("Half of it.");
     slug.wait_for("1 of 2 changes  +1 -1");
@@ -141,7 +141,7 @@ fn an_edit_that_was_refused_leaves_the_file_as_it_was() {
     server.reply(ServerReply::text("Left alone."));
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("make it two");
-    slug.answer("a.rs  +1 -1", "n");
+    slug.answer("a.rs?  +1 -1", "n");
     slug.wait_for("Left alone.");
     assert_eq!(env.read("a.rs"), EDIT);
 }
@@ -154,10 +154,11 @@ fn always_saves_the_rule_that_is_shown_and_asks_no_more() {
     server.reply(ServerReply::text("Twice."));
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
-    slug.wait_for_dialog("yes, always for  Bash(touch made)");
-    // The dialog also shows the file that keeps the rule.
+    slug.answer("Always allow `touch made`", "a");
+    // The rule is shown before it is saved, with the file that keeps it.
     slug.wait_for("shop/.slug/settings.local.json");
-    slug.keys("a");
+    slug.wait_for("❯ Bash(touch made)");
+    slug.keys(key::ENTER);
     slug.wait_for("Twice.");
     let settings: Value = serde_json::from_str(&env.read(".slug/settings.local.json")).unwrap();
     assert_eq!(settings["permissions"]["allow"], json!(["Bash(touch made)"]));
@@ -171,7 +172,7 @@ fn for_this_session_asks_no_more_and_saves_nothing() {
     server.reply(ServerReply::text("Twice."));
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
-    slug.answer("Bash(touch made)", "s");
+    slug.answer("don't ask again for `touch made`", "s");
     slug.wait_for("Twice.");
     assert!(!env.slug_home().join("settings.json").exists());
     assert!(!env.path(".slug").exists());
@@ -185,7 +186,9 @@ fn never_denies_the_next_call_without_asking() {
     server.reply(ServerReply::text("Neither."));
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
-    slug.answer("no, always for Bash(touch *)", "d");
+    slug.answer("Never allow `touch *`", "d");
+    slug.wait_for("❯ Bash(touch *)");
+    slug.keys(key::ENTER);
     slug.wait_for("Neither.");
     assert!(!env.path("made").exists() && !env.path("other").exists());
     let told = result_of(&server.chat_requests()[2], "c2");
@@ -204,7 +207,7 @@ fn an_edited_command_runs_in_its_place_and_the_model_is_told() {
     slug.wait_for("touch mine");
     slug.keys(key::ENTER);
     // The edited command is checked, and asked about, again.
-    slug.answer("? touch mine", "y");
+    slug.answer("$ touch mine", "y");
     slug.wait_for("Yours then.");
     assert!(env.path("mine").exists() && !env.path("made").exists());
     let told = result_of(&server.chat_requests()[1], "c1");
@@ -236,7 +239,7 @@ fn a_file_that_changes_while_it_is_asked_about_is_not_overwritten() {
     server.reply(ServerReply::text("It has changed."));
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("make it two");
-    slug.wait_for_dialog("a.rs  +1 -1");
+    slug.wait_for_dialog("a.rs?  +1 -1");
     let others = format!("{EDIT} // and a word of somebody else's");
     env.write("a.rs", &others);
     slug.keys("y");
@@ -257,10 +260,10 @@ fn what_is_typed_as_the_question_opens_is_no_answer() {
     gate.open();
     // Continuous typing: each key comes within the dialog's 300 ms.
     let mut typed = 0;
-    while !slug.screen().contains("yes, once") {
+    while !slug.screen().contains("y  Yes") {
         slug.keys("y");
         typed += 1;
-        slug.wait_until("the key", |screen| in_input(screen) == typed || screen.contains("yes,"));
+        slug.wait_until("the key", |screen| in_input(screen) == typed || screen.contains("y  Yes"));
     }
     slug.keys("yy");
     slug.wait_until("all keys in the input", |screen| in_input(screen) == typed + 2);
@@ -284,12 +287,11 @@ fn a_rule_can_be_edited_before_it_is_saved() {
     server.reply(ServerReply::text("Both."));
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
-    slug.answer("touch one", "\t");
+    slug.answer("touch one", "a");
+    slug.wait_for("❯ Bash(touch one)");
     slug.keys(&format!("{}Bash(touch *)", key::CTRL_U));
     slug.wait_for("Bash(touch *)");
     slug.keys(key::ENTER);
-    slug.wait_for("yes, always for  Bash(touch *)");
-    slug.keys("a");
     slug.wait_for("Both.");
     assert!(env.path("one").exists() && env.path("two").exists());
     assert!(env.read(".slug/settings.local.json").contains("Bash(touch *)"));

@@ -12,7 +12,7 @@ fn the_demo_plays_its_task_with_its_questions() {
     let mut slug = PtySlug::at(&env, 80, 24).args(&["--demo"]).open();
     slug.wait_for("enter send");
     slug.say("go");
-    slug.answer("lib/rates.sh  +4 -4", "y");
+    slug.answer("lib/rates.sh?  +4 -4", "y");
     slug.answer("sh test.sh", "y");
     slug.wait_until("the end of the task", |screen| {
         screen.contains(END) && screen.contains("What should I do?")
@@ -31,11 +31,11 @@ fn the_demo_is_played_with_the_keyboard_alone() {
     let mut slug = PtySlug::at(&env, 100, 40).args(&["--demo"]).open();
     slug.wait_for("enter send");
     slug.say("go");
-    slug.wait_for_dialog("lib/rates.sh  +4 -4");
+    slug.wait_for_dialog("lib/rates.sh?  +4 -4");
     slug.keys(&format!("{} ", key::RIGHT));
-    slug.wait_for("yes, 3 of 4 changes");
+    slug.wait_for("Yes, 3 of 4 changes");
     slug.keys(" ");
-    slug.wait_for("yes, once, all 4 changes");
+    slug.wait_for("Yes, all 4 changes");
     slug.keys("y");
     slug.answer("sh test.sh", "y");
     slug.wait_for(END);
@@ -71,14 +71,14 @@ fn the_demo_is_played_with_the_mouse_alone() {
     slug.wait_for("enter send");
     // Only the message itself has to be typed.
     slug.say("go");
-    slug.wait_for_dialog("lib/rates.sh  +4 -4");
+    slug.wait_for_dialog("lib/rates.sh?  +4 -4");
     slug.click("[x]    7");
-    slug.wait_for("yes, 3 of 4 changes");
+    slug.wait_for("Yes, 3 of 4 changes");
     slug.click("[ ]    7");
     slug.wait_for("all 4 changes");
-    slug.click("yes, once");
+    slug.click("y  Yes");
     slug.wait_for_dialog("sh test.sh");
-    slug.click("yes, once");
+    slug.click("y  Yes");
     slug.wait_for(END);
     slug.wait_for("What should I do?");
     slug.click("TodoWrite 3 of 3 done");

@@ -142,15 +142,19 @@ fn the_history_stays_valid_after_a_stopped_command() {
 }
 
 #[test]
-fn escape_in_a_question_is_a_no() {
+fn escape_in_a_question_is_a_no_and_stops_the_turn() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
-    server.reply(ServerReply::text("As you wish."));
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.answer("touch made", key::ESC);
-    slug.wait_for("As you wish.");
+    slug.wait_for("What should I do?");
     assert!(!env.path("made").exists());
+    // The call has a result in the next request.
+    server.reply(ServerReply::text("As you wish."));
+    slug.say("go on");
+    slug.wait_for("As you wish.");
+    server.assert_clean();
 }
 
 #[test]

@@ -38,7 +38,7 @@ fn a_conversation_moves_no_cursor_and_leaves_the_terminal_as_it_was() {
     assert!(slug.edits_lines());
     slug.keys("make it\r");
     asks(&slug, "Answer: ");
-    says(&slug, "may Bash run this?\r\n  echo made > made\r\nin /");
+    says(&slug, "Run this command?\r\n  echo made > made\r\n");
     slug.keys("y\r");
     asks(&slug, "You: ");
     says(&slug, "slug:\x1b[0m It is **made**.\r\n\r\nBye.\r\n");
@@ -127,9 +127,9 @@ fn the_demo_can_be_played_through() {
     let input = "fix it\ny\ny\n/diff\n/todos\n";
     let ran = env.run_with_input(&["--linear", "--demo"], input).assert_exit_code(0);
     for text in [
-        "Question: may Edit change",
+        "Question: Change lib/",
         "-    if [ \"$1\" -lt 500 ]; then\n",
-        "Question: may Bash run this?\n  sh test.sh\n",
+        "Question: Run this command?\n",
         "Tool: plan, 3 of 3 done\n",
         "lib/rates.sh, 4 lines added, 4 removed:\n",
         "done: Run the tests\n",

@@ -142,20 +142,25 @@ fn keys_that_wait_as_the_window_gets_the_focus_are_no_answer() {
 }
 
 #[test]
-fn enter_approves_nothing() {
+fn enter_takes_the_marked_answer_and_never_a_yes_to_danger() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
-    env.write_home("keys.toml", "[approval]\nonce = [\"y\", \"enter\"]\n");
-    server.reply(bash("c1", "touch made"));
+    env.write("kept", "");
+    env.write_home("keys.toml", "[approval]\naccept = []\nonce = [\"y\", \"enter\"]\n");
+    server.reply(bash("c1", "rm kept"));
+    server.reply(bash("c2", "touch made"));
     server.reply(ServerReply::text("As you wish."));
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
-    slug.wait_for_dialog("touch made");
+    slug.wait_for_dialog("rm kept");
+    slug.wait_for("Deletes files");
     slug.keys("\r\r\r");
-    slug.wait_for_dialog("touch made");
-    assert!(!env.path("made").exists());
+    slug.wait_for_dialog("rm kept");
+    assert!(env.path("kept").exists());
     slug.keys("n");
+    slug.wait_for_dialog("touch made");
+    slug.keys("\r");
     slug.wait_for("As you wish.");
-    assert!(!env.path("made").exists());
+    assert!(env.path("kept").exists() && env.path("made").exists());
 }
 
 #[test]
@@ -169,7 +174,7 @@ fn a_file_that_is_longer_than_the_screen_is_written_once_its_end_was_seen() {
     slug.say("write it");
     slug.wait_for_dialog("long.txt");
     slug.keys("ysa");
-    slug.wait_for_dialog("to the end, then it can be approved");
+    slug.wait_for_dialog("Scroll to the end");
     assert!(!env.path("long.txt").exists());
     slug.keys(key::END);
     slug.wait_for("line 89");

@@ -180,6 +180,8 @@ fn s103_a_conversation_is_kept_for_the_user_alone_whatever_the_umask() {
     slug.wait_for("[Image 1 a.png 4×4]");
     slug.say(" hello");
     slug.answer("touch made", "a");
+    slug.wait_for("Allow from now on");
+    slug.keys(key::ENTER);
     slug.wait_for("Done.");
     // While the turn still runs, /compact only says that it has to wait.
     slug.wait_for("What should I do?");

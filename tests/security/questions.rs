@@ -85,21 +85,23 @@ fn what_was_typed_while_the_model_answered_approves_nothing() {
 }
 
 #[test]
-fn enter_approves_nothing_whatever_it_is_bound_to() {
+fn enter_approves_no_danger_whatever_it_is_bound_to() {
     for answer in ["session", "always"] {
         let (env, server) = (TestEnv::new(), ModelServer::start());
-        env.write_home("keys.toml", &format!("[approval]\n{answer} = [\"a\", \"enter\"]\n"));
-        server.reply(bash("c1", "touch made"));
+        env.write("kept", "");
+        let own = format!("[approval]\naccept = []\n{answer} = [\"x\", \"enter\"]\n");
+        env.write_home("keys.toml", &own);
+        server.reply(bash("c1", "rm kept"));
         server.reply(ServerReply::text("As you wish."));
         let mut slug = PtySlug::chat(&env, &server);
         slug.say("run it");
-        slug.wait_for_dialog("touch made");
+        slug.wait_for_dialog("rm kept");
         slug.keys("\r\r");
-        slug.wait_for_dialog("touch made");
-        assert!(!env.path("made").exists(), "{answer}");
+        slug.wait_for_dialog("rm kept");
+        assert!(env.path("kept").exists(), "{answer}");
         slug.keys("n");
         slug.wait_for("As you wish.");
-        assert!(!env.path("made").exists(), "{answer}");
+        assert!(env.path("kept").exists(), "{answer}");
     }
 }
 
@@ -121,7 +123,7 @@ fn a_diff_or_a_command_that_is_longer_than_the_screen_takes_no_yes_before_its_en
         server.reply(ServerReply::text("As you wish."));
         let mut slug = PtySlug::chat(&env, &server);
         slug.say("go");
-        slug.wait_for_dialog("to the end, then");
+        slug.wait_for_dialog("Scroll to the end");
         let untouched = || {
             env.read("a.txt") == old && !env.path("made").exists() && !env.path(".slug").exists()
         };
@@ -130,10 +132,10 @@ fn a_diff_or_a_command_that_is_longer_than_the_screen_takes_no_yes_before_its_en
         }
         // One page on is not yet the end.
         slug.keys("\x1b[6~y");
-        slug.wait_for_dialog("to the end, then");
+        slug.wait_for_dialog("Scroll to the end");
         assert!(untouched(), "{what}");
         slug.keys(key::END);
-        slug.wait_for_no("to the end, then");
+        slug.wait_for_no("Scroll to the end");
         assert!(untouched(), "{what}");
         slug.keys("y");
         slug.wait_for("As you wish.");
@@ -150,13 +152,13 @@ fn a_click_does_not_approve_before_the_end_was_shown() {
     server.reply(ServerReply::text("As you wish."));
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("write it");
-    slug.wait_for_dialog("to the end, then");
-    for text in ["yes, once", "yes, always", "yes, for this session"] {
+    slug.wait_for_dialog("Scroll to the end");
+    for text in ["y  Yes", "a  Always", "s  Yes"] {
         if slug.screen().contains(text) {
             slug.click(text);
         }
     }
-    slug.wait_for_dialog("to the end, then");
+    slug.wait_for_dialog("Scroll to the end");
     assert!(!env.path("long.txt").exists());
     slug.keys("n");
     slug.wait_for("As you wish.");

@@ -34,7 +34,7 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
 /// How often a wait polls.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 /// The hint of a dialog whose end has not been on screen yet.
-const MORE_BELOW_HINT: &str = "to the end, then";
+const MORE_BELOW_HINT: &str = "Scroll to the end";
 /// A dialog accepts keys once no key has come for 300 ms; this is safely longer.
 const KEY_GUARD_DELAY: Duration = Duration::from_millis(400);
 
@@ -181,9 +181,9 @@ impl PtySlug {
     /// Waits for a permission dialog that shows `text`, until it accepts keys.
     pub fn wait_for_dialog(&mut self, text: &str) {
         self.wait_until(&format!("a dialog with {text:?}"), |screen| {
-            // The chat above the dialog box names the calls too.
-            let dialog = screen.find('┌').map_or(screen, |at| &screen[at..]);
-            (dialog.contains("yes, once") || dialog.contains("y yes")) && dialog.contains(text)
+            // The chat above the question names the calls too.
+            let dialog = screen.find('▌').map_or("", |at| &screen[at..]);
+            (dialog.contains("y  Yes") || dialog.contains("y yes")) && dialog.contains(text)
         });
         // The only wait for a fixed time: the dialog must not accept keys any earlier.
         thread::sleep(KEY_GUARD_DELAY);

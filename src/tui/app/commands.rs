@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::agent::{self, ForkPosition, RewindDestination};
 use crate::commands::{EFFORT_WORDS, FoldSetting, OnOffArgument, ParsedCommand, SlashCommand};
 use crate::config::ThemeChoice;
-use crate::domain::{NoticeLevel, ReasoningEffort};
+use crate::domain::{NoticeLevel, PermissionMode, ReasoningEffort};
 
-use crate::tui::dialogs::approval::ApprovalDialog;
+use crate::tui::dialogs::approval::{ApprovalDialog, SessionScope};
 use crate::tui::dialogs::hooks::{self, HookDialogOpening};
 use crate::tui::dialogs::pager::{self, document::PagerDocument};
 use crate::tui::dialogs::picker::Picker;
@@ -95,9 +95,15 @@ pub fn show_next_approval(model: &mut ScreenModel, early_key: EarlyKey) {
     }
     if let Some((agent, request)) = model.shared.questions.pop_front() {
         let several = model.shared.behind > 0;
-        let name = model.conversation_with(agent).filter(|_| several).map(Conversation::name);
+        let asking = model.conversation_with(agent);
+        let name = asking.filter(|_| several).map(Conversation::name);
+        let mode = asking.map_or(PermissionMode::Ask, |asking| asking.status.mode);
+        let scope = SessionScope::of(&request, mode, &model.shared.settings.cwd);
         model.shared.asker = Some(AskingAgent { agent, name });
-        model.dialogs.push(ApprovalDialog::new(request, early_key));
+        model.shared.question_number += 1;
+        model.dialogs.push(ApprovalDialog::new(request, early_key, scope));
+    } else {
+        model.shared.question_number = 0;
     }
 }
 

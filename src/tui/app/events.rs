@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::AgentEvent;
+use crate::agent::{AgentEvent, RuleReply};
 use crate::domain::{
     AgentId, MessageRole, ModelName, NoticeLevel, RequestSource, SessionId, TurnId,
 };
@@ -31,6 +31,7 @@ use super::msg::{FavouriteMark, ModelRow};
 use super::pending_jump::BackfillState;
 use super::queue::MessageQueue;
 use super::rewind_messages;
+use super::saved_rules;
 use super::search;
 use super::sending;
 use super::session_changes::SessionChanges;
@@ -265,6 +266,11 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
                 .notice(NoticeLevel::Warning, format!("{}: {reason}", call.name));
         }
         AgentEvent::Rules(reply) => {
+            if let RuleReply::Saved { file, rules } = *reply {
+                let agent = model.conversation.agent;
+                saved_rules::announce(&mut model.shared, agent, file, rules);
+                return Vec::new();
+            }
             return keys::tell_dialogs(model, &DialogReply::Rules(reply));
         }
         AgentEvent::Context(reply) => {

@@ -10,6 +10,7 @@ use super::block::BlockId;
 use super::choice::PickerChoice;
 use super::dialog_reply::DialogReply;
 use super::effect::ScreenEffect;
+use super::keymap::ScrollAction;
 use super::pending_jump::PendingJump;
 use super::search::TranscriptMatch;
 use super::sessions::BranchPage;
@@ -26,8 +27,10 @@ pub enum Intent {
     Toast(NoticeLevel, String),
     /// Close the dialog that returned this; nothing where no dialog did.
     Close,
-    /// Give the agent this answer, and show the next question.
-    Answer(ApprovalId, ApprovalAnswer),
+    /// Give the agent this answer, do what follows from it, and show the next question.
+    Answer(ApprovalId, ApprovalAnswer, AnswerFollowUp),
+    /// Scroll the conversation in front.
+    ScrollTranscript(ScrollAction),
     /// Do what the row of a list stands for.
     Choose(PickerChoice),
     /// Mark a model as a favourite, or take the mark away.
@@ -72,6 +75,18 @@ pub enum Intent {
     TellDialogs(DialogReply),
     /// Add a text to the input, below what is typed there.
     AppendToInput(UserInput),
+}
+
+/// What an answer to a permission question brings with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AnswerFollowUp {
+    Nothing,
+    /// The turn of the agent that asks is stopped.
+    StopTurn,
+    /// The agent that asks gets the mode `allow-edits`.
+    AllowEdits,
+    /// Those of these requests that still wait get a yes.
+    AllowWaiting(Vec<ApprovalId>),
 }
 
 /// Effects as intents, for slices whose callers expect intents.

@@ -4,12 +4,13 @@
 //! does not continue the sequence ends it and does nothing else, except for the keys that work
 //! everywhere.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::agent;
-use crate::domain::NoticeLevel;
+use crate::domain::{AgentId, ApprovalAnswer, NoticeLevel, PermissionMode};
 use crate::tui::dialogs::pager::document::PagerDocument;
 use crate::tui::dialogs::pager::{self, Pager};
 use crate::tui::dialogs::picker::history;
@@ -20,17 +21,21 @@ use crate::tui::dialogs::{Dialog, DialogContext, EarlyKey, rewind};
 use super::chat_keys;
 use super::commands;
 use super::completion_items;
+use super::conversation::Conversation;
 use super::dialog_reply::DialogReply;
 use super::effect::ScreenEffect;
 use super::focus::KeyboardFocus;
-use super::intent::Intent;
+use super::intent::{AnswerFollowUp, Intent};
 use super::jump;
 use super::keymap::{
     self, AlwaysKey, KeyPlace, KeyPress, KeyPressProgress, PendingKeys, SEQUENCE_TIMEOUT,
 };
 use super::model::ScreenModel;
+use super::navigation;
+use super::saved_rules;
 use super::search;
 use super::sending;
+use super::shared::SharedState;
 use super::sidebar::{self, SidebarVisibility};
 
 /// Handles a key event. Starts, continues or ends a key sequence.
@@ -94,6 +99,9 @@ pub fn pressed(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect>
         return always_key(model, key);
     }
     model.shared.leaving = None;
+    if keymap::typed(key) == Some(saved_rules::UNDO_KEY) && can_undo_rules(model) {
+        return saved_rules::undo(&mut model.shared);
+    }
     // A dialog that does not take keys yet leaves them to what is under it.
     let depth = match model.dialogs.top().map(|dialog| dialog.early_key(key)) {
         None | Some(None) => 1,
@@ -177,13 +185,16 @@ pub fn carry_out(
                     model.dialogs.close(at);
                 }
             }
-            Intent::Answer(id, answer) => {
+            Intent::Answer(id, answer, then) => {
                 let asker = model.shared.asker.take();
-                commands::show_next_approval(model, EarlyKey::Discard);
-                let command = agent::AgentCommand::Answer { id, answer };
                 let agent = asker.map_or(model.conversation.agent, |it| it.agent);
+                let command = agent::AgentCommand::Answer { id, answer };
                 effects.push(ScreenEffect::Agent(agent, command));
+                let ScreenModel { conversation, background, shared, .. } = &mut *model;
+                effects.extend(follow_up(conversation, background, shared, (agent, then)));
+                commands::show_next_approval(model, EarlyKey::Discard);
             }
+            Intent::ScrollTranscript(how) => navigation::scroll(&mut model.conversation, how),
             Intent::Choose(choice) => effects.extend(commands::choose(model, choice)),
             Intent::MarkModel(name) => {
                 model.shared.toggle_favourite(&name);
@@ -246,10 +257,10 @@ pub fn carry_out(
             }
             // The turn of the agent that asks.
             Intent::StopTurn => {
-                let asker = model.shared.asker.as_ref();
-                let behind = asker.and_then(|it| model.background.get_mut(&it.agent));
-                let conversation = behind.unwrap_or(&mut model.conversation);
-                effects.extend(sending::stop_turn(conversation));
+                let ScreenModel { conversation, background, shared, .. } = &mut *model;
+                let asker = shared.asker.as_ref().map_or(conversation.agent, |it| it.agent);
+                let asking = background.get_mut(&asker).unwrap_or(conversation);
+                effects.extend(sending::stop_turn(asking));
             }
             Intent::TellDialogs(reply) => effects.extend(tell_dialogs(model, &reply)),
             Intent::GoTo(place) => {
@@ -259,6 +270,53 @@ pub fn carry_out(
         }
     }
     effects
+}
+
+/// Whether the key that takes saved rules back would type nothing and answer nothing now.
+fn can_undo_rules(model: &ScreenModel) -> bool {
+    let is_free = match model.dialogs.top() {
+        Some(dialog) => dialog.place() == KeyPlace::Approval && model.dialogs.takes_answers(),
+        None => {
+            model.conversation.focus == KeyboardFocus::Input
+                && model.conversation.composer.is_empty()
+                && !search::keys::is_typed(&model.conversation)
+        }
+    };
+    is_free && saved_rules::is_offered(&model.shared)
+}
+
+/// What an answer to a question of `agent` brings with it.
+fn follow_up(
+    conversation: &mut Conversation,
+    background: &mut BTreeMap<AgentId, Conversation>,
+    shared: &mut SharedState,
+    (agent, then): (AgentId, AnswerFollowUp),
+) -> Vec<ScreenEffect> {
+    match then {
+        AnswerFollowUp::Nothing => Vec::new(),
+        // The agent withdraws the other questions of the turn.
+        AnswerFollowUp::StopTurn => {
+            shared.questions.retain(|(asking, _)| *asking != agent);
+            sending::stop_turn(background.get_mut(&agent).unwrap_or(conversation))
+        }
+        AnswerFollowUp::AllowEdits => {
+            let mode = PermissionMode::AllowEdits;
+            vec![ScreenEffect::Agent(agent, agent::AgentCommand::SetMode(mode))]
+        }
+        AnswerFollowUp::AllowWaiting(ids) => {
+            let (allowed, rest) = std::mem::take(&mut shared.questions)
+                .into_iter()
+                .partition::<Vec<_>, _>(|(_, request)| ids.contains(&request.id));
+            shared.questions = rest.into();
+            shared.question_number += allowed.len();
+            let answers = allowed.into_iter().map(|(agent, request)| {
+                let answer = ApprovalAnswer::Once;
+                let command = agent::AgentCommand::Answer { id: request.id, answer };
+                ScreenEffect::Agent(agent, command)
+            });
+            answers.collect()
+        }
+    }
 }
 
 /// Whether the list of sessions has the keys, where no dialog has them.

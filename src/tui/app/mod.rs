@@ -51,6 +51,7 @@ pub mod queue;
 pub mod recent_paths;
 pub mod request;
 pub mod rewind_messages;
+pub mod saved_rules;
 pub mod scroll;
 pub mod search;
 pub mod select;

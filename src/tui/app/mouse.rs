@@ -40,11 +40,16 @@ pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
     let top = model.dialogs.top_index();
     match (event.kind, turned) {
         (_, Some(rows)) => {
+            // A dialog in the dock leaves the rest of the screen as it is.
             let by_dialog = keys::on_dialog(model, top, |dialog, around| {
+                let docked = around.measured.docked;
+                if docked.is_some_and(|area| area.inside(at.0, at.1).is_none()) {
+                    return None;
+                }
                 dialog.wheel(rows, around);
-                None
+                Some(Vec::new())
             });
-            if by_dialog.is_none() {
+            if by_dialog.flatten().is_none() {
                 conversation_mouse::wheel(&mut model.conversation, rows);
             }
         }

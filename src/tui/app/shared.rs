@@ -14,6 +14,7 @@ use super::keymap::{ChatKey, KeymapRow, PendingKeys};
 use super::msg::{FavouriteMark, ModelRow};
 use super::pictures::PictureCache;
 use super::request::{RequestCounter, RequestId};
+use super::saved_rules::SavedRules;
 use super::sessions::SessionList;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings};
 use super::status_line::StatusLine;
@@ -35,6 +36,8 @@ pub struct SharedState {
     pub pending: Option<PendingKeys>,
     /// A short notice in the last line.
     pub toast: Option<ToastMessage>,
+    /// The rules that an answer has saved last.
+    pub saved_rules: Option<SavedRules>,
     /// Until then another ctrl+c leaves.
     pub leaving: Option<Duration>,
     /// The layout of the last frame.
@@ -49,6 +52,8 @@ pub struct SharedState {
     pub behind: usize,
     /// Permission questions that wait behind the one on screen, each with the agent that asks.
     pub questions: VecDeque<(AgentId, ApprovalRequest)>,
+    /// How many permission questions came up since none waited, the one on screen included.
+    pub question_number: usize,
     /// The agent whose permission question is on screen.
     pub asker: Option<AskingAgent>,
     /// Requests without an answer yet.
@@ -134,6 +139,7 @@ impl SharedState {
             wheel_remainder: WheelRemainder::default(),
             pending: None,
             toast: None,
+            saved_rules: None,
             leaving: None,
             geometry: ScreenGeometry::of_size(size.0, size.1),
             files: Arc::default(),
@@ -141,6 +147,7 @@ impl SharedState {
             models: Vec::new(),
             behind: 0,
             questions: VecDeque::new(),
+            question_number: 0,
             asker: None,
             requests: PendingRequests::default(),
             attention: UserAttention::default(),

@@ -37,6 +37,17 @@ pub trait Dialog: Debug {
     /// cell while the user types in it.
     fn draw(&self, around: DialogView<'_>, canvas: DialogCanvas<'_>) -> Option<Position>;
 
+    /// How many rows above the input the dialog wants, at this width. `None` for a dialog that lies
+    /// over the screen.
+    fn docked_rows(
+        &self,
+        _around: DialogView<'_>,
+        _layouts: &mut ViewLayouts,
+        _width: u16,
+    ) -> Option<u16> {
+        None
+    }
+
     /// The hints for the last line: key and word.
     fn hints(&self, keys: &Keymap) -> Vec<(String, &'static str)> {
         let named = self.place().listed().filter(|context| !context.is_general());
@@ -169,6 +180,9 @@ pub struct DialogCanvas<'a> {
     pub styles: &'a dyn RoleStyles,
     /// The whole screen.
     pub area: Rect,
+    /// The rows above the input that a dialog in the dock gets; fewer than it wants, or none, where
+    /// the screen is small.
+    pub dock: Rect,
     pub buffer: &'a mut Buffer,
     /// Takes what the dialog measures.
     pub measured: &'a mut DialogGeometry,

@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::domain::ApprovalId;
 use crate::tui::app::geometry::CellRect;
 use crate::tui::app::keymap::{ApprovalKey, ScrollAction};
 use crate::tui::app::page_position::{PageEnd, PageRow};
@@ -22,6 +23,10 @@ pub struct DialogGeometry {
     pub answers: Vec<(CellRect, ApprovalKey)>,
     /// The rows of a list.
     pub list: Option<CellRect>,
+    /// The area of a dialog in the dock: what is outside is not covered by it.
+    pub docked: Option<CellRect>,
+    /// The requests that a question lists because they wait.
+    pub listed: Vec<ApprovalId>,
 }
 
 impl DialogGeometry {

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 
 use super::wrap::{StyledPiece, WrapFrame, display_width, escape, wrap};
-use super::{StyleRole, StyledLine, StyledSpan, language_detection};
+use super::{
+    BlockLayout, StyleRole, StyledLine, StyledSpan, SyntaxHighlighter, language_detection,
+};
 use crate::domain::sanitize::sanitize;
 
 /// Marks the rows on which a long line of code continues.
@@ -52,6 +54,25 @@ pub(super) fn line(
     }
     escape(&text[at..], plain, source + at, &mut pieces);
     wrap(&pieces, &WrapFrame { source, ..frame.clone() }, out);
+}
+
+/// Lays out a shell command with all its characters visible, a `$` before its first line.
+pub fn shell_command(command: &str, width: u16, highlighter: &SyntaxHighlighter) -> BlockLayout {
+    let command = command.trim_end_matches(['\n', '\r']);
+    let known = highlighter.highlight("bash", command);
+    let mut lines = Vec::new();
+    for (at, text) in split(command).enumerate() {
+        let mark = if at == 0 { "$ " } else { "  " };
+        let frame = WrapFrame {
+            first: vec![StyledSpan::new(mark, StyleRole::Muted)],
+            rest: vec![StyledSpan::new("  ", StyleRole::Muted)],
+            ..WrapFrame::prose(width)
+        };
+        let tokens = known.line(at).iter();
+        let runs = tokens.map(|token| (token.end as usize, StyleRole::Syntax(token.syntax)));
+        line(text, runs, StyleRole::Code, 0, &hanging(text, &frame), &mut lines);
+    }
+    BlockLayout { lines, colours: known.colours }
 }
 
 /// The lines of a code block, without their line ends. The last line feed starts no further line.

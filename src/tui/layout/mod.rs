@@ -8,7 +8,7 @@
 pub mod ansi;
 pub mod cache;
 mod clock_cache;
-mod code;
+pub mod code;
 pub mod diff;
 pub mod highlight;
 mod language_detection;

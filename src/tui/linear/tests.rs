@@ -292,12 +292,13 @@ async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
     test.until_last("Answer: ").await;
     let output = test.printed();
     for line in [
-        "Question: may Bash run this?\n  git status && rm -rf build/\nin ~/src/webshop\n",
+        "Question: Run this command?\n  git status && rm -rf build/\n",
         "  git status: allowed by Bash(git status) in ~/.slug/settings.json:3\n",
-        "  rm -rf build/: no rule\n",
-        "Answers: y yes, once; n no; s yes, for this session; a yes, always for Bash(rm -rf \
-         build/), kept in ~/.slug/settings.json; d no, always for Bash(rm *); e edit the command; \
-         t no, and tell it what to do instead.\n",
+        "  rm -rf build/: asked\n",
+        "Answers: y Yes; s Yes, and don't ask again for `rm -rf build/` this session; a Always \
+         allow Bash(rm -rf build/), saved to ~/.slug/settings.json; e Edit the command first; n \
+         No; d Never allow Bash(rm *), saved to ~/.slug/settings.json; t No, and say what to do \
+         instead; stop No, and stop the turn.\n",
     ] {
         assert!(output.contains(line), "no {line:?} in\n{output}");
     }

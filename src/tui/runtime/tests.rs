@@ -283,7 +283,7 @@ async fn a_question_calls_a_user_who_looks_elsewhere() {
     test.key("h");
     test.until("❯ h").await;
     test.events.send(crate::tui::test_screen::question(1, "rm -rf build/"));
-    test.until("yes, once").await;
+    test.until("Run this command?").await;
     test.shutdown.cancel();
     test.task.await.unwrap().unwrap();
     let news = test.news.lock().unwrap();

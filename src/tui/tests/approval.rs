@@ -1,9 +1,17 @@
 //! Tests of the approval dialog.
 
-use crate::agent::{AgentCommand, AgentEvent};
-use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, FileDiff};
+use std::path::PathBuf;
+
+use crossterm::event::MouseEventKind;
+
+use crate::agent::{AgentCommand, AgentEvent, RuleReply, RuleRequest};
+use crate::domain::{
+    ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallDanger, FileDiff,
+    PermissionMode, RuleKind,
+};
+use crate::permissions::store::RuleEdit;
 use crate::tui::app::ScreenEffect;
-use crate::tui::test_screen::{AGENT, TURN, TestScreen, question, screen};
+use crate::tui::test_screen::{AGENT, TURN, TestScreen, question, recorded, screen, user};
 
 const COMMAND: &str = "git status && rm -rf build/";
 
@@ -27,13 +35,172 @@ fn each_key_is_its_answer() {
     let rows = [
         ("y", ApprovalAnswer::Once),
         ("s", ApprovalAnswer::Session { rules: rules() }),
-        ("a", ApprovalAnswer::Always { rules: rules() }),
         ("n", ApprovalAnswer::Deny { instruction: None }),
-        ("esc", ApprovalAnswer::Deny { instruction: None }),
-        ("d", ApprovalAnswer::Never { rule: "Bash(rm *)".into() }),
     ];
     for (key, answer) in rows {
         asked().key(key).expect_effects(&answered(answer)).hides("rm -rf");
+    }
+}
+
+#[test]
+fn always_and_never_show_the_rule_before_they_save_it() {
+    for (key, shown, answer) in [
+        (
+            "a",
+            "Allow from now on, saved to ~/.slug/settings.json:",
+            always(&["Bash(rm -rf build/)"]),
+        ),
+        (
+            "d",
+            "Deny from now on, saved to ~/.slug/settings.json:",
+            ApprovalAnswer::Never { rule: "Bash(rm *)".into() },
+        ),
+    ] {
+        let scene = asked().key(key).expect_effects(&[]).shows(shown);
+        scene.key("enter").expect_effects(&answered(answer));
+        asked().key(key).key("esc").expect_effects(&[]).shows("❯ y  Yes");
+    }
+    let scene = asked().key("d").key("ctrl+u").types("Bash(rm -rf *)").key("enter");
+    scene.expect_effects(&answered(ApprovalAnswer::Never { rule: "Bash(rm -rf *)".into() }));
+}
+
+fn always(rules: &[&str]) -> ApprovalAnswer {
+    ApprovalAnswer::Always { rules: rules.iter().map(|rule| (*rule).to_owned()).collect() }
+}
+
+#[test]
+fn each_of_several_rules_is_shown_before_they_are_saved() {
+    let AgentEvent::ApprovalAsked(mut request) = question(1, "make && ninja") else { panic!() };
+    request.allow_rules = vec!["Bash(make)".into(), "Bash(ninja)".into()];
+    let event = AgentEvent::ApprovalAsked(request);
+    let scene = screen(80, 24).event(event).clear_effects().key("a").shows("❯ Bash(make)");
+    let scene = scene.key("enter").expect_effects(&[]).shows("❯ Bash(ninja)");
+    scene.key("enter").expect_effects(&answered(always(&["Bash(make)", "Bash(ninja)"])));
+}
+
+#[test]
+fn escape_is_a_no_that_stops_the_turn_and_takes_back_what_else_it_asks() {
+    let scene = asked().event(question(2, "make")).clear_effects().key_at_once("esc");
+    let no = ApprovalAnswer::Deny { instruction: None };
+    let told = AgentCommand::Answer { id: ApprovalId(1), answer: no };
+    let scene =
+        scene.expect_effects(&[ScreenEffect::Agent(AGENT, told), ScreenEffect::CancelTurn(AGENT)]);
+    assert!(scene.model.dialogs.is_empty());
+}
+
+#[test]
+fn enter_takes_the_marked_answer_once_the_question_takes_keys() {
+    let scene = asked().shows("❯ y  Yes").key_at_once("enter").expect_effects(&[]);
+    scene.key("enter").expect_effects(&answered(ApprovalAnswer::Once));
+    let scene = asked().key("down").shows("❯ s").key("up").key("up").shows("❯ y");
+    let scene = scene.key("down").key("down").key("down").key("down").shows("❯ n  No");
+    scene.key("enter").expect_effects(&answered(ApprovalAnswer::Deny { instruction: None }));
+}
+
+#[test]
+fn saved_rules_are_named_and_taken_back_by_a_key_while_they_are() {
+    let file = PathBuf::from("/home/me/.slug/settings.json");
+    let rule = (RuleKind::Deny, "Bash(git push *)".to_owned());
+    let saved = || {
+        let reply = RuleReply::Saved { file: file.clone(), rules: vec![rule.clone()] };
+        let scene = screen(80, 24).event(AgentEvent::Rules(Box::new(reply)));
+        scene.shows("Saved: deny Bash(git push *) · u undoes").clear_effects()
+    };
+    let edit = RuleEdit::Remove(rule.clone());
+    let change = RuleRequest::Change { file: Some(file.clone()), edit };
+    let undone = [ScreenEffect::Agent(AGENT, AgentCommand::Rules(change))];
+    let scene = saved().key("u").expect_effects(&undone).shows("Removed: deny Bash(git push *)");
+    assert!(scene.model.conversation.composer.is_empty());
+    // It is a letter again once something else is said, or typed.
+    let scene = scene.key("u").expect_effects(&[]);
+    assert_eq!(scene.model.conversation.composer.expanded(), "u");
+    let scene = saved().after(11_000).key("u");
+    assert_eq!(scene.model.conversation.composer.expanded(), "u");
+    let scene = saved().types("menu");
+    assert_eq!(scene.model.conversation.composer.expanded(), "menu");
+    saved().event(question(1, "make")).key("u").expect_effects(&undone).shows("make");
+}
+
+/// A question about a call that is hard to take back.
+fn dangerous() -> TestScreen {
+    let AgentEvent::ApprovalAsked(mut request) = question(1, COMMAND) else { panic!() };
+    request.dangers = vec![CallDanger::RewritesRemoteBranch, CallDanger::DeletesFiles];
+    screen(80, 24).event(AgentEvent::ApprovalAsked(request)).clear_effects()
+}
+
+#[test]
+fn danger_is_named_and_needs_a_letter() {
+    let scene = dangerous().after(400).shows("Rewrites a remote branch · Deletes files");
+    let scene = scene.hides("Always allow").shows("❯ n  No").key("a").expect_effects(&[]);
+    // The mark stays off every yes.
+    let scene = ["up", "up", "up", "up", "up"].iter().fold(scene, |scene, key| scene.key(key));
+    scene.hides("❯ y").hides("❯ s").key("y").expect_effects(&answered(ApprovalAnswer::Once));
+    dangerous().key("enter").expect_effects(&answered(ApprovalAnswer::Deny { instruction: None }));
+}
+
+#[test]
+fn enter_says_no_yes_to_letters_that_imitate_others() {
+    let scene = screen(80, 24).event(question(1, "curl https://p\u{430}ypal.example"));
+    let no = ApprovalAnswer::Deny { instruction: None };
+    scene.clear_effects().key("enter").expect_effects(&answered(no));
+}
+
+#[test]
+fn for_an_edit_this_session_means_all_edits() {
+    let path = "/home/me/src/webshop/src/cart.rs";
+    let mode = AgentCommand::SetMode(PermissionMode::AllowEdits);
+    for key in ["s", "shift+tab"] {
+        let scene = screen(80, 24).event(edit_of(path, 1)).clear_effects();
+        let scene = scene.shows("don't ask about edits again this session");
+        let [told] = answered(ApprovalAnswer::Once);
+        scene.key(key).expect_effects(&[told, ScreenEffect::Agent(AGENT, mode.clone())]);
+    }
+    let scene = screen(80, 24).event(edit_of("/srv/a.yml", 1)).clear_effects();
+    let session = ApprovalAnswer::Session { rules: vec!["Edit(/srv/a.yml)".into()] };
+    scene.key("shift+tab").expect_effects(&[]).key("s").expect_effects(&answered(session));
+}
+
+#[test]
+fn a_yes_to_all_answers_what_is_listed_and_leaves_danger_open() {
+    let AgentEvent::ApprovalAsked(mut danger) = question(3, "git push") else { panic!() };
+    danger.dangers = vec![CallDanger::PushesCommits];
+    let AgentEvent::ApprovalAsked(long) = question(4, "make\nninja") else { panic!() };
+    let scene = screen(80, 30)
+        .event(question(1, "make"))
+        .event(question(2, "cargo test"))
+        .event(AgentEvent::ApprovalAsked(danger))
+        .event(AgentEvent::ApprovalAsked(long))
+        .clear_effects()
+        .after(400)
+        .shows("1 of 4")
+        .shows("  $ cargo test")
+        .shows("Y  Yes, and to the 1 call below");
+    let yes = |id: u64| {
+        let answer = ApprovalAnswer::Once;
+        ScreenEffect::Agent(AGENT, AgentCommand::Answer { id: ApprovalId(id), answer })
+    };
+    scene.key("Y").expect_effects(&[yes(1), yes(2)]).shows("git push").shows("3 of 4");
+}
+
+#[test]
+fn the_chat_scrolls_above_the_question() {
+    let said: String = (0..60).map(|line| format!("line {line}\n\n")).collect();
+    let scene = screen(80, 24).event(recorded(&user(&said))).event(question(1, "make")).after(400);
+    let scene = scene.shows("line 59").key("pgup").hides("line 59").shows("Run this command?");
+    let scene = scene.key("end").shows("line 59");
+    let scene = (0..9).fold(scene, |scene, _| scene.mouse(MouseEventKind::ScrollUp, 40, 4));
+    scene.hides("line 59").shows("Run this command?");
+}
+
+#[test]
+fn a_tiny_screen_can_still_answer() {
+    for (width, height) in [(20, 6), (24, 8), (40, 9), (30, 12)] {
+        let scene = screen(width, height).event(question(1, "make")).after(400).clear_effects();
+        let scene = scene.shows("make");
+        scene.key("end").key("y").expect_effects(&answered(ApprovalAnswer::Once));
+        let scene = screen(width, height).event(edit_of("/srv/a.yml", 40)).after(400);
+        let scene = scene.clear_effects().key("y").expect_effects(&[]);
+        scene.key("end").key("y").expect_effects(&answered(ApprovalAnswer::Once));
     }
 }
 
@@ -45,8 +212,13 @@ fn s78_a_question_shows_what_would_run_and_not_what_the_model_calls_it() {
         .event(AgentEvent::TurnStarted { turn: TURN })
         .event(AgentEvent::ApprovalAsked(request))
         .clear_effects()
-        .shows("rm -rf build/")
-        .hides("list the files");
+        .shows("$ rm -rf build/")
+        .shows("list the files");
+    // What the model calls it is no part of what is scrolled, and takes one row.
+    let AgentEvent::ApprovalAsked(mut request) = question(1, "rm -rf build/") else { panic!() };
+    request.input["description"] = "x\n".repeat(90).into();
+    let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(request));
+    scene.shows("$ rm -rf build/").shows("x␊x");
 }
 
 #[test]
@@ -59,7 +231,7 @@ fn a_typing_hand_never_answers() {
 #[test]
 fn the_next_question_waits_for_a_quiet_hand_too() {
     let scene = asked().event(question(2, "make")).shows("1 of 2").key("y").key_at_once("y");
-    let scene = scene.expect_effects(&answered(ApprovalAnswer::Once)).hides("1 of 2").shows("make");
+    let scene = scene.expect_effects(&answered(ApprovalAnswer::Once)).shows("2 of 2").shows("make");
     assert!(scene.model.conversation.composer.is_empty());
     scene.key("n").expect_effects(&[ScreenEffect::Agent(
         AGENT,
@@ -72,13 +244,8 @@ fn the_next_question_waits_for_a_quiet_hand_too() {
 
 #[test]
 fn the_rule_can_be_edited() {
-    let scene = asked().key("tab").shows("The rule that allows it");
-    let scene = scene.key("ctrl+u").types("Bash(rm build/*)").key("enter").expect_effects(&[]);
-    let rules = vec!["Bash(rm build/*)".to_owned()];
-    scene
-        .shows("Bash(rm build/*)")
-        .key("a")
-        .expect_effects(&answered(ApprovalAnswer::Always { rules }));
+    let scene = asked().key("a").key("ctrl+u").types("Bash(rm build/*)").key("enter");
+    scene.expect_effects(&answered(always(&["Bash(rm build/*)"])));
 }
 
 #[test]
@@ -98,7 +265,7 @@ fn a_no_can_say_what_to_do_instead() {
     scene.expect_effects(&answered(ApprovalAnswer::Deny {
         instruction: Some("use make clean".into()),
     }));
-    asked().key("t").types("x").key("esc").expect_effects(&[]).shows("yes, once");
+    asked().key("t").types("x").key("esc").expect_effects(&[]).shows("y  Yes");
 }
 
 #[test]
@@ -108,7 +275,7 @@ fn a_long_command_is_seen_to_its_end_before_it_can_run() {
     scene
         .key("y")
         .expect_effects(&[])
-        .shows("then it can be approved")
+        .shows("Scroll to the end to approve")
         .key("end")
         .key("y")
         .expect_effects(&answered(ApprovalAnswer::Once));
@@ -119,7 +286,7 @@ fn without_rules_there_is_no_always() {
     let AgentEvent::ApprovalAsked(request) = question(1, "x") else { unreachable!() };
     let request = ApprovalRequest { allow_rules: Vec::new(), deny_rule: None, ..*request };
     let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request))).clear_effects();
-    scene.hides("always").key("a").key("s").key("d").key("tab").expect_effects(&[]);
+    scene.hides("Always").key("a").key("s").key("d").key("tab").expect_effects(&[]);
 }
 
 #[test]
@@ -168,8 +335,8 @@ const DEEP: &str = "/home/me/src/webshop/services/payments-gateway/src/main/java
 fn all_of_a_long_path_is_shown_before_its_edit_can_be_approved() {
     let scene = screen(80, 24).event(edit_of(DEEP, 1)).clear_effects();
     insta::assert_snapshot!(scene.text());
-    let shown: String = scene.text().split(['\n', '│', ' ', '"']).collect();
-    assert!(shown.contains(DEEP.trim_start_matches("/home/me")), "{shown}");
+    let shown: String = scene.text().split(['\n', '▌', ' ', '"']).collect();
+    assert!(shown.contains(DEEP.trim_start_matches("/home/me/src/webshop/")), "{shown}");
     scene.key("y").expect_effects(&answered(ApprovalAnswer::Once));
 }
 
@@ -180,19 +347,19 @@ fn the_name_of_an_edited_file_stays_on_the_screen() {
         .key("y")
         .expect_effects(&[])
         .key("end")
-        .shows("Write  deploy.yml")
+        .shows("Write deploy.yml?")
         .shows("100 + on: push");
     let name = format!("{}.rs", "a name that has no end ".repeat(9));
     let scene =
         screen(80, 24).event(edit_of(&format!("/srv/{name}"), 100)).clear_effects().key("end");
-    scene.shows("Write  a name").shows("no end .rs ");
+    scene.shows("Write a name").shows("no end .rs?");
 }
 
 #[test]
 fn a_path_that_fills_the_screen_is_scrolled_through_first() {
     let path = format!("/srv/{}x.rs", "deep/".repeat(400));
     let scene = screen(80, 24).event(edit_of(&path, 1)).clear_effects();
-    scene.key("y").expect_effects(&[]).shows("then it can be approved").shows("Write  x.rs");
+    scene.key("y").expect_effects(&[]).shows("Scroll to the end to approve").shows("Write x.rs?");
 }
 
 #[test]
@@ -203,15 +370,11 @@ fn runs_of_spaces_in_a_path_are_visible() {
 }
 
 #[test]
-fn rules_that_do_not_fit_end_with_a_mark() {
-    for (width, height) in [(80, 24), (90, 24), (120, 40)] {
+fn a_rule_is_never_cut() {
+    for (width, height) in [(80, 30), (90, 30), (120, 40)] {
         let text = screen(width, height).event(edit_of(DEEP, 1)).after(400).text();
-        let rows = |words: &str| text.lines().filter(|it| it.contains(words)).count();
-        let cut =
-            |words: &str| text.lines().filter(|it| it.contains(words) && it.contains('…')).count();
-        for words in ["no, always for", "yes, always for"] {
-            assert_eq!((rows(words), cut(words)), (1, 1), "{words}\n{text}");
-        }
+        let shown: String = text.split(['\n', ' ', '▌', '"']).collect();
+        assert_eq!(shown.matches(&format!("`{DEEP}`…")).count(), 2, "{text}");
     }
 }
 
@@ -226,31 +389,33 @@ fn the_folder_of_a_command_is_shown_whole() {
 #[test]
 fn answers_are_clicked_as_their_keys_are_pressed() {
     for (text, answer) in [
-        ("yes, once", ApprovalAnswer::Once),
-        ("yes, for this session", ApprovalAnswer::Session { rules: rules() }),
-        ("yes, always", ApprovalAnswer::Always { rules: rules() }),
-        ("no, always", ApprovalAnswer::Never { rule: "Bash(rm *)".into() }),
+        ("y  Yes", ApprovalAnswer::Once),
+        ("don't ask again", ApprovalAnswer::Session { rules: rules() }),
+        ("n  No", ApprovalAnswer::Deny { instruction: None }),
     ] {
         asked().after(400).click(text).expect_effects(&answered(answer)).hides("rm -rf");
     }
     asked()
         .after(400)
-        .click("edit the command")
+        .click("Edit the command first")
         .expect_effects(&[])
-        .shows("The command to run instead");
-    asked().after(400).click("edits the rule").expect_effects(&[]).shows("The rule that allows it");
-    asked().after(400).click("git status").expect_effects(&[]).shows("yes, once");
-    let scene = screen(40, 12).event(question(1, "ls")).after(400).clear_effects();
-    let scene = scene.click("this session").expect_effects(&[]).click("more below");
+        .shows("Edit the command. slug checks it again.");
+    asked().after(400).click("Always allow").expect_effects(&[]).shows("Allow from now on");
+    asked().after(400).click("Never allow").expect_effects(&[]).shows("Deny from now on");
+    asked().after(400).click("$ git status").expect_effects(&[]).shows("y  Yes");
+    let scene = screen(40, 12).event(question(1, &"ls\n".repeat(9))).after(400).clear_effects();
+    let scene = scene.click("this session").expect_effects(&[]).click("more lines");
     scene
+        .click("more lines")
+        .click("more line")
         .click("this session")
         .expect_effects(&answered(ApprovalAnswer::Session { rules: rules() }));
 }
 
 #[test]
 fn a_click_that_comes_too_early_answers_nothing() {
-    let scene = screen(80, 24).event(question(1, COMMAND)).click("yes, once").expect_effects(&[]);
-    scene.after(400).click("yes, once").expect_effects(&answered(ApprovalAnswer::Once));
+    let scene = screen(80, 24).event(question(1, COMMAND)).click("y  Yes").expect_effects(&[]);
+    scene.after(400).click("y  Yes").expect_effects(&answered(ApprovalAnswer::Once));
 }
 
 #[test]
@@ -261,14 +426,14 @@ fn a_click_on_the_box_of_a_change_leaves_it_out() {
     let preview = Some(FileDiff::between("/home/me/src/webshop/a", &old, &new));
     let input = serde_json::json!({"file_path": "a"});
     let request = ApprovalRequest { tool: "Edit".into(), input, preview, ..*request };
-    let scene = screen(80, 30).event(AgentEvent::ApprovalAsked(Box::new(request))).after(400);
+    let scene = screen(80, 44).event(AgentEvent::ApprovalAsked(Box::new(request))).after(400);
     let scene =
-        scene.clear_effects().shows("all 2 changes").click("[x]   11").shows("yes, 1 of 2 changes");
+        scene.clear_effects().shows("all 2 changes").click("[x]   11").shows("Yes, 1 of 2 changes");
     let scene = scene.click("[ ]").shows("all 2 changes").click("[x]    1").shows("[ ]    1");
     let Some(ScreenEffect::Agent(
         AGENT,
         AgentCommand::Answer { answer: ApprovalAnswer::Part { left_out }, .. },
-    )) = scene.click("yes, 1 of 2").effects.pop_back()
+    )) = scene.click("Yes, 1 of 2").effects.pop_back()
     else {
         panic!("no part is taken")
     };
@@ -352,14 +517,13 @@ fn a_call_that_leads_nowhere_goes_on_or_stops() {
 
 #[test]
 fn a_call_that_leads_nowhere_is_asked_about_on_small_screens() {
-    screen(60, 15).event(repeats()).after(400).shows("go on").shows("stop the turn");
+    screen(60, 15).event(repeats()).after(400).shows("y  Yes").shows("stop the turn");
 }
 
 #[test]
 fn s36_what_a_wide_rule_means_is_said_before_it_is_saved() {
-    let scene = asked().hides("any code through").key("tab").key("ctrl+u");
-    let scene = scene.types("Bash(npm *)").shows("any code through npm");
-    scene.key("enter").shows("any code through npm").shows("yes, always for  Bash(npm *)");
+    let scene = asked().hides("any code through").key("a").key("ctrl+u");
+    scene.types("Bash(npm *)").shows("any code through npm");
 }
 
 #[test]

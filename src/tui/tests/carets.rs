@@ -15,7 +15,7 @@ fn asked((width, height): (u16, u16)) -> TestScreen {
 
 const FIELDS: &[(&str, FieldOpener)] = &[
     ("the input", |(width, height)| screen(width, height)),
-    ("a rule", |size| asked(size).key("tab").key("ctrl+u")),
+    ("a rule", |size| asked(size).key("a").key("ctrl+u")),
     ("a command", |size| asked(size).key("e").key("ctrl+u")),
     ("an instruction", |size| asked(size).key("t")),
     ("a new title", |(width, height)| listed(width, height).key("r").key("ctrl+u")),

@@ -63,12 +63,12 @@ fn a_question_of_an_agent_behind_comes_up_with_its_name_and_is_answered_to_it() 
     let answer = AgentCommand::Answer { id: ApprovalId(1), answer: ApprovalAnswer::Once };
     two_agents()
         .event_of(OTHER, question(1, "git status && rm -rf build/"))
-        .shows("review: Bash")
+        .shows("review: Run this command?")
         .event(question(2, "cargo test"))
         .clear_effects()
         .key("y")
         .expect_effects(&[ScreenEffect::Agent(OTHER, answer)])
-        .hides("review: Bash")
+        .hides("review: Run this command?")
         .shows("cargo test");
 }
 

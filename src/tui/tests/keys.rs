@@ -68,7 +68,7 @@ fn the_last_line_the_help_and_the_palette_name_the_keys_that_hold() {
 #[test]
 fn the_dialog_names_the_keys_that_hold() {
     let scene = screen(100, 30).keys(KeyPreset::Default, "[approval]\nonce = \"ctrl+y\"\n");
-    let scene = scene.event(question(1, "rm -rf build/")).after(500).shows("ctrl+y  yes, once");
+    let scene = scene.event(question(1, "rm -rf build/")).after(500).shows("ctrl+y  Yes");
     let scene = scene.clear_effects().key("y");
     assert!(scene.effects.is_empty(), "y is no answer any more");
     assert_eq!(scene.key("ctrl+y").effects.len(), 1);

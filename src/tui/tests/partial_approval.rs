@@ -36,7 +36,6 @@ fn asked_about(width: u16, height: u16, old: &str, new: &str) -> TestScreen {
         tool: "Edit".into(),
         input: serde_json::json!({"file_path": path}),
         parts: Vec::new(),
-        reason: "No rule allows writing this file.".into(),
         allow_rules: vec!["Edit(src/cart.rs)".into()],
         deny_rule: Some("Edit(src/cart.rs)".into()),
         preview: Some(FileDiff::between(path, old, new)),
@@ -64,8 +63,8 @@ fn focus(scene: &TestScreen) -> usize {
 
 #[test]
 fn with_all_changes_taken_the_approval_is_the_usual_one() {
-    asked(80, 40).shows("all 3 changes").key("y").expect_effects(&answered(ApprovalAnswer::Once));
-    asked(80, 40)
+    asked(80, 56).shows("all 3 changes").key("y").expect_effects(&answered(ApprovalAnswer::Once));
+    asked(80, 56)
         .key("space")
         .key("space")
         .key("y")
@@ -75,30 +74,30 @@ fn with_all_changes_taken_the_approval_is_the_usual_one() {
 #[test]
 fn an_approval_carries_the_excluded_changes() {
     let scene =
-        asked(80, 40).key("right").key("space").expect_effects(&[]).shows("yes, 2 of 3 changes");
+        asked(80, 56).key("right").key("space").expect_effects(&[]).shows("Yes, 2 of 3 changes");
     let left_out = [1].into_iter().collect();
     scene.shows("[ ]").key("y").expect_effects(&answered(ApprovalAnswer::Part { left_out }));
 }
 
 #[test]
-fn a_yes_to_nothing_is_a_no() {
+fn there_is_no_yes_to_nothing() {
     let scene =
-        ["space", "right", "space", "]", "space"].into_iter().fold(asked(80, 40), TestScreen::key);
-    let scene = scene.shows("no, since none is taken").hides("[x]");
-    scene.key("y").expect_effects(&answered(ApprovalAnswer::Deny { instruction: None }));
+        ["space", "right", "space", "]", "space"].into_iter().fold(asked(80, 56), TestScreen::key);
+    let scene = scene.shows("(no changes selected)").hides("[x]");
+    scene.key("y").key("enter").expect_effects(&[]);
 }
 
 #[test]
 fn a_rule_is_saved_only_with_the_whole() {
     let rules = vec!["Edit(src/cart.rs)".to_owned()];
-    let scene = asked(80, 40).key("space").key("a").key("s").expect_effects(&[]);
-    let scene = scene.shows("s and a take all changes");
-    scene.key("space").key("a").expect_effects(&answered(ApprovalAnswer::Always { rules }));
+    let scene = asked(80, 56).key("space").key("a").key("s").expect_effects(&[]);
+    let scene = scene.key("space").key("a").key("enter");
+    scene.expect_effects(&answered(ApprovalAnswer::Always { rules }));
 }
 
 #[test]
 fn a_single_change_is_not_picked_at() {
-    let scene = asked_about(80, 24, "a\n", "b\n").hides("[x]").hides("take or leave");
+    let scene = asked_about(80, 24, "a\n", "b\n").hides("[x]").hides("include this change");
     scene.key("space").key("right").key("y").expect_effects(&answered(ApprovalAnswer::Once));
 }
 
@@ -108,9 +107,9 @@ fn the_next_change_is_brought_into_sight_and_the_focus_follows_the_view() {
     assert_eq!(focus(&scene), 2);
     let scene = scene.key("home").hides("more();");
     assert_eq!(focus(&scene), 0);
-    let wheel = |scene: TestScreen| scene.mouse(MouseEventKind::ScrollDown, 40, 8);
+    let wheel = |scene: TestScreen| scene.mouse(MouseEventKind::ScrollDown, 40, 11);
     let scene = (0..40).fold(scene, |scene, _| wheel(scene)).shows("more();");
-    assert_eq!(focus(&scene), 1, "the first that is in sight");
+    assert_eq!(focus(&scene), 2, "the first that is in sight");
     scene.key("space").shows("2 of 3").shows("[ ]");
 }
 

@@ -7,7 +7,9 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use crate::agent::{AgentCommand, AgentEvent, RuleReply};
 use crate::config::KeyPreset;
-use crate::domain::{ApprovalKind, ApprovalRequest, FileDiff, RuleKind, RuleSource};
+use crate::domain::{
+    ApprovalAnswer, ApprovalKind, ApprovalRequest, CallDanger, FileDiff, RuleKind, RuleSource,
+};
 use crate::hooks::{HookAction, HookEvent, HookId, HookOrigin, HookRow};
 use crate::permissions::RuleListReport;
 use crate::session::RewindScope;
@@ -27,6 +29,8 @@ struct QuestionCase {
 }
 
 const NEVER: &[&str] = &["enter", "tab", "ctrl+y"];
+/// For what can be taken back: Enter takes the marked yes.
+const NEVER_UNMARKED: &[&str] = &["tab", "ctrl+y"];
 
 const KINDS: [QuestionCase; 9] = [
     QuestionCase {
@@ -45,10 +49,10 @@ const KINDS: [QuestionCase; 9] = [
         name: "the same call again",
         ask: || asked(ApprovalKind::RepeatedCall),
         yes: "y",
-        never: NEVER,
+        never: NEVER_UNMARKED,
     },
     QuestionCase { name: "a budget", ask: || asked(ApprovalKind::Budget), yes: "s", never: NEVER },
-    QuestionCase { name: "an edit", ask: edit, yes: "y", never: NEVER },
+    QuestionCase { name: "an edit", ask: edit, yes: "y", never: NEVER_UNMARKED },
     // A rewind can be undone, so Enter may say yes if no file is outside of the workspace.
     QuestionCase { name: "the rewind dialog", ask: rewind, yes: "y", never: &["tab"] },
     QuestionCase { name: "hooks that have changed", ask: hooks, yes: "y", never: NEVER },
@@ -58,7 +62,8 @@ const KINDS: [QuestionCase; 9] = [
 
 fn asked(matter: ApprovalKind) -> TestScreen {
     let AgentEvent::ApprovalAsked(request) = question(1, "rm -rf build/") else { unreachable!() };
-    let request = ApprovalRequest { kind: matter, ..*request };
+    let dangers = vec![CallDanger::DeletesFiles];
+    let request = ApprovalRequest { kind: matter, dangers, ..*request };
     start().event(AgentEvent::ApprovalAsked(Box::new(request)))
 }
 
@@ -130,6 +135,10 @@ fn removal() -> TestScreen {
 /// Whether something was approved since the last check.
 fn agreed(scene: &TestScreen) -> bool {
     scene.effects.iter().any(|effect| match effect {
+        ScreenEffect::Agent(
+            AGENT,
+            AgentCommand::Answer { answer: ApprovalAnswer::Deny { .. }, .. },
+        ) => false,
         ScreenEffect::Agent(
             AGENT,
             AgentCommand::Answer { .. } | AgentCommand::Rewind { .. } | AgentCommand::Rules(_),
@@ -227,11 +236,14 @@ fn enter_and_other_keys_of_a_hand_that_does_not_read_never_agree() {
 }
 
 #[test]
-fn enter_approves_nothing_whatever_it_is_bound_to() {
-    let own = "[approval]\nonce = \"enter\"\nsession = \"enter\"\n";
-    for own in own.lines().skip(1).map(|line| format!("[approval]\n{line}\n")) {
+fn enter_approves_no_danger_whatever_it_is_bound_to() {
+    for own in ["once = \"enter\"", "session = \"enter\""] {
+        let own = format!("[approval]\naccept = []\n{own}\n");
         let scene = screen(80, 24).keys(KeyPreset::Default, &own);
-        let scene = scene.event(question(1, "ls")).clear_effects().key("enter");
+        let AgentEvent::ApprovalAsked(mut request) = question(1, "rm a") else { unreachable!() };
+        request.dangers = vec![CallDanger::DeletesFiles];
+        let event = AgentEvent::ApprovalAsked(request);
+        let scene = scene.event(event).clear_effects().key("enter");
         assert!(!agreed(&scene), "{own}");
     }
 }
@@ -239,7 +251,8 @@ fn enter_approves_nothing_whatever_it_is_bound_to() {
 #[test]
 fn escape_is_a_no_at_once() {
     let scene = asked(ApprovalKind::Permission).clear_effects().key_at_once("esc");
-    assert!(agreed(&scene) && scene.model.dialogs.is_empty());
+    assert!(!agreed(&scene) && scene.model.dialogs.is_empty());
+    assert!(matches!(scene.effects.back(), Some(ScreenEffect::CancelTurn(AGENT))));
     for ask in [rewind as fn() -> TestScreen, hooks] {
         let scene = ask().clear_effects().key_at_once("esc");
         assert!(!agreed(&scene) && scene.model.dialogs.is_empty());
@@ -301,7 +314,7 @@ fn a_diff_that_is_longer_than_the_screen_is_approved_once_its_end_was_seen() {
         };
         let scene =
             screen(80, 24).event(AgentEvent::ApprovalAsked(Box::new(request))).clear_effects();
-        let mut scene = scene.shows("to the end, then it can be approved");
+        let mut scene = scene.shows("Scroll to the end to approve");
         for key in ["y", "s", "a", "pgdn", "y"] {
             scene = scene.key(key);
             assert!(!agreed(&scene), "{tool} {key}");

@@ -11,7 +11,7 @@ use crate::tui::dialogs::pager::document::PagerWrap;
 use crate::tui::layout::diff::rows::DiffRow;
 use crate::tui::layout::diff::{self, DiffRenderer};
 use crate::tui::layout::{
-    self, BlockLayout, HighlightState, LayoutKey, StyledLine, SyntaxHighlighter, pager_lines,
+    self, BlockLayout, HighlightState, LayoutKey, StyledLine, SyntaxHighlighter, code, pager_lines,
 };
 use crate::tui::links::LinkTable;
 use crate::tui::picture_cells::PictureTable;
@@ -150,6 +150,24 @@ impl ViewLayouts {
         let places = places.unwrap_or_else(|| rows(diff::render_whole(diff, width, highlighter).1));
         self.places = Some((key, Arc::clone(&places)));
         (lines, places)
+    }
+
+    /// The lines of the command that a question is about.
+    pub fn approval_command(
+        &mut self,
+        id: ApprovalId,
+        command: &str,
+        width: u16,
+    ) -> Arc<[StyledLine]> {
+        let key = LayoutKey {
+            owner: 0,
+            block: u64::MAX - id.0,
+            revision: 0,
+            width,
+            fold: PaneFold::Preview,
+        };
+        let highlighter = &self.highlighter;
+        self.kept.get(key, highlighter, || code::shell_command(command, width, highlighter))
     }
 
     /// The rows of one line of a long text.

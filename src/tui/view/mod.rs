@@ -47,6 +47,8 @@ struct ScreenRowAreas {
     transcript: Rect,
     activity: Rect,
     queue: Rect,
+    /// What a dialog above the input gets.
+    dock: Rect,
     rule: Rect,
     input: Rect,
     hints: Rect,
@@ -67,7 +69,10 @@ pub fn view(
     let side = on_screen(&model.sidebar, model.shared.geometry.width, model.conversation.focus);
     let chat = beside(area, side);
     let typed = model.conversation.composer.editor.rows(input_width(chat));
-    let rows = ScreenRowAreas::split(model, chat, typed.len()).with_edges(area);
+    let around = DialogView { conversation: &model.conversation, shared: &model.shared };
+    let dock = model.dialogs.iter().filter_map(|it| it.docked_rows(around, layouts, chat.width));
+    let dock = dock.max();
+    let rows = ScreenRowAreas::split(model, chat, typed.len(), dock).with_edges(area);
 
     let buffer = frame.buffer_mut();
     buffer.set_style(area, styles.style(StyleRole::Screen));
@@ -112,12 +117,12 @@ pub fn view(
     }
     caret = typed_in.flatten().or(caret).filter(|_| model.dialogs.is_empty());
     for dialog in model.dialogs.iter() {
-        let around = DialogView { conversation: &model.conversation, shared: &model.shared };
         let mut measured = DialogGeometry::default();
         let canvas = DialogCanvas {
             layouts: &mut *layouts,
             styles,
             area,
+            dock: rows.dock,
             buffer: &mut *buffer,
             measured: &mut measured,
         };
@@ -161,8 +166,12 @@ impl ScreenRowAreas {
         }
     }
 
-    fn split(model: &ScreenModel, area: Rect, typed: usize) -> Self {
+    /// Divides the chat. A dialog that wants to be above the input leaves a few rows to the transcript
+    /// where there are enough, and takes what is above the input where there are not.
+    fn split(model: &ScreenModel, area: Rect, typed: usize, dock: Option<u16>) -> Self {
         let tall = u16::from(area.height >= 16);
+        let is_tight = dock.is_some() && area.height < 12;
+        let edge = u16::from(!is_tight);
         let most = (area.height / 3).max(1);
         let input = u16::try_from(typed).unwrap_or(most).clamp(1, most);
         let mut top = area.y;
@@ -172,7 +181,7 @@ impl ScreenRowAreas {
             top += height;
             Rect { x: area.x, y: top - height, width: area.width, height }
         };
-        let header = from_top(1);
+        let header = from_top(edge);
         let header_rule = from_top(tall);
         let mut from_bottom = |height: u16| {
             let height = height.min(bottom.saturating_sub(top));
@@ -182,12 +191,16 @@ impl ScreenRowAreas {
         let hints = from_bottom(1);
         from_bottom(tall);
         let input = from_bottom(input);
-        let rule = from_bottom(1);
+        let rule = from_bottom(edge);
+        let above = if is_tight { 0 } else { queue::height(model) + activity::height(model) };
+        let least = above + if area.height >= 16 { area.height / 5 } else { edge };
+        let room = area.height.saturating_sub(edge + 1 + 2 * tall + input.height + edge + least);
+        let dock = from_bottom(dock.map_or(0, |rows| rows.min(room)));
         let queue = from_bottom(queue::height(model));
         let activity = from_bottom(activity::height(model));
         let transcript =
             Rect { x: area.x, y: top, width: area.width, height: bottom.saturating_sub(top) };
-        Self { header, header_rule, transcript, activity, queue, rule, input, hints }
+        Self { header, header_rule, transcript, activity, queue, dock, rule, input, hints }
     }
 }
 

@@ -226,30 +226,42 @@ pub enum CaretMotion {
 /// Keys of a permission question.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ApprovalKey {
+    /// The marked answer.
+    Accept,
+    /// Marks the answer above.
+    PreviousAnswer,
+    /// Marks the answer below.
+    NextAnswer,
     /// Yes, once.
     Once,
+    /// Yes, and to the listed requests that wait.
+    AllWaiting,
     /// Yes, for this session.
     Session,
+    /// Yes, and to all edits in the workspace.
+    AllowEdits,
     /// Yes, always.
     Always,
     /// No, once.
     No,
+    /// No, and stop the turn.
+    Stop,
     /// No, always.
     Never,
     /// Edits the command first.
     EditCommand,
     /// No, with an instruction what to do instead.
     Instruct,
-    /// Edits the rule that is saved.
-    EditRule,
     /// Includes the focused change of an edit, or leaves it out.
     Pick,
     /// The next change of an edit.
     NextChange,
     /// The previous change of an edit.
     PreviousChange,
-    /// Scrolls the command or the diff.
+    /// Scrolls the command or the diff; where all of it is on screen, the chat above it.
     Scroll(ScrollAction),
+    /// Scrolls the chat above the question.
+    Chat(ScrollAction),
 }
 
 /// Keys of a text field in a dialog.

@@ -215,19 +215,37 @@ pub const COMPLETION: &[KeyBinding<CompletionKey>] = &[
 
 /// The keys of a permission question.
 pub const APPROVAL: &[KeyBinding<ApprovalKey>] = &[
+    hinted(
+        &[key(KeyCode::Enter)],
+        ApprovalKey::Accept,
+        "the marked answer; never a yes to danger",
+        "select",
+    ),
+    row(&[key(KeyCode::Up)], ApprovalKey::PreviousAnswer, "mark the answer above"),
+    row(&[key(KeyCode::Down)], ApprovalKey::NextAnswer, "mark the answer below"),
     row(&[char('y')], ApprovalKey::Once, "yes, once"),
-    row(&[char('s')], ApprovalKey::Session, "yes, for this session"),
-    row(&[char('a')], ApprovalKey::Always, "yes, always"),
-    row(&[char('n'), key(KeyCode::Esc)], ApprovalKey::No, "no"),
-    row(&[char('d')], ApprovalKey::Never, "no, always"),
+    row(&[char('Y')], ApprovalKey::AllWaiting, "yes, and to the calls listed below"),
+    row(
+        &[char('s')],
+        ApprovalKey::Session,
+        "yes, for this session: these words, or all edits in the workspace",
+    ),
+    row(
+        &[held(SHIFT, KeyCode::Tab)],
+        ApprovalKey::AllowEdits,
+        "yes, and to all edits in the workspace: mode allow-edits",
+    ),
+    row(&[char('a')], ApprovalKey::Always, "yes, always: edit the rule, then save it"),
+    row(&[char('n')], ApprovalKey::No, "no; the turn goes on"),
+    hinted(&[key(KeyCode::Esc)], ApprovalKey::Stop, "no, and stop the turn", "no and stop"),
+    row(&[char('d')], ApprovalKey::Never, "no, always: edit the rule, then save it"),
     row(&[char('e')], ApprovalKey::EditCommand, "edit the command"),
-    row(&[char('t')], ApprovalKey::Instruct, "no, and tell it what to do instead"),
-    row(&[key(KeyCode::Tab)], ApprovalKey::EditRule, "edit the rule"),
+    row(&[char('t')], ApprovalKey::Instruct, "no, and say what to do instead"),
     hinted(
         &[char(' ')],
         ApprovalKey::Pick,
-        "take the change of an edit, or leave it out; else a page down",
-        "take or leave",
+        "include a change of an edit, or leave it out; else page down",
+        "include this change",
     ),
     hinted(
         &[key(KeyCode::Right), char(']')],
@@ -241,9 +259,18 @@ pub const APPROVAL: &[KeyBinding<ApprovalKey>] = &[
         "previous change",
         "previous change",
     ),
-    row(&[key(KeyCode::Up)], ApprovalKey::Scroll(ScrollAction::LineUp), "line up"),
-    row(&[key(KeyCode::Down)], ApprovalKey::Scroll(ScrollAction::LineDown), "line down"),
-    hinted(&[key(KeyCode::PageUp)], ApprovalKey::Scroll(ScrollAction::PageUp), "page up", "up"),
+    row(
+        &[held(SHIFT, KeyCode::Up)],
+        ApprovalKey::Scroll(ScrollAction::LineUp),
+        "line up: in a long question, else in the chat",
+    ),
+    row(&[held(SHIFT, KeyCode::Down)], ApprovalKey::Scroll(ScrollAction::LineDown), "line down"),
+    hinted(
+        &[key(KeyCode::PageUp)],
+        ApprovalKey::Scroll(ScrollAction::PageUp),
+        "page up: in a long question, else in the chat",
+        "up",
+    ),
     hinted(
         &[key(KeyCode::PageDown)],
         ApprovalKey::Scroll(ScrollAction::PageDown),
@@ -252,6 +279,21 @@ pub const APPROVAL: &[KeyBinding<ApprovalKey>] = &[
     ),
     row(&[key(KeyCode::Home)], ApprovalKey::Scroll(ScrollAction::Top), "go to the start"),
     row(&[key(KeyCode::End)], ApprovalKey::Scroll(ScrollAction::Bottom), "go to the end"),
+    row(
+        &[held(ALT, KeyCode::Up)],
+        ApprovalKey::Chat(ScrollAction::HalfUp),
+        "half a page up in the chat",
+    ),
+    row(
+        &[held(ALT, KeyCode::Down)],
+        ApprovalKey::Chat(ScrollAction::HalfDown),
+        "half a page down in the chat",
+    ),
+    row(
+        &[held(CTRL, KeyCode::End)],
+        ApprovalKey::Chat(ScrollAction::Bottom),
+        "go to the end of the chat",
+    ),
 ];
 
 /// The keys of a text field in a dialog.

@@ -36,12 +36,11 @@ impl HunkSelection {
         self.count - self.left_out.count()
     }
 
-    /// The answer that a yes stands for: all changes, some of them, or a denial if none is left.
+    /// The answer that a yes stands for: all changes, or some of them. There is no yes to none.
     pub fn answer(&self) -> ApprovalAnswer {
-        match (self.included_count(), self.left_out.count()) {
-            (_, 0) => ApprovalAnswer::Once,
-            (0, _) => ApprovalAnswer::Deny { instruction: None },
-            (_, _) => ApprovalAnswer::Part { left_out: self.left_out.clone() },
+        match self.left_out.count() {
+            0 => ApprovalAnswer::Once,
+            _ => ApprovalAnswer::Part { left_out: self.left_out.clone() },
         }
     }
 
@@ -119,19 +118,6 @@ mod tests {
         );
         selection.toggle();
         assert_eq!(selection.answer(), ApprovalAnswer::Once);
-    }
-
-    #[test]
-    fn excluding_every_change_denies() {
-        let mut selection = selection();
-        for _ in 0..3 {
-            selection.toggle();
-            selection.step(HunkDirection::Next);
-        }
-        assert_eq!(
-            (selection.included_count(), selection.answer()),
-            (0, ApprovalAnswer::Deny { instruction: None })
-        );
     }
 
     #[test]

@@ -9,7 +9,9 @@ use crate::tui::app::keymap::ApprovalKey;
 use crate::tui::dialogs::geometry::ScrollExtent;
 use crate::tui::dialogs::line::LineAnswerError;
 
-use crate::tui::dialogs::approval::{ApprovalDialog, ApprovalRequestExt, ApprovalStage};
+use crate::tui::dialogs::approval::{
+    ApprovalDialog, ApprovalRequestExt, ApprovalStage, SessionScope,
+};
 
 impl ApprovalDialog {
     /// Answers with a line: a letter or its word. Some take a text after it: `t` what to do
@@ -50,10 +52,11 @@ impl ApprovalDialog {
             "d" | "never" => ApprovalKey::Never,
             "e" | "edit" => ApprovalKey::EditCommand,
             "t" | "tell" => ApprovalKey::Instruct,
+            "stop" => ApprovalKey::Stop,
             _ => return Err(LineAnswerError::NoAnswer),
         };
         match key {
-            ApprovalKey::Once | ApprovalKey::No if !rest.is_empty() => {
+            ApprovalKey::Once | ApprovalKey::No | ApprovalKey::Stop if !rest.is_empty() => {
                 return Err(LineAnswerError::NoAnswer);
             }
             ApprovalKey::Session if self.request.kind == ApprovalKind::Budget => {
@@ -64,7 +67,10 @@ impl ApprovalDialog {
             ApprovalKey::Instruct if self.request.kind == ApprovalKind::Budget => {
                 return Err(LineAnswerError::NotOffered);
             }
-            ApprovalKey::Session | ApprovalKey::Always if !self.offers_rules() => {
+            ApprovalKey::Session if !self.offers_rules() => {
+                return Err(LineAnswerError::NotOffered);
+            }
+            ApprovalKey::Always if !self.offers_always() => {
                 return Err(LineAnswerError::NotOffered);
             }
             ApprovalKey::Never if self.deny_rule.is_none() => {
@@ -87,24 +93,36 @@ impl ApprovalDialog {
                     return Err(LineAnswerError::SeveralRules);
                 };
                 rest.clone_into(rule);
+                self.session_scope = SessionScope::Rules;
                 if let Some(means) = meaning(rest) {
                     return Err(LineAnswerError::Wide(means));
                 }
             }
             ApprovalKey::Never if !rest.is_empty() => self.deny_rule = Some(rest.to_owned()),
             ApprovalKey::Once
+            | ApprovalKey::AllWaiting
             | ApprovalKey::Session
+            | ApprovalKey::AllowEdits
             | ApprovalKey::Always
             | ApprovalKey::No
+            | ApprovalKey::Stop
             | ApprovalKey::Never
             | ApprovalKey::EditCommand
             | ApprovalKey::Instruct
-            | ApprovalKey::EditRule
+            | ApprovalKey::Accept
+            | ApprovalKey::PreviousAnswer
+            | ApprovalKey::NextAnswer
             | ApprovalKey::Pick
             | ApprovalKey::NextChange
             | ApprovalKey::PreviousChange
-            | ApprovalKey::Scroll(_) => {}
+            | ApprovalKey::Scroll(_)
+            | ApprovalKey::Chat(_) => {}
         }
-        Ok(self.choose(key, ScrollExtent::default(), &[]))
+        // The rule was read out with the question, so it needs no second look.
+        Ok(match key {
+            ApprovalKey::Always => self.allow_always(),
+            ApprovalKey::Never => self.deny_always(),
+            key => self.choose(key, ScrollExtent::default(), &[]),
+        })
     }
 }

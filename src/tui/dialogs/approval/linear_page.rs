@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{ApprovalKind, CallPart};
+use crate::domain::{CallPart, PermissionOutcome};
 use crate::tui::app::diff_text;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::title::{home_path, visible_path};
@@ -13,7 +13,8 @@ use crate::tui::dialogs::linear_page::{
 use crate::tui::dialogs::rules::rule_location;
 use crate::tui::dialogs::rules::view::decision_text;
 
-use super::{ApprovalDialog, ApprovalRequestExt, ApprovalStage};
+use super::offers::OfferedAnswer;
+use super::{ApprovalDialog, ApprovalRequestExt, ApprovalStage, words};
 
 /// The question, or the field that is open in it.
 pub(super) fn linear_page(approval: &ApprovalDialog, around: DialogView<'_>) -> LinearPage {
@@ -43,48 +44,36 @@ pub(super) fn linear_page(approval: &ApprovalDialog, around: DialogView<'_>) -> 
 
 fn approval_lines(approval: &ApprovalDialog, around: DialogView<'_>) -> Vec<LabelledLine> {
     let request = &approval.request;
-    let home = around.shared.settings.home.as_deref();
+    let settings = &around.shared.settings;
     let same = |text: String| LabelledLine::new(LineLabel::Continuation, text);
-    let tool = line(&request.tool);
-    let more = match around.shared.questions.len() {
-        0 => String::new(),
-        more => format!(" ({more} more after this)"),
-    };
-    let mut out = Vec::new();
+    let name = request.preview.as_ref().map(|diff| words::shown_path(&diff.path, settings));
+    let mut title = words::title(request, &name.unwrap_or_default());
+    let counter = words::counter(around.shared.question_number, around.shared.questions.len());
+    if !counter.is_empty() {
+        title.push_str(&format!(" ({counter})"));
+    }
+    if let Some(diff) = &request.preview {
+        title.push_str(&format!(" {}.", count_words(diff)));
+    }
+    let mut out = vec![LabelledLine::new(LineLabel::Question, line(&title))];
+    out.extend(words::description(request).map(|text| same(line(&text))));
+    out.extend(words::dangers(request).map(|text| same(line(&format!("Danger: {text}.")))));
     match (&request.preview, request.command()) {
-        (Some(diff), _) => {
-            let path = visible_path(&home_path(&diff.path, home));
-            let text = format!("may {tool} change {path}? {}.{more}", count_words(diff));
-            out.push(LabelledLine::new(LineLabel::Question, text));
-            out.extend(lines(LineLabel::Continuation, &diff_text::unified(diff)));
-        }
+        (Some(diff), _) => out.extend(lines(LineLabel::Continuation, &diff_text::unified(diff))),
         (None, Some(command)) => {
-            let asks = match request.kind {
-                ApprovalKind::Permission => format!("may {tool} run this?{more}"),
-                ApprovalKind::SandboxEscalation => {
-                    format!("may {tool} run this again, outside the sandbox?{more}")
-                }
-                ApprovalKind::RepeatedCall => format!("shall {tool} run this again?{more}"),
-                ApprovalKind::Budget => format!("shall the turn go on?{more}"),
-            };
-            out.push(LabelledLine::new(LineLabel::Question, asks));
             out.extend(lines(LineLabel::Continuation, &indented(command)));
-            out.push(same(format!("in {}", visible_path(&home_path(&request.cwd, home)))));
+            if request.cwd != settings.cwd {
+                let folder = visible_path(&home_path(&request.cwd, settings.home.as_deref()));
+                out.push(same(format!("in {folder}")));
+            }
         }
         (None, None) => {
-            let asks = match request.kind {
-                ApprovalKind::Permission => format!("may {tool} do this?{more}"),
-                ApprovalKind::SandboxEscalation => {
-                    format!("may {tool} do this outside the sandbox?{more}")
-                }
-                ApprovalKind::RepeatedCall => format!("shall {tool} do this again?{more}"),
-                ApprovalKind::Budget => format!("shall the turn go on?{more}"),
-            };
-            out.push(LabelledLine::new(LineLabel::Question, asks));
             out.extend(lines(LineLabel::Continuation, &indented(&arguments(&request.input))));
         }
     }
-    out.extend(request.parts.iter().map(|it| same(part(it, &around.shared.settings))));
+    if request.parts.len() > 1 {
+        out.extend(request.parts.iter().map(|it| same(part(it, settings))));
+    }
     out.extend(approval.lookalikes.iter().map(|warning| same(line(warning))));
     if !request.reason.is_empty() {
         out.extend(lines(LineLabel::Continuation, &request.reason));
@@ -97,45 +86,43 @@ fn approval_lines(approval: &ApprovalDialog, around: DialogView<'_>) -> Vec<Labe
     out
 }
 
+/// The answers with their letters, and the rules that two of them save in full.
 fn answers(approval: &ApprovalDialog, around: DialogView<'_>) -> String {
-    let mut answers = match approval.request.kind {
-        ApprovalKind::Permission => vec!["y yes, once".to_owned(), "n no".to_owned()],
-        ApprovalKind::SandboxEscalation => {
-            vec!["y run it outside the sandbox".to_owned(), "n leave it at that".to_owned()]
-        }
-        ApprovalKind::RepeatedCall => {
-            vec!["y go on with it".to_owned(), "n stop the turn".to_owned()]
-        }
-        ApprovalKind::Budget => vec![
-            "y one more request".to_owned(),
-            "s go on to twice the budget".to_owned(),
-            "n stop the turn".to_owned(),
-        ],
-    };
-    if approval.offers_rules() {
-        let rules = line(&approval.allow_rules.join(" and "));
-        let file = &approval.request.rule_file.0;
-        let file = line(&home_path(file, around.shared.settings.home.as_deref()));
-        answers.push("s yes, for this session".to_owned());
-        answers.push(format!("a yes, always for {rules}, kept in {file}"));
-    }
-    if let Some(rule) = &approval.deny_rule {
-        answers.push(format!("d no, always for {}", line(rule)));
-    }
-    if approval.request.command().is_some() {
-        answers.push("e edit the command".to_owned());
-    }
-    match approval.request.kind {
-        ApprovalKind::Permission | ApprovalKind::SandboxEscalation | ApprovalKind::RepeatedCall => {
-            answers.push("t no, and tell it what to do instead".to_owned());
-        }
-        ApprovalKind::Budget => {}
-    }
-    format!("Answers: {}.", answers.join("; "))
+    let file = &approval.request.rule_file.0;
+    let file = line(&home_path(file, around.shared.settings.home.as_deref()));
+    let answers = approval.offered().into_iter().filter_map(|answer| {
+        let letter = match answer {
+            OfferedAnswer::Yes => 'y',
+            OfferedAnswer::Session => 's',
+            OfferedAnswer::Always => 'a',
+            OfferedAnswer::EditCommand => 'e',
+            OfferedAnswer::No => 'n',
+            OfferedAnswer::Never => 'd',
+            OfferedAnswer::Instruct => 't',
+            // A screen lists the others, line by line each is read out when its turn comes.
+            OfferedAnswer::YesToWaiting => return None,
+        };
+        Some(match answer {
+            OfferedAnswer::Always => {
+                let rules = line(&approval.allow_rules.join(" and "));
+                format!("{letter} Always allow {rules}, saved to {file}")
+            }
+            OfferedAnswer::Never => {
+                let rule = line(approval.deny_rule.as_deref().unwrap_or_default());
+                format!("{letter} Never allow {rule}, saved to {file}")
+            }
+            _ => format!("{letter} {}", words::answer(approval, answer)),
+        })
+    });
+    let answers: Vec<String> = answers.collect();
+    format!("Answers: {}; stop {}.", answers.join("; "), words::STOP)
 }
 
 fn part(part: &CallPart, settings: &ScreenSettings) -> String {
     let mut text = format!("  {}: {}", line(&part.text), line(&decision_text(part)));
+    if part.decision == PermissionOutcome::Ask && part.rule.is_none() {
+        text = format!("  {}: asked", line(&part.text));
+    }
     if let Some(source) = &part.rule {
         text.push_str(&format!(" in {}", line(&rule_location(source, settings))));
     }

@@ -1,7 +1,9 @@
-//! Draws the approval dialog: what would run, what the rules say about it, and the answers.
+//! Draws the permission question above the input, at full width: what would run, what the rules say
+//! about it, and the answers.
 //!
-//! The dialog shows exactly what runs, with hidden characters made visible. The subject scrolls;
-//! the answers are always on screen. The cells that can be clicked are recorded in the geometry.
+//! The question shows exactly what runs, with hidden characters made visible. The subject scrolls;
+//! the title and the marked answer are always on screen. The cells that can be clicked are recorded in
+//! the geometry.
 
 mod answers;
 mod subject;
@@ -10,27 +12,263 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::domain::ApprovalKind;
 use crate::tui::app::keymap::{ApprovalKey, ScrollAction};
-use crate::tui::app::title::visible_path;
-use crate::tui::dialogs::approval::{ApprovalDialog, ApprovalStage};
+use crate::tui::dialogs::approval::{ApprovalDialog, ApprovalStage, offers, words};
 use crate::tui::dialogs::dialog::DialogView;
 use crate::tui::dialogs::geometry::DialogGeometry;
 use crate::tui::dialogs::geometry::ScrollExtent;
 use crate::tui::dialogs::review::QuestionReview;
-use crate::tui::layout::StyleRole;
+use crate::tui::layout::{StyleRole, StyledSpan};
 
+use crate::domain::{ApprovalId, pluralise};
 use crate::tui::view::blocks::harmless;
 use crate::tui::view::layouts::ViewLayouts;
 use crate::tui::view::paint;
 use crate::tui::view::paint::{RoleStyles, span, truncate};
-use answers::answers;
+use answers::{AnswerLayout, ApprovalAnswers, answers};
 use subject::{ApprovalSubject, MARGIN};
 
-/// The greatest comfortable width for text.
-const WIDE: u16 = 104;
-/// A diff may be wider, so that its sides can stand next to each other.
-const WIDEST: u16 = 190;
+/// Columns on the left for the bar and a space, and one on the right.
+const MARGINS: u16 = 3;
+/// Below this width or without this height for it, answers share rows.
+const NARROW: u16 = 48;
+/// On screens with fewer rows the question lists no others, and no verdicts of rules.
+const ROOMY: u16 = 18;
+/// Rows of the subject that are to be on screen before answers get rows of their own.
+const SUBJECT: usize = 3;
+
+/// The parts of the question at a width.
+struct QuestionParts<'a> {
+    /// Title, description and danger.
+    head: Vec<Vec<StyledSpan>>,
+    counter: String,
+    subject: ApprovalSubject<'a>,
+    /// The requests that the subject lists and that a yes to all would answer.
+    listed: Vec<ApprovalId>,
+}
+
+/// How the rows of the question are divided.
+#[derive(Debug, PartialEq, Eq)]
+struct QuestionRows {
+    head: usize,
+    subject: usize,
+    /// Whether a row below the subject says how much of it is out of sight.
+    has_rest: bool,
+    answers: usize,
+}
+
+impl QuestionRows {
+    /// Divides `height` rows among so many of each part. The marked answer and a row of the subject
+    /// stay longest, then the title.
+    fn divide(height: usize, head: usize, subject: usize, answers: usize) -> Self {
+        let head = head.min(height.saturating_sub(2).max(1)).min(height);
+        let rest = height - head;
+        if subject + answers <= rest {
+            return Self { head, subject, has_rest: false, answers };
+        }
+        let least = if rest > 6 { SUBJECT + 1 } else { 2 };
+        let answers = answers.min(rest.saturating_sub(least)).max(rest.min(2) / 2);
+        let room = rest - answers;
+        match subject > room && room > 1 {
+            true => Self { head, subject: room - 1, has_rest: true, answers },
+            false => Self { head, subject: room.min(subject), has_rest: false, answers },
+        }
+    }
+}
+
+/// The rows that the question takes at this width if there is room.
+pub fn rows_wanted(
+    around: DialogView<'_>,
+    approval: &ApprovalDialog,
+    layouts: &mut ViewLayouts,
+    width: u16,
+) -> u16 {
+    let room = width.saturating_sub(MARGINS).max(1);
+    let parts = parts(around, approval, layouts, room);
+    let answers = answers(around, approval, room, layout(room));
+    u16::try_from(parts.head.len() + parts.subject.len() + answers.rows.len()).unwrap_or(u16::MAX)
+}
+
+/// Draws the question. Returns the caret's cell while the user types in it.
+pub fn draw(
+    around: DialogView<'_>,
+    approval: &ApprovalDialog,
+    layouts: &mut ViewLayouts,
+    styles: &dyn RoleStyles,
+    area: Rect,
+    buffer: &mut Buffer,
+    measured: &mut DialogGeometry,
+) -> Option<Position> {
+    let area = area.intersection(*buffer.area());
+    measured.docked = Some(area.into());
+    if area.is_empty() {
+        return None;
+    }
+    paint::clear(area, styles, buffer);
+    let bar =
+        if approval.request.dangers.is_empty() { StyleRole::Warning } else { StyleRole::Error };
+    for y in area.y..area.y + area.height {
+        paint::spans(&[span("▌", bar)], styles, Rect { y, width: 1, height: 1, ..area }, buffer);
+    }
+    let left = 2.min(area.width);
+    let inner = Rect {
+        x: area.x + left,
+        width: area.width.saturating_sub(MARGINS).max(1).min(area.width - left),
+        ..area
+    };
+    if inner.width == 0 {
+        return None;
+    }
+    let height = usize::from(inner.height);
+    let QuestionParts { head, counter, subject, listed } =
+        parts(around, approval, layouts, inner.width);
+    measured.listed = listed;
+    let mut answers_shown = answers(around, approval, inner.width, layout(inner.width));
+    let least = head.len() + answers_shown.rows.len() + subject.len().min(SUBJECT + 1);
+    if approval.stage == ApprovalStage::Choosing && least > height {
+        answers_shown = answers(around, approval, inner.width, AnswerLayout::Packed);
+    }
+    let rows = QuestionRows::divide(height, head.len(), subject.len(), answers_shown.rows.len());
+
+    let row_at = |row: usize| {
+        let y = inner.y + u16::try_from(row).unwrap_or(u16::MAX).min(inner.height - 1);
+        Rect { y, height: 1, ..inner }
+    };
+    // The title stays, then the danger, which is the last of the head.
+    let title = head.first().map_or(&[][..], |title| title);
+    let counter = [span(counter, StyleRole::Muted)];
+    paint::both_edges(title, &counter, styles, row_at(0), buffer);
+    let left_out = head.len() - rows.head.saturating_sub(1).min(head.len());
+    for (at, line) in head.iter().skip(left_out.max(1)).enumerate() {
+        paint::spans(line, styles, row_at(1 + at), buffer);
+    }
+    let shown = rows.subject;
+    let scroll = approval.scroll.min(subject.len().saturating_sub(shown));
+    for (at, row) in (scroll..scroll + shown).enumerate() {
+        let place = row_at(rows.head + at);
+        subject.draw(row, styles, place, buffer);
+        if let Some(change) = subject.box_at(row) {
+            let width = MARGIN.min(place.width);
+            measured.boxes.push((Rect { width, ..place }.into(), change));
+        }
+    }
+    measured.extent = ScrollExtent { rows: subject.len(), shown };
+    measured.hunk_rows = subject.changes.clone();
+    if rows.has_rest {
+        let place = row_at(rows.head + shown);
+        let below = subject.len() - shown - scroll;
+        draw_rest(around, approval, below, styles, place, buffer, measured);
+    }
+    let top = rows.head + shown + usize::from(rows.has_rest);
+    draw_answers(&answers_shown, top, rows.answers, styles, inner, buffer, measured)
+}
+
+/// Says how much of the subject is below the last row on screen.
+fn draw_rest(
+    around: DialogView<'_>,
+    approval: &ApprovalDialog,
+    below: usize,
+    styles: &dyn RoleStyles,
+    place: Rect,
+    buffer: &mut Buffer,
+    measured: &mut DialogGeometry,
+) {
+    let keys = &around.shared.settings.keys;
+    let up = keys.key(ApprovalKey::Scroll(ScrollAction::PageUp));
+    let down = keys.key(ApprovalKey::Scroll(ScrollAction::PageDown));
+    let lines = pluralise(below, "more line");
+    let text = match (below, approval.review) {
+        (0, _) => format!("{up} scrolls back"),
+        (_, QuestionReview::Seen) => format!("{lines}: {down}"),
+        (_, QuestionReview::Unseen) => format!("{lines}. Scroll to the end to approve: {down}"),
+    };
+    let text = truncate(&text, place.width);
+    paint::spans(&[span(text, StyleRole::Warning)], styles, place, buffer);
+    if approval.stage == ApprovalStage::Choosing {
+        let how = if below == 0 { ScrollAction::PageUp } else { ScrollAction::PageDown };
+        measured.answers.push((place.into(), ApprovalKey::Scroll(how)));
+    }
+}
+
+/// Draws as many rows of answers as there is room for, that of the mark among them.
+fn draw_answers(
+    answers: &ApprovalAnswers,
+    top: usize,
+    shown: usize,
+    styles: &dyn RoleStyles,
+    inner: Rect,
+    buffer: &mut Buffer,
+    measured: &mut DialogGeometry,
+) -> Option<Position> {
+    let first = (answers.marked + 1).saturating_sub(shown.max(1));
+    let place_of = |at: usize| {
+        let y = inner.y + u16::try_from(top + at).unwrap_or(u16::MAX);
+        Rect { y, height: 1, ..inner }
+    };
+    for (at, row) in answers.rows.iter().skip(first).take(shown).enumerate() {
+        let place = place_of(at).intersection(inner);
+        if place.is_empty() {
+            break;
+        }
+        paint::spans(&row.spans, styles, place, buffer);
+        measured.answers.extend(row.buttons.iter().map(|button| {
+            let (x, width) = (place.x + button.from, button.width);
+            (Rect { x, width, ..place }.intersection(place).into(), button.key)
+        }));
+    }
+    let (row, column) = answers.caret?;
+    let place = place_of(row.checked_sub(first)?).intersection(inner);
+    (!place.is_empty())
+        .then(|| Position { x: (place.x + column).min(place.x + place.width), y: place.y })
+}
+
+/// Rows of their own where they are wide enough.
+fn layout(width: u16) -> AnswerLayout {
+    if width < NARROW { AnswerLayout::Packed } else { AnswerLayout::Rows }
+}
+
+fn parts<'a>(
+    around: DialogView<'_>,
+    approval: &'a ApprovalDialog,
+    layouts: &mut ViewLayouts,
+    width: u16,
+) -> QuestionParts<'a> {
+    let settings = &around.shared.settings;
+    let request = &approval.request;
+    let asking = around.shared.asker.as_ref().map(|it| it.agent);
+    let waiting = around.shared.questions.iter().filter(|(agent, _)| Some(*agent) == asking);
+    let waiting = waiting.map(|(_, request)| request);
+    let mut listed = offers::answered_with_all(waiting, &settings.cwd);
+    if around.shared.geometry.height < ROOMY {
+        listed.clear();
+    }
+    let counter = words::counter(around.shared.question_number, around.shared.questions.len());
+    let asker = around.shared.asker.as_ref().and_then(|it| it.name.as_deref());
+    let asker = asker.map_or_else(String::new, |name| format!("{}: ", harmless(name)));
+    // The name of a file has to fit: what it does not say of the path stands below.
+    let room = width.saturating_sub(paint::width(&asker) + paint::width(&counter) + 12);
+    let path = request.preview.as_ref().map(|diff| words::shown_path(&diff.path, settings));
+    let name = path.as_ref().map_or_else(String::new, |path| match paint::width(path) <= room {
+        true => path.clone(),
+        false => both_ends(path.rsplit('/').next().unwrap_or(path), room),
+    });
+    let is_named = path.as_ref() == Some(&name);
+    let mut title = vec![span(asker + &words::title(request, &name), StyleRole::Strong)];
+    let subject = ApprovalSubject::new(around, approval, layouts, (width, is_named), &listed);
+    if let Some(diff) = request.preview.as_ref().filter(|_| is_named) {
+        title.push(span(format!("  +{}", diff.added), StyleRole::Success));
+        title.push(span(format!(" -{}", diff.removed), StyleRole::Error));
+    }
+    let mut head = vec![title];
+    if let Some(text) = words::description(request) {
+        head.push(vec![span(truncate(&text, width), StyleRole::Muted)]);
+    }
+    if let Some(text) = words::dangers(request) {
+        head.push(vec![span(truncate(&text, width), StyleRole::Error)]);
+    }
+    let listed = listed.iter().map(|request| request.id).collect();
+    QuestionParts { head, counter, subject, listed }
+}
 
 /// A file's name in this many columns: its beginning and its end.
 fn both_ends(name: &str, columns: u16) -> String {
@@ -47,99 +285,22 @@ fn both_ends(name: &str, columns: u16) -> String {
     format!("{}{end}", truncate(name, columns.saturating_sub(paint::width(&end))))
 }
 
-/// Draws the dialog. Returns the caret's cell while the user types in it.
-pub fn draw(
-    around: DialogView<'_>,
-    approval: &ApprovalDialog,
-    layouts: &mut ViewLayouts,
-    styles: &dyn RoleStyles,
-    area: Rect,
-    buffer: &mut Buffer,
-    measured: &mut DialogGeometry,
-) -> Option<Position> {
-    let widest = if approval.request.preview.is_some() { WIDEST } else { WIDE };
-    let width = area.width.saturating_sub(2).min(widest);
-    let room = width.saturating_sub(6).max(1);
-    let what = ApprovalSubject::new(around, approval, layouts, room);
-    let answers = answers(around, approval, room, area.height);
-    let fixed = u16::try_from(answers.rows.len()).unwrap_or(u16::MAX).saturating_add(3);
-    let wanted = u16::try_from(what.len()).unwrap_or(u16::MAX).saturating_add(fixed);
-    // The input below stays visible, since keys typed too early still go there.
-    let most = area.height.saturating_sub(if area.height > 24 { 6 } else { 1 });
-    let height = wanted.min(most);
-    let outer = Rect { height: most.max(height), ..area };
-    let outer = paint::centred(outer, width, height);
-    let waiting = around.shared.questions.len();
-    let count = if waiting > 0 { format!("1 of {}", waiting + 1) } else { String::new() };
-    let tool = harmless(&approval.request.tool);
-    let tool = match approval.request.preview.as_ref().and_then(|diff| diff.path.file_name()) {
-        Some(name) => {
-            // The rest of the title row holds the tool, the decoration of a title, and the number
-            // of waiting questions.
-            let room = width.saturating_sub(paint::width(&tool) + 14);
-            format!("{tool}  {}", both_ends(&visible_path(&name.to_string_lossy()), room))
-        }
-        None => tool,
-    };
-    let title = match approval.request.kind {
-        ApprovalKind::SandboxEscalation => format!("{tool}, outside the sandbox"),
-        ApprovalKind::Permission | ApprovalKind::RepeatedCall | ApprovalKind::Budget => tool,
-    };
-    let asker = around.shared.asker.as_ref().and_then(|it| it.name.as_deref());
-    let title = match asker {
-        Some(name) => format!("{}: {title}", harmless(name)),
-        None => title,
-    };
-    let inner = paint::frame(&title, &count, styles, outer, buffer);
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    let shown = usize::from(inner.height.saturating_sub(fixed - 2)).max(1);
-    let scroll = approval.scroll.min(what.len().saturating_sub(shown));
-    for (y, row) in (inner.y..inner.y + inner.height).zip(scroll..scroll + shown) {
-        let place = Rect { y, height: 1, ..inner };
-        what.draw(row, styles, place, buffer);
-        if let Some(change) = what.box_at(row) {
-            let width = MARGIN.min(place.width);
-            measured.boxes.push((Rect { width, ..place }.into(), change));
-        }
-    }
-    measured.extent = ScrollExtent { rows: what.len(), shown };
-    measured.hunk_rows = what.changes.clone();
-    let split = inner.y + u16::try_from(shown).unwrap_or(0);
-    if what.len() > shown {
-        let more = what.len() - shown - scroll;
-        let up = around.shared.settings.keys.key(ApprovalKey::Scroll(ScrollAction::LineUp));
-        let down = around.shared.settings.keys.key(ApprovalKey::Scroll(ScrollAction::LineDown));
-        let text = match (more, approval.review) {
-            (0, _) => format!("{up} scrolls back"),
-            (more, QuestionReview::Seen) => format!("{more} more below: {down}"),
-            (more, QuestionReview::Unseen) => {
-                format!("{more} more below: {down} to the end, then it can be approved")
+    #[test]
+    fn whatever_the_height_the_rows_fit_and_an_answer_and_the_subject_stay() {
+        for (head, subject, answers) in [(1, 1, 7), (3, 90, 7), (2, 4, 3), (1, 0, 1)] {
+            for height in 0..40 {
+                let rows = QuestionRows::divide(height, head, subject, answers);
+                let sum = rows.head + rows.subject + usize::from(rows.has_rest) + rows.answers;
+                assert!(sum <= height, "{height}: {rows:?}");
+                if height >= 3 {
+                    let has_all = rows.answers > 0 && (rows.subject > 0 || subject == 0);
+                    assert!(has_all && rows.head > 0, "{height}: {rows:?}");
+                }
             }
-        };
-        let place = Rect { y: split, height: 1, ..inner };
-        paint::spans(
-            &[span(truncate(&text, inner.width), StyleRole::Warning)],
-            styles,
-            place,
-            buffer,
-        );
-        if approval.stage == ApprovalStage::Choosing {
-            let how = if more == 0 { ScrollAction::PageUp } else { ScrollAction::PageDown };
-            measured.answers.push((place.into(), ApprovalKey::Scroll(how)));
         }
     }
-    let top = split + 1;
-    for (y, row) in (top..inner.y + inner.height).zip(&answers.rows) {
-        let place = Rect { y, height: 1, ..inner };
-        paint::spans(&row.spans, styles, place, buffer);
-        measured.answers.extend(row.buttons.iter().map(|button| {
-            let (x, width) = (place.x + button.from, button.width);
-            (Rect { x, width, ..place }.intersection(place).into(), button.key)
-        }));
-    }
-    let (row, column) = answers.caret?;
-    Some(Position {
-        x: (inner.x + column).min(inner.x + inner.width),
-        y: top + u16::try_from(row).unwrap_or(0),
-    })
 }

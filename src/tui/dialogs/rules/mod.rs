@@ -301,6 +301,7 @@ impl RulesPage {
                 }
                 self.failed.clone_from(failed);
             }
+            RuleReply::Saved { .. } => {}
             RuleReply::Tried { typed, mode, report } => {
                 let (typed, report) = (typed.clone(), report.clone());
                 self.tried = Some(RulesTestResult { typed, mode: *mode, report });

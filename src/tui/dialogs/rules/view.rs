@@ -5,7 +5,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
-use crate::domain::{CallPart, PermissionOutcome, RuleKind, RuleSource};
+use crate::domain::{CallPart, PermissionOutcome, RuleKind, RuleSource, first_step};
 use crate::permissions::meaning;
 use crate::tui::app::denied_calls::DeniedCall;
 use crate::tui::app::keymap::{FieldKey, RulesKey};
@@ -161,12 +161,12 @@ fn of_refused(
 ) -> (Vec<StyledSpan>, Option<String>) {
     let entry = &refused.entry;
     let time = clock(refused, around).format("%H:%M");
-    let about = entry.about.as_deref().unwrap_or_default().lines().next().unwrap_or_default();
+    let about = first_step(entry.about.as_deref().unwrap_or_default());
     let left = vec![
         mark,
         span(format!("{time}  "), StyleRole::Muted),
         span(format!("{:<5} ", harmless(&entry.tool)), StyleRole::Tool),
-        span(harmless(about), StyleRole::Text),
+        span(harmless(&about), StyleRole::Text),
     ];
     (left, Some(refused_by(refused)))
 }
@@ -353,7 +353,7 @@ pub fn decision_text(part: &CallPart) -> String {
             ("not certain enough for", rule)
         }
         (PermissionOutcome::Ask, Some(rule)) => ("asked for by", rule),
-        (PermissionOutcome::Ask, None) => return "no rule".to_owned(),
+        (PermissionOutcome::Ask, None) => return String::new(),
         (PermissionOutcome::Deny, Some(rule)) => ("denied by", rule),
         (PermissionOutcome::Deny, None) => return "denied".to_owned(),
     };

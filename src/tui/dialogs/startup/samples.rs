@@ -99,6 +99,7 @@ impl StartupScene {
         let (mut buffer, mut measured) = (Buffer::empty(area), DialogGeometry::default());
         let ScreenModel { conversation, shared, dialogs, .. } = &self.model;
         let canvas = DialogCanvas {
+            dock: Rect::default(),
             layouts: &mut ViewLayouts::new(SyntaxHighlighter::off()),
             styles: &PlainStyles,
             area,

@@ -1,5 +1,5 @@
-//! The answers of the approval dialog, and the cells that each of them covers; while the user
-//! types, the text field instead.
+//! The answers of the question, one on each row, and the cells that each of them covers; while the
+//! user types, the text field instead.
 
 use crate::domain::ApprovalKind;
 use crate::permissions::meaning;
@@ -7,20 +7,23 @@ use crate::tui::app::editor::TextEditor;
 use crate::tui::app::keymap::{ApprovalKey, FieldKey, Keymap};
 use crate::tui::app::softwrap;
 use crate::tui::app::title::home_path;
-use crate::tui::dialogs::approval::{
-    ApprovalDialog, ApprovalRequestExt, ApprovalRuleSlot, ApprovalStage,
-};
+use crate::tui::dialogs::approval::offers::OfferedAnswer;
+use crate::tui::dialogs::approval::{ApprovalDialog, ApprovalRuleSlot, ApprovalStage, words};
 use crate::tui::dialogs::dialog::DialogView;
 use crate::tui::layout::{StyleRole, StyledSpan, plain};
 use crate::tui::view::blocks::harmless;
 use crate::tui::view::field;
 use crate::tui::view::paint;
-use crate::tui::view::paint::{span, truncate};
+use crate::tui::view::paint::span;
 
-/// The rows below the dialog's subject, and the caret's position in them.
+/// The rows below the subject of the question.
+#[derive(Default)]
 pub(super) struct ApprovalAnswers {
     pub(super) rows: Vec<ApprovalAnswerRow>,
+    /// The caret's row and column.
     pub(super) caret: Option<(usize, u16)>,
+    /// The row that has to stay on screen: that of the mark.
+    pub(super) marked: usize,
 }
 
 /// A row of answers, with its buttons.
@@ -37,45 +40,51 @@ pub(super) struct ApprovalButton {
     pub(super) key: ApprovalKey,
 }
 
-/// The answer that doubles the budget.
-const TWICE: &str = "go on to twice the budget";
+/// Whether each answer has a row of its own, or as many as fit share one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AnswerLayout {
+    Rows,
+    Packed,
+}
 
-/// The rows for the current stage of a dialog that has this much room inside, on a screen of
-/// `height` rows.
+/// The rows for the current stage of a dialog that has this much room inside.
 pub(super) fn answers(
     around: DialogView<'_>,
     approval: &ApprovalDialog,
     width: u16,
-    height: u16,
+    layout: AnswerLayout,
 ) -> ApprovalAnswers {
+    let keys = &around.shared.settings.keys;
     match &approval.stage {
         ApprovalStage::Choosing => {
-            let rows = if height < 20 || width < 60 {
-                short(&around.shared.settings.keys, approval, width)
-            } else {
-                long(around, approval, width)
+            let mut answers = match layout {
+                AnswerLayout::Rows => rows(keys, approval, width),
+                AnswerLayout::Packed => packed(keys, approval, width),
             };
-            ApprovalAnswers { rows: with_guard(approval, rows), caret: None }
+            mute_before_guard(approval, &mut answers.rows);
+            answers
         }
         ApprovalStage::Rule(slot, editor) => {
-            let words = match slot {
-                ApprovalRuleSlot::Allow(_) => "allows",
-                ApprovalRuleSlot::Deny => "denies",
+            let file = &approval.request.rule_file.0;
+            let file = home_path(file, around.shared.settings.home.as_deref());
+            let verb = match slot {
+                ApprovalRuleSlot::Allow(_) => "Allow",
+                ApprovalRuleSlot::Deny => "Deny",
             };
-            let next = around.shared.settings.keys.key(FieldKey::Next);
-            let words = format!("The rule that {words} it from now on. {next}: the next rule.");
-            let mut answers = field(&words, editor, width);
+            let mut about = format!("{verb} from now on, saved to {file}:");
+            if matches!(slot, ApprovalRuleSlot::Allow(_)) && approval.allow_rules.len() > 1 {
+                about.push_str(&format!("  ({}: next rule)", keys.key(FieldKey::Next)));
+            }
+            let mut answers = field(&about, editor, width);
             if let ApprovalRuleSlot::Allow(_) = slot {
                 answers.rows.extend(rule_warning(&editor.text(), width));
             }
             answers
         }
         ApprovalStage::Command(editor) => {
-            field("The command to run instead. It is checked again before it runs.", editor, width)
+            field("Edit the command. slug checks it again.", editor, width)
         }
-        ApprovalStage::Instruction(editor) => {
-            field("No. What should it do instead?", editor, width)
-        }
+        ApprovalStage::Instruction(editor) => field("What should it do instead?", editor, width),
     }
 }
 
@@ -84,20 +93,6 @@ impl ApprovalAnswerRow {
     fn text(mut self, text: impl Into<String>, role: StyleRole) -> Self {
         self.spans.push(StyledSpan::new(text, role));
         self
-    }
-
-    /// Appends an answer, padded to at least `columns`.
-    fn answer(
-        self,
-        keys: &Keymap,
-        key: ApprovalKey,
-        words: &str,
-        columns: usize,
-        role: StyleRole,
-    ) -> Self {
-        let spans = [span(keys.key(key), role), span(format!("  {words}"), StyleRole::Text)];
-        let wide = usize::from(paint::spans_width(&spans));
-        self.button(key, spans).text(" ".repeat(columns.saturating_sub(wide)), StyleRole::Text)
     }
 
     fn button(mut self, key: ApprovalKey, spans: impl IntoIterator<Item = StyledSpan>) -> Self {
@@ -110,147 +105,62 @@ impl ApprovalAnswerRow {
 }
 
 /// Mutes the answers while the dialog does not take keys yet.
-fn with_guard(
-    approval: &ApprovalDialog,
-    mut rows: Vec<ApprovalAnswerRow>,
-) -> Vec<ApprovalAnswerRow> {
+fn mute_before_guard(approval: &ApprovalDialog, rows: &mut [ApprovalAnswerRow]) {
     if !approval.guard.is_armed() {
-        for row in &mut rows {
-            for span in &mut row.spans {
-                span.role = StyleRole::Muted;
-            }
+        for span in rows.iter_mut().flat_map(|row| &mut row.spans) {
+            span.role = StyleRole::Muted;
         }
     }
-    rows
 }
 
-/// The effect of a no.
-fn deny_words(approval: &ApprovalDialog) -> &'static str {
-    match approval.request.kind {
-        ApprovalKind::Permission => "no",
-        ApprovalKind::SandboxEscalation => "no",
-        ApprovalKind::RepeatedCall | ApprovalKind::Budget => "stop the turn",
-    }
+/// The colour of an answer's key: muted where the answer would do nothing now.
+fn role_of(approval: &ApprovalDialog, answer: OfferedAnswer) -> StyleRole {
+    let is_possible = match answer {
+        OfferedAnswer::Yes => approval.can_approve(),
+        OfferedAnswer::Session if approval.request.kind == ApprovalKind::Budget => true,
+        OfferedAnswer::YesToWaiting | OfferedAnswer::Session | OfferedAnswer::Always => {
+            approval.can_save_rules()
+        }
+        OfferedAnswer::No | OfferedAnswer::Never | OfferedAnswer::Instruct => {
+            return StyleRole::Error;
+        }
+        OfferedAnswer::EditCommand => return StyleRole::Key,
+    };
+    if is_possible { StyleRole::Success } else { StyleRole::Muted }
 }
 
-/// What a yes approves.
-fn approve_words(approval: &ApprovalDialog) -> String {
-    match approval.request.kind {
-        ApprovalKind::Permission => {}
-        ApprovalKind::SandboxEscalation => return "run it outside the sandbox".into(),
-        ApprovalKind::RepeatedCall => return "go on with it".into(),
-        ApprovalKind::Budget => return "one more request".into(),
-    }
-    match approval.hunks.as_ref().map(|picks| (picks.included_count(), picks.count)) {
-        None => "yes, once".into(),
-        Some((0, _)) => "no, since none is taken".into(),
-        Some((taken, count)) if taken == count => format!("yes, once, all {count} changes"),
-        Some((taken, count)) => format!("yes, {taken} of {count} changes"),
-    }
-}
-
-fn long(around: DialogView<'_>, approval: &ApprovalDialog, width: u16) -> Vec<ApprovalAnswerRow> {
-    // The longest answer of the right column has to fit beside the left one.
-    let half = usize::from(width.saturating_sub(38)).clamp(27, 37);
-    let keys = &around.shared.settings.keys;
-    let yes = if approval.can_approve() { StyleRole::Success } else { StyleRole::Muted };
-    let and_save = if approval.can_save_rules() { StyleRole::Success } else { StyleRole::Muted };
-    let blank = || ApprovalAnswerRow::default().text(" ".repeat(half), StyleRole::Text);
-    let first = ApprovalAnswerRow::default().answer(
-        keys,
-        ApprovalKey::Once,
-        &approve_words(approval),
-        half,
-        yes,
-    );
-    if approval.request.kind == ApprovalKind::Budget {
-        let twice =
-            ApprovalAnswerRow::default().answer(keys, ApprovalKey::Session, TWICE, half, yes);
-        return vec![
-            first.answer(keys, ApprovalKey::No, deny_words(approval), 0, StyleRole::Error),
-            twice,
+/// One answer on each row. Long ones go on below themselves: a rule is never cut.
+fn rows(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> ApprovalAnswers {
+    let offered = approval.offered();
+    let widest = offered.iter().map(|it| paint::width(&keys.key(it.key()))).max().unwrap_or(1);
+    let indent = widest.saturating_add(4);
+    let mut answers = ApprovalAnswers::default();
+    for answer in offered {
+        let is_marked = answer == approval.mark;
+        if is_marked {
+            answers.marked = answers.rows.len();
+        }
+        let mark = if is_marked { "❯ " } else { "  " };
+        let name = keys.key(answer.key());
+        let pad = usize::from(widest.saturating_sub(paint::width(&name))) + 2;
+        let mut start = vec![
+            span(mark, StyleRole::User),
+            span(name, role_of(approval, answer)),
+            span(" ".repeat(pad), StyleRole::Text),
         ];
+        let role = if is_marked { StyleRole::Strong } else { StyleRole::Text };
+        let room = width.saturating_sub(indent).max(8);
+        for line in plain::render(&words::answer(approval, answer), role, room) {
+            start.extend(line.spans);
+            answers.rows.push(ApprovalAnswerRow::default().button(answer.key(), start));
+            start = vec![span(" ".repeat(usize::from(indent)), StyleRole::Text)];
+        }
+        if answer == OfferedAnswer::Always {
+            let warnings = approval.allow_rules.iter().flat_map(|rule| rule_warning(rule, width));
+            answers.rows.extend(warnings);
+        }
     }
-    let mut second = match approval.offers_rules() {
-        true => ApprovalAnswerRow::default().answer(
-            keys,
-            ApprovalKey::Session,
-            "yes, for this session",
-            half,
-            and_save,
-        ),
-        false => blank(),
-    };
-    if let Some(rule) = &approval.deny_rule {
-        let taken =
-            u16::try_from(half).unwrap_or(0) + paint::width(&keys.key(ApprovalKey::Never)) + 2;
-        let words = format!("no, always for {}", harmless(rule));
-        let words = truncate(&words, width.saturating_sub(taken));
-        second = second.answer(keys, ApprovalKey::Never, &words, 0, StyleRole::Error);
-    }
-    let mut rows = vec![
-        first.answer(keys, ApprovalKey::No, deny_words(approval), 0, StyleRole::Error),
-        second,
-    ];
-    if approval.offers_rules() {
-        rows.extend(always(around, approval, width, and_save));
-        rows.extend(approval.allow_rules.iter().flat_map(|rule| rule_warning(rule, width)));
-    }
-    let last = match &approval.hunks {
-        Some(_) => ApprovalAnswerRow::default().answer(
-            keys,
-            ApprovalKey::Pick,
-            "take or leave this change",
-            half,
-            StyleRole::Key,
-        ),
-        None if approval.request.command().is_some() => ApprovalAnswerRow::default().answer(
-            keys,
-            ApprovalKey::EditCommand,
-            "edit the command",
-            half,
-            yes,
-        ),
-        None => blank(),
-    };
-    let tell = "no, and tell it what to do instead";
-    rows.push(last.answer(keys, ApprovalKey::Instruct, tell, 0, StyleRole::Error));
-    rows
-}
-
-/// The answer that saves rules, with their file.
-fn always(
-    around: DialogView<'_>,
-    approval: &ApprovalDialog,
-    width: u16,
-    role: StyleRole,
-) -> [ApprovalAnswerRow; 2] {
-    let keys = &around.shared.settings.keys;
-    let rules: Vec<String> = approval.allow_rules.iter().map(|rule| harmless(rule)).collect();
-    let file = home_path(&approval.request.rule_file.0, around.shared.settings.home.as_deref());
-    let words = format!("yes, always for  {}", rules.join("  "));
-    let edit = format!("{} edits the rule", keys.key(ApprovalKey::EditRule));
-    let room = usize::from(width.saturating_sub(paint::width(&edit) + 3));
-    // The key, the space after it, and a gap before the next text.
-    let taken = usize::from(paint::width(&keys.key(ApprovalKey::Always))) + 4;
-    let words = truncate(&words, u16::try_from(room.saturating_sub(taken)).unwrap_or(0));
-    let row = ApprovalAnswerRow::default()
-        .answer(keys, ApprovalKey::Always, &words, room, role)
-        .button(ApprovalKey::EditRule, [span(edit, StyleRole::Muted)]);
-    let below = if approval.can_approve() && !approval.can_save_rules() {
-        format!(
-            "{} and {} take all changes, or none",
-            keys.key(ApprovalKey::Session),
-            keys.key(ApprovalKey::Always)
-        )
-    } else {
-        format!("kept in {file}")
-    };
-    [
-        row,
-        ApprovalAnswerRow::default()
-            .text(truncate(&format!("   {below}"), width), StyleRole::Muted),
-    ]
+    answers
 }
 
 /// A warning about what a rule permits beyond its text, shown before it is saved.
@@ -265,58 +175,32 @@ fn rule_warning(rule: &str, width: u16) -> Vec<ApprovalAnswerRow> {
 }
 
 /// The answers in as few rows as possible, for small screens.
-fn short(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> Vec<ApprovalAnswerRow> {
-    let yes = match approval.hunks.as_ref() {
-        None if approval.request.kind == ApprovalKind::RepeatedCall => "go on".into(),
-        None if approval.request.kind == ApprovalKind::Budget => "once more".into(),
-        None if approval.request.kind == ApprovalKind::SandboxEscalation => "outside".into(),
-        None => "yes".into(),
-        Some(picks) => format!("yes, {} of {}", picks.included_count(), picks.count),
-    };
-    let mut answers =
-        vec![(ApprovalKey::Once, yes.as_str()), (ApprovalKey::No, deny_words(approval))];
-    if approval.hunks.is_some() {
-        answers.push((ApprovalKey::Pick, "take or leave"));
-    }
-    if approval.offers_rules() {
-        answers.extend([
-            (ApprovalKey::Session, "this session"),
-            (ApprovalKey::Always, "always"),
-            (ApprovalKey::EditRule, "rule"),
-        ]);
-    }
-    if approval.deny_rule.is_some() {
-        answers.push((ApprovalKey::Never, "never"));
-    }
-    if approval.request.command().is_some() {
-        answers.push((ApprovalKey::EditCommand, "edit"));
-    }
-    match approval.request.kind {
-        ApprovalKind::Permission | ApprovalKind::SandboxEscalation | ApprovalKind::RepeatedCall => {
-            answers.push((ApprovalKey::Instruct, "tell"));
-        }
-        ApprovalKind::Budget => answers.push((ApprovalKey::Session, TWICE)),
-    }
-    let mut rows = Vec::new();
+fn packed(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> ApprovalAnswers {
+    let mut answers = ApprovalAnswers::default();
     let mut row = ApprovalAnswerRow::default();
-    for (key, word) in answers {
-        let word = format!("{} {word}", keys.key(key));
+    for answer in approval.offered() {
+        let is_marked = answer == approval.mark;
+        let mark = if is_marked { "❯" } else { "" };
+        let word =
+            format!("{mark}{} {}", keys.key(answer.key()), words::short_answer(approval, answer));
         let taken = paint::spans_width(&row.spans);
-        if taken > 0 && taken + 2 + paint::width(&word) > width {
-            rows.push(std::mem::take(&mut row));
+        if taken > 0 && taken.saturating_add(2 + paint::width(&word)) > width {
+            answers.rows.push(std::mem::take(&mut row));
         } else if taken > 0 {
             row = row.text("  ", StyleRole::Text);
         }
-        row = row.button(key, [span(word, StyleRole::Text)]);
+        if is_marked {
+            answers.marked = answers.rows.len();
+        }
+        let role = match role_of(approval, answer) {
+            StyleRole::Muted => StyleRole::Muted,
+            _ if is_marked => StyleRole::Strong,
+            _ => StyleRole::Text,
+        };
+        row = row.button(answer.key(), [span(word, role)]);
     }
-    rows.push(row);
-    if let Some(rule) = approval.allow_rules.first() {
-        let (always, session) = (keys.key(ApprovalKey::Always), keys.key(ApprovalKey::Session));
-        let text = truncate(&format!("{always}, {session}: {}", harmless(rule)), width);
-        rows.push(ApprovalAnswerRow::default().text(text, StyleRole::Muted));
-    }
-    rows.extend(approval.allow_rules.iter().flat_map(|rule| rule_warning(rule, width)));
-    rows
+    answers.rows.push(row);
+    answers
 }
 
 fn field(words: &str, editor: &TextEditor, width: u16) -> ApprovalAnswers {
@@ -335,5 +219,6 @@ fn field(words: &str, editor: &TextEditor, width: u16) -> ApprovalAnswers {
         spans.extend(field::typed_row(editor, &text, part));
         rows.push(ApprovalAnswerRow { spans, ..ApprovalAnswerRow::default() });
     }
-    ApprovalAnswers { rows, caret: Some((above + row - first, column + 2)) }
+    let marked = above + row - first;
+    ApprovalAnswers { rows, caret: Some((marked, column + 2)), marked }
 }

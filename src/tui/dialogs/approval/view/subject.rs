@@ -12,8 +12,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use serde_json::Value;
 
+use crate::domain::ApprovalRequest;
 use crate::tui::app::title::{home_path, visible_path};
-use crate::tui::dialogs::approval::{ApprovalDialog, ApprovalRequestExt, HunkSelection};
+use crate::tui::dialogs::approval::{ApprovalDialog, ApprovalRequestExt, HunkSelection, words};
 use crate::tui::dialogs::dialog::DialogView;
 use crate::tui::dialogs::rules::view::of_part;
 use crate::tui::layout::{StyleRole, StyledLine, StyledSpan, plain};
@@ -22,6 +23,8 @@ use crate::tui::view::layouts::ViewLayouts;
 use crate::tui::view::paint;
 use crate::tui::view::paint::{RoleStyles, line, span};
 
+/// On screens with fewer rows the question shows no verdicts of rules.
+const ROOMY: u16 = 18;
 /// Columns before a diff that show which changes are taken.
 pub(super) const MARGIN: u16 = 5;
 
@@ -41,11 +44,19 @@ impl<'a> ApprovalSubject<'a> {
         around: DialogView<'_>,
         approval: &'a ApprovalDialog,
         layouts: &mut ViewLayouts,
-        width: u16,
+        (width, is_named): (u16, bool),
+        listed: &[&ApprovalRequest],
     ) -> Self {
         let request = &approval.request;
-        let home = around.shared.settings.home.as_deref();
-        let below = rules(around, approval, width);
+        let mut below = notes(around, approval, width);
+        below.extend(waiting(around, listed, width));
+        let has_subject = match request.input.as_object() {
+            Some(fields) => request.preview.is_some() || !fields.is_empty(),
+            None => true,
+        };
+        if has_subject && !below.is_empty() {
+            below.insert(0, StyledLine::default());
+        }
         let picks = approval.hunks.as_ref();
         let plain = |above| Self {
             above,
@@ -60,16 +71,19 @@ impl<'a> ApprovalSubject<'a> {
                     span(format!("  +{}", diff.added), StyleRole::Success),
                     span(format!(" -{}", diff.removed), StyleRole::Error),
                 ];
-                let above =
-                    with_counts(path(&diff.path, home, StyleRole::Strong, width), counts, width);
+                let above = match is_named {
+                    true => Vec::new(),
+                    false => with_counts(path(around, &diff.path, width), counts, width),
+                };
                 let margin = if picks.is_some() { MARGIN } else { 0 };
                 let width = width.saturating_sub(margin).max(1);
                 // The whole diff: nothing may be approved that cannot be seen.
-                let (diff, changes) = layouts.approval_diff(request.id, diff, width, 1);
+                let (diff, changes) = layouts.approval_diff(request.id, diff, width, above.len());
                 Self { above, diff, below, changes, picks }
             }
             (None, Some(command)) => {
-                Self { below, ..plain(plain::render(command, StyleRole::Code, width)) }
+                let lines = layouts.approval_command(request.id, command, width);
+                Self { diff: lines, below, ..plain(Vec::new()) }
             }
             (None, None) => Self { below, ..plain(arguments(&request.input, width)) },
         }
@@ -96,7 +110,9 @@ impl<'a> ApprovalSubject<'a> {
     ) {
         let mut lines = self.above.iter().chain(self.diff.iter()).chain(&self.below);
         let Some(line) = lines.nth(row) else { return };
-        let in_diff = row >= self.above.len() && row < self.above.len() + self.diff.len();
+        let in_diff = self.picks.is_some()
+            && row >= self.above.len()
+            && row < self.above.len() + self.diff.len();
         let Some(picks) = self.picks.filter(|_| in_diff) else {
             return paint::filled_line(line, styles, area, buffer);
         };
@@ -123,8 +139,9 @@ impl<'a> ApprovalSubject<'a> {
 }
 
 /// The whole path, on as many rows as it takes: a cut path could be another file.
-fn path(path: &Path, home: Option<&Path>, role: StyleRole, width: u16) -> Vec<StyledLine> {
-    plain::broken_anywhere(&visible_path(&home_path(path, home)), role, width)
+fn path(around: DialogView<'_>, path: &Path, width: u16) -> Vec<StyledLine> {
+    let shown = words::shown_path(path, &around.shared.settings);
+    plain::broken_anywhere(&shown, StyleRole::Strong, width)
 }
 
 /// Puts the counts after a path, or below it where there is no room.
@@ -137,28 +154,48 @@ fn with_counts(mut path: Vec<StyledLine>, counts: [StyledSpan; 2], width: u16) -
     path
 }
 
-/// The folder that the call would run in, and what the rules say about it.
-fn rules(around: DialogView<'_>, approval: &ApprovalDialog, width: u16) -> Vec<StyledLine> {
+/// What is to be known besides: letters that imitate others, another folder, the decision for each
+/// of several parts, and why slug asks where that is not plain.
+fn notes(around: DialogView<'_>, approval: &ApprovalDialog, width: u16) -> Vec<StyledLine> {
     let request = &approval.request;
-    let home = around.shared.settings.home.as_deref();
-    let mut lines = vec![StyledLine::default()];
+    let settings = &around.shared.settings;
+    let mut lines = Vec::new();
     for warning in &approval.lookalikes {
         lines.extend(plain::render(warning, StyleRole::Warning, width));
     }
-    if request.command().is_some() {
-        let rows = path(&request.cwd, home, StyleRole::Text, width.saturating_sub(4).max(1));
+    if request.command().is_some() && request.cwd != settings.cwd {
+        let folder = visible_path(&home_path(&request.cwd, settings.home.as_deref()));
+        let room = width.saturating_sub(4).max(1);
+        let rows = plain::broken_anywhere(&folder, StyleRole::Text, room);
         for (row, mark) in rows.into_iter().zip(iter::once("in  ").chain(iter::repeat("    "))) {
             lines.push(line([vec![span(mark, StyleRole::Muted)], row.spans].concat()));
         }
     }
-    let widest = request.parts.iter().map(|part| paint::width(&harmless(&part.text))).max();
-    let column = widest.unwrap_or(0).min(width / 2);
-    let settings = &around.shared.settings;
-    lines.extend(request.parts.iter().map(|part| of_part(part, column, width, settings)));
+    if request.parts.len() > 1 && around.shared.geometry.height >= ROOMY {
+        let widest = request.parts.iter().map(|part| paint::width(&harmless(&part.text))).max();
+        let column = widest.unwrap_or(0).min(width / 2);
+        lines.extend(request.parts.iter().map(|part| of_part(part, column, width, settings)));
+    }
     if !request.reason.is_empty() {
         lines.extend(plain::render(&request.reason, StyleRole::Muted, width));
     }
     lines
+}
+
+/// The requests that a yes to all would answer as well, in full.
+fn waiting(
+    around: DialogView<'_>,
+    listed: &[&ApprovalRequest],
+    width: u16,
+) -> impl Iterator<Item = StyledLine> {
+    let heading = (!listed.is_empty()).then(|| line(vec![span("Waiting:", StyleRole::Muted)]));
+    let rows = listed.iter().flat_map(move |request| {
+        let text = words::waiting_row(request, &around.shared.settings);
+        plain::broken_anywhere(&text, StyleRole::Text, width.saturating_sub(2).max(1))
+    });
+    let rows: Vec<StyledLine> =
+        rows.map(|row| line([vec![span("  ", StyleRole::Text)], row.spans].concat())).collect();
+    heading.into_iter().chain(rows)
 }
 
 /// The arguments of a call that is neither a command nor an edit, one row each.

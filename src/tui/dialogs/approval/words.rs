@@ -1,0 +1,215 @@
+//! The words of a question, the same on the full screen and line by line: its title, what its
+//! answers mean, and how rules are named in them.
+
+use std::path::Path;
+
+use crate::domain::sanitize::sanitize_line;
+use crate::domain::{
+    ApprovalKind, ApprovalRequest, CallDanger, DiffLineTag, FileDiff, ToolKind, pluralise,
+};
+use crate::tools;
+use crate::tui::app::settings::ScreenSettings;
+use crate::tui::app::title::{home_path, visible_path};
+
+use super::offers::{OfferedAnswer, SessionScope};
+use super::{ApprovalDialog, ApprovalRequestExt};
+
+/// The question in a few words, such as "Run this command?". `name` is the file's, where there is
+/// one.
+pub(super) fn title(request: &ApprovalRequest, name: &str) -> String {
+    let is_command = request.command().is_some();
+    match (request.kind, is_command) {
+        (ApprovalKind::SandboxEscalation, true) => {
+            return "Run this command outside the sandbox?".to_owned();
+        }
+        (ApprovalKind::SandboxEscalation, false) => {
+            return "Do this outside the sandbox?".to_owned();
+        }
+        (ApprovalKind::RepeatedCall, true) => return "Run this command again?".to_owned(),
+        (ApprovalKind::RepeatedCall, false) => {
+            return format!("Use {} again?", sanitize_line(&request.tool));
+        }
+        (ApprovalKind::Budget, _) => return "Go on over the budget?".to_owned(),
+        (ApprovalKind::Permission, _) => {}
+    }
+    match (&request.preview, tools::kind_of(&request.tool)) {
+        (Some(diff), _) if is_new(diff) => format!("Write {name}?"),
+        (Some(_), _) => format!("Change {name}?"),
+        (None, _) if is_command => "Run this command?".to_owned(),
+        (None, ToolKind::Read) => "Read this?".to_owned(),
+        (None, ToolKind::Search) => "Search this?".to_owned(),
+        (None, ToolKind::Fetch) => "Fetch this?".to_owned(),
+        (None, ToolKind::Edit) => "Write this?".to_owned(),
+        (None, ToolKind::Delete) => "Delete this?".to_owned(),
+        (None, ToolKind::Move) => "Move this?".to_owned(),
+        (None, ToolKind::Execute | ToolKind::Think | ToolKind::Other) => {
+            format!("Use {}?", sanitize_line(&request.tool))
+        }
+    }
+}
+
+/// Whether the file has no line yet.
+fn is_new(diff: &FileDiff) -> bool {
+    let mut lines = diff.lines();
+    diff.mode.is_none() && lines.all(|(_, line)| line.tag == DiffLineTag::Added)
+}
+
+/// The path of an edit, relative to the workspace where it is inside, with all characters visible.
+pub(super) fn shown_path(path: &Path, settings: &ScreenSettings) -> String {
+    match path.strip_prefix(&settings.cwd) {
+        Ok(inside) => visible_path(&inside.display().to_string()),
+        Err(_) => visible_path(&home_path(path, settings.home.as_deref())),
+    }
+}
+
+/// What the call does that is hard to take back, in one line. `None` for most calls.
+pub(super) fn dangers(request: &ApprovalRequest) -> Option<String> {
+    let words = request.dangers.iter().map(|danger| CallDanger::words(*danger));
+    let words = words.collect::<Vec<_>>().join(" · ");
+    (!words.is_empty()).then_some(words)
+}
+
+/// What the model says that the command does; its words, and no fact.
+pub(super) fn description(request: &ApprovalRequest) -> Option<String> {
+    request.command()?;
+    let text = request.input.get("description")?.as_str()?;
+    let text = sanitize_line(text.trim());
+    (!text.is_empty()).then_some(text)
+}
+
+/// A request that waits, in one line.
+pub(super) fn waiting_row(request: &ApprovalRequest, settings: &ScreenSettings) -> String {
+    match (&request.preview, request.command()) {
+        (Some(diff), _) => {
+            let path = shown_path(&diff.path, settings);
+            format!("{path}  +{} -{}", diff.added, diff.removed)
+        }
+        (None, Some(command)) => format!("$ {}", sanitize_line(command.trim())),
+        (None, None) => sanitize_line(&request.tool),
+    }
+}
+
+/// The place of this question among those of now, such as "2 of 3"; empty for a single one.
+pub(super) fn counter(number: usize, waiting: usize) -> String {
+    let number = number.max(1);
+    let total = number + waiting;
+    if total > 1 { format!("{number} of {total}") } else { String::new() }
+}
+
+/// What an answer means.
+pub(super) fn answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> String {
+    let rules = || named(&approval.allow_rules);
+    match answer {
+        OfferedAnswer::Yes => yes(approval),
+        OfferedAnswer::YesToWaiting => {
+            format!("Yes, and to the {} below", pluralise(approval.waiting().len(), "call"))
+        }
+        OfferedAnswer::Session => match (approval.request.kind, approval.session_scope) {
+            (ApprovalKind::Budget, _) => "Yes, up to twice the budget".to_owned(),
+            (_, SessionScope::AllEdits) => {
+                "Yes, and don't ask about edits again this session".to_owned()
+            }
+            (_, SessionScope::Rules) => {
+                format!("Yes, and don't ask again for {} this session", rules())
+            }
+        },
+        OfferedAnswer::Always => format!("Always allow {} …", rules()),
+        OfferedAnswer::EditCommand => "Edit the command first".to_owned(),
+        OfferedAnswer::No => no(approval.request.kind).to_owned(),
+        OfferedAnswer::Never => {
+            let rule = approval.deny_rule.as_deref().unwrap_or_default();
+            format!("Never allow {} …", named(&[rule.to_owned()]))
+        }
+        OfferedAnswer::Instruct => "No, and say what to do instead".to_owned(),
+    }
+}
+
+/// The answer that has no row, since its key is known everywhere.
+pub(super) const STOP: &str = "No, and stop the turn";
+
+/// An answer in a word or two, for small screens.
+pub(super) fn short_answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> String {
+    let text = match answer {
+        OfferedAnswer::Yes => match (approval.request.kind, &approval.hunks) {
+            (ApprovalKind::SandboxEscalation, _) => "outside",
+            (_, Some(hunks)) => {
+                return format!("yes, {} of {}", hunks.included_count(), hunks.count);
+            }
+            (_, None) => "yes",
+        },
+        OfferedAnswer::YesToWaiting => "yes to all",
+        OfferedAnswer::Session => match (approval.request.kind, approval.session_scope) {
+            (ApprovalKind::Budget, _) => "twice the budget",
+            (_, SessionScope::AllEdits) => "all edits",
+            (_, SessionScope::Rules) => "this session",
+        },
+        OfferedAnswer::Always => "always",
+        OfferedAnswer::EditCommand => "edit",
+        OfferedAnswer::No => match approval.request.kind {
+            ApprovalKind::RepeatedCall | ApprovalKind::Budget => "stop the turn",
+            ApprovalKind::Permission | ApprovalKind::SandboxEscalation => "no",
+        },
+        OfferedAnswer::Never => "never",
+        OfferedAnswer::Instruct => "tell",
+    };
+    text.to_owned()
+}
+
+/// Rules as their patterns, each in backticks.
+fn named(rules: &[String]) -> String {
+    let names = rules.iter().map(|rule| format!("`{}`", sanitize_line(pattern(rule))));
+    names.collect::<Vec<_>>().join(" and ")
+}
+
+/// What a rule is about: the text in its parentheses, or else the whole rule.
+fn pattern(rule: &str) -> &str {
+    let inside = rule.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
+    inside.filter(|inside| !inside.is_empty()).unwrap_or(rule)
+}
+
+fn yes(approval: &ApprovalDialog) -> String {
+    match approval.request.kind {
+        ApprovalKind::SandboxEscalation => return "Yes, outside the sandbox".to_owned(),
+        ApprovalKind::Budget => return "Yes, one more request".to_owned(),
+        ApprovalKind::Permission | ApprovalKind::RepeatedCall => {}
+    }
+    match approval.hunks.as_ref().map(|hunks| (hunks.included_count(), hunks.count)) {
+        None => "Yes".to_owned(),
+        Some((0, _)) => "(no changes selected)".to_owned(),
+        Some((taken, count)) if taken == count => format!("Yes, all {count} changes"),
+        Some((taken, count)) => format!("Yes, {taken} of {count} changes"),
+    }
+}
+
+fn no(kind: ApprovalKind) -> &'static str {
+    match kind {
+        ApprovalKind::Permission | ApprovalKind::SandboxEscalation => "No",
+        ApprovalKind::RepeatedCall | ApprovalKind::Budget => "No, stop the turn",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rule_is_named_by_its_pattern() {
+        for (rule, named) in [
+            ("Bash(git push *)", "git push *"),
+            ("Edit(src/(a).rs)", "src/(a).rs"),
+            ("Read", "Read"),
+            ("Read()", "Read()"),
+        ] {
+            assert_eq!(pattern(rule), named);
+        }
+    }
+
+    #[test]
+    fn the_counter_counts_up() {
+        assert_eq!(counter(1, 0), "");
+        assert_eq!(counter(1, 2), "1 of 3");
+        assert_eq!(counter(2, 1), "2 of 3");
+        assert_eq!(counter(3, 0), "3 of 3");
+        assert_eq!(counter(0, 0), "");
+    }
+}
