@@ -10,7 +10,7 @@ use crate::domain::{
     NoticeLevel, PermissionMode, ReasoningEffort, SessionId, TodoItem, ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
-use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
+use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
 use crate::session::{LogRecord, SessionSpending};
 
 use super::{
@@ -55,6 +55,13 @@ pub enum AgentEvent {
         /// The name of the provider in the configuration.
         provider: String,
         models: Vec<ModelInfo>,
+    },
+    /// The provider cannot be used: its models could not be listed, or a turn has failed with it. The
+    /// notice or the end of the turn that follows says why.
+    ProviderFailed {
+        /// The name of the provider in the configuration.
+        provider: String,
+        fault: ProviderFault,
     },
     /// The permission mode that holds from now on, in all sessions of the agent. A record of a mode is
     /// only history.

@@ -196,6 +196,7 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::SessionRead { .. }
         | AgentEvent::ModelChanged { .. }
         | AgentEvent::ModelNeeded { .. }
+        | AgentEvent::ProviderFailed { .. }
         | AgentEvent::ModeChanged(_)
         | AgentEvent::SessionState { .. }
         | AgentEvent::TurnStarted { .. }

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::providers::retry::{self, ReceivedContent, RetryDecision, ServerHistory};
-use crate::providers::{ModelInfo, Provider, ProviderError};
+use crate::providers::{ModelInfo, Provider, ProviderError, ProviderFault};
 use crate::session::{LastModels, LogEntry, ReplayedConversation, TurnOutcome};
 
 use super::AgentEvent;
@@ -94,6 +94,7 @@ impl Agent {
             }
             Err(error) => error,
         };
+        self.tell_fault(error.fault());
         let known = (ReceivedContent::Nothing, ServerHistory::Unknown);
         if retry::next(1, &error, known, 0.0) == RetryDecision::Stop {
             return self.error(error.message);
@@ -162,7 +163,10 @@ impl Agent {
                     tokio::time::sleep(again.pause).await;
                     self.events.send(AgentEvent::RequestSent { turn });
                 }
-                RetryDecision::Stop => return Err(TurnOutcome::Failed(error.message)),
+                RetryDecision::Stop => {
+                    self.tell_fault(error.fault());
+                    return Err(TurnOutcome::Failed(error.message));
+                }
             }
         }
     }
@@ -178,6 +182,12 @@ impl Agent {
             Some(name) if *name == self.current_provider().name => ServerHistory::HasAnswered,
             Some(_) | None => ServerHistory::Unknown,
         }
+    }
+
+    /// Tells the front end what is wrong with the current provider.
+    pub(super) fn tell_fault(&self, fault: ProviderFault) {
+        let provider = self.current_provider().name.clone();
+        self.events.send(AgentEvent::ProviderFailed { provider, fault });
     }
 
     pub(super) async fn set_model(&mut self, typed: &str) {
@@ -321,7 +331,7 @@ impl Agent {
             let offered = known.iter().find(|known| Some(&known.id) == of_session.as_ref());
             match (offered, known.as_slice(), self.setup.interactivity) {
                 (Some(model), _, _) | (None, [model], _) => self.model = Some(model.id.clone()),
-                (None, [], _) => {}
+                (None, [], _) => self.tell_fault(ProviderFault::NoModels),
                 (None, [first, ..], Interactivity::Headless) => {
                     let first = first.id.clone();
                     let text = format!(

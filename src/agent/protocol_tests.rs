@@ -16,7 +16,7 @@ use crate::domain::{
     TodoStatus, ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
-use crate::providers::{ModelInfo, PrefillProgress, RateLimited};
+use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
 use crate::session::undo::{FileAction, FilePlace, FilesPlan, PlannedFile, PlannedRestore};
 use crate::session::{
     ContextAction, ContextItem, ContextPart, FileChangeSource, FileKind, FileVersion, LogEntry,
@@ -186,6 +186,7 @@ pub(super) fn events() -> Vec<AgentEvent> {
                 ..ModelInfo::default()
             }],
         },
+        AgentEvent::ProviderFailed { provider: "local".into(), fault: ProviderFault::NotListening },
         AgentEvent::ModeChanged(PermissionMode::Yolo),
         AgentEvent::SessionState { title: Some("A title".into()), todos: vec![todo] },
         AgentEvent::TurnStarted { turn },

@@ -18,7 +18,7 @@ use crate::domain::{
 use crate::hooks::{HookPayload, MergedHookVerdict};
 use crate::platform::debug_log::DebugEventNumber;
 use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision, ServerHistory};
-use crate::providers::{ProviderError, StreamEvent, ToolChoice};
+use crate::providers::{ProviderError, ProviderFault, StreamEvent, ToolChoice};
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
 use super::agent_loop::Agent;
@@ -81,6 +81,8 @@ pub(super) struct TurnRun {
     pause_over: Option<tokio::time::Instant>,
     steering: VecDeque<(SteerId, UserInput)>,
     outcome: Option<TurnOutcome>,
+    /// What the last failed request says about the provider.
+    fault: Option<ProviderFault>,
     /// The question about the budget that the next request waits for.
     over_budget: Option<budget::BudgetQuestion>,
     /// The running `Stop` hooks that the end of the turn waits for.
@@ -169,6 +171,7 @@ impl TurnRun {
             pause_over: None,
             steering: VecDeque::new(),
             outcome: None,
+            fault: None,
             over_budget: None,
             stop_hooks: None,
             compaction: None,
@@ -271,6 +274,9 @@ impl Agent {
                 TurnInput::Failed { .. } | TurnInput::Event(StreamEvent::Finished(_))
             ) {
                 running.stream = None;
+            }
+            if let TurnInput::Failed { error, .. } = &input {
+                running.fault = Some(error.fault());
             }
             if let TurnInput::Failed { error, .. } = &input
                 && let Some(exchange) = running.exchange.take()
@@ -500,7 +506,8 @@ impl Agent {
 
     /// Returns steering messages that were not used, and ends the turn.
     async fn end(&mut self, running: TurnRun) {
-        let TurnRun { machine, gate, steering, outcome, fallback, over_budget, .. } = running;
+        let TurnRun { machine, gate, steering, outcome, fault, fallback, over_budget, .. } =
+            running;
         let mut usage = machine.usage();
         usage += running.estimated;
         if let Some(question) = over_budget {
@@ -513,6 +520,9 @@ impl Agent {
             self.events.send(AgentEvent::SteerSettled { id, returned: Some(text) });
         }
         let outcome = outcome.unwrap_or(TurnOutcome::Interrupted);
+        if let (TurnOutcome::Failed(_), Some(fault)) = (&outcome, fault) {
+            self.tell_fault(fault);
+        }
         self.end_turn(&gate, outcome, usage, machine.rounds()).await;
     }
 

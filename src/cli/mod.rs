@@ -26,7 +26,7 @@ pub use exit::CliExitStatus;
 pub use generate::{completions, man};
 
 use crate::config::{ConfigFlags, ModeChoice};
-use crate::domain::{PermissionMode, UsageBudget};
+use crate::domain::{PermissionMode, UsageBudget, UserInput, nearest};
 
 /// The command line.
 #[derive(Debug, Clone, Parser)]
@@ -182,6 +182,10 @@ pub struct Cli {
     #[arg(long, exclusive = true, help_heading = "Troubleshooting")]
     pub reset_tty: bool,
 
+    /// Open the chat and send this message first
+    #[arg(value_name = "MESSAGE", conflicts_with = "prompt")]
+    pub message: Vec<String>,
+
     /// What to do instead of opening the chat.
     #[command(subcommand)]
     pub command: Option<CliCommand>,
@@ -202,6 +206,7 @@ pub enum OutputFormat {
 const AFTER_HELP: &str = "\
 Examples:
   slug                                    chat in the current folder
+  slug \"fix the failing test\"             chat, and send this first
   slug --demo                             try slug without a model
   slug -e http://localhost:11434/v1       use the model that Ollama serves
   slug -p \"what does src/main.rs do?\"     print an answer
@@ -229,6 +234,9 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, clap:
         Ok(cli) => cli,
         Err(error) => return Err(explain(error, &arguments)),
     };
+    if let Some(command) = mistyped_command(&cli.message) {
+        return Err(no_command(&cli.message[0], &command));
+    }
     match &cli.prompt {
         Some(Some(text)) if is_flag(text) => Err(prompt_took(text)),
         Some(Some(_) | None) | None => Ok(cli),
@@ -250,6 +258,12 @@ impl Cli {
         }
     }
 
+    /// The message that the chat begins with; `None` without one.
+    pub fn first_message(&self) -> Option<UserInput> {
+        let text = self.message.join(" ");
+        (!text.trim().is_empty()).then(|| UserInput::from(text))
+    }
+
     fn mode(&self) -> Option<(ModeChoice, &'static str)> {
         if let Some(dir) = &self.sandbox {
             return Some((ModeChoice::Sandbox(Some(dir.clone())), "--sandbox"));
@@ -265,11 +279,33 @@ impl Cli {
     }
 }
 
+/// The subcommand that a message of one word probably means. Several words, and a quoted sentence, are
+/// a message.
+fn mistyped_command(message: &[String]) -> Option<String> {
+    let [word] = message else { return None };
+    if word.contains(char::is_whitespace) {
+        return None;
+    }
+    let command = Cli::command();
+    nearest(word, command.get_subcommands().map(clap::Command::get_name)).map(str::to_owned)
+}
+
+fn no_command(written: &str, meant: &str) -> clap::Error {
+    Cli::command().error(
+        ErrorKind::InvalidSubcommand,
+        format!(
+            "there is no command '{written}'. Did you mean `slug {meant}`? To send one word as a \
+             message, type it in the chat"
+        ),
+    )
+}
+
 /// Replaces the error for `slug -p --output-format json`, where `--prompt` takes the flag as its
 /// text and clap's message about the rest does not help.
 fn explain(error: clap::Error, arguments: &[OsString]) -> clap::Error {
     match error.kind() {
-        ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument => {}
+        ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument | ErrorKind::ArgumentConflict => {
+        }
         _ => return error,
     }
     let taken = arguments.windows(2).find_map(|pair| {

@@ -128,8 +128,8 @@ fn flags_that_exclude_each_other_are_refused() {
         vec!["-p", "hello", "--timeout", "-3"],
         vec!["--max-rounds", "0"],
         vec!["--linear", "-p", "hello"],
-        vec!["hello"],
-        vec!["--", "--yolo"],
+        vec!["-p", "hello", "there"],
+        vec!["sesions"],
     ] {
         refusal(&arguments);
     }
@@ -148,6 +148,36 @@ fn a_prompt_is_a_text_and_never_a_flag() {
     }
     let message = refusal(&["-p", "--output-format", "json"]);
     assert!(message.contains("--prompt takes the next argument as its text"), "{message}");
+}
+
+#[test]
+fn a_text_without_a_command_is_the_first_message() {
+    for (arguments, message) in [
+        (vec!["fix the tests"], "fix the tests"),
+        (vec!["fix", "the", "tests"], "fix the tests"),
+        (vec!["--plan", "why are sessions slow?"], "why are sessions slow?"),
+        (vec!["explain", "sessions", "--linear"], "explain sessions"),
+        (vec!["hello"], "hello"),
+        (vec!["sesions list"], "sesions list"),
+        (vec!["--", "--yolo"], "--yolo"),
+    ] {
+        let cli = parsed(&arguments);
+        let first = cli.first_message().map(|message| message.text);
+        assert_eq!(first.as_deref(), Some(message), "{arguments:?}");
+        assert!(cli.command.is_none() && !cli.yolo, "{arguments:?}");
+    }
+    assert_eq!(parsed(&[""]).first_message(), None);
+    assert_eq!(parsed(&[]).first_message(), None);
+}
+
+#[test]
+fn a_mistyped_command_is_no_message() {
+    for (written, meant) in
+        [("sesions", "sessions"), ("docter", "doctor"), ("permision", "permissions")]
+    {
+        let refused = refusal(&[written]);
+        assert!(refused.contains(&format!("Did you mean `slug {meant}`?")), "{refused}");
+    }
 }
 
 #[test]

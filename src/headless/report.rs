@@ -224,6 +224,7 @@ impl HeadlessReport {
                 vec![(ReportStream::Err, format!("Refused {}: {reason}", call.name))]
             }
             AgentEvent::ModelNeeded { .. }
+            | AgentEvent::ProviderFailed { .. }
             | AgentEvent::SessionState { .. }
             | AgentEvent::SteerSettled { .. }
             | AgentEvent::MessageReturned(_)

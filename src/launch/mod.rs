@@ -8,6 +8,7 @@ mod hook_trust;
 mod hooks;
 mod linear;
 mod maintenance;
+mod no_model;
 mod print;
 mod questions;
 mod run_context;

@@ -238,6 +238,7 @@ impl ChatLaunch<'_> {
                     status,
                     history,
                     draft: services.draft(),
+                    first_message: cli.first_message(),
                     exit_transcript: config.leave.value,
                     announcer: announcer(&config, &TerminalInfo::from_environment()),
                 };
@@ -251,6 +252,7 @@ impl ChatLaunch<'_> {
                     settings,
                     status,
                     history,
+                    first_message: cli.first_message(),
                     interrupts,
                     shutdown: shutdown.clone(),
                     bell,

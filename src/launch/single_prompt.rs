@@ -18,6 +18,7 @@ use crate::platform::{logging, supervisor};
 use crate::trust;
 
 use super::build::{self, RunParticipants, RunParts};
+use super::no_model;
 use super::print;
 use super::run_context::RunContext;
 use super::startup::{ScratchFolder, report_config_errors};
@@ -48,6 +49,9 @@ pub(super) async fn run(
              ran",
         );
         return Ok(CliExitStatus::Usage);
+    }
+    if cli.demo.is_none() && config.nothing_configured() {
+        no_model::check(run_context, &config).await?;
     }
     let text = prompt_text(prompt)?;
     if project == ProjectSettingsTrust::Untrusted && !trust::inventory(&run_context.cwd).is_empty()

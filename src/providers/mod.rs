@@ -209,6 +209,32 @@ pub struct ProviderError {
     pub recovery: ErrorRecovery,
 }
 
+/// What is wrong with a provider, as far as the user can mend it by connecting anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ProviderFault {
+    /// Nothing listens at the address.
+    NotListening,
+    /// The server wants a key, or another one than it got.
+    KeyRefused,
+    /// The server answers, and offers no model.
+    NoModels,
+    /// Anything else; the failure says what.
+    Other,
+}
+
+impl ProviderError {
+    /// What is wrong with the provider, by status and remedy.
+    pub fn fault(&self) -> ProviderFault {
+        match (self.status, self.recovery) {
+            (Some(401 | 403), ErrorRecovery::AskUser) => ProviderFault::KeyRefused,
+            (None, ErrorRecovery::RetryBriefly) => ProviderFault::NotListening,
+            (Some(_) | None, _) => ProviderFault::Other,
+        }
+    }
+}
+
 /// What to do after a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorRecovery {

@@ -217,3 +217,12 @@ fn r37_without_a_network_each_try_is_reported_with_its_error() {
         assert!(stderr.contains(expected) && stderr.contains("(1 of 10)"), "{stderr}");
     }
 }
+
+#[test]
+fn without_any_model_it_says_what_to_do() {
+    let env = TestEnv::new();
+    let ran = env.run(&["-p", "hello"]).assert_exit_code(1);
+    assert!(ran.err.contains("No model is set up."), "{}", ran.describe());
+    assert!(ran.err.contains("slug --provider anthropic -p"), "{}", ran.describe());
+    assert!(ran.out.is_empty() && !ran.err.contains("localhost:8000/v1."), "{}", ran.describe());
+}

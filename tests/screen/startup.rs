@@ -4,11 +4,11 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
 
-use crate::bash;
 use crate::support::connect_proxy::ConnectProxy;
 use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::terminal::{PtySlug, key};
 use crate::support::test_env::TestEnv;
+use crate::{bash, last_user_text};
 
 const QUESTION: &str = "Do you trust this folder?";
 
@@ -225,4 +225,49 @@ fn colour(sequence: &str) -> Option<&str> {
     let mut numbers = parameters.split([';', ':']).filter_map(|number| number.parse().ok());
     let is_colour = |number: u16| matches!(number, 30..=38 | 40..=48 | 58 | 90..=97 | 100..=107);
     numbers.any(is_colour).then_some(parameters)
+}
+
+#[test]
+fn a_message_on_the_command_line_is_sent_first() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Fixed."));
+    let mut slug = PtySlug::at(&env, 100, 30).server(&server).args(&["fix the tests"]).open();
+    slug.wait_for("Fixed.");
+    slug.quit();
+    server.reply(ServerReply::text("As a line."));
+    let arguments = ["--linear", "!touch", "made"];
+    let slug = PtySlug::at(&env, 100, 30).server(&server).args(&arguments).open();
+    slug.wait_for_raw("the answer", |raw| raw.contains("As a line."));
+    let sent: Vec<_> = server.chat_requests().iter().map(last_user_text).collect();
+    assert!(sent[0].ends_with("fix the tests") && sent[1].ends_with("!touch made"), "{sent:?}");
+    assert!(!env.path("made").exists());
+}
+
+#[test]
+fn a_first_message_waits_for_the_choice_among_several_models() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let models = json!({"object": "list", "data": [
+        {"id": "small-model", "object": "model"}, {"id": "large-model", "object": "model"}]});
+    server.answer("GET /v1/models", ServerReply::json(200, &models));
+    server.reply(ServerReply::text("Large it is."));
+    let arguments = ["--trust-workspace", "-e", &server.endpoint(), "hello there"];
+    let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
+    slug.wait_until("both models", |screen| {
+        screen.contains("small-model") && screen.contains("large-model")
+    });
+    slug.keys(key::DOWN);
+    slug.keys(key::ENTER);
+    slug.wait_for("Large it is.");
+    assert_eq!(server.chat_requests()[0].body["model"], "large-model");
+}
+
+#[test]
+fn a_first_message_that_cannot_be_sent_goes_into_the_input() {
+    let env = TestEnv::new();
+    // Nothing listens on this port of the loopback interface.
+    let arguments = ["--trust-workspace", "-e", "http://127.0.0.1:1/v1", "hello there"];
+    let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
+    slug.wait_until("the message in the input", |screen| {
+        screen.contains("No server answers") && screen.contains("❯ hello there")
+    });
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::agent::AgentCommand;
-use crate::domain::{AgentId, TodoItem};
+use crate::domain::{AgentId, TodoItem, UserInput};
 
 use super::block::BlockId;
 use super::completion_list::CompletionList;
@@ -66,6 +66,8 @@ pub struct Conversation {
     /// A file whose line range was being typed, and its number of lines; `None` if that is unknown.
     pub line_count: Option<(String, Option<u64>)>,
     pub focus: KeyboardFocus,
+    /// A message from the command line, sent once the session is open and its model is known.
+    pub first_message: Option<UserInput>,
     /// Messages typed while a turn runs.
     pub queue: MessageQueue,
     pub turn: TurnActivity,
@@ -142,6 +144,7 @@ impl Conversation {
             folder: None,
             line_count: None,
             focus: KeyboardFocus::Input,
+            first_message: None,
             queue: MessageQueue::default(),
             turn: TurnActivity::Idle,
             pending_jump: None,

@@ -46,7 +46,8 @@ use super::turn::{RunningTurn, RunningTurnPhase, StreamedBytes, TurnActivity};
 /// changes nothing.
 pub fn of_agent(model: &mut ScreenModel, agent: AgentId, event: AgentEvent) -> Vec<ScreenEffect> {
     if agent == model.conversation.agent {
-        let effects = apply(model, event);
+        let mut effects = apply(model, event);
+        effects.extend(sending::send_first(&mut model.conversation, &mut model.shared));
         search::keys::changed(&mut model.conversation);
         return effects;
     }
@@ -110,6 +111,12 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             model.shared.models = models.into_iter().map(row).collect();
             let items = completion_items::models(&model.conversation, &model.shared);
             model.dialogs.push(Picker::ready("Models", items));
+        }
+        // A message that cannot be sent yet is for the input, where the user can see it.
+        AgentEvent::ProviderFailed { .. } => {
+            if let Some(text) = model.conversation.first_message.take() {
+                model.conversation.composer.append(text);
+            }
         }
         AgentEvent::ModeChanged(mode) => {
             if model.conversation.status.mode != mode {

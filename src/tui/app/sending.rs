@@ -87,6 +87,21 @@ fn say(
     effects
 }
 
+/// Sends the message of the command line as soon as there is a session and a model for it. A `!` or `/`
+/// in front means nothing there: a text that a script hands over runs nothing.
+pub fn send_first(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<ScreenEffect> {
+    let status = &conversation.status;
+    if status.session.is_none() || status.model.is_empty() || !conversation.turn.is_idle() {
+        return Vec::new();
+    }
+    let Some(text) = conversation.first_message.take() else { return Vec::new() };
+    conversation.scroll.to_tail();
+    let mut effects = remember(conversation, shared, &text);
+    effects.push(conversation.command(AgentCommand::Send { text }));
+    start(conversation, shared, &effects);
+    effects
+}
+
 /// Marks a turn as starting if the effects start one, so that the next message waits for it.
 pub fn start(conversation: &mut Conversation, shared: &SharedState, effects: &[ScreenEffect]) {
     let begins = effects.iter().any(|effect| {

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, AddressedEvent, AgentCommand, AgentEvent};
-use crate::domain::AgentId;
+use crate::domain::{AgentId, UserInput};
 use crate::platform::signals::ContinuedFlag;
 use crate::session::HistoryPage;
 use crate::tui::app::composer::ChatComposer;
@@ -46,6 +46,8 @@ pub struct LinearStart {
     pub status: ScreenStatus,
     /// Texts that were sent before, oldest first.
     pub history: HistoryPage,
+    /// The message of the command line.
+    pub first_message: Option<UserInput>,
     /// One item for each ctrl+c, which arrives as a signal.
     pub interrupts: mpsc::Receiver<()>,
     /// Ends the conversation when cancelled: a signal, or the terminal is gone.
@@ -86,7 +88,16 @@ pub async fn run<W: Write>(
     handles: ExecutorHandles,
     mut events: agent::AgentEventReceiver,
 ) -> anyhow::Result<FrontEndExit> {
-    let LinearStart { agent, settings, status, history, mut interrupts, shutdown, bell } = start;
+    let LinearStart {
+        agent,
+        settings,
+        status,
+        history,
+        first_message,
+        mut interrupts,
+        shutdown,
+        bell,
+    } = start;
     let (answers_in, mut answers) = mpsc::channel(64);
     let mut composer = ChatComposer::new(Vec::new(), "");
     composer.history.prepend(history, &settings.cwd);
@@ -99,6 +110,7 @@ pub async fn run<W: Write>(
         lines: LinearInputState::Open,
         began: Instant::now(),
     };
+    ui.model.conversation.first_message = first_message;
     let mut executor = EffectExecutor::new(handles, answers_in);
     let continued = ContinuedFlag::listen().context("Cannot listen for SIGCONT")?;
     loop {

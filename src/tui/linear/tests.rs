@@ -125,6 +125,7 @@ fn test_loop(source: StdinSource) -> TestLinearLoop {
         },
         status: ScreenStatus { mode: PermissionMode::Ask, ..ScreenStatus::default() },
         history: crate::session::HistoryPage::default(),
+        first_message: None,
         interrupts: interrupts_out,
         shutdown: CancellationToken::new(),
         bell: TerminalBell::Silent,

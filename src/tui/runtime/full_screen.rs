@@ -59,6 +59,8 @@ pub struct ScreenStart {
     pub history: HistoryPage,
     /// The unsent input of the last run.
     pub draft: UserInput,
+    /// The message of the command line.
+    pub first_message: Option<UserInput>,
     /// How much of the transcript stays in the terminal.
     pub exit_transcript: ExitTranscript,
     /// Sends what the terminal shows outside of the frame: title, progress, notifications.
@@ -197,11 +199,12 @@ impl<S: ScreenSurface> ScreenLoop<S> {
 
     /// Shows the conversation in place of the questions.
     pub(super) fn begin_chat(&mut self, start: ScreenStart) -> io::Result<()> {
-        let ScreenStart { agent, settings, status, history, draft, .. } = start;
+        let ScreenStart { agent, settings, status, history, draft, first_message, .. } = start;
         let mut composer = ChatComposer::new(Vec::new(), draft);
         composer.history.prepend(history, &settings.cwd);
         let mut model = ScreenModel::new(agent, settings, status, composer, self.surface.size()?);
         model.shared.theme = std::mem::take(&mut self.model.shared.theme);
+        model.conversation.first_message = first_message;
         self.show(model);
         Ok(())
     }

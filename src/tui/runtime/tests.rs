@@ -146,6 +146,7 @@ fn start() -> ScreenStart {
         settings: ScreenSettings::default(),
         status: ScreenStatus::default(),
         history: HistoryPage::default(),
+        first_message: None,
         draft: UserInput::default(),
         announcer: TerminalNotifier::silent(),
     }
