@@ -199,7 +199,7 @@ impl Agent {
     /// Changes the model, and the provider with it, from the next message on.
     pub(super) async fn use_model(&mut self, ModelName { provider, model }: ModelName) {
         if !self.change_to(&provider) {
-            let known: Vec<_> = self.setup.providers.iter().map(|it| it.name.as_str()).collect();
+            let known: Vec<_> = self.setup.providers.all().into_iter().map(|it| it.name).collect();
             let text = format!(
                 "There is no provider `{provider}`, only {}. Add [providers.{provider}] to \
                  ~/.slug/config.toml.",
@@ -238,7 +238,7 @@ impl Agent {
 
     /// Changes the provider; `false` when there is none of this name.
     fn change_to(&mut self, provider: &str) -> bool {
-        if self.current_provider().name != provider {
+        if self.current_provider().name != provider || self.setup.providers.is_outdated() {
             if !self.setup.providers.choose(provider) {
                 return false;
             }

@@ -1,7 +1,7 @@
 //! The providers that a session can use. One of them answers; the user can change to another with
 //! any message.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::domain::{ModelName, ReasoningEffort};
 use crate::providers::Provider;
@@ -23,35 +23,52 @@ pub struct AgentProvider {
     pub effort: Option<ReasoningEffort>,
 }
 
-/// All configured providers, one of which is current. Never empty.
+/// All configured providers, one of which is current. Clones share the list, which changes when the
+/// user connects another or removes one; each has a current provider of its own.
 #[derive(Clone)]
 pub struct AgentProviderSet {
-    all: Vec<AgentProvider>,
-    current: usize,
+    all: Arc<RwLock<Vec<AgentProvider>>>,
+    current: AgentProvider,
 }
 
 impl AgentProviderSet {
     /// A set in which `first` is current until another is chosen.
     pub fn new(first: AgentProvider, others: impl IntoIterator<Item = AgentProvider>) -> Self {
-        Self { all: std::iter::once(first).chain(others).collect(), current: 0 }
+        let all = std::iter::once(first.clone()).chain(others).collect();
+        Self { all: Arc::new(RwLock::new(all)), current: first }
     }
 
-    /// The provider that requests go to.
+    /// The provider that requests go to. It stays as it is until one is chosen.
     pub fn current(&self) -> &AgentProvider {
-        &self.all[self.current]
+        &self.current
     }
 
-    /// All providers, in the order that [`Self::new`] got them.
-    pub fn iter(&self) -> impl Iterator<Item = &AgentProvider> {
-        self.all.iter()
+    /// All providers as of now, in the order that [`Self::new`] got them.
+    pub fn all(&self) -> Vec<AgentProvider> {
+        self.all.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts other providers in the place of all, for every clone.
+    pub fn replace_all(&self, providers: Vec<AgentProvider>) {
+        *self.all.write().unwrap_or_else(PoisonError::into_inner) = providers;
     }
 
     /// Makes the provider of this name current. Returns `false`, and changes nothing, when there is
     /// none.
     pub fn choose(&mut self, name: &str) -> bool {
-        let found = self.all.iter().position(|it| it.name == name);
-        self.current = found.unwrap_or(self.current);
-        found.is_some()
+        let found = self.all().into_iter().find(|it| it.name == name);
+        let is_found = found.is_some();
+        if let Some(found) = found {
+            self.current = found;
+        }
+        is_found
+    }
+
+    /// Whether the list has another connection under the name of the current provider.
+    pub fn is_outdated(&self) -> bool {
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
+        let mut same_name = all.iter().filter(|it| it.name == self.current.name);
+        same_name.any(|it| !Arc::ptr_eq(&it.provider, &self.current.provider))
     }
 
     /// Resolves what the user typed: `PROVIDER/MODEL`, or a model of the current provider. Names of
@@ -63,10 +80,11 @@ impl AgentProviderSet {
         mut listed: impl Iterator<Item = &'a str>,
     ) -> ModelName {
         let here = self.current().name.as_str();
+        let all = self.all.read().unwrap_or_else(PoisonError::into_inner);
         match typed.split_once('/') {
             Some((provider, model))
                 if !model.is_empty()
-                    && self.all.iter().any(|it| it.name == provider)
+                    && all.iter().any(|it| it.name == provider)
                     && !listed.any(|listed| listed == typed) =>
             {
                 ModelName::new(provider, model)
@@ -106,6 +124,21 @@ mod tests {
         assert_eq!(provider_set.current().name, "local");
         assert!(!provider_set.choose("nobody"));
         assert_eq!(provider_set.current().name, "local");
+    }
+
+    #[test]
+    fn another_connection_is_used_once_it_is_chosen() {
+        let mut provider_set = provider_set();
+        let screen = provider_set.clone();
+        let mut all = screen.all();
+        all[0].provider = Arc::new(DemoProvider::new(built_in().unwrap(), DemoSpeed::AsWritten));
+        all.retain(|it| it.name != "local");
+        assert!(!provider_set.is_outdated());
+        screen.replace_all(all.clone());
+        assert!(provider_set.is_outdated() && !provider_set.choose("local"));
+        assert!(provider_set.choose("router"));
+        assert!(Arc::ptr_eq(&provider_set.current().provider, &all[0].provider));
+        assert!(!provider_set.is_outdated());
     }
 
     #[test]

@@ -75,6 +75,14 @@ const TABLE: &[CommandRow] = &[
         read: |given| Ok(SlashCommand::Model(given.map(model).transpose()?)),
     },
     CommandRow {
+        name: "connect",
+        aliases: &["login"],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "add, test, change or remove a provider",
+        read: |_| Ok(SlashCommand::Connect),
+    },
+    CommandRow {
         name: "effort",
         aliases: &["think", "reasoning"],
         argument: SlashArgumentKind::OneOf(EFFORT_WORDS),

@@ -27,6 +27,8 @@ pub enum SlashCommand {
     Fork(Option<MessageArgument>),
     /// Changes the model, or asks which.
     Model(Option<String>),
+    /// Opens the page that connects models.
+    Connect,
     /// Changes the mode, or asks which.
     Mode(Option<PermissionMode>),
     /// Shows what fills the context window.

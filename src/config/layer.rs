@@ -8,7 +8,7 @@ use super::connection::{self, ConfigKeySource};
 use super::findings::ConfigFindings;
 use super::raw::{self, LineValue, RawConfig, RawServer};
 use super::server::{self, OriginBoundLayer, ServerConfigLayer};
-use super::services::ProtocolService;
+use super::services::{self, ProtocolService};
 use super::{
     ConfigEnvironment, ConfigError, ConfigFlags, ConfigOrigin, ConfigText, ConfigValue,
     ExitTranscript, KeyPreset, ModeChoice, ModelChoice, NotificationMethod, ServiceVariables,
@@ -318,7 +318,9 @@ impl ConfigFindings {
         place: &impl Fn(usize) -> ConfigOrigin,
     ) -> Option<ProviderConfigLayer> {
         let origin = place(it.line);
-        if ProviderProtocol::parse(name).is_some() {
+        // A protocol's own service is one server; chat completions are spoken by many.
+        let service = ProviderProtocol::parse(name);
+        if service == Some(ProviderProtocol::ChatCompletions) {
             let problem = format!(
                 "[providers.{name}] cannot be used, because `{name}` is a built-in name: give it \
                  another one"
@@ -328,13 +330,29 @@ impl ConfigFindings {
         let mut raw = it.value;
         let protocol = match raw.protocol.take() {
             Some(written) => self.protocol(&written.value, place(written.line))?,
-            None => ProviderProtocol::ChatCompletions,
+            None => service.unwrap_or(ProviderProtocol::ChatCompletions),
         };
-        if raw.endpoint.is_none() {
+        if let Some(service) = service.filter(|service| *service != protocol) {
+            let problem = format!(
+                "[providers.{name}] cannot speak `{protocol}`, because `{name}` is a built-in \
+                 name: give it another one",
+                protocol = protocol.name(),
+                name = service.name()
+            );
+            return self.error(origin, problem);
+        }
+        let service = service.map(services::of);
+        if raw.endpoint.is_none() && service.is_none() {
             let problem = format!("[providers.{name}] has no `endpoint`: add one");
             return self.error(origin, problem);
         }
-        let part = self.part(raw, folder, place);
+        let mut part = self.part(raw, folder, place);
+        if let Some(service) = service.filter(|_| part.endpoint.is_none()) {
+            part.endpoint = self.endpoint(service.own_endpoint, origin.clone());
+            let model = service.model.map(ModelChoice::parse);
+            let usual = model.map(|value| ConfigValue { value, origin: origin.clone() });
+            part.model = part.model.or(usual);
+        }
         server::check_headers(&part, protocol, self);
         // A named provider is complete in itself: what it does not set is not taken from the top of
         // the file.

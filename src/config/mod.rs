@@ -38,7 +38,7 @@ pub use inputs::{
 pub use origin::{ConfigOrigin, ConfigValue};
 pub use raw::CONTEXT_NAMES;
 pub use resolution::{ProviderName, ResolvedConfig, load, resolve};
-pub use save::{ConfigChange, save};
+pub use save::{ConfigChange, NamedServerChange, save};
 pub use server::{ModelServerConfig, WithheldKey};
 pub use show::{write_json, write_text};
 pub use ui::{NotificationMethod, StatusItem, StatusItems};

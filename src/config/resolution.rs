@@ -87,6 +87,8 @@ pub struct ResolvedConfig {
     pub notify_after: ConfigValue<u32>,
     /// Whether the input has Vi's keys.
     pub vi: ConfigValue<bool>,
+    /// The names of the `[providers.NAME]`.
+    pub named_providers: Vec<String>,
     /// Each key and other secret that is written anywhere, also one that nothing uses.
     pub secrets: Vec<SecretString>,
     /// The environment variables that hold secrets.
@@ -241,11 +243,13 @@ pub fn resolve(
         Some(chosen) => others(chosen, &user, &project, environment, &keys),
         None => Vec::new(),
     };
+    let named_providers = user.providers.keys().cloned().collect();
     let mut layers = [user, project, from_flags];
     if layers.iter().all(|layer| layer.keys.is_none() && layer.vi.is_none()) {
         layers[0].keys = texts.editing_mode.clone();
     }
-    merge(server, others, layers, findings)
+    let resolved = merge(server, others, layers, findings)?;
+    Ok(ResolvedConfig { named_providers, ..resolved })
 }
 
 /// The servers that the user can switch to: each `[providers.NAME]`, the one at the top of the
@@ -432,6 +436,7 @@ fn merge(
         notify: top.notify.unwrap_or(ConfigValue::default(NotificationMethod::default())),
         notify_after: top.notify_after.unwrap_or(ConfigValue::default(5)),
         vi: top.vi.unwrap_or(ConfigValue::default(false)),
+        named_providers: Vec::new(),
         secrets: findings.secrets,
         key_variables: findings.key_variables,
         warnings: findings.warnings,

@@ -7,24 +7,41 @@
 use std::path::Path;
 
 use secrecy::{ExposeSecret, SecretString};
-use toml_edit::{DocumentMut, Item, TableLike, Value};
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
 use crate::disk::read_text;
 use crate::domain::ProviderProtocol;
 use crate::platform::paths::replace_private;
 
-use super::{ConfigEndpoint, ConfigError, ThemeChoice};
+use super::{ConfigEndpoint, ConfigError, ThemeChoice, services};
 
 /// A value to write into the configuration.
 #[derive(Debug, Clone)]
 pub enum ConfigChange {
-    /// `provider`, by the name of a protocol.
-    Provider(ProviderProtocol),
+    /// `provider`: the name of a protocol or of a `[providers.NAME]`.
+    Provider(String),
+    /// A `[providers.NAME]`.
+    Named(String, NamedServerChange),
+    /// No `[providers.NAME]` of this name, and another one as `provider` where it was that.
+    RemoveNamed(String),
+    /// No server at the top of the file.
+    RemoveTop,
     Endpoint(ConfigEndpoint),
     ApiKey(SecretString),
     Model(String),
     /// `ui.theme`
     Theme(ThemeChoice),
+}
+
+/// What is written into a `[providers.NAME]`. The rest of the table stays.
+#[derive(Debug, Clone)]
+pub struct NamedServerChange {
+    pub protocol: ProviderProtocol,
+    pub endpoint: ConfigEndpoint,
+    /// `None` removes a key.
+    pub api_key: Option<SecretString>,
+    /// `None` leaves the model as it is.
+    pub model: Option<String>,
 }
 
 const HEAD: &str = "# `slug config` prints all values in effect, and where each comes from.\n\n";
@@ -52,7 +69,35 @@ pub fn save(path: &Path, changes: &[ConfigChange]) -> Result<(), ConfigError> {
     for change in changes {
         let top = document.as_table_mut();
         match change {
-            ConfigChange::Provider(protocol) => set(top, "provider", protocol.name().into()),
+            ConfigChange::Provider(name) => set(top, "provider", name.as_str().into()),
+            ConfigChange::Named(name, change) => {
+                let table = named_tables(top)
+                    .and_then(|all| {
+                        all.entry(name).or_insert_with(toml_edit::table).as_table_like_mut()
+                    })
+                    .ok_or_else(|| unreadable(NOT_TABLES.to_owned()))?;
+                write_named(table, name, change);
+            }
+            ConfigChange::RemoveNamed(name) => {
+                let all = named_tables(top).ok_or_else(|| unreadable(NOT_TABLES.to_owned()))?;
+                all.remove(name);
+                let other = all.iter().next().map(|(name, _)| name.to_owned());
+                if top.get("provider").and_then(Item::as_str) == Some(name.as_str()) {
+                    match other {
+                        Some(other) => set(top, "provider", other.into()),
+                        None => drop(top.remove("provider")),
+                    }
+                }
+            }
+            ConfigChange::RemoveTop => {
+                for key in ["endpoint", "api_key", "api_key_command", "model"] {
+                    top.remove(key);
+                }
+                let is_protocol = |name: &str| ProviderProtocol::parse(name).is_some();
+                if top.get("provider").and_then(Item::as_str).is_some_and(is_protocol) {
+                    top.remove("provider");
+                }
+            }
             ConfigChange::Endpoint(endpoint) => set(top, "endpoint", endpoint.as_str().into()),
             ConfigChange::ApiKey(key) => set(top, "api_key", key.expose_secret().into()),
             ConfigChange::Model(model) => set(top, "model", model.as_str().into()),
@@ -67,6 +112,40 @@ pub fn save(path: &Path, changes: &[ConfigChange]) -> Result<(), ConfigError> {
     }
     replace_private(&target, format!("{head}{document}").as_bytes())
         .map_err(|source| ConfigError::Unwritable { path: target.clone(), source })
+}
+
+const NOT_TABLES: &str = "has a `providers` that does not hold tables: correct it first";
+
+/// The table of the `[providers.NAME]`.
+fn named_tables(top: &mut Table) -> Option<&mut dyn TableLike> {
+    let all = top.entry("providers").or_insert_with(|| {
+        let mut all = Table::new();
+        // Only the tables in it have a heading.
+        all.set_implicit(true);
+        Item::Table(all)
+    });
+    all.as_table_like_mut()
+}
+
+fn write_named(table: &mut dyn TableLike, name: &str, change: &NamedServerChange) {
+    let NamedServerChange { protocol, endpoint, api_key, model } = change;
+    let service = services::of(*protocol);
+    let own = ConfigEndpoint::parse(service.own_endpoint).ok();
+    // A protocol's name stands for its own service already.
+    if name != protocol.name() || own.as_ref() != Some(endpoint) {
+        if *protocol != ProviderProtocol::ChatCompletions {
+            set(table, "protocol", protocol.name().into());
+        }
+        set(table, "endpoint", endpoint.as_str().into());
+    }
+    table.remove("api_key_command");
+    match api_key {
+        Some(key) => set(table, "api_key", key.expose_secret().into()),
+        None => drop(table.remove("api_key")),
+    }
+    if let Some(model) = model {
+        set(table, "model", model.as_str().into());
+    }
 }
 
 fn theme(choice: &ThemeChoice) -> Value {
@@ -128,13 +207,54 @@ mod tests {
     fn a_service_is_written_by_its_protocol() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("config.toml");
-        save(
-            &path,
-            &[ConfigChange::Provider(ProviderProtocol::Anthropic), ConfigChange::Model("m".into())],
-        )
-        .unwrap();
+        save(&path, &[ConfigChange::Provider("anthropic".into()), ConfigChange::Model("m".into())])
+            .unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.ends_with("provider = \"anthropic\"\nmodel = \"m\"\n"), "{text}");
+    }
+
+    #[test]
+    fn named_servers_are_added_changed_and_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        let named =
+            |protocol, address: &str, key: Option<&str>, model: Option<&str>| NamedServerChange {
+                protocol,
+                endpoint: ConfigEndpoint::parse(address).unwrap(),
+                api_key: key.map(Into::into),
+                model: model.map(str::to_owned),
+            };
+        let anthropic = named(
+            ProviderProtocol::Anthropic,
+            "https://api.anthropic.com",
+            Some("k1"),
+            Some("claude"),
+        );
+        let lab = named(ProviderProtocol::ChatCompletions, "http://localhost:8089/v1", None, None);
+        let added = [
+            ConfigChange::Named("anthropic".into(), anthropic.clone()),
+            ConfigChange::Provider("anthropic".into()),
+            ConfigChange::Named("lab".into(), lab),
+        ];
+        save(&path, &added).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(
+            text.ends_with(
+                "provider = \"anthropic\"\n\n[providers.anthropic]\napi_key = \"k1\"\nmodel = \
+                 \"claude\"\n\n[providers.lab]\nendpoint = \"http://localhost:8089/v1\"\n"
+            ),
+            "{text}"
+        );
+        assert_eq!(mode(&path), 0o600);
+        let changed = NamedServerChange { api_key: Some("k2".into()), model: None, ..anthropic };
+        save(&path, &[ConfigChange::Named("anthropic".into(), changed)]).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("k2") && !text.contains("k1") && text.contains("claude"), "{text}");
+        save(&path, &[ConfigChange::RemoveNamed("anthropic".into())]).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("provider = \"lab\"") && !text.contains("k2"), "{text}");
+        save(&path, &[ConfigChange::RemoveNamed("lab".into())]).unwrap();
+        assert!(!fs::read_to_string(&path).unwrap().contains("provider"));
     }
 
     #[test]

@@ -38,6 +38,9 @@ const IDLE_AFTER: Duration = Duration::from_secs(60);
 /// long task takes, and an end for a model that goes in circles.
 const HEADLESS_ROUNDS: u32 = 300;
 
+/// The name of the provider that plays the demo.
+pub(super) const DEMO_PROVIDER: &str = "demo";
+
 /// An agent's setup, and what the front end needs besides.
 pub(super) struct RunParts {
     /// For [`crate::agent::spawn`].
@@ -220,8 +223,10 @@ pub(super) fn services(
     let servers = ServerConnector::new(run_context, config, redactor).recorded(debug);
     if let Some(script) = script {
         let provider = demo(script.as_ref())?;
-        let first =
-            AgentProvider { name: "demo".to_owned(), ..agent_provider(&config.server, provider) };
+        let first = AgentProvider {
+            name: DEMO_PROVIDER.to_owned(),
+            ..agent_provider(&config.server, provider)
+        };
         return Ok(AgentProviderSet::new(first, []));
     }
     let first = agent_provider(&config.server, servers.connect(&config.server)?);
@@ -229,7 +234,10 @@ pub(super) fn services(
     Ok(AgentProviderSet::new(first, others))
 }
 
-fn agent_provider(server: &ModelServerConfig, provider: Arc<dyn Provider>) -> AgentProvider {
+pub(super) fn agent_provider(
+    server: &ModelServerConfig,
+    provider: Arc<dyn Provider>,
+) -> AgentProvider {
     AgentProvider {
         name: server.name.value.to_string(),
         provider,

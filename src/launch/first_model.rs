@@ -5,10 +5,13 @@
 use std::io::{self, Write};
 
 use crate::cli::Cli;
-use crate::config::{ConfigEndpoint as Address, EndpointSecurity, ResolvedConfig};
+use crate::config::{EndpointSecurity, ResolvedConfig};
 use crate::domain::sanitize::sanitize;
 use crate::platform::process_privacy;
-use crate::tui::app::startup::{DetectedApiKey, DetectedServer, FirstRunEndpoint};
+use crate::tui::app::connect::{
+    ConnectTarget, DetectedApiKey, DetectedServer, HostedService, ServerAccess,
+};
+use crate::tui::server_address;
 use crate::tui::server_search::found_keys;
 
 use super::linear::LinearStartup;
@@ -25,6 +28,7 @@ const MAX_LISTED: usize = 20;
 enum FirstModelChoice {
     Server(DetectedServer),
     Key(DetectedApiKey),
+    Hosted(HostedService),
     Other,
     Demo,
 }
@@ -56,30 +60,65 @@ pub(super) async fn ask(
             ("demo", _) | (_, Some(FirstModelChoice::Demo)) => {
                 return Ok(StartupOutcome::Answer(StartupModel::Demo));
             }
+            (_, Some(FirstModelChoice::Server(server)))
+                if server.access == ServerAccess::WantsKey =>
+            {
+                say(&format!(
+                    "{} wants a key, and the terminal would show it here. Write it into {} as \
+                     `api_key`, beside `endpoint = \"{}\"`, and start slug again.",
+                    server.name,
+                    run_context.config_file(cli).display(),
+                    server.endpoint
+                ))?;
+                None
+            }
             (_, Some(FirstModelChoice::Server(server))) => {
-                let target = FirstRunEndpoint::local(server.endpoint.clone(), None);
+                let target = ConnectTarget::server(server.endpoint.clone(), None);
                 Some((target, server.models.clone()))
             }
             (_, Some(FirstModelChoice::Key(key))) => {
                 say("Asking for its models.")?;
                 match discovery.clone().models(ServerConsent::Chosen, key.target()).await {
-                    Ok(models) => Some((key.target(), models)),
+                    Ok(models) => {
+                        let usual = key.service.usual_model(&models);
+                        Some((key.target(), usual.map_or(models, |model| vec![model])))
+                    }
                     Err(error) => {
-                        print::complain(&error);
+                        print::complain(&error.message);
                         None
                     }
                 }
             }
+            (_, Some(FirstModelChoice::Hosted(service))) => {
+                let place = match service.key_variable() {
+                    Some(variable) => format!("Set {variable} to it"),
+                    None => format!(
+                        "Write [providers.{}] with `endpoint = \"{}\"` and `api_key` into {}",
+                        service.provider_name(),
+                        service.endpoint(),
+                        run_context.config_file(cli).display()
+                    ),
+                };
+                say(&format!(
+                    "{} needs a key, from {}. The terminal would show it here. {place}, and start \
+                     slug again.",
+                    service.label(),
+                    service.key_page()
+                ))?;
+                None
+            }
             (_, Some(FirstModelChoice::Other)) => {
-                say("Type its address, like http://localhost:11434/v1. If it wants a key, write \
-                     that into the configuration file as `api_key` afterwards.")?;
+                say(
+                    "Type its address, like localhost:11434 or llm.example.com. If it wants a key, \
+                     write that into the configuration file as `api_key` afterwards.",
+                )?;
                 None
             }
             (_, None) if number.is_some() => {
                 print::complain(&format!("There are {} choices.", choices.len()));
                 None
             }
-            (address, None) => match Address::parse(address) {
+            (address, None) => match server_address::complete(address) {
                 Ok(address) if address.security() == EndpointSecurity::PlainRemote => {
                     print::complain(
                         "That is another machine, and plain http is not encrypted. Start slug \
@@ -87,9 +126,11 @@ pub(super) async fn ask(
                     );
                     None
                 }
-                Ok(_) => Some((FirstRunEndpoint::local(answer.clone(), None), Vec::new())),
+                Ok(address) => {
+                    Some((ConnectTarget::server(address.as_str().to_owned(), None), Vec::new()))
+                }
                 Err(error) => {
-                    print::complain(&error.to_string());
+                    print::complain(&error);
                     None
                 }
             },
@@ -111,28 +152,36 @@ fn question(
     keys: &[DetectedApiKey],
 ) -> (String, Vec<FirstModelChoice>) {
     let mut choices = Vec::new();
-    let mut text = String::from("No model is configured. Which one is to answer?\n");
+    let mut text = String::from("No model is set up. Choose one:\n");
     let mut offer = |words: String, choice| {
         choices.push(choice);
         text.push_str(&format!("{}. {words}\n", choices.len()));
     };
     for server in servers {
-        let models = match server.models.as_slice() {
-            [] => "which names no model".to_owned(),
-            [model] => format!("with {model}"),
-            models => format!("with {} models", models.len()),
+        let models = match (server.access, server.models.as_slice()) {
+            (ServerAccess::WantsKey, _) => "which wants a key".to_owned(),
+            (ServerAccess::Open, []) => "which names no model".to_owned(),
+            (ServerAccess::Open, [model]) => format!("with {model}"),
+            (ServerAccess::Open, models) => format!("with {} models", models.len()),
         };
         offer(
             format!("{} at {}, {models}", server.name, server.endpoint),
             FirstModelChoice::Server(server),
         );
     }
-    for key in keys {
-        let words = format!("{}, with the key in {}", key.service, key.variable);
-        offer(words, FirstModelChoice::Key(key.clone()));
+    for service in HostedService::ALL {
+        match keys.iter().find(|key| key.service == service) {
+            Some(key) => {
+                let words = format!("{}, with the key in {}", service.label(), key.variable);
+                offer(words, FirstModelChoice::Key(key.clone()));
+            }
+            None => {
+                offer(format!("{}, with a key", service.label()), FirstModelChoice::Hosted(service))
+            }
+        }
     }
-    offer("Another server, by its address".into(), FirstModelChoice::Other);
-    offer("The demo: a scripted model that needs nothing".into(), FirstModelChoice::Demo);
+    offer("A server by its address".into(), FirstModelChoice::Other);
+    offer("The demo, without a server or a key".into(), FirstModelChoice::Demo);
     text.push_str("Type a number, or an address; q leaves.");
     (text, choices)
 }
@@ -183,6 +232,7 @@ mod tests {
             name,
             endpoint: endpoint.into(),
             models: models.iter().map(|&model| model.into()).collect(),
+            access: ServerAccess::Open,
         };
         let servers = vec![
             server("vLLM", "http://localhost:8000/v1", &["qwen"]),
@@ -192,16 +242,18 @@ mod tests {
         let (text, choices) = question(servers, &keys);
         assert_eq!(
             text,
-            "No model is configured. Which one is to answer?\n\
+            "No model is set up. Choose one:\n\
              1. vLLM at http://localhost:8000/v1, with qwen\n\
              2. Ollama at http://localhost:11434/v1, with 2 models\n\
-             3. https://api.openai.com/v1, with the key in OPENAI_API_KEY\n\
-             4. https://api.anthropic.com, with the key in ANTHROPIC_API_KEY\n\
-             5. Another server, by its address\n\
-             6. The demo: a scripted model that needs nothing\n\
+             3. Anthropic, with the key in ANTHROPIC_API_KEY\n\
+             4. OpenAI, with the key in OPENAI_API_KEY\n\
+             5. Gemini, with a key\n\
+             6. OpenRouter, with a key\n\
+             7. A server by its address\n\
+             8. The demo, without a server or a key\n\
              Type a number, or an address; q leaves."
         );
-        assert_eq!(choices.len(), 6);
+        assert_eq!(choices.len(), 8);
         assert!(!text.contains("secret"));
     }
 }

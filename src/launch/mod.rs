@@ -3,6 +3,7 @@
 //! It builds what the other modules need and hands it over. Decisions belong into those modules.
 
 mod build;
+mod connections;
 mod first_model;
 mod hook_trust;
 mod hooks;

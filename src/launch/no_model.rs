@@ -7,7 +7,7 @@ use anyhow::bail;
 
 use crate::config::ResolvedConfig;
 use crate::platform::process_privacy;
-use crate::tui::app::startup::{DetectedApiKey, DetectedServer};
+use crate::tui::app::connect::{DetectedApiKey, DetectedServer};
 use crate::tui::server_search::found_keys;
 
 use super::questions;
@@ -37,7 +37,7 @@ fn advice(servers: &[DetectedServer], keys: &[DetectedApiKey]) -> String {
         None => "use a server on this machine".to_owned(),
     };
     let (provider, key) = match keys.first() {
-        Some(key) => (key.protocol.name(), format!("use the key in {}", key.variable)),
+        Some(key) => (key.service.provider_name(), format!("use the key in {}", key.variable)),
         None => ("anthropic", "use a hosted model; set ANTHROPIC_API_KEY first".to_owned()),
     };
     let ways = [
@@ -56,6 +56,7 @@ fn advice(servers: &[DetectedServer], keys: &[DetectedApiKey]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tui::app::connect::ServerAccess;
 
     #[test]
     fn three_ways_are_named_with_what_is_there() {
@@ -70,6 +71,7 @@ mod tests {
             name: "llama.cpp",
             endpoint: "http://localhost:8080/v1".into(),
             models: Vec::new(),
+            access: ServerAccess::Open,
         };
         let keys = found_keys(|name| (name == "GEMINI_API_KEY").then(|| "CANARY".to_owned()));
         let text = advice(&[server], &keys);

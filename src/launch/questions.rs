@@ -9,25 +9,24 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::cli::Cli;
-use crate::config::{
-    self, ConfigChange, ConfigEndpoint as Address, EndpointSecurity, ResolvedConfig,
-};
+use crate::config::{EndpointSecurity, ResolvedConfig};
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process_privacy;
 use crate::platform::signals::ContinuedFlag;
 use crate::platform::terminal::{drop_unread, waits_for_input};
 use crate::trust::TrustStatus;
-use crate::tui::app::guard::QuestionGuard;
-use crate::tui::app::startup::{
-    DetectedServer, FirstRunAnswer, FirstRunEndpoint, FirstRunEvent, FirstRunJob,
-    FirstRunKeyStorage, StartupAnswer, TrustAnswer, rank,
+use crate::tui::app::connect::{
+    ConnectEvent, ConnectJob, ConnectPlace, ConnectPreference, ConnectTarget, DetectedServer, rank,
 };
+use crate::tui::app::guard::QuestionGuard;
+use crate::tui::app::startup::{FirstRunAnswer, StartupAnswer, TrustAnswer};
 use crate::tui::dialogs::DialogOpening;
-use crate::tui::dialogs::startup::FirstRunDialog;
+use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
 use crate::tui::executor::FrontEndServices;
-use crate::tui::server_search::{found_keys, run_job};
+use crate::tui::server_search::{found_keys, run_job, run_search};
 
+use super::connections;
 use super::run_context::RunContext;
 use super::screen::ScreenStartup;
 use super::server_discovery::{ServerConsent, ServerDiscovery};
@@ -83,9 +82,9 @@ pub(super) async fn model(
     config: &ResolvedConfig,
     screen: &mut ScreenStartup,
 ) -> anyhow::Result<StartupOutcome<StartupModel>> {
-    let file = cli.config.clone().unwrap_or_else(|| run_context.home.config());
+    let file = run_context.config_file(cli);
     let keys = found_keys(|name| process_privacy::variable(name)?.into_string().ok());
-    let opening = FirstRunDialog::open(&file.display().to_string(), keys);
+    let opening = ConnectDialog::first_run(&file.display().to_string(), keys);
     let services = Arc::new(FirstRunServices(ServerDiscovery::new(run_context, config)));
     match screen.ask(opening, services).await? {
         StartupOutcome::Signal(signal) => Ok(StartupOutcome::Signal(signal)),
@@ -114,49 +113,48 @@ struct FirstRunServices(Arc<ServerDiscovery>);
 
 #[async_trait]
 impl FrontEndServices for FirstRunServices {
-    async fn first_run(&self, job: FirstRunJob, events: mpsc::Sender<FirstRunEvent>) {
+    async fn connect(&self, job: ConnectJob, events: mpsc::Sender<ConnectEvent>) {
         let consent = match &job {
-            FirstRunJob::FindServers => ServerConsent::None,
-            FirstRunJob::Check { .. } => ServerConsent::Chosen,
+            // Headers and the like at the top of the file are for the server whose address goes there.
+            ConnectJob::Check { target, .. } if target.place == ConnectPlace::Top => {
+                ServerConsent::Chosen
+            }
+            ConnectJob::Check { target, .. }
+                if matches!(target.place, ConnectPlace::Environment(_)) =>
+            {
+                ServerConsent::Chosen
+            }
+            ConnectJob::Check { .. }
+            | ConnectJob::FindServers
+            | ConnectJob::Test { .. }
+            | ConnectJob::Save { .. }
+            | ConnectJob::Remove { .. } => ServerConsent::None,
         };
         run_job(job, events, |target| Arc::clone(&self.0).models(consent, target)).await;
     }
 }
 
-/// Writes the choice into the configuration. Before this, the user has agreed to an address that is
-/// not encrypted. A key in the environment is not copied.
+/// Writes the choice into the configuration, as what slug starts with.
 pub(super) fn save(
     cli: &Cli,
     run_context: &RunContext,
-    target: FirstRunEndpoint,
+    target: ConnectTarget,
     model: Option<String>,
 ) -> anyhow::Result<()> {
-    let file = cli.config.clone().unwrap_or_else(|| run_context.home.config());
-    let mut changes = match target.key_storage {
-        FirstRunKeyStorage::InEnvironment => vec![ConfigChange::Provider(target.protocol)],
-        FirstRunKeyStorage::InFile => {
-            let endpoint = Address::parse(&target.endpoint)?;
-            if endpoint.security() == EndpointSecurity::PlainRemote {
-                run_context.trust()?.allow_origin(endpoint.origin().as_str())?;
-            }
-            let key = target.key.map(ConfigChange::ApiKey);
-            std::iter::once(ConfigChange::Endpoint(endpoint)).chain(key).collect()
-        }
-    };
-    changes.extend(model.map(ConfigChange::Model));
-    config::save(&file, &changes)?;
-    Ok(())
+    let file = run_context.config_file(cli);
+    let mut trust = run_context.trust()?;
+    connections::write(&file, &mut trust, target, model, ConnectPreference::Default)
 }
 
 /// The servers that answer at the usual ports of this machine, the most likely first.
 pub(super) async fn local_servers(discovery: &Arc<ServerDiscovery>) -> Vec<DetectedServer> {
     let (sender, mut events) = mpsc::channel(4);
     let list = |target| discovery.clone().models(ServerConsent::None, target);
-    let search = run_job(FirstRunJob::FindServers, sender, list);
+    let search = run_search(sender, list);
     let collect = async {
         let mut servers = Vec::new();
         while let Some(event) = events.recv().await {
-            if let FirstRunEvent::Found(server) = event {
+            if let ConnectEvent::Found(server) = event {
                 servers.push(server);
             }
         }

@@ -24,6 +24,7 @@ use crate::tui::app::keymap::{KeyChord, Keymap, TerminalKeys};
 const MAX_KEYS_BYTES: u64 = 1 << 20;
 
 /// The folders and variables that all parts of a run share.
+#[derive(Clone)]
 pub(super) struct RunContext {
     /// The working folder, without symbolic links.
     pub(super) cwd: PathBuf,
@@ -121,6 +122,11 @@ impl RunContext {
         let inputrc = config::inputrc_files(std::env::var_os("INPUTRC"), self.user_home.as_deref());
         let files = ConfigFiles { user, project, inputrc: &inputrc };
         config::load(files, &self.environment, &cli.flags())
+    }
+
+    /// The user's own configuration file.
+    pub(super) fn config_file(&self, cli: &Cli) -> PathBuf {
+        cli.config.clone().unwrap_or_else(|| self.home.config())
     }
 
     /// The keymap, and what is wrong in the user's `keys.toml`, as sentences.

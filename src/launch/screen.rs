@@ -48,6 +48,7 @@ use crate::tui::runtime::{
 use crate::tui::theme::ColorDepth;
 
 use super::build::{self, RunParticipants, RunParts};
+use super::connections::ProviderConnections;
 use super::linear::StdoutLineWriter;
 use super::questions;
 use super::run_context::RunContext;
@@ -186,7 +187,7 @@ impl ChatLaunch<'_> {
             providers: providers.clone(),
             interactivity: Interactivity::Interactive,
             last_models,
-            debug,
+            debug: debug.clone(),
         };
         let RunParts { mut setup, processes, git } =
             build::parts(run_context, &config, project, participants, &redactor)?;
@@ -210,8 +211,15 @@ impl ChatLaunch<'_> {
         maintenance::start(setup.store.clone());
         let stores = (setup.store.clone(), setup.hooks.clone());
         let clipboard = front.clipboard(run_context, &config);
-        let services =
-            ScreenServices::new(cli, run_context, git, providers, stores, command, clipboard);
+        let connections = ProviderConnections {
+            cli: cli.clone(),
+            run_context: run_context.clone(),
+            project,
+            redactor: redactor.clone(),
+            debug,
+            providers,
+        };
+        let services = ScreenServices::new(connections, git, stores, command, clipboard);
         let shutdown = CancellationToken::new();
         let boundary = setup.escalation.as_ref().map(|escalation| escalation.boundary.clone());
         let (AgentHandle { id: agent, commands, stop, task }, events) =

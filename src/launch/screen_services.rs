@@ -10,8 +10,6 @@ use futures_util::future::{BoxFuture, join_all};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::agent;
-use crate::cli::Cli;
 use crate::config::{self, ConfigChange, ResolvedConfig, ThemeChoice};
 use crate::context::{self, GitHead, GitStatus, git_head};
 use crate::domain::{MessageImage, ModelName, PermissionMode, SessionId, UserInput};
@@ -29,6 +27,7 @@ use crate::session::{
 };
 use crate::tools::WorkingDirectory;
 use crate::trust::TrustQuestion;
+use crate::tui::app::connect::{ConnectEvent, ConnectJob};
 use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
@@ -43,6 +42,7 @@ use crate::tui::picture_cells::TerminalPicture;
 use crate::tui::session_jobs::{self, SessionJobPaths};
 use crate::tui::theme::ThemeLibrary;
 
+use super::connections::ProviderConnections;
 use super::hook_trust::{self, ProjectHookTrust};
 use super::run_context::RunContext;
 use super::sandbox_setup;
@@ -62,7 +62,7 @@ pub(super) struct ScreenServices {
     cwd: PathBuf,
     home: PathBuf,
     user_home: Option<PathBuf>,
-    providers: agent::AgentProviderSet,
+    connections: Arc<ProviderConnections>,
     store: SessionStore,
     hooks: Arc<HookSet>,
     /// The changes that the list of hooks has shown; trusting them uses exactly these.
@@ -88,19 +88,17 @@ pub(super) struct ScreenServices {
 
 impl ScreenServices {
     pub(super) fn new(
-        cli: &Cli,
-        run_context: &RunContext,
+        connections: ProviderConnections,
         git: Option<context::GitExecutable>,
-        providers: agent::AgentProviderSet,
         (store, hooks): (SessionStore, Arc<HookSet>),
         status_command: Option<StatusCommand>,
         clipboard: Clipboard,
     ) -> Arc<Self> {
+        let run_context = &connections.run_context;
         Arc::new(Self {
             cwd: run_context.cwd.clone(),
             home: run_context.home.root().to_owned(),
             user_home: run_context.user_home.clone(),
-            providers,
             store,
             hooks,
             hook_question: Mutex::default(),
@@ -117,7 +115,8 @@ impl ScreenServices {
             status_command,
             git: git.map(|git| GitStatus::new(git, run_context.cwd.clone())),
             themes: run_context.home.themes(),
-            config: cli.config.clone().unwrap_or_else(|| run_context.home.config()),
+            config: run_context.config_file(&connections.cli),
+            connections: Arc::new(connections),
         })
     }
 
@@ -225,6 +224,10 @@ impl FrontEndServices for ScreenServices {
         })
     }
 
+    async fn connect(&self, job: ConnectJob, events: mpsc::Sender<ConnectEvent>) {
+        self.connections.run(job, events).await;
+    }
+
     async fn keep_folds(&self, session: SessionId, folds: SessionFolds) -> Result<(), String> {
         let store = self.store.clone();
         let kept = blocking(move || store.save_folds(session, &folds)).await?;
@@ -249,8 +252,9 @@ impl FrontEndServices for ScreenServices {
             if favourites.0.contains(name) { FavouriteMark::Favourite } else { FavouriteMark::None }
         };
         let (mut rows, mut failures) = (Vec::new(), Vec::new());
-        let asked = self.providers.iter().map(|provider| async move {
-            (&provider.name, tokio::time::timeout(MODELS_TIMEOUT, provider.provider.models()).await)
+        let asked = self.connections.providers.all().into_iter().map(|provider| async move {
+            let listed = tokio::time::timeout(MODELS_TIMEOUT, provider.provider.models()).await;
+            (provider.name, listed)
         });
         for (provider, listed) in join_all(asked).await {
             match listed {

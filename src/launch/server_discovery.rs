@@ -9,8 +9,8 @@ use std::sync::Arc;
 use crate::config::{ResolvedConfig, ServerTransportConfig};
 use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
 use crate::platform::redact::Redactor;
-use crate::providers::{ConnectionConfig, connect};
-use crate::tui::app::startup::FirstRunEndpoint;
+use crate::providers::{ConnectionConfig, ProviderFault, connect};
+use crate::tui::app::connect::{ConnectFailure, ConnectTarget};
 
 use super::run_context::RunContext;
 use super::servers::ServerConnector;
@@ -46,16 +46,17 @@ impl ServerDiscovery {
         })
     }
 
-    /// The ids of a server's models. The error is a sentence for the user. Before this, the user
+    /// The ids of a server's models. Before this, the user
     /// has agreed to an address that is not encrypted.
     pub(super) async fn models(
         self: Arc<Self>,
         consent: ServerConsent,
-        target: FirstRunEndpoint,
-    ) -> Result<Vec<String>, String> {
-        let FirstRunEndpoint { protocol, endpoint, key, .. } = target;
-        let endpoint = HttpEndpoint::parse(&endpoint, PlainHttp::Allowed)
-            .map_err(|error| error.to_string())?;
+        target: ConnectTarget,
+    ) -> Result<Vec<String>, ConnectFailure> {
+        let ConnectTarget { protocol, endpoint, key, .. } = target;
+        let endpoint = HttpEndpoint::parse(&endpoint, PlainHttp::Allowed).map_err(|error| {
+            ConnectFailure { message: error.to_string(), fault: ProviderFault::Other }
+        })?;
         let connection = match consent {
             ServerConsent::None => ConnectionConfig::new(Arc::clone(&self.found), endpoint, key),
             ServerConsent::Chosen => ConnectionConfig {
@@ -67,6 +68,6 @@ impl ServerDiscovery {
         let models = connect(protocol, connection).models().await;
         models
             .map(|models| models.into_iter().map(|model| model.id).collect())
-            .map_err(|error| error.message)
+            .map_err(|error| ConnectFailure { fault: error.fault(), message: error.message })
     }
 }

@@ -17,9 +17,10 @@ use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use crate::agent::{AddressedCommand, AgentCommand};
 use crate::domain::{AgentId, NoticeLevel, SessionId};
 
+use super::app::connect::ConnectJob;
 use super::app::paths;
 use super::app::request::RequestId;
-use super::app::startup::{FirstRunJob, StartupAnswer};
+use super::app::startup::StartupAnswer;
 use super::app::{ScreenEffect, ScreenMsg};
 use crate::tui::dialogs::pager::document::PagerDocument;
 use crate::tui::dialogs::pager::search;
@@ -111,7 +112,7 @@ impl EffectExecutor {
                     (connection.cancel)();
                 }
             }
-            ScreenEffect::FirstRun(job) => self.first_run(job),
+            ScreenEffect::Connect(job) => self.connect(job),
             ScreenEffect::AnswerStartup(answer) => {
                 return Some(TerminalAction::AnswerStartup(answer));
             }
@@ -257,19 +258,19 @@ impl EffectExecutor {
         }));
     }
 
-    /// Hands on what a job of the first run finds, as it comes.
-    fn first_run(&mut self, job: FirstRunJob) {
+    /// Hands on what a job of the page that connects models finds, as it comes.
+    fn connect(&mut self, job: ConnectJob) {
         let (services, answers) = (Arc::clone(&self.handles.services), self.answers.clone());
         self.asking.spawn(async move {
             let (send, mut found) = mpsc::channel(1);
             let hand_on = async {
                 while let Some(event) = found.recv().await {
-                    if answers.send(ScreenMsg::FirstRun(event)).await.is_err() {
+                    if answers.send(ScreenMsg::Connect(event)).await.is_err() {
                         break;
                     }
                 }
             };
-            tokio::join!(services.first_run(job, send), hand_on);
+            tokio::join!(services.connect(job, send), hand_on);
         });
     }
 

@@ -368,7 +368,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
             | ScreenMsg::Printed(_)
             | ScreenMsg::InputIdle(_)
             | ScreenMsg::ScreenLost
-            | ScreenMsg::FirstRun(_)
+            | ScreenMsg::Connect(_)
             | ScreenMsg::FilesIndexed { .. }
             | ScreenMsg::ImageLoaded { .. }
             | ScreenMsg::HistoryRead { .. }

@@ -104,9 +104,10 @@ fn with_nothing_configured_it_helps_to_begin() {
     let env = TestEnv::new();
     let mut slug = PtySlug::at(&env, 100, 30).args(&["--trust-workspace"]).open();
     slug.wait_until("the first-run screen", |screen| {
-        screen.contains("Which model shall it use?")
-            && screen.contains("Servers on this machine")
-            && screen.contains("Look around with the demo")
+        screen.contains("Choose a model.")
+            && screen.contains("On this machine")
+            && screen.contains("Anthropic")
+            && screen.contains("Try the demo")
     });
 }
 
@@ -117,26 +118,11 @@ fn a_server_typed_at_the_first_run_is_kept_and_used() {
     env.write_home("config.toml", "headers = { X-Team = \"blue\" }\n");
     server.reply(ServerReply::text("Good morning."));
     let mut slug = PtySlug::at(&env, 100, 30).args(&["--trust-workspace"]).open();
-    // Other servers on this machine are found first, and must not be what enter takes.
-    slug.wait_for_no("looking");
-    slug.wait_for("Another server");
-    let is_marked = |screen: &str| screen.contains("❯ Another server");
-    for _ in 0..8 {
-        if is_marked(&slug.screen()) {
-            break;
-        }
-        let before = slug.screen();
-        slug.keys(key::DOWN);
-        slug.wait_until("a step down", |screen| screen != before);
-    }
-    slug.wait_until("the row for another server", is_marked);
-    slug.wait_for_question("Another server");
-    slug.keys(key::ENTER);
-    slug.wait_for_no("Servers on this machine");
-    slug.keys(&format!("{}{}", key::CTRL_U, server.endpoint()));
-    slug.wait_for_question(&server.endpoint());
-    slug.keys(key::ENTER);
-    slug.wait_for_question("The key for this server");
+    choose_address(&mut slug);
+    // What is left out is completed.
+    let address = server.endpoint().replace("http://", "").replace("/v1", "");
+    slug.keys(&address);
+    slug.wait_for_question(&address);
     slug.keys(key::ENTER);
     slug.wait_for("test-model");
     slug.say("hello");
@@ -146,6 +132,56 @@ fn a_server_typed_at_the_first_run_is_kept_and_used() {
     let asked = server.requests();
     assert!(asked.iter().all(|it| it.headers["x-team"] == "blue"), "{asked:?}");
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+/// Goes to the row for an address, on a machine that may have other servers, and takes it.
+fn choose_address(slug: &mut PtySlug) {
+    slug.wait_for_no("looking");
+    slug.wait_for("Enter an address");
+    let is_marked = |screen: &str| screen.contains("❯ Enter an address");
+    for _ in 0..12 {
+        if is_marked(&slug.screen()) {
+            break;
+        }
+        let before = slug.screen();
+        slug.keys(key::DOWN);
+        slug.wait_until("a step down", |screen| screen != before);
+    }
+    slug.wait_until("the row for an address", is_marked);
+    slug.wait_for_question("Enter an address");
+    slug.keys(key::ENTER);
+    slug.wait_for("The address of the server");
+}
+
+#[test]
+fn a_dead_server_is_replaced_from_inside() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(ServerReply::text("Good morning."));
+    // Nothing listens on this port of the loopback interface.
+    env.write_home("config.toml", "endpoint = \"http://127.0.0.1:1/v1\"\nmodel = \"gone\"\n");
+    let mut slug = PtySlug::at(&env, 100, 30).args(&["--trust-workspace"]).open();
+    slug.wait_for("enter: fix it now");
+    slug.keys(key::ENTER);
+    slug.wait_for("Connect a model");
+    choose_address(&mut slug);
+    slug.keys(&server.endpoint());
+    slug.wait_for_question(&server.endpoint());
+    slug.keys(key::ENTER);
+    slug.wait_for("Connected: ");
+    slug.say("hello");
+    slug.wait_for("Good morning.");
+    assert_eq!(server.chat_requests()[0].body["model"], "test-model");
+    slug.quit();
+    let file = env.slug_home().join("config.toml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    assert!(text.contains("[providers.127-0-0-1-"), "{text}");
+    assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    // The server that works is the one that slug starts with.
+    server.reply(ServerReply::text("Good night."));
+    let mut slug = PtySlug::at(&env, 100, 30).args(&["--trust-workspace"]).open();
+    slug.wait_for("test-model");
+    slug.say("bye");
+    slug.wait_for("Good night.");
 }
 
 #[test]

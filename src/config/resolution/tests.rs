@@ -249,6 +249,7 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("[ui]\nstatus = [1]", "must be text in quotes"),
         ("[providers.p]\nmodel = \"m\"", "user.toml:1: [providers.p] has no `endpoint`"),
         ("[providers.openai]\nendpoint = \"http://h/v1\"", "is a built-in name"),
+        ("[providers.gemini]\nprotocol = \"anthropic\"", "is a built-in name"),
     ] {
         let problem = problem(&TestConfigLayers { user, ..TestConfigLayers::default() });
         assert!(problem.contains(words), "{user}: {problem}");

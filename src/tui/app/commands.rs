@@ -8,6 +8,7 @@ use crate::config::ThemeChoice;
 use crate::domain::{NoticeLevel, PermissionMode, ReasoningEffort};
 
 use crate::tui::dialogs::approval::{ApprovalDialog, SessionScope};
+use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::hooks::{self, HookDialogOpening};
 use crate::tui::dialogs::pager::{self, document::PagerDocument};
 use crate::tui::dialogs::picker::Picker;
@@ -242,6 +243,9 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
         }
         SlashCommand::Context => model.dialogs.open(context::open(model.conversation.agent)),
         SlashCommand::Permissions => model.dialogs.open(rules::open(model.conversation.agent)),
+        SlashCommand::Connect => {
+            model.dialogs.open(ConnectDialog::in_chat(model.conversation.status.fault))
+        }
         SlashCommand::Hooks => model.dialogs.open(hooks::open(&mut model.shared.requests.ids)),
         SlashCommand::Undo => open_rewind(
             &mut model.dialogs,

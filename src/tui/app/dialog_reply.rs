@@ -8,11 +8,11 @@ use crate::domain::{CallId, ContentHash, NoticeLevel};
 use crate::tui::dialogs::pager::document::PagerDocument;
 use crate::tui::dialogs::pager::search::PagerMatch;
 
+use super::connect::ConnectEvent;
 use super::picker_list::{PickerItem, PickerPreview, PickerSource};
 use super::request::RequestId;
 use super::session_changes::NetFileChange;
 use super::sessions::BranchPage;
-use super::startup::FirstRunEvent;
 
 /// An answer, or other news, for the open dialogs. Most are for one of them, which knows its request's
 /// id.
@@ -44,8 +44,8 @@ pub enum DialogReply {
     Context(Box<ContextReply>),
     /// What a rewind would do, or why there is none.
     RewindPlanned(Result<Arc<RewindPlan>, RewindError>),
-    /// What the first run has found.
-    FirstRun(FirstRunEvent),
+    /// What a job of the page that connects models has found.
+    Connect(ConnectEvent),
     /// The screen has another size.
     Resized,
 }

@@ -10,10 +10,11 @@ use crate::domain::{AgentId, MessageImage, ModelName, SessionId, UserInput};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{KindFolds, SessionFolds};
 
+use super::connect::ConnectJob;
 use super::images::ImageSource;
 use super::request::RequestId;
 use super::sessions::SessionStoreRequest;
-use super::startup::{FirstRunJob, StartupAnswer};
+use super::startup::StartupAnswer;
 use super::store_query::StoreQuery;
 use super::text_query::TextQuery;
 use super::transcript::backfill::BackfillRequest;
@@ -127,7 +128,7 @@ pub enum ScreenEffect {
         state: String,
     },
     /// Looks for something that slug could start with.
-    FirstRun(FirstRunJob),
+    Connect(ConnectJob),
     /// Ends the screen of a question before the chat.
     AnswerStartup(StartupAnswer),
     /// Lists the models that the user can choose from.

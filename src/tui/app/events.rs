@@ -6,7 +6,7 @@ use crate::agent::{AgentEvent, RuleReply};
 use crate::domain::{
     AgentId, MessageRole, ModelName, NoticeLevel, RequestSource, SessionId, TurnId,
 };
-use crate::providers::ModelInfo;
+use crate::providers::{ModelInfo, ProviderFault};
 use crate::session::undo::RewindHistory;
 use crate::session::{
     LogEntry, LogRecord, MessageEntry, SessionSpending, TurnOutcome, ends_unanswered, note_title,
@@ -95,6 +95,9 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             }
         }
         AgentEvent::ModelChanged { model: name, effort, window, local } => {
+            if model.conversation.status.provider != name.provider {
+                model.conversation.status.fault = None;
+            }
             model.conversation.status.model = name.model;
             model.conversation.status.provider = name.provider;
             model.conversation.status.effort = effort;
@@ -113,7 +116,9 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             model.dialogs.push(Picker::ready("Models", items));
         }
         // A message that cannot be sent yet is for the input, where the user can see it.
-        AgentEvent::ProviderFailed { .. } => {
+        AgentEvent::ProviderFailed { fault, .. } => {
+            model.conversation.status.fault =
+                Some(fault).filter(|fault| *fault != ProviderFault::Other);
             if let Some(text) = model.conversation.first_message.take() {
                 model.conversation.composer.append(text);
             }
@@ -134,6 +139,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         }
         AgentEvent::TurnStarted { turn } => {
             model.conversation.turn = TurnActivity::Running(RunningTurn::new(turn, now));
+            model.conversation.status.fault = None;
         }
         AgentEvent::Recorded(record) | AgentEvent::NotRecorded(record) => {
             let ScreenModel { conversation, sidebar, shared, .. } = model;

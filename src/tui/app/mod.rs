@@ -13,6 +13,7 @@ pub mod completion_items;
 pub mod completion_list;
 mod completion_state;
 pub mod composer;
+pub mod connect;
 pub mod conversation;
 pub mod conversation_mouse;
 pub mod copying;

@@ -13,11 +13,11 @@ use crate::tui::picture_cells::TerminalPicture;
 use crate::tui::theme::ThemeLibrary;
 
 use super::attention::TerminalFocus;
+use super::connect::ConnectEvent;
 use super::geometry::FrameGeometry;
 use super::images::ImageLoadResult;
 use super::request::RequestId;
 use super::sessions::SessionStoreResponse;
-use super::startup::FirstRunEvent;
 use super::status::GitSummary;
 use super::store_query::StoreQueryResult;
 use super::transcript::backfill::BackfillResult;
@@ -69,8 +69,8 @@ pub enum ScreenMsg {
     ScreenLost,
     /// An event of this agent.
     Agent(AgentId, Box<agent::AgentEvent>),
-    /// A part of the answer to `FirstRun`.
-    FirstRun(FirstRunEvent),
+    /// A part of the answer to `Connect`.
+    Connect(ConnectEvent),
     /// Answer to `IndexFiles`.
     FilesIndexed {
         id: RequestId,

@@ -2,6 +2,7 @@
 //! taking a queued message back, commands that wait for the turn's end.
 
 use crate::agent::{AgentCommand, ForkPosition};
+use crate::commands::{ParsedCommand, SlashCommand};
 use crate::domain::{NoticeLevel, PermissionMode, SessionId, UserInput};
 
 use super::block::{BlockBody, BlockId, ToolCallOrigin};
@@ -27,10 +28,15 @@ pub fn submit(
         return Vec::new();
     }
     if text.trim().is_empty() {
-        if conversation.turn.is_idle() {
-            return intents(send_next(conversation, shared));
+        if !conversation.turn.is_idle() {
+            return Vec::new();
         }
-        return Vec::new();
+        let next = send_next(conversation, shared);
+        if next.is_empty() && conversation.status.fault.is_some() {
+            let connect = ParsedCommand { command: SlashCommand::Connect, may_run_in_turn: true };
+            return vec![Intent::Run(connect)];
+        }
+        return intents(next);
     }
     let command = match shared.settings.commands.parse(&text) {
         Some(Err(error)) => {

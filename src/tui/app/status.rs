@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::domain::{
     ContextWindow, JobInfo, PermissionMode, ReasoningEffort, SessionId, TokenUsage, pluralise,
 };
+use crate::providers::ProviderFault;
 use crate::session::{SessionSpending, StoreSize};
 
 /// What is known about the session and its model. Unknown facts are not shown.
@@ -19,6 +20,8 @@ pub struct ScreenStatus {
     pub model: String,
     /// The model's provider, by its name in the configuration.
     pub provider: String,
+    /// What is wrong with the provider, since the last failure until it is used again.
+    pub fault: Option<ProviderFault>,
     /// The thinking effort, if the user set one.
     pub effort: Option<ReasoningEffort>,
     /// The model's context window; `None` until it is known.

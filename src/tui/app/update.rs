@@ -110,7 +110,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             Vec::new()
         }
         ScreenMsg::Agent(agent, event) => events::of_agent(model, agent, *event),
-        ScreenMsg::FirstRun(event) => keys::tell_dialogs(model, &DialogReply::FirstRun(event)),
+        ScreenMsg::Connect(event) => keys::tell_dialogs(model, &DialogReply::Connect(event)),
         ScreenMsg::FilesIndexed { id, files } => completion_state::on_files_indexed(
             &mut model.conversation,
             &mut model.shared,

@@ -5,6 +5,7 @@
 
 pub mod approval;
 pub mod changes;
+pub mod connect;
 pub mod context;
 pub mod dialog;
 pub mod geometry;

@@ -8,6 +8,7 @@ use std::ops::{Deref, DerefMut};
 
 use super::approval::ApprovalDialog;
 use super::changes::ChangesPage;
+use super::connect::ConnectDialog;
 use super::context::ContextPage;
 use super::dialog::Dialog;
 use super::hooks::HookTrustDialog;
@@ -16,7 +17,7 @@ use super::picker::Picker;
 use super::reading::ReadingDialog;
 use super::rewind::RewindDialog;
 use super::rules::RulesPage;
-use super::startup::{FirstRunDialog, TrustDialog};
+use super::startup::TrustDialog;
 
 macro_rules! open_dialogs {
     ($($(#[$doc:meta])* $kind:ident($state:ty),)*) => {
@@ -69,6 +70,6 @@ open_dialogs! {
     Rewind(RewindDialog),
     /// The question whether the folder is trusted.
     Trust(TrustDialog),
-    /// The first run.
-    FirstRun(FirstRunDialog),
+    /// The page that connects models.
+    Connect(ConnectDialog),
 }

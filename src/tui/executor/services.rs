@@ -10,11 +10,11 @@ use crate::config::ThemeChoice;
 use crate::domain::{MessageImage, ModelName, SessionId, UserInput};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{HistoryPage, KindFolds, SessionFolds, SessionSearchResult};
+use crate::tui::app::connect::{ConnectEvent, ConnectJob};
 use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
-use crate::tui::app::startup::{FirstRunEvent, FirstRunJob};
 use crate::tui::app::status::GitSummary;
 use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::picture_cells::TerminalPicture;
@@ -61,8 +61,8 @@ pub trait FrontEndServices: Send + Sync + 'static {
     async fn hooks(&self, _job: HookAdminRequest) -> Result<HookAdminResponse, String> {
         Err(UNAVAILABLE.to_owned())
     }
-    /// Looks for something that slug could start with, until the receiver of `events` is dropped.
-    async fn first_run(&self, _job: FirstRunJob, _events: mpsc::Sender<FirstRunEvent>) {}
+    /// Does a job of the page that connects models, until the receiver of `events` is dropped.
+    async fn connect(&self, _job: ConnectJob, _events: mpsc::Sender<ConnectEvent>) {}
     /// Saves the folds of a session's panes.
     ///
     /// # Errors

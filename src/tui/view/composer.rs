@@ -50,6 +50,9 @@ pub fn draw(
     paint::spans(&[span("❯", prompt_role)], styles, mark, buffer);
     if text.is_empty() {
         let words = match &model.conversation.turn {
+            TurnActivity::Idle if model.conversation.status.fault.is_some() => {
+                "enter: fix it now, with /connect".to_owned()
+            }
             TurnActivity::Idle => "What should I do?".to_owned(),
             TurnActivity::Starting { .. } | TurnActivity::Running(_) => {
                 let key = model.shared.settings.keys.key(InputKey::Steer);

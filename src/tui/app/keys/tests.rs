@@ -9,12 +9,12 @@ use crate::domain::ModelName;
 use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::picker_list::PickerItem;
 use crate::tui::dialogs::changes::ChangesPage;
+use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::context::ContextPage;
 use crate::tui::dialogs::hooks::HookTrustDialog;
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::rewind::{RewindDialog, RewindStage};
 use crate::tui::dialogs::rules::RulesPage;
-use crate::tui::dialogs::startup::FirstRunDialog;
 use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
 use crate::tui::test_screen::{TestScreen, question, recorded, screen, user};
 
@@ -79,8 +79,8 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
         (KeyPlace::Reading, done(|it| it.dialogs.push(ReadingDialog::new(ReadingPage::Help)))),
         (KeyPlace::Reading, done(|it| it.dialogs.push(HookTrustDialog::new("+ all".into())))),
         (KeyPlace::Reading, done(|it| it.dialogs.push(trust()))),
-        (KeyPlace::Choice, done(first_run)),
-        (KeyPlace::List, done(first_run).key("enter")),
+        (KeyPlace::Choice, done(connect)),
+        (KeyPlace::List, done(connect).key("enter")),
         (KeyPlace::Pager, pager()),
         (KeyPlace::PagerSearch, pager().key("/")),
         (KeyPlace::Changes, done(|it| it.dialogs.push(ChangesPage::new(None)))),
@@ -95,8 +95,8 @@ fn trust() -> TrustDialog {
     TrustDialog::new("~/src", TrustSubject::Folder, &[])
 }
 
-fn first_run(model: &mut ScreenModel) {
-    let _effects = model.dialogs.open(FirstRunDialog::open("~/.slug/config.toml", Vec::new()));
+fn connect(model: &mut ScreenModel) {
+    let _effects = model.dialogs.open(ConnectDialog::first_run("~/.slug/config.toml", Vec::new()));
 }
 
 fn pager() -> TestScreen {

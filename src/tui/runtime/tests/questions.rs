@@ -3,11 +3,11 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::*;
+use crate::providers::ProviderFault;
+use crate::tui::app::connect::{ConnectEvent, ConnectFailure, ConnectJob, ConnectTarget};
 use crate::tui::app::guard::QUIET_TIME;
-use crate::tui::app::startup::{
-    FirstRunAnswer, FirstRunEndpoint, FirstRunEvent, FirstRunJob, TrustAnswer,
-};
-use crate::tui::dialogs::startup::FirstRunDialog;
+use crate::tui::app::startup::{FirstRunAnswer, TrustAnswer};
+use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
 use crate::tui::dialogs::{DialogOpening, OpenDialog};
 use crate::tui::server_search::run_job;
@@ -95,11 +95,14 @@ struct OneServer {
 
 #[async_trait]
 impl FrontEndServices for OneServer {
-    async fn first_run(&self, job: FirstRunJob, events: mpsc::Sender<FirstRunEvent>) {
-        let list = |target: FirstRunEndpoint| async move {
+    async fn connect(&self, job: ConnectJob, events: mpsc::Sender<ConnectEvent>) {
+        let list = |target: ConnectTarget| async move {
             match target.endpoint.contains("11434") {
                 true => Ok(vec!["qwen3".to_owned()]),
-                false => Err("no".to_owned()),
+                false => Err(ConnectFailure {
+                    message: "no".to_owned(),
+                    fault: ProviderFault::NotListening,
+                }),
             }
         };
         run_job(job, events, list).await;
@@ -118,7 +121,7 @@ async fn a_server_that_answers_can_be_chosen() {
         tokio::time::sleep(QUIET_TIME * 2).await;
         press(KeyCode::Enter)
     }));
-    let question = FirstRunDialog::open("~/.slug/config.toml", Vec::new());
+    let question = ConnectDialog::first_run("~/.slug/config.toml", Vec::new());
     let services = Arc::new(OneServer { searched });
     let answer = ask(question, events.chain(stream::pending()), terminal, services).await;
     match answer.unwrap() {
