@@ -75,14 +75,6 @@ const TABLE: &[CommandRow] = &[
         read: |given| Ok(SlashCommand::Model(given.map(model).transpose()?)),
     },
     CommandRow {
-        name: "connect",
-        aliases: &["login"],
-        argument: SlashArgumentKind::None,
-        timing: CommandTiming::Always,
-        summary: "add, test, change or remove a provider",
-        read: |_| Ok(SlashCommand::Connect),
-    },
-    CommandRow {
         name: "effort",
         aliases: &["think", "reasoning"],
         argument: SlashArgumentKind::OneOf(EFFORT_WORDS),
@@ -129,6 +121,14 @@ const TABLE: &[CommandRow] = &[
         timing: CommandTiming::Always,
         summary: "list, switch and test hooks",
         read: |_| Ok(SlashCommand::Hooks),
+    },
+    CommandRow {
+        name: "connect",
+        aliases: &["login"],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "add, test, change or remove a provider",
+        read: |_| Ok(SlashCommand::Connect),
     },
     CommandRow {
         name: "clear",

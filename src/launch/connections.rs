@@ -10,7 +10,6 @@ use crate::agent::AgentProviderSet;
 use crate::cli::Cli;
 use crate::config::{self, ConfigChange, ConfigEndpoint, EndpointSecurity, ResolvedConfig};
 use crate::config::{ConfigKeySource, ConfigOrigin, ModelServerConfig, NamedServerChange};
-use crate::domain::ModelName;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
@@ -19,6 +18,7 @@ use crate::tui::app::connect::{
     ConnectEvent, ConnectFailure, ConnectJob, ConnectPlace, ConnectPreference, ConnectTarget,
     ConnectedProvider,
 };
+use crate::tui::app::title::home_path;
 use crate::tui::server_search::run_search;
 
 use super::build::{self, DEMO_PROVIDER};
@@ -76,7 +76,10 @@ impl ProviderConnections {
         });
         match read.await {
             Ok((configured, discovery)) => {
-                if events.send(ConnectEvent::Configured(configured)).await.is_ok() {
+                let file = self.run_context.config_file(&self.cli);
+                let file = home_path(&file, self.run_context.user_home.as_deref());
+                let known = ConnectEvent::Configured { file, providers: configured };
+                if events.send(known).await.is_ok() {
                     let list = |target| Arc::clone(&discovery).models(ServerConsent::None, target);
                     run_search(events, list).await;
                 }
@@ -92,9 +95,13 @@ impl ProviderConnections {
         let other =
             |message| ConnectFailure { message, fault: crate::providers::ProviderFault::Other };
         let config = self.config().map_err(other)?;
-        // Headers and the like of the server at the top of the file are not for this one.
+        // Headers and the like at the top of the file are for the server there.
+        let consent = match target.place {
+            ConnectPlace::Top => ServerConsent::Chosen,
+            ConnectPlace::Named(_) | ConnectPlace::Environment(_) => ServerConsent::None,
+        };
         let discovery = ServerDiscovery::new(&self.run_context, &config);
-        discovery.models(ServerConsent::None, target).await
+        discovery.models(consent, target).await
     }
 
     async fn models_of_configured(&self, name: &str) -> Result<Vec<String>, ConnectFailure> {
@@ -122,7 +129,7 @@ impl ProviderConnections {
         target: ConnectTarget,
         model: Option<String>,
         preference: ConnectPreference,
-    ) -> Result<ModelName, String> {
+    ) -> Result<String, String> {
         let preference = match self.config()?.nothing_configured() {
             true => ConnectPreference::Default,
             false => preference,
@@ -130,21 +137,14 @@ impl ProviderConnections {
         let place = target.place.clone();
         let mut trust = self.run_context.trust().map_err(|error| error.to_string())?;
         let file = self.run_context.config_file(&self.cli);
-        write(&file, &mut trust, target, model.clone(), preference)
-            .map_err(|error| error.to_string())?;
+        write(&file, &mut trust, target, model, preference).map_err(|error| error.to_string())?;
         let config = self.reload()?;
-        let name = match &place {
-            ConnectPlace::Named(name) => name.clone(),
+        Ok(match place {
+            ConnectPlace::Named(name) => name,
             ConnectPlace::Top | ConnectPlace::Environment(_) => {
                 config.server.name.value.to_string()
             }
-        };
-        let saved = self.providers.all().into_iter().find(|it| it.name == name);
-        let configured = saved.and_then(|it| it.model);
-        match model.or(configured) {
-            Some(model) => Ok(ModelName::new(name.as_str(), model)),
-            None => Err(format!("{name} is saved, and lists no model. Choose one with /model.")),
-        }
+        })
     }
 
     fn remove(&self, place: &ConnectPlace) -> Result<Vec<ConnectedProvider>, String> {

@@ -176,7 +176,10 @@ fn question(
                 offer(words, FirstModelChoice::Key(key.clone()));
             }
             None => {
-                offer(format!("{}, with a key", service.label()), FirstModelChoice::Hosted(service))
+                offer(
+                    format!("{}, with a key", service.label()),
+                    FirstModelChoice::Hosted(service),
+                );
             }
         }
     }

@@ -21,6 +21,7 @@ use crate::tui::linear::{
 use crate::tui::theme::ColorDepth;
 
 use super::first_model;
+use super::questions;
 use super::run_context::RunContext;
 use super::screen::{self, ChatFrontEnd};
 use super::startup::{self, StartupModel, StartupOutcome, StartupQuestions};
@@ -139,6 +140,10 @@ impl StartupQuestions for LinearStartup {
                 }
             };
             let asked = store.question(&run_context.cwd)?;
+            if questions::has_nothing_to_trust(run_context, &asked, &store.status(&run_context.cwd))
+            {
+                return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
+            }
             let question = trust_question(heading, &run_context.cwd, asked.items());
             let answer = match self.ask(&question).await? {
                 StartupOutcome::Answer(answer) => answer,
@@ -191,8 +196,8 @@ fn trust_question(heading: &str, folder: &Path, items: &[trust::TrustQuestionFil
         }
     }
     question.push_str(
-        "Without, slug works there with your own rules and settings alone.\n\
-         Type y to trust it, n to go on without, q to leave.",
+        "Until you trust it, slug ignores this folder's settings and instructions.\n\
+         Type y to trust it, n to continue without trusting, q to quit.",
     );
     question
 }

@@ -14,12 +14,13 @@ use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process_privacy;
 use crate::platform::signals::ContinuedFlag;
 use crate::platform::terminal::{drop_unread, waits_for_input};
-use crate::trust::TrustStatus;
+use crate::trust::{TrustQuestion, TrustStatus, git_config};
 use crate::tui::app::connect::{
     ConnectEvent, ConnectJob, ConnectPlace, ConnectPreference, ConnectTarget, DetectedServer, rank,
 };
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::startup::{FirstRunAnswer, StartupAnswer, TrustAnswer};
+use crate::tui::app::title::home_path;
 use crate::tui::dialogs::DialogOpening;
 use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
@@ -56,6 +57,9 @@ pub(super) async fn trust(
             TrustStatus::Changed(_) => TrustSubject::Changes,
         };
         let question = store.question(&run_context.cwd)?;
+        if has_nothing_to_trust(run_context, &question, &store.status(&run_context.cwd)) {
+            return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
+        }
         let folder = run_context.cwd.display().to_string();
         let dialog = TrustDialog::new(&folder, subject, question.items());
         let opening = DialogOpening::of(dialog, Vec::new());
@@ -75,6 +79,21 @@ pub(super) async fn trust(
     }
 }
 
+/// Whether a folder that the user was never asked about has nothing that an answer would be about. It
+/// counts as trusted for this run, and nothing is kept: once it has something, slug asks.
+pub(super) fn has_nothing_to_trust(
+    run_context: &RunContext,
+    question: &TrustQuestion,
+    status: &TrustStatus,
+) -> bool {
+    match status {
+        TrustStatus::Unknown => {
+            question.items().is_empty() && git_config::is_plain(&run_context.cwd)
+        }
+        TrustStatus::Trusted | TrustStatus::Changed(_) | TrustStatus::TooWide => false,
+    }
+}
+
 /// Asks on the full screen which model is to answer, and writes the answer into the configuration.
 pub(super) async fn model(
     cli: &Cli,
@@ -84,7 +103,8 @@ pub(super) async fn model(
 ) -> anyhow::Result<StartupOutcome<StartupModel>> {
     let file = run_context.config_file(cli);
     let keys = found_keys(|name| process_privacy::variable(name)?.into_string().ok());
-    let opening = ConnectDialog::first_run(&file.display().to_string(), keys);
+    let opening =
+        ConnectDialog::first_run(&home_path(&file, run_context.user_home.as_deref()), keys);
     let services = Arc::new(FirstRunServices(ServerDiscovery::new(run_context, config)));
     match screen.ask(opening, services).await? {
         StartupOutcome::Signal(signal) => Ok(StartupOutcome::Signal(signal)),

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::bail;
+use chrono::Datelike;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -34,7 +35,9 @@ use crate::platform::{logging, status_command, supervisor};
 use crate::tui::app::JobControl;
 use crate::tui::app::composer::EditingMode;
 use crate::tui::app::keymap::Keymap;
-use crate::tui::app::settings::{MotionPreference, ScreenSettings, StatusCommandState};
+use crate::tui::app::settings::{
+    MotionPreference, ScreenSettings, StartMode, StartSettings, StatusCommandState,
+};
 use crate::tui::app::startup::StartupAnswer;
 use crate::tui::app::status::{GitSummary, ScreenStatus};
 use crate::tui::app::theme_state::ThemeState;
@@ -55,6 +58,9 @@ use super::run_context::RunContext;
 use super::screen_services::{self, ScreenServices};
 use super::startup::{self, StartupModel, StartupOutcome, StartupQuestions};
 use super::{maintenance, print, single_prompt, themes};
+
+/// What the input of the demo begins with: the task that its script plays.
+const DEMO_MESSAGE: &str = "Customers say a 500 g parcel costs too much. Fix it.";
 
 /// How long the agent may take to save the session when slug ends. A disk that hangs must not keep
 /// the user from the shell.
@@ -230,9 +236,11 @@ impl ChatLaunch<'_> {
         }
         let handles = handles(agent, commands, &stop, services.clone());
 
+        let mode = if script == Some(None) { StartMode::Demo } else { StartMode::Chat };
         let settings = ScreenSettings {
             boundary,
             commands: slash_commands,
+            start: StartSettings { version: env!("CARGO_PKG_VERSION"), day: today(), mode },
             ..settings(run_context, &config, keys)
         };
         let status = status(run_context, &config);
@@ -245,7 +253,10 @@ impl ChatLaunch<'_> {
                     settings,
                     status,
                     history,
-                    draft: services.draft(),
+                    draft: match mode {
+                        StartMode::Chat => services.draft(),
+                        StartMode::Demo => DEMO_MESSAGE.into(),
+                    },
                     first_message: cli.first_message(),
                     exit_transcript: config.leave.value,
                     announcer: announcer(&config, &TerminalInfo::from_environment()),
@@ -343,7 +354,13 @@ fn settings(run_context: &RunContext, config: &ResolvedConfig, keys: Keymap) -> 
             None => StatusCommandState::None,
         },
         boundary: None,
+        start: StartSettings::default(),
     }
+}
+
+/// The number of the day in the user's time zone.
+fn today() -> u32 {
+    u32::try_from(chrono::Local::now().date_naive().num_days_from_ce()).unwrap_or_default()
 }
 
 /// The canvas for pictures, with a first picture number that other programs in the terminal do not

@@ -10,6 +10,7 @@
 //! knows by name are read, and only regular ones.
 
 mod diff;
+pub mod git_config;
 mod inventory;
 mod store;
 

@@ -17,7 +17,9 @@ pub fn complete(text: &str) -> Result<ConfigEndpoint, String> {
     }
     let completed = match text.split_once("://") {
         Some(("http" | "https", _)) => text.to_owned(),
-        Some((scheme, _)) if scheme.chars().all(|c| c.is_ascii_alphanumeric()) => {
+        Some((scheme, _))
+            if !scheme.is_empty() && scheme.chars().all(|c| c.is_ascii_alphanumeric()) =>
+        {
             return Err(format!("{scheme} addresses are not supported. {hint}"));
         }
         Some(_) => return Err(format!("This is not an address. {hint}")),

@@ -10,8 +10,9 @@ const END: &str = "Prices already charged are not corrected by this.";
 fn the_demo_plays_its_task_with_its_questions() {
     let env = TestEnv::new();
     let mut slug = PtySlug::at(&env, 80, 24).args(&["--demo"]).open();
-    slug.wait_for("enter send");
-    slug.say("go");
+    slug.wait_for("enter starts the demo");
+    slug.wait_for("❯ Customers say a 500 g parcel costs too much. Fix it.");
+    slug.keys(key::ENTER);
     slug.answer("lib/rates.sh?  +4 -4", "y");
     slug.answer("sh test.sh", "y");
     slug.wait_until("the end of the task", |screen| {
@@ -29,8 +30,9 @@ fn the_demo_plays_its_task_with_its_questions() {
 fn the_demo_is_played_with_the_keyboard_alone() {
     let env = TestEnv::new();
     let mut slug = PtySlug::at(&env, 100, 40).args(&["--demo"]).open();
-    slug.wait_for("enter send");
-    slug.say("go");
+    slug.wait_for("enter starts the demo");
+    slug.wait_for("❯ Customers say a 500 g parcel costs too much. Fix it.");
+    slug.keys(key::ENTER);
     slug.wait_for_dialog("lib/rates.sh?  +4 -4");
     slug.keys(&format!("{} ", key::RIGHT));
     slug.wait_for("Yes, 3 of 4 changes");
@@ -68,9 +70,9 @@ fn the_demo_is_played_with_the_keyboard_alone() {
 fn the_demo_is_played_with_the_mouse_alone() {
     let env = TestEnv::new();
     let mut slug = PtySlug::at(&env, 100, 40).args(&["--demo"]).open();
-    slug.wait_for("enter send");
-    // Only the message itself has to be typed.
-    slug.say("go");
+    slug.wait_for("enter starts the demo");
+    // Only the message itself has to be sent.
+    slug.keys(key::ENTER);
     slug.wait_for_dialog("lib/rates.sh?  +4 -4");
     slug.click("[x]    7");
     slug.wait_for("Yes, 3 of 4 changes");
@@ -85,7 +87,7 @@ fn the_demo_is_played_with_the_mouse_alone() {
     slug.wait_for_no("✓ Run the tests");
     slug.wheel_up("Fixed: limits", 30);
     slug.wait_until("the beginning, and how much is below", |screen| {
-        screen.contains("❯ go") && !screen.contains(END)
+        screen.contains("❯ Customers say") && !screen.contains(END)
     });
     slug.click("Thought");
     slug.wait_for("▾ Thought");

@@ -92,6 +92,7 @@ fn a_terminate_signal_gives_the_terminal_back_and_is_died_of() {
 #[test]
 fn leaving_at_the_trust_question_gives_the_terminal_back() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("SLUG.md", "Be brief.\n");
     let mut slug = PtySlug::at(&env, 80, 24).args(&["-e", &server.endpoint()]).open();
     slug.wait_for_question("Do you trust this folder?");
     slug.keys("q");
@@ -125,6 +126,7 @@ fn a_kill_leaves_nothing_running() {
 #[test]
 fn a_terminate_signal_at_the_first_question_gives_the_terminal_back() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("SLUG.md", "Be brief.\n");
     let mut slug = PtySlug::at(&env, 80, 24).args(&["-e", &server.endpoint()]).open();
     slug.wait_for("Do you trust this folder?");
     slug.signal(Signal::TERM);

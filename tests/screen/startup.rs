@@ -38,6 +38,28 @@ fn a_new_folder_is_asked_about_before_anything_is_sent() {
 }
 
 #[test]
+fn a_folder_with_nothing_to_trust_is_not_asked_about() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = untrusted(&env, &server);
+    slug.wait_for("slug asks before it changes or runs anything.");
+    assert!(!slug.raw().contains(QUESTION));
+    slug.quit();
+    // No answer was kept: what comes later is asked about.
+    env.write("SLUG.md", "Speak like a PIRATE.\n");
+    let mut slug = untrusted(&env, &server);
+    slug.wait_for(QUESTION);
+}
+
+#[test]
+fn s57_a_repository_that_configures_programs_for_git_is_asked_about() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write(".git/config", "[core]\n\tfsmonitor = ./evil\n");
+    let mut slug = untrusted(&env, &server);
+    slug.wait_for(QUESTION);
+    slug.wait_for("continue without trusting");
+}
+
+#[test]
 fn a_trusted_folder_brings_its_rules_and_instructions() {
     let (env, server) = (with_its_own_ways(), ModelServer::start());
     server.reply(bash("c1", "touch made"));
@@ -207,20 +229,29 @@ fn a_key_of_the_environment_is_tried_on_the_way_that_is_configured() {
     assert!(!slug.raw().contains("CANARY"));
 }
 
-#[test]
-fn the_user_chooses_among_several_models() {
-    let (env, server) = (TestEnv::new(), ModelServer::start());
+fn with_two_models(server: ModelServer) -> ModelServer {
     let models = json!({"object": "list", "data": [
         {"id": "small-model", "object": "model"}, {"id": "large-model", "object": "model"}]});
     server.answer("GET /v1/models", ServerReply::json(200, &models));
     server.reply(ServerReply::text("Large it is."));
-    let arguments = ["--trust-workspace", "-e", &server.endpoint()];
-    let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
+    server
+}
+
+fn take_second_model(slug: &mut PtySlug) {
     slug.wait_until("both models", |screen| {
         screen.contains("small-model") && screen.contains("large-model")
     });
     slug.keys(key::DOWN);
     slug.keys(key::ENTER);
+}
+
+#[test]
+fn the_user_chooses_among_several_models() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let server = with_two_models(server);
+    let arguments = ["--trust-workspace", "-e", &server.endpoint()];
+    let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
+    take_second_model(&mut slug);
     slug.wait_for_no("small-model");
     slug.say("hello");
     slug.wait_for("Large it is.");
@@ -282,17 +313,10 @@ fn a_message_on_the_command_line_is_sent_first() {
 #[test]
 fn a_first_message_waits_for_the_choice_among_several_models() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
-    let models = json!({"object": "list", "data": [
-        {"id": "small-model", "object": "model"}, {"id": "large-model", "object": "model"}]});
-    server.answer("GET /v1/models", ServerReply::json(200, &models));
-    server.reply(ServerReply::text("Large it is."));
+    let server = with_two_models(server);
     let arguments = ["--trust-workspace", "-e", &server.endpoint(), "hello there"];
     let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
-    slug.wait_until("both models", |screen| {
-        screen.contains("small-model") && screen.contains("large-model")
-    });
-    slug.keys(key::DOWN);
-    slug.keys(key::ENTER);
+    take_second_model(&mut slug);
     slug.wait_for("Large it is.");
     assert_eq!(server.chat_requests()[0].body["model"], "large-model");
 }

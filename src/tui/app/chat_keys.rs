@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use crossterm::event::KeyCode;
+
 use crate::agent::RewindDestination;
 use crate::commands::CopyArgument;
 use crate::domain::NoticeLevel;
@@ -30,6 +32,7 @@ use super::queue::Delivery;
 use super::search;
 use super::sending::{self, stop_turn, submit};
 use super::shared::SharedState;
+use super::start_screen;
 use super::vi;
 use crate::tui::app::rewind_messages;
 
@@ -104,10 +107,12 @@ fn key_in(
         }
         (KeyContext::Completion, _) => completion_key(conversation, shared, key),
         (KeyContext::EmptyInput, _) => vi_key(conversation, shared, key).or_else(|| {
+            let row = digit(key).map_or(0, |digit| digit.saturating_sub(1));
             keymap::find(keymap::EMPTY_INPUT, key).map(|key| match key {
                 EmptyInputKey::Command => intents(type_in(conversation, shared, '/')),
                 EmptyInputKey::Shell => intents(type_in(conversation, shared, '!')),
                 EmptyInputKey::Help => vec![Intent::OpenHelp],
+                EmptyInputKey::Recent => recent_session(conversation, shared, row),
             })
         }),
         (KeyContext::Input, _) => {
@@ -248,6 +253,9 @@ fn back(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<Intent
 /// Handles Escape when there is nothing to close or stop: the second one in a row opens the list of
 /// messages to go back to.
 fn escape(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<Intent> {
+    if start_screen::leave(conversation) {
+        return Vec::new();
+    }
     let has_messages = conversation.transcript.blocks().iter().any(|block| block.entry.is_some());
     if conversation.focus != KeyboardFocus::Input || !has_messages {
         conversation.focus = KeyboardFocus::Input;
@@ -359,6 +367,23 @@ fn vi_key(
     }
 }
 
+/// Opens the recent session of this row, from 0.
+fn recent_session(
+    conversation: &Conversation,
+    shared: &mut SharedState,
+    row: usize,
+) -> Vec<Intent> {
+    start_screen::open_numbered(conversation, shared, row).unwrap_or_else(|| {
+        intents(sending::warn(shared, "There is no recent session with this number here."))
+    })
+}
+
+/// The digit of a key; `None` for any other.
+fn digit(key: &KeyPress<'_>) -> Option<usize> {
+    let KeyCode::Char(typed) = key.event()?.code else { return None };
+    usize::try_from(typed.to_digit(10)?).ok()
+}
+
 fn typing_key(
     conversation: &mut Conversation,
     shared: &mut SharedState,
@@ -369,7 +394,10 @@ fn typing_key(
         InputKey::Send if conversation.composer.continue_line() => {
             completion_state::refresh(conversation, shared)
         }
-        InputKey::Send => return submit(conversation, shared, Delivery::Queue),
+        InputKey::Send => {
+            let opened = start_screen::open_selected(conversation);
+            return opened.unwrap_or_else(|| submit(conversation, shared, Delivery::Queue));
+        }
         InputKey::Steer => return submit(conversation, shared, Delivery::Steer),
         InputKey::History => return vec![Intent::OpenHistory],
         InputKey::Newline => type_in(conversation, shared, '\n'),
@@ -380,11 +408,15 @@ fn typing_key(
             sending::take_back(conversation)
         }
         InputKey::Up => {
-            conversation.composer.up(width);
+            if !start_screen::up(conversation, shared) {
+                conversation.composer.up(width);
+            }
             Vec::new()
         }
         InputKey::Down => {
-            conversation.composer.down(width);
+            if !start_screen::down(conversation, shared) {
+                conversation.composer.down(width);
+            }
             Vec::new()
         }
         InputKey::OpenEditor => {

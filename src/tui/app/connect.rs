@@ -5,7 +5,7 @@
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::config::{ConfigEndpoint, services};
-use crate::domain::{ModelName, ProviderProtocol};
+use crate::domain::ProviderProtocol;
 use crate::providers::ProviderFault;
 
 /// A service that the page offers by its name.
@@ -44,6 +44,7 @@ impl HostedService {
         }
     }
 
+    /// What slug speaks to it.
     pub fn protocol(self) -> ProviderProtocol {
         match self {
             Self::Anthropic => ProviderProtocol::Anthropic,
@@ -61,6 +62,7 @@ impl HostedService {
         }
     }
 
+    /// The address that requests go to, whichever the user has typed.
     pub fn endpoint(self) -> &'static str {
         match self {
             Self::Anthropic | Self::OpenAi | Self::Gemini => {
@@ -215,8 +217,11 @@ pub enum ConnectPreference {
 /// A result of a [`ConnectJob`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ConnectEvent {
-    /// What is configured.
-    Configured(Vec<ConnectedProvider>),
+    /// The providers of the configuration, and the file that connections are written to.
+    Configured {
+        file: String,
+        providers: Vec<ConnectedProvider>,
+    },
     Found(DetectedServer),
     /// All local ports have been tried.
     SearchFinished,
@@ -227,10 +232,10 @@ pub enum ConnectEvent {
         /// The server's models, or why there are none.
         models: Result<Vec<String>, ConnectFailure>,
     },
-    /// The answer to [`ConnectJob::Save`]: the provider's name, and its model if that is known.
+    /// The answer to [`ConnectJob::Save`]: the provider's name.
     Saved {
         id: u64,
-        outcome: Result<ModelName, String>,
+        outcome: Result<String, String>,
     },
     /// The answer to [`ConnectJob::Remove`]: what is configured now.
     Removed {

@@ -20,6 +20,7 @@ use super::request::RequestId;
 use super::scroll::TranscriptScroll;
 use super::search::TranscriptSearch;
 use super::select::{ClickCounter, MouseDrag, TranscriptSelection};
+use super::start_screen::RecentSessions;
 use super::status::ScreenStatus;
 use super::transcript::Transcript;
 use super::turn::TurnActivity;
@@ -68,6 +69,8 @@ pub struct Conversation {
     pub focus: KeyboardFocus,
     /// A message from the command line, sent once the session is open and its model is known.
     pub first_message: Option<UserInput>,
+    /// The sessions that the start screen lists.
+    pub recent: RecentSessions,
     /// Messages typed while a turn runs.
     pub queue: MessageQueue,
     pub turn: TurnActivity,
@@ -145,6 +148,7 @@ impl Conversation {
             line_count: None,
             focus: KeyboardFocus::Input,
             first_message: None,
+            recent: RecentSessions::default(),
             queue: MessageQueue::default(),
             turn: TurnActivity::Idle,
             pending_jump: None,

@@ -37,6 +37,7 @@ use super::sending;
 use super::session_changes::SessionChanges;
 use super::shared::SharedState;
 use super::sidebar::{self, Sidebar};
+use super::start_screen;
 use super::status::ModelHost;
 use super::store_requests;
 use super::transcript::backfill::{BackfillRequest, parent};
@@ -95,9 +96,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             }
         }
         AgentEvent::ModelChanged { model: name, effort, window, local } => {
-            if model.conversation.status.provider != name.provider {
-                model.conversation.status.fault = None;
-            }
+            model.conversation.status.fault = None;
             model.conversation.status.model = name.model;
             model.conversation.status.provider = name.provider;
             model.conversation.status.effort = effort;
@@ -428,6 +427,9 @@ fn open(
             parent(records),
         ),
     ];
+    if records.is_empty() {
+        effects.push(start_screen::ask(&mut model.shared));
+    }
     let begins = matches!(records.first().map(|it| &it.entry), Some(LogEntry::Session(_)) | None);
     let part =
         if older.is_none() && begins { BackfillState::Complete } else { BackfillState::Pending };

@@ -64,6 +64,7 @@ pub mod shared;
 pub mod sidebar;
 pub mod softwrap;
 pub mod source;
+pub mod start_screen;
 pub mod startup;
 pub mod status;
 pub mod status_line;

@@ -40,6 +40,27 @@ pub struct ScreenSettings {
     pub canvas: Option<(GraphicsCanvas, u32)>,
     /// The active sandbox.
     pub boundary: Option<SandboxSummary>,
+    pub start: StartSettings,
+}
+
+/// What the start screen says that does not depend on the session.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct StartSettings {
+    /// slug's version; empty in tests, whose pictures outlive it.
+    pub version: &'static str,
+    /// The day, counted from any one: each has tips of its own.
+    pub day: u32,
+    pub mode: StartMode,
+}
+
+/// What the chat is opened for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StartMode {
+    /// To work.
+    #[default]
+    Chat,
+    /// To see slug at work; enter sends what is in the input already.
+    Demo,
 }
 
 /// Whether the user configured a command whose output the first line shows.

@@ -94,6 +94,8 @@ pub struct PendingRequests {
     pub history: Option<RequestId>,
     /// The list of sessions, for `@session:` and `/sessions`.
     pub sessions: Option<RequestId>,
+    /// The list of sessions, for the start screen.
+    pub recent: Option<RequestId>,
     /// The list of models, for `/model`.
     pub models: Option<RequestId>,
     /// The themes, for `/theme`, and what to do with them.

@@ -34,7 +34,7 @@ use super::themes;
 use super::turn::TurnActivity;
 use super::{
     backfill, caret, completion_items, completion_state, conversation_mouse, events, keys,
-    line_input, mouse, search, sending, sidebar, status_line, store_queries,
+    line_input, mouse, search, sending, sidebar, start_screen, status_line, store_queries,
 };
 
 /// Handles a message, and returns the effects to carry out.
@@ -150,6 +150,12 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
         ScreenMsg::Sessions { id, answer } => {
             let by_dialog = model.dialogs.is_waiting_for(id);
             let ScreenModel { conversation, shared, sidebar, .. } = model;
+            if shared.requests.recent == Some(id) {
+                if let Ok(SessionStoreResponse::Listed(list)) = answer {
+                    start_screen::answered(conversation, shared, list);
+                }
+                return Vec::new();
+            }
             let wanted = sessions_answered(conversation, shared, sidebar, by_dialog, id, answer);
             keys::carry_out(model, None, wanted)
         }

@@ -26,6 +26,7 @@ mod selection;
 mod sessions;
 mod sizes;
 mod spending;
+mod start;
 mod status_areas;
 mod themes;
 mod transcript_replay;

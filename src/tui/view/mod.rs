@@ -22,6 +22,7 @@ pub mod queue;
 pub mod search;
 pub mod select;
 pub mod sidebar;
+mod start;
 pub mod transcript;
 pub mod window;
 

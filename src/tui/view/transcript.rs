@@ -6,15 +6,15 @@ use ratatui::layout::{Position, Rect};
 
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::{ConversationGeometry, ScrollBar, TranscriptRowKind, VisibleRow};
-use crate::tui::app::{ScreenModel, caret};
-use crate::tui::layout::{StyleRole, StyledLine, plain};
+use crate::tui::app::{ScreenModel, caret, start_screen};
+use crate::tui::layout::{StyleRole, StyledLine};
 
 use super::heads::{self, PaneHead};
 use super::image;
 use super::layouts::ViewLayouts;
-use super::paint::{self, RoleStyles, line, span};
+use super::paint::{self, RoleStyles, span};
 use super::window::{BlockRowPosition, BlockShape, TranscriptRowFinder, TranscriptWindow};
-use super::{search, select};
+use super::{search, select, start};
 
 /// Draws the transcript, and records what each row shows.
 pub fn draw(
@@ -26,14 +26,26 @@ pub fn draw(
     geometry: &mut ConversationGeometry,
 ) {
     // One column of margin on either side, and one for the scroll bar.
-    let text = Rect { x: area.x + 1, width: area.width.saturating_sub(3).max(1), ..area };
+    let inside =
+        |area: Rect| Rect { x: area.x + 1, width: area.width.saturating_sub(3).max(1), ..area };
+    let mut area = area;
+    if start_screen::is_shown(&model.conversation) {
+        // Notices stand below it: at most half of the screen, the newest of them.
+        let notices = TranscriptRowFinder::new(&model.conversation, layouts, inside(area).width)
+            .window(usize::from(area.height / 2));
+        let notices = u16::try_from(notices.rows.len()).unwrap_or(0);
+        let gap = u16::from(notices > 0);
+        let used = start::draw(model, notices + gap, styles, inside(area), buffer);
+        let used = (used + gap).min(area.height);
+        area = Rect { y: area.y + used, height: area.height - used, ..area };
+    }
+    let text = inside(area);
     geometry.transcript = text.into();
     let window = TranscriptRowFinder::new(&model.conversation, layouts, text.width)
         .window(usize::from(area.height));
     geometry.top = window.top;
     geometry.anchor = window.anchor;
     if window.rows.is_empty() {
-        welcome(model, styles, text, buffer);
         return;
     }
     for (y, at) in (area.y..area.y + area.height).zip(&window.rows) {
@@ -177,21 +189,4 @@ pub fn caret(model: &ScreenModel, geometry: &ConversationGeometry) -> Option<Pos
     let (row, column) = caret::place(geometry, caret.position)?;
     let area = geometry.transcript;
     Some(Position { x: area.x + column, y: area.y + u16::try_from(row).ok()? })
-}
-
-/// Draws the greeting of an empty session.
-fn welcome(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
-    let folder = crate::tui::app::title::home_path(
-        &model.shared.settings.cwd,
-        model.shared.settings.home.as_deref(),
-    );
-    let width = area.width.min(60);
-    let mut lines = plain::render(&format!("A new session in {folder}"), StyleRole::Strong, width);
-    lines.push(line(Vec::new()));
-    let how = "Say what you want done. Nothing is changed, run or sent without your yes, unless a \
-               rule or the mode allows it.";
-    lines.extend(plain::render(how, StyleRole::Muted, width));
-    for (y, line) in (area.y + 1..area.y + area.height).zip(&lines) {
-        paint::spans(&line.spans, styles, Rect { y, height: 1, ..area }, buffer);
-    }
 }

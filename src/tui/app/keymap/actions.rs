@@ -98,6 +98,8 @@ pub enum EmptyInputKey {
     Shell,
     /// Shows the keys.
     Help,
+    /// Opens one of the recent sessions, by its digit.
+    Recent,
 }
 
 /// Keys of the completion list under the caret.

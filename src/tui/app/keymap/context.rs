@@ -196,7 +196,7 @@ impl KeyAction for EmptyInputKey {
         match self {
             Self::Command => Some('/'),
             Self::Shell => Some('!'),
-            Self::Help => None,
+            Self::Help | Self::Recent => None,
         }
     }
 }

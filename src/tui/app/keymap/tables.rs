@@ -132,6 +132,11 @@ pub const EMPTY_INPUT: &[KeyBinding<EmptyInputKey>] = &[
     hinted(&[char('/')], EmptyInputKey::Command, "start a command", "command"),
     hinted(&[char('!')], EmptyInputKey::Shell, "run a shell command", "shell"),
     hinted(&[char('?')], EmptyInputKey::Help, "show the keys", "keys"),
+    row(
+        &[alt('1'), alt('2'), alt('3'), alt('4'), alt('5'), alt('6'), alt('7'), alt('8'), alt('9')],
+        EmptyInputKey::Recent,
+        "open a recent session, by its number",
+    ),
 ];
 
 /// The keys of every text that can be edited.

@@ -12,6 +12,12 @@ use super::{
     newlines, valid,
 };
 
+/// How many of the last blocks are searched for a failure that was told already.
+const RECENT_BLOCKS: usize = 4;
+
+/// The end of a turn that failed for a reason that is in sight.
+const TOLD_ALREADY: &str = "The turn has failed for this reason. /retry asks again.";
+
 impl Transcript {
     /// Adds a piece of the response's text, to the open block if it is the last one.
     pub fn text(&mut self, piece: &str, now: Duration) {
@@ -154,10 +160,23 @@ impl Transcript {
     /// Adds a warning, unless it repeats the last block: each try of a request may fail in the same
     /// way.
     pub fn warn_once(&mut self, text: String) {
-        let notice = BlockBody::Notice(TranscriptNotice { level: NoticeLevel::Warning, text });
-        if self.blocks.last().is_none_or(|last| last.body != notice) {
-            self.push(notice);
+        if !self.was_just_told(&text) {
+            self.notice(NoticeLevel::Warning, text);
         }
+    }
+
+    /// Whether one of the last notices begins with this text, so that it is still in sight.
+    fn was_just_told(&self, text: &str) -> bool {
+        self.blocks.iter().rev().take(RECENT_BLOCKS).any(|block| match &block.body {
+            BlockBody::Notice(notice) => notice.text.starts_with(text),
+            BlockBody::User(_)
+            | BlockBody::Assistant(_)
+            | BlockBody::Thinking(_)
+            | BlockBody::Tool(_)
+            | BlockBody::Image(_)
+            | BlockBody::Interrupted
+            | BlockBody::Compacted(_) => false,
+        })
     }
 
     /// Ends the turn, and says why if it was not answered. A turn's end is marked only once.
@@ -182,6 +201,9 @@ impl Transcript {
                     .to_owned(),
             ),
             TurnOutcome::Budget(reason) => self.notice(NoticeLevel::Warning, reason.clone()),
+            TurnOutcome::Failed(reason) if self.was_just_told(reason) => {
+                self.notice(NoticeLevel::Error, TOLD_ALREADY.to_owned());
+            }
             TurnOutcome::Failed(reason) => self.notice(NoticeLevel::Error, reason.clone()),
             // Only then the last word is the user's, so that it can be asked again.
             TurnOutcome::ModelFailed(ModelFailure::EmptyAnswer) => self.notice(

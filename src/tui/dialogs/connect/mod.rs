@@ -115,8 +115,8 @@ enum ConnectStep {
     Checking { id: u64, subject: CheckSubject, back: ReturnStep },
     /// The server has several models.
     Models { subject: CheckSubject, models: Vec<String>, selected: usize },
-    /// The choice is being written down.
-    Saving { id: u64 },
+    /// The choice is being written down. Then this model answers.
+    Saving { id: u64, model: Option<String> },
 }
 
 /// Whether a server can do without a key.
@@ -226,6 +226,11 @@ impl ConnectDialog {
         chosen.or(with_key.as_ref()).or(choices.first()).cloned().unwrap_or(ConnectChoice::Other)
     }
 
+    /// Whether the user types a text.
+    fn is_typing(&self) -> bool {
+        matches!(self.step, ConnectStep::Address | ConnectStep::Key { .. })
+    }
+
     fn next_job(&mut self) -> u64 {
         self.jobs += 1;
         self.jobs
@@ -233,7 +238,10 @@ impl ConnectDialog {
 
     fn event(&mut self, event: &ConnectEvent) -> Vec<Intent> {
         match event {
-            ConnectEvent::Configured(providers) => self.configured.clone_from(providers),
+            ConnectEvent::Configured { file, providers } => {
+                self.config_file = sanitize(file).into_owned();
+                self.configured.clone_from(providers);
+            }
             ConnectEvent::Found(server) => {
                 if !self.servers.iter().any(|known| known.endpoint == server.endpoint) {
                     self.servers.push(server.clone());
@@ -248,12 +256,15 @@ impl ConnectDialog {
                 }
             }
             ConnectEvent::Saved { id, outcome } => {
-                if self.step == (ConnectStep::Saving { id: *id }) {
-                    return self.saved(outcome);
+                if let ConnectStep::Saving { id: awaited, model } = &self.step
+                    && awaited == id
+                {
+                    let model = model.clone();
+                    return self.saved(outcome, model);
                 }
             }
             ConnectEvent::Removed { id, outcome } => {
-                if self.step == (ConnectStep::Saving { id: *id }) {
+                if matches!(&self.step, ConnectStep::Saving { id: awaited, .. } if awaited == id) {
                     self.step = ConnectStep::Choose;
                     match outcome {
                         Ok(providers) => self.configured.clone_from(providers),
@@ -278,16 +289,7 @@ impl ConnectDialog {
 
 impl Dialog for ConnectDialog {
     fn place(&self) -> KeyPlace {
-        match self.step {
-            ConnectStep::Address | ConnectStep::Key { .. } => KeyPlace::List,
-            ConnectStep::Choose
-            | ConnectStep::Unencrypted(_)
-            | ConnectStep::Manage { .. }
-            | ConnectStep::Removing(_)
-            | ConnectStep::Checking { .. }
-            | ConnectStep::Models { .. }
-            | ConnectStep::Saving { .. } => KeyPlace::Choice,
-        }
+        if self.is_typing() { KeyPlace::List } else { KeyPlace::Choice }
     }
 
     fn key(&mut self, key: &KeyPress<'_>, _around: &mut DialogContext<'_>) -> Vec<Intent> {
@@ -300,16 +302,10 @@ impl Dialog for ConnectDialog {
     }
 
     fn paste(&mut self, text: &str, _around: &mut DialogContext<'_>) -> Option<Vec<Intent>> {
-        match self.step {
-            ConnectStep::Address => self.address.insert(text.trim()),
-            ConnectStep::Key { .. } => self.secret.0.insert(text.trim()),
-            ConnectStep::Choose
-            | ConnectStep::Unencrypted(_)
-            | ConnectStep::Manage { .. }
-            | ConnectStep::Removing(_)
-            | ConnectStep::Checking { .. }
-            | ConnectStep::Models { .. }
-            | ConnectStep::Saving { .. } => {}
+        if let ConnectStep::Address = self.step {
+            self.address.insert(text.trim());
+        } else if self.is_typing() {
+            self.secret.0.insert(text.trim());
         }
         Some(Vec::new())
     }

@@ -62,16 +62,7 @@ impl ConnectDialog {
                 | ListKey::PageUp
                 | ListKey::PageDown,
             ) => false,
-            None => match self.step {
-                ConnectStep::Address | ConnectStep::Key { .. } => false,
-                ConnectStep::Choose
-                | ConnectStep::Unencrypted(_)
-                | ConnectStep::Manage { .. }
-                | ConnectStep::Removing(_)
-                | ConnectStep::Checking { .. }
-                | ConnectStep::Models { .. }
-                | ConnectStep::Saving { .. } => true,
-            },
+            None => !self.is_typing(),
         }
     }
 
@@ -268,7 +259,7 @@ impl ConnectDialog {
             return Vec::new();
         }
         let id = self.next_job();
-        self.step = ConnectStep::Saving { id };
+        self.step = ConnectStep::Saving { id, model: None };
         ask(ConnectJob::Remove { id, place })
     }
 
@@ -393,18 +384,18 @@ impl ConnectDialog {
                 let service =
                     HostedService::ALL.into_iter().find(|it| it.endpoint() == target.endpoint);
                 if let Some(model) = service.and_then(|service| service.usual_model(&models)) {
-                    return self.finish(subject, Some(model));
+                    return self.finish(subject, Some(model), None);
                 }
             }
             CheckSubject::Use(_) => {}
         }
         match models.as_slice() {
-            [] => self.finish(subject, None),
-            [model] if matches!(subject, CheckSubject::Use(_)) => {
+            [] => self.finish(subject, None, None),
+            // The only model is not written down: the server may have another one later.
+            [model] => {
                 let model = model.clone();
-                self.finish(subject, Some(model))
+                self.finish(subject, None, Some(model))
             }
-            [_] => self.finish(subject, None),
             [_, ..] => {
                 self.step = ConnectStep::Models { subject, models, selected: 0 };
                 Vec::new()
@@ -416,55 +407,64 @@ impl ConnectDialog {
     pub(super) fn use_model(&mut self) -> Vec<Intent> {
         let step = std::mem::replace(&mut self.step, ConnectStep::Choose);
         let ConnectStep::Models { subject, models, selected } = step else { return Vec::new() };
-        self.finish(subject, models.into_iter().nth(selected))
+        self.finish(subject, models.into_iter().nth(selected), None)
     }
 
-    /// Has the choice used: written down first, unless it is in the configuration already.
-    fn finish(&mut self, subject: CheckSubject, model: Option<String>) -> Vec<Intent> {
+    /// Has the choice used: written down first, unless it is in the configuration already. `only` is
+    /// the model of a server that has no other.
+    fn finish(
+        &mut self,
+        subject: CheckSubject,
+        model: Option<String>,
+        only: Option<String>,
+    ) -> Vec<Intent> {
         let target = match (subject, self.purpose) {
             (CheckSubject::Target(target), ConnectPurpose::FirstRun) => {
                 return give(FirstRunAnswer::Use { target, model });
             }
-            (CheckSubject::Target(target), ConnectPurpose::Chat(_)) => target,
+            (CheckSubject::Target(target), ConnectPurpose::Chat(preference)) => {
+                (target, preference)
+            }
             (CheckSubject::Use(provider) | CheckSubject::Test(provider), _) => {
-                return match model {
-                    Some(model) => use_now(&ModelName::new(provider.name.as_str(), model)),
-                    None => {
-                        self.step = ConnectStep::Choose;
-                        self.error = Some(format!("{} offers no model.", provider.name));
-                        Vec::new()
-                    }
-                };
+                self.step = ConnectStep::Choose;
+                return self.go_on_with(&provider.name, model.or(only));
             }
         };
+        let (target, preference) = target;
         let id = self.next_job();
-        self.step = ConnectStep::Saving { id };
-        let preference = match self.purpose {
-            ConnectPurpose::Chat(preference) => preference,
-            ConnectPurpose::FirstRun => ConnectPreference::Default,
-        };
+        self.step = ConnectStep::Saving { id, model: model.clone().or(only) };
         ask(ConnectJob::Save { id, target, model, preference })
     }
 
-    pub(super) fn saved(&mut self, outcome: &Result<ModelName, String>) -> Vec<Intent> {
+    pub(super) fn saved(
+        &mut self,
+        outcome: &Result<String, String>,
+        model: Option<String>,
+    ) -> Vec<Intent> {
+        self.step = ConnectStep::Choose;
         match outcome {
-            Ok(model) => use_now(model),
+            Ok(provider) => self.go_on_with(provider, model),
             Err(reason) => {
-                self.step = ConnectStep::Choose;
                 self.error = Some(sanitize(reason).into_owned());
                 Vec::new()
             }
         }
     }
-}
 
-/// Closes the page, and goes on with this model.
-fn use_now(model: &ModelName) -> Vec<Intent> {
-    vec![
-        Intent::Close,
-        Intent::Command(AgentCommand::UseModel(model.clone())),
-        Intent::Toast(NoticeLevel::Info, format!("Connected: {model}")),
-    ]
+    /// Closes the page, and goes on with a model of this provider.
+    fn go_on_with(&mut self, provider: &str, model: Option<String>) -> Vec<Intent> {
+        let Some(model) = model else {
+            self.error = Some(format!("{} offers no model.", sanitize(provider)));
+            return Vec::new();
+        };
+        let model = ModelName::new(provider, model);
+        let told = format!("Connected: {model}");
+        vec![
+            Intent::Close,
+            Intent::Command(AgentCommand::UseModel(model)),
+            Intent::Toast(NoticeLevel::Info, told),
+        ]
+    }
 }
 
 /// The answer that a key gives to a question in which only `y` is a yes.

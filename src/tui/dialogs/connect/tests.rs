@@ -79,7 +79,8 @@ fn chat_page(width: u16, height: u16) -> StartupScene {
             )
         },
     ];
-    tell(&mut scene, ConnectEvent::Configured(providers));
+    let file = "~/.slug/config.toml".to_owned();
+    tell(&mut scene, ConnectEvent::Configured { file, providers });
     tell(&mut scene, ConnectEvent::SearchFinished);
     scene
 }
@@ -341,7 +342,7 @@ fn beside_the_chat_a_new_provider_is_saved_and_answers_at_once() {
     assert_eq!(model.as_deref(), Some("openrouter/auto"));
     assert_eq!(*preference, ConnectPreference::Additional);
     let saved = ModelName::new("openrouter", "openrouter/auto");
-    let next = tell(&mut page, ConnectEvent::Saved { id: *id, outcome: Ok(saved.clone()) });
+    let next = tell(&mut page, ConnectEvent::Saved { id: *id, outcome: Ok("openrouter".into()) });
     let agent = page.model.conversation.agent;
     assert_eq!(next, [ScreenEffect::Agent(agent, AgentCommand::UseModel(saved))]);
     assert!(page.model.dialogs.is_empty());

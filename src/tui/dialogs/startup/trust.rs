@@ -23,6 +23,10 @@ use crate::tui::view::paint::{self, span};
 
 use super::frame::{self, StartupRow};
 
+/// The keys that answer, each with what it does.
+const ANSWERS: [(&str, &str); 3] =
+    [("y", "trust"), ("n", "continue without trusting"), ("q", "quit")];
+
 /// The question, on a page of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustDialog {
@@ -98,19 +102,16 @@ impl TrustDialog {
         rows.push(StartupRow::new());
         rows.extend(frame::indented("  ", &self.folder, StyleRole::User, width));
         rows.push(StartupRow::new());
-        let meaning = "Without trust none of what the folder brings along takes effect. slug works \
-                       as a chat about its files, with your own rules and settings, and asks as \
-                       it always does.";
+        let meaning = "Until you trust it, slug ignores this folder's settings and instructions.";
         rows.extend(frame::text(meaning, StyleRole::Text, width));
         rows.push(StartupRow::new());
         if self.items.is_empty() {
-            let none = "The folder has no settings, rules or instructions now. With trust slug \
-                        shows its git state and reads instructions that are added later; for new \
-                        settings it asks again.";
+            let none = "It has none now; with trust slug also runs git there. If settings are added, slug asks \
+                        again.";
             rows.extend(frame::text(none, StyleRole::Muted, width));
-            return rows;
+        } else {
+            rows.extend(frame::text("With trust, this becomes active:", StyleRole::Text, width));
         }
-        rows.extend(frame::text("With trust, this becomes active:", StyleRole::Text, width));
         for item in &self.items {
             rows.push(StartupRow::new());
             rows.push(vec![
@@ -127,6 +128,10 @@ impl TrustDialog {
                 rows.extend(frame::indented(sign, line, role, width));
             }
         }
+        rows.push(StartupRow::new());
+        rows.extend(ANSWERS.iter().map(|(key, words)| {
+            vec![span(format!("  {key}  "), StyleRole::Key), span(*words, StyleRole::Text)]
+        }));
         rows
     }
 }
@@ -183,8 +188,10 @@ impl Dialog for TrustDialog {
             let more = vec![span(format!("↓ {below} more {rows}{then}"), role)];
             frame::rows(&[more], 0, styles, column.margin, buffer);
         }
-        let hints = [("y", "trust it"), ("n", "go on without"), ("q", "quit")];
-        frame::hints(&hints, styles, column.hints, buffer);
+        // Where all fits, the answers stand below the text already.
+        if extent.rows > extent.shown {
+            frame::hints(&ANSWERS, styles, column.hints, buffer);
+        }
         measured.extent = extent;
         None
     }
