@@ -506,14 +506,13 @@ impl Agent {
 
     /// Returns steering messages that were not used, and ends the turn.
     async fn end(&mut self, running: TurnRun) {
-        let TurnRun { machine, gate, steering, outcome, fault, fallback, over_budget, .. } =
-            running;
+        let TurnRun { machine, gate, steering, outcome, fault, over_budget, .. } = running;
         let mut usage = machine.usage();
         usage += running.estimated;
         if let Some(question) = over_budget {
             self.events.send(AgentEvent::ApprovalWithdrawn(question.id));
         }
-        if fallback == ModelFallback::Yes {
+        if running.fallback == ModelFallback::Yes {
             self.tell_model().await;
         }
         for (id, text) in steering {

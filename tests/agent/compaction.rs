@@ -390,7 +390,7 @@ async fn text_that_is_no_summary_never_takes_the_place_of_the_conversation() {
     agent.wait_for_turn_end().await;
     let asked = model.summaries().pop().unwrap();
     let notes = asked.messages.last().unwrap().content.iter();
-    let instruction = notes.filter_map(ContentBlock::as_context).last().unwrap().1.to_owned();
+    let instruction = notes.filter_map(ContentBlock::as_context).next_back().unwrap().1.to_owned();
     let call =
         json!({"name": "Write", "arguments": {"file_path": "w", "content": "x".repeat(300)}});
     for text in [instruction, call.to_string(), "I go on. ".repeat(1_000)] {

@@ -176,13 +176,13 @@ impl SharedState {
         self.behind > 0 || next.is_none_or(|next| next.id != row.id)
     }
 
-    /// Shows a short notice in the last line, in place of the one before.
     /// Ends a toast that the user had time to see.
     pub fn end_seen_toast(&mut self) {
         let seen = |toast: &mut ToastMessage| toast.until <= self.now + TOAST_TIME - TOAST_SEEN;
         self.toast.take_if(seen);
     }
 
+    /// Shows a short notice above the input, in place of the one before.
     pub fn toast(&mut self, level: NoticeLevel, text: impl Into<String>) {
         self.toast = Some(ToastMessage { text: text.into(), level, until: self.now + TOAST_TIME });
     }

@@ -110,9 +110,11 @@ fn toast(model: &ScreenModel, width: u16) -> Option<StyledSpan> {
     Some(span(truncate(&harmless(&toast.text), width), role))
 }
 
-/// The permission mode, and the key that changes it where there is room for all of it.
+/// The permission mode while the input has the focus, and the key that changes it where there is room
+/// for all of it.
 fn permission_mode(model: &ScreenModel, room: u16) -> Vec<StyledSpan> {
-    if !model.dialogs.is_empty() {
+    let is_typing = model.conversation.focus == KeyboardFocus::Input;
+    if !model.dialogs.is_empty() || !is_typing {
         return Vec::new();
     }
     let mut spans = mode_label::spans(model);
