@@ -105,7 +105,7 @@ fn plan_mode_runs_nothing_that_changes_something() {
     server.reply(ServerReply::text("Here is the plan."));
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("/mode plan");
-    slug.wait_for("Mode: plan");
+    slug.wait_for("Mode plan");
     slug.say("make it");
     slug.wait_for("Here is the plan.");
     assert!(!env.path("made").exists());
@@ -133,7 +133,7 @@ fn s115_in_plan_mode_a_hook_stays_inside_the_sandbox_that_is_in_force() {
     server.reply(ServerReply::text("Here is the plan."));
     let mut slug = PtySlug::chat_with(&env, &server, &["--sandbox", "."]);
     slug.say("/mode plan");
-    slug.wait_for("Mode: plan");
+    slug.wait_for("Mode plan");
     slug.say("look");
     slug.wait_for("Here is the plan.");
     let told = server.chat_requests()[1].body["messages"].to_string();
@@ -190,7 +190,7 @@ fn the_mode_alters_neither_prompt_nor_tools() {
     slug.say("one");
     slug.wait_for("First.");
     slug.say("/mode plan");
-    slug.wait_for("Mode: plan");
+    slug.wait_for("Mode plan");
     slug.say("two");
     slug.wait_for("Second.");
     // The server checks that the prefix and the tools are the same, byte for byte.

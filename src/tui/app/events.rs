@@ -124,7 +124,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         }
         AgentEvent::ModeChanged(mode) => {
             if model.conversation.status.mode != mode {
-                let text = format!("Mode: {mode}: {}", mode.meaning());
+                let text = format!("Mode {mode}: {}", mode.meaning());
                 model.shared.toast(NoticeLevel::Info, text);
             }
             model.conversation.status.mode = mode;

@@ -23,7 +23,7 @@ pub enum Intent {
     Effect(ScreenEffect),
     /// Give the agent of the conversation in front a command.
     Command(AgentCommand),
-    /// Show a short notice in the last line.
+    /// Show a toast.
     Toast(NoticeLevel, String),
     /// Close the dialog that returned this; nothing where no dialog did.
     Close,

@@ -27,7 +27,7 @@ pub struct SavedRules {
     text: String,
 }
 
-/// Says in the last line that rules were saved, and offers to take them back.
+/// Says in a toast that rules were saved, and offers to take them back.
 pub fn announce(shared: &mut SharedState, agent: AgentId, file: PathBuf, rules: Vec<RuleEntry>) {
     let named = rules.iter().map(|(kind, rule)| format!("{} {rule}", kind.word()));
     let named = named.collect::<Vec<_>>().join(", ");

@@ -34,7 +34,7 @@ pub struct SharedState {
     pub wheel_remainder: WheelRemainder,
     /// The keys so far of an unfinished key sequence.
     pub pending: Option<PendingKeys>,
-    /// A short notice in the last line.
+    /// A short notice above the input, or in the last line under a dialog.
     pub toast: Option<ToastMessage>,
     /// The rules that an answer has saved last.
     pub saved_rules: Option<SavedRules>,

@@ -46,7 +46,6 @@ pub(super) struct LinearAnnouncer {
     /// The end of the pause that was said last.
     pause: Option<Duration>,
     model: String,
-    mode: &'static str,
     /// Whether a question was open at the last call.
     asked: bool,
     /// When something was said last, on the model's clock.
@@ -103,7 +102,6 @@ impl LinearAnnouncer {
             return;
         }
         self.greeted = GreetingState::Yes;
-        self.mode = model.conversation.status.mode.name();
         let folder = home_path(&model.shared.settings.cwd, model.shared.settings.home.as_deref());
         out.push(LabelledLine::new(
             LineLabel::Note,
@@ -112,7 +110,7 @@ impl LinearAnnouncer {
                  quits.",
                 env!("CARGO_PKG_VERSION"),
                 linear_page::line(&folder),
-                self.mode
+                model.conversation.status.mode.name()
             ),
         ));
     }
@@ -253,22 +251,13 @@ impl LinearAnnouncer {
         state
     }
 
-    /// Other changes: model, mode, pauses, queued messages, toasts.
+    /// Other changes: model, pauses, queued messages, toasts.
     fn changes(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
         let status = &model.conversation.status;
         if self.model != status.model {
             self.model.clone_from(&status.model);
             let name = linear_page::line(&status.model);
             out.push(LabelledLine::new(LineLabel::Note, format!("Model: {name}.")));
-        }
-        let mode = status.mode;
-        if self.mode != mode.name() {
-            self.mode = mode.name();
-            let meaning = mode.meaning();
-            out.push(LabelledLine::new(
-                LineLabel::Note,
-                format!("Mode: {}: {meaning}.", mode.name()),
-            ));
         }
         let pause = pause_of(model);
         if pause.is_some() && self.pause != pause {
