@@ -36,7 +36,7 @@ impl CallDanger {
     /// The danger in a few words, as a sentence without its end.
     pub fn words(self) -> &'static str {
         match self {
-            Self::ProtectedPlace => "Changes a file that programs take orders from",
+            Self::ProtectedPlace => "Changes a file that decides what programs run",
             Self::EndsPrograms => "Ends running programs",
             Self::ChangesAccess => "Changes who may use files",
             Self::PushesCommits => "Sends commits to a remote repository",
