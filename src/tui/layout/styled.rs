@@ -97,8 +97,10 @@ pub enum StyleRole {
     Selected,
     /// Selected text, over its own role.
     Selection,
-    /// The user's messages and the input's prompt.
+    /// The user: the mark of their messages, and the input's prompt.
     User,
+    /// A message of the user, and the band that it stands on.
+    UserMessage,
     /// The model.
     Assistant,
     /// The model's reasoning.

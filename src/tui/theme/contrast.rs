@@ -40,6 +40,9 @@ const IN_LISTS: [StyleRole; 10] = [
     StyleRole::Border,
 ];
 
+/// Roles that stand on the band of a message.
+const IN_MESSAGES: [StyleRole; 3] = [StyleRole::Text, StyleRole::Muted, StyleRole::User];
+
 /// Roles that stand on the changed lines of a diff, besides code.
 const IN_DIFFS: [StyleRole; 3] = [StyleRole::Added, StyleRole::Removed, StyleRole::LineNumber];
 
@@ -93,6 +96,9 @@ fn faults(theme: &Theme) -> Vec<String> {
                 StyleRole::Selected,
                 Some(screen),
             );
+        }
+        for role in IN_MESSAGES {
+            measure(role, StyleRole::UserMessage, Some(screen));
         }
         for line in [StyleRole::Added, StyleRole::Removed] {
             for role in IN_DIFFS {

@@ -221,3 +221,22 @@ fn an_unknown_name_is_answered_with_the_nearest() {
         "There is no theme `high-contrst`. Did you mean `high-contrast`? /theme lists them all."
     );
 }
+
+/// The band is what tells a message where there are colours; weight does where there are none.
+#[test]
+fn every_theme_tells_the_users_messages_apart() {
+    let library = ThemeLibrary::default();
+    for name in library.names() {
+        for depth in
+            [ColorDepth::TrueColor, ColorDepth::Palette, ColorDepth::Sixteen, ColorDepth::None]
+        {
+            let theme = library.find(name, depth).unwrap().theme;
+            let message = theme.style(StyleRole::UserMessage);
+            let is_bold = message.add_modifier.contains(Modifier::BOLD);
+            let has_band = message.bg.is_some() && message.bg != theme.style(StyleRole::Screen).bg;
+            assert!(has_band || is_bold, "{name} {depth:?}: {message:?}");
+            let may_tint = matches!(depth, ColorDepth::TrueColor | ColorDepth::Palette);
+            assert!(has_band || !may_tint || name == "ansi", "{name} {depth:?}: {message:?}");
+        }
+    }
+}

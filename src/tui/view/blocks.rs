@@ -151,13 +151,15 @@ fn is_blank(line: &StyledLine) -> bool {
 
 fn user(text: &str, fold: PaneFold, width: u16) -> Vec<StyledLine> {
     let text = text.trim_end();
-    let lay = |part: &str| plain::render(part, StyleRole::User, narrower(width, 2));
+    let lay = |part: &str| plain::render(part, StyleRole::UserMessage, narrower(width, 2));
     let lines = match fold {
         PaneFold::Open => cut(text, WHOLE, lay),
         PaneFold::Preview => cut(text, MESSAGE, lay),
         PaneFold::Closed => cut(text, BlockExcerptLimits { head: 1, tail: 0, bytes: 256 }, lay),
     };
-    marked("❯ ", StyleRole::User, lines)
+    let mut lines = marked("❯ ", StyleRole::User, lines);
+    lines.iter_mut().for_each(|line| line.fill = Some(StyleRole::UserMessage));
+    lines
 }
 
 fn assistant(prose: &AssistantText, width: u16, highlighter: &SyntaxHighlighter) -> BlockLayout {

@@ -57,6 +57,10 @@ pub fn draw(
                 paint::both_edges(&head.left, &head.right, styles, place, buffer);
             }
             TranscriptRowContent::Body(line) => {
+                if line.fill == Some(StyleRole::UserMessage) {
+                    let band = Rect { width: area.width.saturating_sub(1), height: 1, y, ..area };
+                    buffer.set_style(band, styles.style(StyleRole::UserMessage));
+                }
                 paint::filled_line(line, styles, place, buffer);
                 paint::link(&line.spans, layouts.links(), place, buffer);
             }
