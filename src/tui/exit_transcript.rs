@@ -166,13 +166,19 @@ mod tests {
 
     #[test]
     fn the_end_is_the_last_message_and_what_follows() {
-        assert_eq!(left(ExitTranscript::End), " ❯ second\n\n two \x1b[1mbold\x1b[0m\n");
+        assert_eq!(
+            left(ExitTranscript::End),
+            " ❯ \x1b[1msecond\x1b[0m\n\n two \x1b[1mbold\x1b[0m\n"
+        );
         assert_eq!(left(ExitTranscript::Nothing), "");
     }
 
     #[test]
     fn the_whole_transcript_is_left_if_wanted() {
-        let wanted = " ❯ first\n\n one\n\n ❯ second\n\n two \x1b[1mbold\x1b[0m\n";
+        let wanted = concat!(
+            " ❯ \x1b[1mfirst\x1b[0m\n\n one\n\n",
+            " ❯ \x1b[1msecond\x1b[0m\n\n two \x1b[1mbold\x1b[0m\n"
+        );
         assert_eq!(left(ExitTranscript::All), wanted);
     }
 
