@@ -367,6 +367,28 @@ fn a_turn_ends_at_its_limit_of_rounds() {
 }
 
 #[test]
+fn a_headless_run_has_300_rounds() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write_home("config.toml", "context_window = 400000\n");
+    env.write("a.txt", &"a line\n".repeat(400));
+    for round in 1..=301 {
+        let input = json!({"file_path": "a.txt", "offset": round, "limit": 1});
+        server.reply(ServerReply::calls("", &[(&format!("c{round}"), "Read", input)]));
+    }
+    server.reply(ServerReply::text("300 lines are read."));
+    let run = ["-p", "read it line by line", "--output-format", "json"];
+    let result = env.ask(&server, &run).assert_exit_code(3).json();
+    assert_eq!(result["rounds"], 300);
+    assert_eq!(result["error"]["kind"], "round_limit");
+    assert_eq!(result["text"], "300 lines are read.");
+    let requests = server.chat_requests();
+    assert_eq!(requests.len(), 302, "300 rounds, the refused one, and the summary");
+    assert!(result_of(&requests[300], "c300").contains("a line"));
+    assert!(!result_of(&requests[301], "c301").contains("a line"));
+    server.assert_clean();
+}
+
+#[test]
 fn the_limit_of_rounds_can_be_set_for_one_run() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     env.write_home("config.toml", "max_tool_rounds = 50\n");
