@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde_json::json;
+
 use crate::support::model_server::{ModelServer, ReplyGate, ServerReply};
 use crate::support::terminal::{PtySlug, key};
 use crate::support::test_env::{HeadlessOutput, TestEnv};
@@ -86,6 +88,57 @@ fn ctrl_c_stops_the_turn_and_twice_leaves() {
     says(&slug, "ctrl+c again to quit");
     slug.keys(key::CTRL_C);
     assert!(slug.wait().success());
+}
+
+/// The row of `/context` for the result of the call that read a file, and its number.
+fn numbered_row<'a>(output: &'a str, file: &str) -> Option<(&'a str, usize)> {
+    output.lines().find_map(|line| {
+        let (number, row) = line.trim().split_once(' ')?;
+        row.starts_with(&format!("Read {file}, ~")).then_some((row, number.parse().ok()?))
+    })
+}
+
+#[test]
+fn the_context_is_read_out_and_edited_and_the_next_request_shows_it() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.write("a.txt", &"alpha, the first letter\n".repeat(40));
+    server.reply(ServerReply::calls("", &[("c1", "Read", json!({"file_path": "a.txt"}))]));
+    for answer in ["It is read.", "Good.", "Yes."] {
+        server.reply(ServerReply::text(answer));
+    }
+    let mut slug = talk(&env, &server, &[]);
+    for message in ["read a.txt\r", "thanks\r"] {
+        slug.keys(message);
+        asks(&slug, "You: ");
+    }
+    slug.keys("/context\r");
+    asks(&slug, "Edit: ");
+    let (_, number) = numbered_row(&slug.raw(), "a.txt").expect("a row with a number");
+    for (edit, end) in [
+        ("pin", ", pinned"),
+        ("pin", "1 turn ago"),
+        ("fold", ", folded out"),
+        ("fold", "1 turn ago"),
+        ("fold", ", folded out"),
+    ] {
+        let before = slug.raw().len();
+        slug.keys(&format!("{edit} {number}\r"));
+        slug.wait_for_raw(&format!("{edit} to end with {end:?}"), |raw| {
+            let row = numbered_row(&raw[before..], "a.txt");
+            row.is_some_and(|(row, _)| row.ends_with(end)) && raw.ends_with("Edit: ")
+        });
+    }
+    slug.keys("fold 99\r");
+    says(&slug, "Type fold or pin and a number from the list");
+    slug.keys("\r");
+    asks(&slug, "You: ");
+    // What is folded out changes an earlier message.
+    server.forget();
+    slug.keys("go on\r");
+    let requests = server.wait_for_requests(4);
+    assert!(result_of(&requests[2], "c1").contains("alpha, the first letter"));
+    assert!(!result_of(&requests[3], "c1").contains("alpha, the first letter"));
+    server.assert_clean();
 }
 
 #[test]
