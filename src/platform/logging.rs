@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use chrono::{Local, NaiveDate};
-use tracing_appender::non_blocking::{NonBlocking, WorkerGuard};
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::layer::SubscriberExt;
@@ -21,6 +21,10 @@ const DEFAULT_FILTER: &str = "warn,slug_code=info,slug=info";
 
 /// How many daily files are kept.
 const KEPT_DAYS: usize = 14;
+
+/// How many lines may wait for the thread that writes them. Each takes 32 bytes from the start on;
+/// the 128,000 of tracing-appender's default would be 4 MB, a fifth of all that an idle slug uses.
+const MAX_WAITING_LINES: usize = 8192;
 
 /// Keeps the log running; its drop writes the lines that still wait.
 #[derive(Debug)]
@@ -70,8 +74,8 @@ fn writer(folder: &Path, redactor: Redactor) -> io::Result<(NonBlocking, LogGuar
     private_dir(folder)?;
     let mut daily = DailyFile { folder: folder.to_owned(), open: None };
     daily.at(Local::now().date_naive())?;
-    let (writer, worker) =
-        tracing_appender::non_blocking(RedactingWriter { file: daily, redactor });
+    let waiting = NonBlockingBuilder::default().buffered_lines_limit(MAX_WAITING_LINES);
+    let (writer, worker) = waiting.finish(RedactingWriter { file: daily, redactor });
     Ok((writer, LogGuard { _worker: worker }))
 }
 
