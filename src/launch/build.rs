@@ -130,9 +130,19 @@ pub(super) fn parts(
     {
         (model, effort) = (Some(last.name.model.clone()), last.effort);
     }
+    // Made once: the look for links in protected places takes a hundred calls to the disk.
+    let workspace = run_context.workspace(project);
+    let hooks = hooks::hooks(
+        run_context,
+        project,
+        workspace.clone(),
+        inside.clone(),
+        processes.clone(),
+        redactor,
+    );
     let workspace = match &escalation {
-        Some(escalation) => run_context.workspace(project).with_sandbox(&escalation.boundary.dir),
-        None => run_context.workspace(project),
+        Some(escalation) => workspace.with_sandbox(&escalation.boundary.dir),
+        None => workspace,
     };
     let setup = AgentSetup {
         model,
@@ -160,7 +170,7 @@ pub(super) fn parts(
         registry: Arc::new(tool_registry()?),
         files: Arc::new(DiskFiles),
         idle_after: IDLE_AFTER,
-        hooks: hooks::hooks(run_context, project, inside.clone(), processes.clone(), redactor),
+        hooks,
         processes: inside,
         escalation,
         project,

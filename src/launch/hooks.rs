@@ -35,11 +35,11 @@ use super::run_context::RunContext;
 pub(super) fn hooks(
     run_context: &RunContext,
     project: ProjectSettingsTrust,
+    workspace: Workspace,
     inside: Arc<ProcessHost>,
     host: Arc<ProcessHost>,
     redactor: &Redactor,
 ) -> Arc<HookSet> {
-    let workspace = run_context.workspace(project);
     let project = match project {
         ProjectSettingsTrust::Trusted => Some(run_context.cwd.clone()),
         ProjectSettingsTrust::Untrusted => None,

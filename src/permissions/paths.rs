@@ -128,7 +128,10 @@ impl Workspace {
     pub fn with_search_path(self, path: &OsStr) -> Self {
         let home = self.home.as_deref();
         let tops = self.all_roots.iter().map(|root| disk::project_top(root, home)).collect();
-        let search_path = SearchPath::new(path, tops, |folder| self.real(folder));
+        let mut cache = PathLookupCache::default();
+        let real =
+            |folder: &Path| cache.real(folder).map_or_else(|| folder.to_owned(), |(real, _)| real);
+        let search_path = SearchPath::new(path, tops, real);
         Self { search_path, ..self }
     }
 

@@ -48,13 +48,17 @@ pub struct ProjectProgram {
 impl SearchPath {
     /// Reads the value of PATH. `tops` are the folders below which programs are the project's own;
     /// `real` follows the links in a path.
-    pub(super) fn new(path: &OsStr, tops: Vec<PathBuf>, real: impl Fn(&Path) -> PathBuf) -> Self {
+    pub(super) fn new(
+        path: &OsStr,
+        tops: Vec<PathBuf>,
+        mut real: impl FnMut(&Path) -> PathBuf,
+    ) -> Self {
         let folders = std::env::split_paths(path).collect();
-        let mut found = Self { folders, of_project: Vec::new(), tops };
-        let is_of_project =
+        let found = Self { folders, of_project: Vec::new(), tops };
+        let mut is_of_project =
             |it: &&PathBuf| !it.is_absolute() || found.is_inside(it) || found.is_inside(&real(it));
-        found.of_project = found.folders.iter().filter(is_of_project).cloned().collect();
-        found
+        let of_project = found.folders.iter().filter(&mut is_of_project).cloned().collect();
+        Self { of_project, ..found }
     }
 
     fn is_inside(&self, path: &Path) -> bool {

@@ -15,30 +15,43 @@ pub fn find(name: &str, path: &OsStr, workspace: &Path) -> Option<PathBuf> {
     std::env::split_paths(path)
         .filter(|folder| folder.is_absolute())
         .map(|folder| folder.join(name))
+        // Most folders of a PATH do not have it, and this look is cheaper than following links.
+        .filter(|candidate| candidate.exists())
         .find(|candidate| is_trusted_program(candidate, &workspace))
 }
 
-/// Those of `names` that [`find`] would find, in their order. Each folder is looked at once.
+/// Those of `names` that [`find`] would find, in their order. Each folder is looked at once, by
+/// whatever names the PATH has it.
 pub fn find_all<'a>(names: &[&'a str], path: &OsStr, workspace: &Path) -> Vec<&'a str> {
     let workspace = fs::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
-    let is_outside = |folder: &PathBuf| {
-        folder.is_absolute()
-            && fs::canonicalize(folder).is_ok_and(|folder| !folder.starts_with(&workspace))
-    };
-    let folders: Vec<PathBuf> = std::env::split_paths(path).filter(is_outside).collect();
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for folder in std::env::split_paths(path).filter(|folder| folder.is_absolute()) {
+        if let Ok(real) = fs::canonicalize(folder)
+            && !real.starts_with(&workspace)
+            && !folders.contains(&real)
+        {
+            folders.push(real);
+        }
+    }
     let is_there = |name: &&&str| {
         let candidates = folders.iter().map(|folder| folder.join(name));
-        candidates.filter(|it| it.exists()).any(|it| is_trusted_program(&it, &workspace))
+        candidates.filter(|it| it.exists()).any(|it| leads_to_program(&it, &workspace))
     };
     names.iter().filter(is_there).copied().collect()
 }
 
 fn is_trusted_program(candidate: &Path, workspace: &Path) -> bool {
     let folder = candidate.parent().and_then(|folder| fs::canonicalize(folder).ok());
-    let (Some(folder), Ok(target)) = (folder, fs::canonicalize(candidate)) else { return false };
+    folder.is_some_and(|folder| !folder.starts_with(workspace))
+        && leads_to_program(candidate, workspace)
+}
+
+/// Whether a file, its links followed, is a program outside `workspace`.
+fn leads_to_program(candidate: &Path, workspace: &Path) -> bool {
+    let Ok(target) = fs::canonicalize(candidate) else { return false };
     let is_program = fs::metadata(&target)
         .is_ok_and(|data| data.is_file() && data.permissions().mode() & 0o111 != 0);
-    is_program && !folder.starts_with(workspace) && !target.starts_with(workspace)
+    is_program && !target.starts_with(workspace)
 }
 
 #[cfg(test)]
