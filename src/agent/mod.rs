@@ -71,14 +71,14 @@ pub use event::{AddressedEvent, AgentEvent};
 pub use event_queue::{AgentEventReceiver, AgentEventSender, event_queue};
 pub use gate::Interactivity;
 pub use ledger::{
-    ContextLedger, ContextReply, ContextRequest, ContextSource, LedgerItem, LedgerItemState,
-    LedgerSource,
+    ContextEditError, ContextLedger, ContextReply, ContextRequest, ContextSource, LedgerItem,
+    LedgerItemState, LedgerSource,
 };
 pub use models::ANY_MODEL;
 pub use normalise::normalise;
 pub use provider_set::{AgentProvider, AgentProviderSet};
 pub use rewind_plan::{RewindDestination, RewindError, RewindPlan};
-pub use rule_request::{RuleReply, RuleRequest};
+pub use rule_request::{RuleChangeError, RuleReply, RuleRequest, RuleTestError};
 pub use rules::accesses_of;
 pub use run::CANCELLED_TOOL_GRACE;
 pub use sandbox::SandboxEscalation;

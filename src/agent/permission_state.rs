@@ -11,14 +11,16 @@ use tokio::sync::watch;
 use crate::domain::{PermissionMode, RuleFile, RuleKind, RuleSource};
 use crate::permissions::sandbox::ReadRules;
 use crate::permissions::store::{
-    ProjectSettingsTrust, RuleEdit, RuleEntry, RuleSaveError, SettingsFiles, rule_file,
+    ProjectSettingsTrust, RuleEdit, RuleEntry, SettingsFiles, rule_file,
 };
 use crate::permissions::{
     HookPermission, PermissionDecision, PermissionQuery, RuleError, RuleListReport, RuleSet,
     Workspace, decide_with,
 };
 use crate::tools::SHELL_TOOL;
-use crate::trust::{TrustError, TrustStore};
+use crate::trust::TrustStore;
+
+use super::rule_request::RuleChangeError;
 
 /// Rules and mode, shared by the agent loop and the running calls.
 #[derive(Debug)]
@@ -38,21 +40,6 @@ struct RulesAndMode {
     rules: RuleSet,
     of_session: Vec<(RuleKind, String)>,
     mode: PermissionMode,
-}
-
-/// Why a rule does not hold as the user wanted.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum PermissionStateError {
-    #[error(transparent)]
-    Rule(#[from] RuleError),
-    #[error(transparent)]
-    Save(#[from] RuleSaveError),
-    #[error("{0} The rule applies until slug quits.")]
-    SessionOnly(RuleSaveError),
-    #[error("The rule is saved, but this folder's trust is not: {0}")]
-    Trust(#[from] TrustError),
-    #[error("The rule cannot be saved: {0}.")]
-    Lost(#[from] tokio::task::JoinError),
 }
 
 impl PermissionState {
@@ -115,7 +102,7 @@ impl PermissionState {
         &self,
         kind: RuleKind,
         rules: &[String],
-    ) -> Result<(), PermissionStateError> {
+    ) -> Result<(), RuleChangeError> {
         let mut inner = self.lock();
         for rule in rules {
             inner.rules.add_session(kind, rule, &self.workspace)?;
@@ -131,7 +118,7 @@ impl PermissionState {
         self: &Arc<Self>,
         kind: RuleKind,
         rules: Vec<String>,
-    ) -> Result<Vec<RuleEntry>, PermissionStateError> {
+    ) -> Result<Vec<RuleEntry>, RuleChangeError> {
         let state = self.clone();
         tokio::task::spawn_blocking(move || state.save_now(kind, &rules)).await?
     }
@@ -140,7 +127,7 @@ impl PermissionState {
         &self,
         kind: RuleKind,
         rules: &[String],
-    ) -> Result<Vec<RuleEntry>, PermissionStateError> {
+    ) -> Result<Vec<RuleEntry>, RuleChangeError> {
         for rule in rules {
             RuleSet::check(rule, kind, &self.workspace)?;
         }
@@ -150,9 +137,9 @@ impl PermissionState {
             let edit = RuleEdit::Add((kind, rule.clone()));
             match self.change_file(&file.0, &edit) {
                 Ok(()) => {}
-                Err(PermissionStateError::Save(error)) => {
+                Err(RuleChangeError::Save(error)) => {
                     self.add_for_session(kind, rules)?;
-                    return Err(PermissionStateError::SessionOnly(error));
+                    return Err(RuleChangeError::SessionOnly(error));
                 }
                 Err(error) => return Err(error),
             }
@@ -171,12 +158,12 @@ impl PermissionState {
         self: &Arc<Self>,
         file: Option<PathBuf>,
         edit: RuleEdit,
-    ) -> Result<(), PermissionStateError> {
+    ) -> Result<(), RuleChangeError> {
         let state = self.clone();
         tokio::task::spawn_blocking(move || state.change_now(file.as_deref(), edit)).await?
     }
 
-    fn change_now(&self, file: Option<&Path>, edit: RuleEdit) -> Result<(), PermissionStateError> {
+    fn change_now(&self, file: Option<&Path>, edit: RuleEdit) -> Result<(), RuleChangeError> {
         if let RuleEdit::Add((kind, rule)) | RuleEdit::Replace { to: (kind, rule), .. } = &edit {
             RuleSet::check(rule, *kind, &self.workspace)?;
         }
@@ -215,7 +202,7 @@ impl PermissionState {
         (report, files)
     }
 
-    fn change_file(&self, file: &Path, edit: &RuleEdit) -> Result<(), PermissionStateError> {
+    fn change_file(&self, file: &Path, edit: &RuleEdit) -> Result<(), RuleChangeError> {
         // Two answers at the same time must not overwrite each other's rule.
         let mut settings = self.settings();
         settings.refresh();
@@ -249,7 +236,7 @@ impl PermissionState {
     }
 
     /// Keeps a trusted folder trusted after slug itself has written a rule into one of its files.
-    fn keep_trust(&self, file: &Path, text: &str) -> Result<(), PermissionStateError> {
+    fn keep_trust(&self, file: &Path, text: &str) -> Result<(), RuleChangeError> {
         let folder = self.workspace.root();
         let Ok(inside) = file.strip_prefix(folder) else { return Ok(()) };
         let mut trust = TrustStore::open(self.workspace.slug_home(), self.workspace.home())?;

@@ -15,6 +15,8 @@ use crate::domain::{
     ModelName, NoticeLevel, PermissionMode, ReasoningEffort, RuleFile, SessionId, TodoItem,
     TodoStatus, ToolCall, TurnId, UserInput,
 };
+use crate::permissions::RuleListReport;
+use crate::permissions::store::RuleSaveError;
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
 use crate::session::undo::{FileAction, FilePlace, FilesPlan, PlannedFile, PlannedRestore};
@@ -24,9 +26,10 @@ use crate::session::{
 };
 
 use super::{
-    AgentCommand, AgentEvent, CommandRefusal, ContextLedger, ContextReply, ContextRequest,
-    ContextSource, ForkPosition, LedgerItem, LedgerItemState, LedgerSource, RewindDestination,
-    RewindError, RewindPlan, RuleReply, RuleRequest, SteerId,
+    AgentCommand, AgentEvent, CommandRefusal, ContextEditError, ContextLedger, ContextReply,
+    ContextRequest, ContextSource, ForkPosition, LedgerItem, LedgerItemState, LedgerSource,
+    RewindDestination, RewindError, RewindPlan, RuleChangeError, RuleReply, RuleRequest,
+    RuleTestError, SteerId,
 };
 
 const TURN: TurnId = TurnId(7);
@@ -231,9 +234,21 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::Rules(Box::new(RuleReply::Tried {
             typed: "ls".into(),
             mode: PermissionMode::Ask,
-            report: Err("no such tool".into()),
+            report: Err(RuleTestError::UnknownTool("no such tool".into())),
+        })),
+        AgentEvent::Rules(Box::new(RuleReply::Listed {
+            list: RuleListReport::default(),
+            files: Vec::new(),
+            failed: Some(RuleChangeError::SessionOnly(RuleSaveError::Gone {
+                file: "settings.json".into(),
+                rule: "Bash(ls)".into(),
+            })),
         })),
         AgentEvent::Context(Box::new(ContextReply { ledger: ledger(), failed: None })),
+        AgentEvent::Context(Box::new(ContextReply {
+            ledger: ledger(),
+            failed: Some(ContextEditError::NotPossible),
+        })),
         AgentEvent::SaveFailed { reason: "The disk is full.".into() },
         AgentEvent::RewindPlanned(Ok(plan())),
         AgentEvent::RewindPlanned(Err(RewindError::LateWrites)),

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
+use tokio::task::JoinError;
 
 use crate::domain::PermissionMode;
-use crate::permissions::store::{RuleEdit, RuleEntry};
-use crate::permissions::{PermissionTestReport, RuleListReport};
+use crate::permissions::store::{RuleEdit, RuleEntry, RuleSaveError};
+use crate::permissions::{PermissionTestReport, RuleError, RuleListReport};
+use crate::trust::TrustError;
 
 /// A request about the rules, from `/permissions`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,8 +38,8 @@ pub enum RuleReply {
         list: RuleListReport,
         /// The settings files that rules can be saved to, the user's own first.
         files: Vec<PathBuf>,
-        /// Why the requested change does not hold, as a sentence.
-        failed: Option<String>,
+        /// Why the requested change does not hold.
+        failed: Option<RuleChangeError>,
     },
     /// An answer to a permission question has saved these rules, which were not in the file before.
     Saved { file: PathBuf, rules: Vec<RuleEntry> },
@@ -47,6 +49,62 @@ pub enum RuleReply {
         typed: String,
         mode: PermissionMode,
         /// What would be decided, or why that is not known.
-        report: Result<PermissionTestReport, String>,
+        report: Result<PermissionTestReport, RuleTestError>,
     },
+}
+
+/// Why a rule does not hold as the user wanted. Each text is a sentence for the user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
+pub enum RuleChangeError {
+    /// The text is not a rule.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
+    /// The rule cannot be saved in its file, and does not hold.
+    #[error(transparent)]
+    Save(#[from] RuleSaveError),
+    /// The same, but the rule holds until slug ends.
+    #[error("{0} The rule applies until slug quits.")]
+    SessionOnly(RuleSaveError),
+    /// The rule holds; holds why the next start asks about the folder again.
+    #[error("The rule is saved, but this folder's trust is not: {0}")]
+    Trust(String),
+    /// The work ended abnormally.
+    #[error("The rule cannot be saved: {0}.")]
+    Lost(String),
+}
+
+impl From<TrustError> for RuleChangeError {
+    fn from(error: TrustError) -> Self {
+        Self::Trust(error.to_string())
+    }
+}
+
+impl From<JoinError> for RuleChangeError {
+    fn from(error: JoinError) -> Self {
+        Self::Lost(error.to_string())
+    }
+}
+
+/// Why a call cannot be tested on the rules. Each text is a sentence for the user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
+pub enum RuleTestError {
+    /// No tool has this name.
+    #[error("{0}")]
+    UnknownTool(String),
+    /// The tool does not take the text as its argument.
+    #[error("{0}")]
+    Argument(String),
+    /// The work ended abnormally.
+    #[error("The test has no result: {0}.")]
+    Lost(String),
+}
+
+impl From<JoinError> for RuleTestError {
+    fn from(error: JoinError) -> Self {
+        Self::Lost(error.to_string())
+    }
 }

@@ -8,21 +8,20 @@ use crate::tools::{SHELL_TOOL, ToolRegistry, WorkingDirectory};
 
 use super::AgentEvent;
 use super::agent_loop::Agent;
-use super::rule_request::{RuleReply, RuleRequest};
+use super::rule_request::{RuleChangeError, RuleReply, RuleRequest, RuleTestError};
 
 /// What a call of `tool` with this command or path would touch, as the tool reports it.
 ///
 /// # Errors
 ///
-/// When there is no such tool, or the tool does not accept the text as its argument. The error is a
-/// sentence for the user.
+/// When there is no such tool, or the tool does not accept the text as its argument.
 pub fn accesses_of(
     registry: &ToolRegistry,
     tool: &str,
     text: &str,
     place: &WorkingDirectory,
-) -> Result<Vec<ToolAccess>, String> {
-    let tool = registry.get(tool).map_err(|error| error.to_string())?;
+) -> Result<Vec<ToolAccess>, RuleTestError> {
+    let tool = registry.get(tool).map_err(|error| RuleTestError::UnknownTool(error.to_string()))?;
     let mut input = json!({
         "command": text,
         "file_path": text,
@@ -37,7 +36,7 @@ pub fn accesses_of(
     if let (Some(fields), Some(known)) = (input.as_object_mut(), schema["properties"].as_object()) {
         fields.retain(|name, _| known.contains_key(name));
     }
-    tool.access(&input, place).map_err(|error| error.to_string())
+    tool.access(&input, place).map_err(|error| RuleTestError::Argument(error.to_string()))
 }
 
 impl Agent {
@@ -46,7 +45,7 @@ impl Agent {
             RuleRequest::List => self.listed(None),
             RuleRequest::Change { file, edit } => {
                 let changed = self.permissions.change(file, edit).await;
-                self.listed(changed.err().map(|error| error.to_string()))
+                self.listed(changed.err())
             }
             RuleRequest::Try(typed) => {
                 let report = self.try_out(&typed).await;
@@ -56,13 +55,13 @@ impl Agent {
         self.events.send(AgentEvent::Rules(Box::new(reply)));
     }
 
-    fn listed(&self, failed: Option<String>) -> RuleReply {
+    fn listed(&self, failed: Option<RuleChangeError>) -> RuleReply {
         let (list, files) = self.permissions.list();
         RuleReply::Listed { list, files, failed }
     }
 
     /// Tests a call: `typed` is a command line, or the name of another tool and its path.
-    async fn try_out(&self, typed: &str) -> Result<PermissionTestReport, String> {
+    async fn try_out(&self, typed: &str) -> Result<PermissionTestReport, RuleTestError> {
         let registry = &self.setup.registry;
         let (first, rest) = typed.trim().split_once(' ').unwrap_or((typed.trim(), ""));
         let (tool, text) = match registry.get(first) {
@@ -72,7 +71,7 @@ impl Agent {
         let accesses = accesses_of(registry, &tool, &text, &self.setup.place)?;
         let workspace = self.setup.workspace.clone();
         let resolve = move || PermissionQuery::resolve(&tool, &accesses, &workspace);
-        let query = tokio::task::spawn_blocking(resolve).await.map_err(|it| it.to_string())?;
+        let query = tokio::task::spawn_blocking(resolve).await?;
         Ok(PermissionTestReport::from(&self.permissions.decide(&query, &HookPermission::Nothing).0))
     }
 }

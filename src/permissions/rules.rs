@@ -55,7 +55,8 @@ pub struct RuleWarning {
 }
 
 /// Why a text is not a rule.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[error("`{rule}` is not a rule: {why}. Write `Tool` or `Tool(pattern)`, as in `Bash(npm *)`.")]
 pub struct RuleError {
     rule: String,

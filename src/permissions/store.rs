@@ -28,7 +28,9 @@ pub enum ProjectSettingsTrust {
 }
 
 /// Why a rule could not be saved.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "type", rename_all = "snake_case")]
 pub enum RuleSaveError {
     /// The file holds something that slug must not overwrite.
     #[error("{file} is not a settings file ({why}). Repair it, then save the rule again.")]
@@ -50,11 +52,11 @@ pub enum RuleSaveError {
     #[error("{file} is ignored: the folder is not trusted.")]
     NotCounted { file: PathBuf },
     /// The operating system refused.
-    #[error("cannot save the rule in {file}: {source}")]
+    #[error("cannot save the rule in {file}: {why}")]
     Io {
         file: PathBuf,
         /// The system's own error.
-        source: std::io::Error,
+        why: String,
     },
 }
 
@@ -163,7 +165,10 @@ impl SettingsFiles {
         let is_own = file == self.user_file;
         let missing = || RuleSaveError::NotCounted { file: file.to_owned() };
         let (_, known) = self.files.iter_mut().find(|(it, _)| it == file).ok_or_else(missing)?;
-        let io = |source| RuleSaveError::Io { file: file.to_owned(), source };
+        let io = |error: std::io::Error| RuleSaveError::Io {
+            file: file.to_owned(),
+            why: error.to_string(),
+        };
         let not_settings = |why| RuleSaveError::NotSettings { file: file.to_owned(), why };
         let text = read(file, &self.root).map_err(|why| not_settings(format!("it {why}")))?;
         let is_as_read = known.as_ref().is_ok_and(|known| *known == text);

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::json;
 use slug_code::agent::{
-    AgentCommand, AgentEvent, ContextReply, ContextRequest, ContextSource, ForkPosition,
-    InitialSession, LedgerItem, LedgerItemState, RewindDestination,
+    AgentCommand, AgentEvent, ContextEditError, ContextReply, ContextRequest, ContextSource,
+    ForkPosition, InitialSession, LedgerItem, LedgerItemState, RewindDestination,
 };
 use slug_code::domain::{ApprovalAnswer, Message, PermissionMode};
 use slug_code::session::{ContextAction, ContextItem, LogEntry, RewindScope};
@@ -206,7 +206,7 @@ async fn messages_and_answers_are_folded_but_never_the_task() {
         if let Some(item) = item.item {
             let action = ContextAction::FoldOut;
             let reply = agent.context(ContextRequest::Edit { item, action }).await;
-            assert!(reply.failed.is_some(), "{about}");
+            assert_eq!(reply.failed, Some(ContextEditError::NotPossible), "{about}");
         }
     }
     let aside = agent.item(ContextSource::UserMessages, "an aside").await;
@@ -358,7 +358,7 @@ async fn the_prompt_the_tools_and_unknown_items_cannot_be_folded() {
     let entry = slug_code::domain::EntryId::generate();
     let item = ContextItem { entry, ..known };
     let reply = agent.context(ContextRequest::Edit { item, action: ContextAction::FoldOut }).await;
-    assert!(reply.failed.is_some());
+    assert_eq!(reply.failed, Some(ContextEditError::NotPossible));
     let edits =
         agent.records().into_iter().filter(|it| matches!(it.entry, LogEntry::ContextEdit(_)));
     assert_eq!(edits.count(), 0);

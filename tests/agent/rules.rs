@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, RuleReply, RuleRequest};
+use slug_code::agent::{
+    AgentCommand, AgentEvent, InitialSession, RuleChangeError, RuleReply, RuleRequest,
+};
 use slug_code::domain::{ApprovalAnswer, PermissionOutcome, RuleKind, ToolStatus};
-use slug_code::permissions::store::RuleEdit;
+use slug_code::permissions::store::{RuleEdit, RuleSaveError};
 use slug_code::session::{LogEntry, TurnOutcome};
 
 use super::fakes::{bash, calls, words};
@@ -23,7 +25,11 @@ async fn send_request(agent: &mut TestAgent, request: RuleRequest) -> RuleReply 
     }
 }
 
-async fn change(agent: &mut TestAgent, file: Option<PathBuf>, edit: RuleEdit) -> Option<String> {
+async fn change(
+    agent: &mut TestAgent,
+    file: Option<PathBuf>,
+    edit: RuleEdit,
+) -> Option<RuleChangeError> {
     match send_request(agent, RuleRequest::Change { file, edit }).await {
         RuleReply::Listed { failed, .. } => failed,
         other @ (RuleReply::Tried { .. } | RuleReply::Saved { .. }) => panic!("{other:?}"),
@@ -106,10 +112,14 @@ async fn an_invalid_rule_is_refused_with_a_reason() {
     let mut agent = fixture.open(InitialSession::New).await;
     let file = Some(fixture.home.join("settings.json"));
     let failed = change(&mut agent, file, RuleEdit::Add(allow("Bash(make"))).await;
-    assert!(failed.unwrap().contains("is not a rule"));
+    assert!(matches!(failed, Some(RuleChangeError::Rule(_))), "{failed:?}");
     let elsewhere = Some(fixture.work.join("package.json"));
     let failed = change(&mut agent, elsewhere, RuleEdit::Add(allow("Bash(make)"))).await;
-    assert!(failed.is_some() && fixture.read("package.json").is_empty());
+    assert!(
+        matches!(failed, Some(RuleChangeError::Save(RuleSaveError::NotCounted { .. }))),
+        "{failed:?}"
+    );
+    assert!(fixture.read("package.json").is_empty());
     agent.close().await;
 }
 
@@ -146,7 +156,10 @@ async fn s66_foreign_changes_of_a_projects_file_do_not_hold_before_the_user_is_a
     assert_eq!(outcome_of(&mut agent, "rm x").await, PermissionOutcome::Ask);
     let file = Some(fixture.work.join(".slug/settings.json"));
     let failed = change(&mut agent, file, RuleEdit::Add(allow("Bash(b)"))).await;
-    assert!(failed.unwrap().contains("changed since slug read it"));
+    assert!(
+        matches!(failed, Some(RuleChangeError::Save(RuleSaveError::Changed { .. }))),
+        "{failed:?}"
+    );
     agent.close().await;
 }
 

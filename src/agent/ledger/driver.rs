@@ -5,14 +5,12 @@ use crate::agent::AgentEvent;
 use crate::agent::agent_loop::Agent;
 use crate::agent::compaction::estimate::measure_fixed;
 use crate::context;
-use crate::session::{ContextAction, ContextEditEntry, ContextItem, ContextPart, LogEntry};
+use crate::session::{
+    ContextAction, ContextEditEntry, ContextItem, ContextPart, LogEntry, LogError,
+};
 
 use super::parts::LedgerInput;
-use super::{ContextLedger, ContextReply, ContextRequest};
-
-/// Why an edit of something else is refused.
-const NOT_POSSIBLE: &str =
-    "That cannot be done with this part of the conversation, or it is no longer there.";
+use super::{ContextEditError, ContextLedger, ContextReply, ContextRequest};
 
 impl Agent {
     /// Does what is asked, and tells the ledger as it is then.
@@ -30,19 +28,20 @@ impl Agent {
         &mut self,
         item: ContextItem,
         action: ContextAction,
-    ) -> Result<(), String> {
+    ) -> Result<(), ContextEditError> {
         if let Some(reason) = self.session.read_only.clone() {
-            return Err(reason);
+            return Err(ContextEditError::ReadOnlySession(reason));
         }
         let ledger = self.ledger().await;
-        let found = ledger.find(item).ok_or(NOT_POSSIBLE)?;
+        let found = ledger.find(item).ok_or(ContextEditError::NotPossible)?;
         if ![found.fold_action(), found.pin_action()].contains(&Some(action)) {
-            return Err(NOT_POSSIBLE.to_owned());
+            return Err(ContextEditError::NotPossible);
         }
         // The conversation is made anew from what is on disk, so nothing may be missing there.
-        self.session.save().await.map_err(|error| error.to_string())?;
+        let log = |error: LogError| ContextEditError::Log(error.to_string());
+        self.session.save().await.map_err(log)?;
         self.session.note(LogEntry::ContextEdit(ContextEditEntry { item, action })).await;
-        let records = self.saved_records().await?;
+        let records = self.saved_records().await.map_err(ContextEditError::Log)?;
         self.session.rebuild_conversation(&records);
         if item.part == ContextPart::Compaction && action == ContextAction::BringBack {
             self.hold_compaction().await;

@@ -32,8 +32,24 @@ pub enum ContextRequest {
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ContextReply {
     pub ledger: ContextLedger,
-    /// Why the requested edit was not made, as a sentence.
-    pub failed: Option<String>,
+    /// Why the requested edit was not made.
+    pub failed: Option<ContextEditError>,
+}
+
+/// Why a part of the conversation was not folded out, brought back or pinned. Each text is a
+/// sentence for the user.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
+pub enum ContextEditError {
+    /// The session is open for reading only; holds the reason.
+    #[error("{0}")]
+    ReadOnlySession(String),
+    #[error("That cannot be done with this part of the conversation, or it is no longer there.")]
+    NotPossible,
+    /// The session's log cannot be read or written.
+    #[error("{0}")]
+    Log(String),
 }
 
 /// What the next request would be made of, in tokens.

@@ -86,8 +86,7 @@ fn try_out(
     };
     let place =
         WorkingDirectory { cwd: run_context.cwd.clone(), home: run_context.user_home.clone() };
-    let accesses = accesses_of(&build::tool_registry()?, &test.tool, &test.input, &place)
-        .map_err(anyhow::Error::msg)?;
+    let accesses = accesses_of(&build::tool_registry()?, &test.tool, &test.input, &place)?;
     let query = PermissionQuery::resolve(own_name(&test.tool), &accesses, &workspace);
     let report = PermissionTestReport::from(&permissions::decide(&query, &rules, mode, &workspace));
     let mut out = print::out();

@@ -1,8 +1,8 @@
 //! Tests of the page of `/context`.
 
 use crate::agent::{
-    AgentCommand, AgentEvent, ContextLedger, ContextReply, ContextRequest, ContextSource,
-    LedgerItem, LedgerItemState, LedgerSource,
+    AgentCommand, AgentEvent, ContextEditError, ContextLedger, ContextReply, ContextRequest,
+    ContextSource, LedgerItem, LedgerItemState, LedgerSource,
 };
 use crate::domain::{ContextWindow, EntryId};
 use crate::providers::PrefillProgress;
@@ -120,8 +120,7 @@ fn ledger() -> ContextLedger {
     }
 }
 
-fn told(ledger: ContextLedger, failed: Option<&str>) -> AgentEvent {
-    let failed = failed.map(str::to_owned);
+fn told(ledger: ContextLedger, failed: Option<ContextEditError>) -> AgentEvent {
     AgentEvent::Context(Box::new(ContextReply { ledger, failed }))
 }
 
@@ -220,7 +219,7 @@ fn the_selected_item_stays_selected_when_the_ledger_changes() {
     let last = ledger.sources.len() - 1;
     ledger.sources.remove(3);
     ledger.sources[last - 1].items[3].state = LedgerItemState::FoldedOut;
-    let scene = scene.event(told(ledger, Some("The disk is full.")));
+    let scene = scene.event(told(ledger, Some(ContextEditError::Log("The disk is full.".into()))));
     let scene = scene.shows("The disk is full.").shows("x restore");
     assert!(scene.text().lines().any(|line| line.contains("❯") && line.contains("cargo test")));
 }

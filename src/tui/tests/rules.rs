@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use crate::agent::{AgentCommand, AgentEvent, RuleReply, RuleRequest};
+use crate::agent::{AgentCommand, AgentEvent, RuleChangeError, RuleReply, RuleRequest};
 use crate::domain::{CallId, CallPart, PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 use crate::permissions::store::RuleEdit;
-use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
+use crate::permissions::{PermissionTestReport, RuleListReport, RuleSet, RuleWarning, Workspace};
 use crate::session::{LogEntry, PermissionEntry};
 use crate::tui::app::ScreenEffect;
 use crate::tui::test_screen::{AGENT, TestScreen, record, recorded, screen};
@@ -19,7 +19,7 @@ fn rule(kind: RuleKind, rule: &str, file: Option<&str>, line: usize) -> RuleSour
     RuleSource { rule: rule.into(), kind, file: file.map(PathBuf::from), line }
 }
 
-fn listed(failed: Option<&str>) -> AgentEvent {
+fn listed(failed: Option<RuleChangeError>) -> AgentEvent {
     let rules = vec![
         rule(RuleKind::Allow, "Bash(git status)", Some(OWN), 4),
         rule(RuleKind::Deny, "Bash(git push *)", Some(OWN), 7),
@@ -36,11 +36,7 @@ fn listed(failed: Option<&str>) -> AgentEvent {
     }];
     let files = [OWN, PROJECT, LOCAL].map(PathBuf::from).to_vec();
     let list = RuleListReport { rules, warnings };
-    AgentEvent::Rules(Box::new(RuleReply::Listed {
-        list,
-        files,
-        failed: failed.map(str::to_owned),
-    }))
+    AgentEvent::Rules(Box::new(RuleReply::Listed { list, files, failed }))
 }
 
 fn refused(about: &str, answer: &str, rule: Option<RuleSource>) -> AgentEvent {
@@ -132,9 +128,11 @@ fn a_rule_is_edited_in_its_own_file() {
 #[test]
 fn a_rule_that_could_not_be_saved_stays_in_the_field() {
     let scene = page(80, 24).key("a").types("Bash(x").key("enter");
-    let scene = scene.event(listed(Some("its bracket is not closed")));
-    let scene = scene.shows("its bracket is not closed").shows("allow Bash(x");
-    scene.event(listed(None)).hides("its bracket").hides("Bash(x");
+    let workspace = Workspace::new("/home/me/src/webshop", Vec::new(), None, "/home/me/.slug");
+    let refused = RuleSet::check("Bash(x", RuleKind::Allow, &workspace).unwrap_err();
+    let scene = scene.event(listed(Some(refused.into())));
+    let scene = scene.shows("is not a rule").shows("allow Bash(x");
+    scene.event(listed(None)).hides("is not a rule").hides("Bash(x");
 }
 
 #[test]

@@ -176,7 +176,7 @@ impl ContextPage {
             LedgerEntry::Item(source, item) => (source.kind, source.path.clone(), item.item),
         });
         self.ledger = Some(reply.ledger.clone());
-        self.failed.clone_from(&reply.failed);
+        self.failed = reply.failed.as_ref().map(ToString::to_string);
         self.version += 1;
         self.list();
         let is_same = |row: &LedgerRow| {

@@ -299,11 +299,12 @@ impl RulesPage {
                 if failed.is_none() && !is_try {
                     self.step(0, denied);
                 }
-                self.failed.clone_from(failed);
+                self.failed = failed.as_ref().map(ToString::to_string);
             }
             RuleReply::Saved { .. } => {}
             RuleReply::Tried { typed, mode, report } => {
-                let (typed, report) = (typed.clone(), report.clone());
+                let report = report.clone().map_err(|error| error.to_string());
+                let typed = typed.clone();
                 self.tried = Some(RulesTestResult { typed, mode: *mode, report });
             }
         }
