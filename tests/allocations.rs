@@ -1,4 +1,4 @@
-//! A frame allocates the same whatever the length of the session.
+//! A frame allocates the same whatever the length of the session, and the log takes little memory.
 //!
 //! A counting allocator holds for the whole process, so these tests have a binary of their own.
 
@@ -16,6 +16,8 @@ use ratatui::backend::CrosstermBackend;
 use screen::BenchScreen;
 use slug_code::agent::AgentEvent;
 use slug_code::domain::{SessionId, TurnId};
+use slug_code::platform::logging;
+use slug_code::platform::redact::Redactor;
 use slug_code::session::SessionGrouping;
 use slug_code::tui::app::sessions::{
     SessionList, SessionLockState, SessionRow, SessionStoreResponse,
@@ -74,6 +76,17 @@ fn costs(screen: &mut AllocationScreen, work: impl FnOnce(&mut AllocationScreen)
 
 /// An event on the screen.
 type ScreenAction = fn(&mut AllocationScreen);
+
+/// The queue of the lines that wait is made at the start, however few lines come.
+#[test]
+fn the_log_takes_less_than_half_a_megabyte() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = BYTES.get();
+    let log = logging::start(folder.path(), None, Redactor::default()).unwrap();
+    let taken = BYTES.get() - before;
+    drop(log);
+    assert!(taken < 512 << 10, "{taken} bytes");
+}
 
 #[test]
 fn a_frame_allocates_the_same_however_long_the_session_is() {
