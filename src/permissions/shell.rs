@@ -205,16 +205,14 @@ pub fn analyse(command: &str) -> CommandAnalysis {
 /// `_./-` alone. The variable is known only in the command itself, not in scripts that another
 /// program runs, and not where the command names it in any other way than to read it.
 pub fn analyse_in(command: &str, scratch: Option<&str>) -> CommandAnalysis {
-    let scratch = scratch.filter(|_| only_reads_scratch_variable(command));
-    match (scratch, parse(command)) {
-        (Some(scratch), Ok(program)) => {
-            let scratch = Some(scratch.to_owned());
-            let mut walker = ShellAstWalker { scratch, ..ShellAstWalker::default() };
-            walker.program(&program);
-            walker.finish()
-        }
-        (Some(_), Err(_)) | (None, _) => analyse(command),
-    }
+    let Some(scratch) = scratch.filter(|_| only_reads_scratch_variable(command)) else {
+        return analyse(command);
+    };
+    let Ok(program) = parse(command) else { return analyse(command) };
+    let scratch = Some(scratch.to_owned());
+    let mut walker = ShellAstWalker { scratch, ..ShellAstWalker::default() };
+    walker.program(&program);
+    walker.finish()
 }
 
 /// Whether the variable of the scratch folder occurs, and only as `$NAME` or `${NAME}`.
