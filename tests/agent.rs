@@ -11,6 +11,7 @@ mod fakes;
 mod faults;
 mod hooks;
 mod images;
+mod inner_calls;
 mod interrupt;
 mod jobs;
 mod ledger;

@@ -75,7 +75,8 @@ fn keys_says_what_each_action_is_bound_to_and_where() {
 fn tools_list_names_every_tool() {
     let env = TestEnv::new();
     let tools = env.run(&["tools", "list", "--json"]).assert_exit_code(0).json();
-    for name in ["Bash", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite"] {
+    for name in ["Bash", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite", "ToolSearch", "Call"]
+    {
         let tool = named(&tools, "name", name);
         assert!(tool["description"].as_str().is_some_and(|it| !it.is_empty()), "{tool}");
     }

@@ -22,12 +22,13 @@ use slug_code::config::{
 };
 use slug_code::context::ContextProvider;
 use slug_code::domain::{
-    ChatDialect, Message, PermissionMode, ProviderProtocol, StopReason, ToolAccess,
+    ChatDialect, Message, PermissionMode, ProviderProtocol, StopReason, ToolAccess, ToolCapability,
+    ToolListing,
 };
 use slug_code::permissions::{PermissionQuery, RuleSet, Workspace, decide};
 use slug_code::providers::{EncodedImages, Provider, ProviderRequest, StreamEvent, ToolChoice};
 use slug_code::session::{LogEntry, load};
-use slug_code::tools::{Tool, WorkingDirectory};
+use slug_code::tools::{Tool, ToolPart, ToolRegistry, WorkingDirectory};
 use slug_code::tui::app::keymap::{self, KeyContext, Keymap};
 use slug_code::tui::layout::MAX_LAYOUT_BYTES;
 use slug_code::tui::theme::library::UserTheme;
@@ -514,4 +515,54 @@ fn the_examples_of_keys_are_read() {
         assert_eq!(said, [""; 0]);
         assert_eq!(map.key(keymap::ChatKey::Sessions), "f2");
     }
+}
+
+/// `SLUG_WRITE_DOCS=1 cargo test --test integration docs::` writes the table anew.
+#[test]
+fn the_page_of_tools_lists_every_tool() {
+    let path = "docs/tools.md";
+    let text = page(path);
+    let (head, rest) = text.split_once("## All tools\n").unwrap();
+    let (_, tail) = rest.split_once("\n## ").unwrap();
+    let wanted = format!("{head}## All tools\n{}\n## {tail}", tools());
+    if std::env::var_os("SLUG_WRITE_DOCS").is_some() {
+        fs::write(path, &wanted).unwrap();
+    }
+    let advice =
+        "docs/tools.md is not up to date: SLUG_WRITE_DOCS=1 cargo test --test integration docs::";
+    assert!(page(path) == wanted, "{advice}");
+}
+
+/// A row for each tool.
+fn tools() -> String {
+    let registry = ToolRegistry::from_parts(vec![ToolPart::built_in()]).unwrap();
+    let mut text = "\nWhat a tool may touch is the most that its calls can; the gate holds them to it. An argument in \
+                    brackets may be left out.\n\n| tool | arguments | may touch | listed |\n| --- | --- | --- | --- |\n"
+        .to_owned();
+    for tool in registry.tools() {
+        let (spec, own) = (tool.spec(), tool.descriptor());
+        let schema = &spec.input_schema;
+        let is_required = |name: &str| {
+            schema["required"].as_array().is_some_and(|it| it.iter().any(|it| it == name))
+        };
+        let names = schema["properties"].as_object().unwrap().keys();
+        let names: Vec<String> = names
+            .map(|name| if is_required(name) { format!("`{name}`") } else { format!("[`{name}`]") })
+            .collect();
+        let touched = match own.capability {
+            ToolCapability::Conversation => "nothing outside the conversation",
+            ToolCapability::ReadFiles => "files, to read them",
+            ToolCapability::WriteFiles => "files",
+            ToolCapability::RunCommands => "whatever a command can",
+            ToolCapability::Network => "addresses on the web",
+            ToolCapability::External => "whatever its program can",
+        };
+        let listed = match own.listing {
+            ToolListing::Always => "always",
+            ToolListing::Deferred => "by ToolSearch",
+        };
+        let (name, names) = (&spec.name, names.join(", "));
+        text.push_str(&format!("| {name} | {names} | {touched} | {listed} |\n"));
+    }
+    text
 }

@@ -458,6 +458,7 @@ impl Agent {
             jobs: Arc::new(jobs.clone()),
             reads: self.session.reads.clone(),
             is_hidden: Arc::new(move |path| permissions.hides(path)),
+            deferred: self.setup.registry.deferred(),
             effects: Arc::new(Arc::new(ToolEventQueue::new(self.setup.blobs.clone())).sender()),
             outputs: scratch.clone().map(|scratch| -> Arc<dyn OutputFiles> { scratch }),
             cancel: self.stop.begin(),

@@ -21,6 +21,7 @@ pub async fn run_call(setup: AgentSetup, call: ToolCall) -> Option<ToolOutput> {
             return None;
         }
     };
+    let call = call.inner().into_owned();
     let plan = CallPlan::parse(&call, &gate.registry, gate.place());
     let output = execute_with_permission(&gate, &call, plan, CallDependencies::none()).await;
     drop(gate);

@@ -17,6 +17,7 @@ mod fold;
 mod hosts;
 mod ids;
 mod image;
+mod inner_call;
 mod job;
 pub mod jsonc;
 pub mod lenient_json;
@@ -62,6 +63,7 @@ pub use fold::PaneFold;
 pub use hosts::{AddressScope, HostRule, NetworkHost, ParseHostError, address_scope, authority};
 pub use ids::{AgentId, CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};
 pub use image::{Attachment, MediaType, MessageImage, UserInput};
+pub use inner_call::CALL_TOOL;
 pub use job::{ExitCause, JobEnd, JobId, JobInfo, JobOutputPiece};
 pub use message::{CallInput, ContentBlock, Message, MessageRole, StopReason, ToolCall};
 pub use mode::{PermissionMode, UnknownMode};
@@ -83,7 +85,7 @@ pub use source::RequestSource;
 pub use this_machine::is_this_machine;
 pub use todo::{TodoItem, TodoStatus};
 pub use tool::{
-    FileRead, ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolOutput,
-    ToolSpec, ToolStatus,
+    FileRead, ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolListing,
+    ToolOutput, ToolSpec, ToolStatus,
 };
 pub use usage::{TokenUsage, format_tokens};

@@ -29,12 +29,31 @@ pub struct ToolDescriptor {
     pub title: Cow<'static, str>,
     pub kind: ToolKind,
     pub capability: ToolCapability,
+    pub listing: ToolListing,
+}
+
+/// How a model learns of a tool. What is in the tools array is paid for with every request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolListing {
+    /// In the tools array of every request.
+    Always,
+    /// By a search; calls of it come inside another call, or by its name all the same.
+    Deferred,
 }
 
 impl ToolDescriptor {
     /// A tool of slug's own, whose name is what the user reads, too.
     pub const fn built_in(name: &'static str, kind: ToolKind, capability: ToolCapability) -> Self {
-        Self { name: Cow::Borrowed(name), title: Cow::Borrowed(name), kind, capability }
+        let (title, listing) = (Cow::Borrowed(name), ToolListing::Always);
+        Self { name: Cow::Borrowed(name), title, kind, capability, listing }
+    }
+
+    /// The same tool outside of the tools array.
+    #[must_use]
+    pub const fn deferred(mut self) -> Self {
+        self.listing = ToolListing::Deferred;
+        self
     }
 }
 

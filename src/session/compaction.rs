@@ -232,7 +232,7 @@ impl ReplayedConversation {
             .messages
             .iter()
             .flat_map(|(_, message)| message.calls())
-            .map(|call| (call.id.clone(), call.name.clone()))
+            .map(|call| (call.id.clone(), call.inner().into_owned().name))
             .collect();
         let end = self.position(kept_from);
         let edits = &self.edits;

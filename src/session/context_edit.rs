@@ -206,7 +206,8 @@ fn fold_part(message: &mut Message, part: ContextPart, open: &[ToolCall]) {
             for block in &mut message.content {
                 let ContentBlock::ToolResult { tool_use_id, content, .. } = block else { continue };
                 let name = open.iter().find(|call| call.id == *tool_use_id);
-                let name = name.map_or("a tool", |call| call.name.as_str());
+                let name = name.map(|call| call.inner());
+                let name = name.as_ref().map_or("a tool", |call| call.name.as_str());
                 if let Some(stub) = folded_result(name, content) {
                     *content = stub;
                 }

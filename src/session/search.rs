@@ -398,12 +398,13 @@ fn parts<'a>(
             SearchableText { who: SearchHitSource::Thinking, call: None, text: thinking.into() }
         }
         ContentBlock::ToolUse(call) => {
-            let text = match &call.input {
+            let made = call.inner();
+            let text = match &made.input {
                 CallInput::Valid(input) => strings(input).join("\n").into(),
-                CallInput::Invalid(raw) => raw.into(),
+                CallInput::Invalid(raw) => raw.clone().into(),
             };
             SearchableText {
-                who: SearchHitSource::Call(call.name.clone()),
+                who: SearchHitSource::Call(made.into_owned().name),
                 call: Some(&call.id),
                 text,
             }

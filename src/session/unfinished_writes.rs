@@ -121,7 +121,7 @@ fn unfinished_files(end: &[u8]) -> Vec<PathBuf> {
 }
 
 fn file_of(call: &ToolCall) -> Option<PathBuf> {
-    match &call.input {
+    match &call.inner().input {
         CallInput::Valid(input) => input.get("file_path").and_then(Value::as_str).map(Into::into),
         CallInput::Invalid { .. } => None,
     }

@@ -9,15 +9,17 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::bash::BashTool;
+use super::call::CallTool;
 use super::edit::EditTool;
 use super::glob::GlobTool;
 use super::grep::GrepTool;
 use super::read::ReadTool;
 use super::registry::ToolPart;
 use super::todo_write::TodoWriteTool;
+use super::tool_search::ToolSearchTool;
 use super::write::WriteTool;
 use super::{Tool, titles};
-use crate::domain::ToolKind;
+use crate::domain::{ToolKind, ToolListing};
 
 /// The tool that runs command lines, those that the user types among them.
 pub const SHELL_TOOL: &str = "Bash";
@@ -25,9 +27,18 @@ pub const SHELL_TOOL: &str = "Bash";
 /// Names that other agents have for a built-in tool, as in imported sessions.
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
-/// In the order in which models are told of them.
-static TOOLS: [&dyn Tool; 7] =
-    [&BashTool, &ReadTool, &WriteTool, &EditTool, &GlobTool, &GrepTool, &TodoWriteTool];
+/// In the order in which models are told of them; those that are deferred are last.
+static TOOLS: [&dyn Tool; 9] = [
+    &BashTool,
+    &ReadTool,
+    &WriteTool,
+    &EditTool,
+    &GlobTool,
+    &GrepTool,
+    &TodoWriteTool,
+    &ToolSearchTool,
+    &CallTool,
+];
 
 impl ToolPart {
     /// The tools that are part of slug.
@@ -42,9 +53,18 @@ impl ToolPart {
                 Arc::new(GlobTool),
                 Arc::new(GrepTool),
                 Arc::new(TodoWriteTool),
+                Arc::new(ToolSearchTool),
+                Arc::new(CallTool),
             ],
         }
     }
+}
+
+/// The names of slug's own tools that are not in the tools array.
+pub(super) fn deferred_names() -> Vec<&'static str> {
+    let descriptors = TOOLS.iter().map(|tool| tool.descriptor());
+    let deferred = descriptors.filter(|it| it.listing == ToolListing::Deferred);
+    deferred.map(|it| &*it.name).collect()
 }
 
 /// The name that a tool has here, for the name that a call gives it; any other name stays.
@@ -98,6 +118,8 @@ mod tests {
             ("Glob", ToolKind::Search),
             ("Grep", ToolKind::Search),
             ("TodoWrite", ToolKind::Think),
+            ("ToolSearch", ToolKind::Search),
+            ("Call", ToolKind::Other),
             ("mcp__server__read", ToolKind::Other),
             ("bash", ToolKind::Execute),
             ("todo_write", ToolKind::Think),

@@ -6,7 +6,9 @@
 
 mod bash;
 mod built_in;
+mod call;
 mod change;
+mod deferred;
 mod edit;
 mod glob;
 mod grep;
@@ -23,6 +25,7 @@ pub(crate) mod testing;
 mod text;
 mod titles;
 mod todo_write;
+mod tool_search;
 mod truncation;
 mod walk;
 mod write;
@@ -41,6 +44,7 @@ use crate::domain::{
 
 pub use crate::domain::ExitCause;
 pub use built_in::{SHELL_TOOL, call_title, kind_of, own_name};
+pub use deferred::DeferredTools;
 pub use jobs::{
     JobHandle, JobOutput, JobSpec, JobStarter, JobStreams, NoSessionJobs, OutputSink, SessionJob,
     TerminalSize,
@@ -141,6 +145,8 @@ pub struct ToolContext {
     pub reads: Arc<ReadLedger>,
     /// Says which paths a deny rule hides from searches.
     pub is_hidden: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
+    /// The tools that are not in the tools array.
+    pub deferred: Arc<DeferredTools>,
     /// Gets what the user and the log should know while the call runs.
     pub effects: Arc<dyn ToolEffects>,
     /// Where long output goes; `None` in a session without a scratch folder.

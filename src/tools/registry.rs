@@ -4,15 +4,20 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::built_in::{is_same_name, other_name};
+use super::deferred::DeferredTools;
 use super::similarity::similarity;
+use super::tool_search::TOOL_SEARCH;
 use super::{Tool, ToolError};
-use crate::domain::ToolSpec;
+use crate::domain::{ToolListing, ToolSpec};
 
 /// The tools of an agent. Never changes within a session, so that prefix caches hold.
 #[derive(Clone)]
 pub struct ToolRegistry {
-    tools: Vec<Arc<dyn Tool>>,
+    /// All tools with their names, deferred ones included.
+    tools: Vec<(String, Arc<dyn Tool>)>,
+    /// What models are told of with each request.
     specs: Arc<[ToolSpec]>,
+    deferred: Arc<DeferredTools>,
 }
 
 /// The tools that come from one source: slug itself, a server, a plugin.
@@ -42,23 +47,38 @@ impl ToolRegistry {
     /// When two tools have the same name, whether in one part or in two.
     pub fn from_parts(parts: Vec<ToolPart>) -> Result<Self, ToolNameConflict> {
         let mut sources: HashMap<String, String> = HashMap::new();
-        let (mut tools, mut specs) = (Vec::new(), Vec::new());
+        let (mut tools, mut specs, mut deferred) = (Vec::new(), Vec::new(), Vec::new());
         for ToolPart { source, tools: of_part } in parts {
             for tool in of_part {
                 let spec = tool.spec();
                 if let Some(first) = sources.insert(spec.name.clone(), source.clone()) {
                     return Err(ToolNameConflict { name: spec.name, first, second: source });
                 }
-                specs.push(spec);
-                tools.push(tool);
+                tools.push((spec.name.clone(), tool.clone()));
+                match tool.descriptor().listing {
+                    ToolListing::Always => specs.push(spec),
+                    ToolListing::Deferred => deferred.push(spec),
+                }
             }
         }
-        Ok(Self { tools, specs: specs.into() })
+        let listed = specs.iter().map(|spec| spec.name.clone()).collect();
+        let deferred = Arc::new(DeferredTools::new(deferred, listed));
+        Ok(Self { tools, specs: specs.into(), deferred })
     }
 
-    /// The specs for the model, always in the same order.
+    /// The specs of the tools array, always in the same order.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.specs.clone()
+    }
+
+    /// The tools that are not in the tools array.
+    pub fn deferred(&self) -> Arc<DeferredTools> {
+        self.deferred.clone()
+    }
+
+    /// All tools, those of the tools array and the others.
+    pub fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.tools.iter().map(|(_, tool)| tool)
     }
 
     /// The tool of this name: as it is written, or else the only one that differs in case, `_` and
@@ -77,7 +97,7 @@ impl ToolRegistry {
 
     /// The only tool whose name is meant.
     fn find(&self, is_meant: impl Fn(&str) -> bool) -> Option<Arc<dyn Tool>> {
-        let mut found = self.specs.iter().zip(&self.tools).filter(|(spec, _)| is_meant(&spec.name));
+        let mut found = self.tools.iter().filter(|(name, _)| is_meant(name));
         match (found.next(), found.next()) {
             (Some((_, tool)), None) => Some(tool.clone()),
             (Some(_), Some(_)) | (None, _) => None,
@@ -87,13 +107,19 @@ impl ToolRegistry {
     fn unknown(&self, name: &str) -> ToolError {
         let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
         let lower = name.to_lowercase();
-        let score = |known: &&&str| similarity(&lower, &known.to_lowercase());
-        let near = names.iter().max_by(|a, b| score(a).total_cmp(&score(b)));
-        let advice = match near.filter(|near| score(near) >= 0.5) {
-            Some(near) => format!(" Did you mean {near}?"),
+        let all = self.tools.iter().map(|(known, _)| known);
+        let scored = all.map(|known| (similarity(&lower, &known.to_lowercase()), known));
+        let near = scored.max_by(|(a, _), (b, _)| a.total_cmp(b));
+        let advice = match near.filter(|(score, _)| *score >= 0.5) {
+            Some((_, near)) => format!(" Did you mean {near}?"),
             None => String::new(),
         };
-        ToolError(format!("There is no tool {name:?}.{advice} The tools are {}.", names.join(", ")))
+        let others = match names.contains(&TOOL_SEARCH) {
+            true => format!(" {TOOL_SEARCH} finds others: {{\"query\": \"what it has to do\"}}."),
+            false => String::new(),
+        };
+        let names = names.join(", ");
+        ToolError(format!("There is no tool {name:?}.{advice} The tools are {names}.{others}"))
     }
 }
 
@@ -102,7 +128,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::tools::testing::named_tool;
+    use crate::tools::testing::{deferred_tool, named_tool};
 
     fn standard() -> ToolRegistry {
         ToolRegistry::from_parts(vec![ToolPart::built_in()]).unwrap()
@@ -120,7 +146,7 @@ mod tests {
         };
         let registry = ToolRegistry::from_parts(parts()).unwrap();
         let specs = registry.specs();
-        let names: Vec<&str> = specs[7..].iter().map(|spec| spec.name.as_str()).collect();
+        let names: Vec<&str> = specs[9..].iter().map(|spec| spec.name.as_str()).collect();
         assert_eq!(names, ["b", "a", "c"]);
         assert!(registry.get("a").is_ok() && registry.get("Bash").is_ok());
         let again = ToolRegistry::from_parts(parts()).unwrap().specs();
@@ -143,9 +169,9 @@ mod tests {
     }
 
     #[test]
-    fn specs_serialise_to_under_3600_bytes() {
+    fn specs_serialise_to_under_4200_bytes() {
         let json = serde_json::to_string(&standard().specs()).unwrap();
-        assert!(json.len() < 3600, "{} bytes", json.len());
+        assert!(json.len() < 4200, "{} bytes", json.len());
     }
 
     #[test]
@@ -153,7 +179,10 @@ mod tests {
         let registry = standard();
         let specs = registry.specs();
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
-        assert_eq!(names, ["Bash", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite"]);
+        assert_eq!(
+            names,
+            ["Bash", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite", "ToolSearch", "Call"]
+        );
         for spec in specs.iter() {
             assert_eq!(spec.input_schema["type"], "object");
             for required in spec.input_schema["required"].as_array().unwrap() {
@@ -191,9 +220,24 @@ mod tests {
     #[test]
     fn tools_are_found_by_name() {
         let registry = standard();
-        for spec in registry.specs().iter() {
-            assert_eq!(registry.get(&spec.name).ok().map(|tool| tool.spec()), Some(spec.clone()));
+        for tool in registry.tools() {
+            let spec = tool.spec();
+            assert_eq!(registry.get(&spec.name).ok().map(|tool| tool.spec()), Some(spec));
         }
+    }
+
+    #[test]
+    fn deferred_tools_are_called_by_name_and_stay_out_of_the_array() {
+        let plain = standard().specs();
+        let tools = vec![deferred_tool("mcp__x__find"), deferred_tool("Browser")];
+        let parts = vec![ToolPart::built_in(), ToolPart { source: "the server x".into(), tools }];
+        let registry = ToolRegistry::from_parts(parts).unwrap();
+        assert_eq!(registry.specs(), plain);
+        assert_eq!(registry.get("browser").ok().unwrap().spec().name, "Browser");
+        assert!(registry.deferred().names().any(|name| name == "mcp__x__find"));
+        let error = registry.get("Browsr").err().unwrap().0;
+        assert!(error.starts_with("There is no tool \"Browsr\". Did you mean Browser?"), "{error}");
+        assert!(error.ends_with("ToolSearch finds others: {\"query\": \"what it has to do\"}."));
     }
 
     #[test]

@@ -31,6 +31,12 @@ pub(crate) fn named_tool(name: &'static str) -> Arc<dyn Tool> {
     Arc::new(NamedTool(ToolDescriptor::built_in(name, kind, capability)))
 }
 
+/// The same outside of the tools array.
+pub(crate) fn deferred_tool(name: &'static str) -> Arc<dyn Tool> {
+    let (kind, capability) = (ToolKind::Other, ToolCapability::Conversation);
+    Arc::new(NamedTool(ToolDescriptor::built_in(name, kind, capability).deferred()))
+}
+
 #[async_trait]
 impl Tool for NamedTool {
     fn spec(&self) -> ToolSpec {
@@ -78,6 +84,7 @@ impl ToolTestEnv {
             jobs: Arc::new(NoSessionJobs),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),
+            deferred: Arc::default(),
             effects: effects.clone(),
             outputs: None,
             cancel: CancellationToken::new(),

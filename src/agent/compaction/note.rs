@@ -67,6 +67,7 @@ impl NoteSources<'_> {
         let mut files: Vec<String> = self.conversation.files_read.clone();
         let messages = self.conversation.messages.iter();
         for call in messages.flat_map(|(_, message)| message.calls()) {
+            let call = call.inner();
             let (CallInput::Valid(input), ToolKind::Read) = (&call.input, kind_of(&call.name))
             else {
                 continue;

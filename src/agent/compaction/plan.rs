@@ -372,6 +372,7 @@ impl MeasuredConversation<'_> {
 
 /// A call as a line of a note shows it.
 pub(super) fn shown_call(call: &ToolCall, cwd: &Path) -> String {
+    let call = call.inner();
     let title = match &call.input {
         CallInput::Valid(input) => call_title(&call.name, input, cwd),
         CallInput::Invalid(_) => String::new(),
@@ -416,7 +417,7 @@ fn is_lookup_round(round: &[(EntryId, Message)]) -> bool {
     let calls: Vec<&ToolCall> = response.calls().collect();
     let answered = results.iter().flat_map(|(_, message)| message.answers());
     !calls.is_empty()
-        && calls.iter().all(|call| kind_of(&call.name).is_lookup())
+        && calls.iter().all(|call| kind_of(&call.inner().name).is_lookup())
         && response.text().len() <= LOOKUP_TEXT
         && answered.count() == calls.len()
         && !results.iter().any(|(_, message)| is_the_users(message))

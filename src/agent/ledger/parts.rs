@@ -281,6 +281,7 @@ impl MessageParts<'_> {
     /// The name and the text of a block's row.
     fn label(&self, message: &Message, block: &ContentBlock) -> (String, String) {
         let of_call = |call: &ToolCall| {
+            let call = call.inner();
             let title = match &call.input {
                 CallInput::Valid(input) => call_title(&call.name, input, self.cwd),
                 CallInput::Invalid(_) => String::new(),

@@ -35,7 +35,7 @@ impl TurnMachine {
         message: &Message,
         stop: StopReason,
     ) -> Vec<TurnAction> {
-        let calls: Vec<ToolCall> = message.calls().cloned().collect();
+        let calls: Vec<ToolCall> = message.calls().map(|call| call.inner().into_owned()).collect();
         if self.summary == SummaryState::Asked {
             return self.after_summary(calls);
         }

@@ -273,6 +273,7 @@ fn show(out: &mut dyn Write, record: &LogRecord) -> std::io::Result<()> {
             | ContentBlock::Thinking { .. }
             | ContentBlock::Sealed { .. } => {}
             ContentBlock::ToolUse(call) => {
+                let call = call.inner();
                 let call = json!({"name": call.name, "call": call});
                 writeln!(
                     out,

@@ -20,14 +20,19 @@ pub(super) async fn run(
 ) -> anyhow::Result<CliExitStatus> {
     match command {
         ToolsCommand::List { format } => {
-            let tools = build::tool_registry()?.specs();
+            let registry = build::tool_registry()?;
+            let tools = registry.tools().map(|tool| (tool.spec(), tool.descriptor().listing));
             let mut out = print::out();
             if format.json {
-                writeln!(out, "{}", json!(&*tools))?;
+                let tools = tools.map(|(spec, listing)| {
+                    json!({"name": spec.name, "description": spec.description,
+                           "input_schema": spec.input_schema, "listing": listing})
+                });
+                writeln!(out, "{}", tools.collect::<serde_json::Value>())?;
             } else {
-                for tool in &*tools {
+                for (tool, _) in tools {
                     let first = tool.description.lines().next().unwrap_or_default();
-                    writeln!(out, "{:10} {first}", tool.name)?;
+                    writeln!(out, "{:12} {first}", tool.name)?;
                 }
             }
             Ok(CliExitStatus::Answered)

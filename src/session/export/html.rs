@@ -109,7 +109,7 @@ fn pane(out: &mut String, call: &ExportedCall<'_>) {
     let _ = write!(
         out,
         "<details class=\"{class}\"><summary><b>{}</b> <code>{}</code><span>{}</span></summary>",
-        escape(call.name),
+        escape(&call.name),
         escape(&call.gist()),
         escape(&call.outcome())
     );

@@ -50,7 +50,7 @@ fn message(out: &mut String, exported: &ExportedMessage<'_>) {
 }
 
 fn head(call: &ExportedCall<'_>) -> String {
-    let mut head = call.name.to_owned();
+    let mut head = call.name.clone().into_owned();
     for more in [call.gist(), call.outcome()] {
         if !more.is_empty() {
             head.push_str(" · ");

@@ -1,6 +1,7 @@
 //! A session as it is shown to a reader: the messages in order, with each call and its result in
 //! one place.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
@@ -43,8 +44,8 @@ pub(super) enum ExportedPart<'a> {
 
 /// A call with its result. A result whose call is missing has only a name.
 pub(super) struct ExportedCall<'a> {
-    pub(super) name: &'a str,
-    pub(super) call: Option<&'a ToolCall>,
+    pub(super) name: Cow<'a, str>,
+    pub(super) call: Option<Cow<'a, ToolCall>>,
     pub(super) result: Option<&'a MessageEntry>,
 }
 
@@ -77,7 +78,7 @@ impl<'a> ExportPage<'a> {
 impl<'a> ExportedCall<'a> {
     /// The call's most telling argument: its first line, at most 100 characters of it.
     pub(super) fn gist(&self) -> String {
-        let input = match self.call.map(|call| &call.input) {
+        let input = match self.call.as_ref().map(|call| &call.input) {
             Some(CallInput::Valid(input)) => {
                 let named = TELLING.iter().filter_map(|name| input.get(name));
                 let all = input.as_object().into_iter().flat_map(|fields| fields.values());
@@ -118,7 +119,7 @@ impl<'a> ExportedCall<'a> {
 
     /// Its arguments as indented JSON, or as the model wrote them where they are not valid.
     pub(super) fn input(&self) -> Option<String> {
-        match &self.call?.input {
+        match &self.call.as_ref()?.input {
             CallInput::Valid(input) => {
                 Some(serde_json::to_string_pretty(input).unwrap_or_else(|_| input.to_string()))
             }
@@ -223,8 +224,9 @@ fn exported_messages(records: &[LogRecord]) -> Vec<ExportedMessage<'_>> {
                 | ContentBlock::Sealed { .. } => continue,
                 ContentBlock::ToolUse(call) => {
                     open.insert(&call.id, (messages.len(), exported.parts.len()));
+                    let call = call.inner();
                     ExportedPart::Call(ExportedCall {
-                        name: &call.name,
+                        name: call.name.clone().into(),
                         call: Some(call),
                         result: None,
                     })
@@ -239,7 +241,11 @@ fn exported_messages(records: &[LogRecord]) -> Vec<ExportedMessage<'_>> {
                         continue;
                     }
                     let name = message.result.as_ref().map_or("tool", |info| info.name.as_str());
-                    ExportedPart::Call(ExportedCall { name, call: None, result: Some(message) })
+                    ExportedPart::Call(ExportedCall {
+                        name: name.into(),
+                        call: None,
+                        result: Some(message),
+                    })
                 }
             };
             exported.parts.push(part);

@@ -77,6 +77,23 @@ fn markdown_folds_a_call_with_its_result() {
 }
 
 #[test]
+fn a_call_inside_another_is_shown_as_itself() {
+    let input = serde_json::json!({"tool": "Bash", "input": {"command": "pwd"}});
+    let call =
+        ToolCall { id: CallId::new("c1"), name: "Call".into(), input: CallInput::Valid(input) };
+    let content = vec![ContentBlock::ToolUse(call)];
+    let made = MessageEntry::new(Message { role: MessageRole::Assistant, content });
+    let entries = vec![
+        LogEntry::Session(header("/work")),
+        user("Where?"),
+        LogEntry::Message(made),
+        answered("c1", "/work", None),
+    ];
+    let text = written(entries, ExportForm::Markdown).text;
+    assert!(text.contains("<summary>Bash · pwd · exit 0</summary>"), "{text}");
+}
+
+#[test]
 fn html_in_messages_is_shown_as_text() {
     let bad = "<script>alert(1)</script> <img src=x onerror=y>\n\n<div onclick=z>\n\n\
         [a](javascript:alert(2)) [b](https://example.org/\"x) ![c](http://example.org/c.png) \u{202e}";

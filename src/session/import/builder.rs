@@ -185,7 +185,7 @@ impl<'a> ImportBuilder<'a> {
         }
         for block in &content {
             if let ContentBlock::ToolUse(call) = block {
-                self.calls.insert(call.id.clone(), call.name.clone());
+                self.calls.insert(call.id.clone(), call.inner().into_owned().name);
             }
         }
         if let Some(model) = model {

@@ -120,3 +120,13 @@ fn a_failed_call_says_so_in_words() {
     ];
     screen(80, 24).events(log.iter().map(recorded)).shows("✗ Bash").shows("failed");
 }
+
+#[test]
+fn a_call_inside_another_is_the_pane_of_its_tool() {
+    let input = json!({"tool": "Read", "input": {"file_path": "/home/me/src/webshop/a.rs"}});
+    let log = [
+        assistant(vec![ContentBlock::ToolUse(call("c1", "Call", input))]),
+        result("c1", "1 fn", done("Read", 3)),
+    ];
+    screen(80, 24).events(log.iter().map(recorded)).shows("● Read    a.rs");
+}

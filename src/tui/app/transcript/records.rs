@@ -286,6 +286,7 @@ fn body_of(block: &domain::ContentBlock, cwd: &Path) -> Option<BlockBody> {
             }))
         }
         domain::ContentBlock::ToolUse(call) => {
+            let call = call.inner();
             let mut tool = ToolCallBlock::new(call.id.clone(), &call.name, ToolCallState::Waiting);
             tool.title = title(&call.name, &call.input, cwd);
             tool.input = valid(&call.input);
