@@ -398,8 +398,11 @@ impl Agent {
             gate.journal.write(gate.turn, LogEntry::Interrupted).await;
         }
         self.session.catch_up();
-        let cost = self.session.conversation.spending.turn(gate.turn).known_cost();
-        let end = TurnEnd { outcome: outcome.clone(), usage, rounds, cost };
+        let conversation = &self.session.conversation;
+        let cost = conversation.spending.turn(gate.turn).known_cost();
+        let changes = conversation.turn_changes.of(gate.turn);
+        let elapsed_ms = u64::try_from(gate.began.elapsed().as_millis()).unwrap_or(u64::MAX);
+        let end = TurnEnd { outcome: outcome.clone(), usage, rounds, cost, elapsed_ms, changes };
         // Before the front end hears of the end: a stop that it asks for then is meant for what follows.
         self.stop.end();
         gate.journal.write_end(gate.turn, LogEntry::TurnEnd(end)).await;
@@ -432,7 +435,7 @@ impl Agent {
 
     /// Tells the front end that the turn it waits for does not begin, with this outcome.
     pub(super) fn skip_turn(&mut self, outcome: TurnOutcome) {
-        let end = TurnEnd { outcome, usage: TokenUsage::default(), rounds: 0, cost: None };
+        let end = TurnEnd::of(outcome);
         tell_not_recorded(&self.events, self.session.skip_turn(), LogEntry::TurnEnd(end));
     }
 
@@ -465,6 +468,7 @@ impl Agent {
         };
         Ok(Arc::new(ToolGate {
             turn,
+            began: std::time::Instant::now(),
             registry: self.setup.registry.clone(),
             context,
             jobs,

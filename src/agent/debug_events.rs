@@ -70,7 +70,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::domain::{AgentId, EntryId, NoticeLevel, TokenUsage, TurnId};
+    use crate::domain::{AgentId, EntryId, NoticeLevel, TurnId};
     use crate::platform::redact::Redactor;
     use crate::session::{LogEntry, LogRecord, TurnEnd, TurnOutcome};
 
@@ -82,12 +82,7 @@ mod tests {
         let folder = debug.folder().unwrap().to_owned();
         let (turn, session) = (TurnId(2), SessionId::generate());
         let agent = AgentId::generate();
-        let end = TurnEnd {
-            outcome: TurnOutcome::Answered,
-            usage: TokenUsage::default(),
-            rounds: 0,
-            cost: None,
-        };
+        let end = TurnEnd::of(TurnOutcome::Answered);
         let ended = LogRecord {
             id: EntryId::generate(),
             timestamp: chrono::Utc::now(),

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -39,6 +40,8 @@ pub enum Interactivity {
 /// What all calls of a turn share.
 pub(super) struct ToolGate {
     pub(super) turn: TurnId,
+    /// When the turn began.
+    pub(super) began: Instant,
     pub(super) registry: Arc<ToolRegistry>,
     pub(super) context: ToolContext,
     pub(super) jobs: CallJobs,

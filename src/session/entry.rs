@@ -18,6 +18,7 @@ use super::change::{FileChangeEntry, RewindEntry, UntrackedChanges};
 use super::compaction::CompactionEntry;
 use super::context_edit::ContextEditEntry;
 use super::files::serialize_path;
+use super::turn_changes::TurnChanges;
 
 /// One line of a log: an entry with its id, time and turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -217,6 +218,12 @@ pub struct TurnEnd {
     /// The cost of those responses whose price is known, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost: Option<Money>,
+    /// How long it took, in milliseconds; 0 in logs that do not say.
+    #[serde(default, skip_serializing_if = "is_no_time")]
+    pub elapsed_ms: u64,
+    /// What it changed in files; `None` where it changed nothing, and in logs that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<TurnChanges>,
 }
 
 /// How a turn ended.
@@ -266,6 +273,24 @@ pub enum ModelFailure {
 
 fn is_zero(count: &u32) -> bool {
     *count == 0
+}
+
+fn is_no_time(millis: &u64) -> bool {
+    *millis == 0
+}
+
+impl TurnEnd {
+    /// The end of a turn that took and changed nothing.
+    pub fn of(outcome: TurnOutcome) -> Self {
+        Self {
+            outcome,
+            usage: TokenUsage::default(),
+            rounds: 0,
+            cost: None,
+            elapsed_ms: 0,
+            changes: None,
+        }
+    }
 }
 
 impl ModelFailure {

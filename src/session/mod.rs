@@ -33,6 +33,7 @@ mod spending;
 mod spool;
 mod store;
 mod title;
+mod turn_changes;
 mod unanswered;
 pub mod undo;
 mod unfinished_writes;
@@ -81,6 +82,7 @@ pub use spending::{ModelSpending, SessionSpending, SpendingBySource, SpendingSum
 pub use spool::{SpoolReader, SpoolWriter};
 pub use store::{SessionListing, SessionStore, StoreError};
 pub use title::note_title;
+pub use turn_changes::{ChangedLines, TurnChangeTally, TurnChanges};
 pub use unanswered::ends_unanswered;
 
 #[cfg(test)]

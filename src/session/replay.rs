@@ -17,6 +17,7 @@ use super::compaction::{AppliedCompaction, undone_compactions};
 use super::context_edit::ContextEdits;
 use super::spending::SessionSpending;
 use super::title::note_title;
+use super::turn_changes::TurnChangeTally;
 use super::undo::RewindHistory;
 use super::{CompactionEntry, LogEntry, LogRecord, MessageEntry};
 
@@ -61,6 +62,8 @@ pub struct ReplayedConversation {
     pub turns: BTreeMap<EntryId, TurnId>,
     /// What the server has counted for the last response, while that is the end of what is sent.
     pub counted: Option<TokenUsage>,
+    /// What the newest turn has changed in files.
+    pub turn_changes: TurnChangeTally,
 }
 
 impl Default for ReplayedConversation {
@@ -84,6 +87,7 @@ impl Default for ReplayedConversation {
             notes: BTreeMap::new(),
             turns: BTreeMap::new(),
             counted: None,
+            turn_changes: TurnChangeTally::default(),
         }
     }
 }
@@ -118,6 +122,7 @@ impl ReplayedConversation {
     pub fn apply(&mut self, record: &LogRecord) {
         self.next_turn = self.next_turn.max(record.turn.next());
         note_title(&mut self.title, &record.entry);
+        self.turn_changes.note(record);
         match &record.entry {
             LogEntry::Session(header) => {
                 self.spending.begin(record.id);

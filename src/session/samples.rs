@@ -13,10 +13,11 @@ use crate::domain::{
 };
 
 use super::{
-    CompactionEntry, ContextAction, ContextEditEntry, ContextItem, ContextPart, FileChangeEntry,
-    FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord, MessageEntry, PermissionEntry,
-    RewindEntry, RewindScope, SessionHeader, SessionStore, ToolResultInfo, TurnEnd, TurnOutcome,
-    UntrackedChanges, UntrackedFile, UntrackedReason, UnwatchedFolderReason, files,
+    ChangedLines, CompactionEntry, ContextAction, ContextEditEntry, ContextItem, ContextPart,
+    FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord, MessageEntry,
+    PermissionEntry, RewindEntry, RewindScope, SessionHeader, SessionStore, ToolResultInfo,
+    TurnChanges, TurnEnd, TurnOutcome, UntrackedChanges, UntrackedFile, UntrackedReason,
+    UnwatchedFolderReason, files,
 };
 
 /// A store in a temporary folder, which is removed with it.
@@ -124,12 +125,7 @@ pub(super) fn result(id: &str, content: &str) -> LogEntry {
 
 /// A turn that ended with an answer, for nothing.
 pub(super) fn turn_end() -> LogEntry {
-    LogEntry::TurnEnd(TurnEnd {
-        outcome: TurnOutcome::Answered,
-        usage: TokenUsage::default(),
-        rounds: 0,
-        cost: None,
-    })
+    LogEntry::TurnEnd(TurnEnd::of(TurnOutcome::Answered))
 }
 
 /// One entry of each kind.
@@ -224,6 +220,11 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
             usage: TokenUsage::default(),
             rounds: 2,
             cost: Some(Money::from_nanos(1_234_567)),
+            elapsed_ms: 14_200,
+            changes: Some(TurnChanges {
+                files: 3,
+                lines: Some(ChangedLines { added: 7, removed: 2 }),
+            }),
         }),
     ]
 }

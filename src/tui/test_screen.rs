@@ -396,12 +396,7 @@ pub fn title(title: &str) -> LogRecord {
 
 /// A log record that ends the turn.
 pub fn turn_end(outcome: TurnOutcome) -> LogRecord {
-    record(LogEntry::TurnEnd(TurnEnd {
-        outcome,
-        usage: TokenUsage::default(),
-        rounds: 0,
-        cost: None,
-    }))
+    record(LogEntry::TurnEnd(TurnEnd::of(outcome)))
 }
 
 /// A tool call with this input.

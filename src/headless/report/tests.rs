@@ -25,12 +25,7 @@ fn response(text: &str) -> AgentEvent {
 }
 
 fn ended(outcome: TurnOutcome) -> AgentEvent {
-    recorded(LogEntry::TurnEnd(TurnEnd {
-        outcome,
-        usage: TokenUsage::default(),
-        rounds: 0,
-        cost: None,
-    }))
+    recorded(LogEntry::TurnEnd(TurnEnd::of(outcome)))
 }
 
 fn play(format: OutputFormat, events: &[AgentEvent]) -> (HeadlessReport, Vec<String>, Vec<String>) {
@@ -237,12 +232,7 @@ fn the_result_has_the_figures_of_the_run() {
         // The calls behind the last round are not run, and are no round.
         calls,
         response("done"),
-        recorded(LogEntry::TurnEnd(TurnEnd {
-            outcome: TurnOutcome::Answered,
-            usage: TokenUsage::default(),
-            rounds: 1,
-            cost: None,
-        })),
+        recorded(LogEntry::TurnEnd(TurnEnd { rounds: 1, ..TurnEnd::of(TurnOutcome::Answered) })),
     ];
     let delta = |name: &str, lines| FileDelta { name: name.into(), lines };
     let end = RunEnd {

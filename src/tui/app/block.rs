@@ -9,6 +9,7 @@ use crate::tools::kind_of;
 
 pub use crate::tui::layout::PaneFold;
 
+pub use super::closing_line::ClosingLine;
 pub use super::pane_kind::PaneKind;
 
 /// Identifies a block while the transcript is open. Later blocks have greater ids.
@@ -41,8 +42,8 @@ pub enum BlockBody {
     Image(MessageImage),
     /// A sentence of slug's own.
     Notice(TranscriptNotice),
-    /// The user stopped the turn here.
-    Interrupted,
+    /// The end of a turn.
+    TurnEnd(ClosingLine),
     /// The blocks above are no longer sent to the model in full, or are again.
     Compacted(CompactionBlock),
 }
@@ -195,7 +196,7 @@ impl BlockBody {
             | Self::Thinking(_)
             | Self::Image(_)
             | Self::Notice(_)
-            | Self::Interrupted
+            | Self::TurnEnd(_)
             | Self::Compacted(_) => None,
         }
     }
@@ -209,7 +210,7 @@ impl BlockBody {
             | Self::Tool(_)
             | Self::Image(_)
             | Self::Notice(_)
-            | Self::Interrupted
+            | Self::TurnEnd(_)
             | Self::Compacted(_) => None,
         }
     }
@@ -235,7 +236,7 @@ impl TranscriptBlock {
             }
             BlockBody::User(text) => is_long(text),
             BlockBody::Compacted(compaction) => !compaction.note.is_empty(),
-            BlockBody::Assistant(_) | BlockBody::Notice(_) | BlockBody::Interrupted => false,
+            BlockBody::Assistant(_) | BlockBody::Notice(_) | BlockBody::TurnEnd(_) => false,
         }
     }
 
@@ -250,7 +251,7 @@ impl TranscriptBlock {
             BlockBody::User(_) => Some(PaneKind::Messages),
             BlockBody::Image(_) => Some(PaneKind::Images),
             BlockBody::Compacted(_) => Some(PaneKind::Summaries),
-            BlockBody::Assistant(_) | BlockBody::Notice(_) | BlockBody::Interrupted => None,
+            BlockBody::Assistant(_) | BlockBody::Notice(_) | BlockBody::TurnEnd(_) => None,
         }
     }
 
@@ -262,7 +263,7 @@ impl TranscriptBlock {
             | BlockBody::Assistant(_)
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
-            | BlockBody::Interrupted => PaneFold::Open,
+            | BlockBody::TurnEnd(_) => PaneFold::Open,
             BlockBody::Compacted(_) => PaneFold::Closed,
             BlockBody::Thinking(thinking) => match thinking.state {
                 TextState::Streaming => PaneFold::Open,

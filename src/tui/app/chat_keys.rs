@@ -9,7 +9,7 @@ use crate::agent::RewindDestination;
 use crate::commands::CopyArgument;
 use crate::domain::NoticeLevel;
 
-use super::block::BlockId;
+use super::block::{BlockBody, BlockId, ClosingLine};
 use super::caret;
 use super::completion_state::{self, CompletionFollowUp, CompletionInsertion};
 use super::conversation::Conversation;
@@ -192,9 +192,20 @@ pub fn action(
 }
 
 /// Folds or unfolds a pane; the rows above it keep their place.
-pub fn toggle(conversation: &mut Conversation, block: BlockId) -> Vec<ScreenEffect> {
+fn toggle(conversation: &mut Conversation, block: BlockId) -> Vec<ScreenEffect> {
     hold(conversation);
     fold_actions::toggle(conversation, block)
+}
+
+/// Does what a click on a block is for: opens what the turn that it closes changed, else folds or
+/// unfolds it.
+pub fn activate(conversation: &mut Conversation, block: BlockId) -> Vec<Intent> {
+    match conversation.transcript.get(block).map(|block| &block.body) {
+        Some(BlockBody::TurnEnd(ClosingLine { changes: Some(_), .. })) => {
+            vec![Intent::OpenChanges(None)]
+        }
+        Some(_) | None => intents(toggle(conversation, block)),
+    }
 }
 
 /// Clears the input, else stops the turn, else asks once, then leaves.
@@ -280,7 +291,7 @@ fn pane_key(
     let effects = match key {
         PaneKey::Toggle => match search::keys::open_hidden(conversation) {
             Some(wanted) => return vec![wanted],
-            None => toggle(conversation, block),
+            None => return activate(conversation, block),
         },
         PaneKey::ToggleKind => {
             hold(conversation);

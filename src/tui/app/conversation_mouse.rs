@@ -12,9 +12,9 @@ use super::block::BlockBody;
 use super::chat_keys;
 use super::conversation::Conversation;
 use super::copying;
-use super::effect::ScreenEffect;
 use super::focus::KeyboardFocus;
 use super::geometry::{ConversationGeometry, TranscriptRowKind, VisibleRow};
+use super::intent::{Intent, intents};
 use super::navigation::{self, is_at_end};
 use super::search;
 use super::select::{MouseDrag, SelectionUnit, TranscriptRange, TranscriptSelection, range_at};
@@ -112,7 +112,7 @@ pub fn drag(conversation: &mut Conversation, shared: &SharedState, event: MouseE
 
 /// Handles the release of the left button: copies what was selected, or folds the pane that was
 /// clicked.
-pub fn release(conversation: &mut Conversation) -> Vec<ScreenEffect> {
+pub fn release(conversation: &mut Conversation) -> Vec<Intent> {
     let pressed = conversation.pressed.take();
     match conversation.drag.take() {
         Some(MouseDrag::Selection { .. }) => {}
@@ -120,11 +120,11 @@ pub fn release(conversation: &mut Conversation) -> Vec<ScreenEffect> {
     }
     let Some(selection) = conversation.selection else { return Vec::new() };
     if selection.covers() {
-        return copying::copy_selection(conversation);
+        return intents(copying::copy_selection(conversation));
     }
     conversation.selection = None;
     if let Some(block) = pressed {
-        return chat_keys::toggle(conversation, block);
+        return chat_keys::activate(conversation, block);
     }
     Vec::new()
 }
@@ -162,13 +162,13 @@ fn begin(conversation: &mut Conversation, shared: &SharedState, event: MouseEven
             }
         };
         let (id, kind) = (row_at.block, row_at.kind);
-        // A long user message has no head row: its first row takes that part.
+        // A long user message and the end of a turn have no head row: their first row takes that part.
         let first = kind == TranscriptRowKind::Body
             && row_at.source == 0
             && conversation
                 .transcript
                 .get(id)
-                .is_some_and(|it| matches!(it.body, BlockBody::User(_)));
+                .is_some_and(|it| matches!(it.body, BlockBody::User(_) | BlockBody::TurnEnd(_)));
         conversation.pressed = (first || kind == TranscriptRowKind::Head).then_some(id);
         conversation.selection = range_under(conversation, column, row, unit, x)
             .map(|it| TranscriptSelection::new(it, unit));

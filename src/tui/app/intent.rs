@@ -67,6 +67,8 @@ pub enum Intent {
     OpenBranches(BranchPage),
     /// Go to a place in a session.
     GoTo(PendingJump),
+    /// Show what the session changed: this file first, by its path or the end of one.
+    OpenChanges(Option<String>),
     /// Show a text in full.
     OpenText { title: String, text: String },
     /// Stop the running turn.

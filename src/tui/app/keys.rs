@@ -16,7 +16,7 @@ use crate::tui::dialogs::pager::{self, Pager};
 use crate::tui::dialogs::picker::history;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::stack::DialogIntents;
-use crate::tui::dialogs::{Dialog, DialogContext, EarlyKey, rewind};
+use crate::tui::dialogs::{Dialog, DialogContext, EarlyKey, changes, rewind};
 
 use super::chat_keys;
 use super::commands;
@@ -201,6 +201,10 @@ pub fn carry_out(
                 let items = completion_items::models(&model.conversation, &model.shared);
                 effects.extend(tell_dialogs(model, &DialogReply::ModelRows(items)));
                 effects.push(ScreenEffect::ToggleFavourite(name));
+            }
+            Intent::OpenChanges(file) => {
+                let opening = changes::open(&model.conversation, &mut model.shared, file);
+                effects.extend(model.dialogs.open(opening));
             }
             Intent::Run(command) => effects.extend(commands::run(model, command)),
             Intent::WhenIdle(command) => {

@@ -8,6 +8,7 @@ pub mod block;
 pub mod caret;
 pub mod chat_keys;
 pub mod choice;
+pub mod closing_line;
 mod commands;
 pub mod completion_items;
 pub mod completion_list;

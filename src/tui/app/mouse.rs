@@ -66,9 +66,11 @@ pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
             }
         }
         (MouseEventKind::Up(MouseButton::Left), None) => {
-            return keys::on_dialog(model, top, |dialog, _| dialog.button_up())
-                .flatten()
-                .unwrap_or_else(|| conversation_mouse::release(&mut model.conversation));
+            let by_dialog = keys::on_dialog(model, top, |dialog, _| dialog.button_up()).flatten();
+            return by_dialog.unwrap_or_else(|| {
+                let wanted = conversation_mouse::release(&mut model.conversation);
+                keys::carry_out(model, None, wanted)
+            });
         }
         (_, None) => {}
     }

@@ -184,7 +184,7 @@ fn is_error(block: &TranscriptBlock) -> bool {
         | BlockBody::Assistant(_)
         | BlockBody::Thinking(_)
         | BlockBody::Image(_)
-        | BlockBody::Interrupted
+        | BlockBody::TurnEnd(_)
         | BlockBody::Compacted(_) => false,
     }
 }

@@ -38,7 +38,7 @@ pub fn recent(conversation: &Conversation, shared: &SharedState) -> Vec<String> 
             | BlockBody::Thinking(_)
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
-            | BlockBody::Interrupted
+            | BlockBody::TurnEnd(_)
             | BlockBody::Compacted(_) => {}
         }
     }

@@ -64,7 +64,7 @@ pub fn user_messages(transcript: &Transcript) -> Vec<RewindMessage<'_>> {
             | BlockBody::Thinking(_)
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
-            | BlockBody::Interrupted
+            | BlockBody::TurnEnd(_)
             | BlockBody::Compacted(_) => {}
         }
     }

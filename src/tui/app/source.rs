@@ -49,9 +49,9 @@ pub fn text(block: &TranscriptBlock, part: BlockPart) -> Cow<'_, str> {
             | BlockBody::Assistant(_)
             | BlockBody::Thinking(_)
             | BlockBody::Notice(_)
-            | BlockBody::Interrupted,
+            | BlockBody::TurnEnd(_),
         )
-        | (BlockPart::Body, BlockBody::Image(_) | BlockBody::Interrupted) => Cow::Borrowed(""),
+        | (BlockPart::Body, BlockBody::Image(_) | BlockBody::TurnEnd(_)) => Cow::Borrowed(""),
         (BlockPart::Head, BlockBody::Compacted(compaction)) => match block.is_pane() {
             true => compaction.told.as_str().into(),
             false => Cow::Borrowed(""),
@@ -145,7 +145,7 @@ pub fn whole(transcript: &Transcript) -> String {
             BlockBody::Tool(_) => format!("`{}`", text(block, BlockPart::Head)),
             BlockBody::Image(image) => format!("({image})"),
             BlockBody::Notice(notice) => format!("({})", notice.text),
-            BlockBody::Thinking(_) | BlockBody::Interrupted | BlockBody::Compacted(_) => continue,
+            BlockBody::Thinking(_) | BlockBody::TurnEnd(_) | BlockBody::Compacted(_) => continue,
         };
         if !out.is_empty() {
             out.push_str("\n\n");
@@ -174,7 +174,7 @@ pub fn of_block(block: &TranscriptBlock) -> String {
         | BlockBody::Assistant(_)
         | BlockBody::Thinking(_)
         | BlockBody::Notice(_)
-        | BlockBody::Interrupted
+        | BlockBody::TurnEnd(_)
         | BlockBody::Compacted(_) => text(block, BlockPart::Body).into_owned(),
     }
 }
@@ -253,7 +253,7 @@ fn cut(
             | BlockBody::Tool(_)
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
-            | BlockBody::Interrupted
+            | BlockBody::TurnEnd(_)
             | BlockBody::Compacted(_),
             BlockPart::Head | BlockPart::Body,
         ) => text[range].to_owned(),

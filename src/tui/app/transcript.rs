@@ -20,7 +20,7 @@ use crate::session::{LogRecord, ToolResultInfo};
 use crate::tools::own_name;
 
 pub use super::block::{
-    AssistantText, BlockBody, BlockId, LiveOutput, PaneFold, TextState, ThinkingText,
+    AssistantText, BlockBody, BlockId, ClosingLine, LiveOutput, PaneFold, TextState, ThinkingText,
     ToolCallBlock, ToolCallContent, ToolCallOrigin, ToolCallState, TranscriptBlock,
     TranscriptNotice,
 };

@@ -14,11 +14,12 @@ use crate::tui::app::ScreenModel;
 use crate::tui::app::block::{
     AssistantText, BlockBody, BlockId, TextState, TranscriptBlock, TranscriptNotice,
 };
+use crate::tui::app::closing_line::TurnEnding;
 use crate::tui::app::shared::ToastMessage;
 use crate::tui::app::status::clock;
 use crate::tui::app::title::home_path;
 use crate::tui::app::turn::RunningTurnPhase;
-use crate::tui::view::activity;
+use crate::tui::view::{activity, closing_line};
 
 use super::pages;
 use crate::tui::dialogs::linear_page::{self, LabelledLine, LineLabel, lines};
@@ -210,8 +211,13 @@ impl LinearAnnouncer {
             BlockBody::Notice(TranscriptNotice { level, text }) => {
                 out.extend(lines(label_of(*level), text));
             }
-            BlockBody::Interrupted => {
+            // The figures of a turn that was stopped come later than this line.
+            BlockBody::TurnEnd(closing) if closing.ending == TurnEnding::Stopped => {
                 out.push(LabelledLine::new(LineLabel::Note, "You stopped it."));
+            }
+            BlockBody::TurnEnd(closing) => {
+                let text = format!("Turn ended: {}.", closing_line::words(closing));
+                out.push(LabelledLine::new(LineLabel::Note, text));
             }
             BlockBody::Compacted(compaction) => {
                 out.extend(lines(LineLabel::Note, &compaction.told));

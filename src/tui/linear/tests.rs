@@ -274,7 +274,7 @@ async fn a_call_is_one_line_when_it_is_over() {
         )),
     ])
     .await;
-    test.until("Tool: Bash cargo test: failed, exit 1, 3.1s\n").await;
+    test.until("Tool: Bash cargo test: failed, exit 1, 3.1 s\n").await;
     assert!(!test.printed().contains("Read"), "{}", test.printed());
     test.event(recorded(&result("c1", "1 fn", done("Read", 3)))).await;
     test.until("Tool: Read a.rs: 3 ms\n").await;

@@ -13,7 +13,7 @@ use crate::tui::test_screen::{TestScreen, record, recorded, screen};
 
 const ROOT: &str = "/home/me/src/webshop";
 
-fn change(path: &str) -> LogRecord {
+pub(super) fn change(path: &str) -> LogRecord {
     let image = |text: &str| {
         let hash = ContentHash::of(text.as_bytes());
         Some(FileVersion { kind: FileKind::File, hash, mode: Some(0o644) })

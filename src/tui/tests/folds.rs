@@ -208,10 +208,10 @@ fn states_differ_in_glyph_and_word() {
         result("d", "no", info(ToolStatus::Cancelled)),
     ];
     opened(&log)
-        .shows("● Bash    make a                                                         1.5s")
-        .shows("✗ Bash    make b                                               failed    1.5s")
+        .shows("● Bash    make a                                                        1.5 s")
+        .shows("✗ Bash    make b                                               failed   1.5 s")
         .shows("⊘ Bash    make c                                                       denied")
-        .shows("■ Bash    make d                                              stopped    1.5s");
+        .shows("■ Bash    make d                                              stopped   1.5 s");
 }
 
 #[test]

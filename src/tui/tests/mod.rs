@@ -30,4 +30,5 @@ mod start;
 mod status_areas;
 mod themes;
 mod transcript_replay;
+mod turn_ends;
 mod vi;

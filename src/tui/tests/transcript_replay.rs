@@ -8,7 +8,9 @@ use serde_json::json;
 use crate::agent::AgentEvent;
 use crate::domain::{CallId, ContentBlock, FileDiff, StopReason, ToolDisplay};
 use crate::providers::retry::RetryAttempt;
-use crate::session::{LogEntry, LogRecord, RewindEntry, RewindScope, ToolResultInfo, TurnOutcome};
+use crate::session::{
+    LogEntry, LogRecord, RewindEntry, RewindScope, ToolResultInfo, TurnEnd, TurnOutcome,
+};
 use crate::tui::app::block::{BlockBody, ThinkingText, ToolCallBlock};
 use crate::tui::app::transcript::Transcript;
 use crate::tui::test_screen::{
@@ -36,7 +38,10 @@ fn turn() -> (Vec<LogRecord>, Vec<AgentEvent>) {
         result("c1", "1 a\n2 b", done("Read", 3)),
         result("c2", "edited", edited),
         assistant(vec![ContentBlock::Text { text: "It is fixed.".into() }]),
-        turn_end(TurnOutcome::Answered),
+        crate::tui::test_screen::record(LogEntry::TurnEnd(TurnEnd {
+            elapsed_ms: 14_200,
+            ..TurnEnd::of(TurnOutcome::Answered)
+        })),
     ];
     let text = |text: &str| AgentEvent::Text { turn: TURN, text: text.into() };
     let timed = AgentEvent::ResponseTimed { turn: TURN, streamed_for: Duration::from_secs(10) };
@@ -92,7 +97,7 @@ fn played(events: Vec<AgentEvent>) -> TestScreen {
 fn events_and_log_lead_to_the_same_blocks() {
     let (log, events) = turn();
     let blocks = from_log(&log);
-    assert_eq!(blocks.len(), 6);
+    assert_eq!(blocks.len(), 7);
     assert_eq!(bodies(&played(events).model.conversation.transcript), blocks);
 }
 
@@ -213,7 +218,7 @@ fn events_and_log_agree_on_what_went_back() {
     let scene = scene.event(opened(&log));
     let gone = bodies(&scene.model.conversation.transcript);
     assert_eq!(gone, from_log(&log));
-    assert_eq!((gone.len(), whole.len()), (7, 12), "one turn, and that it went back");
+    assert_eq!((gone.len(), whole.len()), (8, 13), "one turn, and that it went back");
     let redo = RewindEntry { redoes: Some(log[log.len() - 1].id), ..rewind };
     log.push(crate::tui::test_screen::record(LogEntry::Rewind(redo)));
     let scene = scene.event(opened(&log));

@@ -14,6 +14,7 @@ use crate::tui::layout::{
     BlockLayout, HighlightState, StyleRole, StyledLine, SyntaxHighlighter, diff, markdown, plain,
 };
 
+use super::closing_line;
 use super::image;
 use super::paint::{line, span};
 
@@ -74,7 +75,7 @@ pub fn body(
             };
             marked(mark, role, plain::render(&notice.text, role, narrower(width, 2)))
         }
-        BlockBody::Interrupted => vec![line(vec![span("■ You stopped this", StyleRole::Warning)])],
+        BlockBody::TurnEnd(closing) => vec![closing_line::render(closing)],
         BlockBody::Compacted(compaction) if compaction.note.is_empty() => {
             let text = harmless(&compaction.told);
             marked(

@@ -44,7 +44,7 @@ pub fn head(
         BlockBody::User(_)
         | BlockBody::Assistant(_)
         | BlockBody::Notice(_)
-        | BlockBody::Interrupted => None,
+        | BlockBody::TurnEnd(_) => None,
         BlockBody::Compacted(compaction) => {
             block.is_pane().then(|| of_compaction(compaction, fold, width))
         }
@@ -58,16 +58,17 @@ pub fn has_head(block: &TranscriptBlock) -> bool {
         BlockBody::User(_)
         | BlockBody::Assistant(_)
         | BlockBody::Notice(_)
-        | BlockBody::Interrupted => false,
+        | BlockBody::TurnEnd(_) => false,
         BlockBody::Compacted(_) => block.is_pane(),
     }
 }
 
-/// A duration as text: `3 ms`, `4.2s`, `1:05`.
+/// A duration as text: `3 ms`, `0.6 s`, `14 s`, `1:05`.
 pub fn format_elapsed(time: Duration) -> String {
     match time.as_millis() {
-        millis @ 0..1_000 => format!("{millis} ms"),
-        1_000..60_000 => format!("{:.1}s", time.as_secs_f64()),
+        millis @ 0..500 => format!("{millis} ms"),
+        500..9_950 => format!("{:.1} s", time.as_secs_f64()),
+        9_950..59_500 => format!("{:.0} s", time.as_secs_f64()),
         _ => clock(time),
     }
 }
@@ -212,7 +213,10 @@ mod tests {
     fn times_read_well() {
         let at = Duration::from_millis;
         assert_eq!(format_elapsed(at(3)), "3 ms");
-        assert_eq!(format_elapsed(at(4_210)), "4.2s");
+        assert_eq!(format_elapsed(at(600)), "0.6 s");
+        assert_eq!(format_elapsed(at(4_210)), "4.2 s");
+        assert_eq!(format_elapsed(at(14_400)), "14 s");
+        assert_eq!(format_elapsed(at(59_400)), "59 s");
         assert_eq!(format_elapsed(at(65_000)), "1:05");
         assert_eq!(clock(at(7_900)), "0:07");
         assert_eq!(clock(Duration::from_secs(3_723)), "1:02:03");

@@ -257,7 +257,7 @@ impl ViewLayouts {
             | BlockBody::Tool(_)
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
-            | BlockBody::Interrupted
+            | BlockBody::TurnEnd(_)
             | BlockBody::Compacted(_) => {
                 let key = LayoutKey {
                     owner: self.agent.0,

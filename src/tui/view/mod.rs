@@ -6,6 +6,7 @@
 
 pub mod activity;
 pub mod blocks;
+pub mod closing_line;
 pub mod completion;
 pub mod composer;
 pub mod field;

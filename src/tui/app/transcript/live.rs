@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use crate::domain::{CallId, NoticeLevel, ToolCall, TurnId};
-use crate::session::{ModelFailure, TurnOutcome};
+use crate::session::{ModelFailure, TurnEnd, TurnOutcome};
 use crate::tui::app::title::title;
 
 use super::{
-    AssistantText, BlockBody, LiveOutput, TextState, ThinkingText, ToolCallBlock, ToolCallContent,
-    ToolCallOrigin, ToolCallState, Transcript, TranscriptBlock, TranscriptNotice, TruncatedAnswer,
-    newlines, valid,
+    AssistantText, BlockBody, ClosingLine, LiveOutput, TextState, ThinkingText, ToolCallBlock,
+    ToolCallContent, ToolCallOrigin, ToolCallState, Transcript, TranscriptBlock, TranscriptNotice,
+    TruncatedAnswer, newlines, valid,
 };
 
 /// How many of the last blocks are searched for a failure that was told already.
@@ -114,7 +114,7 @@ impl Transcript {
                 BlockBody::User(_)
                 | BlockBody::Image(_)
                 | BlockBody::Notice(_)
-                | BlockBody::Interrupted
+                | BlockBody::TurnEnd(_)
                 | BlockBody::Compacted(_) => {}
             }
         }
@@ -174,26 +174,54 @@ impl Transcript {
             | BlockBody::Thinking(_)
             | BlockBody::Tool(_)
             | BlockBody::Image(_)
-            | BlockBody::Interrupted
+            | BlockBody::TurnEnd(_)
             | BlockBody::Compacted(_) => false,
         })
     }
 
-    /// Ends the turn, and says why if it was not answered. A turn's end is marked only once.
-    pub(super) fn end_turn(&mut self, turn: TurnId, outcome: &TurnOutcome, now: Duration) {
+    /// Notes that the user stopped the turn. Its end follows, unless slug did not live to write it.
+    pub(super) fn turn_interrupted(&mut self, turn: TurnId, now: Duration) {
+        self.stop_turn(now);
+        if self.ended != Some(turn) {
+            self.ended = Some(turn);
+            self.push(BlockBody::TurnEnd(ClosingLine::stopped()));
+        }
+    }
+
+    /// Ends the turn, says why if it was not answered, and closes it with a line. A turn's end is
+    /// marked only once.
+    pub(super) fn end_turn(&mut self, turn: TurnId, end: &TurnEnd, now: Duration) {
+        self.stop_turn(now);
+        let closing = ClosingLine::of(end);
+        if self.ended == Some(turn) {
+            // The line that says that it was stopped gets its figures.
+            if let Some(TranscriptBlock { body: BlockBody::TurnEnd(shown), revision, .. }) =
+                self.blocks.last_mut()
+                && *shown == ClosingLine::stopped()
+            {
+                *shown = closing;
+                *revision += 1;
+            }
+            return;
+        }
+        self.ended = Some(turn);
+        self.say_outcome(&end.outcome);
+        if closing.is_worth_a_line() {
+            self.push(BlockBody::TurnEnd(closing));
+        }
+    }
+
+    fn stop_turn(&mut self, now: Duration) {
         self.end_thinking(now);
         self.close_response();
         self.stop_calls();
         self.cut = None;
-        if self.ended == Some(turn) {
-            return;
-        }
-        self.ended = Some(turn);
+    }
+
+    /// Says why a turn was not answered.
+    fn say_outcome(&mut self, outcome: &TurnOutcome) {
         match outcome {
-            TurnOutcome::Answered => {}
-            TurnOutcome::Interrupted => {
-                self.push(BlockBody::Interrupted);
-            }
+            TurnOutcome::Answered | TurnOutcome::Interrupted => {}
             TurnOutcome::RoundLimit => self.notice(
                 NoticeLevel::Warning,
                 "The turn reached its limit of tool rounds. Send a message to continue, or \

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::{self, CallId, MessageRole, NoticeLevel, StopReason};
-use crate::session::{LogEntry, LogRecord, MessageEntry, RewindEntry, ToolResultInfo, TurnOutcome};
+use crate::session::{LogEntry, LogRecord, MessageEntry, RewindEntry, ToolResultInfo};
 use crate::tui::app::title::{first_line, title};
 
 use super::super::block::CompactionBlock;
@@ -31,10 +31,8 @@ impl Transcript {
                 self.set_entry(id, record);
             }
             LogEntry::Rewind(rewind) if rewind.redoes.is_none() => self.rewound(rewind),
-            LogEntry::Interrupted => {
-                self.end_turn(record.turn, &TurnOutcome::Interrupted, now);
-            }
-            LogEntry::TurnEnd(end) => self.end_turn(record.turn, &end.outcome, now),
+            LogEntry::Interrupted => self.turn_interrupted(record.turn, now),
+            LogEntry::TurnEnd(end) => self.end_turn(record.turn, end, now),
             LogEntry::Session(_)
             | LogEntry::Message(_)
             | LogEntry::ToolStarted { .. }
@@ -250,7 +248,7 @@ impl BlockBody {
                 | Self::Tool(_)
                 | Self::Image(_)
                 | Self::Notice(_)
-                | Self::Interrupted
+                | Self::TurnEnd(_)
                 | Self::Compacted(_),
                 _,
             ) => false,

@@ -1,0 +1,84 @@
+//! The line that closes a turn: how it ended, and what it took and changed.
+
+use std::time::Duration;
+
+use crate::domain::Money;
+use crate::session::{TurnChanges, TurnEnd, TurnOutcome};
+
+/// Shorter times say nothing: everything that takes less is quick.
+pub const SHORTEST_TIME: Duration = Duration::from_millis(500);
+
+/// The line that closes a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClosingLine {
+    pub ending: TurnEnding,
+    /// `None` where it is not known, or too short to be told.
+    pub elapsed: Option<Duration>,
+    pub changes: Option<TurnChanges>,
+    /// The tokens that the model wrote; 0 where they are not known.
+    pub tokens: u64,
+    /// The cost of the responses whose price is known.
+    pub cost: Option<Money>,
+}
+
+/// How a turn ended, in a word. Why it did is said above.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TurnEnding {
+    Answered,
+    /// The user stopped it.
+    Stopped,
+    RoundLimit,
+    Budget,
+    Failed,
+}
+
+impl ClosingLine {
+    /// The line for a turn that the user stopped, before its figures are known.
+    pub fn stopped() -> Self {
+        Self { ending: TurnEnding::Stopped, elapsed: None, changes: None, tokens: 0, cost: None }
+    }
+
+    /// The line for a turn that ended like this.
+    pub fn of(end: &TurnEnd) -> Self {
+        let elapsed = Duration::from_millis(end.elapsed_ms);
+        Self {
+            ending: TurnEnding::of(&end.outcome),
+            elapsed: Some(elapsed).filter(|elapsed| *elapsed >= SHORTEST_TIME),
+            changes: end.changes,
+            tokens: end.usage.output,
+            cost: end.cost.filter(|cost| *cost != Money::default()),
+        }
+    }
+
+    /// Whether the line says more than what is said above it.
+    pub fn is_worth_a_line(&self) -> bool {
+        self.ending == TurnEnding::Stopped
+            || self.elapsed.is_some()
+            || self.changes.is_some()
+            || self.tokens > 0
+            || self.cost.is_some()
+    }
+}
+
+impl TurnEnding {
+    fn of(outcome: &TurnOutcome) -> Self {
+        match outcome {
+            TurnOutcome::Answered => Self::Answered,
+            TurnOutcome::Interrupted => Self::Stopped,
+            TurnOutcome::RoundLimit => Self::RoundLimit,
+            TurnOutcome::Budget(_) => Self::Budget,
+            TurnOutcome::Failed(_) | TurnOutcome::ModelFailed(_) => Self::Failed,
+        }
+    }
+
+    /// What the line says of it; `None` for an answer, which speaks for itself.
+    pub fn label(self) -> Option<&'static str> {
+        match self {
+            Self::Answered => None,
+            Self::Stopped => Some("You stopped this"),
+            Self::RoundLimit => Some("Round limit reached"),
+            Self::Budget => Some("Budget used up"),
+            Self::Failed => Some("Failed"),
+        }
+    }
+}
