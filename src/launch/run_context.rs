@@ -141,7 +141,7 @@ impl RunContext {
         };
         let (mut map, warnings) = Keymap::resolve(config.keys.value, own.as_ref());
         let terminal = terminal_keys(&TerminalInfo::from_environment());
-        map.show_first(|keys| keys.is_sent_by(&terminal));
+        map.show_only(|keys| keys.is_sent_by(&terminal));
         (map, unreadable.into_iter().chain(warnings).collect())
     }
 

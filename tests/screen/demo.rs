@@ -59,10 +59,10 @@ fn the_demo_is_played_with_the_keyboard_alone() {
     slug.keys(key::ESC);
     slug.wait_for_no("Sessions");
     slug.keys("?");
-    slug.wait_for("Keys and commands");
+    slug.wait_for("all keys, to search");
     slug.keys(key::ESC);
     // A letter right after escape would be read as one with alt.
-    slug.wait_for_no("Keys and commands");
+    slug.wait_for_no("all keys, to search");
     slug.quit();
 }
 

@@ -29,6 +29,8 @@ pub enum PickerChoice {
     Theme(ThemeChoice),
     /// Opens a past session, or mentions it.
     Session(SessionId),
+    /// Does nothing: the row is only read.
+    Nothing,
     /// Puts a text into the input.
     Text(String),
     /// Puts an earlier message into the input.

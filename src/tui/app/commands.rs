@@ -10,6 +10,7 @@ use crate::domain::{NoticeLevel, PermissionMode, ReasoningEffort};
 use crate::tui::dialogs::approval::{ApprovalDialog, SessionScope};
 use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::hooks::{self, HookDialogOpening};
+use crate::tui::dialogs::key_sheet::KeySheet;
 use crate::tui::dialogs::pager::{self, document::PagerDocument};
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
@@ -23,7 +24,7 @@ use super::conversation::Conversation;
 use super::copying;
 use super::effect::ScreenEffect;
 use super::fold_actions;
-use super::keymap::{ChatKey, KeyPlace, KeyPress, Keymap, KeymapRow};
+use super::keymap::{ChatKey, KeyPlace, KeyPress, KeyPressProgress, Keymap, KeymapRow};
 use super::keys;
 use super::model::ScreenModel;
 use super::navigation;
@@ -43,7 +44,13 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
     match choice {
         PickerChoice::Key(action) => {
             let keys = Arc::clone(&model.shared.settings.keys);
-            keys::pressed(model, &KeyPress::action(&keys, action))
+            let press = KeyPress::action(&keys, action);
+            let effects = keys::pressed(model, &press);
+            if press.progress() == KeyPressProgress::Unknown {
+                let text = format!("This key works elsewhere: {}.", action.context.title());
+                model.shared.toast(NoticeLevel::Info, text);
+            }
+            effects
         }
         PickerChoice::Command(name) => {
             match model.shared.settings.commands.parse(&format!("/{name}")) {
@@ -78,6 +85,7 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
             &mut model.shared,
             RewindDestination::Before(entry),
         ),
+        PickerChoice::Nothing => Vec::new(),
         PickerChoice::Text(text) => {
             model.conversation.composer.load(text);
             Vec::new()
@@ -181,7 +189,8 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
     }
     match parsed.command {
         SlashCommand::Help => {
-            model.dialogs.push(ReadingDialog::new(ReadingPage::Help));
+            let place = keys::place(model);
+            model.dialogs.push(KeySheet::new(place));
             Vec::new()
         }
         SlashCommand::New | SlashCommand::Clear => tell(model, agent::AgentCommand::NewSession),

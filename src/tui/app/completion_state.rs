@@ -434,7 +434,8 @@ fn word(
             | PickerChoice::Sent(_)
             | PickerChoice::Thinking(_)
             | PickerChoice::Hook(_)
-            | PickerChoice::Rewind(_),
+            | PickerChoice::Rewind(_)
+            | PickerChoice::Nothing,
             _,
         ) => None,
     }

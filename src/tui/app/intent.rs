@@ -51,6 +51,8 @@ pub enum Intent {
     ToggleSessions,
     /// Show the keys and commands.
     OpenHelp,
+    /// Lists all keys; those of the place under the dialog come first.
+    OpenAllKeys,
     /// List all commands and keys.
     OpenPalette,
     /// List the texts sent before.

@@ -11,10 +11,10 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::agent;
 use crate::domain::{AgentId, ApprovalAnswer, NoticeLevel, PermissionMode};
+use crate::tui::dialogs::key_sheet::{self, KeySheet};
 use crate::tui::dialogs::pager::document::PagerDocument;
 use crate::tui::dialogs::pager::{self, Pager};
 use crate::tui::dialogs::picker::history;
-use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::stack::DialogIntents;
 use crate::tui::dialogs::{Dialog, DialogContext, EarlyKey, changes, rewind};
 
@@ -224,7 +224,14 @@ pub fn carry_out(
                 effects.extend(carry_out(model, None, wanted));
             }
             Intent::NextConversation => model.show_next(),
-            Intent::OpenHelp => model.dialogs.push(ReadingDialog::new(ReadingPage::Help)),
+            Intent::OpenHelp => {
+                let place = place(model);
+                model.dialogs.push(KeySheet::new(place));
+            }
+            Intent::OpenAllKeys => {
+                let place = place(model);
+                model.dialogs.push(key_sheet::all_keys(&model.shared, place));
+            }
             Intent::OpenPalette => {
                 let place = place(model);
                 commands::open_palette(&mut model.dialogs, &model.shared, place);

@@ -12,6 +12,7 @@ use super::connect::ConnectDialog;
 use super::context::ContextPage;
 use super::dialog::Dialog;
 use super::hooks::HookTrustDialog;
+use super::key_sheet::KeySheet;
 use super::pager::Pager;
 use super::picker::Picker;
 use super::reading::ReadingDialog;
@@ -54,6 +55,8 @@ open_dialogs! {
     Approval(ApprovalDialog),
     /// A list to choose from.
     Picker(Picker),
+    /// The sheet of keys.
+    KeySheet(KeySheet),
     /// A short page to read.
     Reading(ReadingDialog),
     /// The question whether to trust what is new in a project's hooks.

@@ -91,7 +91,7 @@ fn a_command_of_another_source_is_completed_listed_and_run() {
     let scene = scene.types("/once-more ").key("enter").shows("A turn is running.");
     assert!(!scene.effects.iter().any(is_retry));
 
-    with_another_source().types("/help ").key("enter").shows("/again");
+    with_another_source().key("ctrl+p").types("/again").shows("ask the server once more");
 }
 
 #[test]

@@ -321,8 +321,8 @@ fn the_list_of_models_begins_at_the_one_that_answers() {
 
 #[test]
 fn a_question_mark_on_an_empty_input_shows_the_keys() {
-    screen(80, 24).key("?").shows("Keys and commands").key("esc").hides("Keys and commands");
-    screen(80, 24).types("why?").hides("Keys and commands");
+    screen(80, 24).key("?").shows("all keys, to search").key("esc").hides("all keys, to search");
+    screen(80, 24).types("why?").hides("all keys, to search");
 }
 
 #[test]

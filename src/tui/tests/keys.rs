@@ -60,7 +60,9 @@ fn what_works_everywhere_works_within_a_sequence() {
 
 #[test]
 fn the_last_line_the_help_and_the_palette_name_the_keys_that_hold() {
-    let scene = bound().resized(120, 40).shows("ctrl+t s sessions").key("?").shows("ctrl+t s  f2");
+    let scene = bound().resized(120, 40).shows("ctrl+t s sessions").key("?");
+    let scene =
+        scene.shows("ctrl+t s sessions").key("?").types("past session").shows("ctrl+t s  f2");
     let scene = scene.key("esc").key("ctrl+t").key_at_once("p").types("help").shows("f1");
     scene.key("esc").keys(KeyPreset::Default, "[empty-input]\nhelp = []\n").shows("sessions");
 }

@@ -38,7 +38,7 @@ pub fn draw_rows(list: &PickerList, styles: &dyn RoleStyles, area: Rect, buffer:
     }
 }
 
-/// The column where the explanations begin: after the longest label, within a third of the row.
+/// The column where the explanations begin: after the longest label, within half of the row.
 fn details(list: &PickerList, width: u16) -> u16 {
     let rows = (0..list.len().min(64)).filter_map(|at| list.row(at));
     let labels = rows.filter(|(_, detail, _)| !detail.is_empty());
@@ -46,7 +46,7 @@ fn details(list: &PickerList, width: u16) -> u16 {
         .map(|(label, _, _)| paint::width(label))
         .max()
         .unwrap_or(0)
-        .clamp(12, (width / 3).max(20))
+        .clamp(12, (width / 2).max(20))
 }
 
 /// The label with the characters that match the filter marked.

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn only_keys_that_the_terminal_sends_are_shown_first() {
+    fn only_keys_that_the_terminal_sends_are_shown() {
         let sent = |keys: &str, extended, prefix: Option<&str>| {
             let terminal = TerminalKeys { extended, prefix: prefix.map(parsed) };
             keys.parse::<KeySequence>().unwrap().is_sent_by(&terminal)
@@ -303,9 +303,11 @@ mod tests {
         assert!(!sent("ctrl+b", true, Some("ctrl+b")) && sent("alt+s", true, Some("ctrl+b")));
         let mut map = super::super::Keymap::default();
         let tmux = TerminalKeys { extended: false, prefix: Some(parsed("ctrl+b")) };
-        map.show_first(|keys| keys.is_sent_by(&tmux));
+        map.show_only(|keys| keys.is_sent_by(&tmux));
         assert_eq!(map.key(super::super::ChatKey::Sessions), "alt+s");
-        assert_eq!(map.key(super::super::InputKey::Newline), "alt+enter");
+        let newline = map.row(super::super::InputKey::Newline).unwrap();
+        assert_eq!(newline.shown(), "alt+enter  ctrl+j");
+        assert_eq!(newline.keys.len(), 3, "the others keep their meaning");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use super::actions::{
 use super::chord::KeySequence;
 use super::conflicts::{self, KeyConflict};
 use super::context::{KeyAction, KeyContext};
-use super::tables::KeyBinding;
+use super::tables::{KeyBinding, KeySheetColumn};
 use super::{file, presets};
 use crate::config::{ConfigText, KeyPreset};
 use crate::tui::app::keymap::actions::EditAction;
@@ -32,10 +32,14 @@ pub struct KeymapRow {
     pub name: String,
     /// The bound keys; the first one is shown.
     pub keys: Vec<KeySequence>,
+    /// How many of the keys the terminal cannot send, as far as slug knows; these come last.
+    unsent: usize,
     /// The text in the help.
     pub help: &'static str,
     /// The word in the last line; `None` if the action is not mentioned there.
     pub hint: Option<&'static str>,
+    /// The place on the sheet of keys, and the words there.
+    pub sheet: Option<(KeySheetColumn, &'static str)>,
     /// The character that the key types into the input, for actions named by a sign.
     pub types: Option<char>,
     /// Where the keys were bound.
@@ -92,10 +96,11 @@ impl Keymap {
         (map, problems.collect())
     }
 
-    /// Shows the keys first that the terminal can send; all keep their meaning.
-    pub fn show_first(&mut self, can_send: impl Fn(&KeySequence) -> bool) {
+    /// Shows only the keys that the terminal can send; all keep their meaning.
+    pub fn show_only(&mut self, can_send: impl Fn(&KeySequence) -> bool) {
         for row in self.contexts.iter_mut().flatten() {
             row.keys.sort_by_key(|keys| !can_send(keys));
+            row.unsent = row.keys.iter().filter(|keys| !can_send(keys)).count();
         }
     }
 
@@ -132,7 +137,7 @@ impl Keymap {
 
     /// The key to show for an action, or the action's name in parentheses if it has no key.
     pub fn key<A: KeyAction>(&self, action: A) -> String {
-        let key = self.row(action).and_then(|row| row.keys.first());
+        let key = self.row(action).and_then(|row| row.sent().first());
         let name = || format!("({}.{})", A::CONTEXT.name(), name(action));
         key.map_or_else(name, KeySequence::to_string)
     }
@@ -154,14 +159,19 @@ impl KeymapRow {
         format!("{}.{}", self.id.context.name(), self.name)
     }
 
-    /// The first two keys, as lists show them.
+    /// The keys that the terminal can send, the one to show first.
+    pub fn sent(&self) -> &[KeySequence] {
+        &self.keys[..self.keys.len().saturating_sub(self.unsent)]
+    }
+
+    /// The first two keys that the terminal can send, as lists show them.
     pub fn shown(&self) -> String {
-        let keys: Vec<String> = self.keys.iter().take(2).map(KeySequence::to_string).collect();
+        let keys: Vec<String> = self.sent().iter().take(2).map(KeySequence::to_string).collect();
         keys.join("  ")
     }
 
     fn hinted(&self) -> Option<(String, &'static str)> {
-        Some((self.keys.first()?.to_string(), self.hint?))
+        Some((self.sent().first()?.to_string(), self.hint?))
     }
 }
 
@@ -198,8 +208,10 @@ fn rows<A: KeyAction>() -> Vec<KeymapRow> {
         id: KeyActionId { context: A::CONTEXT, row },
         name: name(binding.action),
         keys: binding.keys.iter().copied().map(KeySequence::from).collect(),
+        unsent: 0,
         help: binding.help,
         hint: binding.hint,
+        sheet: binding.sheet,
         types: binding.action.types(),
         origin: KeyOrigin::Default,
     };

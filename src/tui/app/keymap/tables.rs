@@ -29,7 +29,40 @@ pub struct KeyBinding<A: 'static> {
     pub help: &'static str,
     /// The word in the last line; `None` if the action is not mentioned there.
     pub hint: Option<&'static str>,
+    /// The place on the sheet of keys, and the words there, at most 12 characters; `None` if it has none.
+    pub sheet: Option<(KeySheetColumn, &'static str)>,
 }
+
+/// A column of the sheet of keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeySheetColumn {
+    Write,
+    Move,
+    Act,
+}
+
+impl KeySheetColumn {
+    /// All columns, from left to right.
+    pub const ALL: [Self; 3] = [Self::Write, Self::Move, Self::Act];
+
+    /// The column's heading.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Write => "Write",
+            Self::Move => "Move",
+            Self::Act => "Act",
+        }
+    }
+}
+
+impl<A: Copy> KeyBinding<A> {
+    /// The same binding, also on the sheet of keys.
+    const fn on(self, column: KeySheetColumn, words: &'static str) -> Self {
+        Self { sheet: Some((column, words)), ..self }
+    }
+}
+
+use KeySheetColumn::{Act, Move, Write};
 
 const NONE: KeyModifiers = KeyModifiers::NONE;
 const CTRL: KeyModifiers = KeyModifiers::CONTROL;
@@ -57,7 +90,7 @@ const fn held(modifiers: KeyModifiers, code: KeyCode) -> KeyChord {
 }
 
 const fn row<A>(keys: &'static [KeyChord], action: A, help: &'static str) -> KeyBinding<A> {
-    KeyBinding { keys, action, help, hint: None }
+    KeyBinding { keys, action, help, hint: None, sheet: None }
 }
 
 const fn hinted<A>(
@@ -66,71 +99,84 @@ const fn hinted<A>(
     help: &'static str,
     hint: &'static str,
 ) -> KeyBinding<A> {
-    KeyBinding { keys, action, help, hint: Some(hint) }
+    KeyBinding { keys, action, help, hint: Some(hint), sheet: None }
 }
 
 /// The keys that work everywhere.
 pub const ALWAYS: &[KeyBinding<AlwaysKey>] = &[
-    row(&[ctrl('c')], AlwaysKey::Cancel, "clear the input, else stop the turn, else quit"),
+    row(&[ctrl('c')], AlwaysKey::Cancel, "clear the input, else stop the turn, else quit")
+        .on(Act, "stop or quit"),
     row(&[ctrl('l')], AlwaysKey::Redraw, "redraw the screen"),
-    row(&[ctrl('z')], AlwaysKey::Suspend, "suspend to the shell; `fg` returns"),
+    row(&[ctrl('z')], AlwaysKey::Suspend, "suspend to the shell; `fg` returns").on(Act, "suspend"),
 ];
 
 /// The keys of the chat.
 pub const CHAT: &[KeyBinding<ChatKey>] = &[
-    hinted(&[key(KeyCode::Esc)], ChatKey::Back, "close what is open, else stop the turn", "stop"),
+    hinted(&[key(KeyCode::Esc)], ChatKey::Back, "close what is open, else stop the turn", "stop")
+        .on(Act, "stop turn"),
     // ctrl+b is the prefix of tmux, so there is a second key.
-    hinted(&[ctrl('b'), alt('s')], ChatKey::Sessions, "open a past session", "sessions"),
-    row(&[ctrl('p')], ChatKey::Palette, "command palette"),
+    hinted(&[ctrl('b'), alt('s')], ChatKey::Sessions, "open a past session", "sessions")
+        .on(Move, "sessions"),
+    row(&[ctrl('p')], ChatKey::Palette, "command palette").on(Act, "all commands"),
     row(&[key(KeyCode::F(1))], ChatKey::Help, "show the keys"),
-    hinted(&[key(KeyCode::Tab)], ChatKey::Focus, "switch between input and panes", "panes"),
-    row(&[ctrl('o')], ChatKey::FoldAll, "fold or unfold all panes"),
-    row(&[held(SHIFT, KeyCode::Tab)], ChatKey::NextMode, "next mode: plan, ask, allow-edits"),
-    row(&[key(KeyCode::PageUp)], ChatKey::Scroll(ScrollAction::PageUp), "page up"),
+    hinted(&[key(KeyCode::Tab)], ChatKey::Focus, "switch between input and panes", "panes")
+        .on(Move, "input, panes"),
+    row(&[ctrl('o')], ChatKey::FoldAll, "fold or unfold all panes").on(Act, "fold all"),
+    row(&[held(SHIFT, KeyCode::Tab)], ChatKey::NextMode, "next mode: plan, ask, allow-edits")
+        .on(Act, "next mode"),
+    row(&[key(KeyCode::PageUp)], ChatKey::Scroll(ScrollAction::PageUp), "page up")
+        .on(Move, "page up"),
     row(&[key(KeyCode::PageDown)], ChatKey::Scroll(ScrollAction::PageDown), "page down"),
     row(&[held(ALT, KeyCode::Up)], ChatKey::Scroll(ScrollAction::HalfUp), "half a page up"),
     row(&[held(ALT, KeyCode::Down)], ChatKey::Scroll(ScrollAction::HalfDown), "half a page down"),
     row(&[held(SHIFT, KeyCode::Up)], ChatKey::Scroll(ScrollAction::LineUp), "line up"),
     row(&[held(SHIFT, KeyCode::Down)], ChatKey::Scroll(ScrollAction::LineDown), "line down"),
     row(&[held(CTRL, KeyCode::Home)], ChatKey::Scroll(ScrollAction::Top), "go to the start"),
-    row(&[held(CTRL, KeyCode::End)], ChatKey::Scroll(ScrollAction::Bottom), "go to the end"),
-    row(&[alt('p')], ChatKey::Jump(TranscriptJump::PreviousMessage), "your previous message"),
+    row(&[held(CTRL, KeyCode::End)], ChatKey::Scroll(ScrollAction::Bottom), "go to the end")
+        .on(Move, "to the end"),
+    row(&[alt('p')], ChatKey::Jump(TranscriptJump::PreviousMessage), "your previous message")
+        .on(Move, "last message"),
     row(&[alt('n')], ChatKey::Jump(TranscriptJump::NextMessage), "your next message"),
-    row(&[alt('e')], ChatKey::Jump(TranscriptJump::PreviousError), "previous error"),
+    row(&[alt('e')], ChatKey::Jump(TranscriptJump::PreviousError), "previous error")
+        .on(Move, "last error"),
     row(
         &[held(ALT.union(SHIFT), KeyCode::Char('e'))],
         ChatKey::Jump(TranscriptJump::NextError),
         "next error",
     ),
-    row(&[ctrl('f'), key(KeyCode::F(3))], ChatKey::Search, "search the transcript"),
-    row(&[alt('c')], ChatKey::CopyAnswer, "copy the last answer"),
-    row(&[alt('k')], ChatKey::CopyCode, "copy the last code block"),
-    row(&[key(KeyCode::F(6))], ChatKey::NextConversation, "next agent"),
+    row(&[ctrl('f'), key(KeyCode::F(3))], ChatKey::Search, "search the transcript")
+        .on(Move, "search"),
+    row(&[alt('c')], ChatKey::CopyAnswer, "copy the last answer").on(Act, "copy answer"),
+    row(&[alt('k')], ChatKey::CopyCode, "copy the last code block").on(Act, "copy code"),
+    row(&[key(KeyCode::F(6))], ChatKey::NextConversation, "next agent").on(Move, "next agent"),
 ];
 
 /// The keys of the input.
 pub const INPUT: &[KeyBinding<InputKey>] = &[
-    hinted(&[key(KeyCode::Enter)], InputKey::Send, "send; while a turn runs, queue", "send"),
+    hinted(&[key(KeyCode::Enter)], InputKey::Send, "send; while a turn runs, queue", "send")
+        .on(Write, "send, queue"),
     hinted(
         &[held(SHIFT, KeyCode::Enter), held(ALT, KeyCode::Enter), ctrl('j')],
         InputKey::Newline,
         "new line",
         "newline",
-    ),
-    row(&[ctrl('s')], InputKey::Steer, "send into the running turn"),
-    row(&[key(KeyCode::Up)], InputKey::Up, "row up, then older prompts"),
+    )
+    .on(Write, "new line"),
+    row(&[ctrl('s')], InputKey::Steer, "send into the running turn").on(Write, "send now"),
+    row(&[key(KeyCode::Up)], InputKey::Up, "row up, then older prompts").on(Write, "past prompt"),
     row(&[key(KeyCode::Down)], InputKey::Down, "row down, then newer prompts"),
-    row(&[ctrl('r')], InputKey::History, "search the prompt history"),
-    row(&[ctrl('g')], InputKey::OpenEditor, "write in $EDITOR"),
+    row(&[ctrl('r')], InputKey::History, "search the prompt history").on(Write, "find prompt"),
+    row(&[ctrl('g')], InputKey::OpenEditor, "write in $EDITOR").on(Write, "use $EDITOR"),
     row(&[alt('o')], InputKey::Unfold, "unfold the paste at the cursor"),
-    row(&[ctrl('v'), alt('v')], InputKey::PasteImage, "paste an image from the clipboard"),
-    hinted(&[char('@')], InputKey::File, "mention a file", "file"),
+    row(&[ctrl('v'), alt('v')], InputKey::PasteImage, "paste an image from the clipboard")
+        .on(Write, "paste image"),
+    hinted(&[char('@')], InputKey::File, "mention a file", "file").on(Write, "name a file"),
 ];
 
 /// The keys of the input while it is empty; they come before [`INPUT`].
 pub const EMPTY_INPUT: &[KeyBinding<EmptyInputKey>] = &[
-    hinted(&[char('/')], EmptyInputKey::Command, "start a command", "command"),
-    hinted(&[char('!')], EmptyInputKey::Shell, "run a shell command", "shell"),
+    hinted(&[char('/')], EmptyInputKey::Command, "start a command", "command").on(Write, "command"),
+    hinted(&[char('!')], EmptyInputKey::Shell, "run a shell command", "shell").on(Write, "shell"),
     hinted(&[char('?')], EmptyInputKey::Help, "show the keys", "keys"),
     row(
         &[alt('1'), alt('2'), alt('3'), alt('4'), alt('5'), alt('6'), alt('7'), alt('8'), alt('9')],
@@ -201,7 +247,8 @@ pub const EDITING: &[KeyBinding<EditAction>] = &[
     hinted(&[ctrl('y')], EditAction::Yank, "paste the last deletion", "paste"),
     row(&[alt('y')], EditAction::YankOlder, "paste the one before"),
     // Terminals send ctrl+_ as the code that crossterm reads as ctrl+7.
-    hinted(&[ctrl('_'), ctrl('7'), ctrl('/')], EditAction::Undo, "undo", "undo"),
+    hinted(&[ctrl('_'), ctrl('7'), ctrl('/')], EditAction::Undo, "undo", "undo")
+        .on(Write, "undo typing"),
     row(
         &[alt('_'), alt('/'), held(CTRL.union(SHIFT), KeyCode::Char('_'))],
         EditAction::Redo,
@@ -335,17 +382,19 @@ pub const SIDEBAR: &[KeyBinding<SidebarKey>] = &[
     row(&[key(KeyCode::PageDown)], SidebarKey::PageDown, "page down"),
     row(&[key(KeyCode::Home)], SidebarKey::First, "first session"),
     row(&[key(KeyCode::End)], SidebarKey::Last, "last session"),
-    hinted(&[key(KeyCode::Enter)], SidebarKey::Open, "open the session", "open"),
-    hinted(&[char('f')], SidebarKey::Fork, "fork the session", "fork"),
-    hinted(&[char('r')], SidebarKey::Rename, "rename the session", "rename"),
+    hinted(&[key(KeyCode::Enter)], SidebarKey::Open, "open the session", "open").on(Act, "open"),
+    hinted(&[char('f')], SidebarKey::Fork, "fork the session", "fork").on(Act, "fork"),
+    hinted(&[char('r')], SidebarKey::Rename, "rename the session", "rename").on(Act, "rename"),
     hinted(
         &[char('d'), key(KeyCode::Delete)],
         SidebarKey::Delete,
         "move the session to the trash",
         "delete",
-    ),
-    hinted(&[char('x')], SidebarKey::Export, "export the session as HTML", "export"),
-    hinted(&[char('p')], SidebarKey::Preview, "preview the session", "preview"),
+    )
+    .on(Act, "delete"),
+    hinted(&[char('x')], SidebarKey::Export, "export the session as HTML", "export")
+        .on(Act, "export"),
+    hinted(&[char('p')], SidebarKey::Preview, "preview the session", "preview").on(Act, "preview"),
     row(
         &[char('K')],
         SidebarKey::PreviousMessage,
@@ -353,13 +402,17 @@ pub const SIDEBAR: &[KeyBinding<SidebarKey>] = &[
         there",
     ),
     row(&[char('J')], SidebarKey::NextMessage, "next message in the preview, to fork there"),
-    row(&[char('c')], SidebarKey::Compare, "compare: press on one session, then on another"),
+    row(&[char('c')], SidebarKey::Compare, "compare: press on one session, then on another")
+        .on(Act, "compare"),
     row(&[char('s')], SidebarKey::SumUp, "put a summary into the input"),
-    hinted(&[char('v')], SidebarKey::Group, "group by project, date or fork", "view"),
-    hinted(&[char('g')], SidebarKey::Scope, "toggle all projects", "projects"),
-    row(&[char('u')], SidebarKey::Undo, "restore the last deleted session"),
-    row(&[char('/')], SidebarKey::Filter, "search titles and messages"),
+    hinted(&[char('v')], SidebarKey::Group, "group by project, date or fork", "view")
+        .on(Move, "group"),
+    hinted(&[char('g')], SidebarKey::Scope, "toggle all projects", "projects")
+        .on(Move, "all projects"),
+    row(&[char('u')], SidebarKey::Undo, "restore the last deleted session").on(Act, "undo delete"),
+    row(&[char('/')], SidebarKey::Filter, "search titles and messages").on(Move, "search"),
     row(&[char('?')], SidebarKey::Help, "show the keys"),
-    row(&[key(KeyCode::Tab)], SidebarKey::Leave, "back to the input; keep the list open"),
+    row(&[key(KeyCode::Tab)], SidebarKey::Leave, "back to the input; keep the list open")
+        .on(Move, "to the input"),
     row(&[key(KeyCode::Esc)], SidebarKey::Close, "close the list"),
 ];

@@ -13,6 +13,7 @@ use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::context::ContextPage;
 use crate::tui::dialogs::hooks::HookTrustDialog;
 use crate::tui::dialogs::picker::Picker;
+use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::rewind::{RewindDialog, RewindStage};
 use crate::tui::dialogs::rules::RulesPage;
 use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
@@ -76,7 +77,7 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
                 it.dialogs.push(list_of(PickerChoice::Model(name)));
             }),
         ),
-        (KeyPlace::Reading, done(|it| it.dialogs.push(ReadingDialog::new(ReadingPage::Help)))),
+        (KeyPlace::Reading, done(|it| it.dialogs.push(ReadingDialog::new(ReadingPage::Todos)))),
         (KeyPlace::Reading, done(|it| it.dialogs.push(HookTrustDialog::new("+ all".into())))),
         (KeyPlace::Reading, done(|it| it.dialogs.push(trust()))),
         (KeyPlace::Choice, done(connect)),
@@ -147,4 +148,13 @@ fn while_text_is_typed_in_the_list_of_sessions_its_keys_to_leave_and_close_work_
     let more: Vec<&String> = dispatched.difference(&listed).collect();
     assert_eq!(more, ["chat.sessions", "sessions.leave"]);
     assert!(listed.is_subset(&dispatched));
+}
+
+#[test]
+fn on_the_sheet_of_keys_the_key_that_opened_it_works_too() {
+    let scene = screen(80, 24).key("?");
+    assert_eq!(place(&scene.model), KeyPlace::Reading);
+    let (dispatched, listed) = (dispatched(&scene.model), listed(&scene.model));
+    let more: Vec<&String> = dispatched.difference(&listed).collect();
+    assert_eq!(more, ["empty-input.help"]);
 }

@@ -1,6 +1,5 @@
 //! The short pages, read out.
 
-use crate::commands::{CommandDescriptor, CommandRegistry};
 use crate::domain::{TodoItem, TodoStatus};
 use crate::tui::dialogs::DialogView;
 use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel, LinearPage, line};
@@ -11,29 +10,10 @@ use super::{ReadingDialog, ReadingPage};
 /// The page in full.
 pub(super) fn linear_page(reading: &ReadingDialog, around: DialogView<'_>) -> LinearPage {
     let (key, lines) = match reading.page {
-        ReadingPage::Help => ("help", help(&around.shared.settings.commands)),
         ReadingPage::Status => ("status", status(&status_page::rows(around))),
         ReadingPage::Todos => ("todos", plan(&around.conversation.todos)),
     };
     LinearPage { key: key.to_owned(), lines }
-}
-
-fn help(commands: &CommandRegistry) -> Vec<LabelledLine> {
-    let mut out = vec![LabelledLine::new(LineLabel::Note, "Commands:")];
-    let row = |it: &CommandDescriptor| {
-        LabelledLine::new(LineLabel::Continuation, format!("/{}: {}", it.name, it.summary))
-    };
-    out.extend(commands.all().map(row));
-    out.extend(
-        [
-            "Each line is sent as typed; end it with a backslash to continue on the next.",
-            "A line that starts with ! runs a shell command.",
-            "While a turn runs, lines are queued.",
-            "ctrl+c stops the turn; twice while nothing runs, it quits. ctrl+d does the same.",
-        ]
-        .map(|text| LabelledLine::new(LineLabel::Continuation, text)),
-    );
-    out
 }
 
 /// The page of `/status`, with the sums as sentences.

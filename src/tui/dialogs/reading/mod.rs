@@ -1,4 +1,4 @@
-//! Short pages to read: keys and commands, the plan, the status.
+//! Short pages to read: the plan, the status.
 
 mod linear_page;
 pub mod status_page;
@@ -24,8 +24,6 @@ pub struct ReadingDialog {
 /// The pages that a [`ReadingDialog`] can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReadingPage {
-    /// Keys and commands.
-    Help,
     /// The model's plan.
     Todos,
     /// The session, its model, and the tokens it used.

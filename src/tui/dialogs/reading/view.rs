@@ -1,9 +1,9 @@
-//! Draws the pages to read over the chat: the keys, the plan, the status.
+//! Draws the pages to read over the chat: the plan, the status.
 
 use ratatui::layout::Rect;
 
 use crate::domain::{TodoItem, TodoStatus};
-use crate::tui::app::keymap::{KeyContext, KeymapRow, ReadingKey};
+use crate::tui::app::keymap::ReadingKey;
 use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
 use crate::tui::dialogs::geometry::ScrollExtent;
 use crate::tui::layout::{StyleRole, StyledLine};
@@ -15,20 +15,9 @@ use crate::tui::dialogs::reading::status_page;
 use crate::tui::dialogs::reading::status_page::{HEADS, StatusPageRow};
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 
-/// Mouse actions and their effects.
-const MOUSE: [(&str, &str); 6] = [
-    ("wheel", "scroll"),
-    ("click", "fold a pane, place the cursor, choose a row or an answer"),
-    ("drag", "select and copy; drag past the edge to scroll"),
-    ("double, triple click", "select a word, a line"),
-    ("shift+click", "extend the selection"),
-    ("shift+drag", "select with the terminal, in most terminals"),
-];
-
 /// Draws the page.
 pub fn draw(around: DialogView<'_>, reading: &ReadingDialog, canvas: &mut DialogCanvas<'_>) {
     let (title, lines) = match reading.page {
-        ReadingPage::Help => ("Keys and commands", help(around)),
         ReadingPage::Todos => ("The plan", plan(&around.conversation.todos)),
         ReadingPage::Status => ("Status", status(&status_page::rows(around))),
     };
@@ -53,24 +42,6 @@ pub fn draw_page(
         paint::spans(&line.spans, *styles, Rect { y, height: 1, ..inner }, buffer);
     }
     measured.extent = ScrollExtent { rows: lines.len(), shown: usize::from(inner.height) };
-}
-
-fn help(around: DialogView<'_>) -> Vec<StyledLine> {
-    let mut lines = vec![heading("Commands")];
-    for command in around.shared.settings.commands.all() {
-        lines.push(pair(&format!("/{}", command.name), &command.summary));
-    }
-    for context in KeyContext::ALL {
-        lines.push(StyledLine::default());
-        lines.push(heading(context.title()));
-        let keys = &around.shared.settings.keys;
-        let offered = |row: &&KeymapRow| !row.keys.is_empty() && around.shared.can_do(row);
-        let rows = keys.rows(context).iter().filter(offered);
-        lines.extend(rows.map(|row| pair(&row.shown(), row.help)));
-    }
-    lines.extend([StyledLine::default(), heading("Mouse")]);
-    lines.extend(MOUSE.iter().map(|(does, help)| pair(does, help)));
-    lines
 }
 
 fn plan(todos: &[TodoItem]) -> Vec<StyledLine> {
@@ -139,10 +110,6 @@ fn status(rows: &[StatusPageRow]) -> Vec<StyledLine> {
 
 fn heading(text: &str) -> StyledLine {
     line(vec![span(text, StyleRole::Heading(2))])
-}
-
-fn pair(left: &str, right: &str) -> StyledLine {
-    line(vec![span(format!("{left:<24} "), StyleRole::Text), span(right, StyleRole::Muted)])
 }
 
 fn muted(text: &str) -> StyledLine {

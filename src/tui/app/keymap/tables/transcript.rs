@@ -7,7 +7,7 @@ use crate::tui::app::keymap::actions::{
     CaretKey, CaretMotion, PaneKey, ScrollAction, SearchKey, SearchMatchKey,
 };
 
-use super::{ALT, CTRL, KeyBinding, SHIFT, alt, char, ctrl, held, hinted, key, row};
+use super::{ALT, Act, CTRL, KeyBinding, Move, SHIFT, alt, char, ctrl, held, hinted, key, row};
 
 /// The keys of the panes.
 pub const PANES: &[KeyBinding<PaneKey>] = &[
@@ -16,25 +16,32 @@ pub const PANES: &[KeyBinding<PaneKey>] = &[
         PaneKey::Toggle,
         "fold or unfold the pane",
         "fold/unfold",
-    ),
-    hinted(&[key(KeyCode::Up), char('k')], PaneKey::Previous, "previous pane", "above"),
-    hinted(&[key(KeyCode::Down), char('j')], PaneKey::Next, "next pane", "below"),
-    hinted(&[char('p')], PaneKey::View, "full view: search, follow, copy", "view"),
-    hinted(&[char('c')], PaneKey::Copy, "copy the text", "copy"),
+    )
+    .on(Act, "fold, unfold"),
+    hinted(&[key(KeyCode::Up), char('k')], PaneKey::Previous, "previous pane", "above")
+        .on(Move, "pane above"),
+    hinted(&[key(KeyCode::Down), char('j')], PaneKey::Next, "next pane", "below")
+        .on(Move, "pane below"),
+    hinted(&[char('p')], PaneKey::View, "full view: search, follow, copy", "view")
+        .on(Act, "full view"),
+    hinted(&[char('c')], PaneKey::Copy, "copy the text", "copy").on(Act, "copy"),
     hinted(
         &[char('z')],
         PaneKey::ToggleKind,
         "fold or unfold all panes of this kind",
         "this \
         kind",
-    ),
+    )
+    .on(Act, "fold kind"),
     row(&[char('Z')], PaneKey::ToggleTools, "fold or unfold all calls"),
-    hinted(&[char('f')], PaneKey::Fork, "fork the session after this message", "fork"),
-    row(&[char('r')], PaneKey::Rewind, "rewind to before this message"),
+    hinted(&[char('f')], PaneKey::Fork, "fork the session after this message", "fork")
+        .on(Act, "fork here"),
+    row(&[char('r')], PaneKey::Rewind, "rewind to before this message").on(Act, "rewind here"),
     row(&[char('b')], PaneKey::CopyCode, "copy its last code block"),
-    hinted(&[char('v')], PaneKey::Select, "select text", "select"),
-    hinted(&[char('/')], PaneKey::Search, "search the transcript", "search"),
-    row(&[char('[')], PaneKey::Jump(TranscriptJump::PreviousMessage), "your previous message"),
+    hinted(&[char('v')], PaneKey::Select, "select text", "select").on(Act, "select text"),
+    hinted(&[char('/')], PaneKey::Search, "search the transcript", "search").on(Move, "search"),
+    row(&[char('[')], PaneKey::Jump(TranscriptJump::PreviousMessage), "your previous message")
+        .on(Move, "last message"),
     row(&[char(']')], PaneKey::Jump(TranscriptJump::NextMessage), "your next message"),
     row(&[char('(')], PaneKey::Jump(TranscriptJump::PreviousError), "previous error"),
     row(&[char(')')], PaneKey::Jump(TranscriptJump::NextError), "next error"),
@@ -45,7 +52,8 @@ pub const PANES: &[KeyBinding<PaneKey>] = &[
     row(&[], PaneKey::Scroll(ScrollAction::PageUp), "page up"),
     row(&[], PaneKey::Scroll(ScrollAction::PageDown), "page down"),
     row(&[char('g'), key(KeyCode::Home)], PaneKey::Scroll(ScrollAction::Top), "go to the start"),
-    row(&[char('G'), key(KeyCode::End)], PaneKey::Scroll(ScrollAction::Bottom), "go to the end"),
+    row(&[char('G'), key(KeyCode::End)], PaneKey::Scroll(ScrollAction::Bottom), "go to the end")
+        .on(Move, "to the end"),
     hinted(&[char('?')], PaneKey::Help, "show the keys", "keys"),
 ];
 
@@ -76,12 +84,14 @@ pub const CARET: &[KeyBinding<CaretKey>] = &[
         &[held(CTRL, KeyCode::Left), held(ALT, KeyCode::Left), char('b')],
         CaretKey::Move(CaretMotion::WordLeft),
         "word left",
-    ),
+    )
+    .on(Move, "word left"),
     row(
         &[held(CTRL, KeyCode::Right), held(ALT, KeyCode::Right), char('w')],
         CaretKey::Move(CaretMotion::WordRight),
         "word right",
-    ),
+    )
+    .on(Move, "word right"),
     row(
         &[key(KeyCode::Home), char('0'), char('^')],
         CaretKey::Move(CaretMotion::RowStart),
@@ -110,7 +120,8 @@ pub const CARET: &[KeyBinding<CaretKey>] = &[
         CaretKey::Move(CaretMotion::Bottom),
         "go to the \
         end",
-    ),
+    )
+    .on(Move, "to the end"),
     row(
         &[held(SHIFT, KeyCode::Left)],
         CaretKey::Extend(CaretMotion::Left),
@@ -149,18 +160,22 @@ pub const CARET: &[KeyBinding<CaretKey>] = &[
         CaretKey::Extend(CaretMotion::RowEnd),
         "extend the selection to the row's end",
     ),
-    hinted(&[char('v'), char(' ')], CaretKey::Mark, "start or end the selection", "select"),
-    hinted(&[char('V')], CaretKey::MarkLines, "select whole lines", "lines"),
+    hinted(&[char('v'), char(' ')], CaretKey::Mark, "start or end the selection", "select")
+        .on(Act, "select"),
+    hinted(&[char('V')], CaretKey::MarkLines, "select whole lines", "lines")
+        .on(Act, "select lines"),
     hinted(
         &[char('y'), key(KeyCode::Enter)],
         CaretKey::Copy,
         "copy the selection, or the line",
         "copy",
-    ),
+    )
+    .on(Act, "copy"),
     hinted(
         &[key(KeyCode::Esc), char('q')],
         CaretKey::Back,
         "clear the selection, then leave",
         "back",
-    ),
+    )
+    .on(Act, "back"),
 ];
