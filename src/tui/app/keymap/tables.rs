@@ -33,24 +33,24 @@ pub struct KeyBinding<A: 'static> {
     pub sheet: Option<(KeySheetColumn, &'static str)>,
 }
 
-/// A column of the sheet of keys.
+/// What the keys of a column of the sheet are for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeySheetColumn {
-    Write,
-    Move,
-    Act,
+    Typing,
+    Motion,
+    Action,
 }
 
 impl KeySheetColumn {
     /// All columns, from left to right.
-    pub const ALL: [Self; 3] = [Self::Write, Self::Move, Self::Act];
+    pub const ALL: [Self; 3] = [Self::Typing, Self::Motion, Self::Action];
 
     /// The column's heading.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Write => "Write",
-            Self::Move => "Move",
-            Self::Act => "Act",
+            Self::Typing => "Write",
+            Self::Motion => "Move",
+            Self::Action => "Act",
         }
     }
 }
@@ -62,7 +62,7 @@ impl<A: Copy> KeyBinding<A> {
     }
 }
 
-use KeySheetColumn::{Act, Move, Write};
+use KeySheetColumn::{Action, Motion, Typing};
 
 const NONE: KeyModifiers = KeyModifiers::NONE;
 const CTRL: KeyModifiers = KeyModifiers::CONTROL;
@@ -105,27 +105,28 @@ const fn hinted<A>(
 /// The keys that work everywhere.
 pub const ALWAYS: &[KeyBinding<AlwaysKey>] = &[
     row(&[ctrl('c')], AlwaysKey::Cancel, "clear the input, else stop the turn, else quit")
-        .on(Act, "stop or quit"),
+        .on(Action, "stop or quit"),
     row(&[ctrl('l')], AlwaysKey::Redraw, "redraw the screen"),
-    row(&[ctrl('z')], AlwaysKey::Suspend, "suspend to the shell; `fg` returns").on(Act, "suspend"),
+    row(&[ctrl('z')], AlwaysKey::Suspend, "suspend to the shell; `fg` returns")
+        .on(Action, "suspend"),
 ];
 
 /// The keys of the chat.
 pub const CHAT: &[KeyBinding<ChatKey>] = &[
     hinted(&[key(KeyCode::Esc)], ChatKey::Back, "close what is open, else stop the turn", "stop")
-        .on(Act, "stop turn"),
+        .on(Action, "stop turn"),
     // ctrl+b is the prefix of tmux, so there is a second key.
     hinted(&[ctrl('b'), alt('s')], ChatKey::Sessions, "open a past session", "sessions")
-        .on(Move, "sessions"),
-    row(&[ctrl('p')], ChatKey::Palette, "command palette").on(Act, "all commands"),
+        .on(Motion, "sessions"),
+    row(&[ctrl('p')], ChatKey::Palette, "command palette").on(Action, "all commands"),
     row(&[key(KeyCode::F(1))], ChatKey::Help, "show the keys"),
     hinted(&[key(KeyCode::Tab)], ChatKey::Focus, "switch between input and panes", "panes")
-        .on(Move, "input, panes"),
-    row(&[ctrl('o')], ChatKey::FoldAll, "fold or unfold all panes").on(Act, "fold all"),
+        .on(Motion, "input, panes"),
+    row(&[ctrl('o')], ChatKey::FoldAll, "fold or unfold all panes").on(Action, "fold all"),
     row(&[held(SHIFT, KeyCode::Tab)], ChatKey::NextMode, "next mode: plan, ask, allow-edits")
-        .on(Act, "next mode"),
+        .on(Action, "next mode"),
     row(&[key(KeyCode::PageUp)], ChatKey::Scroll(ScrollAction::PageUp), "page up")
-        .on(Move, "page up"),
+        .on(Motion, "page up"),
     row(&[key(KeyCode::PageDown)], ChatKey::Scroll(ScrollAction::PageDown), "page down"),
     row(&[held(ALT, KeyCode::Up)], ChatKey::Scroll(ScrollAction::HalfUp), "half a page up"),
     row(&[held(ALT, KeyCode::Down)], ChatKey::Scroll(ScrollAction::HalfDown), "half a page down"),
@@ -133,50 +134,51 @@ pub const CHAT: &[KeyBinding<ChatKey>] = &[
     row(&[held(SHIFT, KeyCode::Down)], ChatKey::Scroll(ScrollAction::LineDown), "line down"),
     row(&[held(CTRL, KeyCode::Home)], ChatKey::Scroll(ScrollAction::Top), "go to the start"),
     row(&[held(CTRL, KeyCode::End)], ChatKey::Scroll(ScrollAction::Bottom), "go to the end")
-        .on(Move, "to the end"),
+        .on(Motion, "to the end"),
     row(&[alt('p')], ChatKey::Jump(TranscriptJump::PreviousMessage), "your previous message")
-        .on(Move, "last message"),
+        .on(Motion, "last message"),
     row(&[alt('n')], ChatKey::Jump(TranscriptJump::NextMessage), "your next message"),
     row(&[alt('e')], ChatKey::Jump(TranscriptJump::PreviousError), "previous error")
-        .on(Move, "last error"),
+        .on(Motion, "last error"),
     row(
         &[held(ALT.union(SHIFT), KeyCode::Char('e'))],
         ChatKey::Jump(TranscriptJump::NextError),
         "next error",
     ),
     row(&[ctrl('f'), key(KeyCode::F(3))], ChatKey::Search, "search the transcript")
-        .on(Move, "search"),
-    row(&[alt('c')], ChatKey::CopyAnswer, "copy the last answer").on(Act, "copy answer"),
-    row(&[alt('k')], ChatKey::CopyCode, "copy the last code block").on(Act, "copy code"),
-    row(&[key(KeyCode::F(6))], ChatKey::NextConversation, "next agent").on(Move, "next agent"),
+        .on(Motion, "search"),
+    row(&[alt('c')], ChatKey::CopyAnswer, "copy the last answer").on(Action, "copy answer"),
+    row(&[alt('k')], ChatKey::CopyCode, "copy the last code block").on(Action, "copy code"),
+    row(&[key(KeyCode::F(6))], ChatKey::NextConversation, "next agent").on(Motion, "next agent"),
 ];
 
 /// The keys of the input.
 pub const INPUT: &[KeyBinding<InputKey>] = &[
     hinted(&[key(KeyCode::Enter)], InputKey::Send, "send; while a turn runs, queue", "send")
-        .on(Write, "send, queue"),
+        .on(Typing, "send, queue"),
     hinted(
         &[held(SHIFT, KeyCode::Enter), held(ALT, KeyCode::Enter), ctrl('j')],
         InputKey::Newline,
         "new line",
         "newline",
     )
-    .on(Write, "new line"),
-    row(&[ctrl('s')], InputKey::Steer, "send into the running turn").on(Write, "send now"),
-    row(&[key(KeyCode::Up)], InputKey::Up, "row up, then older prompts").on(Write, "past prompt"),
+    .on(Typing, "new line"),
+    row(&[ctrl('s')], InputKey::Steer, "send into the running turn").on(Typing, "send now"),
+    row(&[key(KeyCode::Up)], InputKey::Up, "row up, then older prompts").on(Typing, "past prompt"),
     row(&[key(KeyCode::Down)], InputKey::Down, "row down, then newer prompts"),
-    row(&[ctrl('r')], InputKey::History, "search the prompt history").on(Write, "find prompt"),
-    row(&[ctrl('g')], InputKey::OpenEditor, "write in $EDITOR").on(Write, "use $EDITOR"),
+    row(&[ctrl('r')], InputKey::History, "search the prompt history").on(Typing, "find prompt"),
+    row(&[ctrl('g')], InputKey::OpenEditor, "write in $EDITOR").on(Typing, "use $EDITOR"),
     row(&[alt('o')], InputKey::Unfold, "unfold the paste at the cursor"),
     row(&[ctrl('v'), alt('v')], InputKey::PasteImage, "paste an image from the clipboard")
-        .on(Write, "paste image"),
-    hinted(&[char('@')], InputKey::File, "mention a file", "file").on(Write, "name a file"),
+        .on(Typing, "paste image"),
+    hinted(&[char('@')], InputKey::File, "mention a file", "file").on(Typing, "name a file"),
 ];
 
 /// The keys of the input while it is empty; they come before [`INPUT`].
 pub const EMPTY_INPUT: &[KeyBinding<EmptyInputKey>] = &[
-    hinted(&[char('/')], EmptyInputKey::Command, "start a command", "command").on(Write, "command"),
-    hinted(&[char('!')], EmptyInputKey::Shell, "run a shell command", "shell").on(Write, "shell"),
+    hinted(&[char('/')], EmptyInputKey::Command, "start a command", "command")
+        .on(Typing, "command"),
+    hinted(&[char('!')], EmptyInputKey::Shell, "run a shell command", "shell").on(Typing, "shell"),
     hinted(&[char('?')], EmptyInputKey::Help, "show the keys", "keys"),
     row(
         &[alt('1'), alt('2'), alt('3'), alt('4'), alt('5'), alt('6'), alt('7'), alt('8'), alt('9')],
@@ -248,7 +250,7 @@ pub const EDITING: &[KeyBinding<EditAction>] = &[
     row(&[alt('y')], EditAction::YankOlder, "paste the one before"),
     // Terminals send ctrl+_ as the code that crossterm reads as ctrl+7.
     hinted(&[ctrl('_'), ctrl('7'), ctrl('/')], EditAction::Undo, "undo", "undo")
-        .on(Write, "undo typing"),
+        .on(Typing, "undo typing"),
     row(
         &[alt('_'), alt('/'), held(CTRL.union(SHIFT), KeyCode::Char('_'))],
         EditAction::Redo,
@@ -382,19 +384,20 @@ pub const SIDEBAR: &[KeyBinding<SidebarKey>] = &[
     row(&[key(KeyCode::PageDown)], SidebarKey::PageDown, "page down"),
     row(&[key(KeyCode::Home)], SidebarKey::First, "first session"),
     row(&[key(KeyCode::End)], SidebarKey::Last, "last session"),
-    hinted(&[key(KeyCode::Enter)], SidebarKey::Open, "open the session", "open").on(Act, "open"),
-    hinted(&[char('f')], SidebarKey::Fork, "fork the session", "fork").on(Act, "fork"),
-    hinted(&[char('r')], SidebarKey::Rename, "rename the session", "rename").on(Act, "rename"),
+    hinted(&[key(KeyCode::Enter)], SidebarKey::Open, "open the session", "open").on(Action, "open"),
+    hinted(&[char('f')], SidebarKey::Fork, "fork the session", "fork").on(Action, "fork"),
+    hinted(&[char('r')], SidebarKey::Rename, "rename the session", "rename").on(Action, "rename"),
     hinted(
         &[char('d'), key(KeyCode::Delete)],
         SidebarKey::Delete,
         "move the session to the trash",
         "delete",
     )
-    .on(Act, "delete"),
+    .on(Action, "delete"),
     hinted(&[char('x')], SidebarKey::Export, "export the session as HTML", "export")
-        .on(Act, "export"),
-    hinted(&[char('p')], SidebarKey::Preview, "preview the session", "preview").on(Act, "preview"),
+        .on(Action, "export"),
+    hinted(&[char('p')], SidebarKey::Preview, "preview the session", "preview")
+        .on(Action, "preview"),
     row(
         &[char('K')],
         SidebarKey::PreviousMessage,
@@ -403,16 +406,17 @@ pub const SIDEBAR: &[KeyBinding<SidebarKey>] = &[
     ),
     row(&[char('J')], SidebarKey::NextMessage, "next message in the preview, to fork there"),
     row(&[char('c')], SidebarKey::Compare, "compare: press on one session, then on another")
-        .on(Act, "compare"),
+        .on(Action, "compare"),
     row(&[char('s')], SidebarKey::SumUp, "put a summary into the input"),
     hinted(&[char('v')], SidebarKey::Group, "group by project, date or fork", "view")
-        .on(Move, "group"),
+        .on(Motion, "group"),
     hinted(&[char('g')], SidebarKey::Scope, "toggle all projects", "projects")
-        .on(Move, "all projects"),
-    row(&[char('u')], SidebarKey::Undo, "restore the last deleted session").on(Act, "undo delete"),
-    row(&[char('/')], SidebarKey::Filter, "search titles and messages").on(Move, "search"),
+        .on(Motion, "all projects"),
+    row(&[char('u')], SidebarKey::Undo, "restore the last deleted session")
+        .on(Action, "undo delete"),
+    row(&[char('/')], SidebarKey::Filter, "search titles and messages").on(Motion, "search"),
     row(&[char('?')], SidebarKey::Help, "show the keys"),
     row(&[key(KeyCode::Tab)], SidebarKey::Leave, "back to the input; keep the list open")
-        .on(Move, "to the input"),
+        .on(Motion, "to the input"),
     row(&[key(KeyCode::Esc)], SidebarKey::Close, "close the list"),
 ];

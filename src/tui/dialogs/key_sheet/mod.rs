@@ -35,7 +35,7 @@ const OTHERS: [(&str, &str, &str); 7] = [
     ("shift+drag", "select with the terminal, in most terminals", "Mouse"),
 ];
 
-/// The sheet of keys.
+/// What `?` shows, scrolled where the screen is too low for it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeySheet {
     /// The place whose keys come first.

@@ -7,7 +7,9 @@ use crate::tui::app::keymap::actions::{
     CaretKey, CaretMotion, PaneKey, ScrollAction, SearchKey, SearchMatchKey,
 };
 
-use super::{ALT, Act, CTRL, KeyBinding, Move, SHIFT, alt, char, ctrl, held, hinted, key, row};
+use super::{
+    ALT, Action, CTRL, KeyBinding, Motion, SHIFT, alt, char, ctrl, held, hinted, key, row,
+};
 
 /// The keys of the panes.
 pub const PANES: &[KeyBinding<PaneKey>] = &[
@@ -17,14 +19,14 @@ pub const PANES: &[KeyBinding<PaneKey>] = &[
         "fold or unfold the pane",
         "fold/unfold",
     )
-    .on(Act, "fold, unfold"),
+    .on(Action, "fold, unfold"),
     hinted(&[key(KeyCode::Up), char('k')], PaneKey::Previous, "previous pane", "above")
-        .on(Move, "pane above"),
+        .on(Motion, "pane above"),
     hinted(&[key(KeyCode::Down), char('j')], PaneKey::Next, "next pane", "below")
-        .on(Move, "pane below"),
+        .on(Motion, "pane below"),
     hinted(&[char('p')], PaneKey::View, "full view: search, follow, copy", "view")
-        .on(Act, "full view"),
-    hinted(&[char('c')], PaneKey::Copy, "copy the text", "copy").on(Act, "copy"),
+        .on(Action, "full view"),
+    hinted(&[char('c')], PaneKey::Copy, "copy the text", "copy").on(Action, "copy"),
     hinted(
         &[char('z')],
         PaneKey::ToggleKind,
@@ -32,16 +34,16 @@ pub const PANES: &[KeyBinding<PaneKey>] = &[
         "this \
         kind",
     )
-    .on(Act, "fold kind"),
+    .on(Action, "fold kind"),
     row(&[char('Z')], PaneKey::ToggleTools, "fold or unfold all calls"),
     hinted(&[char('f')], PaneKey::Fork, "fork the session after this message", "fork")
-        .on(Act, "fork here"),
-    row(&[char('r')], PaneKey::Rewind, "rewind to before this message").on(Act, "rewind here"),
+        .on(Action, "fork here"),
+    row(&[char('r')], PaneKey::Rewind, "rewind to before this message").on(Action, "rewind here"),
     row(&[char('b')], PaneKey::CopyCode, "copy its last code block"),
-    hinted(&[char('v')], PaneKey::Select, "select text", "select").on(Act, "select text"),
-    hinted(&[char('/')], PaneKey::Search, "search the transcript", "search").on(Move, "search"),
+    hinted(&[char('v')], PaneKey::Select, "select text", "select").on(Action, "select text"),
+    hinted(&[char('/')], PaneKey::Search, "search the transcript", "search").on(Motion, "search"),
     row(&[char('[')], PaneKey::Jump(TranscriptJump::PreviousMessage), "your previous message")
-        .on(Move, "last message"),
+        .on(Motion, "last message"),
     row(&[char(']')], PaneKey::Jump(TranscriptJump::NextMessage), "your next message"),
     row(&[char('(')], PaneKey::Jump(TranscriptJump::PreviousError), "previous error"),
     row(&[char(')')], PaneKey::Jump(TranscriptJump::NextError), "next error"),
@@ -53,7 +55,7 @@ pub const PANES: &[KeyBinding<PaneKey>] = &[
     row(&[], PaneKey::Scroll(ScrollAction::PageDown), "page down"),
     row(&[char('g'), key(KeyCode::Home)], PaneKey::Scroll(ScrollAction::Top), "go to the start"),
     row(&[char('G'), key(KeyCode::End)], PaneKey::Scroll(ScrollAction::Bottom), "go to the end")
-        .on(Move, "to the end"),
+        .on(Motion, "to the end"),
     hinted(&[char('?')], PaneKey::Help, "show the keys", "keys"),
 ];
 
@@ -85,13 +87,13 @@ pub const CARET: &[KeyBinding<CaretKey>] = &[
         CaretKey::Move(CaretMotion::WordLeft),
         "word left",
     )
-    .on(Move, "word left"),
+    .on(Motion, "word left"),
     row(
         &[held(CTRL, KeyCode::Right), held(ALT, KeyCode::Right), char('w')],
         CaretKey::Move(CaretMotion::WordRight),
         "word right",
     )
-    .on(Move, "word right"),
+    .on(Motion, "word right"),
     row(
         &[key(KeyCode::Home), char('0'), char('^')],
         CaretKey::Move(CaretMotion::RowStart),
@@ -121,7 +123,7 @@ pub const CARET: &[KeyBinding<CaretKey>] = &[
         "go to the \
         end",
     )
-    .on(Move, "to the end"),
+    .on(Motion, "to the end"),
     row(
         &[held(SHIFT, KeyCode::Left)],
         CaretKey::Extend(CaretMotion::Left),
@@ -161,21 +163,21 @@ pub const CARET: &[KeyBinding<CaretKey>] = &[
         "extend the selection to the row's end",
     ),
     hinted(&[char('v'), char(' ')], CaretKey::Mark, "start or end the selection", "select")
-        .on(Act, "select"),
+        .on(Action, "select"),
     hinted(&[char('V')], CaretKey::MarkLines, "select whole lines", "lines")
-        .on(Act, "select lines"),
+        .on(Action, "select lines"),
     hinted(
         &[char('y'), key(KeyCode::Enter)],
         CaretKey::Copy,
         "copy the selection, or the line",
         "copy",
     )
-    .on(Act, "copy"),
+    .on(Action, "copy"),
     hinted(
         &[key(KeyCode::Esc), char('q')],
         CaretKey::Back,
         "clear the selection, then leave",
         "back",
     )
-    .on(Act, "back"),
+    .on(Action, "back"),
 ];
