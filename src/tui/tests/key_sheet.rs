@@ -25,8 +25,8 @@ fn the_sheet_at_120x40() {
 #[test]
 fn a_narrow_screen_has_fewer_columns() {
     insta::assert_snapshot!(screen(60, 30).key("?").text());
-    let narrow = screen(40, 12).key("?").shows("Write").hides("Act");
-    narrow.key("end").shows("all keys, to search").hides("Write");
+    let narrow = screen(40, 12).key("?").shows("Type").hides("Act");
+    narrow.key("end").shows("all keys, to search").hides("Type ");
 }
 
 #[test]

@@ -48,7 +48,7 @@ impl KeySheetColumn {
     /// The column's heading.
     pub fn title(self) -> &'static str {
         match self {
-            Self::Typing => "Write",
+            Self::Typing => "Type",
             Self::Motion => "Move",
             Self::Action => "Act",
         }
