@@ -37,13 +37,13 @@ pub trait Dialog: Debug {
     /// cell while the user types in it.
     fn draw(&self, around: DialogView<'_>, canvas: DialogCanvas<'_>) -> Option<Position>;
 
-    /// How many rows above the input the dialog wants, at this width. `None` for a dialog that lies
-    /// over the screen.
+    /// How many rows above the input the dialog takes, at this width and of so many at most. `None`
+    /// for a dialog that lies over the screen.
     fn docked_rows(
         &self,
         _around: DialogView<'_>,
         _layouts: &mut ViewLayouts,
-        _width: u16,
+        (_width, _room): (u16, u16),
     ) -> Option<u16> {
         None
     }

@@ -29,6 +29,15 @@ pub fn default_diff_style(width: u16) -> DiffStyle {
     if width >= SIDE_BY_SIDE { DiffStyle::SideBySide } else { DiffStyle::Unified }
 }
 
+/// The style of this diff: a file that is new or gone has no other side.
+fn style_of(diff: &FileDiff, width: u16) -> DiffStyle {
+    let is_all = |tag| diff.lines().all(|(_, line)| line.tag == tag);
+    match is_all(DiffLineTag::Added) || is_all(DiffLineTag::Removed) {
+        true => DiffStyle::Unified,
+        false => default_diff_style(width),
+    }
+}
+
 /// Lays out the beginning of a diff: at most about `most` rows of the screen, with a note of how
 /// many lines of the diff are missing.
 pub fn render(
@@ -37,7 +46,7 @@ pub fn render(
     most: usize,
     highlighter: &SyntaxHighlighter,
 ) -> BlockLayout {
-    let sides = default_diff_style(width);
+    let sides = style_of(diff, width);
     let renderer = DiffRenderer::new(diff, width, most, highlighter);
     let mut lines = Vec::new();
     let rows = rows::rows(diff, sides, &DiffFolds::All, most);
@@ -68,7 +77,7 @@ pub fn render_whole(
     highlighter: &SyntaxHighlighter,
 ) -> (BlockLayout, Vec<Range<usize>>) {
     let renderer = DiffRenderer::new(diff, width, usize::MAX, highlighter);
-    let rows = rows::rows(diff, default_diff_style(width), &DiffFolds::All, usize::MAX);
+    let rows = rows::rows(diff, style_of(diff, width), &DiffFolds::All, usize::MAX);
     let mut lines = Vec::new();
     let mut places: Vec<Range<usize>> = Vec::with_capacity(rows.changes.len());
     for (at, row) in rows.rows.iter().enumerate() {

@@ -151,7 +151,7 @@ fn for_an_edit_this_session_means_all_edits() {
     let mode = AgentCommand::SetMode(PermissionMode::AllowEdits);
     for key in ["s", "shift+tab"] {
         let scene = screen(80, 24).event(edit_of(path, 1)).clear_effects();
-        let scene = scene.shows("don't ask about edits again this session");
+        let scene = scene.shows("Yes, and all edits this session");
         let [told] = answered(ApprovalAnswer::Once);
         scene.key(key).expect_effects(&[told, ScreenEffect::Agent(AGENT, mode.clone())]);
     }
@@ -174,7 +174,7 @@ fn a_yes_to_all_answers_what_is_listed_and_leaves_danger_open() {
         .after(400)
         .shows("1 of 4")
         .shows("  $ cargo test")
-        .shows("Y  Yes, and to the 1 call below");
+        .shows("Y  Yes, and to the 1 waiting call");
     let yes = |id: u64| {
         let answer = ApprovalAnswer::Once;
         ScreenEffect::Agent(AGENT, AgentCommand::Answer { id: ApprovalId(id), answer })
@@ -190,6 +190,31 @@ fn the_chat_scrolls_above_the_question() {
     let scene = scene.key("end").shows("line 59");
     let scene = (0..9).fold(scene, |scene, _| scene.mouse(MouseEventKind::ScrollUp, 40, 4));
     scene.hides("line 59").shows("Run this command?");
+}
+
+#[test]
+fn the_input_below_a_question_says_nothing_and_the_last_line_names_the_keys_of_the_question() {
+    let scene = asked().after(400).hides("Sent when this turn ends").hides("shift+tab");
+    let scene = scene.shows("enter select  esc no and stop");
+    scene.key("n").event(AgentEvent::ApprovalWithdrawn(ApprovalId(1))).shows("Sent when this turn");
+    let path = "/home/me/src/webshop/src/cart.rs";
+    let scene = screen(80, 24).event(edit_of(path, 1)).after(400);
+    scene.shows("enter select  esc no and stop  shift+tab all edits");
+}
+
+#[test]
+fn several_rules_have_a_row_each_and_none_is_cut() {
+    let AgentEvent::ApprovalAsked(mut request) = question(1, "make && ninja") else { panic!() };
+    let long =
+        "ninja -C out/release some/target/with/a/path another/target/that/is/long and/one/more";
+    request.allow_rules = vec!["Bash(make)".into(), format!("Bash({long})")];
+    let scene = screen(80, 40).event(AgentEvent::ApprovalAsked(request)).after(400);
+    let scene =
+        scene.shows("s  Yes, and don't ask again this session for").shows("a  Always allow …");
+    let text = scene.text();
+    let rows = text.lines().map(|row| row.trim_matches(['"', '▌', ' '])).collect::<Vec<_>>();
+    assert_eq!(rows.iter().filter(|row| **row == "`make`").count(), 2, "{text}");
+    assert_eq!(rows.join(" ").matches(&format!("`{long}`")).count(), 2, "{text}");
 }
 
 #[test]

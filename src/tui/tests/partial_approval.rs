@@ -97,7 +97,7 @@ fn a_rule_is_saved_only_with_the_whole() {
 
 #[test]
 fn a_single_change_is_not_picked_at() {
-    let scene = asked_about(80, 24, "a\n", "b\n").hides("[x]").hides("include this change");
+    let scene = asked_about(80, 24, "a\n", "b\n").hides("[x]").hides("space include");
     scene.key("space").key("right").key("y").expect_effects(&answered(ApprovalAnswer::Once));
 }
 
@@ -111,6 +111,21 @@ fn the_next_change_is_brought_into_sight_and_the_focus_follows_the_view() {
     let scene = (0..40).fold(scene, |scene, _| wheel(scene)).shows("more();");
     assert_eq!(focus(&scene), 2, "the first that is in sight");
     scene.key("space").shows("2 of 3").shows("[ ]");
+}
+
+#[test]
+fn on_a_short_screen_the_answers_stand_in_two_columns() {
+    let scene = asked(80, 24);
+    let text = scene.text();
+    let diff = text.lines().filter(|row| row.starts_with("\"▌") && row.contains(" fn ")).count();
+    assert!(diff >= 2, "{text}");
+    let (yes, no) = ("y  Yes, all 3 changes", "n  No");
+    let row = text.lines().find(|row| row.contains(yes)).unwrap();
+    assert!(row.contains(no), "{text}");
+    // Each answer is where the mouse finds it.
+    let deny = ApprovalAnswer::Deny { instruction: None };
+    asked(80, 24).click("n  No").expect_effects(&answered(deny));
+    asked(80, 24).key("end").click("y  Yes").expect_effects(&answered(ApprovalAnswer::Once));
 }
 
 #[test]

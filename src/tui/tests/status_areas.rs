@@ -84,7 +84,8 @@ fn the_running_line_says_what_it_waits_for() {
         .after(1000)
         .shows("Waiting 6 s for the server · esc stops · slow down")
         .event(question(1, "rm -rf build/"))
-        .shows("Waiting for your answer · Bash");
+        .shows("Run this command?")
+        .hides("Waiting");
 }
 
 #[test]

@@ -28,6 +28,16 @@ pub fn height(model: &ScreenModel) -> u16 {
     u16::from(!model.conversation.turn.is_idle())
 }
 
+/// Whether the line would say nothing but that a question waits, which the question itself says.
+pub fn says_only_that_a_question_waits(model: &ScreenModel) -> bool {
+    match &model.conversation.turn {
+        TurnActivity::Running(running) => {
+            running.phase != RunningTurnPhase::Stopping && model.has_question()
+        }
+        TurnActivity::Idle | TurnActivity::Starting { .. } => false,
+    }
+}
+
 /// Draws the line about the running turn.
 pub fn draw(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
     let Some(since) = model.conversation.turn.since() else { return };
@@ -83,7 +93,7 @@ fn current_activity(model: &ScreenModel) -> ActivityText {
     let TurnActivity::Running(running) = &model.conversation.turn else {
         return ActivityText::of("Sending", "");
     };
-    if running.phase != RunningTurnPhase::Stopping && model.has_question() {
+    if says_only_that_a_question_waits(model) {
         let tool = model.question().map(|question| harmless(&question.tool)).unwrap_or_default();
         return ActivityText::of("Waiting for your answer", tool);
     }

@@ -27,7 +27,7 @@ pub fn draw(
     geometry: &mut ConversationGeometry,
 ) -> Position {
     let text = model.conversation.composer.editor.text();
-    let room = Rect { x: area.x + 3, width: area.width.saturating_sub(4).max(1), ..area };
+    let room = text_area(area);
     let editor = &model.conversation.composer.editor;
     let (row, column) = softwrap::place_with(&text, typed, editor.caret(), editor.chips());
     let above = (row + 1).saturating_sub(usize::from(area.height.max(1)));
@@ -48,19 +48,6 @@ pub fn draw(
     };
     let mark = Rect { x: area.x + 1, width: 1, ..area };
     paint::spans(&[span("❯", prompt_role)], styles, mark, buffer);
-    if text.is_empty() {
-        let words = match &model.conversation.turn {
-            TurnActivity::Idle if model.conversation.status.fault.is_some() => {
-                "enter: fix it now, with /connect".to_owned()
-            }
-            TurnActivity::Idle => "What should I do?".to_owned(),
-            TurnActivity::Starting { .. } | TurnActivity::Running(_) => {
-                let key = model.shared.settings.keys.key(InputKey::Steer);
-                format!("Sent when this turn ends · {key} sends now")
-            }
-        };
-        paint::spans(&[span(words, StyleRole::Muted)], styles, room, buffer);
-    }
     for (y, row) in (area.y..area.y + area.height).zip(typed.iter().skip(above)) {
         let place = Rect { y, height: 1, width: room.width + 1, ..room };
         paint::spans(&typed_row(editor, &text, row), styles, place, buffer);
@@ -72,6 +59,34 @@ pub fn draw(
     }
     let y = area.y + u16::try_from(row - above).unwrap_or(0);
     Position { x: (room.x + column).min(area.x + area.width.saturating_sub(1)), y }
+}
+
+/// Says in an empty input what it is for now.
+pub fn draw_placeholder(
+    model: &ScreenModel,
+    styles: &dyn RoleStyles,
+    area: Rect,
+    buffer: &mut Buffer,
+) {
+    if !model.conversation.composer.editor.text().is_empty() {
+        return;
+    }
+    let words = match &model.conversation.turn {
+        TurnActivity::Idle if model.conversation.status.fault.is_some() => {
+            "enter: fix it now, with /connect".to_owned()
+        }
+        TurnActivity::Idle => "What should I do?".to_owned(),
+        TurnActivity::Starting { .. } | TurnActivity::Running(_) => {
+            let key = model.shared.settings.keys.key(InputKey::Steer);
+            format!("Sent when this turn ends · {key} sends now")
+        }
+    };
+    paint::spans(&[span(words, StyleRole::Muted)], styles, text_area(area), buffer);
+}
+
+/// The cells of the input's text: the prompt is on their left.
+fn text_area(area: Rect) -> Rect {
+    Rect { x: area.x + 3, width: area.width.saturating_sub(4).max(1), ..area }
 }
 
 /// The selected columns of a row.

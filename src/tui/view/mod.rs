@@ -9,6 +9,7 @@ pub mod blocks;
 pub mod closing_line;
 pub mod completion;
 pub mod composer;
+mod dimmed;
 pub mod field;
 pub mod footer;
 pub mod header;
@@ -37,6 +38,7 @@ use super::app::sidebar::{SidebarPlacement, on_screen};
 use super::dialogs::geometry::DialogGeometry;
 use super::dialogs::{DialogCanvas, DialogView};
 use super::layout::StyleRole;
+use dimmed::DimmedStyles;
 
 pub use layouts::ViewLayouts;
 pub use paint::RoleStyles;
@@ -72,19 +74,27 @@ pub fn view(
     let chat = beside(area, side);
     let typed = model.conversation.composer.editor.rows(input_width(chat));
     let around = DialogView { conversation: &model.conversation, shared: &model.shared };
-    let dock = model.dialogs.iter().filter_map(|it| it.docked_rows(around, layouts, chat.width));
-    let dock = dock.max();
+    let room =
+        RowHeights::of(model, chat.height, typed.len(), ChatDock::Used).dock_room(chat.height);
+    let dock = model.dialogs.iter();
+    let dock = dock.filter_map(|it| it.docked_rows(around, layouts, (chat.width, room))).max();
     let rows = ScreenRowAreas::split(model, chat, typed.len(), dock).with_edges(area);
+    // What a question is not about steps back, and stays readable.
+    let dimmed = DimmedStyles(styles);
+    let behind: &dyn RoleStyles = if dock.is_some() { &dimmed } else { styles };
 
     let buffer = frame.buffer_mut();
     buffer.set_style(area, styles.style(StyleRole::Screen));
     header::draw(model, styles, rows.header, buffer);
     paint::rule(rows.header_rule, styles, buffer);
-    transcript::draw(model, layouts, styles, rows.transcript, buffer, &mut shown);
-    activity::draw(model, styles, rows.activity, buffer);
-    queue::draw(model, styles, rows.queue, buffer);
+    transcript::draw(model, layouts, behind, rows.transcript, buffer, &mut shown);
+    activity::draw(model, behind, rows.activity, buffer);
+    queue::draw(model, behind, rows.queue, buffer);
     shown.below = footer::draw_rule(model, &shown, styles, rows.rule, buffer);
-    let caret = composer::draw(model, &typed, styles, rows.input, buffer, &mut shown);
+    let caret = composer::draw(model, &typed, behind, rows.input, buffer, &mut shown);
+    if dock.is_none() {
+        composer::draw_placeholder(model, styles, rows.input, buffer);
+    }
     let typed_in = search::draw(model, &shown, styles, rows.hints, buffer);
     if typed_in.is_none() {
         footer::draw_hints(model, styles, rows.hints, buffer);
@@ -171,11 +181,8 @@ impl ScreenRowAreas {
     /// Divides the chat. A dialog that wants to be above the input leaves a few rows to the transcript
     /// where there are enough, and takes what is above the input where there are not.
     fn split(model: &ScreenModel, area: Rect, typed: usize, dock: Option<u16>) -> Self {
-        let tall = u16::from(area.height >= 16);
-        let is_tight = dock.is_some() && area.height < 12;
-        let edge = u16::from(!is_tight);
-        let most = (area.height / 3).max(1);
-        let input = u16::try_from(typed).unwrap_or(most).clamp(1, most);
+        let dock_use = if dock.is_some() { ChatDock::Used } else { ChatDock::Empty };
+        let heights = RowHeights::of(model, area.height, typed, dock_use);
         let mut top = area.y;
         let mut bottom = area.y + area.height;
         let mut from_top = |height: u16| {
@@ -183,28 +190,82 @@ impl ScreenRowAreas {
             top += height;
             Rect { x: area.x, y: top - height, width: area.width, height }
         };
-        let header = from_top(edge);
-        let header_rule = from_top(tall);
+        let header = from_top(heights.header);
+        let header_rule = from_top(heights.header_rule);
         let mut from_bottom = |height: u16| {
             let height = height.min(bottom.saturating_sub(top));
             bottom -= height;
             Rect { x: area.x, y: bottom, width: area.width, height }
         };
         let hints = from_bottom(1);
-        from_bottom(tall);
-        let input = from_bottom(input);
-        let rule = from_bottom(edge);
-        let above = if is_tight { 0 } else { queue::height(model) + activity::height(model) };
-        let least = above + if area.height >= 16 { area.height / 5 } else { edge };
-        let room = area.height.saturating_sub(edge + 1 + 2 * tall + input.height + edge + least);
-        let dock = from_bottom(dock.map_or(0, |rows| rows.min(room)));
-        let queue = from_bottom(queue::height(model));
-        let activity = from_bottom(activity::height(model));
+        from_bottom(heights.gap);
+        let input = from_bottom(heights.input);
+        let rule = from_bottom(heights.rule);
+        let dock = from_bottom(dock.unwrap_or(0).min(heights.dock_room(area.height)));
+        from_bottom(heights.dock_gap);
+        let queue = from_bottom(heights.queue);
+        let activity = from_bottom(heights.activity);
         let transcript =
             Rect { x: area.x, y: top, width: area.width, height: bottom.saturating_sub(top) };
         Self { header, header_rule, transcript, activity, queue, dock, rule, input, hints }
     }
 }
+
+/// Whether a dialog is above the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ChatDock {
+    Empty,
+    Used,
+}
+
+/// Heights of the chat's rows but the transcript and the dock, which share what is left.
+#[derive(Debug, Clone, Copy)]
+struct RowHeights {
+    header: u16,
+    header_rule: u16,
+    activity: u16,
+    queue: u16,
+    /// An empty row above the dock, of the transcript's.
+    dock_gap: u16,
+    rule: u16,
+    input: u16,
+    /// An empty row between the input and the last line.
+    gap: u16,
+    /// What the transcript keeps beside a dock.
+    least_transcript: u16,
+}
+
+impl RowHeights {
+    fn of(model: &ScreenModel, height: u16, typed: usize, dock: ChatDock) -> Self {
+        let is_docked = dock == ChatDock::Used;
+        let tall = u16::from(height >= 16);
+        let is_tight = is_docked && height < 12;
+        let edge = u16::from(!is_tight);
+        let most = (height / 3).max(1);
+        let is_said = is_docked && activity::says_only_that_a_question_waits(model);
+        Self {
+            header: edge,
+            header_rule: tall,
+            activity: if is_said { 0 } else { activity::height(model) },
+            queue: queue::height(model),
+            dock_gap: u16::from(is_docked && height >= ROOMY),
+            rule: edge,
+            input: u16::try_from(typed).unwrap_or(most).clamp(1, most),
+            gap: if is_docked && height < ROOMY { 0 } else { tall },
+            least_transcript: if height >= 16 { height / 5 } else { edge },
+        }
+    }
+
+    /// How many rows a dialog above the input may take.
+    fn dock_room(self, height: u16) -> u16 {
+        let above = if self.header == 0 { 0 } else { self.queue + self.activity };
+        let around = self.header + self.header_rule + self.rule + self.input + self.gap + 1;
+        height.saturating_sub(around + above + self.least_transcript)
+    }
+}
+
+/// From this height on a question has empty rows around it.
+const ROOMY: u16 = 30;
 
 impl From<Rect> for CellRect {
     fn from(rect: Rect) -> Self {

@@ -111,7 +111,13 @@ fn answers(approval: &ApprovalDialog, around: DialogView<'_>) -> String {
                 let rule = line(approval.deny_rule.as_deref().unwrap_or_default());
                 format!("{letter} Never allow {rule}, saved to {file}")
             }
-            _ => format!("{letter} {}", words::answer(approval, answer)),
+            _ => {
+                let lines = words::answer(approval, answer);
+                let (start, rules) = lines.split_first()?;
+                let rules: Vec<&str> = rules.iter().map(|rule| rule.trim()).collect();
+                let text = [start.as_str(), &rules.join(" and ")].join(" ");
+                format!("{letter} {}", text.trim_end())
+            }
         })
     });
     let answers: Vec<String> = answers.collect();

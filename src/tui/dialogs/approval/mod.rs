@@ -58,9 +58,9 @@ impl Dialog for ApprovalDialog {
         &self,
         around: DialogView<'_>,
         layouts: &mut ViewLayouts,
-        width: u16,
+        size: (u16, u16),
     ) -> Option<u16> {
-        Some(view::rows_wanted(around, self, layouts, width))
+        Some(view::rows_wanted(around, self, layouts, size))
     }
 
     /// Hints about changes are shown only where each can be left out.
@@ -71,8 +71,13 @@ impl Dialog for ApprovalDialog {
         let about_changes =
             [ApprovalKey::Pick, ApprovalKey::NextChange, ApprovalKey::PreviousChange];
         let about_changes: Vec<_> = about_changes.iter().flat_map(|key| keys.hint(*key)).collect();
-        let all = keys.hints(KeyContext::Approval);
-        all.filter(|hint| self.hunks.is_some() || !about_changes.contains(hint)).collect()
+        let all_edits = keys.hint(ApprovalKey::AllowEdits);
+        let has_all_edits = self.session_scope == SessionScope::AllEdits;
+        let all = keys.hints(KeyContext::Approval).filter(|hint| {
+            (self.hunks.is_some() || !about_changes.contains(hint))
+                && (has_all_edits || Some(hint) != all_edits.as_ref())
+        });
+        all.collect()
     }
 
     /// Text typed into a field of the dialog is no answer, and Escape is a "no" that needs no guard,

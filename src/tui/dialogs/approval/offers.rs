@@ -84,6 +84,16 @@ impl OfferedAnswer {
         }
     }
 
+    /// Whether the call does not run, whatever follows.
+    pub fn is_no(self) -> bool {
+        match self {
+            Self::No | Self::Never | Self::Instruct => true,
+            Self::Yes | Self::YesToWaiting | Self::Session | Self::Always | Self::EditCommand => {
+                false
+            }
+        }
+    }
+
     fn is_yes(self) -> bool {
         match self {
             Self::Yes | Self::YesToWaiting | Self::Session | Self::Always => true,

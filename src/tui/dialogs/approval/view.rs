@@ -30,11 +30,15 @@ use subject::{ApprovalSubject, MARGIN};
 
 /// Columns on the left for the bar and a space, and one on the right.
 const MARGINS: u16 = 3;
-/// Below this width or without this height for it, answers share rows.
+/// Below this width answers are words in a row.
 const NARROW: u16 = 48;
+/// From this width on answers can stand in two columns.
+const TWO_COLUMNS: u16 = 70;
 /// On screens with fewer rows the question lists no others, and no verdicts of rules.
 const ROOMY: u16 = 18;
-/// Rows of the subject that are to be on screen before answers get rows of their own.
+/// Rows of a long subject that are to be on screen before each answer gets a row of its own.
+const LONG_SUBJECT: usize = 12;
+/// Rows of a subject that are to be on screen before answers get more than one row.
 const SUBJECT: usize = 3;
 
 /// The parts of the question at a width.
@@ -76,17 +80,54 @@ impl QuestionRows {
     }
 }
 
-/// The rows that the question takes at this width if there is room.
+/// The rows that the question takes at this width, of `room`.
 pub fn rows_wanted(
     around: DialogView<'_>,
     approval: &ApprovalDialog,
     layouts: &mut ViewLayouts,
-    width: u16,
+    (width, room): (u16, u16),
 ) -> u16 {
-    let room = width.saturating_sub(MARGINS).max(1);
-    let parts = parts(around, approval, layouts, room);
-    let answers = answers(around, approval, room, layout(room));
-    u16::try_from(parts.head.len() + parts.subject.len() + answers.rows.len()).unwrap_or(u16::MAX)
+    let width = width.saturating_sub(MARGINS).max(1);
+    let parts = parts(around, approval, layouts, width);
+    let above = (parts.head.len(), parts.subject.len());
+    let (answers, gap) = fitting_answers(around, approval, above, width, room.into());
+    let wanted = above.0 + above.1 + gap + answers.rows.len();
+    u16::try_from(wanted).unwrap_or(u16::MAX).min(room)
+}
+
+/// The answers as they are shown below so many rows of title and subject in a question of so many
+/// rows, and the empty rows above them. They yield to the subject: first the empty row goes, then they
+/// stand in two columns, and then they are words in a row.
+fn fitting_answers(
+    around: DialogView<'_>,
+    approval: &ApprovalDialog,
+    (head, subject): (usize, usize),
+    width: u16,
+    height: usize,
+) -> (ApprovalAnswers, usize) {
+    let layout = |layout| answers(around, approval, width, layout);
+    if width < NARROW {
+        return (layout(AnswerLayout::Packed), 0);
+    }
+    let rows = layout(AnswerLayout::Rows);
+    if approval.stage != ApprovalStage::Choosing {
+        return (rows, 0);
+    }
+    let left = |answers: &ApprovalAnswers| height.saturating_sub(head + answers.rows.len());
+    if subject <= left(&rows) {
+        let gap = usize::from(subject > 0 && subject < left(&rows));
+        return (rows, gap);
+    }
+    let columns = (width >= TWO_COLUMNS).then(|| layout(AnswerLayout::Columns));
+    let columns = columns.filter(|columns| columns.rows.len() < rows.rows.len());
+    match columns {
+        Some(columns) if subject <= left(&columns) => (columns, 0),
+        // One row less than what is left is for what says how much there is below.
+        _ if LONG_SUBJECT < left(&rows) => (rows, 0),
+        Some(columns) if SUBJECT < left(&columns) => (columns, 0),
+        None if SUBJECT < left(&rows) => (rows, 0),
+        Some(_) | None => (layout(AnswerLayout::Packed), 0),
+    }
 }
 
 /// Draws the question. Returns the caret's cell while the user types in it.
@@ -123,12 +164,9 @@ pub fn draw(
     let QuestionParts { head, counter, subject, listed } =
         parts(around, approval, layouts, inner.width);
     measured.listed = listed;
-    let mut answers_shown = answers(around, approval, inner.width, layout(inner.width));
-    let least = head.len() + answers_shown.rows.len() + subject.len().min(SUBJECT + 1);
-    if approval.stage == ApprovalStage::Choosing && least > height {
-        answers_shown = answers(around, approval, inner.width, AnswerLayout::Packed);
-    }
-    let rows = QuestionRows::divide(height, head.len(), subject.len(), answers_shown.rows.len());
+    let above = (head.len(), subject.len());
+    let (answers_shown, gap) = fitting_answers(around, approval, above, inner.width, height);
+    let rows = QuestionRows::divide(height - gap, above.0, above.1, answers_shown.rows.len());
 
     let row_at = |row: usize| {
         let y = inner.y + u16::try_from(row).unwrap_or(u16::MAX).min(inner.height - 1);
@@ -159,7 +197,7 @@ pub fn draw(
         let below = subject.len() - shown - scroll;
         draw_rest(around, approval, below, styles, place, buffer, measured);
     }
-    let top = rows.head + shown + usize::from(rows.has_rest);
+    let top = rows.head + shown + usize::from(rows.has_rest) + gap;
     draw_answers(&answers_shown, top, rows.answers, styles, inner, buffer, measured)
 }
 
@@ -220,11 +258,6 @@ fn draw_answers(
     let place = place_of(row.checked_sub(first)?).intersection(inner);
     (!place.is_empty())
         .then(|| Position { x: (place.x + column).min(place.x + place.width), y: place.y })
-}
-
-/// Rows of their own where they are wide enough.
-fn layout(width: u16) -> AnswerLayout {
-    if width < NARROW { AnswerLayout::Packed } else { AnswerLayout::Rows }
 }
 
 fn parts<'a>(

@@ -1,6 +1,7 @@
 //! The words of a question, the same on the full screen and line by line: its title, what its
 //! answers mean, and how rules are named in them.
 
+use std::iter;
 use std::path::Path;
 
 use crate::domain::sanitize::sanitize_line;
@@ -96,34 +97,38 @@ pub(super) fn counter(number: usize, waiting: usize) -> String {
     if total > 1 { format!("{number} of {total}") } else { String::new() }
 }
 
-/// What an answer means.
-pub(super) fn answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> String {
-    let rules = || named(&approval.allow_rules);
-    match answer {
+/// What an answer means, in lines of their own where it is about several rules.
+pub(super) fn answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> Vec<String> {
+    let text = match answer {
         OfferedAnswer::Yes => yes(approval),
         OfferedAnswer::YesToWaiting => {
-            format!("Yes, and to the {} below", pluralise(approval.waiting().len(), "call"))
+            format!("Yes, and to the {}", pluralise(approval.waiting().len(), "waiting call"))
         }
         OfferedAnswer::Session => match (approval.request.kind, approval.session_scope) {
             (ApprovalKind::Budget, _) => "Yes, up to twice the budget".to_owned(),
-            (_, SessionScope::AllEdits) => {
-                "Yes, and don't ask about edits again this session".to_owned()
-            }
+            (_, SessionScope::AllEdits) => "Yes, and all edits this session".to_owned(),
             (_, SessionScope::Rules) => {
-                format!("Yes, and don't ask again for {} this session", rules())
+                let [rule] = &approval.allow_rules[..] else {
+                    let start = "Yes, and don't ask again this session for";
+                    return with_rules(start, &approval.allow_rules);
+                };
+                format!("Yes, and don't ask again for {} this session", named(rule))
             }
         },
-        OfferedAnswer::Always => format!("Always allow {} …", rules()),
+        OfferedAnswer::Always => match &approval.allow_rules[..] {
+            [rule] => format!("Always allow {} …", named(rule)),
+            rules => return with_rules("Always allow …", rules),
+        },
         OfferedAnswer::EditCommand => "Edit the command first".to_owned(),
         OfferedAnswer::No => no(approval.request.kind).to_owned(),
         OfferedAnswer::Never => {
             let rule = approval.deny_rule.as_deref().unwrap_or_default();
-            format!("Never allow {} …", named(&[rule.to_owned()]))
+            format!("Never allow {} …", named(rule))
         }
         OfferedAnswer::Instruct => "No, and say what to do instead".to_owned(),
-    }
+    };
+    vec![text]
 }
-
 /// The answer that has no row, since its key is known everywhere.
 pub(super) const STOP: &str = "No, and stop the turn";
 
@@ -155,10 +160,15 @@ pub(super) fn short_answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> 
     text.to_owned()
 }
 
-/// Rules as their patterns, each in backticks.
-fn named(rules: &[String]) -> String {
-    let names = rules.iter().map(|rule| format!("`{}`", sanitize_line(pattern(rule))));
-    names.collect::<Vec<_>>().join(" and ")
+/// A line, and one more for each rule.
+fn with_rules(start: &str, rules: &[String]) -> Vec<String> {
+    let rules = rules.iter().map(|rule| format!("  {}", named(rule)));
+    iter::once(start.to_owned()).chain(rules).collect()
+}
+
+/// A rule as its pattern in backticks.
+fn named(rule: &str) -> String {
+    format!("`{}`", sanitize_line(pattern(rule)))
 }
 
 /// What a rule is about: the text in its parentheses, or else the whole rule.

@@ -40,10 +40,14 @@ pub(super) struct ApprovalButton {
     pub(super) key: ApprovalKey,
 }
 
-/// Whether each answer has a row of its own, or as many as fit share one.
+/// How answers share rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnswerLayout {
+    /// Each has rows of its own.
     Rows,
+    /// Each yes on the left, each no on the right.
+    Columns,
+    /// As many as fit share a row, in a word or two.
     Packed,
 }
 
@@ -58,7 +62,8 @@ pub(super) fn answers(
     match &approval.stage {
         ApprovalStage::Choosing => {
             let mut answers = match layout {
-                AnswerLayout::Rows => rows(keys, approval, width),
+                AnswerLayout::Rows => rows(keys, approval, &approval.offered(), width),
+                AnswerLayout::Columns => columns(keys, approval, width),
                 AnswerLayout::Packed => packed(keys, approval, width),
             };
             mute_before_guard(approval, &mut answers.rows);
@@ -129,13 +134,17 @@ fn role_of(approval: &ApprovalDialog, answer: OfferedAnswer) -> StyleRole {
     if is_possible { StyleRole::Success } else { StyleRole::Muted }
 }
 
-/// One answer on each row. Long ones go on below themselves: a rule is never cut.
-fn rows(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> ApprovalAnswers {
-    let offered = approval.offered();
+/// One answer below the other. Long ones go on below themselves: a rule is never cut.
+fn rows(
+    keys: &Keymap,
+    approval: &ApprovalDialog,
+    offered: &[OfferedAnswer],
+    width: u16,
+) -> ApprovalAnswers {
     let widest = offered.iter().map(|it| paint::width(&keys.key(it.key()))).max().unwrap_or(1);
     let indent = widest.saturating_add(4);
     let mut answers = ApprovalAnswers::default();
-    for answer in offered {
+    for answer in offered.iter().copied() {
         let is_marked = answer == approval.mark;
         if is_marked {
             answers.marked = answers.rows.len();
@@ -150,7 +159,8 @@ fn rows(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> ApprovalAnswers
         ];
         let role = if is_marked { StyleRole::Strong } else { StyleRole::Text };
         let room = width.saturating_sub(indent).max(8);
-        for line in plain::render(&words::answer(approval, answer), role, room) {
+        let lines = words::answer(approval, answer);
+        for line in lines.iter().flat_map(|text| plain::render(text, role, room)) {
             start.extend(line.spans);
             answers.rows.push(ApprovalAnswerRow::default().button(answer.key(), start));
             start = vec![span(" ".repeat(usize::from(indent)), StyleRole::Text)];
@@ -162,6 +172,34 @@ fn rows(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> ApprovalAnswers
     }
     answers
 }
+
+/// The answers that let something run on the left, the others on the right, as on two pages.
+fn columns(keys: &Keymap, approval: &ApprovalDialog, width: u16) -> ApprovalAnswers {
+    let (left, right): (Vec<_>, Vec<_>) =
+        approval.offered().into_iter().partition(|answer| !answer.is_no());
+    let is_right = right.contains(&approval.mark);
+    let column = width.saturating_sub(GAP) / 2;
+    let left = rows(keys, approval, &left, column);
+    let right = rows(keys, approval, &right, column);
+    let marked = if is_right { right.marked } else { left.marked };
+    let count = left.rows.len().max(right.rows.len());
+    let (mut left, mut right) = (left.rows.into_iter(), right.rows.into_iter());
+    let rows = (0..count).map(|_| {
+        let mut row = left.next().unwrap_or_default();
+        let Some(beside) = right.next() else { return row };
+        let from = column + GAP;
+        let pad = from.saturating_sub(paint::spans_width(&row.spans));
+        row = row.text(" ".repeat(usize::from(pad)), StyleRole::Text);
+        row.spans.extend(beside.spans);
+        let buttons = beside.buttons.into_iter();
+        row.buttons.extend(buttons.map(|it| ApprovalButton { from: it.from + from, ..it }));
+        row
+    });
+    ApprovalAnswers { rows: rows.collect(), caret: None, marked }
+}
+
+/// Columns between a yes and a no in the same row.
+const GAP: u16 = 2;
 
 /// A warning about what a rule permits beyond its text, shown before it is saved.
 fn rule_warning(rule: &str, width: u16) -> Vec<ApprovalAnswerRow> {
