@@ -39,6 +39,8 @@ pub enum CliCommand {
     /// List, search, print, rename, export, import or delete sessions, and free disk space
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Play a session as it happened, or write it as an asciicast, SVG, HTML or text, without secrets
+    Replay(ReplayArguments),
     /// List the permission rules, or test them on a call
     #[command(subcommand)]
     Permissions(PermissionsCommand),
@@ -236,6 +238,43 @@ pub enum ExportFormatArg {
     Jsonl,
 }
 
+/// `slug replay …`
+#[derive(Debug, Clone, PartialEq, Args)]
+pub struct ReplayArguments {
+    /// Which session; the beginning of its id is enough
+    pub id: String,
+    /// Write the replay in this format instead of playing it
+    #[arg(long, value_name = "FORM")]
+    pub format: Option<ReplayFormatArg>,
+    /// Write to this file instead of standard output
+    #[arg(short, long, value_name = "FILE", requires = "format")]
+    pub out: Option<PathBuf>,
+    /// Draw on a screen of so many columns and rows
+    #[arg(long, value_name = "SIZE", default_value = "120x36", value_parser = screen_size, requires = "format")]
+    pub size: (u16, u16),
+    /// Play this many times as fast: 2, or 0.5 for half the speed
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = replay_speed)]
+    pub speed: f64,
+    /// Shorten pauses to this many seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 3.0, value_parser = pause)]
+    pub max_pause: f64,
+}
+
+/// The forms that a replay is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ReplayFormatArg {
+    /// An asciicast of version 2, for asciinema and its players
+    Asciicast,
+    /// An asciicast of version 3
+    AsciicastV3,
+    /// One animated picture, without script
+    Svg,
+    /// One page with pause, seek and speed
+    Html,
+    /// What was said and done, line by line with times
+    Text,
+}
+
 /// `slug sessions import …`
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct SessionsImport {
@@ -311,6 +350,28 @@ pub struct PermissionsTest {
     /// In which form.
     #[command(flatten)]
     pub format: PrintFormat,
+}
+
+/// Columns and rows, as in `120x36`. The limits keep a picture at a size that programs can show.
+fn screen_size(text: &str) -> Result<(u16, u16), String> {
+    let wrong = || "give columns and rows from 20x8 to 400x200, as in 120x36".to_owned();
+    let (columns, rows) = text.split_once('x').ok_or_else(wrong)?;
+    let columns = columns.parse().ok().filter(|columns| (20..=400).contains(columns));
+    let rows = rows.parse().ok().filter(|rows| (8..=200).contains(rows));
+    columns.zip(rows).ok_or_else(wrong)
+}
+
+fn replay_speed(text: &str) -> Result<f64, String> {
+    number(text, 0.1, 64.0)
+}
+
+fn pause(text: &str) -> Result<f64, String> {
+    number(text, 0.0, 3600.0)
+}
+
+fn number(text: &str, least: f64, most: f64) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| format!("give a number from {least} to {most}"))
 }
 
 fn mode(text: &str) -> Result<PermissionMode, crate::domain::UnknownMode> {

@@ -19,8 +19,8 @@ use secrecy::SecretString;
 
 pub use command::{
     CliCommand, EvalArguments, ExportFormatArg, ModelsCommand, ModelsList, PermissionsCommand,
-    PermissionsTest, PrintFormat, SessionsCommand, SessionsExport, SessionsFilter, SessionsGc,
-    SessionsImport, ToolsCommand,
+    PermissionsTest, PrintFormat, ReplayArguments, ReplayFormatArg, SessionsCommand,
+    SessionsExport, SessionsFilter, SessionsGc, SessionsImport, ToolsCommand,
 };
 pub use exit::CliExitStatus;
 pub use generate::{completions, man};

@@ -22,6 +22,7 @@ mod job;
 pub mod jsonc;
 pub mod lenient_json;
 pub mod lookalike;
+mod markup;
 pub mod mention;
 mod message;
 mod mode;
@@ -65,6 +66,7 @@ pub use ids::{AgentId, CallId, ContentHash, EntryId, JsonHasher, SessionId, Turn
 pub use image::{Attachment, MediaType, MessageImage, UserInput};
 pub use inner_call::CALL_TOOL;
 pub use job::{ExitCause, JobEnd, JobId, JobInfo, JobOutputPiece};
+pub use markup::escape_markup;
 pub use message::{CallInput, ContentBlock, Message, MessageRole, StopReason, ToolCall};
 pub use mode::{PermissionMode, UnknownMode};
 pub use model_name::ModelName;

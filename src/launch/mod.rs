@@ -12,6 +12,7 @@ mod maintenance;
 mod no_model;
 mod print;
 mod questions;
+mod replay;
 mod run_context;
 mod sandbox_setup;
 mod screen;
@@ -98,6 +99,7 @@ fn run(cli: &Cli, memory: &StartMemory) -> anyhow::Result<CliExitStatus> {
             | cli::CliCommand::Permissions(_)
             | cli::CliCommand::Prompt { .. }
             | cli::CliCommand::Doctor { .. }
+            | cli::CliCommand::Replay(_)
             | cli::CliCommand::Eval(_),
         )
         | None => {}

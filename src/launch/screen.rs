@@ -45,6 +45,7 @@ use crate::tui::app::wheel::WheelSettings;
 use crate::tui::dialogs::{DialogOpening, OpenDialog};
 use crate::tui::executor::{AgentConnection, ExecutorHandles, FrontEndServices};
 use crate::tui::linear::{self, StdinLines, TerminalBell};
+use crate::tui::replay::{ReplayPace, ReplaySetup, ReplayTimeline};
 use crate::tui::runtime::{
     CodeHighlighting, FullScreen, ScreenControl, ScreenOpening, ScreenStart,
 };
@@ -74,21 +75,67 @@ pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<C
         );
     }
     startup::run(cli, run_context, |run_context, own| {
-        let mouse = if own.mouse.value { MouseOwner::Slugs } else { MouseOwner::Terminals };
-        let theme = theme_state(run_context, own);
         let signals = SignalStream::listen()?;
-        let settings = ScreenSettings { wheel: wheel(own), ..ScreenSettings::default() };
-        let highlighting = match depth() {
-            ColorDepth::None => CodeHighlighting::Plain,
-            ColorDepth::Sixteen | ColorDepth::Palette | ColorDepth::TrueColor => {
-                CodeHighlighting::Coloured
-            }
-        };
-        let opening = ScreenOpening { settings, theme, highlighting };
-        let screen = FullScreen::open(TerminalGuard::enter(mouse)?, opening)?;
-        Ok(ScreenStartup { screen, signals })
+        Ok(ScreenStartup { screen: open(run_context, own)?, signals })
     })
     .await
+}
+
+/// Takes the terminal over.
+fn open(run_context: &RunContext, own: &ResolvedConfig) -> anyhow::Result<FullScreen> {
+    let mouse = if own.mouse.value { MouseOwner::Slugs } else { MouseOwner::Terminals };
+    let theme = theme_state(run_context, own);
+    let settings = ScreenSettings { wheel: wheel(own), ..ScreenSettings::default() };
+    let highlighting = match depth() {
+        ColorDepth::None => CodeHighlighting::Plain,
+        ColorDepth::Sixteen | ColorDepth::Palette | ColorDepth::TrueColor => {
+            CodeHighlighting::Coloured
+        }
+    };
+    let opening = ScreenOpening { settings, theme, highlighting };
+    FullScreen::open(TerminalGuard::enter(mouse)?, opening)
+}
+
+/// The full screen while it plays a session.
+pub(super) struct ReplayScreen {
+    screen: FullScreen,
+    signals: SignalStream,
+}
+
+impl ReplayScreen {
+    pub(super) fn open(run_context: &RunContext, config: &ResolvedConfig) -> anyhow::Result<Self> {
+        let signals = SignalStream::listen()?;
+        Ok(Self { screen: open(run_context, config)?, signals })
+    }
+
+    /// Plays until the user quits, or a signal ends slug.
+    pub(super) async fn play(
+        mut self,
+        timeline: Arc<ReplayTimeline>,
+        setup: ReplaySetup,
+        pace: ReplayPace,
+    ) -> anyhow::Result<()> {
+        let shutdown = CancellationToken::new();
+        let (sender, control) = screen_control(&shutdown);
+        let playing = self.screen.replay(timeline, setup, pace, control);
+        let sink = ChatSignalSink::Screen(sender);
+        let (played, signal) = until_left(playing, &mut self.signals, &shutdown, sink).await;
+        if let Some(signal) = signal {
+            raise_again(signal, &supervisor::program()?);
+        }
+        played
+    }
+}
+
+/// The settings of a replay's screen that are the user's.
+pub(super) fn settings_of_replay(config: &ResolvedConfig) -> ScreenSettings {
+    ScreenSettings {
+        wheel: wheel(config),
+        clock: chrono::Local::now().offset().local_minus_utc(),
+        notify_after: Duration::MAX,
+        start: StartSettings { version: env!("CARGO_PKG_VERSION"), ..StartSettings::default() },
+        ..ScreenSettings::default()
+    }
 }
 
 /// The full screen while it asks the questions before the chat.
@@ -491,7 +538,7 @@ async fn until_left<T>(
     }
 }
 
-fn theme_state(run_context: &RunContext, config: &ResolvedConfig) -> ThemeState {
+pub(super) fn theme_state(run_context: &RunContext, config: &ResolvedConfig) -> ThemeState {
     ThemeState {
         choice: config.theme.value.clone(),
         background: TerminalBackground::from_environment(|name| std::env::var(name).ok()),

@@ -61,7 +61,8 @@ pub use entry::{
     ToolResultInfo, TurnEnd, TurnOutcome,
 };
 pub use export::{
-    ExportError, ExportForm, ExportedFile, ExportedText, SecretHandling, StoreExportError, export,
+    ExportError, ExportForm, ExportedFile, ExportedText, RedactedRecords, RewoundRecords,
+    SecretHandling, StoreExportError, export, redact,
 };
 pub use filter::{SessionAttributes, SessionListFilter, date};
 pub use folds::{KindFolds, PaneName, SessionFolds};

@@ -14,6 +14,7 @@ pub mod linear;
 pub mod links;
 pub mod page_jobs;
 pub mod picture_cells;
+pub mod replay;
 pub mod runtime;
 pub mod server_address;
 pub mod server_search;

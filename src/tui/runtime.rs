@@ -36,12 +36,15 @@ use super::links::LinkTable;
 use super::picture_cells::PictureTable;
 use super::theme::{Theme, ThemeLibrary};
 use super::view::label::{TerminalLabel, label};
-use super::view::{ViewLayouts, view};
+use super::view::{RoleStyles, ViewLayouts, view};
 
+mod asciicast;
 mod backend;
 mod full_screen;
+mod replay;
 mod tty;
 
+pub use asciicast::{AsciicastVersion, record_asciicast};
 pub use full_screen::{CodeHighlighting, FrontEndExit, FullScreen, ScreenOpening, ScreenStart};
 
 /// The least time between two frames that no key asked for. Streamed text scrolls all rows again
@@ -420,6 +423,14 @@ impl<S: ScreenSurface> ScreenLoop<S> {
 
     fn draw(&mut self) -> io::Result<()> {
         self.announce_changes()?;
+        self.draw_under(&mut |_, _| {})
+    }
+
+    /// Draws a frame, and `over` on top of it.
+    fn draw_under(
+        &mut self,
+        over: &mut dyn FnMut(&mut Frame<'_>, &dyn RoleStyles),
+    ) -> io::Result<()> {
         let mut geometry: Option<FrameGeometry> = None;
         if !self.applied_theme.is_of(&self.model) {
             self.applied_theme = AppliedTheme::by(&self.model);
@@ -428,6 +439,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         surface.set_caret_shape(model.caret_shape());
         surface.draw(&mut |frame| {
             geometry = Some(view(model, layouts, &applied_theme.theme, frame));
+            over(frame, &applied_theme.theme);
         })?;
         self.drawn = Some(Instant::now());
         self.due = FrameDue::No;

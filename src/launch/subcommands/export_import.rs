@@ -75,7 +75,7 @@ fn by_ending(file: Option<&Path>) -> ExportFormatArg {
 
 /// Writes a file atomically, readable by its owner only. An existing path that is no regular file,
 /// such as a pipe, is written to directly.
-fn write_file(path: &Path, text: &str) -> std::io::Result<()> {
+pub(in crate::launch) fn write_file(path: &Path, text: &str) -> std::io::Result<()> {
     if fs::metadata(path).is_ok_and(|it| !it.is_file()) {
         return fs::write(path, text);
     }

@@ -22,7 +22,9 @@ use crate::providers::Provider;
 use super::run_context::RunContext;
 use super::sandbox_setup;
 use super::servers::ServerConnector;
-use super::{build, print};
+use super::{build, print, replay};
+
+pub(super) use export_import::write_file;
 
 pub(super) async fn run(
     cli: &Cli,
@@ -65,6 +67,7 @@ pub(super) async fn run(
             }
             Ok(CliExitStatus::Answered)
         }
+        CliCommand::Replay(what) => replay::run(cli, run_context, what).await,
         CliCommand::Eval(arguments) => eval::run(cli, run_context, arguments).await,
         CliCommand::Doctor { format } => examine(cli, run_context, format.json).await,
         // These two need no `RunContext` and are answered before there is one.

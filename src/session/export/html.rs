@@ -1,6 +1,6 @@
 //! Writes a session as one HTML file, which loads nothing from elsewhere.
 //!
-//! Every text passes through [`escape`] or the Markdown writer, and both make control characters
+//! Every text passes through [`escape_markup`] or the Markdown writer, and both make control characters
 //! visible first. HTML in a message is shown as text, an image that a message names becomes a link,
 //! and links lead only to http, https and mail addresses.
 
@@ -12,7 +12,7 @@ use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd, html};
 use sha2::{Digest, Sha256};
 
 use crate::domain::sanitize::{sanitize, strip_ansi};
-use crate::domain::{DiffLineTag, MessageImage, MessageRole};
+use crate::domain::{DiffLineTag, MessageImage, MessageRole, escape_markup};
 
 use super::ContentLookup;
 use super::markdown::sign;
@@ -39,7 +39,7 @@ pub(super) fn write(page: &ExportPage<'_>, content_of: ContentLookup<'_>) -> Str
         out.push_str(before);
         match field {
             TemplateField::HashOf(tag) => out.push_str(&hash_of(tag)),
-            TemplateField::Title => out.push_str(&escape(&page.title)),
+            TemplateField::Title => out.push_str(&escape_markup(&page.title)),
             TemplateField::Facts => facts(&mut out, page),
             TemplateField::Messages => {
                 page.messages.iter().for_each(|exported| message(&mut out, exported, content_of));
@@ -69,7 +69,7 @@ fn hash_of(tag: &str) -> String {
 // Writing to a `String` never fails.
 fn facts(out: &mut String, page: &ExportPage<'_>) {
     for (name, value) in &page.facts {
-        let _ = write!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", escape(value));
+        let _ = write!(out, "<div><dt>{name}</dt><dd>{}</dd></div>", escape_markup(value));
     }
 }
 
@@ -85,13 +85,13 @@ fn message(out: &mut String, exported: &ExportedMessage<'_>, content_of: Content
         time(exported.at)
     );
     for about in [exported.model, exported.cost.as_deref()].into_iter().flatten() {
-        let _ = write!(out, "<span>{}</span>", escape(about));
+        let _ = write!(out, "<span>{}</span>", escape_markup(about));
     }
     out.push_str("</header>\n");
     for part in &exported.parts {
         match part {
             ExportedPart::Text(text) => markdown(out, text),
-            ExportedPart::Shell(text) => pre(out, &escape(&strip_ansi(text))),
+            ExportedPart::Shell(text) => pre(out, &escape_markup(&strip_ansi(text))),
             ExportedPart::Image(image) => picture(out, image, content_of),
             ExportedPart::Thinking(text) => {
                 out.push_str("<details class=\"thinking\"><summary>Thinking</summary>");
@@ -109,15 +109,15 @@ fn pane(out: &mut String, call: &ExportedCall<'_>) {
     let _ = write!(
         out,
         "<details class=\"{class}\"><summary><b>{}</b> <code>{}</code><span>{}</span></summary>",
-        escape(&call.name),
-        escape(&call.gist()),
-        escape(&call.outcome())
+        escape_markup(&call.name),
+        escape_markup(&call.gist()),
+        escape_markup(&call.outcome())
     );
     if let Some(input) = call.input() {
-        pre(out, &escape(&input));
+        pre(out, &escape_markup(&input));
     }
     match call.shown_result() {
-        Some(ExportedResult::Text(text)) => pre(out, &escape(&strip_ansi(text))),
+        Some(ExportedResult::Text(text)) => pre(out, &escape_markup(&strip_ansi(text))),
         Some(ExportedResult::Diff(lines)) => {
             let lines: String = lines.iter().map(|(tag, text)| diff_line(*tag, text)).collect();
             pre(out, &lines);
@@ -133,7 +133,7 @@ fn diff_line(tag: DiffLineTag, text: &str) -> String {
         DiffLineTag::Removed => "gone",
         DiffLineTag::Added => "new",
     };
-    format!("<span class=\"{class}\">{}{}\n</span>", sign(tag), escape(text))
+    format!("<span class=\"{class}\">{}{}\n</span>", sign(tag), escape_markup(text))
 }
 
 fn pre(out: &mut String, escaped: &str) {
@@ -141,7 +141,7 @@ fn pre(out: &mut String, escaped: &str) {
 }
 
 fn picture(out: &mut String, image: &MessageImage, content_of: ContentLookup<'_>) {
-    let name = escape(&image.to_string());
+    let name = escape_markup(&image.to_string());
     let _ = match content_of(&image.hash) {
         Some(bytes) => {
             let kind = image.media_type.name();
@@ -150,23 +150,6 @@ fn picture(out: &mut String, image: &MessageImage, content_of: ContentLookup<'_>
         }
         None => writeln!(out, "<p>({name}, no longer stored)</p>"),
     };
-}
-
-/// Escapes a text for any place in the file, attributes included.
-fn escape(text: &str) -> String {
-    let text = sanitize(text);
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\'' => out.push_str("&#39;"),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 fn markdown(out: &mut String, text: &str) {
@@ -209,8 +192,8 @@ fn link(url: &str) -> CowStr<'static> {
         url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
     });
     if is_allowed {
-        format!("<a href=\"{}\" rel=\"noopener noreferrer\">", escape(url)).into()
+        format!("<a href=\"{}\" rel=\"noopener noreferrer\">", escape_markup(url)).into()
     } else {
-        format!("<a title=\"{}\">", escape(url)).into()
+        format!("<a title=\"{}\">", escape_markup(url)).into()
     }
 }

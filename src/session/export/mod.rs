@@ -93,6 +93,40 @@ pub fn export(
     Ok(ExportedText { text, redacted: redaction.count })
 }
 
+/// Records without their secrets, redacted as in an export.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RedactedRecords {
+    pub records: Vec<LogRecord>,
+    /// How many secrets were redacted.
+    pub redacted: usize,
+}
+
+/// The records that are in force or, with `rewound`, all records of a session, without their secrets.
+/// A record that cannot be read back without them is left out.
+pub fn redact(records: &[LogRecord], rewound: RewoundRecords) -> RedactedRecords {
+    let mut redaction = ExportRedactor::default();
+    let rewinds = RewindHistory::of(records);
+    let taken = records.iter().enumerate().filter(|(at, record)| match rewound {
+        RewoundRecords::Kept => true,
+        RewoundRecords::LeftOut => {
+            rewinds.is_live(*at) && !matches!(record.entry, LogEntry::Rewind(_))
+        }
+    });
+    let records = taken.filter_map(|(_, record)| {
+        let clean = redaction.json(serde_json::to_value(record).ok()?);
+        serde_json::from_value(clean).ok()
+    });
+    RedactedRecords { records: records.collect(), redacted: redaction.count }
+}
+
+/// What happens to the records that a rewind took back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RewoundRecords {
+    Kept,
+    /// The rewinds are left out, too.
+    LeftOut,
+}
+
 /// Whether an entry is exported in a form. Rewinds never are, because the records that they took
 /// back are left out, too.
 fn is_exported(entry: &LogEntry, form: ExportForm) -> bool {

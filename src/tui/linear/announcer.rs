@@ -58,9 +58,16 @@ enum GreetingState {
     #[default]
     No,
     Yes,
+    /// Nobody is greeted.
+    Replay,
 }
 
 impl LinearAnnouncer {
+    /// An announcer for whom nobody sits at the keyboard: no greeting, and no word about silence.
+    pub(super) fn of_replay() -> Self {
+        Self { greeted: GreetingState::Replay, ..Self::default() }
+    }
+
     /// Notes that the user typed this text at a terminal that shows it.
     pub(super) fn typed(&mut self, text: &str) {
         self.typed = Some(text.to_owned());
@@ -83,7 +90,7 @@ impl LinearAnnouncer {
         self.blocks(model, &mut out);
         self.changes(model, &mut out);
         self.page(model, &mut out);
-        if out.is_empty() {
+        if out.is_empty() && self.greeted != GreetingState::Replay {
             self.silence(model, &mut out);
         }
         if !out.is_empty() || model.conversation.turn.is_idle() {
@@ -99,7 +106,7 @@ impl LinearAnnouncer {
     }
 
     fn greet(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
-        if self.greeted == GreetingState::Yes {
+        if self.greeted != GreetingState::No {
             return;
         }
         self.greeted = GreetingState::Yes;

@@ -44,6 +44,15 @@ impl LineLabel {
     }
 }
 
+impl LabelledLine {
+    /// The text behind its label.
+    pub(super) fn labelled(&self) -> String {
+        let word = self.label.text();
+        let gap = if word.is_empty() || self.text.is_empty() { "" } else { " " };
+        format!("{word}{gap}{}", self.text)
+    }
+}
+
 /// Writes labelled lines and prompts to `out`.
 pub struct LabelledLineWriter<W> {
     out: W,
@@ -64,16 +73,13 @@ impl<W: Write> LabelledLineWriter<W> {
             return Ok(());
         }
         self.finish_line()?;
-        for LabelledLine { label, text } in lines {
-            let word = label.text();
-            let gap = if word.is_empty() || text.is_empty() { "" } else { " " };
-            match self.paint {
-                LabelColoring::Labels if !word.is_empty() => {
-                    writeln!(self.out, "\x1b[{}m{word}\x1b[0m{gap}{text}", label.colour())?;
+        for line in lines {
+            let (word, text) = (line.label.text(), line.labelled());
+            match (self.paint, text.strip_prefix(word)) {
+                (LabelColoring::Labels, Some(text)) if !word.is_empty() => {
+                    writeln!(self.out, "\x1b[{}m{word}\x1b[0m{text}", line.label.colour())?;
                 }
-                LabelColoring::Labels | LabelColoring::Plain => {
-                    writeln!(self.out, "{word}{gap}{text}")?;
-                }
+                (LabelColoring::Labels | LabelColoring::Plain, _) => writeln!(self.out, "{text}")?,
             }
         }
         self.out.flush()

@@ -8,6 +8,7 @@
 mod announcer;
 mod line_writer;
 mod pages;
+mod reader;
 mod runtime;
 mod stdin_lines;
 
@@ -15,5 +16,6 @@ mod stdin_lines;
 mod tests;
 
 pub use line_writer::{LabelColoring, LabelledLineWriter};
+pub use reader::LinearReader;
 pub use runtime::{LinearStart, TerminalBell, run};
 pub use stdin_lines::{LinearInput, StdinLines, StdinSource};

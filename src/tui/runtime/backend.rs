@@ -112,6 +112,12 @@ impl<W: Write> TerminalBackend<W> {
         Self { picture_table, ..self }
     }
 
+    /// The same backend for a terminal of this size, which cannot be asked.
+    pub(super) fn with_size(self, width: u16, height: u16) -> Self {
+        self.size.set(Size { width, height });
+        self
+    }
+
     /// Records what a cell shows now. Returns the column after the old content that it covers.
     fn keep(&mut self, x: u16, y: u16, cell: &Cell) -> u16 {
         let (x, y, width) = (usize::from(x), usize::from(y), usize::from(columns(cell)));

@@ -35,7 +35,7 @@ const NO_AGENT: AgentId = AgentId(0);
 
 /// The screen, with the terminal taken. Dropping it gives the terminal back.
 pub struct FullScreen {
-    ui: Box<ScreenLoop<TtySurface>>,
+    pub(super) ui: Box<ScreenLoop<TtySurface>>,
 }
 
 /// What the screen needs before anything of the folder is known.

@@ -219,7 +219,7 @@ impl From<RgbColor> for OklabColor {
 }
 
 /// The value of a palette entry: the 16, a cube of six steps a side, and 24 greys.
-fn indexed(index: u8) -> RgbColor {
+pub fn indexed(index: u8) -> RgbColor {
     let step = |n: u8| if n == 0 { 0 } else { 55 + 40 * n };
     match index {
         0..16 => ANSI[usize::from(index)],

@@ -143,6 +143,15 @@ impl SyntaxHighlighter {
         self.shared.as_ref().map_or(0, |shared| shared.generation.load(Ordering::Acquire))
     }
 
+    /// Whether code waits for its colours.
+    pub fn is_working(&self) -> bool {
+        self.shared.as_ref().is_some_and(|shared| {
+            let state = shared.lock();
+            !matches!(state.worker, HighlightWorker::Failed)
+                && (state.current.is_some() || !state.queue.is_empty())
+        })
+    }
+
     /// The tokens of `code` that are known now; the rest is queued. `language` is the word after a
     /// fence, a file extension or a file name.
     pub fn highlight(&self, language: &str, code: &str) -> HighlightResult {
