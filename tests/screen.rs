@@ -12,6 +12,7 @@ mod interrupt;
 mod linear;
 mod mouse;
 mod questions;
+mod replay;
 mod robustness;
 mod sessions;
 mod startup;

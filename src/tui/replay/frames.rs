@@ -31,6 +31,8 @@ const FRAMES_A_SECOND: f64 = 20.0;
 const LAST_FRAME: Duration = Duration::from_secs(3);
 /// How long a frame waits for the colours of its code. Colours that take longer come with the next.
 const COLOUR_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often it looks whether all colours are there.
+const COLOUR_POLL: Duration = Duration::from_millis(2);
 
 /// A replay that was longer than its file may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,12 +175,26 @@ impl ReplayRecorder {
                 self.take(ScreenMsg::Drawn(Box::new(geometry)));
             }
             self.take(ScreenMsg::Painted(now));
-            let is_coloured = !self.layouts.highlighter().is_working();
-            if is_coloured || self.colours.recv_timeout(COLOUR_TIMEOUT).is_err() {
+            if !self.wait_for_colours() {
                 self.take(ScreenMsg::InputIdle(now));
                 return Ok(cells);
             }
-            while self.colours.try_recv().is_ok() {}
         }
+    }
+
+    /// Waits until no code waits for its colours. `false` if there are no new ones.
+    fn wait_for_colours(&self) -> bool {
+        let mut has_new = false;
+        let highlighter = self.layouts.highlighter();
+        for _ in 0..COLOUR_TIMEOUT.as_millis() / COLOUR_POLL.as_millis() {
+            let is_working = highlighter.is_working();
+            // The worker says so before it is through.
+            has_new |= self.colours.try_iter().count() > 0;
+            if !is_working {
+                break;
+            }
+            has_new |= self.colours.recv_timeout(COLOUR_POLL).is_ok();
+        }
+        has_new
     }
 }

@@ -25,4 +25,5 @@ mod tests;
 
 pub use frames::{ReplayCut, ReplayRecorder};
 pub use player::{ReplayPlayer, ReplaySetup};
+pub use steps::ReplayChange;
 pub use timeline::{ReplayPace, ReplayTimeline};

@@ -118,15 +118,19 @@ impl ReplayPlayer {
         self.stop_at(self.timeline.next_stop(self.finished()))
     }
 
-    /// Where the step before ends.
+    /// Where the step before ends: what is being shown, or was shown last, is gone there.
     pub fn step_back(&self) -> (usize, Duration) {
-        // A record that is being shown counts: going back removes it.
-        let shown = if self.pending.is_empty() { self.begun } else { self.begun + 1 };
-        self.stop_at(self.timeline.previous_stop(shown.min(self.timeline.records().len() + 1)))
+        let last = self.timeline.last_stop(self.finished());
+        let is_between = !self.pending.is_empty();
+        self.stop_at(if is_between {
+            last
+        } else {
+            self.timeline.last_stop(last.saturating_sub(1))
+        })
     }
 
     /// The next change on the way to so many shown records, without what leads to each.
-    pub fn change_towards(&mut self, records: usize) -> Option<ReplayChange> {
+    pub fn change_towards(&mut self, records: usize) -> Option<ReplayStep> {
         if self.pending.is_empty() && self.begun < records {
             self.begin(StepDetail::Final);
             // A record without a change of its own.
@@ -134,7 +138,7 @@ impl ReplayPlayer {
                 self.begin(StepDetail::Final);
             }
         }
-        self.pending.pop_front().map(|step| step.change)
+        self.pending.pop_front()
     }
 
     /// How many records are shown entirely.

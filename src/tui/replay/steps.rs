@@ -18,7 +18,7 @@ use crate::session::{LogEntry, MessageEntry, PermissionEntry, ReplayedConversati
 use super::timeline::{ReplayTimeline, asks};
 
 /// How fast text is shown at most, in bytes a second: a fast model's rate.
-const RATE: f64 = 400.0;
+const RATE: f64 = 250.0;
 /// How often streamed text grows.
 const BEAT: Duration = Duration::from_millis(60);
 /// The most pieces that the text of a response is shown in.
@@ -120,16 +120,16 @@ pub(super) fn steps(
             let provider = provider.clone().unwrap_or_default();
             steps.now(ReplayChange::Model(ModelName { provider, model: model.clone() }));
         }
-        LogEntry::Session(_)
-        | LogEntry::Permission(_)
+        LogEntry::TurnEnd(_)
+        | LogEntry::Interrupted
+        | LogEntry::Title { .. }
+        | LogEntry::Todo { .. }
         | LogEntry::FileChange(_)
         | LogEntry::NotCovered(_)
         | LogEntry::Compaction(_)
         | LogEntry::ContextEdit(_)
-        | LogEntry::Interrupted
-        | LogEntry::TurnEnd(_)
-        | LogEntry::Title { .. }
-        | LogEntry::Todo { .. } => steps.now(AgentEvent::Recorded(Arc::new(record.clone()))),
+        | LogEntry::Permission(_)
+        | LogEntry::Session(_) => steps.now(AgentEvent::Recorded(Arc::new(record.clone()))),
     }
     steps.steps
 }

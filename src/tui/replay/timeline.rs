@@ -85,9 +85,9 @@ impl ReplayTimeline {
             .unwrap_or(self.records.len())
     }
 
-    /// How many records have been shown after the stop before the first `shown`; 0 if there is none.
-    pub(super) fn previous_stop(&self, shown: usize) -> usize {
-        let before = self.records.iter().enumerate().take(shown.saturating_sub(1)).rev();
+    /// How many records have been shown after the last stop of the first `shown`; 0 if there is none.
+    pub(super) fn last_stop(&self, shown: usize) -> usize {
+        let before = self.records.iter().enumerate().take(shown).rev();
         before.filter(|(_, record)| is_stop(record)).map(|(at, _)| at + 1).next().unwrap_or(0)
     }
 }

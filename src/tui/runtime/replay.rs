@@ -14,7 +14,7 @@ use crate::platform::terminal::TerminalEvents;
 use crate::tui::app::{JobControl, ScreenModel, ScreenMsg, armed_at, wake_at};
 use crate::tui::input::TerminalEventStream;
 use crate::tui::replay::bar::{self, ReplayProgress, ReplayState};
-use crate::tui::replay::{ReplayPace, ReplayPlayer, ReplaySetup, ReplayTimeline};
+use crate::tui::replay::{ReplayChange, ReplayPace, ReplayPlayer, ReplaySetup, ReplayTimeline};
 
 use super::full_screen::FullScreen;
 use super::{FrameDue, ScreenControl, ScreenLoop, ScreenSurface, arrived, message};
@@ -39,7 +39,7 @@ enum ReplayKey {
 /// The clock of a replay: where it is, how fast it goes, and whether it does.
 #[derive(Debug)]
 struct ReplayClock {
-    /// Where it was at `since`.
+    /// Its time at `since`.
     at: Duration,
     since: Instant,
     speed: f64,
@@ -208,11 +208,16 @@ impl<S: ScreenSurface> ReplayLoop<'_, S> {
     }
 
     fn show_up_to(&mut self, records: usize) {
-        while let Some(change) = self.player.change_towards(records) {
-            let ScreenModel { conversation, shared, .. } = &mut self.ui.model;
-            if let Some(msg) = change.into_msg(&mut conversation.status, shared) {
-                self.show_msg(msg);
-            }
+        while let Some(step) = self.player.change_towards(records) {
+            self.show_msg(ScreenMsg::Tick(step.at));
+            self.show_change(step.change);
+        }
+    }
+
+    fn show_change(&mut self, change: ReplayChange) {
+        let ScreenModel { conversation, shared, .. } = &mut self.ui.model;
+        if let Some(msg) = change.into_msg(&mut conversation.status, shared) {
+            self.show_msg(msg);
         }
     }
 
@@ -231,10 +236,7 @@ impl<S: ScreenSurface> ReplayLoop<'_, S> {
             self.ui.due = due.max(FrameDue::Soon);
         }
         while let Some(step) = self.player.next_change(now) {
-            let ScreenModel { conversation, shared, .. } = &mut self.ui.model;
-            if let Some(msg) = step.change.into_msg(&mut conversation.status, shared) {
-                self.show_msg(msg);
-            }
+            self.show_change(step.change);
         }
     }
 
@@ -324,7 +326,7 @@ impl ReplayClock {
         Self { at: Duration::ZERO, since: Instant::now(), speed, is_paused: false }
     }
 
-    /// Where the replay is.
+    /// The time on the session's clock.
     fn at(&self, now: Instant) -> Duration {
         if self.is_paused {
             return self.at;
