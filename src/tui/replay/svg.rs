@@ -21,7 +21,7 @@ use super::cell_markup::{CELL_HEIGHT, CELL_WIDTH, CellStyles, PictureColors, hex
 use super::frames::FrameFlow;
 
 /// The most bytes that the rows and the times of a picture take.
-pub const MOST_BYTES: usize = 6 << 20;
+const MOST_BYTES: usize = 6 << 20;
 /// Around the screen.
 const MARGIN: u32 = 12;
 /// Above the screen, for the title.
@@ -43,6 +43,8 @@ pub struct SvgRecorder {
     last: Option<Buffer>,
     ends_at: Duration,
     bytes: usize,
+    /// How many bytes are enough.
+    pub(super) most: usize,
 }
 
 /// The contents of a row, and when which of them is shown.
@@ -68,6 +70,7 @@ impl SvgRecorder {
             last: None,
             ends_at: Duration::ZERO,
             bytes: 0,
+            most: MOST_BYTES,
         }
     }
 
@@ -86,7 +89,7 @@ impl SvgRecorder {
             self.bytes += film.show(at, content);
         }
         self.last = Some(cells.clone());
-        if self.bytes > MOST_BYTES { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if self.bytes > self.most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 
     /// The picture, under a title.

@@ -278,8 +278,9 @@ fn the_picture_is_whole_without_anything_from_elsewhere() {
 #[test]
 fn a_picture_that_grows_too_large_ends_and_says_where() {
     let theme = Theme::dark(ColorDepth::TrueColor);
-    let mut picture = SvgRecorder::new((400, 200), &theme);
-    let mut cells = Buffer::empty(Rect::new(0, 0, 400, 200));
+    let mut picture = SvgRecorder::new(SIZE, &theme);
+    picture.most = 50_000;
+    let mut cells = Buffer::empty(Rect::new(0, 0, SIZE.0, SIZE.1));
     let mut frames = 0;
     loop {
         for (at, cell) in cells.content.iter_mut().enumerate() {
@@ -292,7 +293,8 @@ fn a_picture_that_grows_too_large_ends_and_says_where() {
         }
         assert!(frames < 1000, "no end");
     }
-    assert!(picture.finish("t").len() < 2 * svg::MOST_BYTES);
+    let svg = picture.finish("t");
+    assert!((40_000..60_000).contains(&svg.len()), "{} bytes", svg.len());
 }
 
 #[test]
@@ -332,7 +334,7 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
     fn s73_s105_no_control_character_and_no_secret_is_in_any_form(
@@ -371,7 +373,7 @@ proptest! {
             }
             let shown = if form.starts_with("asciicast") { unescaped(&text) } else { text };
             let left = shown.chars().find(|c| {
-                c.is_control() && *c != '\n' || matches!(*c, '\u{202e}' | '\u{200b}')
+                c.is_control() && !matches!(*c, '\n' | '\t') || matches!(*c, '\u{202e}' | '\u{200b}')
             });
             prop_assert!(left.is_none(), "{left:?} in the {form}");
             if matches!(form, "svg" | "html") {

@@ -9,7 +9,7 @@ use crate::tui::linear::LinearReader;
 use super::frames::{FrameFlow, ReplayFrame};
 
 /// The most bytes of a text.
-pub const MOST_BYTES: usize = 64 << 20;
+const MOST_BYTES: usize = 64 << 20;
 
 /// Collects what is said in a replay.
 #[derive(Debug, Default)]
