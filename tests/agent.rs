@@ -13,6 +13,7 @@ mod hooks;
 mod images;
 mod inner_calls;
 mod interrupt;
+mod job_tools;
 mod jobs;
 mod ledger;
 mod long_answers;

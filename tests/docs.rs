@@ -399,7 +399,7 @@ fn commands_are_decided_as_the_page_says() {
     assert!(examples.len() > 10, "{examples:?}");
     for row in examples {
         let (command, answer) = (quoted(row[0])[0].to_owned(), row[1]);
-        let run = ToolAccess::Run { command: command.clone(), cwd: root.clone() };
+        let run = ToolAccess::foreground(command.clone(), root.clone());
         let query = PermissionQuery::resolve("Bash", &[run], &workspace);
         let outcome = decide(&query, &rules, PermissionMode::Ask, &workspace).outcome();
         assert_eq!(json!(outcome), Value::from(answer), "{command}");

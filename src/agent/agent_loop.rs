@@ -271,6 +271,7 @@ impl Agent {
             | AgentCommand::SetTitle(_)
             | AgentCommand::Save
             | AgentCommand::EndJob { .. }
+            | AgentCommand::DetachCommand
             | AgentCommand::Rules(_) => self.command_at_any_time(command).await,
         }
     }
@@ -283,6 +284,7 @@ impl Agent {
             AgentCommand::SetTitle(title) => self.set_title(title).await,
             AgentCommand::Save => self.tell_saved().await,
             AgentCommand::EndJob { job } => self.session.jobs.end(job),
+            AgentCommand::DetachCommand => self.session.jobs.detach_foreground(),
             AgentCommand::Rules(order) => self.rules(order).await,
             AgentCommand::Context(request) => self.context(request).await,
             // A message that is already in the conversation cannot be withdrawn.
@@ -330,6 +332,7 @@ impl Agent {
         let mut content = collected.unwrap_or_default();
         content.extend(start_note.into_iter().chain(hook_note));
         content.extend(self.turn_notes());
+        content.extend(self.job_note().await);
         let mentioned =
             gate.context.cancel.run_until_cancelled(self.mention_note(&text.text)).await;
         content.extend(mentioned.flatten());

@@ -83,6 +83,9 @@ pub enum AgentCommand {
     Save,
     /// Ends a job of the open session; `JobEnded` follows. Does nothing where there is none.
     EndJob { job: JobId },
+    /// Lets the command that a call, or the user's own `!` line, waits for go on in the background as a
+    /// job. Does nothing where no command runs.
+    DetachCommand,
     /// Shows the rules, changes one, or tries a call on them.
     Rules(RuleRequest),
     /// Tells what fills the context window, or folds a part of it out, brings one back or pins one.

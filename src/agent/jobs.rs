@@ -10,13 +10,15 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::domain::{JobId, JobInfo, JobOutputPiece, first_line};
 use crate::platform::redact::Redactor;
 use crate::session::{BlobStore, SpoolReader, SpoolWriter};
 use crate::tools::{
-    JobOutput, JobSpec, JobStarter, OutputSink, ProcessError, Processes, SessionJob,
+    DetachPolicy, DetachedScript, JobHandle, JobOutput, JobSpec, JobStarter, OutputSink,
+    ProcessError, Processes, SessionJob,
 };
 
 use super::blocking::blocking;
@@ -40,8 +42,10 @@ pub(super) struct SessionJobs {
 struct SessionJobsState {
     /// In the order in which they were started.
     jobs: BTreeMap<JobId, (JobInfo, SessionJob)>,
-    /// The session was left: nothing starts any more.
+    /// The session was left, or is one that no job can outlive: nothing starts any more.
     is_closed: bool,
+    /// Cancelled when the command that a call waits for now is to go on as a job.
+    foreground: CancellationToken,
 }
 
 impl SessionJobs {
@@ -60,6 +64,7 @@ impl SessionJobs {
         let events = events.clone();
         self.watchers.spawn(async move {
             let end = job.process.wait().await;
+            job.progress.end();
             events.send(AgentEvent::JobEnded { job: job.id, end });
         });
         true
@@ -67,6 +72,28 @@ impl SessionJobs {
 
     fn find(&self, job: JobId) -> Option<SessionJob> {
         self.lock().jobs.get(&job).map(|(_, job)| job.clone())
+    }
+
+    /// All jobs, in the order in which they were started.
+    pub(super) fn all(&self) -> Vec<SessionJob> {
+        self.lock().jobs.values().map(|(_, job)| job.clone()).collect()
+    }
+
+    /// Starts no job: there is nothing that one could outlive its call in.
+    pub(super) fn refuse_all(&self) {
+        self.lock().is_closed = true;
+    }
+
+    /// Lets the command that a call waits for go on as a job. Does nothing where there is none.
+    pub(super) fn detach_foreground(&self) {
+        self.lock().foreground.cancel();
+    }
+
+    /// The token that the command of the next call is detached by.
+    fn next_foreground(&self) -> Option<CancellationToken> {
+        let mut state = self.lock();
+        state.foreground = CancellationToken::new();
+        (!state.is_closed).then(|| state.foreground.clone())
     }
 
     /// Ends a job, with a moment for it to end by itself. Does nothing where there is no such job.
@@ -122,34 +149,64 @@ pub(super) struct CallJobs {
     pub(super) blobs: BlobStore,
     pub(super) redactor: Redactor,
     pub(super) events: AgentEventSender,
+    /// Whether the command of the call may go on as a job without anybody having asked for it.
+    pub(super) may_outlive: bool,
+}
+
+impl CallJobs {
+    async fn spool(&self) -> io::Result<(SpoolWriter, SpoolReader)> {
+        let blobs = self.blobs.clone();
+        let spool = blocking(move || blobs.spool()).await;
+        spool.map_err(io::Error::other).and_then(|it| it.map_err(io::Error::other))
+    }
+
+    fn hold(
+        &self,
+        text: &str,
+        process: Arc<dyn JobHandle>,
+        output: SpoolReader,
+    ) -> io::Result<SessionJob> {
+        let text = self.redactor.redact_own(text).into_owned();
+        let command: String = first_line(&text).chars().take(MAX_COMMAND_CHARACTERS).collect();
+        let (id, output) = (JobId::generate(), Arc::new(output));
+        let shared = Arc::from(&*command);
+        let job = SessionJob { id, command: shared, process, output, progress: Arc::default() };
+        if self.jobs.hold(JobInfo { id, command }, job.clone(), &self.events) {
+            return Ok(job);
+        }
+        job.process.terminate();
+        Err(io::Error::other("the session was left meanwhile"))
+    }
 }
 
 #[async_trait]
 impl JobStarter for CallJobs {
     async fn start(&self, job: JobSpec) -> Result<SessionJob, ProcessError> {
-        let cwd = job.cwd.clone();
+        let (cwd, text) = (job.cwd.clone(), job.text.clone());
         let failed = |source| ProcessError { cwd: cwd.clone(), source };
-        let blobs = self.blobs.clone();
-        let spool = blocking(move || blobs.spool()).await;
-        let (writer, reader) = spool
-            .map_err(io::Error::other)
-            .and_then(|it| it.map_err(io::Error::other))
-            .map_err(failed)?;
-        let text = self.redactor.redact_own(&job.text).into_owned();
-        let command = first_line(&text).chars().take(MAX_COMMAND_CHARACTERS).collect();
+        let (writer, reader) = self.spool().await.map_err(failed)?;
         let process = self.processes.start(job, Box::new(writer)).await?;
-        let id = JobId::generate();
-        let job = SessionJob { id, process, output: Arc::new(reader) };
-        if self.jobs.hold(JobInfo { id, command }, job.clone(), &self.events) {
-            Ok(job)
-        } else {
-            job.process.terminate();
-            Err(failed(io::Error::other("the session was left meanwhile")))
-        }
+        self.hold(&text, process, reader).map_err(failed)
     }
 
-    fn find(&self, job: JobId) -> Option<SessionJob> {
-        self.jobs.find(job)
+    async fn adopt(
+        &self,
+        script: Box<dyn DetachedScript>,
+        text: &str,
+        printed: &[u8],
+    ) -> io::Result<SessionJob> {
+        let (mut writer, reader) = self.spool().await?;
+        SpoolWriter::write(&mut writer, printed).await;
+        self.hold(text, script.into_job(Box::new(writer)), reader)
+    }
+
+    fn detach_policy(&self) -> Option<DetachPolicy> {
+        let asked = self.jobs.next_foreground()?;
+        Some(DetachPolicy { asked, at_time_limit: self.may_outlive })
+    }
+
+    fn all(&self) -> Vec<SessionJob> {
+        self.jobs.all()
     }
 }
 

@@ -20,6 +20,7 @@ mod event_queue;
 mod gate;
 mod hooks;
 mod images;
+mod job_notes;
 mod jobs;
 mod journal;
 mod ledger;

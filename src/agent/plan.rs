@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
-use crate::domain::{CallInput, ToolAccess, ToolCall, ToolOutput};
+use crate::domain::{CallInput, CommandPace, ToolAccess, ToolCall, ToolOutput};
 use crate::permissions::{HookPermission, PermissionQuery};
 use crate::tools::{Tool, ToolError, ToolRegistry, WorkingDirectory};
 
@@ -130,6 +130,17 @@ impl CallPlan {
     /// What the call touches, as far as its order among other calls matters.
     pub(super) fn footprint(&self) -> CallFootprint {
         CallFootprint::of(&self.accesses)
+    }
+
+    /// The same call with commands that later calls do not wait for.
+    pub(super) fn in_background(&self) -> Self {
+        let mut plan = self.clone();
+        for access in &mut plan.accesses {
+            if let ToolAccess::Run { pace, .. } = access {
+                *pace = CommandPace::Background;
+            }
+        }
+        plan
     }
 
     /// Whether the call runs a command.
@@ -330,7 +341,7 @@ mod tests {
         assert_eq!((plan.call.name.as_str(), &plan.input), ("Bash", &input));
         assert_eq!(plan.call.input, CallInput::Valid(input));
         let command = "echo 'a b'".to_owned();
-        assert_eq!(plan.accesses, [ToolAccess::Run { command, cwd: "/w".into() }]);
+        assert_eq!(plan.accesses, [ToolAccess::foreground(command, "/w")]);
     }
 
     #[test]

@@ -152,6 +152,7 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::SetTitle("A title".into()),
         AgentCommand::Save,
         AgentCommand::EndJob { job: JobId(3) },
+        AgentCommand::DetachCommand,
         AgentCommand::Rules(RuleRequest::Try("ls".into())),
         AgentCommand::Context(ContextRequest::Show),
         AgentCommand::Context(ContextRequest::Edit {

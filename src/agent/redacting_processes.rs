@@ -17,7 +17,8 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::{ToolDisplay, ToolOutput};
 use crate::platform::redact::{RedactionStream, Redactor};
 use crate::tools::{
-    JobHandle, JobSpec, OutputSink, ProcessError, Processes, ScriptExit, ScriptSpec,
+    DetachPolicy, DetachedScript, JobHandle, JobSpec, OutputSink, ProcessError, Processes,
+    ScriptExit, ScriptOutcome, ScriptSpec,
 };
 
 /// Runs commands and takes slug's keys out of what they print.
@@ -42,12 +43,31 @@ impl Processes for RedactingProcesses {
     ) -> Result<ScriptExit, ProcessError> {
         let mut stream = self.redactor.stream();
         let mut clean = |bytes: &[u8]| stream.push(bytes, output);
-        let search_path = self.search_path.clone().or(script.search_path);
-        let cwd = self.cwd.clone().unwrap_or(script.cwd);
-        let script = ScriptSpec { cwd, search_path, scratch: self.scratch.clone(), ..script };
-        let exit = self.processes.run(script, &mut clean, cancel).await;
+        let exit = self.processes.run(self.spec(script), &mut clean, cancel).await;
         stream.end(output);
         exit
+    }
+
+    async fn run_detachable(
+        &self,
+        script: ScriptSpec,
+        detach: DetachPolicy,
+        output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
+        cancel: CancellationToken,
+    ) -> Result<ScriptOutcome, ProcessError> {
+        let mut stream = self.redactor.stream();
+        let mut clean = |bytes: &[u8]| stream.push(bytes, output);
+        let script = self.spec(script);
+        match self.processes.run_detachable(script, detach, &mut clean, cancel).await {
+            Ok(ScriptOutcome::Detached(script)) => {
+                let redactor = self.redactor.clone();
+                Ok(ScriptOutcome::Detached(Box::new(RedactedScript { script, redactor, stream })))
+            }
+            ended => {
+                stream.end(output);
+                ended
+            }
+        }
     }
 
     async fn start(
@@ -61,6 +81,29 @@ impl Processes for RedactingProcesses {
         let cwd = self.cwd.clone().unwrap_or(job.cwd);
         let job = JobSpec { cwd, search_path, scratch: self.scratch.clone(), ..job };
         self.processes.start(job, Box::new(sink)).await
+    }
+}
+
+impl RedactingProcesses {
+    /// The script in the surroundings of its call.
+    fn spec(&self, script: ScriptSpec) -> ScriptSpec {
+        let search_path = self.search_path.clone().or(script.search_path);
+        let cwd = self.cwd.clone().unwrap_or(script.cwd);
+        ScriptSpec { cwd, search_path, scratch: self.scratch.clone(), ..script }
+    }
+}
+
+/// A script that goes on as a job. What could be the beginning of a key is not lost between the two.
+struct RedactedScript {
+    script: Box<dyn DetachedScript>,
+    redactor: Redactor,
+    stream: RedactionStream,
+}
+
+impl DetachedScript for RedactedScript {
+    fn into_job(self: Box<Self>, output: Box<dyn OutputSink>) -> Arc<dyn JobHandle> {
+        let Self { script, redactor, stream } = *self;
+        script.into_job(Box::new(RedactingSink { redactor, stream, output }))
     }
 }
 

@@ -241,7 +241,7 @@ mod tests {
             input: CallInput::Valid(json!({"command": command})),
             ..call("Bash", "")
         };
-        let run = [ToolAccess::Run { command: String::new(), cwd: "/w".into() }];
+        let run = [ToolAccess::foreground(String::new(), "/w")];
         for (text, may_poll) in [
             ("sleep 5; ./status", true),
             ("(sleep 5&&gh run view 7)", true),
@@ -276,7 +276,7 @@ mod tests {
 
     #[test]
     fn a_failed_command_may_have_changed_something_and_a_failed_write_has_not() {
-        let run = [ToolAccess::Run { command: "make".into(), cwd: "/w".into() }];
+        let run = [ToolAccess::foreground("make", "/w")];
         let write = [ToolAccess::Write("/w/b".into())];
         for (accesses, may_repeat) in [(&run, true), (&write, false)] {
             let repeats = RepeatedCalls::default();

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::domain::{ContentHash, ToolOutput};
-use crate::permissions::{PermissionQuery, ResolvedAccess, ToolCallTicket};
+use crate::domain::{ContentHash, PermissionOutcome, ToolOutput};
+use crate::permissions::{HookPermission, PermissionQuery, ResolvedAccess, ToolCallTicket};
 use crate::session::{LogEntry, ToolResultInfo};
 use crate::tools::{Processes, ToolContext};
 
@@ -94,7 +94,9 @@ pub(super) async fn run(
         scratch: gate.scratch.clone(),
         cwd: working_folder(&query),
     });
-    let jobs = Arc::new(CallJobs { processes: processes.clone(), ..gate.jobs.clone() });
+    let may_outlive = may_outlive(gate, plan, &ticket).await;
+    let jobs =
+        Arc::new(CallJobs { processes: processes.clone(), may_outlive, ..gate.jobs.clone() });
     let context = ToolContext { effects, processes, jobs, ..gate.context_for(&query) };
     let cancelled = gate.context.cancel.clone();
     let out_of_time = async {
@@ -127,6 +129,17 @@ pub(super) async fn run(
     let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));
     let output = without_keys(&gate.redactor, output);
     Ok(CompletedCall { output, kept: tool_events.kept(), elapsed })
+}
+
+/// Whether the call's command may go on without its call, though nobody asks for it: where the user
+/// allowed it, or it would be allowed without a question in the background, too.
+async fn may_outlive(gate: &ToolGate, plan: &CallPlan, ticket: &ToolCallTicket) -> bool {
+    if !plan.runs_command() || ticket.is_by_user() {
+        return true;
+    }
+    let Ok(query) = plan.in_background().resolve(gate).await else { return false };
+    let (decision, _) = gate.permissions.decide(&query, &HookPermission::Nothing);
+    decision.outcome() == PermissionOutcome::Allow
 }
 
 /// The folder in which a command was judged: the real one. By another name of it, `cd ..` would lead

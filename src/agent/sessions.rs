@@ -32,6 +32,7 @@ impl Agent {
             blobs: self.setup.blobs.clone(),
             redactor: self.setup.redactor.clone(),
             events: self.events.clone(),
+            may_outlive: false,
         }
     }
 

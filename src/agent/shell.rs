@@ -63,6 +63,7 @@ impl Agent {
                     | AgentCommand::SetTitle(_)
                     | AgentCommand::Save
                     | AgentCommand::EndJob { .. }
+                    | AgentCommand::DetachCommand
                     | AgentCommand::Rules(_)
                     | AgentCommand::Context(_)),
                 ) => self.command_at_any_time(command).await,

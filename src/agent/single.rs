@@ -14,6 +14,7 @@ pub async fn run_call(setup: AgentSetup, call: ToolCall) -> Option<ToolOutput> {
     let (mut agent, mut events, _commands) = Agent::new(setup);
     // Nobody listens to the events of a single call, but they must not fill their queue.
     let listener = tokio::spawn(async move { while events.recv().await.is_some() {} });
+    agent.session.jobs.refuse_all();
     let gate = match agent.gate(TurnId::default()) {
         Ok(gate) => gate,
         Err(reason) => {

@@ -340,6 +340,7 @@ impl Agent {
             TurnAction::Request => {
                 running.tool_choice = ToolChoice::Auto;
                 self.tell_changed_mode(running.turn).await;
+                self.tell_ended_jobs(running.turn).await;
                 return self.request_or_compact(running).await;
             }
             TurnAction::RequestWithoutTools => {
@@ -478,6 +479,7 @@ impl Agent {
             | AgentCommand::SetTitle(_)
             | AgentCommand::Save
             | AgentCommand::EndJob { .. }
+            | AgentCommand::DetachCommand
             | AgentCommand::Rules(_)
             | AgentCommand::Context(_) => {
                 self.command_at_any_time(command).await;

@@ -87,7 +87,7 @@ pub use source::RequestSource;
 pub use this_machine::is_this_machine;
 pub use todo::{TodoItem, TodoStatus};
 pub use tool::{
-    FileRead, ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolListing,
-    ToolOutput, ToolSpec, ToolStatus,
+    CommandPace, FileRead, ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind,
+    ToolListing, ToolOutput, ToolSpec, ToolStatus,
 };
 pub use usage::{TokenUsage, format_tokens};

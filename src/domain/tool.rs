@@ -140,6 +140,15 @@ impl ToolCapability {
     }
 }
 
+/// Whether a call waits for its command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CommandPace {
+    /// The call ends with the command.
+    Foreground,
+    /// The command goes on beside later calls, and so may change what these are decided by.
+    Background,
+}
+
 /// One thing that a call would touch. Permissions, the dialog and the executor decide from these. A
 /// call with no access listed is unknown: slug asks about it and runs it alone.
 ///
@@ -156,6 +165,7 @@ pub enum ToolAccess {
         command: String,
         /// The folder in which the command starts.
         cwd: PathBuf,
+        pace: CommandPace,
     },
     /// Calls a tool of a server whose inner workings slug cannot see, such as an MCP server.
     External {
@@ -176,6 +186,11 @@ pub enum ToolAccess {
 }
 
 impl ToolAccess {
+    /// Runs a command whose end the call waits for.
+    pub fn foreground(command: impl Into<String>, cwd: impl Into<PathBuf>) -> Self {
+        Self::Run { command: command.into(), cwd: cwd.into(), pace: CommandPace::Foreground }
+    }
+
     /// Whether the access changes nothing. Calls with only such accesses may run in parallel.
     pub fn is_read(&self) -> bool {
         match self {

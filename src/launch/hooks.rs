@@ -132,7 +132,7 @@ impl SupervisedHookRunner {
     }
 
     fn only_reads(&self, command: &HookCommand) -> bool {
-        let access = ToolAccess::Run { command: command.line.clone(), cwd: command.cwd.clone() };
+        let access = ToolAccess::foreground(command.line.clone(), command.cwd.clone());
         let query = PermissionQuery::resolve(SHELL_TOOL, &[access], &self.workspace);
         decide(&query, &RuleSet::new(), PermissionMode::Plan, &self.workspace).outcome()
             == PermissionOutcome::Allow

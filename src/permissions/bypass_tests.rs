@@ -46,8 +46,7 @@ impl BypassTestEnv {
     }
 
     fn outcome(&self, command: &str) -> PermissionOutcome {
-        let access =
-            ToolAccess::Run { command: command.into(), cwd: self.workspace.root().to_owned() };
+        let access = ToolAccess::foreground(command, self.workspace.root().to_owned());
         let query = PermissionQuery::resolve("Bash", &[access], &self.workspace);
         decide(&query, &self.rules, self.mode, &self.workspace).outcome()
     }
@@ -418,11 +417,8 @@ fn s46_s48_s108_what_names_a_protected_place_is_asked_in_every_mode() {
     for line in lines {
         let env = BypassTestEnv::new(PermissionMode::Ask);
         let cwd = env.workspace.root().to_owned();
-        let query = PermissionQuery::resolve(
-            "Bash",
-            &[ToolAccess::Run { command: line.into(), cwd }],
-            &env.workspace,
-        );
+        let query =
+            PermissionQuery::resolve("Bash", &[ToolAccess::foreground(line, cwd)], &env.workspace);
         let decision = decide(&query, &env.rules, env.mode, &env.workspace);
         assert!(decision.allow_rules().is_empty(), "{line}: {:?}", decision.allow_rules());
     }

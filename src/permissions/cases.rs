@@ -90,7 +90,7 @@ impl PermissionTestEnv {
 
     fn bash(&self, command: &str) -> PermissionDecision {
         let cwd = self.workspace.root().to_owned();
-        self.decide("Bash", &[ToolAccess::Run { command: command.into(), cwd }])
+        self.decide("Bash", &[ToolAccess::foreground(command, cwd)])
     }
 
     fn read(&self, path: &str) -> PermissionOutcome {

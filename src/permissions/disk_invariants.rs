@@ -282,8 +282,7 @@ impl ScratchWorkspace {
 
     /// The text to run; `None` where the user would be asked.
     fn allowed(&self, command: &str, rules: &RuleSet) -> Option<String> {
-        let access =
-            ToolAccess::Run { command: command.into(), cwd: self.workspace.root().to_owned() };
+        let access = ToolAccess::foreground(command, self.workspace.root().to_owned());
         let query = PermissionQuery::resolve("Bash", &[access], &self.workspace);
         let decision = decide(&query, rules, PermissionMode::Ask, &self.workspace);
         (decision.outcome() == PermissionOutcome::Allow)

@@ -9,7 +9,7 @@ mod path_lookup;
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use crate::domain::{ContentHash, ToolAccess};
+use crate::domain::{CommandPace, ContentHash, ToolAccess};
 
 use super::folders::{PossibleFolders, changes_folder};
 use super::paths::{PathLookupCache, ResolvedPath, Workspace};
@@ -272,8 +272,9 @@ impl PermissionQuery {
             ToolAccess::Write(path) => {
                 ResolvedAccess::Write(workspace.resolve_cached(path, root, &mut cache))
             }
-            ToolAccess::Run { command, cwd } => {
-                ResolvedAccess::Run(Box::new(ResolvedRun::new(command, cwd, workspace, &mut cache)))
+            ToolAccess::Run { command, cwd, pace } => {
+                let run = ResolvedRun::new(command, cwd, *pace, workspace, &mut cache);
+                ResolvedAccess::Run(Box::new(run))
             }
             ToolAccess::External { server, tool, read_only } => ResolvedAccess::External {
                 server: server.clone(),
@@ -350,7 +351,13 @@ impl ResolvedRun {
         self.analysis.commands.iter().flat_map(SimpleCommand::flatten)
     }
 
-    fn new(command: &str, cwd: &Path, workspace: &Workspace, cache: &mut PathLookupCache) -> Self {
+    fn new(
+        command: &str,
+        cwd: &Path,
+        pace: CommandPace,
+        workspace: &Workspace,
+        cache: &mut PathLookupCache,
+    ) -> Self {
         let analysis = shell::analyse_in(command, workspace.plain_scratch());
         let folder = workspace.resolve_cached(cwd, Path::new("/"), cache);
         let changes =
@@ -384,7 +391,9 @@ impl ResolvedRun {
         // The outermost command knows its pipeline, and whether the shell waits for it.
         let outer: Vec<&SimpleCommand> =
             analysis.commands.iter().flat_map(|it| vec![it; it.flatten().len()]).collect();
-        let has_background = outer.iter().any(|it| it.is_background);
+        // All of a job goes on beside later calls, and begins when its call may be over already.
+        let is_job = pace == CommandPace::Background;
+        let has_background = is_job || outer.iter().any(|it| it.is_background);
         let movers: Vec<usize> =
             (0..commands.len()).filter(|at| commands[*at].moves_links_anywhere()).collect();
         let may_run_before = |other: usize, at: usize| {
@@ -399,7 +408,7 @@ impl ResolvedRun {
         for at in 0..commands.len() {
             // `cd` is left out: its path counts for the commands that run in it.
             if changes_folder(flat[at]) {
-                folder_may_be_moved |= may_lead_elsewhere(at) || outer[at].is_delayed;
+                folder_may_be_moved |= may_lead_elsewhere(at) || outer[at].is_delayed || is_job;
                 continue;
             }
             let command = &commands[at];
@@ -409,10 +418,10 @@ impl ResolvedRun {
                 || others.any(|(other, it)| {
                     may_run_before(other, at) && it.can_redirect_paths_of(command)
                 });
-            let in_background = || commands[at].background_doubt(outer[at].is_delayed);
-            commands[at].path_doubt = is_moved
-                .then_some(MOVED)
-                .or_else(|| outer[at].is_background.then(in_background).flatten());
+            let goes_on = is_job || outer[at].is_background;
+            let in_background = || commands[at].background_doubt(is_job || outer[at].is_delayed);
+            commands[at].path_doubt =
+                is_moved.then_some(MOVED).or_else(|| goes_on.then(in_background).flatten());
         }
         let named: Vec<&Path> =
             commands.iter().filter_map(|it| it.program.as_ref()?.path.parent()).collect();

@@ -27,7 +27,8 @@ use tokio_util::task::TaskTracker;
 
 use crate::domain::{ContentHash, ExitCause, SCRATCH_VARIABLE, SandboxProfile, ScanExtent};
 use crate::tools::{
-    JobHandle, JobSpec, OutputSink, ProcessError, Processes, ScriptExit, ScriptSpec,
+    DetachPolicy, JobHandle, JobSpec, OutputSink, ProcessError, Processes, ScriptExit,
+    ScriptOutcome, ScriptSpec,
 };
 
 use super::environment::ChildEnvironment;
@@ -35,6 +36,7 @@ use super::sandbox::{HostSandboxPolicy, ProfileSource, SandboxBackend};
 use super::supervisor::{self, CommandInput, GRACE, SupervisorRequest};
 use super::which;
 use child_process::{ChildOutcome, ChildOutput, ChildProcess, PipeHolder};
+use job::DetachedChild;
 use starter::SupervisorStarter;
 
 mod child_process;
@@ -273,14 +275,35 @@ impl Processes for ProcessHost {
         output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
         cancel: CancellationToken,
     ) -> Result<ScriptExit, ProcessError> {
+        let detach = DetachPolicy::never();
+        let cwd = script.cwd.clone();
+        match self.run_detachable(script, detach, output, cancel).await? {
+            ScriptOutcome::Ended(exit) => Ok(exit),
+            // Nobody has asked for that.
+            ScriptOutcome::Detached(_) => {
+                let source = io::Error::other("the command went on without its call");
+                Err(ProcessError { cwd, source })
+            }
+        }
+    }
+
+    async fn run_detachable(
+        &self,
+        script: ScriptSpec,
+        detach: DetachPolicy,
+        output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
+        cancel: CancellationToken,
+    ) -> Result<ScriptOutcome, ProcessError> {
         let began = Instant::now();
         let failed = |source| ProcessError { cwd: script.cwd.clone(), source };
-        let exit = |(cause, held), (refused, denied)| ScriptExit {
-            cause,
-            elapsed: began.elapsed(),
-            left_running: held == PipeHolder::Yes,
-            refused,
-            denied,
+        let exit = |(cause, held), (refused, denied)| {
+            ScriptOutcome::Ended(ScriptExit {
+                cause,
+                elapsed: began.elapsed(),
+                left_running: held == PipeHolder::Yes,
+                refused,
+                denied,
+            })
         };
 
         let mut running = tokio::select! {
@@ -290,7 +313,7 @@ impl Processes for ProcessHost {
             }
             started = self.start_script(&script) => started.map_err(failed)?,
         };
-        let over = running.until_over(began + script.timeout, output, &cancel).await;
+        let over = running.until_over(began + script.timeout, &detach, output, &cancel).await;
         let denied_access = (std::mem::take(&mut running.refused), running.denied);
         match over {
             ChildOutcome::Exited(cause) => {
@@ -303,6 +326,14 @@ impl Processes for ProcessHost {
             ChildOutcome::TimedOut(held) => {
                 self.leave_behind(running, &self.end_all, Some(&script));
                 Ok(exit((ExitCause::TimedOut, held), denied_access))
+            }
+            ChildOutcome::Detached => {
+                let (leftovers, end_all) = (self.leftovers.clone(), self.end_all.child_token());
+                Ok(ScriptOutcome::Detached(Box::new(DetachedChild {
+                    child: running,
+                    leftovers,
+                    end_all,
+                })))
             }
             ChildOutcome::NotStarted(number) => Err(failed(io::Error::from_raw_os_error(number))),
             ChildOutcome::NotConfined(why) => Err(failed(io::Error::other(why))),

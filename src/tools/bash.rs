@@ -7,7 +7,13 @@
 mod binary;
 mod capture;
 mod clean;
+mod job_output;
+mod job_start;
+mod job_tools;
 mod whole_output;
+
+pub(crate) use job_output::{job_state, last_lines};
+pub(super) use job_tools::{BashOutputTool, KillBashTool};
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -19,14 +25,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::input::{ArgumentReader, InputShape};
 use super::{
-    ExitCause, ProcessError, ScriptExit, ScriptSpec, Tool, ToolContext, ToolError,
-    WorkingDirectory, off_thread, titles, truncation,
+    DetachPolicy, ExitCause, ProcessError, ScriptExit, ScriptOutcome, ScriptSpec, Tool,
+    ToolContext, ToolError, WorkingDirectory, off_thread, titles, truncation,
 };
 use crate::domain::{
-    ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolOutput, ToolSpec,
-    ToolStatus, first_line, first_step,
+    CommandPace, ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind, ToolOutput,
+    ToolSpec, ToolStatus, first_line, first_step,
 };
 use capture::OutputCapture;
+use job_start::{DetachReason, adopt, start_job};
 use whole_output::{SavedOutput, WholeOutput};
 
 /// Runs a command with bash, within a time limit.
@@ -38,6 +45,7 @@ const SHAPE: InputShape = InputShape {
     arguments: &[
         ("command", &["cmd", "script"]),
         ("description", &[]),
+        ("run_in_background", &["background", "is_background"]),
         ("timeout", &["timeout_ms"]),
         ("workdir", &["cwd"]),
     ],
@@ -57,6 +65,9 @@ struct BashArguments {
     /// The folder that the command starts in.
     workdir: PathBuf,
     timeout: Duration,
+    /// Whether the call itself set the time limit, so that it ends the command.
+    is_limited: bool,
+    pace: CommandPace,
     /// Whether the call asked for more than [`LONGEST_TIMEOUT`].
     is_shortened: bool,
 }
@@ -68,14 +79,16 @@ impl Tool for BashTool {
             name: SHAPE.tool.into(),
             description: "Runs a command with bash. Each call is a new shell: cd and variables do \
                           not last. No terminal, no standard input. Prefer Read, Edit, Glob and \
-                          Grep for files. Put & after a server."
+                          Grep for files. What runs long goes on in the background as a job: \
+                          see BashOutput, KillBash."
                 .into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {
                     "command": {"type": "string"},
                     "description": {"type": "string", "description": "what it does, in 5 words"},
-                    "timeout": {"type": "integer", "description": "in ms; below 1000 it is in s. Default 120000, at most 600000"},
+                    "timeout": {"type": "integer", "description": "ms; below 1000 it is s. Ends it; without it, it goes on in the background after 120 s"},
+                    "run_in_background": {"type": "boolean", "description": "for servers"},
                     "workdir": {"type": "string"},
                 },
                 "required": ["command"],
@@ -115,12 +128,15 @@ impl Tool for BashTool {
         input: &Value,
         place: &WorkingDirectory,
     ) -> Result<Vec<ToolAccess>, ToolError> {
-        let BashArguments { command, workdir, .. } = parse_arguments(input, place)?;
-        Ok(vec![ToolAccess::Run { command, cwd: workdir }])
+        let BashArguments { command, workdir, pace, .. } = parse_arguments(input, place)?;
+        Ok(vec![ToolAccess::Run { command, cwd: workdir, pace }])
     }
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let wanted = parse_arguments(&input, &context.place)?;
+        if wanted.pace == CommandPace::Background {
+            return start_job(context, &wanted).await;
+        }
         let script =
             ScriptSpec::new(wanted.command.clone(), wanted.workdir.clone(), wanted.timeout);
         let mut capture = OutputCapture::new();
@@ -134,7 +150,26 @@ impl Tool for BashTool {
                 context.effects.progress(text);
             }
         };
-        let exit = context.processes.run(script, &mut output, context.cancel.clone()).await?;
+        let (processes, cancel) = (&context.processes, context.cancel.clone());
+        let detach = context.jobs.detach_policy();
+        let detach = detach
+            .map(|it| DetachPolicy { at_time_limit: it.at_time_limit && !wanted.is_limited, ..it });
+        let exit = match detach {
+            None => processes.run(script, &mut output, cancel).await?,
+            Some(detach) => {
+                let asked = detach.asked.clone();
+                match processes.run_detachable(script, detach, &mut output, cancel).await? {
+                    ScriptOutcome::Ended(exit) => exit,
+                    ScriptOutcome::Detached(script) => {
+                        let why = match asked.is_cancelled() {
+                            true => DetachReason::User,
+                            false => DetachReason::TimeLimit(wanted.timeout),
+                        };
+                        return adopt(context, script, &capture, &wanted.command, why).await;
+                    }
+                }
+            }
+        };
         // A separate token: what was printed is reported even if the command was stopped.
         let reported =
             off_thread(&CancellationToken::new(), move || BashReport::new(&capture, whole)).await?;
@@ -183,8 +218,14 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<BashArgume
         Some(milliseconds) => Duration::from_millis(milliseconds),
     };
     let timeout = requested.min(LONGEST_TIMEOUT);
+    let is_limited = !matches!(input.number("timeout")?, None | Some(0));
+    let pace = match input.flag("run_in_background")? {
+        true => CommandPace::Background,
+        false => CommandPace::Foreground,
+    };
     let workdir = input.optional_path("workdir", place)?.unwrap_or_else(|| place.cwd.clone());
-    Ok(BashArguments { command, workdir, timeout, is_shortened: requested > timeout })
+    let is_shortened = requested > timeout;
+    Ok(BashArguments { command, workdir, timeout, is_limited, pace, is_shortened })
 }
 
 /// The output of a command in the forms that the result needs.
@@ -261,7 +302,7 @@ async fn format_result(
         ExitCause::TimedOut => {
             notes.push(format!(
                 "timed out after {} s and was killed; give a longer timeout (ms, at most 600000), \
-                 or run it in the background with &",
+                 or run it with run_in_background",
                 wanted.timeout.as_secs_f32()
             ));
             (ToolStatus::Failed, Some("timed out".to_owned()))

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::bash::BashTool;
+use super::bash::{BashOutputTool, BashTool, KillBashTool};
 use super::call::CallTool;
 use super::edit::EditTool;
 use super::glob::GlobTool;
@@ -28,7 +28,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 9] = [
+static TOOLS: [&dyn Tool; 11] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -38,6 +38,8 @@ static TOOLS: [&dyn Tool; 9] = [
     &TodoWriteTool,
     &ToolSearchTool,
     &CallTool,
+    &BashOutputTool,
+    &KillBashTool,
 ];
 
 impl ToolPart {
@@ -55,6 +57,8 @@ impl ToolPart {
                 Arc::new(TodoWriteTool),
                 Arc::new(ToolSearchTool),
                 Arc::new(CallTool),
+                Arc::new(BashOutputTool),
+                Arc::new(KillBashTool),
             ],
         }
     }

@@ -8,13 +8,15 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
 use crate::domain::{JobEnd, JobId, JobOutputPiece};
 
-use super::ProcessError;
+use super::{DetachPolicy, DetachedScript, ProcessError};
 
 /// A command that outlives the call that started it, and its surroundings.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +29,8 @@ pub struct JobSpec {
     pub search_path: Option<OsString>,
     /// The scratch folder, as for a script.
     pub scratch: Option<PathBuf>,
+    /// After this time it is ended.
+    pub time_limit: Option<Duration>,
 }
 
 /// What the command has as standard input and output. Standard error goes where standard output
@@ -114,8 +118,54 @@ pub trait JobOutput: Send + Sync {
 #[derive(Clone)]
 pub struct SessionJob {
     pub id: JobId,
+    /// The first line of its command, as front ends are told.
+    pub command: Arc<str>,
     pub process: Arc<dyn JobHandle>,
     pub output: Arc<dyn JobOutput>,
+    pub progress: Arc<JobProgress>,
+}
+
+/// How long a job has run, and how much of it the model knows.
+#[derive(Debug)]
+pub struct JobProgress {
+    started: Instant,
+    elapsed: OnceLock<Duration>,
+    seen: AtomicU64,
+    is_end_told: AtomicBool,
+}
+
+impl Default for JobProgress {
+    fn default() -> Self {
+        let (seen, is_end_told) = (AtomicU64::new(0), AtomicBool::new(false));
+        Self { started: Instant::now(), elapsed: OnceLock::new(), seen, is_end_told }
+    }
+}
+
+impl JobProgress {
+    /// How long the job has run; once it has ended, in all.
+    pub fn elapsed(&self) -> Duration {
+        self.elapsed.get().copied().unwrap_or_else(|| self.started.elapsed())
+    }
+
+    /// Stops the clock.
+    pub fn end(&self) {
+        self.elapsed.get_or_init(|| self.started.elapsed());
+    }
+
+    /// The place in the output up to which the model has looked.
+    pub fn seen(&self) -> u64 {
+        self.seen.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the model has looked at the output up to this place.
+    pub fn set_seen(&self, place: u64) {
+        self.seen.fetch_max(place, Ordering::Relaxed);
+    }
+
+    /// Notes that the model is told of the end. `false` where it was told before.
+    pub fn tell_end(&self) -> bool {
+        !self.is_end_told.swap(true, Ordering::Relaxed)
+    }
 }
 
 /// Starts jobs that belong to the session, and finds them again: they survive the call and the turn,
@@ -129,8 +179,29 @@ pub trait JobStarter: Send + Sync {
     /// When the job cannot be started, or there is no place for its output.
     async fn start(&self, job: JobSpec) -> Result<SessionJob, ProcessError>;
 
-    /// A job of this session, running or ended not long ago.
-    fn find(&self, job: JobId) -> Option<SessionJob>;
+    /// Takes a script that goes on without its call. `text` is its command, and `printed` what it
+    /// has printed so far.
+    ///
+    /// # Errors
+    ///
+    /// When there is no place for its output. The script is ended then.
+    async fn adopt(
+        &self,
+        script: Box<dyn DetachedScript>,
+        text: &str,
+        printed: &[u8],
+    ) -> io::Result<SessionJob>;
+
+    /// When the command of this call goes on as a job; `None` where it cannot.
+    fn detach_policy(&self) -> Option<DetachPolicy>;
+
+    /// The jobs of this session, running or ended not long ago, in the order in which they started.
+    fn all(&self) -> Vec<SessionJob>;
+
+    /// A job of this session.
+    fn find(&self, job: JobId) -> Option<SessionJob> {
+        self.all().into_iter().find(|it| it.id == job)
+    }
 }
 
 /// The jobs of a call that belongs to no session: there are none, and none can be started.
@@ -143,13 +214,29 @@ impl JobStarter for NoSessionJobs {
         Err(no_jobs(job.cwd))
     }
 
-    fn find(&self, _job: JobId) -> Option<SessionJob> {
+    async fn adopt(
+        &self,
+        _script: Box<dyn DetachedScript>,
+        _text: &str,
+        _printed: &[u8],
+    ) -> io::Result<SessionJob> {
+        Err(unsupported())
+    }
+
+    fn detach_policy(&self) -> Option<DetachPolicy> {
         None
+    }
+
+    fn all(&self) -> Vec<SessionJob> {
+        Vec::new()
     }
 }
 
 /// The error where a job cannot be started, whatever its command is.
 pub(super) fn no_jobs(cwd: PathBuf) -> ProcessError {
-    let source = io::Error::new(io::ErrorKind::Unsupported, "no jobs can be started here");
-    ProcessError { cwd, source }
+    ProcessError { cwd, source: unsupported() }
+}
+
+fn unsupported() -> io::Error {
+    io::Error::new(io::ErrorKind::Unsupported, "no jobs can be started here")
 }

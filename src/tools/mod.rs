@@ -43,15 +43,17 @@ use crate::domain::{
 };
 
 pub use crate::domain::ExitCause;
+pub(crate) use bash::{job_state, last_lines};
 pub use built_in::{SHELL_TOOL, call_title, kind_of, own_name};
 pub use deferred::DeferredTools;
 pub use jobs::{
-    JobHandle, JobOutput, JobSpec, JobStarter, JobStreams, NoSessionJobs, OutputSink, SessionJob,
-    TerminalSize,
+    JobHandle, JobOutput, JobProgress, JobSpec, JobStarter, JobStreams, NoSessionJobs, OutputSink,
+    SessionJob, TerminalSize,
 };
 pub use ports::{
-    FileError, FileState, Files, FolderItem, FolderItemKind, OutputFile, OutputFiles, ProcessError,
-    Processes, ReadLedger, ScriptExit, ScriptSpec, WriteReport,
+    DetachPolicy, DetachedScript, FileError, FileState, Files, FolderItem, FolderItemKind,
+    OutputFile, OutputFiles, ProcessError, Processes, ReadLedger, ScriptExit, ScriptOutcome,
+    ScriptSpec, WriteReport,
 };
 pub use registry::{ToolNameConflict, ToolPart, ToolRegistry};
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};

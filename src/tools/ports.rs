@@ -185,6 +185,22 @@ pub trait Processes: Send + Sync {
         cancel: CancellationToken,
     ) -> Result<ScriptExit, ProcessError>;
 
+    /// Runs `script` as [`Self::run`] does. Where `detach` says so, a script that still runs is handed
+    /// back to go on as a job.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::run`].
+    async fn run_detachable(
+        &self,
+        script: ScriptSpec,
+        _detach: DetachPolicy,
+        output: &mut (dyn for<'a> FnMut(&'a [u8]) + Send),
+        cancel: CancellationToken,
+    ) -> Result<ScriptOutcome, ProcessError> {
+        self.run(script, output, cancel).await.map(ScriptOutcome::Ended)
+    }
+
     /// Starts a command that goes on by itself, and returns once it runs. What it prints goes to
     /// `output` as it comes. It ends with its last handle, and with slug.
     ///
@@ -219,6 +235,34 @@ impl ScriptSpec {
     pub fn new(text: String, cwd: PathBuf, timeout: Duration) -> Self {
         Self { text, cwd, timeout, search_path: None, scratch: None }
     }
+}
+
+/// When a script that runs goes on as a job.
+#[derive(Debug, Clone)]
+pub struct DetachPolicy {
+    /// Cancelled when the user wants it.
+    pub asked: CancellationToken,
+    /// Whether it goes on at its time limit. Otherwise it is ended there.
+    pub at_time_limit: bool,
+}
+
+impl DetachPolicy {
+    /// It does not.
+    pub fn never() -> Self {
+        Self { asked: CancellationToken::new(), at_time_limit: false }
+    }
+}
+
+/// How a script that may go on as a job leaves its call.
+pub enum ScriptOutcome {
+    Ended(ScriptExit),
+    Detached(Box<dyn DetachedScript>),
+}
+
+/// A script that still runs, and for which its call no longer waits. Its drop ends it.
+pub trait DetachedScript: Send {
+    /// Goes on as a job whose input is empty. What it prints from now on goes to `output`.
+    fn into_job(self: Box<Self>, output: Box<dyn OutputSink>) -> Arc<dyn JobHandle>;
 }
 
 /// Makes files for the output of calls of which the model gets only a part.

@@ -51,7 +51,7 @@ impl Tool for BackgroundTool {
         place: &WorkingDirectory,
     ) -> Result<Vec<ToolAccess>, ToolError> {
         let command = input["command"].as_str().unwrap().to_owned();
-        Ok(vec![ToolAccess::Run { command, cwd: place.cwd.clone() }])
+        Ok(vec![ToolAccess::foreground(command, place.cwd.clone())])
     }
 
     fn descriptor(&self) -> &ToolDescriptor {
@@ -74,6 +74,7 @@ fn spec(input: &Value, cwd: &Path) -> JobSpec {
         streams: JobStreams::Pipes,
         search_path: None,
         scratch: None,
+        time_limit: None,
     }
 }
 

@@ -30,7 +30,7 @@ fn workspace() -> Workspace {
 fn decide_a_command_against_500_rules(bencher: Bencher) {
     let workspace = workspace();
     let rules = rules(&workspace);
-    let access = [ToolAccess::Run { command: COMMAND.into(), cwd: "/work".into() }];
+    let access = [ToolAccess::foreground(COMMAND, "/work")];
     bencher.bench(|| {
         let query = PermissionQuery::resolve("Bash", black_box(&access), &workspace);
         decide(&query, &rules, PermissionMode::Ask, &workspace).outcome()
@@ -42,7 +42,7 @@ fn decide_a_command_against_500_rules(bencher: Bencher) {
 fn decide_an_analysed_command_against_500_rules(bencher: Bencher) {
     let workspace = workspace();
     let rules = rules(&workspace);
-    let access = [ToolAccess::Run { command: COMMAND.into(), cwd: "/work".into() }];
+    let access = [ToolAccess::foreground(COMMAND, "/work")];
     let query = PermissionQuery::resolve("Bash", &access, &workspace);
     bencher.bench(|| decide(black_box(&query), &rules, PermissionMode::Ask, &workspace).outcome());
 }

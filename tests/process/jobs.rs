@@ -67,6 +67,7 @@ pub fn spec(text: &str, cwd: &Path, streams: JobStreams) -> JobSpec {
         streams,
         search_path: None,
         scratch: None,
+        time_limit: None,
     }
 }
 

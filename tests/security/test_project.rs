@@ -85,7 +85,7 @@ impl TestProject {
 
     /// Decides a command.
     pub fn decide(&self, command: &str, mode: PermissionMode) -> PermissionDecision {
-        let run = ToolAccess::Run { command: command.to_owned(), cwd: self.root() };
+        let run = ToolAccess::foreground(command.to_owned(), self.root());
         let query = PermissionQuery::resolve("Bash", &[run], &self.workspace);
         decide(&query, &self.rules, mode, &self.workspace)
     }

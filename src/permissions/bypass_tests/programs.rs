@@ -56,7 +56,7 @@ fn s64_its_rule_has_its_path_and_its_hash() {
     let mut env = with_path(BypassTestEnv::new(PermissionMode::Ask), "ROOT/bin:/usr/bin:/bin");
     let decided = |env: &BypassTestEnv, command: &str| {
         let cwd = env.workspace.root().to_owned();
-        let access = ToolAccess::Run { command: command.into(), cwd };
+        let access = ToolAccess::foreground(command, cwd);
         let query = PermissionQuery::resolve("Bash", &[access], &env.workspace);
         decide(&query, &env.rules, env.mode, &env.workspace)
     };

@@ -13,7 +13,7 @@ fn s109_an_approval_is_bound_to_what_was_approved() {
     let env = allow(["Bash(ls *)"]);
     let cwd = env.workspace.root().to_owned();
     let run = |command: &str, cwd: &Path| {
-        env.query("Bash", &[ToolAccess::Run { command: command.into(), cwd: cwd.to_owned() }])
+        env.query("Bash", &[ToolAccess::foreground(command, cwd.to_owned())])
     };
     let one = call("Bash", json!({"command": "rm x", "timeout": 1}));
     let approved = env.bash("rm x").approve_by_user(&one, "once").unwrap();

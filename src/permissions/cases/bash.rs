@@ -373,7 +373,7 @@ fn s27_what_was_checked_is_what_runs() {
     let approved = decision.approve(&call("Bash", input)).unwrap();
     assert_eq!(approved.input(), &json!({"command": "ls -l && pwd", "timeout": 5}));
     let cwd = env.workspace.root().to_owned();
-    let again = ToolAccess::Run { command: "ls -l && pwd".into(), cwd };
+    let again = ToolAccess::foreground("ls -l && pwd", cwd);
     assert!(approved.still_holds(&env.query("Bash", &[again])));
 }
 

@@ -126,7 +126,7 @@ fn in_the_sandbox_commands_and_its_folder_are_not_asked_about() {
 fn s111_a_command_in_another_folder_is_not_sandboxed() {
     let env = sandboxed(test_env());
     let cwd = env.workspace.home().unwrap().to_owned();
-    let run = ToolAccess::Run { command: "npm test".into(), cwd };
+    let run = ToolAccess::foreground("npm test", cwd);
     assert_eq!(env.decide("Bash", &[run]).outcome(), Ask);
 }
 

@@ -32,7 +32,7 @@ fn scratch_env() -> PermissionTestEnv {
 }
 
 fn run_in(env: &PermissionTestEnv, cwd: &Path, command: &str) -> PermissionOutcome {
-    let run = ToolAccess::Run { command: command.into(), cwd: cwd.to_owned() };
+    let run = ToolAccess::foreground(command, cwd.to_owned());
     env.decide("Bash", &[run]).outcome()
 }
 
@@ -228,7 +228,7 @@ fn what_runs_is_the_text_with_the_folder_in_it() {
         "echo \"${SLUG_SCRATCH}[0]\" x$SLUG_SCRATCH/",
     ] {
         let cwd = env.workspace.root().to_owned();
-        let query = env.query("Bash", &[ToolAccess::Run { command: command.into(), cwd }]);
+        let query = env.query("Bash", &[ToolAccess::foreground(command, cwd)]);
         let [ResolvedAccess::Run(run)] = &query.accesses[..] else { panic!("{query:?}") };
         let AnalysisKind::Static { canonical } = &run.analysis.kind else { panic!("{run:?}") };
         let output = |text: &str, variable: &str| {

@@ -199,9 +199,7 @@ fn outcomes(env: &PermissionTestEnv, text: &str) -> Vec<PermissionOutcome> {
     let mut rules = RuleSet::new();
     rules.add_settings(text, Path::new("/s.json"), &env.workspace);
     let cwd = env.workspace.root().to_owned();
-    let run = |command: &str| {
-        ("Bash", vec![ToolAccess::Run { command: command.into(), cwd: cwd.clone() }])
-    };
+    let run = |command: &str| ("Bash", vec![ToolAccess::foreground(command, cwd.clone())]);
     let calls = [
         run("ls src"),
         run("rm x"),

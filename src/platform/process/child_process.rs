@@ -9,6 +9,7 @@ use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{ExitCause, ScanExtent};
+use crate::tools::DetachPolicy;
 
 use super::super::supervisor::{GRACE, SupervisorCommand, SupervisorReport};
 use super::pseudo_terminal::PseudoTerminal;
@@ -27,6 +28,8 @@ pub(super) enum ChildOutcome {
     Cancelled,
     /// With `PipeHolder::Yes`, KILL did not end it either.
     TimedOut(PipeHolder),
+    /// It still runs and goes on as a job.
+    Detached,
     NotStarted(i32),
     /// The sandbox could not be set up; the reason.
     NotConfined(String),
@@ -88,6 +91,7 @@ impl ChildProcess {
     pub(super) async fn until_over(
         &mut self,
         deadline: Instant,
+        detach: &DetachPolicy,
         output: &mut (dyn FnMut(&[u8]) + Send),
         cancel: &CancellationToken,
     ) -> ChildOutcome {
@@ -98,7 +102,11 @@ impl ChildProcess {
             tokio::select! {
                 biased;
                 () = cancel.cancelled() => return ChildOutcome::Cancelled,
+                () = detach.asked.cancelled(), if !timed_out => return ChildOutcome::Detached,
                 () = sleep_until(limit) => {
+                    if detach.at_time_limit {
+                        return ChildOutcome::Detached;
+                    }
                     if timed_out {
                         return ChildOutcome::TimedOut(PipeHolder::Yes);
                     }

@@ -14,9 +14,10 @@ use tokio::net::unix::pipe;
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::domain::{ExitCause, JobEnd};
-use crate::tools::{JobHandle, JobSpec, JobStreams, OutputSink, TerminalSize};
+use crate::tools::{DetachedScript, JobHandle, JobSpec, JobStreams, OutputSink, TerminalSize};
 
 use super::super::supervisor::{CommandInput, SupervisorCommand, SupervisorReport};
 use super::child_process::{CHUNK, ChildNews, ChildOutput, ChildProcess};
@@ -70,12 +71,9 @@ impl ProcessHost {
                 | SupervisorReport::Signal(_)
                 | SupervisorReport::Refused(_),
             ) => {
-                let (requests, asked) = mpsc::unbounded_channel();
-                let (tell_end, end) = watch::channel(None);
-                let task = JobTask { child, sink, end: JobEnd::Lost, is_ended_by_slug: false };
-                let watched = task.watch(asked, self.end_all.child_token(), tell_end);
-                self.leftovers.spawn(watched);
-                return Ok(Arc::new(StartedJob { requests, input, end }));
+                let end_all = self.end_all.child_token();
+                let limit = job.time_limit.map(|limit| Instant::now() + limit);
+                return Ok(watch_job(child, input, sink, limit, &self.leftovers, end_all));
             }
             None => io::Error::other("its supervisor was killed before the command began"),
         };
@@ -83,8 +81,40 @@ impl ProcessHost {
     }
 }
 
+/// A script that still runs and goes on without its call.
+pub(super) struct DetachedChild {
+    pub(super) child: ChildProcess,
+    pub(super) leftovers: TaskTracker,
+    pub(super) end_all: CancellationToken,
+}
+
+impl DetachedScript for DetachedChild {
+    fn into_job(self: Box<Self>, output: Box<dyn OutputSink>) -> Arc<dyn JobHandle> {
+        let Self { child, leftovers, end_all } = *self;
+        watch_job(child, JobInput::Nothing, output, None, &leftovers, end_all)
+    }
+}
+
+/// Has a task of the host watch a job that runs.
+fn watch_job(
+    child: ChildProcess,
+    input: JobInput,
+    sink: Box<dyn OutputSink>,
+    limit: Option<Instant>,
+    tasks: &TaskTracker,
+    end_all: CancellationToken,
+) -> Arc<dyn JobHandle> {
+    let (requests, asked) = mpsc::unbounded_channel();
+    let (tell_end, end) = watch::channel(None);
+    let task = JobTask { child, sink, limit, end: JobEnd::Lost, ended_by: None };
+    tasks.spawn(task.watch(asked, end_all, tell_end));
+    Arc::new(StartedJob { requests, input, end })
+}
+
 /// slug's end of a job's standard input.
 enum JobInput {
+    /// `/dev/null`, as a script has it.
+    Nothing,
     /// `None` once it is closed.
     Pipe(Mutex<Option<pipe::Sender>>),
     Terminal(PseudoTerminal),
@@ -113,6 +143,7 @@ impl JobHandle for StartedJob {
                 None => Err(io::ErrorKind::BrokenPipe.into()),
             },
             JobInput::Terminal(terminal) => terminal.write(bytes).await,
+            JobInput::Nothing => Err(io::ErrorKind::BrokenPipe.into()),
         }
     }
 
@@ -120,6 +151,7 @@ impl JobHandle for StartedJob {
         match &self.input {
             JobInput::Pipe(pipe) => *pipe.lock().await = None,
             JobInput::Terminal(terminal) => terminal.type_now(END_OF_INPUT),
+            JobInput::Nothing => {}
         }
     }
 
@@ -165,7 +197,10 @@ struct JobTask {
     sink: Box<dyn OutputSink>,
     /// How the command has ended, as far as it is known.
     end: JobEnd,
-    is_ended_by_slug: bool,
+    /// What it counts as if slug has ended it.
+    ended_by: Option<ExitCause>,
+    /// When it is ended.
+    limit: Option<Instant>,
 }
 
 impl JobTask {
@@ -184,6 +219,11 @@ impl JobTask {
                 command = asked.recv(), if has_handles => {
                     has_handles = command.is_some();
                     self.carry_out(command.unwrap_or(SupervisorCommand::Terminate)).await;
+                }
+                () = at(self.limit) => {
+                    self.limit = None;
+                    self.ended_by.get_or_insert(ExitCause::TimedOut);
+                    self.child.tell(SupervisorCommand::Terminate).await;
                 }
                 () = end_all.cancelled(), if !is_ending => {
                     is_ending = true;
@@ -216,17 +256,16 @@ impl JobTask {
     }
 
     async fn carry_out(&mut self, command: SupervisorCommand) {
-        self.is_ended_by_slug |= command.ends();
+        if command.ends() {
+            self.ended_by.get_or_insert(ExitCause::Cancelled);
+        }
         self.child.tell(command).await;
     }
 
     fn take_report(&mut self, report: &SupervisorReport) {
         let cause = match report {
-            SupervisorReport::Code(_) | SupervisorReport::Signal(_) if self.is_ended_by_slug => {
-                ExitCause::Cancelled
-            }
-            SupervisorReport::Code(code) => ExitCause::Code(*code),
-            SupervisorReport::Signal(signal) => ExitCause::Signal(*signal),
+            SupervisorReport::Code(code) => self.ended_by.unwrap_or(ExitCause::Code(*code)),
+            SupervisorReport::Signal(signal) => self.ended_by.unwrap_or(ExitCause::Signal(*signal)),
             // A job is told about hosts by its own failed connections.
             SupervisorReport::Refused(_)
             | SupervisorReport::Started
@@ -234,5 +273,12 @@ impl JobTask {
             | SupervisorReport::NotConfined(_) => return,
         };
         self.end = JobEnd::Exited(cause);
+    }
+}
+
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => tokio::time::sleep_until(time).await,
+        None => std::future::pending().await,
     }
 }

@@ -14,7 +14,7 @@ use tokio::net::unix::pipe;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::tools::{ExitCause, ProcessError, ScriptExit};
+use crate::tools::{DetachPolicy, ExitCause, ProcessError, ScriptExit};
 
 use super::super::supervisor::CommandInput;
 use super::{ChildOutcome, ChildProcess, DRAIN, PipeHolder, ProcessHost, output_pipe};
@@ -79,7 +79,8 @@ impl ProcessHost {
         let mut all_read = false;
         let over = {
             let mut waiting = Box::pin(async {
-                let over = running.until_over(deadline, &mut take, cancel).await;
+                let over =
+                    running.until_over(deadline, &DetachPolicy::never(), &mut take, cancel).await;
                 if let ChildOutcome::Exited(_) = over {
                     running.drain(Instant::now() + DRAIN, &mut take).await;
                 }
@@ -108,6 +109,8 @@ impl ProcessHost {
             ChildOutcome::NotStarted(number) => {
                 return Err(failed(io::Error::from_raw_os_error(number)));
             }
+            // Nobody has asked for that.
+            ChildOutcome::Detached => return Err(failed(io::Error::other("it went on alone"))),
             ChildOutcome::Lost => {
                 return Err(failed(io::Error::other("its supervisor was killed")));
             }

@@ -21,7 +21,8 @@ impl OutputCapture {
         Self::keeping(END)
     }
 
-    fn keeping(end: usize) -> Self {
+    /// An empty capture that keeps `end` bytes of each end.
+    pub fn keeping(end: usize) -> Self {
         Self { head: Vec::new(), tail: VecDeque::new(), total: 0, end }
     }
 

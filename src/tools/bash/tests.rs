@@ -225,7 +225,7 @@ async fn a_few_random_bytes_do_not_hide_the_text_around_them() {
 fn access_is_the_command_as_written() {
     let place = WorkingDirectory { cwd: "/w".into(), home: None };
     let access = BashTool.access(&json!({"command": " ls -l\n"}), &place).unwrap();
-    assert_eq!(access, [ToolAccess::Run { command: " ls -l\n".into(), cwd: "/w".into() }]);
+    assert_eq!(access, [ToolAccess::foreground(" ls -l\n", "/w")]);
     let cases = [
         (json!({}), "Bash: `command` is missing."),
         (json!({"command": " \n"}), "Bash: `command` is empty."),
@@ -234,9 +234,9 @@ fn access_is_the_command_as_written() {
         (json!({"command": "ls", "timeout": "long"}), "Bash: `timeout` must be a whole number"),
         (json!({"command": "ls", "description": ["a"]}), "Bash: `description` must be a string"),
         (
-            json!({"command": "serve", "run_in_background": true}),
-            "Bash: there is no argument `run_in_background`; there are command, description, timeout, \
-             workdir.",
+            json!({"command": "serve", "tty": true}),
+            "Bash: there is no argument `tty`; there are command, description, run_in_background, \
+             timeout, workdir.",
         ),
     ];
     for (workdir, cwd) in
@@ -244,7 +244,7 @@ fn access_is_the_command_as_written() {
     {
         let input = json!({"command": "ls", "workdir": workdir});
         let access = BashTool.access(&input, &place).unwrap();
-        assert_eq!(access, [ToolAccess::Run { command: "ls".into(), cwd: cwd.into() }]);
+        assert_eq!(access, [ToolAccess::foreground("ls", cwd)]);
     }
     for (input, expected) in cases {
         let error = BashTool.access(&input, &place).unwrap_err();

@@ -168,6 +168,7 @@ pub fn action(
             hold(conversation);
             fold_actions::toggle_all(conversation)
         }
+        ChatKey::Background => sending::detach_command(conversation),
         ChatKey::NextMode => sending::next_mode(conversation, shared),
         ChatKey::CopyAnswer => copying::copy(conversation, shared, CopyArgument::Answer),
         ChatKey::CopyCode => copying::copy(conversation, shared, CopyArgument::Code),

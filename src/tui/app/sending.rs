@@ -4,8 +4,9 @@
 use crate::agent::{AgentCommand, ForkPosition};
 use crate::commands::{ParsedCommand, SlashCommand};
 use crate::domain::{NoticeLevel, PermissionMode, SessionId, UserInput};
+use crate::tools::SHELL_TOOL;
 
-use super::block::{BlockBody, BlockId, ToolCallOrigin};
+use super::block::{BlockBody, BlockId, ToolCallOrigin, ToolCallState};
 use super::conversation::Conversation;
 use super::effect::ScreenEffect;
 use super::history::HistoryRetention;
@@ -161,6 +162,22 @@ pub fn stop_turn(conversation: &mut Conversation) -> Vec<ScreenEffect> {
         running.phase = RunningTurnPhase::Stopping;
     }
     vec![ScreenEffect::CancelTurn(conversation.agent)]
+}
+
+/// Whether a command runs that can go on in the background.
+pub fn has_foreground_command(conversation: &Conversation) -> bool {
+    conversation.transcript.blocks().iter().rev().take(8).any(|block| {
+        matches!(&block.body, BlockBody::Tool(tool)
+            if tool.name == SHELL_TOOL && tool.state == ToolCallState::Running)
+    })
+}
+
+/// Lets the running command go on in the background.
+pub fn detach_command(conversation: &Conversation) -> Vec<ScreenEffect> {
+    match has_foreground_command(conversation) {
+        true => vec![ScreenEffect::Agent(conversation.agent, AgentCommand::DetachCommand)],
+        false => Vec::new(),
+    }
 }
 
 /// Switches to the next mode. Never switches to the mode that asks nothing, so that nobody gets

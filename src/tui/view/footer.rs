@@ -10,7 +10,7 @@ use crate::tui::app::keymap::{
     ChatKey, EditAction, EmptyInputKey, InputKey, KeyContext, PendingKeys, ScrollAction,
     SidebarKey, in_words,
 };
-use crate::tui::app::{ScreenModel, place};
+use crate::tui::app::{ScreenModel, place, sending};
 use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
@@ -164,13 +164,20 @@ fn hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
 fn chat_hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
     let runs = crate::tui::app::is_busy(&model.conversation);
     let map = &model.shared.settings.keys;
-    let all = map.hints(KeyContext::Chat).filter(|(_, word)| runs || *word != "stop");
+    let has_command = sending::has_foreground_command(&model.conversation);
+    let all = map.hints(KeyContext::Chat).filter(|(_, word)| match *word {
+        "stop" => runs,
+        // There is room for one of them.
+        "background" => has_command,
+        "sessions" => !has_command,
+        _ => true,
+    });
     let keys = map.hint(EmptyInputKey::Help);
     match model.conversation.focus {
         KeyboardFocus::Pane(_) => {
             let panes = map.hints(KeyContext::Panes).filter(|(_, word)| *word != "keys");
             let back = (map.key(ChatKey::Focus), "input");
-            let stop = all.filter(|(_, word)| *word == "stop");
+            let stop = all.filter(|(_, word)| matches!(*word, "stop" | "background"));
             (panes.collect(), stop.chain([back]).chain(keys).collect())
         }
         KeyboardFocus::Caret(_) => {

@@ -43,6 +43,8 @@ pub enum ChatKey {
     Search,
     /// Shows the conversation with the next agent.
     NextConversation,
+    /// Lets the running command go on in the background.
+    Background,
 }
 
 /// How something scrolls: by rows, by half a page, by a page, or to either end.

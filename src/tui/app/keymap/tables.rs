@@ -150,6 +150,13 @@ pub const CHAT: &[KeyBinding<ChatKey>] = &[
     row(&[alt('c')], ChatKey::CopyAnswer, "copy the last answer").on(Action, "copy answer"),
     row(&[alt('k')], ChatKey::CopyCode, "copy the last code block").on(Action, "copy code"),
     row(&[key(KeyCode::F(6))], ChatKey::NextConversation, "next agent").on(Motion, "next agent"),
+    hinted(
+        &[alt('j'), key(KeyCode::F(7))],
+        ChatKey::Background,
+        "let the running command go on in the background",
+        "background",
+    )
+    .on(Action, "to background"),
 ];
 
 /// The keys of the input.

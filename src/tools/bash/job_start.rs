@@ -1,0 +1,105 @@
+//! Commands that go on beside the conversation: those that begin so, and those whose call no longer
+//! waits for them.
+
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::capture::OutputCapture;
+use super::job_output::{JobNews, job_state};
+use super::{BashArguments, MODEL_BYTES, binary, clean, shortened};
+use crate::domain::{JobEnd, ToolOutput, ToolStatus};
+use crate::tools::{
+    DetachedScript, ExitCause, JobSpec, JobStreams, SessionJob, ToolContext, ToolError,
+};
+
+/// How long a start waits for a command that ends at once, so that its error is in the result.
+const EARLY_END: Duration = Duration::from_millis(300);
+
+/// Why a call no longer waits for its command.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum DetachReason {
+    User,
+    TimeLimit(Duration),
+}
+
+/// Starts a command in the background.
+pub(super) async fn start_job(
+    context: &ToolContext,
+    wanted: &BashArguments,
+) -> Result<ToolOutput, ToolError> {
+    let spec = JobSpec {
+        text: wanted.command.clone(),
+        cwd: wanted.workdir.clone(),
+        streams: JobStreams::Pipes,
+        search_path: None,
+        scratch: None,
+        time_limit: wanted.is_limited.then_some(wanted.timeout),
+    };
+    let job = context.jobs.start(spec).await?;
+    job.process.close_input().await;
+    let early = tokio::time::timeout(EARLY_END, job.process.wait());
+    context.cancel.run_until_cancelled(early).await;
+    let mut news = JobNews::since_last_look(&job);
+    news.read(&job, None).await.map_err(|error| ToolError(format!("{error}.")))?;
+    let printed = news.take(&job, None);
+    let limit = match wanted.is_limited {
+        true => format!(", and is ended after {} s", wanted.timeout.as_secs_f32()),
+        false => String::new(),
+    };
+    Ok(job_result(&job, printed, &format!("runs in the background as job {}{limit}", job.id.0)))
+}
+
+/// Lets a command whose call no longer waits for it go on as a job.
+pub(super) async fn adopt(
+    context: &ToolContext,
+    script: Box<dyn DetachedScript>,
+    capture: &OutputCapture,
+    command: &str,
+    why: DetachReason,
+) -> Result<ToolOutput, ToolError> {
+    let (whole, total) = (capture.whole(), capture.total());
+    let job = context.jobs.adopt(script, command, &whole).await.map_err(|error| {
+        ToolError(format!("The command was to go on in the background, and was ended: {error}."))
+    })?;
+    job.progress.set_seen(whole.len() as u64);
+    let plain = clean::plain(&String::from_utf8_lossy(&binary::without_binary(&whole)));
+    let printed = shortened(plain.trim_end(), total, None);
+    let why = match why {
+        DetachReason::User => "the user put it there".to_owned(),
+        DetachReason::TimeLimit(limit) => {
+            format!("the call's time of {} s was over", limit.as_secs_f32())
+        }
+    };
+    Ok(job_result(&job, printed, &format!("goes on in the background as job {}: {why}", job.id.0)))
+}
+
+/// What the model is told of a job that has just begun, or is over already.
+fn job_result(job: &SessionJob, printed: String, begun: &str) -> ToolOutput {
+    debug_assert!(printed.len() <= 2 * MODEL_BYTES);
+    let end = job.process.ended();
+    let (status, summary, note) = match end {
+        None => {
+            let advice = "BashOutput has what it prints, KillBash ends it; you are told of its end";
+            (ToolStatus::Done, format!("job {}", job.id.0), format!("{begun}. {advice}"))
+        }
+        Some(end) => {
+            job.progress.tell_end();
+            let status = match end {
+                JobEnd::Exited(ExitCause::Code(0)) => ToolStatus::Done,
+                JobEnd::Exited(_) | JobEnd::Lost => ToolStatus::Failed,
+            };
+            (status, "ended".to_owned(), job_state(job))
+        }
+    };
+    let shown = if printed.is_empty() { "(no output yet)" } else { &printed };
+    ToolOutput {
+        observation: format!("{shown}\n[{note}]"),
+        output: json!({"job": job.id.0, "output": printed, "has_ended": end.is_some()}),
+        summary: Some(summary),
+        status,
+        display: None,
+        image: None,
+        read: None,
+    }
+}

@@ -1,0 +1,184 @@
+//! Commands in the background, as a model starts them, looks at them and ends them.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession};
+use slug_code::domain::{JobEnd, PermissionMode};
+use slug_code::platform::environment::EnvironmentRules;
+use slug_code::session::TurnOutcome;
+use slug_code::tools::ExitCause;
+
+use super::fakes::{calls, words};
+use super::test_agent::{AgentFixture, TestAgent, queue_replies};
+use crate::support::process_host::process_host;
+
+fn fixture(mode: PermissionMode) -> AgentFixture {
+    let host = process_host(std::env::vars_os(), &EnvironmentRules::default());
+    AgentFixture { sandbox: Some(Arc::new(host)), ..AgentFixture::in_mode(mode) }
+}
+
+async fn open(fixture: &AgentFixture) -> TestAgent {
+    fixture.open_setup(fixture.setup(Vec::new()), InitialSession::New).await
+}
+
+/// Runs a turn with one call, and returns its result.
+async fn call(
+    (fixture, agent): (&AgentFixture, &mut TestAgent),
+    id: &'static str,
+    tool: &'static str,
+    input: serde_json::Value,
+) -> String {
+    queue_replies(fixture, [calls(&[(id, tool, input)]), words("Well.")]);
+    assert_eq!(agent.turn("go on").await, TurnOutcome::Answered);
+    agent.result(id).0
+}
+
+async fn started_job(agent: &mut TestAgent) -> u64 {
+    let is_start = |it: &AgentEvent| matches!(it, AgentEvent::JobStarted(_));
+    let before = agent.events.iter().find(|it| is_start(it)).cloned();
+    let started = match before {
+        Some(started) => started,
+        None => agent.wait_for("a job", is_start).await,
+    };
+    let AgentEvent::JobStarted(info) = started else { unreachable!() };
+    info.id.0
+}
+
+/// The messages of the newest request, in the form for debugging.
+fn request_text(fixture: &AgentFixture) -> String {
+    format!("{:?}", fixture.model.last_request().messages)
+}
+
+async fn job_end(agent: &mut TestAgent) -> JobEnd {
+    let is_end = |it: &AgentEvent| matches!(it, AgentEvent::JobEnded { .. });
+    let before = agent.events.iter().find(|it| is_end(it)).cloned();
+    let ended = match before {
+        Some(ended) => ended,
+        None => agent.wait_for("an end", is_end).await,
+    };
+    let AgentEvent::JobEnded { end, .. } = ended else { unreachable!() };
+    end
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_look_at_a_job_shows_what_is_new_and_the_filter_leaves_lines_out() {
+    let fixture = fixture(PermissionMode::Yolo);
+    let mut agent = open(&fixture).await;
+    let text = "echo one; while [ ! -e go ]; do sleep 0.02; done; echo debug a; echo ready b; \
+                while [ ! -e end ]; do sleep 0.02; done; printf last; exit 3";
+    let input = json!({"command": text, "run_in_background": true});
+    let result = call((&fixture, &mut agent), "a", "Bash", input).await;
+    let job = started_job(&mut agent).await;
+    assert!(
+        result.starts_with(&format!("one\n[runs in the background as job {job}. ")),
+        "{result}"
+    );
+
+    let result =
+        call((&fixture, &mut agent), "b", "BashOutput", json!({"bash_id": job.to_string()})).await;
+    assert!(result.starts_with(&format!("(no new output)\n[job {job} runs, ")), "{result}");
+
+    std::fs::write(fixture.work.join("go"), "").unwrap();
+    let input = json!({"job": job, "filter": "^ready", "wait": 20});
+    let result = call((&fixture, &mut agent), "c", "BashOutput", input).await;
+    assert!(result.starts_with(&format!("ready b\n[job {job} runs, ")), "{result}");
+    let input = json!({"job": job, "wait": 0});
+    let result = call((&fixture, &mut agent), "d", "BashOutput", input).await;
+    assert!(result.starts_with("(no new output)\n"), "a line that was left out: {result}");
+
+    std::fs::write(fixture.work.join("end"), "").unwrap();
+    let input = json!({"job": job, "wait": 20});
+    let result = call((&fixture, &mut agent), "e", "BashOutput", input).await;
+    assert!(result.starts_with(&format!("last\n[job {job} has ended after ")), "{result}");
+    assert!(result.ends_with(": exit status 3]"), "{result}");
+    // The model knows of the end, and is not told again.
+    queue_replies(&fixture, [words("Well.")]);
+    agent.turn("and now").await;
+    assert!(!request_text(&fixture).contains("Its command: "));
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_model_is_told_of_an_end_once_with_the_last_lines() {
+    let fixture = fixture(PermissionMode::Yolo);
+    let mut agent = open(&fixture).await;
+    let text = "while [ ! -e go ]; do sleep 0.02; done; seq 20; exit 7";
+    let input = json!({"command": text, "run_in_background": true});
+    call((&fixture, &mut agent), "a", "Bash", input).await;
+    std::fs::write(fixture.work.join("go"), "").unwrap();
+    assert_eq!(job_end(&mut agent).await, JobEnd::Exited(ExitCause::Code(7)));
+    for _ in 0..2 {
+        queue_replies(&fixture, [words("Well.")]);
+        agent.turn("how is it").await;
+        let request = request_text(&fixture);
+        assert_eq!(request.matches(": exit status 7. Its command: ").count(), 1, "{request}");
+        assert!(request.contains("Its last lines:\\n11\\n12\\n"), "{request}");
+    }
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn killing_a_job_ends_what_it_started_and_says_what_it_printed() {
+    let fixture = fixture(PermissionMode::Yolo);
+    let mut agent = open(&fixture).await;
+    let text = "trap 'echo bye; exit 0' TERM; echo up; while :; do sleep 0.02; done";
+    let input = json!({"command": text, "run_in_background": true});
+    call((&fixture, &mut agent), "a", "Bash", input).await;
+    let job = started_job(&mut agent).await;
+    let result = call((&fixture, &mut agent), "b", "KillBash", json!({"shell_id": job})).await;
+    assert!(result.contains(&format!("bye\n[job {job} has ended after ")), "{result}");
+    assert!(result.ends_with(": it was ended by slug]"), "{result}");
+    let result = call((&fixture, &mut agent), "c", "KillBash", json!({"job": 99_999})).await;
+    assert!(result.starts_with("There is no job 99999. Jobs end with their session. "), "{result}");
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_fails_at_once_is_no_job_to_look_after() {
+    let fixture = fixture(PermissionMode::Yolo);
+    let mut agent = open(&fixture).await;
+    let input = json!({"command": "no-such-program", "run_in_background": true});
+    let result = call((&fixture, &mut agent), "a", "Bash", input).await;
+    assert!(result.contains("command not found"), "{result}");
+    assert!(result.ends_with(": exit status 127]"), "{result}");
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_timeout_of_the_call_ends_a_job() {
+    let fixture = fixture(PermissionMode::Yolo);
+    let mut agent = open(&fixture).await;
+    let input = json!({"command": "exec sleep 1000", "run_in_background": true, "timeout": 1});
+    let result = call((&fixture, &mut agent), "a", "Bash", input).await;
+    assert!(result.contains(", and is ended after 1 s. "), "{result}");
+    assert_eq!(job_end(&mut agent).await, JobEnd::Exited(ExitCause::TimedOut));
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_command_goes_to_the_background_when_the_user_says_so() {
+    let fixture = fixture(PermissionMode::Yolo);
+    let mut agent = open(&fixture).await;
+    let text = "echo begun; while [ ! -e go ]; do sleep 0.02; done; echo later";
+    let input = json!({"command": text, "timeout": 60_000});
+    queue_replies(&fixture, [calls(&[("a", "Bash", input)]), words("Well.")]);
+    // Without a command that runs, nothing happens.
+    agent.tell(AgentCommand::DetachCommand).await;
+    agent.send("go on").await;
+    let is_begun = |it: &AgentEvent| matches!(it, AgentEvent::ToolProgress { .. });
+    agent.wait_for("output", is_begun).await;
+    agent.tell(AgentCommand::DetachCommand).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let job = started_job(&mut agent).await;
+    let result = agent.result("a").0;
+    let begun = format!("begun\n[goes on in the background as job {job}: the user put it there. ");
+    assert!(result.starts_with(&begun), "{result}");
+
+    std::fs::write(fixture.work.join("go"), "").unwrap();
+    let input = json!({"job": job, "wait": 20});
+    let result = call((&fixture, &mut agent), "b", "BashOutput", input).await;
+    assert!(result.starts_with(&format!("later\n[job {job} has ended after ")), "{result}");
+    assert!(result.ends_with(": exit status 0]"), "{result}");
+    agent.close().await;
+}
