@@ -7,7 +7,7 @@ mod programs;
 
 use std::time::{Duration, Instant};
 
-use crate::domain::{PermissionMode, PermissionOutcome, RuleKind, ToolAccess};
+use crate::domain::{CommandPace, PermissionMode, PermissionOutcome, RuleKind, ToolAccess};
 
 use super::{PermissionQuery, RuleSet, Workspace, decide};
 
@@ -47,6 +47,14 @@ impl BypassTestEnv {
 
     fn outcome(&self, command: &str) -> PermissionOutcome {
         let access = ToolAccess::foreground(command, self.workspace.root().to_owned());
+        let query = PermissionQuery::resolve("Bash", &[access], &self.workspace);
+        decide(&query, &self.rules, self.mode, &self.workspace).outcome()
+    }
+
+    /// The outcome for a command that runs as a job.
+    fn outcome_in_background(&self, command: &str) -> PermissionOutcome {
+        let (command, cwd) = (command.to_owned(), self.workspace.root().to_owned());
+        let access = ToolAccess::Run { command, cwd, pace: CommandPace::Background };
         let query = PermissionQuery::resolve("Bash", &[access], &self.workspace);
         decide(&query, &self.rules, self.mode, &self.workspace).outcome()
     }

@@ -391,8 +391,13 @@ impl ResolvedRun {
         // The outermost command knows its pipeline, and whether the shell waits for it.
         let outer: Vec<&SimpleCommand> =
             analysis.commands.iter().flat_map(|it| vec![it; it.flatten().len()]).collect();
-        // All of a job goes on beside later calls, and begins when its call may be over already.
+        // All of a job goes on beside later calls, as what stands before `&`.
         let is_job = pace == CommandPace::Background;
+        let waits_for = |at: usize, other: usize| {
+            outer[other].pipeline != outer[at].pipeline && !changes_folder(flat[other])
+        };
+        let is_delayed =
+            |at: usize| outer[at].is_delayed || is_job && (0..at).any(|other| waits_for(at, other));
         let has_background = is_job || outer.iter().any(|it| it.is_background);
         let movers: Vec<usize> =
             (0..commands.len()).filter(|at| commands[*at].moves_links_anywhere()).collect();
@@ -408,7 +413,7 @@ impl ResolvedRun {
         for at in 0..commands.len() {
             // `cd` is left out: its path counts for the commands that run in it.
             if changes_folder(flat[at]) {
-                folder_may_be_moved |= may_lead_elsewhere(at) || outer[at].is_delayed || is_job;
+                folder_may_be_moved |= may_lead_elsewhere(at) || is_delayed(at);
                 continue;
             }
             let command = &commands[at];
@@ -419,7 +424,7 @@ impl ResolvedRun {
                     may_run_before(other, at) && it.can_redirect_paths_of(command)
                 });
             let goes_on = is_job || outer[at].is_background;
-            let in_background = || commands[at].background_doubt(is_job || outer[at].is_delayed);
+            let in_background = || commands[at].background_doubt(is_delayed(at));
             commands[at].path_doubt =
                 is_moved.then_some(MOVED).or_else(|| goes_on.then(in_background).flatten());
         }

@@ -13,8 +13,10 @@ use serde_json::json;
 use slug_code::domain::JobEnd;
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::tools::{
-    ExitCause, JobHandle, JobSpec, JobStreams, OutputSink, Processes, TerminalSize,
+    DetachPolicy, ExitCause, JobHandle, JobSpec, JobStreams, OutputSink, Processes, ScriptOutcome,
+    ScriptSpec, TerminalSize,
 };
+use tokio_util::sync::CancellationToken;
 
 #[cfg(target_os = "linux")]
 use super::assert_nothing_outlives_a_kill;
@@ -327,4 +329,58 @@ fn no_job_outlives_a_killed_slug() {
     let text = "trap '' HUP; sleep 989 & echo $! >> pids; setsid sleep 989 & echo $! >> pids; \
                 (trap '' TERM HUP; sleep 989 & echo $! >> pids; wait) & echo $$ >> pids; wait";
     assert_nothing_outlives_a_kill(helper, text, 8);
+}
+
+#[tokio::test]
+async fn a_script_goes_on_as_a_job_at_its_time_limit_and_loses_no_output() {
+    let (host, folder) = (host(), tempfile::tempdir().unwrap());
+    let text = "echo early; while [ ! -e go ]; do sleep 0.02; done; echo late; exit 4";
+    let script =
+        ScriptSpec::new(text.to_owned(), folder.path().to_owned(), Duration::from_millis(500));
+    let detach = DetachPolicy { asked: CancellationToken::new(), at_time_limit: true };
+    let mut early = Vec::new();
+    let mut output = |bytes: &[u8]| early.extend_from_slice(bytes);
+    let outcome =
+        host.run_detachable(script, detach, &mut output, CancellationToken::new()).await.unwrap();
+    let ScriptOutcome::Detached(script) = outcome else { panic!("it was ended") };
+    assert_eq!(early, b"early\n");
+    let printed = PrintedOutput::default();
+    let job = script.into_job(Box::new(printed.clone()));
+    assert!(job.write(b"x").await.is_err(), "it has no input");
+    std::fs::write(folder.path().join("go"), "").unwrap();
+    assert_eq!(job.wait().await, JobEnd::Exited(ExitCause::Code(4)));
+    assert_eq!(printed.text(), "late\n");
+}
+
+#[tokio::test]
+async fn a_script_that_goes_on_ends_with_its_host_and_when_nobody_takes_it() {
+    let (host, folder) = (host(), tempfile::tempdir().unwrap());
+    for is_taken in [true, false] {
+        let file = folder.path().join(format!("pid-{is_taken}"));
+        let text = format!("echo $$ > {}; exec sleep 1000", file.display());
+        let script = ScriptSpec::new(text, folder.path().to_owned(), LONG);
+        let detach = DetachPolicy { asked: CancellationToken::new(), at_time_limit: false };
+        let asked = detach.asked.clone();
+        let waits_for = file.clone();
+        let asking = tokio::spawn(async move {
+            let pid = pid_in(waits_for).await;
+            asked.cancel();
+            pid
+        });
+        let outcome = host
+            .run_detachable(script, detach, &mut |_| {}, CancellationToken::new())
+            .await
+            .unwrap();
+        let ScriptOutcome::Detached(script) = outcome else { panic!("it was ended") };
+        let pid = asking.await.unwrap();
+        if is_taken {
+            let job = script.into_job(Box::new(PrintedOutput::default()));
+            assert_eq!(job.ended(), None);
+            host.end_all().await;
+            assert_eq!(job.wait().await, JobEnd::Exited(ExitCause::Cancelled));
+        } else {
+            drop(script);
+        }
+        gone(pid).await;
+    }
 }

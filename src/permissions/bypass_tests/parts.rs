@@ -74,6 +74,31 @@ fn what_may_move_links_does_not_go_on_in_the_background() {
 }
 
 #[test]
+fn a_job_is_judged_as_if_all_of_it_stood_before_an_ampersand() {
+    let env = BypassTestEnv::new(PermissionMode::Ask).allow("Bash(cp *)").allow("Bash(npm *)");
+    let env = with_links(env.allow("Bash(git checkout *)").allow("Edit"));
+    for command in [
+        "sort src/x",
+        "md5sum huge && echo x > new/x/rc",
+        "cp huge plain/x",
+        "git checkout x",
+        "md5sum huge && cd plain && npm test",
+        "cat plain/a.txt",
+    ] {
+        assert_eq!(env.outcome_in_background(command), Ask, "{command}");
+    }
+    for command in [
+        "npm run dev",
+        "npm run dev > log 2>&1",
+        "cd plain && npm run dev > log",
+        "npm run build | grep x > log",
+        "npm run build && npm run dev",
+    ] {
+        assert_eq!(env.outcome_in_background(command), Allow, "{command}");
+    }
+}
+
+#[test]
 fn what_goes_on_in_the_background_is_not_judged_by_where_its_paths_lead_now() {
     for mode in [PermissionMode::Ask, PermissionMode::AllowEdits] {
         let env = BypassTestEnv::new(mode).allow("Bash(cp *)").allow("Bash(npm *)").allow("Edit");

@@ -1,6 +1,7 @@
 //! What running a slash command and choosing a row of a list do.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::agent::{self, ForkPosition, RewindDestination};
 use crate::commands::{EFFORT_WORDS, FoldSetting, OnOffArgument, ParsedCommand, SlashCommand};
@@ -38,6 +39,9 @@ use super::source;
 use super::store_requests;
 use super::theme_state;
 use super::themes;
+
+/// How long a second `/exit` is the answer to the question of the first.
+const EXIT_CONFIRMATION: Duration = Duration::from_secs(60);
 
 /// Does what a row of a picker stands for.
 pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect> {
@@ -176,6 +180,18 @@ pub fn view_block(
         Some(path) => dialogs.open(changes::open(conversation, shared, Some(path))),
         None => dialogs.open(pager::open(conversation, shared, block)),
     }
+}
+
+/// Leaves. Where jobs still run, names them and asks first: the same command again leaves.
+fn quit(model: &mut ScreenModel) -> Vec<ScreenEffect> {
+    let (shared, status) = (&mut model.shared, &model.conversation.status);
+    let Some(jobs) = status.jobs_phrase() else { return vec![ScreenEffect::Quit] };
+    if shared.exit_asked.is_some_and(|until| shared.now < until) {
+        return vec![ScreenEffect::Quit];
+    }
+    shared.toast(NoticeLevel::Warning, format!("/exit again to quit and end {jobs}"));
+    shared.exit_asked = Some(shared.now + EXIT_CONFIRMATION);
+    Vec::new()
 }
 
 fn tell(model: &ScreenModel, command: agent::AgentCommand) -> Vec<ScreenEffect> {
@@ -364,6 +380,6 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             }
             None => warn(&mut model.shared, "No session yet. Send a message first."),
         },
-        SlashCommand::Quit => vec![ScreenEffect::Quit],
+        SlashCommand::Quit => quit(model),
     }
 }

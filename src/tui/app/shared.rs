@@ -40,6 +40,8 @@ pub struct SharedState {
     pub saved_rules: Option<SavedRules>,
     /// Until then another ctrl+c leaves.
     pub leaving: Option<Duration>,
+    /// Until when a second `/exit` leaves though jobs run; `None` before the first.
+    pub exit_asked: Option<Duration>,
     /// The layout of the last frame.
     pub geometry: ScreenGeometry,
     /// The workspace's files and folders, for `@`.
@@ -143,6 +145,7 @@ impl SharedState {
             toast: None,
             saved_rules: None,
             leaving: None,
+            exit_asked: None,
             geometry: ScreenGeometry::of_size(size.0, size.1),
             files: Arc::default(),
             sessions: None,

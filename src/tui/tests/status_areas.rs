@@ -323,3 +323,12 @@ fn who_is_about_to_leave_reads_which_jobs_end() {
         .key("ctrl+c")
         .shows("ctrl+c again to quit and end 2 jobs");
 }
+
+#[test]
+fn the_exit_command_asks_before_it_ends_jobs() {
+    let screen = screen(100, 24).event(job(1, "npm run dev")).types("/exit").key("enter");
+    let screen = screen.shows("/exit again to quit and end `npm run dev`");
+    assert!(!screen.effects.contains(&ScreenEffect::Quit));
+    let screen = screen.types("/exit").key("enter");
+    assert!(screen.effects.contains(&ScreenEffect::Quit));
+}
