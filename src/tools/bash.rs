@@ -79,16 +79,15 @@ impl Tool for BashTool {
             name: SHAPE.tool.into(),
             description: "Runs a command with bash. Each call is a new shell: cd and variables do \
                           not last. No terminal, no standard input. Prefer Read, Edit, Glob and \
-                          Grep for files. What runs long goes on in the background as a job: \
-                          see BashOutput, KillBash."
+                          Grep for files. run_in_background makes it a job: see BashOutput."
                 .into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {
                     "command": {"type": "string"},
                     "description": {"type": "string", "description": "what it does, in 5 words"},
-                    "timeout": {"type": "integer", "description": "ms; below 1000 it is s. Ends it; without it, it goes on in the background after 120 s"},
-                    "run_in_background": {"type": "boolean", "description": "for servers"},
+                    "timeout": {"type": "integer", "description": "ms; below 1000: s. At most 600000. Without it, after 120 s it becomes a job"},
+                    "run_in_background": {"type": "boolean"},
                     "workdir": {"type": "string"},
                 },
                 "required": ["command"],
