@@ -481,9 +481,7 @@ impl Agent {
             | AgentCommand::EndJob { .. }
             | AgentCommand::DetachCommand
             | AgentCommand::Rules(_)
-            | AgentCommand::Context(_) => {
-                self.command_at_any_time(command).await;
-            }
+            | AgentCommand::Context(_) => self.command_at_any_time(command).await,
             AgentCommand::Send { .. }
             | AgentCommand::Shell { .. }
             | AgentCommand::Retry
