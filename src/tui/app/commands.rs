@@ -36,6 +36,7 @@ use super::sending::{self, warn};
 use super::shared::{AskingAgent, SharedState};
 use super::sidebar;
 use super::source;
+use super::status::ScreenStatus;
 use super::store_requests;
 use super::theme_state;
 use super::themes;
@@ -183,8 +184,7 @@ pub fn view_block(
 }
 
 /// Leaves. Where jobs still run, names them and asks first: the same command again leaves.
-fn quit(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let (shared, status) = (&mut model.shared, &model.conversation.status);
+fn quit(shared: &mut SharedState, status: &ScreenStatus) -> Vec<ScreenEffect> {
     let Some(jobs) = status.jobs_phrase() else { return vec![ScreenEffect::Quit] };
     if shared.exit_asked.is_some_and(|until| shared.now < until) {
         return vec![ScreenEffect::Quit];
@@ -380,6 +380,6 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             }
             None => warn(&mut model.shared, "No session yet. Send a message first."),
         },
-        SlashCommand::Quit => quit(model),
+        SlashCommand::Quit => quit(&mut model.shared, &model.conversation.status),
     }
 }
