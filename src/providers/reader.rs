@@ -160,7 +160,7 @@ struct DecodedAnswer<D> {
 
 enum ResponseSource<S> {
     Unread(S),
-    Events(SseStream<S>),
+    Events(Box<SseStream<S>>),
     Over,
 }
 
@@ -290,7 +290,7 @@ impl<S: ByteSource, D: StreamDecoder> ResponseReader<S, D> {
         if !matches!(first, Some(b'{' | b'[' | b'<')) {
             let parser = sse::SseParser::default();
             let events = SseStream { bytes, parser, buffer: head, closing: None, last: began };
-            return Ok(ResponseSource::Events(events));
+            return Ok(ResponseSource::Events(Box::new(events)));
         }
         while head.len() < WHOLE_ANSWER
             && let Some(read) = bytes.read(&mut head).await
@@ -304,8 +304,11 @@ impl<S: ByteSource, D: StreamDecoder> ResponseReader<S, D> {
     }
 
     /// Reads the next bytes and decodes all events that end in them.
-    async fn read(&mut self, mut events: SseStream<S>) -> Result<ResponseSource<S>, ProviderError> {
-        let SseStream { bytes, parser, buffer, closing, last } = &mut events;
+    async fn read(
+        &mut self,
+        mut events: Box<SseStream<S>>,
+    ) -> Result<ResponseSource<S>, ProviderError> {
+        let SseStream { bytes, parser, buffer, closing, last } = events.as_mut();
         let next = if !buffer.is_empty() {
             Some(Ok(()))
         } else if let Some(closing) = *closing {
