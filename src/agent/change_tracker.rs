@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::ContentHash;
+use crate::domain::{CallId, ContentHash};
 use crate::permissions::{PermissionQuery, ResolvedAccess};
 use crate::platform::restore::PathContent;
 use crate::platform::watch::{FolderWatcher, UnkeptReason, WatchError, WatchedChange};
@@ -57,13 +57,14 @@ impl ChangeTracker {
     /// Scans the folder at once; the future logs what the command has changed.
     pub(super) fn record_changes(
         self,
+        call: CallId,
         recorder: ToolEventRecorder,
     ) -> impl Future<Output = ()> + Send + 'static {
         let blobs = recorder.blobs.clone();
         let scan = tokio::task::spawn_blocking(move || file_changes(self.0.changes(), &blobs));
         async move {
             match scan.await {
-                Ok((changes, not_covered)) => log_changes(&recorder, changes, not_covered).await,
+                Ok((changes, not_covered)) => log_changes(&recorder, &call, changes, not_covered).await,
                 Err(error) => {
                     tracing::error!(%error, "looking for what a command changed was cut short");
                 }
@@ -74,10 +75,12 @@ impl ChangeTracker {
 
 async fn log_changes(
     recorder: &ToolEventRecorder,
+    call: &CallId,
     changes: Vec<FileChangeEntry>,
     not_covered: Option<UntrackedChanges>,
 ) {
     for change in changes {
+        let change = change.of_call(call.clone());
         recorder.journal.write(recorder.turn, LogEntry::FileChange(change)).await;
     }
     if let Some(not_covered) = not_covered {

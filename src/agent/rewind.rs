@@ -310,6 +310,7 @@ fn entry(before: EntryId, what: RewindScope) -> RewindEntry {
         before,
         redoes: None,
         what,
+        part: None,
         files: Vec::new(),
         left: Vec::new(),
         messages: 0,

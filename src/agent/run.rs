@@ -112,7 +112,8 @@ pub(super) async fn run(
             output = &mut running => break output,
             () = tool_events.wait() => recorder.record_events(&call.id, &tool_events).await,
             () = &mut out_of_time => {
-                drop(gate.journal.look_after(recorder.clone().record_late_events(tool_events.clone())));
+                let late = recorder.clone().record_late_events(call.id.clone(), tool_events.clone());
+                drop(gate.journal.look_after(late));
                 break Ok(stopped_after(&tool_events.recent_output()));
             }
         }
@@ -121,7 +122,7 @@ pub(super) async fn run(
     recorder.record_events(&call.id, &tool_events).await;
     if let Some(tracker) = tracker {
         // A stop does not wait for this scan.
-        let scan = gate.journal.look_after(tracker.record_changes(recorder));
+        let scan = gate.journal.look_after(tracker.record_changes(call.id.clone(), recorder));
         if let Some(Err(error)) = gate.context.cancel.run_until_cancelled(scan).await {
             tracing::error!(%error, "looking for what a command changed ended abnormally");
         }

@@ -37,21 +37,21 @@ impl ToolEventRecorder {
                 ToolEvent::Todos(todos) => {
                     self.journal.write(self.turn, LogEntry::Todo { todos }).await;
                 }
-                ToolEvent::FileChanged(change) => self.keep_change(change).await,
+                ToolEvent::FileChanged(change) => self.keep_change(call, change).await,
             }
         }
     }
 
     /// Records what a call still does after a stop: a file whose writing could not be stopped is
     /// logged like any other, so that it can be restored.
-    pub(super) async fn record_late_events(self, queue: Arc<ToolEventQueue>) {
+    pub(super) async fn record_late_events(self, call: CallId, queue: Arc<ToolEventQueue>) {
         loop {
             let is_last = queue.is_closed();
             for event in queue.take() {
                 match event {
                     // For the user and the model the call is over.
                     ToolEvent::Progress(_) | ToolEvent::Todos(_) => {}
-                    ToolEvent::FileChanged(change) => self.keep_change(change).await,
+                    ToolEvent::FileChanged(change) => self.keep_change(&call, change).await,
                 }
             }
             if is_last {
@@ -62,7 +62,7 @@ impl ToolEventRecorder {
     }
 
     /// Stores both contents by hash and writes the change to the log.
-    async fn keep_change(&self, change: FileChange) {
+    async fn keep_change(&self, call: &CallId, change: FileChange) {
         let blobs = self.blobs.clone();
         let path = change.path.clone();
         let kept = tokio::task::spawn_blocking(move || {
@@ -87,6 +87,7 @@ impl ToolEventRecorder {
                 self.journal.write(self.turn, LogEntry::NotCovered(not_covered)).await;
             }
             Ok(Ok(changed)) => {
+                let changed = changed.of_call(call.clone());
                 self.journal.write(self.turn, LogEntry::FileChange(changed)).await;
             }
             Ok(Err(error)) => {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::domain::{ContentHash, EntryId};
+use crate::domain::{CallId, ContentHash, EntryId};
 
 use super::files::serialize_path;
 
@@ -37,6 +37,9 @@ pub struct FileChangeEntry {
     pub kind_before: FileKind,
     #[serde(default, skip_serializing_if = "FileChangeSource::is_tool")]
     pub by: FileChangeSource,
+    /// The call that changed it; `None` of a rewind, and in logs that do not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
 }
 
 /// What kind of file lies at a path. Folders are never recorded.
@@ -87,6 +90,10 @@ pub struct RewindEntry {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redoes: Option<EntryId>,
     pub what: RewindScope,
+    /// Of a rewind that takes back only a part of what was changed since: which part. The
+    /// conversation stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<RewindPart>,
     /// The files that are about to be written, as they are and as they will be.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<FileChangeEntry>,
@@ -98,6 +105,32 @@ pub struct RewindEntry {
     /// How the last answer begins that is in force after the rewind; `None` where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
+}
+
+/// The part of the changes that a rewind takes back, or a redo brings back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RewindPart {
+    /// The changes that the user rejected in a review.
+    Rejected { files: Vec<RejectedChanges> },
+    /// All that one call changed.
+    Call { call: CallId },
+}
+
+/// The changes of one file that the user rejected.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RejectedChanges {
+    /// Absolute.
+    #[serde(serialize_with = "serialize_path")]
+    pub path: PathBuf,
+    /// How many changes of the file were rejected, and how many it had.
+    pub rejected: usize,
+    pub total: usize,
+    /// The rejected changes, as the model is told of them; empty where all were rejected, or the
+    /// file has no lines.
+    pub text: String,
 }
 
 /// Which parts of the session a rewind takes back.
@@ -200,7 +233,13 @@ impl FileChangeEntry {
             before: before.map(|version| version.hash),
             after: after.map(|version| version.hash),
             by,
+            call: None,
         }
+    }
+
+    /// The same change, made by this call.
+    pub fn of_call(self, call: CallId) -> Self {
+        Self { call: Some(call), ..self }
     }
 
     /// The path that was written to: `real` where links lead elsewhere, else `path`.

@@ -42,8 +42,8 @@ mod writer;
 pub use blobs::{BlobError, BlobStore};
 pub use branches::{BranchComparison, BranchMessage, FileDelta, SessionBranch};
 pub use change::{
-    FileChangeEntry, FileChangeSource, FileKind, FileVersion, RewindEntry, RewindScope,
-    UntrackedChanges, UntrackedFile, UntrackedReason, UnwatchedFolderReason, plain_mode,
+    FileChangeEntry, FileChangeSource, FileKind, FileVersion, RejectedChanges, RewindEntry,
+    RewindPart, RewindScope, UntrackedChanges, UntrackedFile, UntrackedReason, UnwatchedFolderReason, plain_mode,
 };
 pub use choices::{FavouriteModels, LastModel, LastModels, SessionGrouping};
 pub use compaction::{

@@ -235,6 +235,7 @@ pub(super) fn rewind(before: EntryId, what: RewindScope) -> RewindEntry {
         before,
         redoes: None,
         what,
+        part: None,
         files: Vec::new(),
         left: Vec::new(),
         messages: 1,

@@ -254,14 +254,14 @@ pub fn plan_redo(rewind: &RewindEntry, view: &dyn FileSystemView) -> FilesPlan {
 
 /// The changes of each file, in the order in which the files were first changed.
 #[derive(Default)]
-struct FileHistories<'a> {
-    order: Vec<FileHistory<'a>>,
+pub(super) struct FileHistories<'a> {
+    pub(super) order: Vec<FileHistory<'a>>,
     places: HashMap<&'a Path, usize>,
 }
 
-struct FileHistory<'a> {
-    path: &'a Path,
-    changes: Vec<&'a FileChangeEntry>,
+pub(super) struct FileHistory<'a> {
+    pub(super) path: &'a Path,
+    pub(super) changes: Vec<&'a FileChangeEntry>,
     /// A write that a rewind announced and that no later entry confirms: slug may have died just
     /// before it or just after.
     intended: Option<&'a FileChangeEntry>,
@@ -277,7 +277,7 @@ impl<'a> FileHistories<'a> {
         &mut self.order[at]
     }
 
-    fn take(&mut self, change: &'a FileChangeEntry) {
+    pub(super) fn take(&mut self, change: &'a FileChangeEntry) {
         let history = self.of(change);
         if let Some(intended) = history.intended.take()
             && is_done(intended, change.version_before().as_ref())
@@ -287,7 +287,7 @@ impl<'a> FileHistories<'a> {
         history.changes.push(change);
     }
 
-    fn intend(&mut self, changes: &'a [FileChangeEntry]) {
+    pub(super) fn intend(&mut self, changes: &'a [FileChangeEntry]) {
         for change in changes {
             self.of(change).intended = Some(change);
         }
@@ -299,7 +299,7 @@ impl<'a> FileHistories<'a> {
 }
 
 impl FileHistory<'_> {
-    fn planned(mut self, view: &dyn FileSystemView) -> PlannedFile {
+    pub(super) fn planned(mut self, view: &dyn FileSystemView) -> PlannedFile {
         let (path, place) = (self.path.to_owned(), view.place(self.path));
         let by = self.by();
         let (now, bytes) = match view.current_state(self.path) {
@@ -318,11 +318,7 @@ impl FileHistory<'_> {
                 };
             }
         };
-        if let Some(intended) = self.intended.take()
-            && is_done(intended, now.as_ref())
-        {
-            self.changes.push(intended);
-        }
+        self.settle(now.as_ref());
         let state = PlannedVersion { version: now.clone(), merged: None };
         let action = match self.revert(state, &bytes, view) {
             Ok(wanted) if wanted.version == now => FileAction::Nothing,
@@ -370,6 +366,15 @@ impl FileHistory<'_> {
         planned
     }
 
+    /// Takes the write that was announced last for done where the file, as it is now, shows it.
+    pub(super) fn settle(&mut self, now: Option<&FileVersion>) {
+        if let Some(intended) = self.intended.take()
+            && is_done(intended, now)
+        {
+            self.changes.push(intended);
+        }
+    }
+
     /// The file before its first change; the outer `None` where there is no change.
     fn original(&self) -> Option<Option<FileVersion>> {
         self.changes.first().map(|change| change.version_before())
@@ -388,7 +393,7 @@ impl FileHistory<'_> {
         Some(Alternative { action, lines })
     }
 
-    fn by(&self) -> FileChangeSource {
+    pub(super) fn by(&self) -> FileChangeSource {
         let all = || self.changes.iter().map(|change| change.by);
         all()
             .find(|by| *by == FileChangeSource::Command)
@@ -398,7 +403,7 @@ impl FileHistory<'_> {
 
     /// Reverts the changes, the last one first. Consecutive changes between which nobody else wrote
     /// count as one.
-    fn revert(
+    pub(super) fn revert(
         &self,
         mut state: PlannedVersion,
         now: &[u8],
@@ -431,10 +436,10 @@ fn is_done(intended: &FileChangeEntry, next: Option<&FileVersion>) -> bool {
 }
 
 /// The file at a path after some changes were reverted.
-struct PlannedVersion {
-    version: Option<FileVersion>,
+pub(super) struct PlannedVersion {
+    pub(super) version: Option<FileVersion>,
     /// Its content, where it comes from a merge and so is in no record.
-    merged: Option<Vec<u8>>,
+    pub(super) merged: Option<Vec<u8>>,
 }
 
 impl PlannedVersion {
@@ -488,7 +493,7 @@ const LARGEST: usize = 1 << 20;
 /// How long counting the lines of a file may take.
 const DIFF_TIMEOUT: Duration = Duration::from_millis(50);
 
-fn lines_of(action: &FileAction, now: &[u8]) -> Option<(usize, usize)> {
+pub(super) fn lines_of(action: &FileAction, now: &[u8]) -> Option<(usize, usize)> {
     match action {
         FileAction::Put(put) if put.version.kind == FileKind::File => counted(now, &put.bytes),
         FileAction::Remove => counted(now, b""),

@@ -21,6 +21,7 @@ struct ActiveRewind {
     at: usize,
     /// The index of the record that it goes back before.
     start: usize,
+    /// Whether it took back all that was done to the files since.
     has_files: bool,
     /// The indices of the records that it took out of force.
     hidden: Vec<usize>,
@@ -156,7 +157,7 @@ impl RewindReplay {
                 for hidden in &hidden {
                     self.live[*hidden] = false;
                 }
-                let has_files = rewind.what.has_files();
+                let has_files = rewind.what.has_files() && rewind.part.is_none();
                 self.standing.push(ActiveRewind { id, at, start, has_files, hidden });
             }
             Some(redone) => {
@@ -164,7 +165,9 @@ impl RewindReplay {
                 let Some(from) = self.standing.iter().position(|it| it.id == redone) else {
                     return;
                 };
-                for standing in self.standing.drain(from..).rev() {
+                // A part comes back alone: what was taken back after it stays so.
+                let upto = if rewind.part.is_some() { from + 1 } else { self.standing.len() };
+                for standing in self.standing.drain(from..upto).rev() {
                     self.live[standing.at] = false;
                     for hidden in standing.hidden {
                         self.live[hidden] = true;

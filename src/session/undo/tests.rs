@@ -2,6 +2,7 @@
 //! in any order.
 
 mod cases;
+mod reviews;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -212,7 +213,8 @@ impl FolderModel {
             false => FilesPlan::default(),
         };
         let redoes = Some(self.log[at].id);
-        let entry = RewindEntry { redoes, ..rewind(undone.before, undone.what) };
+        let part = undone.part.clone();
+        let entry = RewindEntry { redoes, part, ..rewind(undone.before, undone.what) };
         self.carry_out(&plan, entry, None);
         true
     }

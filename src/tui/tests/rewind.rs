@@ -319,6 +319,7 @@ fn rewound(before: &LogRecord, redoes: Option<&LogRecord>) -> LogRecord {
         before: before.id,
         redoes: redoes.map(|record| record.id),
         what: RewindScope::Both,
+        part: None,
         files: Vec::new(),
         left: vec![format!("{ROOT}/README.md").into()],
         messages: 2,

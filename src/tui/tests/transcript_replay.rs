@@ -203,6 +203,7 @@ fn events_and_log_agree_on_what_went_back() {
         before,
         redoes: None,
         what: RewindScope::Both,
+        part: None,
         files: Vec::new(),
         left: Vec::new(),
         messages: 4,

@@ -144,6 +144,7 @@ mod tests {
                 before: records[before].id,
                 redoes: redoes.map(|record| record.id),
                 what: RewindScope::Both,
+                part: None,
                 files: Vec::new(),
                 left: Vec::new(),
                 messages: 0,
