@@ -22,6 +22,7 @@ mod modes;
 mod one_screen;
 mod places;
 mod prefix;
+mod review;
 mod rewind;
 mod rules;
 mod sandbox_escalation;

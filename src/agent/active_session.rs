@@ -1,6 +1,5 @@
 //! The session that an agent works on.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::domain::{EntryId, FileRead, SessionId, TurnId};
@@ -15,6 +14,7 @@ use crate::tools::ReadLedger;
 use super::event_queue::AgentEventSender;
 use super::jobs::SessionJobs;
 use super::journal::SessionJournal;
+use super::rewind_note::UntoldRewinds;
 use super::rewind_plan::tells_of_rewind;
 
 /// The session that is open now, new or from the store, with its log.
@@ -25,9 +25,8 @@ pub(super) struct ActiveSession {
     pub(super) reads: Arc<ReadLedger>,
     /// Whether the user stopped the last turn.
     pub(super) was_interrupted: bool,
-    /// Files that a rewind restored while the conversation stayed, and that the model has not been
-    /// told about yet.
-    pub(super) reverted_files: Vec<PathBuf>,
+    /// What was taken back while the conversation stayed, and the model has not been told of yet.
+    pub(super) untold_rewinds: UntoldRewinds,
     /// What runs beside the conversation until the session is left.
     pub(super) jobs: Arc<SessionJobs>,
     /// Why nothing can be added to this session; `None` for a session that can go on.
@@ -47,7 +46,7 @@ impl ActiveSession {
             conversation: ReplayedConversation::default(),
             reads: Arc::default(),
             was_interrupted: false,
-            reverted_files: Vec::new(),
+            untold_rewinds: UntoldRewinds::default(),
             jobs: Arc::default(),
             read_only: None,
             scratch: None,
@@ -149,33 +148,29 @@ impl ActiveSession {
     pub(super) fn replay(&mut self, records: &[LogRecord]) {
         let rewinds = RewindHistory::of(records);
         self.was_interrupted = false;
-        self.reverted_files.clear();
+        self.untold_rewinds.clear();
         self.reads = Arc::default();
         let live = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
         for (_, record) in live {
-            self.note_state(&record.entry);
+            self.note_state(record);
             note_read(&self.reads, &record.entry);
         }
         self.conversation = ReplayedConversation::of(records);
     }
 
     fn take(&mut self, record: &LogRecord) {
-        self.note_state(&record.entry);
+        self.note_state(record);
         self.conversation.apply(record);
     }
 
-    fn note_state(&mut self, entry: &LogEntry) {
+    fn note_state(&mut self, record: &LogRecord) {
+        let entry = &record.entry;
         if let LogEntry::TurnEnd(end) = entry {
             self.was_interrupted = end.outcome == TurnOutcome::Interrupted;
         } else if let LogEntry::Rewind(rewind) = entry {
-            let files = rewind.files.iter().filter(|_| !rewind.what.has_conversation());
-            for file in files {
-                if !self.reverted_files.contains(&file.path) {
-                    self.reverted_files.push(file.path.clone());
-                }
-            }
+            self.untold_rewinds.note(record.id, rewind);
         } else if entry.as_message().is_some_and(|it| it.content.iter().any(tells_of_rewind)) {
-            self.reverted_files.clear();
+            self.untold_rewinds.clear();
         }
     }
 

@@ -261,6 +261,7 @@ impl Agent {
             }
             AgentCommand::PlanRewind(to) => self.plan_rewind(to).await,
             AgentCommand::Rewind { plan, what } => self.rewind(plan, what).await,
+            AgentCommand::Reject { plan, rejected } => self.reject_changes(plan, rejected).await,
             AgentCommand::SetModel(typed) => self.set_model(&typed).await,
             AgentCommand::UseModel(model) => self.use_model(model).await,
             AgentCommand::SetEffort(effort) => self.set_effort(effort).await,
@@ -268,6 +269,7 @@ impl Agent {
             | AgentCommand::WithdrawSteer { .. }
             | AgentCommand::SetMode(_)
             | AgentCommand::Context(_)
+            | AgentCommand::PlanReview(_)
             | AgentCommand::SetTitle(_)
             | AgentCommand::Save
             | AgentCommand::EndJob { .. }
@@ -287,6 +289,7 @@ impl Agent {
             AgentCommand::DetachCommand => self.session.jobs.detach_foreground(),
             AgentCommand::Rules(order) => self.rules(order).await,
             AgentCommand::Context(request) => self.context(request).await,
+            AgentCommand::PlanReview(scope) => self.plan_review(scope).await,
             // A message that is already in the conversation cannot be withdrawn.
             AgentCommand::WithdrawSteer { .. } => {}
             AgentCommand::Send { .. }
@@ -300,6 +303,7 @@ impl Agent {
             | AgentCommand::Fork { .. }
             | AgentCommand::PlanRewind(_)
             | AgentCommand::Rewind { .. }
+            | AgentCommand::Reject { .. }
             | AgentCommand::SetModel(_)
             | AgentCommand::UseModel(_)
             | AgentCommand::SetEffort(_) => {}

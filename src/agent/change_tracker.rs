@@ -64,7 +64,9 @@ impl ChangeTracker {
         let scan = tokio::task::spawn_blocking(move || file_changes(self.0.changes(), &blobs));
         async move {
             match scan.await {
-                Ok((changes, not_covered)) => log_changes(&recorder, &call, changes, not_covered).await,
+                Ok((changes, not_covered)) => {
+                    log_changes(&recorder, &call, changes, not_covered).await
+                }
                 Err(error) => {
                     tracing::error!(%error, "looking for what a command changed was cut short");
                 }

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{ContextRequest, RewindDestination, RewindPlan, RuleRequest};
+use super::{ContextRequest, ReviewPlan, ReviewScope, RewindDestination, RewindPlan, RuleRequest};
 use crate::domain::{
     AgentId, ApprovalAnswer, ApprovalId, EntryId, JobId, ModelName, PermissionMode,
     ReasoningEffort, SessionId, UserInput,
 };
 use crate::session::RewindScope;
+use crate::session::undo::FileRejection;
 
 /// A command with the agent that it is for, as it travels. An agent refuses the commands of others
 /// ([`CommandRefusal::OtherAgent`]).
@@ -68,6 +69,15 @@ pub enum AgentCommand {
         plan: Arc<RewindPlan>,
         /// Whether files, the conversation or both go back.
         what: RewindScope,
+    },
+    /// Tells what a turn or the session changed; `ReviewPlanned` answers. Also while a turn runs.
+    PlanReview(ReviewScope),
+    /// Takes back changes that the user rejects in a review.
+    Reject {
+        /// The review that the user saw; where a file is another one by now, nothing is done and
+        /// the review is planned anew.
+        plan: Arc<ReviewPlan>,
+        rejected: Vec<FileRejection>,
     },
     /// Changes the permission mode.
     SetMode(PermissionMode),

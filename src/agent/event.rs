@@ -14,7 +14,8 @@ use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
 use crate::session::{LogRecord, SessionSpending};
 
 use super::{
-    CommandRefusal, ContextReply, ForkPosition, RewindError, RewindPlan, RuleReply, SteerId,
+    CommandRefusal, ContextReply, ForkPosition, ReviewPlan, RewindError, RewindPlan, RuleReply,
+    SteerId,
 };
 
 /// An event with the agent that it is from, as it travels. Turns, calls and messages in it are those
@@ -190,7 +191,11 @@ pub enum AgentEvent {
     /// The answer to `PlanRewind`: what a rewind, or its reversal, would do, or why it is not
     /// possible.
     RewindPlanned(Result<Arc<RewindPlan>, RewindError>),
-    /// A rewind is done. `SessionOpened` with the new state came just before.
+    /// The answer to `PlanReview`: what was changed, or why that cannot be told. Also why a `Reject`
+    /// could not be done.
+    ReviewPlanned(Result<Arc<ReviewPlan>, RewindError>),
+    /// A rewind, or the rejection of a review, is done. For a rewind, `SessionOpened` with the new
+    /// state came just before.
     Rewound {
         /// The message that the rewind took back, which goes into the input.
         message: Option<UserInput>,

@@ -224,6 +224,7 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::Context(_)
         | AgentEvent::SaveFailed { .. }
         | AgentEvent::RewindPlanned(_)
+        | AgentEvent::ReviewPlanned(_)
         | AgentEvent::Rewound { .. }
         | AgentEvent::Forked { .. } => None,
     }

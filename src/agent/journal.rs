@@ -80,13 +80,16 @@ impl SessionJournal {
 
     /// Writes what is about to happen. The caller must not do it unless this succeeds.
     pub(super) async fn intent(&self, turn: TurnId, entry: LogEntry) -> Result<(), LogError> {
-        match self.log.append(turn, entry).await {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                self.report(&error);
-                Err(error)
-            }
-        }
+        self.log.append(turn, entry).await.inspect_err(|error| self.report(error)).map(|_| ())
+    }
+
+    /// Writes what is about to happen, and tells the front end of it. The caller must not do it
+    /// unless this succeeds.
+    pub(super) async fn announce(&self, turn: TurnId, entry: LogEntry) -> Result<(), LogError> {
+        let record = self.log.append(turn, entry).await.inspect_err(|error| self.report(error))?;
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).push(record.clone());
+        self.events.send(AgentEvent::Recorded(record));
+        Ok(())
     }
 
     /// Saves what could not be saved so far.

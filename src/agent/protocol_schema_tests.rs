@@ -142,6 +142,12 @@ fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
             "maxItems" if value.as_array().map(Vec::len) > length(rule) => {
                 return fails("too many");
             }
+            "uniqueItems" if *rule == Value::Bool(true) => {
+                let items = value.as_array().map_or(&[][..], Vec::as_slice);
+                if (1..items.len()).any(|at| items[..at].contains(&items[at])) {
+                    return fails("an item twice");
+                }
+            }
             "required" => {
                 for name in rule.as_array().unwrap() {
                     if value.get(name.as_str().unwrap()).is_none() {
@@ -178,8 +184,8 @@ fn check(root: &Value, schema: &Value, value: &Value) -> Result<(), String> {
             "allOf" if matching(rule) != rule.as_array().unwrap().len() => {
                 return fails("not all fit");
             }
-            "const" | "enum" | "minimum" | "maximum" | "minItems" | "maxItems" | "anyOf"
-            | "oneOf" | "allOf" | "description" | "title" | "format" | "default" => {}
+            "const" | "enum" | "minimum" | "maximum" | "minItems" | "maxItems" | "uniqueItems"
+            | "anyOf" | "oneOf" | "allOf" | "description" | "title" | "format" | "default" => {}
             other => panic!("the check does not know {other}"),
         }
     }

@@ -19,7 +19,10 @@ use crate::permissions::RuleListReport;
 use crate::permissions::store::RuleSaveError;
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
-use crate::session::undo::{FileAction, FilePlace, FilesPlan, PlannedFile, PlannedRestore};
+use crate::session::undo::{
+    FileAction, FilePlace, FileRejection, FilesPlan, PlannedFile, PlannedRestore, ReviewFiles,
+    ReviewedChange, ReviewedContent, ReviewedFile, SkipReason,
+};
 use crate::session::{
     ContextAction, ContextItem, ContextPart, FileChangeSource, FileKind, FileVersion, LogEntry,
     LogRecord, MessageEntry, RewindScope,
@@ -28,8 +31,8 @@ use crate::session::{
 use super::{
     AgentCommand, AgentEvent, CommandRefusal, ContextEditError, ContextLedger, ContextReply,
     ContextRequest, ContextSource, ForkPosition, LedgerItem, LedgerItemState, LedgerSource,
-    RewindDestination, RewindError, RewindPlan, RuleChangeError, RuleReply, RuleRequest,
-    RuleTestError, SteerId,
+    ReviewPlan, ReviewScope, RewindDestination, RewindError, RewindPlan, RuleChangeError,
+    RuleReply, RuleRequest, RuleTestError, SteerId,
 };
 
 const TURN: TurnId = TurnId(7);
@@ -73,6 +76,29 @@ fn plan() -> Arc<RewindPlan> {
         offers: vec![RewindScope::Both],
         messages: 3,
         files: FilesPlan { files: vec![file], not_covered: Vec::new() },
+    })
+}
+
+fn review() -> Arc<ReviewPlan> {
+    let diff = Arc::new(FileDiff::between("/w/a", "1\n", "2\n"));
+    let file = ReviewedFile {
+        path: "/w/a".into(),
+        place: FilePlace::default(),
+        by: FileChangeSource::Command,
+        before: None,
+        after: None,
+        now: None,
+        content: ReviewedContent::Text {
+            diff,
+            changes: vec![ReviewedChange::Conflict(SkipReason::SameLines)],
+        },
+    };
+    Arc::new(ReviewPlan {
+        scope: ReviewScope::Turn(TURN),
+        title: "go".into(),
+        earlier: None,
+        later: Some(TurnId(9)),
+        changes: ReviewFiles { files: vec![file], not_covered: Vec::new() },
     })
 }
 
@@ -145,6 +171,14 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::Fork { session, at: ForkPosition::After(EntryId::generate()) },
         AgentCommand::PlanRewind(RewindDestination::Last),
         AgentCommand::Rewind { plan: plan(), what: RewindScope::Files },
+        AgentCommand::PlanReview(ReviewScope::LastTurn),
+        AgentCommand::Reject {
+            plan: review(),
+            rejected: vec![FileRejection {
+                path: "/w/a".into(),
+                changes: [0].into_iter().collect(),
+            }],
+        },
         AgentCommand::SetMode(PermissionMode::Plan),
         AgentCommand::SetModel("qwen".into()),
         AgentCommand::UseModel(ModelName::new("local", "qwen")),
@@ -253,6 +287,7 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::SaveFailed { reason: "The disk is full.".into() },
         AgentEvent::RewindPlanned(Ok(plan())),
         AgentEvent::RewindPlanned(Err(RewindError::LateWrites)),
+        AgentEvent::ReviewPlanned(Ok(review())),
         AgentEvent::Rewound { message: None, told: "Took one file back".into() },
         AgentEvent::Forked { from: session, at: ForkPosition::End, message: None },
     ]

@@ -9,28 +9,17 @@
 //! the workspace or protected; such a file is restored only if the user has said so for this very
 //! file. How a plan is computed from the log is in `session::undo`.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::domain::{ContentBlock, ContentHash, EntryId, NoticeLevel, UserInput};
-use crate::permissions::{PathZone, Workspace};
-use crate::platform::restore::{self, PathContent, PathInspection, RestoreDurability};
-use crate::session::undo::{
-    self, CurrentFileState, FileAction, FilePlace, FileSystemView, FilesPlan, PlannedFile,
-    RewindHistory, RewindMark, points,
-};
-use crate::session::{
-    BlobError, BlobStore, FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry,
-    LogRecord, RewindEntry, RewindScope, SessionMeta, plain_mode,
-};
+use crate::domain::{EntryId, NoticeLevel, UserInput};
+use crate::session::undo::{self, FileSystemView, FilesPlan, RewindHistory, RewindMark, points};
+use crate::session::{LogEntry, LogRecord, RewindEntry, RewindScope, SessionMeta};
 
 use super::AgentEvent;
 use super::agent_loop::Agent;
 use super::blocking::blocking;
-use super::rewind_plan::{CONTEXT, RewindDestination, RewindError, RewindPlan};
-
-/// Larger files are not restored, in bytes.
-const MAX_FILE_BYTES: u64 = 16 << 20;
+use super::restored_files::{self, FileRestore, RewindFileSystem};
+use super::rewind_plan::{RewindDestination, RewindError, RewindPlan};
 
 impl Agent {
     /// Plans a rewind and tells the front end.
@@ -91,51 +80,14 @@ impl Agent {
             .intent(turn, LogEntry::Rewind(rewind.clone()))
             .await
             .map_err(|error| RewindError::NotRecorded(error.to_string()))?;
-        let mut written = 0;
-        for write in writes {
-            let change = write.change.clone();
-            let done =
-                blocking(move || restore::put(write.change.place(), &write.now, &write.then));
-            match done.await {
-                Ok(Ok(put)) => {
-                    journal.write(turn, LogEntry::FileChange(change)).await;
-                    written += 1;
-                    self.warn_of(put);
-                }
-                Ok(Err(error)) => self.error(format!("{error}. Not touched.")),
-                Err(error) => self.error(error.to_string()),
-            }
-        }
+        let wanted = writes.len();
+        let written = self.write_files(&journal, turn, writes).await;
         self.reopen_session().await?;
         let back = plan.to != RewindDestination::Redo;
         let message = (back && what.has_conversation()).then(|| plan.message.clone());
-        let told = describe_rewind(plan.to, what, (written, rewind.files.len()));
+        let told = describe_rewind(plan.to, what, (written, wanted));
         self.events.send(AgentEvent::Rewound { message, told });
         Ok(())
-    }
-
-    fn warn_of(&self, put: RestoreDurability) {
-        match put {
-            RestoreDurability::Synced => {}
-            RestoreDurability::NotSynced(error) => {
-                let text =
-                    format!("{error}. It was written, and may be lost if the machine stops.");
-                self.events.notice(NoticeLevel::Warning, text);
-            }
-        }
-    }
-
-    /// Tells the model which of its changes were restored while they are still in its conversation.
-    pub(super) fn reverted_files_note(&self) -> Option<ContentBlock> {
-        let files = &self.session.reverted_files;
-        (!files.is_empty()).then(|| ContentBlock::Context {
-            name: CONTEXT.into(),
-            text: format!(
-                "The user took your changes of these files back: {}. Read them again before you \
-                 edit them.",
-                names(files, &self.setup.place.cwd)
-            ),
-        })
     }
 
     /// Rebuilds the conversation from the log as it is now, and shows it.
@@ -148,7 +100,7 @@ impl Agent {
     }
 
     /// All records of the open session, or why it cannot be rewound.
-    async fn rewindable_records(&mut self) -> Result<Vec<LogRecord>, RewindError> {
+    pub(super) async fn rewindable_records(&mut self) -> Result<Vec<LogRecord>, RewindError> {
         if let Some(reason) = self.session.read_only.clone() {
             return Err(RewindError::ReadOnlySession(reason));
         }
@@ -171,66 +123,9 @@ impl Agent {
 /// A plan that was computed again when the user accepted it.
 enum PreparedRewind {
     /// The plan is the one that the user saw, and everything that will be overwritten is stored.
-    Unchanged { plan: RewindPlan, rewind: RewindEntry, writes: Vec<RewindWrite> },
+    Unchanged { plan: RewindPlan, rewind: RewindEntry, writes: Vec<FileRestore> },
     /// The files have changed since. Holds the plan as it is now.
     Changed(RewindPlan),
-}
-
-/// A file that is about to be written.
-struct RewindWrite {
-    now: PathContent,
-    then: PathContent,
-    change: FileChangeEntry,
-}
-
-/// The files on disk, as `session::undo` looks at them.
-struct RewindFileSystem<'a> {
-    blobs: &'a BlobStore,
-    workspace: &'a Workspace,
-}
-
-impl FileSystemView for RewindFileSystem<'_> {
-    fn current_state(&self, path: &Path) -> CurrentFileState {
-        match restore::look(path, MAX_FILE_BYTES) {
-            Ok(PathInspection::Content(content)) => match version_of(&content) {
-                Some((version, bytes)) => CurrentFileState::Present(version, bytes),
-                None => CurrentFileState::Nothing,
-            },
-            Ok(PathInspection::Other(what)) => CurrentFileState::Other(what.to_owned()),
-            Err(error) => CurrentFileState::Other(format!("it cannot be read: {error}")),
-        }
-    }
-
-    fn content(&self, hash: &ContentHash) -> Option<Vec<u8>> {
-        self.blobs.get(hash).unwrap_or_else(|error| {
-            tracing::warn!(%error, "a content cannot be read");
-            None
-        })
-    }
-
-    fn place(&self, path: &Path) -> FilePlace {
-        let resolved = self.workspace.resolve(path, self.workspace.root());
-        FilePlace {
-            is_outside: resolved.zone == PathZone::Outside,
-            protected: resolved.protected.map(|reason| reason.description().into()),
-        }
-    }
-}
-
-fn version_of(content: &PathContent) -> Option<(FileVersion, Vec<u8>)> {
-    let (kind, bytes, mode) = match content {
-        PathContent::Nothing => return None,
-        PathContent::File { bytes, mode } => (FileKind::File, bytes, mode.map(plain_mode)),
-        PathContent::Link { target } => (FileKind::Link, target, None),
-    };
-    Some((FileVersion { kind, hash: ContentHash::of(bytes), mode }, bytes.clone()))
-}
-
-fn path_content(version: &FileVersion, bytes: Vec<u8>) -> PathContent {
-    match version.kind {
-        FileKind::File => PathContent::File { bytes, mode: version.mode.map(plain_mode) },
-        FileKind::Link => PathContent::Link { target: bytes },
-    }
 }
 
 fn plan(
@@ -305,7 +200,7 @@ fn plan_redo(
     })
 }
 
-fn entry(before: EntryId, what: RewindScope) -> RewindEntry {
+pub(super) fn entry(before: EntryId, what: RewindScope) -> RewindEntry {
     RewindEntry {
         before,
         redoes: None,
@@ -319,7 +214,10 @@ fn entry(before: EntryId, what: RewindScope) -> RewindEntry {
 }
 
 /// The number of messages and the summary that lists show once the log has this entry.
-fn message_summary_after(records: &[LogRecord], rewind: &RewindEntry) -> (u64, Option<String>) {
+pub(super) fn message_summary_after(
+    records: &[LogRecord],
+    rewind: &RewindEntry,
+) -> (u64, Option<String>) {
     let mark = RewindMark::Rewind(EntryId::generate(), Box::new(rewind.clone()));
     SessionMeta::message_summary(records, &RewindHistory::of_parts(records, &[mark]))
 }
@@ -337,60 +235,29 @@ fn prepare(
     if what.has_files() && !plan.files.has_same_effect(&shown.files) {
         return Ok(PreparedRewind::Changed(now));
     }
-    let redoes = match shown.to {
-        RewindDestination::Redo => RewindHistory::of(records).redoable().map(|at| records[at].id),
+    let undone = match shown.to {
+        RewindDestination::Redo => RewindHistory::of(records).redoable().map(|at| &records[at]),
         RewindDestination::Last | RewindDestination::Before(_) => None,
     };
-    let mut rewind = RewindEntry { redoes, ..entry(plan.before, what) };
+    let mut rewind = RewindEntry {
+        redoes: undone.map(|record| record.id),
+        part: undone.and_then(|record| match &record.entry {
+            LogEntry::Rewind(undone) => undone.part.clone(),
+            _ => None,
+        }),
+        ..entry(plan.before, what)
+    };
     let mut writes = Vec::new();
     if what.has_files() {
         for file in plan.files.touched() {
-            writes.push(write(file, disk.blobs)?);
+            writes.push(disk.write(file)?);
         }
         rewind.files = writes.iter().map(|write| write.change.clone()).collect();
-        // Removals come first: a folder may have to be made where there is a file now.
-        writes.sort_by_key(|write| write.then != PathContent::Nothing);
+        restored_files::sort(&mut writes);
         rewind.left = plan.files.skipped().map(|file| file.path.clone()).collect();
     }
     (rewind.messages, rewind.summary) = message_summary_after(records, &rewind);
     Ok(PreparedRewind::Unchanged { plan, rewind, writes })
-}
-
-fn write(file: &PlannedFile, blobs: &BlobStore) -> Result<RewindWrite, RewindError> {
-    let store = |bytes: &[u8]| {
-        blobs.put(bytes).map_err(|error: BlobError| {
-            RewindError::Files(format!(
-                "Nothing was undone, because the current content could not be saved. {error}"
-            ))
-        })
-    };
-    let unreadable = |why: &str| RewindError::Files(format!("{}: {why}", file.path.display()));
-    let now = match restore::look(&file.path, MAX_FILE_BYTES) {
-        Ok(PathInspection::Content(now)) => now,
-        Ok(PathInspection::Other(what)) => return Err(unreadable(what)),
-        Err(error) => return Err(unreadable(&error.to_string())),
-    };
-    let before = version_of(&now);
-    if let Some((_, bytes)) = &before {
-        store(bytes)?;
-    }
-    let (then, after) = match &file.action {
-        FileAction::Put(put) => {
-            if put.is_merged {
-                store(&put.bytes)?;
-            }
-            (path_content(&put.version, put.bytes.clone()), Some(put.version.clone()))
-        }
-        FileAction::Nothing | FileAction::Remove | FileAction::Skip(_) => {
-            (PathContent::Nothing, None)
-        }
-    };
-    let before = before.map(|(version, _)| version);
-    if before != file.now {
-        return Err(RewindError::FilesChanged);
-    }
-    let change = FileChangeEntry::new(file.path.clone(), before, after, FileChangeSource::Rewind);
-    Ok(RewindWrite { now, then, change })
 }
 
 /// What was done, as a phrase. `written` of `wanted` files were restored.
@@ -420,19 +287,6 @@ fn describe_rewind(
             format!("Took {done} back; /redo undoes that")
         }
     }
-}
-
-/// The first five files for a sentence, and how many more there are.
-fn names(paths: &[PathBuf], cwd: &Path) -> String {
-    let shown = paths
-        .iter()
-        .take(5)
-        .map(|path| path.strip_prefix(cwd).unwrap_or(path).to_string_lossy().into_owned());
-    let mut text = shown.collect::<Vec<_>>().join(", ");
-    if paths.len() > 5 {
-        text.push_str(&format!(" and {} more", paths.len() - 5));
-    }
-    text
 }
 
 #[cfg(test)]

@@ -57,6 +57,8 @@ pub enum RewindError {
     NoMessage,
     #[error("Nothing to redo.")]
     NothingToRedo,
+    #[error("No turn of this session has changed a file.")]
+    NothingChanged,
     /// Files changed between the plan and the rewind. The same request makes a new plan.
     #[error("The files have just changed. Try again.")]
     FilesChanged,

@@ -65,7 +65,8 @@ impl Agent {
                     | AgentCommand::EndJob { .. }
                     | AgentCommand::DetachCommand
                     | AgentCommand::Rules(_)
-                    | AgentCommand::Context(_)),
+                    | AgentCommand::Context(_)
+                    | AgentCommand::PlanReview(_)),
                 ) => self.command_at_any_time(command).await,
                 Some(
                     command @ (AgentCommand::Send { .. }
@@ -79,6 +80,7 @@ impl Agent {
                     | AgentCommand::Fork { .. }
                     | AgentCommand::PlanRewind(_)
                     | AgentCommand::Rewind { .. }
+                    | AgentCommand::Reject { .. }
                     | AgentCommand::SetModel(_)
                     | AgentCommand::UseModel(_)
                     | AgentCommand::SetEffort(_)),

@@ -1,5 +1,5 @@
 //! What slug tells the model with the user's message: the mode and the scratch folder, the plan, that
-//! the last turn was stopped, and which files were restored.
+//! the last turn was stopped, and which changes were taken back.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::request;
 
 impl Agent {
     /// The notes that go with the next message: what the model may do and the plan, where they have
-    /// changed, that the last turn was stopped, and which files were restored.
+    /// changed, that the last turn was stopped, and which changes were taken back.
     pub(super) fn turn_notes(&self) -> Vec<ContentBlock> {
         let conversation = &self.session.conversation;
         let plan = request::plan(&conversation.todos)
@@ -24,7 +24,8 @@ impl Agent {
             text: "The user stopped your last answer before its end.".into(),
         });
         let notes = self.mode_note().into_iter().chain(stopped);
-        notes.chain(self.reverted_files_note()).chain(plan).collect()
+        let rewinds = self.session.untold_rewinds.block(&self.setup.place.cwd);
+        notes.chain(rewinds).chain(plan).collect()
     }
 
     /// Tells the model the mode, if the user has changed it since the turn began.

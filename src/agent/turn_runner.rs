@@ -481,7 +481,8 @@ impl Agent {
             | AgentCommand::EndJob { .. }
             | AgentCommand::DetachCommand
             | AgentCommand::Rules(_)
-            | AgentCommand::Context(_) => self.command_at_any_time(command).await,
+            | AgentCommand::Context(_)
+            | AgentCommand::PlanReview(_) => self.command_at_any_time(command).await,
             AgentCommand::Send { .. }
             | AgentCommand::Shell { .. }
             | AgentCommand::Retry
@@ -492,6 +493,7 @@ impl Agent {
             | AgentCommand::Fork { .. }
             | AgentCommand::PlanRewind(_)
             | AgentCommand::Rewind { .. }
+            | AgentCommand::Reject { .. }
             | AgentCommand::SetModel(_)
             | AgentCommand::UseModel(_)
             | AgentCommand::SetEffort(_) => match running.purpose {

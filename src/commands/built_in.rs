@@ -5,7 +5,7 @@ use crate::domain::{ReasoningEffort, SessionId};
 use super::registry::{CommandDescriptor, CommandPart, CommandTiming, RegisteredCommand};
 use super::{
     CopyArgument, EffortArgument, FoldArgument, FoldSetting, MessageArgument, OnOffArgument,
-    SlashArgumentKind, SlashCommand, SlashCommandError,
+    ReviewArgument, SlashArgumentKind, SlashCommand, SlashCommandError,
 };
 
 /// The words that `/effort` takes, each with its meaning.
@@ -179,6 +179,14 @@ const TABLE: &[CommandRow] = &[
         read: |given| Ok(SlashCommand::Diff(given.map(str::to_owned))),
     },
     CommandRow {
+        name: "review",
+        aliases: &[],
+        argument: SlashArgumentKind::Message,
+        timing: CommandTiming::Always,
+        summary: "review a turn, and reject changes",
+        read: |given| Ok(SlashCommand::Review(given.map(review_argument).transpose()?)),
+    },
+    CommandRow {
         name: "pager",
         aliases: &[],
         argument: SlashArgumentKind::None,
@@ -318,6 +326,14 @@ fn message_argument(given: &str) -> Result<MessageArgument, SlashCommandError> {
     }
     let number = given.parse().ok().filter(|number| *number > 0);
     number.map(MessageArgument::Nth).ok_or(SlashCommandError::Earlier)
+}
+
+/// `session` stands for the whole session.
+fn review_argument(given: &str) -> Result<ReviewArgument, SlashCommandError> {
+    match given {
+        "session" => Ok(ReviewArgument::Session),
+        message => message_argument(message).map(ReviewArgument::Message),
+    }
 }
 
 /// The table has already checked the word, so one that is no effort is `default`.

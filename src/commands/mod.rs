@@ -56,6 +56,8 @@ pub enum SlashCommand {
     Copy(CopyArgument),
     /// Shows what this session changed, from this file on.
     Diff(Option<String>),
+    /// Reviews what the last turn, another one, or the session changed.
+    Review(Option<ReviewArgument>),
     /// Opens the transcript in `$PAGER`.
     Pager,
     /// Folds or unfolds panes: all, or those of a kind.
@@ -87,6 +89,15 @@ pub enum MessageArgument {
     Nth(usize),
     /// The newest message that contains this text.
     Containing(String),
+}
+
+/// What `/review` shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReviewArgument {
+    /// The whole session.
+    Session,
+    /// The turn of this message.
+    Message(MessageArgument),
 }
 
 /// What `/copy` copies.

@@ -245,6 +245,7 @@ impl HeadlessReport {
             | AgentEvent::Rules(_)
             | AgentEvent::Context(_)
             | AgentEvent::RewindPlanned(_)
+            | AgentEvent::ReviewPlanned(_)
             | AgentEvent::Rewound { .. }
             | AgentEvent::Forked { .. } => Vec::new(),
         }

@@ -110,26 +110,25 @@ pub struct RewindEntry {
 /// The part of the changes that a rewind takes back, or a redo brings back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum RewindPart {
-    /// The changes that the user rejected in a review.
-    Rejected { files: Vec<RejectedChanges> },
-    /// All that one call changed.
-    Call { call: CallId },
+pub struct RewindPart {
+    /// The call whose changes they are; `None` where the user rejected them in a review.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call: Option<CallId>,
+    /// The changes, for the model and the transcript.
+    pub files: Vec<RejectedChanges>,
 }
 
-/// The changes of one file that the user rejected.
+/// The changes of one file that are taken back or brought back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RejectedChanges {
     /// Absolute.
     #[serde(serialize_with = "serialize_path")]
     pub path: PathBuf,
-    /// How many changes of the file were rejected, and how many it had.
-    pub rejected: usize,
+    /// How many they are, of so many.
+    pub count: usize,
     pub total: usize,
-    /// The rejected changes, as the model is told of them; empty where all were rejected, or the
-    /// file has no lines.
+    /// Their lines, for the model; empty where they are all, or the file has no lines.
     pub text: String,
 }
 

@@ -43,7 +43,8 @@ pub use blobs::{BlobError, BlobStore};
 pub use branches::{BranchComparison, BranchMessage, FileDelta, SessionBranch};
 pub use change::{
     FileChangeEntry, FileChangeSource, FileKind, FileVersion, RejectedChanges, RewindEntry,
-    RewindPart, RewindScope, UntrackedChanges, UntrackedFile, UntrackedReason, UnwatchedFolderReason, plain_mode,
+    RewindPart, RewindScope, UntrackedChanges, UntrackedFile, UntrackedReason,
+    UnwatchedFolderReason, plain_mode,
 };
 pub use choices::{FavouriteModels, LastModel, LastModels, SessionGrouping};
 pub use compaction::{

@@ -66,7 +66,8 @@ impl Agent {
     /// All records of the session, once the last of them is on disk; empty for a session without a
     /// log.
     pub(in crate::agent) async fn saved_records(&self) -> Result<Vec<LogRecord>, String> {
-        if !self.session.save().await.map_err(|error| error.to_string())? {
+        let has_log = self.session.save().await.map_err(|error| error.to_string())?;
+        if !has_log && self.session.read_only.is_none() {
             return Ok(Vec::new());
         }
         let (store, session) = (self.setup.store.clone(), self.session.id);

@@ -335,9 +335,8 @@ fn changes(file: &ReviewedFile, sides: &ReviewSides, diff: &FileDiff) -> Vec<Rev
 
 /// The state of a file that is taken back whole or not at all.
 fn whole_change(file: &ReviewedFile) -> ReviewedChange {
-    let is = |version: &Option<FileVersion>| {
-        FileVersion::holds(file.now.as_ref(), version.as_ref())
-    };
+    let is =
+        |version: &Option<FileVersion>| FileVersion::holds(file.now.as_ref(), version.as_ref());
     match (&file.before, &file.after, &file.now) {
         _ if is(&file.after) => ReviewedChange::Present,
         _ if is(&file.before) => ReviewedChange::Reverted,

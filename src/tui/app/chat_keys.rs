@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crossterm::event::KeyCode;
 
-use crate::agent::RewindDestination;
+use crate::agent::{ReviewScope, RewindDestination};
 use crate::commands::CopyArgument;
 use crate::domain::NoticeLevel;
 
@@ -146,7 +146,8 @@ fn key_in(
             | KeyContext::Changes
             | KeyContext::Context
             | KeyContext::Rules
-            | KeyContext::Rewind,
+            | KeyContext::Rewind
+            | KeyContext::Review,
             _,
         ) => None,
     }
@@ -314,6 +315,12 @@ fn pane_key(
                 Vec::new()
             }
         },
+        PaneKey::Review => {
+            let message = rewind_messages::message_of(&conversation.transcript, block);
+            return vec![Intent::OpenReview(
+                message.map_or(ReviewScope::Session, ReviewScope::Message),
+            )];
+        }
         PaneKey::Help => return vec![Intent::OpenHelp],
         PaneKey::Previous => {
             step_pane(conversation, block, -1);

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::agent::{self, ForkPosition, RewindDestination};
-use crate::commands::{EFFORT_WORDS, FoldSetting, OnOffArgument, ParsedCommand, SlashCommand};
+use crate::agent::{self, ForkPosition, ReviewScope, RewindDestination};
+use crate::commands::{
+    EFFORT_WORDS, FoldSetting, OnOffArgument, ParsedCommand, ReviewArgument, SlashCommand,
+};
 use crate::config::ThemeChoice;
 use crate::domain::{NoticeLevel, PermissionMode, ReasoningEffort};
 
@@ -15,7 +17,7 @@ use crate::tui::dialogs::key_sheet::KeySheet;
 use crate::tui::dialogs::pager::{self, document::PagerDocument};
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
-use crate::tui::dialogs::{DialogStack, EarlyKey, changes, context, rewind, rules};
+use crate::tui::dialogs::{DialogStack, EarlyKey, changes, context, rewind, rules, turn_review};
 
 use super::block::{BlockId, PaneFold, TranscriptBlock};
 use super::choice::PickerChoice;
@@ -194,6 +196,12 @@ fn quit(shared: &mut SharedState, status: &ScreenStatus) -> Vec<ScreenEffect> {
     Vec::new()
 }
 
+/// Opens the review of a part of the session.
+pub fn open_review(model: &mut ScreenModel, scope: ReviewScope) -> Vec<ScreenEffect> {
+    let opening = turn_review::open(&model.conversation, &mut model.shared, scope);
+    model.dialogs.open(opening)
+}
+
 fn tell(model: &ScreenModel, command: agent::AgentCommand) -> Vec<ScreenEffect> {
     vec![model.conversation.command(command)]
 }
@@ -305,6 +313,20 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
         SlashCommand::Diff(path) => {
             let opening = changes::open(&model.conversation, &mut model.shared, path);
             model.dialogs.open(opening)
+        }
+        SlashCommand::Review(which) => {
+            let scope = match which {
+                None => Ok(ReviewScope::LastTurn),
+                Some(ReviewArgument::Session) => Ok(ReviewScope::Session),
+                Some(ReviewArgument::Message(which)) => {
+                    rewind_messages::find(&model.conversation.transcript, &which)
+                        .map(ReviewScope::Message)
+                }
+            };
+            match scope {
+                Ok(scope) => open_review(model, scope),
+                Err(reason) => warn(&mut model.shared, &reason),
+            }
         }
         SlashCommand::Pager => {
             let id = model.shared.requests.issue();

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::{ContextReply, RewindError, RewindPlan, RuleReply};
+use crate::agent::{ContextReply, ReviewPlan, RewindError, RewindPlan, RuleReply};
 use crate::domain::{CallId, ContentHash, NoticeLevel};
 use crate::tui::dialogs::pager::document::PagerDocument;
 use crate::tui::dialogs::pager::search::PagerMatch;
@@ -44,6 +44,10 @@ pub enum DialogReply {
     Context(Box<ContextReply>),
     /// What a rewind would do, or why there is none.
     RewindPlanned(Result<Arc<RewindPlan>, RewindError>),
+    /// What a turn or the session changed, or why that cannot be told.
+    ReviewPlanned(Result<Arc<ReviewPlan>, RewindError>),
+    /// A rewind, or the rejection of a review, is done.
+    Rewound,
     /// What a job of the page that connects models has found.
     Connect(ConnectEvent),
     /// The screen has another size.

@@ -298,13 +298,14 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         AgentEvent::RewindPlanned(plan) => {
             return keys::tell_dialogs(model, &DialogReply::RewindPlanned(plan));
         }
+        AgentEvent::ReviewPlanned(plan) => {
+            return keys::tell_dialogs(model, &DialogReply::ReviewPlanned(plan));
+        }
         AgentEvent::Rewound { message, told } => {
-            return rewind_messages::on_rewound(
-                &mut model.conversation,
-                &mut model.shared,
-                message,
-                told,
-            );
+            let mut effects = keys::tell_dialogs(model, &DialogReply::Rewound);
+            let ScreenModel { conversation, shared, .. } = model;
+            effects.extend(rewind_messages::on_rewound(conversation, shared, message, told));
+            return effects;
         }
         AgentEvent::Forked { message, .. } => {
             let text = match &message {

@@ -2,7 +2,7 @@
 //! out in one place (`keys::carry_out`). A component changes itself; whatever lies elsewhere it returns
 //! as an intent, so that it knows none of the other components.
 
-use crate::agent::{AgentCommand, RewindDestination};
+use crate::agent::{AgentCommand, ReviewScope, RewindDestination};
 use crate::commands::ParsedCommand;
 use crate::domain::{ApprovalAnswer, ApprovalId, ModelName, NoticeLevel, UserInput};
 
@@ -61,6 +61,8 @@ pub enum Intent {
     ListMessages,
     /// Show what going there would do.
     OpenRewind(RewindDestination),
+    /// Review what a part of the session changed.
+    OpenReview(ReviewScope),
     /// Show a block in full.
     ViewBlock(BlockId),
     /// Show a block in full, at a match of the search in the transcript.

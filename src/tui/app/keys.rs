@@ -248,6 +248,7 @@ pub fn carry_out(
                 let opening = rewind::open(&model.conversation, &mut model.shared, to);
                 effects.extend(model.dialogs.open(opening));
             }
+            Intent::OpenReview(scope) => effects.extend(commands::open_review(model, scope)),
             Intent::ViewBlock(block) => {
                 let (conversation, shared) = (&model.conversation, &mut model.shared);
                 effects.extend(commands::view_block(

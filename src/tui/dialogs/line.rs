@@ -43,6 +43,12 @@ pub enum LineAnswerError {
     /// A list was shown, and no row has that number or name.
     #[error("No row has that number. Type a number from the list, or an empty line to go back.")]
     NoRow,
+    /// A change of a review that cannot be rejected.
+    #[error("That change cannot be rejected: its lines were changed since, or it is reverted.")]
+    NoRejection,
+    /// A review is applied in which nothing is rejected.
+    #[error("No change is rejected. Type the number of a change, or an empty line to close.")]
+    NothingRejected,
     /// The line names no edit of what is sent that is possible.
     #[error("Type fold or pin and a number from the list, or an empty line to go back.")]
     NoEdit,

@@ -14,6 +14,7 @@ pub mod key_sheet;
 pub mod line;
 pub mod linear_page;
 pub mod open_dialog;
+pub mod page_rows;
 pub mod pager;
 pub mod picker;
 pub mod reading;
@@ -22,6 +23,7 @@ pub mod rewind;
 pub mod rules;
 pub mod stack;
 pub mod startup;
+pub mod turn_review;
 
 pub use dialog::{Dialog, DialogCanvas, DialogContext, DialogOpening, DialogView, EarlyKey};
 pub use open_dialog::OpenDialog;

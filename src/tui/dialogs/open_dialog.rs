@@ -19,6 +19,7 @@ use super::reading::ReadingDialog;
 use super::rewind::RewindDialog;
 use super::rules::RulesPage;
 use super::startup::TrustDialog;
+use super::turn_review::TurnReview;
 
 macro_rules! open_dialogs {
     ($($(#[$doc:meta])* $kind:ident($state:ty),)*) => {
@@ -71,6 +72,8 @@ open_dialogs! {
     Rules(RulesPage),
     /// The rewind dialog.
     Rewind(RewindDialog),
+    /// The review of a turn.
+    Review(TurnReview),
     /// The question whether the folder is trusted.
     Trust(TrustDialog),
     /// The page that connects models.

@@ -19,6 +19,7 @@ mod navigation;
 mod pager;
 mod partial_approval;
 mod questions;
+mod review;
 mod rewind;
 mod rules;
 mod scroll;

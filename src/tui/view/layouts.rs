@@ -30,8 +30,8 @@ pub struct ViewLayouts {
     pages: layout::LayoutCache,
     /// The rows of each change in the edit that the last approval question showed.
     places: Option<(LayoutKey, Arc<[Range<usize>]>)>,
-    /// The changed file on the page of changes.
-    changed_file: Option<ChangedFileLayout>,
+    /// The changed files on screen, on the page of changes or a review.
+    changed_files: Vec<ChangedFileLayout>,
     /// Keeps the lines that were returned last alive, so that they can be borrowed.
     last: Arc<[StyledLine]>,
     links: LinkTable,
@@ -39,6 +39,9 @@ pub struct ViewLayouts {
     /// How the terminal shows pictures; `None` if it cannot.
     canvas: Option<GraphicsCanvas>,
 }
+
+/// How many changed files are kept laid out: more than a screen shows at once.
+const MAX_CHANGED_FILES: usize = 64;
 
 #[derive(Debug)]
 struct ChangedFileLayout {
@@ -60,7 +63,7 @@ impl ViewLayouts {
             thought: None,
             pages: layout::LayoutCache::default(),
             places: None,
-            changed_file: None,
+            changed_files: Vec::new(),
             last: Arc::default(),
             links: LinkTable::default(),
             picture_table: PictureTable::default(),
@@ -107,7 +110,7 @@ impl ViewLayouts {
         self.pages = layout::LayoutCache::default();
         self.thought = None;
         self.places = None;
-        self.changed_file = None;
+        self.changed_files.clear();
     }
 
     /// How many blocks were laid out so far, cached ones not counted.
@@ -208,19 +211,23 @@ impl ViewLayouts {
         width: u16,
     ) -> Arc<[StyledLine]> {
         let generation = self.highlighter.generation();
-        let fits = self.changed_file.as_ref().is_some_and(|shown| {
+        let fits = |shown: &ChangedFileLayout| {
             (shown.version, shown.width) == (version, width)
                 && (shown.generation == generation
                     || shown.renderer.colours() == HighlightState::Final)
-        });
-        if !fits {
+        };
+        if !self.changed_files.iter().any(fits) {
+            self.changed_files.retain(|shown| shown.version != version);
+            if self.changed_files.len() >= MAX_CHANGED_FILES {
+                self.changed_files.remove(0);
+            }
             let renderer =
                 DiffRenderer::new(Arc::clone(diff), width, usize::MAX, &self.highlighter);
-            self.changed_file = Some(ChangedFileLayout { version, width, generation, renderer });
+            let file = ChangedFileLayout { version, width, generation, renderer };
+            self.changed_files.push(file);
         }
-        let (Some(ChangedFileLayout { renderer, .. }), Some(of)) =
-            (&self.changed_file, rows.get(row))
-        else {
+        let shown = self.changed_files.iter().find(|shown| fits(shown));
+        let (Some(ChangedFileLayout { renderer, .. }), Some(of)) = (shown, rows.get(row)) else {
             return Arc::default();
         };
         let block = u64::try_from(row).unwrap_or(u64::MAX);

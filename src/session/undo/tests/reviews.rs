@@ -51,13 +51,14 @@ impl FolderModel {
         let review = self.review();
         let plan = |file: &ReviewedFile| {
             let changes = rejected(file);
-            (changes.count() > 0)
-                .then(|| plan_rejection(self.live(), file, &changes, self).expect("nothing changed"))
+            (changes.count() > 0).then(|| {
+                plan_rejection(self.live(), file, &changes, self).expect("nothing changed")
+            })
         };
         let files: Vec<PlannedFile> = review.files.iter().filter_map(plan).collect();
         let plan = FilesPlan { files, not_covered: Vec::new() };
         let skipped = plan.skipped().count();
-        let part = Some(RewindPart::Rejected { files: Vec::new() });
+        let part = Some(RewindPart { call: None, files: Vec::new() });
         let entry = RewindEntry { part, ..rewind(self.log[0].id, RewindScope::Files) };
         self.carry_out(&plan, entry, None);
         skipped
@@ -159,7 +160,8 @@ fn a_change_that_was_written_over_is_a_conflict_and_the_others_are_not() {
     model.files.insert(path(0), file(&text_with(&none, &none)));
     model.note(user("go"));
     model.change(&path(0), FileChangeSource::Tool, Some(file(&text_with(&made, &none))));
-    let mine = text_with(&made, &none).replace("new 8\n", "own 8\n").replace("new 16\n", "line 16\n");
+    let mine =
+        text_with(&made, &none).replace("new 8\n", "own 8\n").replace("new 16\n", "line 16\n");
     model.files.insert(path(0), file(&mine.replace("more 16\n", "")));
     let review = model.review();
     let expected = [
@@ -213,7 +215,8 @@ fn one_call_is_taken_back_alone() {
     for (call, places) in [("first", vec![1]), ("second", vec![1, 3])] {
         let made = places.into_iter().collect();
         model.change(&path(0), FileChangeSource::Tool, Some(file(&text_with(&made, &none))));
-        let Some(LogRecord { entry: LogEntry::FileChange(change), .. }) = model.log.last_mut() else {
+        let Some(LogRecord { entry: LogEntry::FileChange(change), .. }) = model.log.last_mut()
+        else {
             panic!("no change");
         };
         change.call = Some(CallId::new(call));

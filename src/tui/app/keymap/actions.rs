@@ -140,6 +140,8 @@ pub enum PaneKey {
     Fork,
     /// Rewinds to before this message.
     Rewind,
+    /// Reviews what the turn of this pane changed.
+    Review,
     /// Shows the keys.
     Help,
     /// Moves through the transcript.
@@ -422,6 +424,35 @@ pub enum RewindKey {
     /// Scrolls the list of what would happen.
     Scroll(ScrollAction),
     /// Closes the dialog and changes nothing.
+    Back,
+}
+
+/// Keys of the review of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ReviewKey {
+    /// Scrolls the changes.
+    Scroll(ScrollAction),
+    NextChange,
+    PreviousChange,
+    NextFile,
+    PreviousFile,
+    /// Rejects the change, or takes it back in.
+    Toggle,
+    /// Rejects all changes of the file, or takes them back in.
+    ToggleFile,
+    /// Rejects all changes, or takes them back in.
+    ToggleAll,
+    /// Takes the rejected changes out of the files.
+    Apply,
+    /// Shows the nearest earlier turn that changed a file.
+    EarlierTurn,
+    /// Shows the nearest later turn that changed a file.
+    LaterTurn,
+    /// Shows the whole session, or the last turn again.
+    Session,
+    /// Switches between a unified and a side-by-side diff.
+    Sides,
+    /// Closes the page and changes nothing.
     Back,
 }
 

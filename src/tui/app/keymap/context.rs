@@ -4,12 +4,13 @@ use std::fmt::Debug;
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, RewindKey,
-    RulesKey, SearchKey, SearchMatchKey, SidebarKey,
+    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, ReviewKey,
+    RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::tables::{
     ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND, FOUND,
-    INPUT, KeyBinding, LEDGER, LIST, MODELS, PAGER, PANES, READING, REWIND, RULES, SEARCH, SIDEBAR,
+    INPUT, KeyBinding, LEDGER, LIST, MODELS, PAGER, PANES, READING, REVIEW, REWIND, RULES, SEARCH,
+    SIDEBAR,
 };
 use crate::tui::app::keymap::actions::EditAction;
 
@@ -58,6 +59,8 @@ pub enum KeyContext {
     Rules,
     /// The rewind dialog.
     Rewind,
+    /// The review of a turn.
+    Review,
 }
 
 /// The actions of one context.
@@ -76,7 +79,7 @@ pub trait KeyAction: Copy + PartialEq + Debug + 'static {
 
 impl KeyContext {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -93,6 +96,7 @@ impl KeyContext {
         Self::Context,
         Self::Rules,
         Self::Rewind,
+        Self::Review,
         Self::Approval,
         Self::Field,
         Self::List,
@@ -126,6 +130,7 @@ impl KeyContext {
             Self::Context => "context",
             Self::Rules => "rules",
             Self::Rewind => "rewind",
+            Self::Review => "review",
         }
     }
 
@@ -160,6 +165,7 @@ impl KeyContext {
             Self::Context => "Context window",
             Self::Rules => "Permission rules",
             Self::Rewind => "Rewind",
+            Self::Review => "Review of a turn",
         }
     }
 
@@ -289,4 +295,9 @@ impl KeyAction for LedgerKey {
 impl KeyAction for RewindKey {
     const CONTEXT: KeyContext = KeyContext::Rewind;
     const TABLE: &'static [KeyBinding<Self>] = REWIND;
+}
+
+impl KeyAction for ReviewKey {
+    const CONTEXT: KeyContext = KeyContext::Review;
+    const TABLE: &'static [KeyBinding<Self>] = REVIEW;
 }

@@ -36,11 +36,13 @@ pub enum KeyPlace {
     Context,
     Rules,
     Rewind,
+    /// The review of a turn.
+    Review,
 }
 
 impl KeyPlace {
     /// All places, in the order in which conflicts are reported.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::Input,
         Self::EmptyInput,
         Self::InputList,
@@ -61,6 +63,7 @@ impl KeyPlace {
         Self::Context,
         Self::Rules,
         Self::Rewind,
+        Self::Review,
     ];
 
     /// The contexts in which a key is looked up, in order. The first that knows the key takes it.
@@ -99,6 +102,7 @@ impl KeyPlace {
             Self::Context => &[Context::Always, Context::Context],
             Self::Rules => &[Context::Always, Context::Rules],
             Self::Rewind => &[Context::Always, Context::Rewind],
+            Self::Review => &[Context::Always, Context::Review],
         }
     }
 
@@ -130,7 +134,8 @@ impl KeyPlace {
             | Self::Changes
             | Self::Context
             | Self::Rules
-            | Self::Rewind => self.contexts(),
+            | Self::Rewind
+            | Self::Review => self.contexts(),
         }
     }
 
@@ -157,6 +162,7 @@ impl KeyPlace {
             Self::Context => "the context window",
             Self::Rules => "the rules",
             Self::Rewind => "the rewind dialog",
+            Self::Review => "the review",
         }
     }
 }

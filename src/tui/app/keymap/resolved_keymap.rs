@@ -5,8 +5,8 @@
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, RewindKey,
-    RulesKey, SearchKey, SearchMatchKey, SidebarKey,
+    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, ReviewKey,
+    RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::chord::KeySequence;
 use super::conflicts::{self, KeyConflict};
@@ -200,6 +200,7 @@ fn built_in(context: KeyContext) -> Vec<KeymapRow> {
         KeyContext::Context => rows::<LedgerKey>(),
         KeyContext::Rules => rows::<RulesKey>(),
         KeyContext::Rewind => rows::<RewindKey>(),
+        KeyContext::Review => rows::<ReviewKey>(),
     }
 }
 

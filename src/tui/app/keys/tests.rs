@@ -17,6 +17,7 @@ use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::rewind::{RewindDialog, RewindStage};
 use crate::tui::dialogs::rules::RulesPage;
 use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
+use crate::tui::dialogs::turn_review::TurnReview;
 use crate::tui::test_screen::{TestScreen, question, recorded, screen, user};
 
 /// The actions that are dispatched: each is pressed on a screen of its own.
@@ -88,6 +89,7 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
         (KeyPlace::Context, done(|it| it.dialogs.push(ContextPage::default()))),
         (KeyPlace::Rules, done(|it| it.dialogs.push(RulesPage::default()))),
         (KeyPlace::Field, done(|it| it.dialogs.push(RulesPage::default())).key("a")),
+        (KeyPlace::Review, done(|it| it.dialogs.push(TurnReview::new()))),
         (KeyPlace::Rewind, done(|it| it.dialogs.push(RewindDialog::new(RewindStage::Planning)))),
     ]
 }

@@ -5,8 +5,10 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::domain::{self, CallId, MessageRole, NoticeLevel, StopReason};
-use crate::session::{LogEntry, LogRecord, MessageEntry, RewindEntry, ToolResultInfo};
+use crate::domain::{self, CallId, MessageRole, NoticeLevel, StopReason, pluralise};
+use crate::session::{
+    LogEntry, LogRecord, MessageEntry, RejectedChanges, RewindEntry, RewindPart, ToolResultInfo,
+};
 use crate::tui::app::title::{first_line, title};
 
 use super::super::block::CompactionBlock;
@@ -15,6 +17,9 @@ use super::{
     ToolCallOrigin, ToolCallState, Transcript, TranscriptBlock, TranscriptToolOutcome,
     TruncatedAnswer, newlines, valid,
 };
+
+/// The most files that a notice names.
+const MAX_NAMED: usize = 5;
 
 impl Transcript {
     /// Adds a record of the log, new or replayed. Returns the calls that it ends.
@@ -51,6 +56,9 @@ impl Transcript {
 
     /// Notes that the user went back to here, and which files were left.
     fn rewound(&mut self, rewind: &RewindEntry) {
+        if let Some(part) = &rewind.part {
+            return self.restored_part(part);
+        }
         let files = match rewind.files.len() {
             0 => None,
             1 => Some("one file".to_owned()),
@@ -76,6 +84,25 @@ impl Transcript {
             );
             self.notice(NoticeLevel::Warning, text);
         }
+    }
+
+    /// Notes which changes the user rejected.
+    fn restored_part(&mut self, part: &RewindPart) {
+        let file = |file: &RejectedChanges| {
+            let name = file.path.strip_prefix(&self.cwd).unwrap_or(&file.path).display();
+            match file.count == file.total {
+                true => format!("all of {name}"),
+                false => format!("{} of {} in {name}", file.count, file.total),
+            }
+        };
+        let files: Vec<String> = part.files.iter().take(MAX_NAMED).map(file).collect();
+        let more = match part.files.len().saturating_sub(MAX_NAMED) {
+            0 => String::new(),
+            more => format!(", and {}", pluralise(more, "more file")),
+        };
+        let text =
+            format!("You rejected changes: {}{more}. /redo restores them.", files.join(", "));
+        self.notice(NoticeLevel::Info, text);
     }
 
     fn message(

@@ -4,11 +4,12 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::tui::app::page_position::{PageEnd, PageRow};
+use crate::tui::app::page_position::PageEnd;
 use crate::tui::app::session_changes::{ExternalChange, NetChangeContent, NetFileChange};
 use crate::tui::dialogs::changes::{ChangesPage, columns};
 use crate::tui::dialogs::geometry::DialogGeometry;
 use crate::tui::dialogs::geometry::PageGeometry;
+use crate::tui::dialogs::page_rows;
 use crate::tui::layout::diff::rows::DiffStyle;
 use crate::tui::layout::wrap::truncate_path;
 use crate::tui::layout::{StyleRole, StyledSpan, plain};
@@ -165,18 +166,11 @@ fn draw_file(
     let Some(diff) = file.diff() else { return PageGeometry { area: body.into(), ..none } };
     let height = usize::from(body.height);
     let mut lay = |row: usize| layouts.changed_file_row(page.version, diff, rows, row, body.width);
-    let (top, end) = page.position.settle(height, rows.len(), &mut |row| lay(row).len());
-    let mut shown = Vec::with_capacity(height);
-    let PageRow { line: mut row, row: mut skipped } = top;
-    while shown.len() < height && row < rows.len() {
-        let laid = lay(row);
-        for line in laid.iter().skip(skipped).take(height - shown.len()) {
-            let y = body.y + u16::try_from(shown.len()).unwrap_or(0);
-            paint::filled_line(line, styles, Rect { y, height: 1, ..body }, buffer);
-            shown.push(row);
-        }
-        (row, skipped) = (row + 1, 0);
+    let (top, end, shown) = page_rows::visible(page.position, height, rows.len(), &mut lay);
+    for (y, (_, line)) in (body.y..body.y + body.height).zip(&shown) {
+        paint::filled_line(line, styles, Rect { y, height: 1, ..body }, buffer);
     }
+    let shown: Vec<usize> = shown.into_iter().map(|(row, _)| row).collect();
     if end == PageEnd::Below && height > 0 {
         let place = Rect { x: area.x, y: body.y + body.height - 1, width: area.width, height: 1 };
         more(page, shown.last().copied().unwrap_or(0), styles, place, buffer);

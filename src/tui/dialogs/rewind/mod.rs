@@ -246,7 +246,10 @@ impl RewindDialog {
             rows.push(RewindRow::Note(text));
         }
         rows.extend(
-            shown.iter().filter_map(|file| place_warning(file, cwd)).map(RewindRow::Warning),
+            shown
+                .iter()
+                .filter_map(|file| place_warning(&file.path, &file.place, cwd))
+                .map(RewindRow::Warning),
         );
         rows.extend(not_covered(&files.not_covered, cwd).into_iter().map(RewindRow::Warning));
         rows
@@ -488,16 +491,7 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
             (word.to_owned(), RewindFileOutcome::Back)
         }
         FileAction::Skip(left) => {
-            let why = match left {
-                SkipReason::SameLines => "you changed the same lines",
-                SkipReason::Changed => "you changed it since",
-                SkipReason::Removed => "you deleted it since",
-                SkipReason::MadeAnew => "you created it again",
-                SkipReason::Lost => "its content is not stored",
-                SkipReason::NeedsAnswer => "it needs your answer",
-                SkipReason::Other(what) => what,
-            };
-            (format!("skipped: {why}"), RewindFileOutcome::Stays)
+            (format!("skipped: {}", skip_reason(left)), RewindFileOutcome::Stays)
         }
     };
     let marked = match (&file.action, file.place.needs_answer()) {
@@ -517,6 +511,19 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
     RewindRow::File { name, lines: file.lines, what: marked, fate, asked }
 }
 
+/// Why a file is left as it is, as the end of a sentence.
+pub fn skip_reason(reason: &SkipReason) -> &str {
+    match reason {
+        SkipReason::SameLines => "you changed the same lines",
+        SkipReason::Changed => "you changed it since",
+        SkipReason::Removed => "you deleted it since",
+        SkipReason::MadeAnew => "you created it again",
+        SkipReason::Lost => "its content is not stored",
+        SkipReason::NeedsAnswer => "it needs your answer",
+        SkipReason::Other(what) => what,
+    }
+}
+
 /// The label of a file that needs an answer of its own; empty for other files.
 fn marks(place: &FilePlace) -> &'static str {
     match (place.is_outside, &place.protected) {
@@ -528,9 +535,9 @@ fn marks(place: &FilePlace) -> &'static str {
 }
 
 /// The same as [`marks`], in a sentence.
-fn place_warning(file: &PlannedFile, cwd: &Path) -> Option<String> {
-    let name = name(file, cwd);
-    match (file.place.is_outside, &file.place.protected) {
+pub fn place_warning(path: &Path, place: &FilePlace, cwd: &Path) -> Option<String> {
+    let name = path.strip_prefix(cwd).unwrap_or(path).to_string_lossy();
+    match (place.is_outside, &place.protected) {
         (true, Some(what)) => Some(format!("{name} is outside the workspace and changes {what}.")),
         (true, None) => Some(format!("{name} is outside the workspace.")),
         (false, Some(what)) => Some(format!("{name} is protected: it changes {what}.")),
@@ -539,7 +546,7 @@ fn place_warning(file: &PlannedFile, cwd: &Path) -> Option<String> {
 }
 
 /// Changes by commands that cannot be taken back, in sentences.
-fn not_covered(all: &[UntrackedChanges], cwd: &Path) -> Vec<String> {
+pub fn not_covered(all: &[UntrackedChanges], cwd: &Path) -> Vec<String> {
     let named: BTreeSet<&Path> =
         all.iter().flat_map(|it| &it.files).map(|file| file.path.as_path()).collect();
     let more: u64 = all.iter().map(|it| it.more).sum();

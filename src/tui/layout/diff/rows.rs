@@ -79,6 +79,11 @@ pub struct DiffLineEntry {
 }
 
 impl DiffLineEntry {
+    /// Whether another line is in the same hunk of the diff.
+    pub fn is_same_hunk(&self, other: &Self) -> bool {
+        self.hunk == other.hunk
+    }
+
     /// The line in `diff`, which must be the diff that the entry was made from.
     pub fn line<'d>(&self, diff: &'d FileDiff) -> Option<&'d DiffLine> {
         diff.hunks.get(self.hunk)?.lines.get(self.at)

@@ -3,7 +3,8 @@
 use crossterm::event::KeyCode;
 
 use crate::tui::app::keymap::actions::{
-    ChangesKey, FindKey, LedgerKey, PagerKey, ReadingKey, RewindKey, RulesKey, ScrollAction,
+    ChangesKey, FindKey, LedgerKey, PagerKey, ReadingKey, ReviewKey, RewindKey, RulesKey,
+    ScrollAction,
 };
 
 use super::{KeyBinding, SHIFT, char, held, hinted, key, row};
@@ -67,6 +68,36 @@ pub const REWIND: &[KeyBinding<RewindKey>] = &[
     row(&[key(KeyCode::PageUp)], RewindKey::Scroll(ScrollAction::PageUp), "page up"),
     row(&[key(KeyCode::PageDown)], RewindKey::Scroll(ScrollAction::PageDown), "page down"),
     hinted(&[key(KeyCode::Esc), char('n'), char('q')], RewindKey::Back, "cancel", "nothing"),
+];
+
+/// The keys of the review of a turn.
+pub const REVIEW: &[KeyBinding<ReviewKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], ReviewKey::Scroll(ScrollAction::LineUp), "line up"),
+    row(&[key(KeyCode::Down), char('j')], ReviewKey::Scroll(ScrollAction::LineDown), "line down"),
+    row(&[key(KeyCode::PageUp), char('b')], ReviewKey::Scroll(ScrollAction::PageUp), "page up"),
+    row(&[key(KeyCode::PageDown)], ReviewKey::Scroll(ScrollAction::PageDown), "page down"),
+    row(&[char('u')], ReviewKey::Scroll(ScrollAction::HalfUp), "half a page up"),
+    row(&[char('d')], ReviewKey::Scroll(ScrollAction::HalfDown), "half a page down"),
+    row(&[key(KeyCode::Home), char('g')], ReviewKey::Scroll(ScrollAction::Top), "go to the start"),
+    row(&[key(KeyCode::End), char('G')], ReviewKey::Scroll(ScrollAction::Bottom), "go to the end"),
+    hinted(&[char(' ')], ReviewKey::Toggle, "reject the change, or take it back in", "reject"),
+    hinted(&[char('n')], ReviewKey::NextChange, "next change", "next"),
+    row(&[char('N'), char('p')], ReviewKey::PreviousChange, "previous change"),
+    hinted(&[char('f')], ReviewKey::ToggleFile, "reject or take in all of the file", "file"),
+    hinted(&[char('a')], ReviewKey::ToggleAll, "reject or take in all changes", "all"),
+    hinted(
+        &[key(KeyCode::Enter)],
+        ReviewKey::Apply,
+        "take the rejected changes out of the files",
+        "apply",
+    ),
+    row(&[key(KeyCode::Tab), key(KeyCode::Right)], ReviewKey::NextFile, "next file"),
+    row(&[held(SHIFT, KeyCode::Tab), key(KeyCode::Left)], ReviewKey::PreviousFile, "previous file"),
+    hinted(&[char('[')], ReviewKey::EarlierTurn, "earlier turn", "earlier turn"),
+    row(&[char(']')], ReviewKey::LaterTurn, "later turn"),
+    hinted(&[char('w')], ReviewKey::Session, "the whole session, or the last turn", "session"),
+    row(&[char('s')], ReviewKey::Sides, "toggle side by side"),
+    hinted(&[key(KeyCode::Esc), char('q')], ReviewKey::Back, "close", "close"),
 ];
 
 /// The keys of a page of text.

@@ -39,6 +39,7 @@ pub const PANES: &[KeyBinding<PaneKey>] = &[
     hinted(&[char('f')], PaneKey::Fork, "fork the session after this message", "fork")
         .on(Action, "fork here"),
     row(&[char('r')], PaneKey::Rewind, "rewind to before this message").on(Action, "rewind here"),
+    row(&[char('R')], PaneKey::Review, "review what this turn changed").on(Action, "review turn"),
     row(&[char('b')], PaneKey::CopyCode, "copy its last code block"),
     hinted(&[char('v')], PaneKey::Select, "select text", "select").on(Action, "select text"),
     hinted(&[char('/')], PaneKey::Search, "search the transcript", "search").on(Motion, "search"),
