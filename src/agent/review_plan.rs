@@ -12,7 +12,6 @@ use crate::session::undo::ReviewFiles;
 pub enum ReviewScope {
     /// The last turn that changed a file.
     LastTurn,
-    /// This turn.
     Turn(TurnId),
     /// The turn of this message.
     Message(EntryId),

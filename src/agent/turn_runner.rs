@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures_util::future::pending;
 use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -184,7 +183,7 @@ impl TurnRun {
         let cancelled = async {
             match self.cancel_state {
                 CancelState::NotYet => self.cancel.cancelled().await,
-                CancelState::Seen => pending().await,
+                CancelState::Seen => std::future::pending().await,
             }
         };
         let failures = self.machine.failures();
@@ -444,8 +443,7 @@ impl Agent {
     /// Tells the front end that what streamed is void.
     fn dropped(&self, running: &mut TurnRun, reason: String, again: Option<RetryAttempt>) {
         running.first_token = None;
-        let turn = running.turn;
-        self.events.send(AgentEvent::ResponseDropped { turn, reason, again });
+        self.events.send(AgentEvent::ResponseDropped { turn: running.turn, reason, again });
     }
 
     /// Logs a result for each call that has none after its batch ended abnormally.

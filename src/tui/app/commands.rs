@@ -196,12 +196,6 @@ fn quit(shared: &mut SharedState, status: &ScreenStatus) -> Vec<ScreenEffect> {
     Vec::new()
 }
 
-/// Opens the review of a part of the session.
-pub fn open_review(model: &mut ScreenModel, scope: ReviewScope) -> Vec<ScreenEffect> {
-    let opening = turn_review::open(&model.conversation, &mut model.shared, scope);
-    model.dialogs.open(opening)
-}
-
 fn tell(model: &ScreenModel, command: agent::AgentCommand) -> Vec<ScreenEffect> {
     vec![model.conversation.command(command)]
 }
@@ -324,7 +318,10 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
                 }
             };
             match scope {
-                Ok(scope) => open_review(model, scope),
+                Ok(scope) => {
+                    let opening = turn_review::open(&model.conversation, &mut model.shared, scope);
+                    model.dialogs.open(opening)
+                }
                 Err(reason) => warn(&mut model.shared, &reason),
             }
         }

@@ -16,7 +16,7 @@ use crate::tui::dialogs::pager::document::PagerDocument;
 use crate::tui::dialogs::pager::{self, Pager};
 use crate::tui::dialogs::picker::history;
 use crate::tui::dialogs::stack::DialogIntents;
-use crate::tui::dialogs::{Dialog, DialogContext, EarlyKey, changes, rewind};
+use crate::tui::dialogs::{Dialog, DialogContext, EarlyKey, changes, rewind, turn_review};
 
 use super::chat_keys;
 use super::commands;
@@ -248,7 +248,10 @@ pub fn carry_out(
                 let opening = rewind::open(&model.conversation, &mut model.shared, to);
                 effects.extend(model.dialogs.open(opening));
             }
-            Intent::OpenReview(scope) => effects.extend(commands::open_review(model, scope)),
+            Intent::OpenReview(scope) => {
+                let opening = turn_review::open(&model.conversation, &mut model.shared, scope);
+                effects.extend(model.dialogs.open(opening));
+            }
             Intent::ViewBlock(block) => {
                 let (conversation, shared) = (&model.conversation, &mut model.shared);
                 effects.extend(commands::view_block(

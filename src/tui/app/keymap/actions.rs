@@ -430,7 +430,6 @@ pub enum RewindKey {
 /// Keys of the review of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReviewKey {
-    /// Scrolls the changes.
     Scroll(ScrollAction),
     NextChange,
     PreviousChange,
@@ -444,9 +443,8 @@ pub enum ReviewKey {
     ToggleAll,
     /// Takes the rejected changes out of the files.
     Apply,
-    /// Shows the nearest earlier turn that changed a file.
+    /// Shows the nearest other turn that changed a file.
     EarlierTurn,
-    /// Shows the nearest later turn that changed a file.
     LaterTurn,
     /// Shows the whole session, or the last turn again.
     Session,

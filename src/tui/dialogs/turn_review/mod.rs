@@ -365,9 +365,7 @@ impl Dialog for TurnReview {
     }
 
     fn draw(&self, around: DialogView<'_>, canvas: DialogCanvas<'_>) -> Option<Position> {
-        let area = canvas.above_hints();
-        let DialogCanvas { layouts, styles, buffer, measured, .. } = canvas;
-        view::draw(self, around, layouts, styles, area, buffer, measured);
+        view::draw(self, around, canvas);
         None
     }
 

@@ -9,8 +9,8 @@ use crate::domain::pluralise;
 use crate::session::undo::{ReviewedChange, ReviewedFile};
 use crate::tui::app::keymap::ReviewKey;
 use crate::tui::app::sending;
-use crate::tui::dialogs::dialog::DialogView;
-use crate::tui::dialogs::geometry::{DialogGeometry, PageGeometry};
+use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
+use crate::tui::dialogs::geometry::PageGeometry;
 use crate::tui::dialogs::page_rows;
 use crate::tui::layout::wrap::truncate_path;
 use crate::tui::layout::{StyleRole, StyledLine, StyledSpan, plain};
@@ -29,16 +29,10 @@ pub(super) fn diff_width(width: u16) -> u16 {
     width.saturating_sub(MARGIN + 1).max(1)
 }
 
-/// Draws the page on all of `area`.
-pub fn draw(
-    page: &TurnReview,
-    around: DialogView<'_>,
-    layouts: &mut ViewLayouts,
-    styles: &dyn RoleStyles,
-    area: Rect,
-    buffer: &mut Buffer,
-    measured: &mut DialogGeometry,
-) {
+/// Draws the page on all of the canvas but the line of hints.
+pub fn draw(page: &TurnReview, around: DialogView<'_>, canvas: DialogCanvas<'_>) {
+    let area = canvas.above_hints();
+    let DialogCanvas { layouts, styles, buffer, measured, .. } = canvas;
     paint::clear(area, styles, buffer);
     heading(page, around, styles, Rect { height: area.height.min(1), ..area }, buffer);
     let rule = Rect { y: area.y + 1, height: u16::from(area.height > 1), ..area };
