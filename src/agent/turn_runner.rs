@@ -2,6 +2,7 @@
 //! carries out the actions that the machine returns. What to do next is not decided here.
 
 use std::collections::VecDeque;
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -132,7 +133,6 @@ enum TurnRunEvent {
     Command(AgentCommand),
     /// The user has answered the question about the budget.
     Budget(ApprovalAnswer),
-    /// The `Stop` hooks have ended.
     HooksAsked(Box<MergedHookVerdict>),
     /// The hooks and the model have answered about a compaction.
     Compacted(Box<CompletedCompaction>),
@@ -183,7 +183,7 @@ impl TurnRun {
         let cancelled = async {
             match self.cancel_state {
                 CancelState::NotYet => self.cancel.cancelled().await,
-                CancelState::Seen => std::future::pending().await,
+                CancelState::Seen => pending().await,
             }
         };
         let failures = self.machine.failures();
