@@ -131,10 +131,8 @@ enum TurnRunEvent {
     /// The batch ended abnormally; some of these calls may have no result.
     CallsLost(Vec<ToolCall>),
     Command(AgentCommand),
-    /// The user has answered the question about the budget.
     Budget(ApprovalAnswer),
     HooksAsked(Box<MergedHookVerdict>),
-    /// The hooks and the model have answered about a compaction.
     Compacted(Box<CompletedCompaction>),
     FrontEndGone,
 }

@@ -443,14 +443,12 @@ pub enum ReviewKey {
     ToggleAll,
     /// Takes the rejected changes out of the files.
     Apply,
-    /// Shows the nearest other turn that changed a file.
     EarlierTurn,
     LaterTurn,
     /// Shows the whole session, or the last turn again.
     Session,
     /// Switches between a unified and a side-by-side diff.
     Sides,
-    /// Closes the page and changes nothing.
     Back,
 }
 
