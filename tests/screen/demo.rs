@@ -16,7 +16,7 @@ fn the_demo_plays_its_task_with_its_questions() {
     slug.answer("lib/rates.sh?  +4 -4", "y");
     slug.answer("sh test.sh", "y");
     slug.wait_until("the end of the task", |screen| {
-        screen.contains(END) && screen.contains("What should I do?")
+        screen.contains(END) && screen.contains(" tokens ─")
     });
     insta::assert_snapshot!("after_the_task_at_80x24", picture(&slug));
     slug.resize(120, 40);
@@ -103,6 +103,10 @@ fn picture(slug: &PtySlug) -> String {
     let rows = rows.lines().map(|row| {
         let row = replaced(row, "slug-demo-", |c| c.is_ascii_alphanumeric());
         let row = before_unit(&before_unit(&row, " tok/s"), " ms");
+        // The closing line of a turn.
+        if row.starts_with(" ─ ") {
+            return before_unit(&before_unit(&row, " s ·"), " tokens");
+        }
         if !row.contains("k/32.8k") {
             return row;
         }

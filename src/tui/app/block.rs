@@ -42,7 +42,7 @@ pub enum BlockBody {
     Image(MessageImage),
     /// A sentence of slug's own.
     Notice(TranscriptNotice),
-    /// The end of a turn.
+    /// The line that says what a turn took and changed.
     TurnEnd(ClosingLine),
     /// The blocks above are no longer sent to the model in full, or are again.
     Compacted(CompactionBlock),

@@ -236,6 +236,7 @@ fn a_rewound_turn_is_seen_on_screen_and_in_no_file() {
     let mut records = edit();
     let before = records[1].id;
     let rewind = RewindEntry {
+        part: None,
         what: RewindScope::Both,
         before,
         messages: 0,

@@ -33,7 +33,7 @@ pub struct KeyBinding<A: 'static> {
     pub sheet: Option<(KeySheetColumn, &'static str)>,
 }
 
-/// What the keys of a column of the sheet are for.
+/// Where a key stands on the sheet: with those for writing a message, for looking around, or for acting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeySheetColumn {
     Typing,
@@ -155,8 +155,7 @@ pub const CHAT: &[KeyBinding<ChatKey>] = &[
         ChatKey::Background,
         "let the running command go on in the background",
         "background",
-    )
-    .on(Action, "to background"),
+    ),
 ];
 
 /// The keys of the input.
