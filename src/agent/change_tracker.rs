@@ -65,7 +65,7 @@ impl ChangeTracker {
         async move {
             match scan.await {
                 Ok((changes, not_covered)) => {
-                    log_changes(&recorder, &call, changes, not_covered).await
+                    log_changes(&recorder, &call, changes, not_covered).await;
                 }
                 Err(error) => {
                     tracing::error!(%error, "looking for what a command changed was cut short");

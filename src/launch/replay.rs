@@ -128,7 +128,7 @@ fn write(
     let (text, cut) = record(prepared, form, what.size)?;
     match &what.out {
         Some(file) => {
-            write_file(file, &text).with_context(|| format!("cannot write {}", file.display()))?
+            write_file(file, &text).with_context(|| format!("cannot write {}", file.display()))?;
         }
         None => print::out().write_all(text.as_bytes())?,
     }

@@ -47,7 +47,7 @@ pub(super) async fn start_job(
         true => format!(", and is ended after {} s", wanted.timeout.as_secs_f32()),
         false => String::new(),
     };
-    Ok(job_result(&job, printed, &format!("runs in the background as job {}{limit}", job.id.0)))
+    Ok(job_result(&job, &printed, &format!("runs in the background as job {}{limit}", job.id.0)))
 }
 
 /// Lets a command whose call no longer waits for it go on as a job.
@@ -71,11 +71,11 @@ pub(super) async fn adopt(
             format!("the call's time of {} s was over", limit.as_secs_f32())
         }
     };
-    Ok(job_result(&job, printed, &format!("goes on in the background as job {}: {why}", job.id.0)))
+    Ok(job_result(&job, &printed, &format!("goes on in the background as job {}: {why}", job.id.0)))
 }
 
 /// What the model is told of a job that has just begun, or is over already.
-fn job_result(job: &SessionJob, printed: String, begun: &str) -> ToolOutput {
+fn job_result(job: &SessionJob, printed: &str, begun: &str) -> ToolOutput {
     debug_assert!(printed.len() <= 2 * MODEL_BYTES);
     let end = job.process.ended();
     let (status, summary, note) = match end {
@@ -92,7 +92,7 @@ fn job_result(job: &SessionJob, printed: String, begun: &str) -> ToolOutput {
             (status, "ended".to_owned(), job_state(job))
         }
     };
-    let shown = if printed.is_empty() { "(no output yet)" } else { &printed };
+    let shown = if printed.is_empty() { "(no output yet)" } else { printed };
     ToolOutput {
         observation: format!("{shown}\n[{note}]"),
         output: json!({"job": job.id.0, "output": printed, "has_ended": end.is_some()}),

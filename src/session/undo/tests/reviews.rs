@@ -18,7 +18,7 @@ fn line(at: usize) -> String {
 /// A file in which the model has changed these places, and the user those.
 fn text_with(model: &BTreeSet<usize>, user: &BTreeSet<usize>) -> String {
     let changed = |at: usize| match at % 4 {
-        0 if model.contains(&(at / 4)) && at % 8 == 0 => format!("new {at}\nmore {at}\n"),
+        0 if model.contains(&(at / 4)) && at.is_multiple_of(8) => format!("new {at}\nmore {at}\n"),
         0 if model.contains(&(at / 4)) => String::new(),
         2 if user.contains(&(at / 4)) => format!("{OWN} {at}\n"),
         _ => line(at),
