@@ -1,0 +1,433 @@
+//! A connection to one server: its start, its list of tools, and calls.
+//!
+//! Every wait has a limit, every list and text a bound, and a call that is given up is cancelled on the
+//! server. What the library cannot read as the type that the protocol wants arrives as plain JSON and
+//! is read leniently (`lists`, `call_result`).
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+use std::str::FromStr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest,
+    Implementation, ListToolsRequest, PaginatedRequestParams, ProgressNotificationParam,
+    ProgressToken, ProtocolVersion, ServerResult,
+};
+use rmcp::service::{
+    ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, NotificationContext,
+    PeerRequestOptions, RoleClient, RunningService, ServiceError, serve_client_with_lifecycle,
+};
+use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::async_rw::AsyncRwTransport;
+use rmcp::transport::common::client_side_sse::ExponentialBackoff;
+use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{ClientHandler, Peer};
+use serde_json::{Map, Value};
+use tokio::sync::{Notify, mpsc};
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::{ExitCause, JobEnd};
+use crate::domain::sanitize::{sanitize, sanitize_line};
+use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
+use crate::tools::Processes;
+
+use super::call_result::{McpCallResult, read_call_result};
+use super::definition::{McpTimeLimits, McpTransport};
+use super::lists::{MAX_DESCRIPTION, MAX_TOOLS, McpToolDefinition, cut, read_tool_page};
+use super::stdio::{McpErrorOutput, McpProgram, McpProgramSpec, is_variable_name};
+
+/// The most pages of a list; some servers' lists have no end.
+const MAX_PAGES: usize = 64;
+
+/// The longest message of a server.
+const MAX_MESSAGE: usize = 16 * 1024 * 1024;
+
+/// How often a broken stream of answers is opened again, and the longest pause before that.
+const RECONNECTS: usize = 5;
+const MAX_RECONNECT_PAUSE: Duration = Duration::from_secs(30);
+
+/// The most characters that are shown of what a server says of an error.
+const MAX_ERROR_TEXT: usize = 500;
+
+/// Why a server cannot be used, or a call failed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum McpError {
+    #[error("{0}")]
+    NotStarted(String),
+    #[error("It needs a login, which slug cannot do yet. Give a token in `headers`.")]
+    NeedsLogin,
+    #[error("It did not answer within {} seconds.", .0.as_secs())]
+    TimedOut(Duration),
+    /// The server has ended or closed the connection.
+    #[error("It has ended{0}.")]
+    Gone(String),
+    #[error("It answered with an error: {0}")]
+    Refused(String),
+    #[error("It sent what slug cannot read: {0}.")]
+    Unreadable(String),
+    #[error("Stopped by the user.")]
+    Cancelled,
+}
+
+/// The ports that a connection needs.
+#[derive(Clone)]
+pub struct McpPorts {
+    pub processes: Arc<dyn Processes>,
+    pub http: Arc<HttpClient>,
+}
+
+/// A server that runs, and what it said of itself.
+pub(super) struct McpConnection {
+    running: RunningService<RoleClient, McpClient>,
+    program: Option<McpProgram>,
+    limits: McpTimeLimits,
+    /// Told when the server says that its tools have changed.
+    pub(super) tools_changed: Arc<Notify>,
+}
+
+/// The tools of a server.
+#[derive(Debug, Default)]
+pub(super) struct McpToolList {
+    pub(super) tools: Vec<McpToolDefinition>,
+    /// A sentence for each that was left out.
+    pub(super) dropped: Vec<String>,
+}
+
+impl McpConnection {
+    /// Starts or reaches a server, within its time limit.
+    ///
+    /// # Errors
+    ///
+    /// When that fails or takes too long.
+    pub(super) async fn start(
+        transport: &McpTransport,
+        limits: McpTimeLimits,
+        cwd: &Path,
+        ports: &McpPorts,
+        errors: &McpErrorOutput,
+    ) -> Result<Self, McpError> {
+        let started = Self::start_unlimited(transport, limits, cwd, ports, errors);
+        tokio::time::timeout(limits.start, started)
+            .await
+            .unwrap_or(Err(McpError::TimedOut(limits.start)))
+    }
+
+    async fn start_unlimited(
+        transport: &McpTransport,
+        limits: McpTimeLimits,
+        cwd: &Path,
+        ports: &McpPorts,
+        errors: &McpErrorOutput,
+    ) -> Result<Self, McpError> {
+        let client = McpClient::default();
+        let tools_changed = client.tools_changed.clone();
+        let (running, program) = match transport {
+            McpTransport::Stdio { command, args, env, cwd: own } => {
+                let cwd = own.as_ref().map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
+                if let Some(name) = env.keys().find(|name| !is_variable_name(name)) {
+                    let why = format!("`env` has {name:?}, which is no name of a variable.");
+                    return Err(McpError::NotStarted(why));
+                }
+                let spec = McpProgramSpec { command, args, env, cwd };
+                let (program, streams) = McpProgram::start(spec, &*ports.processes, errors)
+                    .await
+                    .map_err(|error| McpError::NotStarted(format!("{error}.")))?;
+                let transport = AsyncRwTransport::new_client(streams.output, streams.input)
+                    .with_max_line_length(MAX_MESSAGE);
+                // Probing first would start the backend of lazy servers, and hangs others.
+                let lifecycle = ClientLifecycleMode::Initialize;
+                let running = serve_client_with_lifecycle(client, transport, lifecycle).await;
+                (running.map_err(|error| start_error(&error, program.ended()))?, Some(program))
+            }
+            McpTransport::Http { url, headers } => {
+                let transport = http_transport(url, headers, &ports.http)?;
+                let lifecycle = ClientLifecycleMode::Auto {
+                    preferred_versions: vec![ProtocolVersion::LATEST],
+                    legacy_version: None,
+                };
+                let running = serve_client_with_lifecycle(client, transport, lifecycle).await;
+                (running.map_err(|error| start_error(&error, None))?, None)
+            }
+        };
+        // Lists that the server lets be kept would hide a change (case S93).
+        running.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
+        Ok(Self { running, program, limits, tools_changed })
+    }
+
+    /// What the server tells models about itself, harmless and cut.
+    pub(super) fn instructions(&self) -> Option<String> {
+        let info = self.running.peer().peer_info()?;
+        let text = sanitize(info.instructions.as_deref()?.trim());
+        (!text.is_empty()).then(|| cut(&text, MAX_DESCRIPTION).to_owned())
+    }
+
+    /// The server's name and version, as it says.
+    pub(super) fn implementation(&self) -> Option<String> {
+        let info = self.running.peer().peer_info()?;
+        let server = info.server_info.as_ref()?;
+        Some(cut(&sanitize_line(&format!("{} {}", server.name, server.version)), 80).to_owned())
+    }
+
+    /// Whether the server has ended or closed the connection.
+    pub(super) fn is_closed(&self) -> bool {
+        self.running.is_closed()
+            || self.running.peer().is_transport_closed()
+            || self.program.as_ref().is_some_and(|program| program.ended().is_some())
+    }
+
+    /// The tools of the server, page by page.
+    ///
+    /// # Errors
+    ///
+    /// When a page cannot be had; a server without tools has an empty list.
+    pub(super) async fn list_tools(&self) -> Result<McpToolList, McpError> {
+        let peer = self.running.peer();
+        let has_tools = peer.peer_info().is_none_or(|info| info.capabilities.tools.is_some());
+        let mut list = McpToolList::default();
+        if !has_tools {
+            return Ok(list);
+        }
+        let (mut cursor, mut cursors) = (None, Vec::new());
+        for _ in 0..MAX_PAGES {
+            let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
+            let request = ListToolsRequest { params: Some(params), ..Default::default() };
+            let request = ClientRequest::ListToolsRequest(request);
+            let reply = self.request(peer, request, self.limits.start, |_| {}).await?;
+            let page = read_tool_page(&reply).map_err(McpError::Unreadable)?;
+            for tool in page.tools {
+                if list.tools.iter().any(|known| known.name == tool.name) {
+                    list.dropped.push(format!("A second tool {:?} was left out.", tool.name));
+                } else if list.tools.len() < MAX_TOOLS {
+                    list.tools.push(tool);
+                } else {
+                    list.dropped.push(format!("Only {MAX_TOOLS} tools were taken in."));
+                    return Ok(list);
+                }
+            }
+            list.dropped.extend(page.dropped);
+            let Some(next) = page.cursor.filter(|next| !cursors.contains(next)) else { break };
+            cursors.push(next.clone());
+            cursor = Some(next);
+        }
+        Ok(list)
+    }
+
+    /// Calls a tool.
+    ///
+    /// # Errors
+    ///
+    /// When the server does not answer in time, is gone, or answers with an error of the protocol. A
+    /// tool that failed is no error: see [`McpCallResult::is_error`].
+    pub(super) async fn call(
+        &self,
+        tool: &str,
+        arguments: Map<String, Value>,
+        cancel: &CancellationToken,
+        progress: impl FnMut(String) + Send,
+    ) -> Result<McpCallResult, McpError> {
+        let params = CallToolRequestParams::new(Cow::Owned(tool.to_owned()));
+        let params = params.with_arguments(arguments);
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let answered = self.request(self.running.peer(), request, self.limits.idle, progress);
+        let reply = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(McpError::Cancelled),
+            reply = answered => reply?,
+        };
+        Ok(read_call_result(&reply))
+    }
+
+    /// Sends a request and returns the reply as JSON. Dropping the future cancels it on the server.
+    async fn request(
+        &self,
+        peer: &Peer<RoleClient>,
+        request: ClientRequest,
+        idle: Duration,
+        mut progress: impl FnMut(String) + Send,
+    ) -> Result<Value, McpError> {
+        let options = PeerRequestOptions::with_timeout(idle)
+            .reset_timeout_on_progress()
+            .with_max_total_timeout(self.limits.total);
+        let failed = |error: ServiceError| self.failure(&error);
+        let handle = peer.send_cancellable_request(request, options).await.map_err(failed)?;
+        let (sender, mut reports) = mpsc::unbounded_channel();
+        let reporting = self.running.service().report(handle.progress_token.clone(), sender);
+        let mut cancelling = RequestCancellation { peer, id: Some(handle.id.clone()) };
+        let mut answer = std::pin::pin!(handle.await_response());
+        let reply = loop {
+            tokio::select! {
+                reply = &mut answer => break reply,
+                Some(text) = reports.recv() => progress(text),
+            }
+        };
+        cancelling.id = None;
+        drop(reporting);
+        match reply.map_err(failed)? {
+            ServerResult::CustomResult(custom) => Ok(custom.0),
+            ServerResult::InputRequiredResult(_) => Err(McpError::Refused(
+                "it wants to ask the user something, which slug cannot show yet.".into(),
+            )),
+            typed => serde_json::to_value(typed)
+                .map_err(|error| McpError::Unreadable(error.to_string())),
+        }
+    }
+
+    fn failure(&self, error: &ServiceError) -> McpError {
+        if error.is_authorization_required() {
+            return McpError::NeedsLogin;
+        }
+        let ended = self.program.as_ref().and_then(McpProgram::ended);
+        match error {
+            ServiceError::McpError(error) => McpError::Refused(shown(&error.message)),
+            ServiceError::TransportClosed => McpError::Gone(how_ended(ended)),
+            ServiceError::Timeout { timeout } => McpError::TimedOut(*timeout),
+            other => McpError::Refused(shown(&other.to_string())),
+        }
+    }
+
+    /// Ends the connection; a program gets a moment to end by itself.
+    pub(super) fn close(&self) {
+        match &self.program {
+            Some(program) => program.terminate(),
+            None => self.running.cancellation_token().cancel(),
+        }
+    }
+}
+
+/// Tells the server that a request is given up, unless it is over.
+struct RequestCancellation<'a> {
+    peer: &'a Peer<RoleClient>,
+    id: Option<rmcp::model::RequestId>,
+}
+
+impl Drop for RequestCancellation<'_> {
+    fn drop(&mut self) {
+        let Some(id) = self.id.take() else { return };
+        let peer = self.peer.clone();
+        tokio::spawn(async move {
+            let params = rmcp::model::CancelledNotificationParam::new(Some(id), Some("the user stopped it".into()));
+            // Fails only when the server is gone.
+            let _ = peer.notify_cancelled(params).await;
+        });
+    }
+}
+
+/// slug's side of the protocol: what a server may ask of it.
+#[derive(Default)]
+struct McpClient {
+    tools_changed: Arc<Notify>,
+    reports: Mutex<HashMap<ProgressToken, mpsc::UnboundedSender<String>>>,
+}
+
+/// Takes a request's progress until it is dropped.
+struct ProgressReports<'a> {
+    client: &'a McpClient,
+    token: ProgressToken,
+}
+
+impl McpClient {
+    fn report(
+        &self,
+        token: ProgressToken,
+        sender: mpsc::UnboundedSender<String>,
+    ) -> ProgressReports<'_> {
+        let mut reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        reports.insert(token.clone(), sender);
+        ProgressReports { client: self, token }
+    }
+}
+
+impl Drop for ProgressReports<'_> {
+    fn drop(&mut self) {
+        let mut reports = self.client.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        reports.remove(&self.token);
+    }
+}
+
+impl ClientHandler for McpClient {
+    fn get_info(&self) -> ClientConfig {
+        let own = Implementation::new("slug", env!("CARGO_PKG_VERSION"));
+        // Neither roots nor sampling nor elicitation: servers must not ask for them.
+        ClientConfig::new(ClientCapabilities::default(), own)
+    }
+
+    async fn on_progress(
+        &self,
+        params: ProgressNotificationParam,
+        _context: NotificationContext<RoleClient>,
+    ) {
+        let reports = self.reports.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(sender) = reports.get(&params.progress_token) else { return };
+        let total = params.total.map(|total| format!("/{total}")).unwrap_or_default();
+        let message = params.message.unwrap_or_default();
+        let text = format!("{}{total} {}\n", params.progress, shown(&message));
+        // Fails only when the request is over.
+        let _ = sender.send(text);
+    }
+
+    async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.tools_changed.notify_one();
+    }
+}
+
+fn http_transport(
+    url: &str,
+    headers: &BTreeMap<String, String>,
+    http: &HttpClient,
+) -> Result<StreamableHttpClientTransport<reqwest::Client>, McpError> {
+    let wrong = |why: String| McpError::NotStarted(why);
+    let endpoint = HttpEndpoint::parse(url, PlainHttp::LoopbackOnly)
+        .map_err(|error| wrong(format!("{error}")))?;
+    let client = http.client(&endpoint).map_err(|error| wrong(format!("{error}")))?;
+    let mut sent = HashMap::new();
+    for (name, value) in headers {
+        let bad = || wrong(format!("The header `{name}` cannot be sent. Check it in `headers`."));
+        let header = HeaderName::from_str(name).map_err(|_| bad())?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
+        value.set_sensitive(true);
+        sent.insert(header, value);
+    }
+    let mut retries = ExponentialBackoff::default();
+    retries.max_times = Some(RECONNECTS);
+    retries.max_delay = Some(MAX_RECONNECT_PAUSE);
+    let mut config = StreamableHttpClientTransportConfig::with_uri(url.to_owned())
+        .custom_headers(sent)
+        .max_sse_event_size(MAX_MESSAGE)
+        .max_json_response_size(MAX_MESSAGE);
+    config.retry_config = Arc::new(retries);
+    Ok(StreamableHttpClientTransport::with_client(client.clone(), config))
+}
+
+fn start_error(error: &ClientInitializeError, ended: Option<JobEnd>) -> McpError {
+    if error.is_authorization_required() {
+        return McpError::NeedsLogin;
+    }
+    match error {
+        ClientInitializeError::ConnectionClosed(_) => McpError::Gone(how_ended(ended)),
+        ClientInitializeError::JsonRpcError(error) => McpError::Refused(shown(&error.message)),
+        other => McpError::NotStarted(format!("{}.", shown(&other.to_string()))),
+    }
+}
+
+fn how_ended(ended: Option<JobEnd>) -> String {
+    match ended {
+        Some(JobEnd::Exited(ExitCause::Code(code))) => format!(" with status {code}"),
+        Some(JobEnd::Exited(ExitCause::Signal(signal))) => format!(" by signal {signal}"),
+        Some(JobEnd::Exited(ExitCause::Cancelled | ExitCause::TimedOut) | JobEnd::Lost) | None => {
+            String::new()
+        }
+    }
+}
+
+/// What a server says, on one line, harmless and short.
+fn shown(text: &str) -> String {
+    let line = sanitize_line(text.trim());
+    match line.char_indices().nth(MAX_ERROR_TEXT) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

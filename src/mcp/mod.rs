@@ -1,0 +1,28 @@
+//! The client of the Model Context Protocol: servers whose tools slug offers to models.
+//!
+//! `definition` is what files say of a server, `connection` one that runs (`stdio` starts programs),
+//! `lists` and `call_result` read what servers send without trusting its form, `names` makes the names
+//! that models use. `server` is one server of a session with its state, `servers` all of them, `tool` a
+//! tool as the gate sees it, and `store` keeps what the user agreed to.
+
+mod call_result;
+mod connection;
+mod definition;
+mod lists;
+mod names;
+mod server;
+mod servers;
+mod stdio;
+mod store;
+mod tool;
+
+pub use connection::{McpError, McpPorts};
+pub use definition::{
+    McpDefinitionSource, McpDefinitions, McpServerDefinition, McpTimeLimits, McpTransport,
+};
+pub use lists::McpToolDefinition;
+pub use names::{MCP_PREFIX, model_tool_name};
+pub use server::{McpServerState, McpServerStatus, McpSurroundings};
+pub use servers::McpServers;
+pub use stdio::McpErrorOutput;
+pub use store::{McpStore, McpStoreError};

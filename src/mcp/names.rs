@@ -1,0 +1,75 @@
+//! The names under which models call the tools of servers: `mcp__SERVER__TOOL`.
+//!
+//! Providers take up to 64 of `A-Za-z0-9_-`. A name that had to be changed or cut ends in a hash of the
+//! server's and the tool's real names, so that no two tools share one and it is the same in every run.
+
+use sha2::{Digest, Sha256};
+
+/// The longest name that every provider takes.
+const MAX_NAME: usize = 64;
+
+/// The digits of the hash behind a changed name.
+const HASH_DIGITS: usize = 12;
+
+/// What each name of a server's tool begins with.
+pub const MCP_PREFIX: &str = "mcp__";
+
+/// The name under which models call `tool` of `server`.
+pub fn model_tool_name(server: &str, tool: &str) -> String {
+    let name = format!("{MCP_PREFIX}{}__{}", plain(server), plain(tool));
+    // A part that holds the separator could be read as another server's tool.
+    let is_exact = !server.contains("__") && plain(server) == server && plain(tool) == tool;
+    if is_exact && name.len() <= MAX_NAME {
+        return name;
+    }
+    let hash = Sha256::digest(format!("{server}\n{tool}"));
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    let kept = name.len().min(MAX_NAME - HASH_DIGITS - 1);
+    format!("{}_{}", &name[..kept], &hash[..HASH_DIGITS])
+}
+
+/// The part of a name with each character that providers refuse replaced.
+fn plain(part: &str) -> String {
+    part.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn plain_names_stay_as_they_are() {
+        assert_eq!(model_tool_name("github", "list-issues"), "mcp__github__list-issues");
+    }
+
+    /// S94: names never take the place of another tool's.
+    #[test]
+    fn s94_every_name_is_namespaced_fits_and_is_there_once() {
+        let long = "x".repeat(100);
+        let pairs = [
+            ("a", "b"),
+            ("a.b", "c"),
+            ("a b", "c"),
+            ("a_b", "c"),
+            ("a", "b__c"),
+            ("a__b", "c"),
+            ("a", "Bash"),
+            ("a", "mcp__a__b"),
+            ("a", "\u{1b}[31m"),
+            ("a", "b\u{200b}"),
+            ("a", ""),
+            (&*long, "y"),
+            ("x", &*long),
+            (&long[..99], "y"),
+        ];
+        let names: Vec<String> =
+            pairs.iter().map(|(server, tool)| model_tool_name(server, tool)).collect();
+        for name in &names {
+            assert!(name.starts_with(MCP_PREFIX) && name.len() <= MAX_NAME, "{name}");
+            assert!(name.chars().all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)), "{name}");
+        }
+        assert_eq!(names.iter().collect::<HashSet<_>>().len(), pairs.len(), "{names:?}");
+    }
+}

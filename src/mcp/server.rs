@@ -1,0 +1,393 @@
+//! One server of a session: it starts in the background, is started again when it has died, and has
+//! the tools that were read last.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::call_result::McpCallResult;
+use super::connection::{McpConnection, McpError, McpPorts};
+use super::definition::{McpDefinitionSource, McpServerDefinition};
+use super::lists::McpToolDefinition;
+use super::stdio::McpErrorOutput;
+use super::store::McpStore;
+
+/// How often a server that has ended is started again in a session, and the pauses before that.
+const RESTART_PAUSES: [Duration; 3] =
+    [Duration::ZERO, Duration::from_millis(500), Duration::from_secs(2)];
+
+/// Servers tell of changes several times in a row.
+const DEBOUNCE: Duration = Duration::from_millis(300);
+
+/// What a server is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum McpServerState {
+    /// Its definition says so.
+    Disabled,
+    /// A server of the project that the user has not allowed to start.
+    NotAllowed,
+    Starting,
+    Ready,
+    NeedsLogin,
+    /// A sentence.
+    Failed(String),
+}
+
+/// What is known of a server, for people.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpServerStatus {
+    pub name: String,
+    pub source: McpDefinitionSource,
+    /// What is started or reached.
+    pub summary: String,
+    /// The names of environment variables and headers that are sent along.
+    pub sent_names: Vec<String>,
+    pub state: McpServerState,
+    /// The name and version that the server gives itself.
+    pub implementation: Option<String>,
+    /// The names of its tools.
+    pub tools: Vec<String>,
+    /// The tools whose definition has changed since the user last saw it.
+    pub changed_tools: Vec<String>,
+    /// Sentences about tools that were left out, and variables that are not set.
+    pub warnings: Vec<String>,
+    /// The end of its standard error.
+    pub error_output: String,
+}
+
+/// What servers share.
+#[derive(Clone)]
+pub struct McpSurroundings {
+    /// Where programs start; also the folder that a yes holds for.
+    pub folder: PathBuf,
+    pub ports: McpPorts,
+    pub store: McpStore,
+    /// The value of an environment variable, for `${NAME}` in definitions.
+    pub lookup: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    /// Takes slug's own keys out of what goes into files.
+    pub redact: Arc<dyn Fn(&str) -> String + Send + Sync>,
+    /// Told when the state or the tools of a server have changed.
+    pub on_change: Arc<dyn Fn() + Send + Sync>,
+}
+
+/// A server of a session.
+pub(super) struct McpServer {
+    pub(super) definition: McpServerDefinition,
+    pub(super) surroundings: McpSurroundings,
+    facts: Mutex<ServerFacts>,
+    connection: tokio::sync::Mutex<ServerConnection>,
+    errors: McpErrorOutput,
+    /// Ends the watching of the running connection.
+    end: CancellationToken,
+}
+
+struct ServerFacts {
+    state: McpServerState,
+    implementation: Option<String>,
+    instructions: Option<String>,
+    tools: Vec<McpToolDefinition>,
+    changed_tools: Vec<String>,
+    warnings: Vec<String>,
+}
+
+#[derive(Default)]
+struct ServerConnection {
+    current: Option<Arc<McpConnection>>,
+    starts: usize,
+}
+
+impl McpServer {
+    /// A server that has not started.
+    pub(super) fn new(definition: McpServerDefinition, surroundings: McpSurroundings) -> Self {
+        let state = if definition.is_enabled {
+            McpServerState::NotAllowed
+        } else {
+            McpServerState::Disabled
+        };
+        let facts = ServerFacts {
+            state,
+            implementation: None,
+            instructions: None,
+            tools: Vec::new(),
+            changed_tools: Vec::new(),
+            warnings: Vec::new(),
+        };
+        Self {
+            definition,
+            surroundings,
+            facts: Mutex::new(facts),
+            connection: tokio::sync::Mutex::default(),
+            errors: McpErrorOutput::default(),
+            end: CancellationToken::new(),
+        }
+    }
+
+    /// Starts the server in the background, if it may.
+    pub(super) fn start(self: &Arc<Self>) {
+        let server = self.clone();
+        tokio::spawn(async move {
+            if server.may_start().await {
+                // The state says how it went.
+                let _ = server.connected().await;
+            }
+        });
+    }
+
+    /// Whether the server may start now; the state says why not.
+    async fn may_start(&self) -> bool {
+        if !self.definition.is_enabled {
+            return false;
+        }
+        let allowed = match self.definition.source {
+            McpDefinitionSource::User => Ok(true),
+            McpDefinitionSource::Project => {
+                let (store, folder) =
+                    (self.surroundings.store.clone(), self.surroundings.folder.clone());
+                let definition = self.definition.clone();
+                let looked =
+                    tokio::task::spawn_blocking(move || store.is_allowed(&folder, &definition));
+                match looked.await {
+                    Ok(allowed) => allowed.map_err(|error| error.to_string()),
+                    Err(failure) => Err(failure.to_string()),
+                }
+            }
+        };
+        match allowed {
+            Ok(true) => return true,
+            Ok(false) => self.set_state(McpServerState::NotAllowed),
+            Err(why) => self.set_state(McpServerState::Failed(why)),
+        }
+        false
+    }
+
+    /// The running connection; one that has ended is replaced.
+    pub(super) async fn connected(self: &Arc<Self>) -> Result<Arc<McpConnection>, McpError> {
+        let mut connection = self.connection.lock().await;
+        if let Some(current) = &connection.current {
+            if !current.is_closed() {
+                return Ok(current.clone());
+            }
+            connection.current = None;
+        }
+        let Some(pause) = RESTART_PAUSES.get(connection.starts) else {
+            let why = "It has ended too often. Start it again with /mcp.".to_owned();
+            return Err(McpError::NotStarted(why));
+        };
+        connection.starts += 1;
+        tokio::time::sleep(*pause).await;
+        self.set_state(McpServerState::Starting);
+        let lookup = self.surroundings.lookup.clone();
+        let (transport, missing) = self.definition.expanded(&*lookup);
+        let started = McpConnection::start(
+            &transport,
+            self.definition.limits,
+            &self.surroundings.folder,
+            &self.surroundings.ports,
+            &self.errors,
+        );
+        let started = match started.await {
+            Ok(started) => Arc::new(started),
+            Err(error) => {
+                self.set_state(match &error {
+                    McpError::NeedsLogin => McpServerState::NeedsLogin,
+                    other => McpServerState::Failed(other.to_string()),
+                });
+                return Err(error);
+            }
+        };
+        let missing = missing.into_iter().map(|name| format!("The variable {name} is not set."));
+        self.take_tools(&started, missing.collect()).await?;
+        connection.current = Some(started.clone());
+        tokio::spawn(watch(Arc::downgrade(self), Arc::downgrade(&started), self.end.clone()));
+        Ok(started)
+    }
+
+    /// Reads the list of tools, and tells what has changed.
+    async fn take_tools(
+        &self,
+        connection: &McpConnection,
+        mut warnings: Vec<String>,
+    ) -> Result<(), McpError> {
+        let listed = match connection.list_tools().await {
+            Ok(listed) => listed,
+            Err(error) => {
+                self.set_state(McpServerState::Failed(format!("Listing its tools failed. {error}")));
+                return Err(error);
+            }
+        };
+        warnings.extend(listed.dropped);
+        let tools: Vec<McpToolDefinition> =
+            listed.tools.into_iter().filter(|tool| self.definition.takes(&tool.name)).collect();
+        let changed_tools = {
+            let (store, definition) = (self.surroundings.store.clone(), self.definition.clone());
+            let pinned = tools.clone();
+            let names = move || store.pin(&definition, &pinned).map_err(|error| error.to_string());
+            match tokio::task::spawn_blocking(names).await {
+                Ok(Ok(changed)) => changed,
+                Ok(Err(why)) => {
+                    // Without the pins no tool can be told from a changed one.
+                    warnings.push(why);
+                    tools.iter().map(|tool| tool.name.clone()).collect()
+                }
+                Err(failure) => {
+                    warnings.push(failure.to_string());
+                    tools.iter().map(|tool| tool.name.clone()).collect()
+                }
+            }
+        };
+        {
+            let mut facts = self.facts();
+            facts.state = McpServerState::Ready;
+            facts.implementation = connection.implementation();
+            facts.instructions = connection.instructions();
+            (facts.tools, facts.changed_tools, facts.warnings) = (tools, changed_tools, warnings);
+        }
+        (self.surroundings.on_change)();
+        Ok(())
+    }
+
+    /// Calls a tool of the server, which is started first where it has ended. A call is never made
+    /// twice.
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        tool: &str,
+        arguments: Map<String, Value>,
+        cancel: &CancellationToken,
+        progress: impl FnMut(String) + Send,
+    ) -> Result<McpCallResult, McpError> {
+        match self.state() {
+            McpServerState::Disabled => {
+                return Err(McpError::NotStarted("It is disabled.".into()));
+            }
+            McpServerState::NotAllowed => {
+                let why = "The user has not allowed it to start: see /mcp.".to_owned();
+                return Err(McpError::NotStarted(why));
+            }
+            McpServerState::Starting
+            | McpServerState::Ready
+            | McpServerState::NeedsLogin
+            | McpServerState::Failed(_) => {}
+        }
+        let connection = tokio::select! {
+            biased;
+            () = cancel.cancelled() => return Err(McpError::Cancelled),
+            connection = self.connected() => connection?,
+        };
+        let called = connection.call(tool, arguments, cancel, progress).await;
+        if let Err(error @ (McpError::Gone(_) | McpError::NeedsLogin)) = &called {
+            self.set_state(match error {
+                McpError::NeedsLogin => McpServerState::NeedsLogin,
+                other => McpServerState::Failed(other.to_string()),
+            });
+        }
+        called
+    }
+
+    /// Lets a server of the project start, and starts it.
+    pub(super) async fn allow(self: &Arc<Self>) -> Result<(), String> {
+        let (store, folder) = (self.surroundings.store.clone(), self.surroundings.folder.clone());
+        let definition = self.definition.clone();
+        let allowed = tokio::task::spawn_blocking(move || store.allow(&folder, &definition)).await;
+        allowed.map_err(|it| it.to_string())?.map_err(|it| it.to_string())?;
+        self.restart().await;
+        Ok(())
+    }
+
+    /// Accepts the definitions of all tools as they are now.
+    pub(super) async fn accept(self: &Arc<Self>) -> Result<(), String> {
+        let (store, definition) = (self.surroundings.store.clone(), self.definition.clone());
+        let tools = self.tools();
+        let accepted = tokio::task::spawn_blocking(move || store.accept(&definition, &tools)).await;
+        accepted.map_err(|it| it.to_string())?.map_err(|it| it.to_string())?;
+        self.facts().changed_tools.clear();
+        (self.surroundings.on_change)();
+        Ok(())
+    }
+
+    /// Ends the running connection and starts anew, however often it has ended before.
+    pub(super) async fn restart(self: &Arc<Self>) {
+        {
+            let mut connection = self.connection.lock().await;
+            if let Some(current) = connection.current.take() {
+                current.close();
+            }
+            connection.starts = 0;
+        }
+        self.start();
+    }
+
+    pub(super) fn state(&self) -> McpServerState {
+        self.facts().state.clone()
+    }
+
+    pub(super) fn tools(&self) -> Vec<McpToolDefinition> {
+        self.facts().tools.clone()
+    }
+
+    pub(super) fn instructions(&self) -> Option<String> {
+        self.facts().instructions.clone()
+    }
+
+    /// Whether the definition of a tool has changed since the user last saw it.
+    pub(super) fn is_changed(&self, tool: &str) -> bool {
+        self.facts().changed_tools.iter().any(|changed| changed == tool)
+    }
+
+    pub(super) fn status(&self) -> McpServerStatus {
+        let facts = self.facts();
+        McpServerStatus {
+            name: self.definition.name.clone(),
+            source: self.definition.source,
+            summary: self.definition.summary(),
+            sent_names: self.definition.sent_names().into_iter().map(str::to_owned).collect(),
+            state: facts.state.clone(),
+            implementation: facts.implementation.clone(),
+            tools: facts.tools.iter().map(|tool| tool.name.clone()).collect(),
+            changed_tools: facts.changed_tools.clone(),
+            warnings: facts.warnings.clone(),
+            error_output: self.errors.text(),
+        }
+    }
+
+    fn set_state(&self, state: McpServerState) {
+        self.facts().state = state;
+        (self.surroundings.on_change)();
+    }
+
+    fn facts(&self) -> MutexGuard<'_, ServerFacts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads the tools again whenever the server says that they have changed.
+async fn watch(
+    server: Weak<McpServer>,
+    connection: Weak<McpConnection>,
+    end: CancellationToken,
+) {
+    loop {
+        let Some(changed) = connection.upgrade().map(|it| it.tools_changed.clone()) else { return };
+        tokio::select! {
+            () = end.cancelled() => return,
+            () = changed.notified() => {}
+        }
+        tokio::time::sleep(DEBOUNCE).await;
+        let (Some(server), Some(connection)) = (server.upgrade(), connection.upgrade()) else {
+            return;
+        };
+        // The state says how it went.
+        let _ = server.take_tools(&connection, Vec::new()).await;
+    }
+}
+
+impl Drop for McpServer {
+    fn drop(&mut self) {
+        self.end.cancel();
+        if let Some(current) = self.connection.get_mut().current.take() {
+            current.close();
+        }
+    }
+}

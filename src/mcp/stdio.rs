@@ -1,0 +1,255 @@
+//! A server that is a program: started as a job, its standard output and input carry the messages.
+//!
+//! The program gets a few variables of slug's environment and those that its definition names (case
+//! S97). They reach it in a private file, not on a command line, which other users could read. What it
+//! says on standard error is kept in part, for the page about servers.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, SimplexStream, WriteHalf};
+use tokio::net::unix::pipe;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::domain::JobEnd;
+use crate::tools::{JobHandle, JobSpec, JobStreams, OutputSink, Processes};
+
+/// The buffer between a server's pipes and the protocol.
+const BUFFER: usize = 64 * 1024;
+
+/// How much of standard error is kept: the last of it.
+const MAX_ERROR_OUTPUT: usize = 64 * 1024;
+
+/// How long a server may take to end by itself once its input has ended.
+const END_LIMIT: Duration = Duration::from_secs(2);
+
+/// What a server has of slug's environment, besides the variables of its definition.
+const PASSED_VARIABLES: &str = "PATH|HOME|LANG|TERM";
+
+/// The last of what a server has said on standard error.
+#[derive(Debug, Clone, Default)]
+pub struct McpErrorOutput(Arc<Mutex<VecDeque<u8>>>);
+
+impl McpErrorOutput {
+    /// The text so far, at most the last 64 KB.
+    pub fn text(&self) -> String {
+        let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes: Vec<u8> = bytes.iter().copied().collect();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn add(&self, bytes: &[u8]) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend(bytes);
+        let surplus = kept.len().saturating_sub(MAX_ERROR_OUTPUT);
+        kept.drain(..surplus);
+    }
+}
+
+/// A running program.
+pub(super) struct McpProgram {
+    job: Arc<dyn JobHandle>,
+    /// Passes on what slug sends, and ends the program once that is over.
+    _input: AbortOnDropHandle<()>,
+    _errors: Option<AbortOnDropHandle<()>>,
+    /// Removed with the program.
+    _folder: tempfile::TempDir,
+}
+
+/// slug's ends of a program's pipes.
+pub(super) struct McpProgramStreams {
+    pub(super) output: ReadHalf<SimplexStream>,
+    pub(super) input: WriteHalf<SimplexStream>,
+}
+
+/// What is started, with its variables replaced.
+pub(super) struct McpProgramSpec<'a> {
+    pub(super) command: &'a str,
+    pub(super) args: &'a [String],
+    pub(super) env: &'a BTreeMap<String, String>,
+    pub(super) cwd: PathBuf,
+}
+
+impl McpProgram {
+    /// Starts a program.
+    ///
+    /// # Errors
+    ///
+    /// When no private folder can be made, or the program's shell cannot be started. A program that does
+    /// not exist is no error here: it ends at once, and says so on standard error.
+    pub(super) async fn start(
+        spec: McpProgramSpec<'_>,
+        processes: &dyn Processes,
+        errors: &McpErrorOutput,
+    ) -> io::Result<(Self, McpProgramStreams)> {
+        let folder = tempfile::Builder::new().prefix("slug-mcp-").tempdir()?;
+        let path = folder.path().canonicalize()?;
+        let error_pipe = open_error_pipe(&path.join("errors"))?;
+        let start = path.join("start");
+        std::fs::write(&start, start_script(&spec, &path, error_pipe.is_some()))?;
+        let job = JobSpec {
+            text: format!(". {}", quoted(&start.to_string_lossy())),
+            cwd: spec.cwd,
+            streams: JobStreams::Pipes,
+            search_path: None,
+            scratch: Some(path),
+        };
+        let (output, sink) = tokio::io::simplex(BUFFER);
+        let sink = Box::new(MessageSink(Some(sink)));
+        let job = processes.start(job, sink).await.map_err(|error| error.source)?;
+        let (mut from_slug, input) = tokio::io::simplex(BUFFER);
+        let written = job.clone();
+        let feed = tokio::spawn(async move {
+            let mut buffer = vec![0; BUFFER];
+            while let Ok(count @ 1..) = from_slug.read(&mut buffer).await {
+                if written.write(buffer.get(..count).unwrap_or_default()).await.is_err() {
+                    break;
+                }
+            }
+            written.close_input().await;
+            if tokio::time::timeout(END_LIMIT, written.wait()).await.is_err() {
+                written.terminate();
+            }
+        });
+        let errors = error_pipe.map(|pipe| {
+            let errors = errors.clone();
+            AbortOnDropHandle::new(tokio::spawn(async move { keep_errors(pipe, errors).await }))
+        });
+        let program = Self {
+            job,
+            _input: AbortOnDropHandle::new(feed),
+            _errors: errors,
+            _folder: folder,
+        };
+        Ok((program, McpProgramStreams { output, input }))
+    }
+
+    /// How the program has ended; `None` while it runs.
+    pub(super) fn ended(&self) -> Option<JobEnd> {
+        self.job.ended()
+    }
+
+    /// Ends the program and all that it started.
+    pub(super) fn terminate(&self) {
+        self.job.terminate();
+    }
+}
+
+/// The last handle is dropped here, too, but the feeding task has one of its own.
+impl Drop for McpProgram {
+    fn drop(&mut self) {
+        self.job.terminate();
+    }
+}
+
+/// Gives what a program prints to the protocol; waits where that is slower.
+struct MessageSink(Option<WriteHalf<SimplexStream>>);
+
+#[async_trait]
+impl OutputSink for MessageSink {
+    async fn write(&mut self, bytes: &[u8]) {
+        if let Some(sink) = &mut self.0
+            && sink.write_all(bytes).await.is_err()
+        {
+            // Nobody reads any more.
+            self.0 = None;
+        }
+    }
+
+    async fn end(&mut self) {
+        if let Some(mut sink) = self.0.take() {
+            // Fails only when nobody reads.
+            let _ = sink.shutdown().await;
+        }
+    }
+}
+
+/// The text that a shell reads to become the program.
+fn start_script(spec: &McpProgramSpec<'_>, folder: &Path, has_error_pipe: bool) -> String {
+    let mut script = format!(
+        "for slug_name in $(compgen -e); do case $slug_name in {PASSED_VARIABLES}) ;; \
+         *) unset \"$slug_name\" ;; esac; done\n"
+    );
+    for (name, value) in spec.env {
+        script.push_str(&format!("export {}={}\n", name, quoted(value)));
+    }
+    let errors = folder.join("errors");
+    let errors = if has_error_pipe { errors.to_string_lossy() } else { "/dev/null".into() };
+    script.push_str(&format!("exec 2>{}\nexec -- {}", quoted(&errors), quoted(spec.command)));
+    for arg in spec.args {
+        script.push(' ');
+        script.push_str(&quoted(arg));
+    }
+    script.push('\n');
+    script
+}
+
+/// Whether a shell can export a variable of this name.
+pub(super) fn is_variable_name(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Makes the pipe for standard error. It is opened for both directions, so that it neither waits for
+/// the program nor ends before it.
+#[cfg(target_os = "linux")]
+fn open_error_pipe(path: &Path) -> io::Result<Option<pipe::Receiver>> {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0)?;
+    pipe::OpenOptions::new().read_write(true).open_receiver(path).map(Some)
+}
+
+/// Elsewhere a pipe with a name cannot be read in both directions: standard error is dropped.
+#[cfg(not(target_os = "linux"))]
+fn open_error_pipe(_path: &Path) -> io::Result<Option<pipe::Receiver>> {
+    Ok(None)
+}
+
+async fn keep_errors(mut pipe: pipe::Receiver, errors: McpErrorOutput) {
+    let mut buffer = vec![0; 4096];
+    while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
+        errors.add(buffer.get(..count).unwrap_or_default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_last_of_standard_error_is_kept() {
+        let errors = McpErrorOutput::default();
+        for _ in 0..100 {
+            errors.add(&[b'x'; 4096]);
+        }
+        errors.add(b"end\xff");
+        let text = errors.text();
+        assert!(text.len() <= MAX_ERROR_OUTPUT + 2 && text.ends_with("end\u{fffd}"));
+    }
+
+    #[test]
+    fn words_reach_the_program_as_they_are() {
+        let spec = McpProgramSpec {
+            command: "a b",
+            args: &["$(touch x)".into(), "it's".into()],
+            env: &BTreeMap::from([("A".to_owned(), "$HOME\n'".to_owned())]),
+            cwd: "/".into(),
+        };
+        let script = start_script(&spec, Path::new("/t"), true);
+        let end = "export A='$HOME\n'\\'''\nexec 2>'/t/errors'\nexec -- 'a b' '$(touch x)' 'it'\\''s'\n";
+        assert!(script.ends_with(end), "{script}");
+        for (name, is_name) in [("A_1", true), ("1A", false), ("", false), ("A;x", false)] {
+            assert_eq!(is_variable_name(name), is_name, "{name}");
+        }
+    }
+}
