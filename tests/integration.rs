@@ -20,6 +20,7 @@ mod docs;
 mod fuzz;
 mod headless;
 mod hooks;
+mod mcp;
 mod process;
 mod providers;
 mod sandbox;

@@ -41,6 +41,8 @@ pub(super) struct ConfigLayer {
     pub bash_environment: Option<ConfigValue<Vec<String>>>,
     pub mode: Option<ConfigValue<ModeChoice>>,
     pub statics: BTreeMap<String, ConfigValue<String>>,
+    /// The tables `[mcp.NAME]`, as JSON.
+    pub mcp: BTreeMap<String, ConfigValue<serde_json::Value>>,
     pub providers: BTreeMap<String, ProviderConfigLayer>,
     pub theme: Option<ConfigValue<ThemeChoice>>,
     pub keys: Option<ConfigValue<KeyPreset>>,
@@ -181,6 +183,11 @@ impl ConfigLayer {
                 .and_then(|it| findings.count(&it, 1, "timeouts.first_byte", &place)),
             idle: raw.idle.and_then(|it| findings.count(&it, 1, "timeouts.idle", &place)),
             total: raw.total.and_then(|it| findings.count(&it, 1, "timeouts.total", &place)),
+            mcp: raw
+                .mcp
+                .into_iter()
+                .map(|(name, it)| (name, ConfigValue { value: it.value, origin: place(it.line) }))
+                .collect(),
             statics: raw.statics.into_iter().map(|(name, it)| (name, text(it))).collect(),
             providers: providers
                 .filter_map(|(name, it)| {
@@ -397,6 +404,8 @@ fn drop_privileged_keys(raw: &mut RawConfig) -> Vec<(&'static str, usize)> {
     .collect();
     let providers = std::mem::take(&mut raw.providers);
     dropped.extend(providers.values().map(|it| ("providers", it.line)));
+    let servers = std::mem::take(&mut raw.mcp);
+    dropped.extend(servers.values().map(|it| ("mcp", it.line)));
     dropped.sort_by_key(|(_, line)| *line);
     dropped
 }

@@ -10,6 +10,7 @@ mod server;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -67,6 +68,9 @@ pub struct RawConfig {
     pub permission_mode: Option<LineValue<RawMode>>,
     /// The texts of `[context.static]`, by name.
     pub statics: BTreeMap<String, LineValue<String>>,
+    /// The tables `[mcp.NAME]`, by name, as JSON: `crate::mcp` reads their keys, which are those of
+    /// `.mcp.json`.
+    pub mcp: BTreeMap<String, LineValue<Value>>,
     /// The tables `[providers.NAME]`, by name; the line is that of the heading.
     pub providers: BTreeMap<String, LineValue<RawServer>>,
     /// `ui.theme`
@@ -162,6 +166,28 @@ struct ConfigReader<'a> {
 
 type TomlValue<'a> = Spanned<DeValue<'a>>;
 
+/// A value as JSON; a number that JSON does not have, and a date, become text.
+fn json(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::from(text.as_ref()),
+        DeValue::Integer(number) => {
+            let digits = number.to_string();
+            digits.parse::<i64>().map_or_else(|_| digits.into(), Value::from)
+        }
+        DeValue::Float(number) => {
+            let digits = number.to_string();
+            digits.parse::<f64>().map_or_else(|_| digits.into(), Value::from)
+        }
+        DeValue::Boolean(flag) => Value::from(*flag),
+        DeValue::Datetime(date) => Value::from(date.to_string()),
+        DeValue::Array(items) => items.iter().map(|item| json(item.get_ref())).collect(),
+        DeValue::Table(table) => table
+            .iter()
+            .map(|(key, value)| (key.get_ref().to_string(), json(value.get_ref())))
+            .collect(),
+    }
+}
+
 impl RawConfig {
     /// Whether the file holds a secret itself: a key, a header, a query parameter or a proxy's
     /// address.
@@ -193,6 +219,7 @@ impl ConfigReader<'_> {
                 "bash" => self.bash(value),
                 "context" => self.context(value),
                 "providers" => self.providers(value),
+                "mcp" => self.mcp(value),
                 "ui" => self.ui(value),
                 "sandbox" => self.sandbox(value),
                 _ if self.of_server(&mut server, name, "", value) => {}
@@ -211,6 +238,15 @@ impl ConfigReader<'_> {
                 "session" => self.parsed.raw.budget_session = self.string(&path, value),
                 _ => self.unknown(&path, key.span()),
             }
+        }
+    }
+
+    fn mcp(&mut self, value: &TomlValue<'_>) {
+        let Some(table) = self.table("mcp", value) else { return };
+        for (key, value) in table {
+            let line = self.line(key.span());
+            let server = LineValue { value: json(value.get_ref()), line };
+            self.parsed.raw.mcp.insert(key.get_ref().to_string(), server);
         }
     }
 

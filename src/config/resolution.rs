@@ -58,6 +58,8 @@ pub struct ResolvedConfig {
     pub sandbox_method: ConfigValue<Option<SandboxBackendKind>>,
     /// The texts of `[context.static]` for the model, by name.
     pub statics: BTreeMap<String, ConfigValue<String>>,
+    /// The user's MCP servers, as JSON with the keys of `.mcp.json`.
+    pub mcp: BTreeMap<String, ConfigValue<serde_json::Value>>,
     pub theme: ConfigValue<ThemeChoice>,
     /// The keys that slug starts with, before the user's own are added.
     pub keys: ConfigValue<KeyPreset>,
@@ -382,6 +384,7 @@ fn merge(
         top.sandbox_hosts = layer.sandbox_hosts.or(top.sandbox_hosts);
         top.sandbox_method = layer.sandbox_method.or(top.sandbox_method);
         top.statics.extend(layer.statics);
+        top.mcp.extend(layer.mcp);
     }
     let asked =
         top.mode.unwrap_or(ConfigValue::default(ModeChoice::Mode(PermissionMode::default())));
@@ -421,6 +424,7 @@ fn merge(
         sandbox_hosts: top.sandbox_hosts,
         sandbox_method: top.sandbox_method.unwrap_or(ConfigValue::default(None)),
         statics: top.statics,
+        mcp: top.mcp,
         theme: top.theme.unwrap_or(ConfigValue::default(ThemeChoice::default())),
         keys: top.keys.unwrap_or(ConfigValue::default(KeyPreset::default())),
         mouse: top.mouse.unwrap_or(ConfigValue::default(true)),

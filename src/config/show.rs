@@ -104,6 +104,14 @@ fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
             .iter()
             .map(|(name, text)| row(&format!("context.static.{name}"), text, |text| json!(text))),
     );
+    // What is started or reached; the values of variables and headers may be secret.
+    rows.extend(config.mcp.iter().map(|(name, server)| {
+        row(&format!("mcp.{name}"), server, |keys| {
+            let shown = ["command", "args", "url"];
+            let shown = shown.into_iter().filter_map(|key| Some((key, keys.get(key)?)));
+            json!(shown.collect::<std::collections::BTreeMap<_, _>>())
+        })
+    }));
     rows.extend([
         row("ui.theme", &config.theme, theme),
         row("ui.keys", &config.keys, |preset| json!(preset.name())),

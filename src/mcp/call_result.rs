@@ -144,9 +144,15 @@ mod tests {
         assert_eq!(text(json!({"content": "plain"})), "plain");
         assert_eq!(text(json!({"content": {"type": "text", "text": "one"}})), "one");
         assert_eq!(text(json!({})), "");
-        assert_eq!(text(json!({"content": [{"type": "hologram"}]})), "[content of the unknown type \"hologram\"]");
+        assert_eq!(
+            text(json!({"content": [{"type": "hologram"}]})),
+            "[content of the unknown type \"hologram\"]"
+        );
         assert_eq!(text(json!({"content": [{"type": "image"}]})), "[an image that cannot be read]");
-        assert_eq!(text(json!({"content": [1, {"type": "text", "text": "x"}]})), "[content without a type]\nx");
+        assert_eq!(
+            text(json!({"content": [1, {"type": "text", "text": "x"}]})),
+            "[content without a type]\nx"
+        );
         assert!(read_call_result(&json!({"isError": true})).is_error);
     }
 

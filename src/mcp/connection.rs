@@ -30,8 +30,8 @@ use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc};
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{ExitCause, JobEnd};
 use crate::domain::sanitize::{sanitize, sanitize_line};
+use crate::domain::{ExitCause, JobEnd};
 use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
 use crate::tools::Processes;
 
@@ -133,9 +133,10 @@ impl McpConnection {
                     return Err(McpError::NotStarted(why));
                 }
                 let spec = McpProgramSpec { command, args, env, cwd };
-                let (program, streams) = McpProgram::start(spec, &*ports.processes, errors)
-                    .await
-                    .map_err(|error| McpError::NotStarted(format!("{error}.")))?;
+                let (program, streams) =
+                    McpProgram::start(spec, &*ports.processes, errors)
+                        .await
+                        .map_err(|error| McpError::NotStarted(format!("{error}.")))?;
                 let transport = AsyncRwTransport::new_client(streams.output, streams.input)
                     .with_max_line_length(MAX_MESSAGE);
                 // Probing first would start the backend of lazy servers, and hangs others.
@@ -271,8 +272,9 @@ impl McpConnection {
             ServerResult::InputRequiredResult(_) => Err(McpError::Refused(
                 "it wants to ask the user something, which slug cannot show yet.".into(),
             )),
-            typed => serde_json::to_value(typed)
-                .map_err(|error| McpError::Unreadable(error.to_string())),
+            typed => {
+                serde_json::to_value(typed).map_err(|error| McpError::Unreadable(error.to_string()))
+            }
         }
     }
 
@@ -309,7 +311,10 @@ impl Drop for RequestCancellation<'_> {
         let Some(id) = self.id.take() else { return };
         let peer = self.peer.clone();
         tokio::spawn(async move {
-            let params = rmcp::model::CancelledNotificationParam::new(Some(id), Some("the user stopped it".into()));
+            let params = rmcp::model::CancelledNotificationParam::new(
+                Some(id),
+                Some("the user stopped it".into()),
+            );
             // Fails only when the server is gone.
             let _ = peer.notify_cancelled(params).await;
         });

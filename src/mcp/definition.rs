@@ -194,7 +194,9 @@ fn read_server(
     let wrong = |what: &str| format!("The MCP server {name:?} {what}.");
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-. ".contains(c);
     if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
-        return Err(wrong("has a name that is not 1 to 64 letters, digits, `_`, `-`, `.` or spaces"));
+        return Err(wrong(
+            "has a name that is not 1 to 64 letters, digits, `_`, `-`, `.` or spaces",
+        ));
     }
     let Value::Object(keys) = value else { return Err(wrong("is not a table")) };
     let text = |key: &str| match keys.get(key) {
@@ -230,16 +232,18 @@ fn read_server(
         }
         (Some("http" | "streamable-http" | "streamableHttp") | None, None, Some(url)) => {
             let headers = table("headers")?;
-            let own = headers.keys().find(|it| {
-                PROTOCOL_HEADERS.iter().any(|header| it.eq_ignore_ascii_case(header))
-            });
+            let own = headers
+                .keys()
+                .find(|it| PROTOCOL_HEADERS.iter().any(|header| it.eq_ignore_ascii_case(header)));
             if let Some(header) = own {
                 return Err(wrong(&format!("sets the header `{header}`, which the protocol sets")));
             }
             McpTransport::Http { url, headers }
         }
         (Some("sse"), _, _) => {
-            return Err(wrong("uses HTTP+SSE, which slug does not speak. Ask for its streamable HTTP address"));
+            return Err(wrong(
+                "uses HTTP+SSE, which slug does not speak. Ask for its streamable HTTP address",
+            ));
         }
         (Some(kind @ ("stdio" | "http" | "streamable-http" | "streamableHttp")), _, _) => {
             let needed = if kind == "stdio" { "command" } else { "url" };
@@ -257,7 +261,9 @@ fn read_server(
                 limits.total = Duration::from_millis(ms);
                 limits.idle = limits.idle.min(limits.total);
             }
-            Some(_) => warnings.push(wrong("has a `timeout` under 1000 milliseconds, which is ignored")),
+            Some(_) => {
+                warnings.push(wrong("has a `timeout` under 1000 milliseconds, which is ignored"))
+            }
             None => return Err(wrong("needs a number of milliseconds as `timeout`")),
         },
     }
@@ -314,7 +320,10 @@ fn expand(
         let is_name = !name.is_empty()
             && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
             && !name.starts_with(|c: char| c.is_ascii_digit());
-        match lookup(name).filter(|value| is_name && !value.is_empty()).or(default.map(str::to_owned)) {
+        match lookup(name)
+            .filter(|value| is_name && !value.is_empty())
+            .or(default.map(str::to_owned))
+        {
             Some(value) if is_name => out.push_str(&value),
             Some(_) | None => {
                 if is_name {
@@ -344,9 +353,13 @@ fn without_query(url: &str) -> String {
     let base = url.split(['?', '#']).next().unwrap_or(url);
     match base.split_once("://") {
         Some((scheme, rest)) => {
-            let (authority, path) = rest.split_once('/').map_or((rest, None), |(a, p)| (a, Some(p)));
+            let (authority, path) =
+                rest.split_once('/').map_or((rest, None), |(a, p)| (a, Some(p)));
             let host = authority.rsplit('@').next().unwrap_or(authority);
-            path.map_or_else(|| format!("{scheme}://{host}"), |path| format!("{scheme}://{host}/{path}"))
+            path.map_or_else(
+                || format!("{scheme}://{host}"),
+                |path| format!("{scheme}://{host}/{path}"),
+            )
         }
         None => base.to_owned(),
     }

@@ -121,10 +121,8 @@ fn input_schema(item: &Map<String, Value>) -> Result<Value, &'static str> {
 /// A hash of the definition in which the order of keys does not count.
 fn definition_hash(item: &Map<String, Value>) -> ContentHash {
     let told = ["name", "title", "description", "inputSchema", "annotations"];
-    let told: Map<String, Value> = told
-        .into_iter()
-        .filter_map(|key| Some((key.to_owned(), sorted(item.get(key)?))))
-        .collect();
+    let told: Map<String, Value> =
+        told.into_iter().filter_map(|key| Some((key.to_owned(), sorted(item.get(key)?)))).collect();
     ContentHash::of(Value::Object(told).to_string().as_bytes())
 }
 

@@ -30,7 +30,9 @@ pub fn model_tool_name(server: &str, tool: &str) -> String {
 
 /// The part of a name with each character that providers refuse replaced.
 fn plain(part: &str) -> String {
-    part.chars().map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' }).collect()
+    part.chars()
+        .map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' })
+        .collect()
 }
 
 #[cfg(test)]

@@ -214,7 +214,9 @@ impl McpServer {
         let listed = match connection.list_tools().await {
             Ok(listed) => listed,
             Err(error) => {
-                self.set_state(McpServerState::Failed(format!("Listing its tools failed. {error}")));
+                self.set_state(McpServerState::Failed(format!(
+                    "Listing its tools failed. {error}"
+                )));
                 return Err(error);
             }
         };
@@ -363,11 +365,7 @@ impl McpServer {
 }
 
 /// Reads the tools again whenever the server says that they have changed.
-async fn watch(
-    server: Weak<McpServer>,
-    connection: Weak<McpConnection>,
-    end: CancellationToken,
-) {
+async fn watch(server: Weak<McpServer>, connection: Weak<McpConnection>, end: CancellationToken) {
     loop {
         let Some(changed) = connection.upgrade().map(|it| it.tools_changed.clone()) else { return };
         tokio::select! {

@@ -118,7 +118,9 @@ impl McpServers {
             let names: Vec<&str> = self.servers.iter().map(|it| &*it.definition.name).collect();
             match names.is_empty() {
                 true => "There are no MCP servers. Add one with `slug mcp add`.".to_owned(),
-                false => format!("No MCP server is named {name:?}. There are {}.", names.join(", ")),
+                false => {
+                    format!("No MCP server is named {name:?}. There are {}.", names.join(", "))
+                }
             }
         })
     }

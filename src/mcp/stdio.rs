@@ -119,12 +119,8 @@ impl McpProgram {
             let errors = errors.clone();
             AbortOnDropHandle::new(tokio::spawn(async move { keep_errors(pipe, errors).await }))
         });
-        let program = Self {
-            job,
-            _input: AbortOnDropHandle::new(feed),
-            _errors: errors,
-            _folder: folder,
-        };
+        let program =
+            Self { job, _input: AbortOnDropHandle::new(feed), _errors: errors, _folder: folder };
         Ok((program, McpProgramStreams { output, input }))
     }
 
@@ -246,7 +242,8 @@ mod tests {
             cwd: "/".into(),
         };
         let script = start_script(&spec, Path::new("/t"), true);
-        let end = "export A='$HOME\n'\\'''\nexec 2>'/t/errors'\nexec -- 'a b' '$(touch x)' 'it'\\''s'\n";
+        let end =
+            "export A='$HOME\n'\\'''\nexec 2>'/t/errors'\nexec -- 'a b' '$(touch x)' 'it'\\''s'\n";
         assert!(script.ends_with(end), "{script}");
         for (name, is_name) in [("A_1", true), ("1A", false), ("", false), ("A;x", false)] {
             assert_eq!(is_variable_name(name), is_name, "{name}");

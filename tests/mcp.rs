@@ -1,0 +1,379 @@
+//! Servers of the Model Context Protocol: a scripted one as a real program (`tests/mcp/server.sh`),
+//! and one over HTTP.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use axum::Json;
+use axum::http::StatusCode;
+use axum::routing::post;
+use serde_json::{Value, json};
+use slug_code::domain::{ContentHash, MessageImage, TodoItem, ToolAccess, ToolOutput, ToolStatus};
+use slug_code::mcp::{
+    McpDefinitions, McpPorts, McpServerState, McpServers, McpStore, McpSurroundings,
+};
+use slug_code::net::HttpClient;
+use slug_code::platform::environment::EnvironmentRules;
+use slug_code::platform::files::DiskFiles;
+use slug_code::tools::{
+    FileChange, NoSessionJobs, OutputFile, OutputFiles, ReadLedger, Tool, ToolContext, ToolEffects,
+    ToolError, WorkingDirectory,
+};
+use tempfile::TempDir;
+use tokio_util::sync::CancellationToken;
+
+use super::support::process_host::process_host;
+
+const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/server.sh");
+
+/// The longest that a test waits for anything.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// A session's servers, and where they keep what they saw.
+struct McpTestEnv {
+    folder: TempDir,
+    home: TempDir,
+    servers: McpServers,
+    host: Arc<slug_code::platform::process::ProcessHost>,
+}
+
+#[derive(Default)]
+struct RecordedProgress(Mutex<String>);
+
+#[async_trait]
+impl ToolEffects for RecordedProgress {
+    fn progress(&self, text: &str) {
+        self.0.lock().unwrap().push_str(text);
+    }
+    fn todos(&self, _todos: Vec<TodoItem>) {}
+    fn file_changed(&self, _change: FileChange) {}
+    async fn keep(&self, _bytes: Vec<u8>) -> Option<ContentHash> {
+        None
+    }
+    async fn keep_image(&self, name: &str, _bytes: Vec<u8>) -> Result<MessageImage, String> {
+        Err(format!("no place for {name}"))
+    }
+}
+
+struct FolderOutputs(PathBuf);
+
+impl OutputFiles for FolderOutputs {
+    fn create(&self) -> std::io::Result<OutputFile> {
+        let path = self.0.join("output");
+        Ok(OutputFile { file: std::fs::File::create(&path)?, path })
+    }
+}
+
+impl McpTestEnv {
+    fn new(servers: Value) -> Self {
+        Self::in_folders(TempDir::new().unwrap(), TempDir::new().unwrap(), servers)
+    }
+
+    fn in_folders(folder: TempDir, home: TempDir, mut servers: Value) -> Self {
+        if servers.is_null() {
+            let state = folder.path().to_str().unwrap();
+            servers = json!({"s": {"command": "bash", "args": [SERVER, state], "env": {"GIVEN": "${TOKEN}"}}});
+        }
+        let text = json!({"mcpServers": servers}).to_string();
+        let definitions = McpDefinitions::read_file(&text);
+        assert_eq!(definitions.problems, Vec::<String>::new());
+        let variables = std::env::vars_os().chain([("SLUG_TEST_SECRET".into(), "s3cr3t".into())]);
+        let host = Arc::new(process_host(variables, &EnvironmentRules::default()));
+        let surroundings = McpSurroundings {
+            folder: folder.path().canonicalize().unwrap(),
+            ports: McpPorts { processes: host.clone(), http: Arc::new(HttpClient::new()) },
+            store: McpStore::new(home.path()),
+            lookup: Arc::new(|name| (name == "TOKEN").then(|| "it's a $token".to_owned())),
+            redact: Arc::new(str::to_owned),
+            on_change: Arc::new(|| {}),
+        };
+        let servers = McpServers::new(definitions.servers, &surroundings);
+        Self { folder, home, servers, host }
+    }
+
+    /// With every server allowed and ready.
+    async fn started(servers: Value) -> Self {
+        let env = Self::new(servers);
+        env.allow_all().await;
+        env.until("it is ready", || env.state() == McpServerState::Ready).await;
+        env
+    }
+
+    async fn allow_all(&self) {
+        for status in self.servers.status() {
+            self.servers.allow(&status.name).await.unwrap();
+        }
+    }
+
+    fn state(&self) -> McpServerState {
+        self.servers.status()[0].state.clone()
+    }
+
+    fn file(&self, name: &str) -> String {
+        std::fs::read_to_string(self.folder.path().join(name)).unwrap_or_default()
+    }
+
+    async fn until(&self, what: &str, is_so: impl Fn() -> bool) {
+        let began = Instant::now();
+        while !is_so() {
+            assert!(began.elapsed() < WAIT_TIMEOUT, "not {what}: {:?}", self.servers.status());
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    fn tool(&self, name: &str) -> Arc<dyn Tool> {
+        let tools = self.servers.tools();
+        tools.into_iter().find(|tool| tool.spec().name == name).unwrap()
+    }
+
+    async fn call(&self, name: &str, input: Value) -> Result<ToolOutput, ToolError> {
+        let (context, _) = self.context();
+        self.tool(name).run(&context, input).await
+    }
+
+    fn context(&self) -> (ToolContext, Arc<RecordedProgress>) {
+        let effects = Arc::new(RecordedProgress::default());
+        let context = ToolContext {
+            place: WorkingDirectory { cwd: self.folder.path().to_owned(), home: None },
+            files: Arc::new(DiskFiles),
+            processes: self.host.clone(),
+            jobs: Arc::new(NoSessionJobs),
+            reads: Arc::new(ReadLedger::default()),
+            is_hidden: Arc::new(|_: &Path| false),
+            effects: effects.clone(),
+            outputs: Some(Arc::new(FolderOutputs(self.home.path().to_owned()))),
+            cancel: CancellationToken::new(),
+        };
+        (context, effects)
+    }
+}
+
+#[tokio::test]
+async fn a_program_is_started_listed_and_called() {
+    let env = McpTestEnv::started(Value::Null).await;
+    let names: Vec<String> = env.servers.tools().iter().map(|tool| tool.spec().name).collect();
+    let expected = ["echo", "hang", "die", "big", "change", "second"];
+    assert_eq!(names, expected.map(|name| format!("mcp__s__{name}")));
+    let status = &env.servers.status()[0];
+    assert_eq!(status.implementation.as_deref(), Some("scripted 1"));
+    assert_eq!(status.warnings, ["The tool \"bad\" was left out: its schema is not an object."]);
+    assert_eq!(
+        env.servers.note().unwrap().lines().last(),
+        Some("- s (6 tools): Finds bugs."),
+        "one line, and only the first of what the server says"
+    );
+
+    let echo = env.tool("mcp__s__echo");
+    let place = WorkingDirectory { cwd: "/".into(), home: None };
+    assert_eq!(
+        echo.access(&json!({"text": "x"}), &place).unwrap(),
+        [ToolAccess::External { server: "s".into(), tool: "echo".into(), read_only: false }]
+    );
+    let error = echo.access(&json!({}), &place).unwrap_err().0;
+    assert!(error.starts_with("Missing: text. The arguments have to match {"), "{error}");
+
+    let (context, progress) = env.context();
+    let output = echo.run(&context, json!({"text": "hi"})).await.unwrap();
+    assert_eq!((&*output.observation, output.status), ("echo: hi", ToolStatus::Done));
+    assert_eq!(*progress.0.lock().unwrap(), "1 half\n");
+    let failed = env.call("mcp__s__second", json!(null)).await.unwrap();
+    assert_eq!(failed.status, ToolStatus::Failed);
+    assert_eq!(failed.observation, "[content of the unknown type \"hologram\"]");
+    env.until("the error output is kept", || {
+        env.servers.status()[0].error_output == "hello on standard error\n"
+    })
+    .await;
+}
+
+/// S97: a server gets four variables of slug's, and its own.
+#[tokio::test]
+async fn s97_a_program_gets_a_bare_environment_and_its_own_variables() {
+    let env = McpTestEnv::started(Value::Null).await;
+    let given = env.file("environment");
+    assert!(given.contains("GIVEN=it's a $token\n"), "{given}");
+    let names: Vec<&str> = given.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
+    let allowed = ["PATH", "HOME", "LANG", "TERM", "GIVEN", "PWD", "SHLVL", "_"];
+    assert!(names.iter().all(|name| allowed.contains(name)), "{names:?}");
+}
+
+/// S55: without a yes nothing of a project's servers starts.
+#[tokio::test]
+async fn s55_a_projects_server_needs_a_yes() {
+    let env = McpTestEnv::new(Value::Null);
+    env.servers.start();
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!((env.state(), &*env.file("starts")), (McpServerState::NotAllowed, ""));
+    env.allow_all().await;
+    env.until("it is ready", || env.state() == McpServerState::Ready).await;
+    let McpTestEnv { folder, home, servers, host } = env;
+    drop((servers, host));
+    let again = McpTestEnv::in_folders(folder, home, Value::Null);
+    again.servers.start();
+    again.until("the yes is kept", || again.state() == McpServerState::Ready).await;
+}
+
+#[tokio::test]
+async fn a_killed_server_fails_its_call_and_is_started_for_the_next() {
+    let env = McpTestEnv::started(Value::Null).await;
+    let error = env.call("mcp__s__die", json!({})).await.unwrap_err().0;
+    assert!(error.starts_with("The MCP server s: It has ended"), "{error}");
+    let output = env.call("mcp__s__echo", json!({"text": "again"})).await.unwrap();
+    assert_eq!(output.observation, "echo: again");
+    assert_eq!(env.file("starts").matches("started").count(), 2);
+    for _ in 0..2 {
+        let _ = env.call("mcp__s__die", json!({})).await.unwrap_err();
+    }
+    let error = env.call("mcp__s__echo", json!({"text": "x"})).await.unwrap_err().0;
+    assert!(error.contains("It has ended too often"), "{error}");
+    assert_eq!(env.file("received").matches("\"name\":\"die\"").count(), 3, "none is repeated");
+    env.servers.restart("s").await.unwrap();
+    env.until("it runs again", || env.state() == McpServerState::Ready).await;
+}
+
+#[tokio::test]
+async fn a_call_that_is_stopped_is_cancelled_on_the_server() {
+    let env = McpTestEnv::started(Value::Null).await;
+    let (context, _) = env.context();
+    let tool = env.tool("mcp__s__hang");
+    let stop = context.cancel.clone();
+    let called = tokio::spawn(async move { tool.run(&context, json!({})).await });
+    env.until("the call is there", || env.file("received").contains("\"name\":\"hang\"")).await;
+    stop.cancel();
+    assert_eq!(called.await.unwrap().unwrap().status, ToolStatus::Cancelled);
+    env.until("the server is told", || env.file("received").contains("notifications/cancelled"))
+        .await;
+    let output = env.call("mcp__s__echo", json!({"text": "on"})).await.unwrap();
+    assert_eq!(output.observation, "echo: on");
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_is_given_up() {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("silent"), "").unwrap();
+    let state = folder.path().to_str().unwrap();
+    let servers = json!({"s": {"command": "bash", "args": [SERVER, state], "start_timeout": 1}});
+    let env = McpTestEnv::in_folders(folder, TempDir::new().unwrap(), servers);
+    env.allow_all().await;
+    let failed = McpServerState::Failed("It did not answer within 1 seconds.".into());
+    env.until("it is given up", || env.state() == failed).await;
+}
+
+#[tokio::test]
+async fn a_missing_program_and_a_flood_fail_by_themselves() {
+    let env = McpTestEnv::new(json!({
+        "missing": {"command": "/nowhere/server"},
+        "flood": {"command": "bash", "args": ["-c", "yes 'no message at all'"], "start_timeout": 1},
+    }));
+    env.allow_all().await;
+    env.until("both have failed", || {
+        let failed = |state: &McpServerState| matches!(state, McpServerState::Failed(_));
+        env.servers.status().iter().all(|status| failed(&status.state))
+    })
+    .await;
+    let status = env.servers.status();
+    assert!(status[1].error_output.contains("/nowhere/server"), "{status:?}");
+    assert_eq!(status[1].state, McpServerState::Failed("It has ended with status 127.".into()));
+}
+
+#[tokio::test]
+async fn a_huge_result_is_cut_and_kept() {
+    let env = McpTestEnv::started(Value::Null).await;
+    let output = env.call("mcp__s__big", json!({})).await.unwrap();
+    assert!(output.observation.len() < 101_000, "{}", output.observation.len());
+    let path = env.home.path().join("output");
+    let note = format!("\n[100000 of 200000 bytes; the whole result is in {}]", path.display());
+    assert!(output.observation.ends_with(&note));
+    assert_eq!(std::fs::read(path).unwrap().len(), 200_000);
+}
+
+/// S93: a tool that changes its definition is not called before the user has accepted it.
+#[tokio::test]
+async fn s93_a_changed_tool_waits_for_the_user() {
+    let env = McpTestEnv::started(Value::Null).await;
+    env.call("mcp__s__change", json!({})).await.unwrap();
+    env.until("the change is seen", || env.servers.status()[0].changed_tools == ["echo"]).await;
+    let error = env.call("mcp__s__echo", json!({"text": "x"})).await.unwrap_err().0;
+    assert!(error.contains("has changed the definition of this tool"), "{error}");
+    env.call("mcp__s__second", json!({})).await.unwrap();
+    env.servers.accept("s").await.unwrap();
+    assert_eq!(env.tool("mcp__s__echo").spec().description, "second");
+    env.call("mcp__s__echo", json!({"text": "x"})).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_ends_with_its_session() {
+    let env = McpTestEnv::started(Value::Null).await;
+    let McpTestEnv { servers, folder, .. } = env;
+    drop(servers);
+    let began = Instant::now();
+    let path = folder.path().to_str().unwrap().to_owned();
+    let runs = || {
+        let mut processes = std::fs::read_dir("/proc").unwrap().flatten();
+        processes.any(|entry| {
+            let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            String::from_utf8_lossy(&line).contains(&path)
+        })
+    };
+    if !Path::new("/proc/self/cmdline").exists() {
+        return;
+    }
+    while runs() {
+        assert!(began.elapsed() < WAIT_TIMEOUT, "it still runs");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+/// A server over HTTP that answers each request with JSON, and wants a header.
+async fn http_server() -> String {
+    async fn answer(
+        headers: axum::http::HeaderMap,
+        Json(request): Json<Value>,
+    ) -> (StatusCode, Json<Value>) {
+        if headers.get("x-key").is_none_or(|key| key != "k1") {
+            return (StatusCode::FORBIDDEN, Json(json!({"error": "no key"})));
+        }
+        let result = match request["method"].as_str().unwrap_or_default() {
+            "initialize" => json!({
+                "protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                "serverInfo": {"name": "web", "version": "2"},
+            }),
+            "tools/list" => json!({"tools": [{"name": "add", "inputSchema": {"type": "object"}}]}),
+            "tools/call" => json!({"content": [{"type": "text", "text": "42"}]}),
+            _ if request.get("id").is_none() => return (StatusCode::ACCEPTED, Json(Value::Null)),
+            _ => {
+                let error = json!({"code": -32601, "message": "method not found"});
+                return (
+                    StatusCode::OK,
+                    Json(json!({"jsonrpc": "2.0", "id": request["id"], "error": error})),
+                );
+            }
+        };
+        (StatusCode::OK, Json(json!({"jsonrpc": "2.0", "id": request["id"], "result": result})))
+    }
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let app = axum::Router::new().route("/mcp", post(answer));
+    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    format!("http://{address}/mcp")
+}
+
+#[tokio::test]
+async fn a_server_over_http_is_reached_with_its_headers() {
+    let url = http_server().await;
+    let env = McpTestEnv::started(json!({"web": {"url": url, "headers": {"X-Key": "k1"}}})).await;
+    let output = env.call("mcp__web__add", json!({})).await.unwrap();
+    assert_eq!(output.observation, "42");
+    let refused = McpTestEnv::new(json!({"web": {"url": url}}));
+    refused.allow_all().await;
+    let is_failed =
+        || !matches!(refused.state(), McpServerState::Starting | McpServerState::NotAllowed);
+    refused.until("it has failed", is_failed).await;
+    assert!(
+        matches!(refused.state(), McpServerState::Failed(_) | McpServerState::NeedsLogin),
+        "{:?}",
+        refused.state()
+    );
+}
