@@ -36,6 +36,9 @@ pub enum CliCommand {
     /// List the tools, or run one
     #[command(subcommand)]
     Tools(ToolsCommand),
+    /// List, add, remove and test MCP servers
+    #[command(subcommand)]
+    Mcp(McpCommand),
     /// List, search, print, rename, export, import or delete sessions, and free disk space
     #[command(subcommand)]
     Sessions(SessionsCommand),
@@ -139,6 +142,87 @@ pub enum ToolsCommand {
         #[command(flatten)]
         format: PrintFormat,
     },
+}
+
+/// `slug mcp …`
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum McpCommand {
+    /// List the servers; none is started
+    List {
+        /// In which form.
+        #[command(flatten)]
+        format: PrintFormat,
+    },
+    /// Print how a server is defined; it is not started
+    Get {
+        /// The server's name.
+        name: String,
+        /// In which form.
+        #[command(flatten)]
+        format: PrintFormat,
+    },
+    /// Add a server to your configuration: a program with its arguments, or an address
+    Add(McpAddArguments),
+    /// Add a server to your configuration as .mcp.json has it
+    AddJson {
+        /// The server's name.
+        name: String,
+        /// The definition, as a JSON object
+        #[arg(value_name = "JSON", value_parser = object)]
+        definition: Value,
+    },
+    /// Remove a server from your configuration
+    Remove {
+        /// The server's name.
+        name: String,
+    },
+    /// Use a server of your configuration again
+    Enable {
+        /// The server's name.
+        name: String,
+    },
+    /// Keep a server in your configuration, and do not start it
+    Disable {
+        /// The server's name.
+        name: String,
+    },
+    /// Let a server of this folder's .mcp.json start, as it is defined now
+    Allow {
+        /// The server's name.
+        name: String,
+    },
+    /// Start a server, list its tools and end it
+    Test {
+        /// The server's name.
+        name: String,
+        /// In which form.
+        #[command(flatten)]
+        format: PrintFormat,
+    },
+}
+
+/// `slug mcp add …`
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct McpAddArguments {
+    /// The server's name
+    pub name: String,
+    /// An environment variable for the program; ${NAME} in the value is replaced at the start
+    #[arg(short, long, value_name = "NAME=VALUE", value_parser = pair)]
+    pub env: Vec<(String, String)>,
+    /// A header for the address; ${NAME} in the value is replaced at the start
+    #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
+    pub header: Vec<(String, String)>,
+    /// The program and its arguments, or one https:// address
+    #[arg(value_name = "COMMAND_OR_URL", required = true, trailing_var_arg = true)]
+    pub target: Vec<String>,
+}
+
+/// `NAME=VALUE`.
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
+        Some(_) | None => Err("has to be NAME=VALUE".into()),
+    }
 }
 
 /// `slug sessions …`

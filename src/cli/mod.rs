@@ -18,7 +18,7 @@ use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
 use secrecy::SecretString;
 
 pub use command::{
-    CliCommand, EvalArguments, ExportFormatArg, ModelsCommand, ModelsList, PermissionsCommand,
+    CliCommand, EvalArguments, ExportFormatArg, McpAddArguments, McpCommand, ModelsCommand, ModelsList, PermissionsCommand,
     PermissionsTest, PrintFormat, ReplayArguments, ReplayFormatArg, SessionsCommand,
     SessionsExport, SessionsFilter, SessionsGc, SessionsImport, ToolsCommand,
 };

@@ -31,6 +31,10 @@ pub enum ConfigChange {
     Model(String),
     /// `ui.theme`
     Theme(ThemeChoice),
+    /// A `[mcp.NAME]` with these keys in place of all that it had; `None` removes it.
+    McpServer(String, Option<serde_json::Map<String, serde_json::Value>>),
+    /// `enabled` of a `[mcp.NAME]` that is there.
+    McpEnabled(String, bool),
 }
 
 /// What is written into a `[providers.NAME]`. The rest of the table stays.
@@ -108,6 +112,22 @@ pub fn save(path: &Path, changes: &[ConfigChange]) -> Result<(), ConfigError> {
                 })?;
                 set(ui, "theme", theme(choice));
             }
+            ConfigChange::McpServer(name, keys) => {
+                let all = tables(top, "mcp").ok_or_else(|| unreadable(NOT_SERVERS.to_owned()))?;
+                all.remove(name);
+                if let Some(keys) = keys {
+                    let keys = keys.iter().filter_map(|(key, it)| Some((key.as_str(), toml(it)?)));
+                    all.insert(name, Item::Table(keys.collect()));
+                }
+            }
+            ConfigChange::McpEnabled(name, enabled) => {
+                let server = tables(top, "mcp")
+                    .and_then(|all| all.get_mut(name))
+                    .and_then(Item::as_table_like_mut)
+                    .ok_or_else(|| unreadable(format!("has no table [mcp.{name}]")))?;
+                server.remove("disabled");
+                set(server, "enabled", (*enabled).into());
+            }
         }
     }
     replace_private(&target, format!("{head}{document}").as_bytes())
@@ -116,9 +136,35 @@ pub fn save(path: &Path, changes: &[ConfigChange]) -> Result<(), ConfigError> {
 
 const NOT_TABLES: &str = "has a `providers` that does not hold tables: correct it first";
 
+const NOT_SERVERS: &str = "has an `mcp` that does not hold tables: correct it first";
+
+/// A value of JSON; TOML has no null.
+fn toml(value: &serde_json::Value) -> Option<Value> {
+    use serde_json::Value as Json;
+
+    Some(match value {
+        Json::Null => return None,
+        Json::Bool(flag) => Value::from(*flag),
+        Json::Number(number) => match number.as_i64() {
+            Some(number) => Value::from(number),
+            None => Value::from(number.as_f64()?),
+        },
+        Json::String(text) => Value::from(text.as_str()),
+        Json::Array(items) => Value::from_iter(items.iter().filter_map(toml)),
+        Json::Object(keys) => Value::from_iter(
+            keys.iter().filter_map(|(key, value)| Some((key.as_str(), toml(value)?))),
+        ),
+    })
+}
+
 /// The table of the `[providers.NAME]`.
 fn named_tables(top: &mut Table) -> Option<&mut dyn TableLike> {
-    let all = top.entry("providers").or_insert_with(|| {
+    tables(top, "providers")
+}
+
+/// A table that holds only tables.
+fn tables<'a>(top: &'a mut Table, name: &str) -> Option<&'a mut dyn TableLike> {
+    let all = top.entry(name).or_insert_with(|| {
         let mut all = Table::new();
         // Only the tables in it have a heading.
         all.set_implicit(true);

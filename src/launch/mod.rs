@@ -9,6 +9,7 @@ mod hook_trust;
 mod hooks;
 mod linear;
 mod maintenance;
+mod mcp;
 mod no_model;
 mod print;
 mod questions;
@@ -95,6 +96,7 @@ fn run(cli: &Cli, memory: &StartMemory) -> anyhow::Result<CliExitStatus> {
             | cli::CliCommand::Keys { .. }
             | cli::CliCommand::Models { .. }
             | cli::CliCommand::Tools(_)
+            | cli::CliCommand::Mcp(_)
             | cli::CliCommand::Sessions(_)
             | cli::CliCommand::Permissions(_)
             | cli::CliCommand::Prompt { .. }

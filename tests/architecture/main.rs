@@ -84,6 +84,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "eval",
             "headless",
             "hooks",
+            "mcp",
             "net",
             "permissions",
             "platform",

@@ -4,6 +4,7 @@ mod eval;
 mod export_import;
 mod gc;
 mod keys;
+mod mcp;
 mod models;
 mod permissions;
 mod sessions;
@@ -55,6 +56,7 @@ pub(super) async fn run(
         CliCommand::Models { command: Some(ModelsCommand::List(list)), .. }
         | CliCommand::Models { command: None, list } => models::list(cli, run_context, list).await,
         CliCommand::Tools(command) => tools::run(cli, run_context, command).await,
+        CliCommand::Mcp(command) => mcp::run(cli, run_context, command).await,
         CliCommand::Sessions(command) => sessions::run(run_context, command),
         CliCommand::Permissions(command) => permissions::run(cli, run_context, command),
         CliCommand::Prompt { format } => {

@@ -1,0 +1,72 @@
+//! The MCP servers of a run: those of the user's configuration, and those of a trusted folder's
+//! `.mcp.json`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Map;
+
+use crate::config::ResolvedConfig;
+use crate::disk::read_text;
+use crate::mcp::{McpDefinitionSource, McpDefinitions, McpPorts, McpStore, McpSurroundings};
+use crate::net::HttpClient;
+use crate::permissions::store::ProjectSettingsTrust;
+use crate::platform::process::ProcessHost;
+use crate::platform::redact::Redactor;
+
+use super::run_context::RunContext;
+
+/// The most bytes of a `.mcp.json`.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The servers that are defined for this run. One of the user's comes before one of the folder's with
+/// the same name.
+pub(super) fn definitions(
+    run_context: &RunContext,
+    config: &ResolvedConfig,
+    project: ProjectSettingsTrust,
+) -> McpDefinitions {
+    let own = config.mcp.iter().map(|(name, server)| (name.clone(), server.value.clone()));
+    let own: Map<String, serde_json::Value> = own.collect();
+    let mut found = McpDefinitions::read_table(&own, McpDefinitionSource::User, "config.toml");
+    match project {
+        ProjectSettingsTrust::Trusted => match read_text(&project_file(run_context), MAX_BYTES) {
+            Ok(Some(text)) => {
+                let McpDefinitions { servers, problems } = McpDefinitions::read_file(&text);
+                found.servers.extend(servers);
+                found.problems.extend(problems);
+            }
+            Ok(None) => {}
+            Err(error) => found.problems.push(format!("Cannot read .mcp.json: it {error}.")),
+        },
+        ProjectSettingsTrust::Untrusted => {}
+    }
+    found
+}
+
+/// What the servers of this run share. Variables of definitions never hold slug's own keys.
+pub(super) fn surroundings(
+    run_context: &RunContext,
+    config: &ResolvedConfig,
+    processes: Arc<ProcessHost>,
+    redactor: &Redactor,
+) -> McpSurroundings {
+    let keys = config.key_variables.clone();
+    let redactor = redactor.clone();
+    McpSurroundings {
+        folder: run_context.cwd.clone(),
+        ports: McpPorts { processes, http: Arc::new(HttpClient::new()) },
+        store: McpStore::new(run_context.home.root()),
+        lookup: Arc::new(move |name| {
+            let is_own = name.starts_with("SLUG_") || keys.iter().any(|key| key == name);
+            (!is_own).then(|| std::env::var(name).ok()).flatten()
+        }),
+        redact: Arc::new(move |text| redactor.redact_own(text).into_owned()),
+        on_change: Arc::new(|| {}),
+    }
+}
+
+/// The folder's own definitions.
+pub(super) fn project_file(run_context: &RunContext) -> PathBuf {
+    run_context.cwd.join(".mcp.json")
+}

@@ -1,0 +1,317 @@
+//! `slug mcp`: the servers that are defined, and changes of the user's own.
+
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use crate::cli::{Cli, CliExitStatus, McpAddArguments, McpCommand};
+use crate::config::{self, ConfigChange, ResolvedConfig};
+use crate::domain::pluralise;
+use crate::launch::run_context::RunContext;
+use crate::launch::{build, mcp, print};
+use crate::mcp::{
+    McpDefinitionSource, McpDefinitions, McpServerDefinition, McpServerState, McpServers, McpStore,
+};
+use crate::permissions::store::ProjectSettingsTrust;
+use crate::platform::process::{HostPrograms, ProcessHost};
+use crate::platform::redact::Redactor;
+
+/// How often the state of a server that is tested is looked at.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+
+pub(super) async fn run(
+    cli: &Cli,
+    run_context: &RunContext,
+    command: &McpCommand,
+) -> anyhow::Result<CliExitStatus> {
+    let project = run_context.project(cli)?;
+    let config = match run_context.config(cli, project) {
+        Ok(config) => config,
+        Err(errors) => return Ok(super::report_config_errors(&errors)),
+    };
+    let found = mcp::definitions(run_context, &config, project);
+    let file = run_context.config_file(cli);
+    let store = McpStore::new(run_context.home.root());
+    let state = |server: &McpServerDefinition| definition_state(run_context, &store, server);
+    match command {
+        McpCommand::List { format } => {
+            let rows = found.servers.iter().map(|server| (server, state(server)));
+            let rows: Vec<(&McpServerDefinition, &str)> = rows.collect();
+            if format.json {
+                let rows: Vec<Value> = rows.iter().map(|(server, it)| row(server, it)).collect();
+                writeln!(print::out(), "{}", Value::from(rows))?;
+            } else {
+                list(&rows)?;
+            }
+            tell_problems(run_context, project, &found);
+            Ok(CliExitStatus::Answered)
+        }
+        McpCommand::Get { name, format } => {
+            let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
+            let row = row(server, state(server));
+            let mut out = print::out();
+            if format.json {
+                writeln!(out, "{row}")?;
+            } else {
+                for (key, value) in row.as_object().into_iter().flatten() {
+                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                    writeln!(out, "{key:10} {text}")?;
+                }
+            }
+            Ok(CliExitStatus::Answered)
+        }
+        McpCommand::Add(arguments) => add(&file, &arguments.name, definition(arguments)),
+        McpCommand::AddJson { name, definition } => {
+            let keys = definition.as_object().cloned().unwrap_or_default();
+            add(&file, name, keys)
+        }
+        McpCommand::Remove { name } => {
+            if own(&config, name) {
+                config::save(&file, &[ConfigChange::McpServer(name.clone(), None)])?;
+                writeln!(print::out(), "Removed {name} from {}.", file.display())?;
+                return Ok(CliExitStatus::Answered);
+            }
+            Ok(CliExitStatus::Usage)
+        }
+        McpCommand::Enable { name } => enable(&file, &config, name, true),
+        McpCommand::Disable { name } => enable(&file, &config, name, false),
+        McpCommand::Allow { name } => {
+            let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
+            if server.source == McpDefinitionSource::User {
+                print::complain(&format!("{name} is a server of your own, and needs no yes."));
+                return Ok(CliExitStatus::Usage);
+            }
+            store.allow(&run_context.cwd, server)?;
+            writeln!(print::out(), "{name} may start here: {}", server.summary())?;
+            Ok(CliExitStatus::Answered)
+        }
+        McpCommand::Test { name, format } => {
+            let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
+            test(run_context, &config, server.clone(), format.json).await
+        }
+    }
+}
+
+/// What becomes of a server when slug starts.
+fn definition_state(
+    run_context: &RunContext,
+    store: &McpStore,
+    server: &McpServerDefinition,
+) -> &'static str {
+    if !server.is_enabled {
+        return "disabled";
+    }
+    match server.source {
+        McpDefinitionSource::User => "enabled",
+        McpDefinitionSource::Project => match store.is_allowed(&run_context.cwd, server) {
+            Ok(true) => "allowed",
+            Ok(false) | Err(_) => "needs a yes",
+        },
+    }
+}
+
+fn row(server: &McpServerDefinition, state: &str) -> Value {
+    json!({
+        "name": server.name,
+        "state": state,
+        "source": match server.source {
+            McpDefinitionSource::User => "your configuration",
+            McpDefinitionSource::Project => ".mcp.json",
+        },
+        "starts": server.summary(),
+        "sends": server.sent_names(),
+    })
+}
+
+fn list(rows: &[(&McpServerDefinition, &str)]) -> anyhow::Result<()> {
+    let mut out = print::out();
+    if rows.is_empty() {
+        writeln!(
+            out,
+            "No MCP servers. Add one: slug mcp add NAME -- COMMAND, or slug mcp add NAME URL"
+        )?;
+    }
+    let width = |texts: Vec<usize>| texts.into_iter().max().unwrap_or_default();
+    let name = width(rows.iter().map(|(server, _)| server.name.chars().count()).collect());
+    let state = width(rows.iter().map(|(_, state)| state.len()).collect());
+    for (server, it) in rows {
+        writeln!(out, "{:name$}  {it:state$}  {}", server.name, server.summary())?;
+    }
+    Ok(())
+}
+
+fn tell_problems(run_context: &RunContext, project: ProjectSettingsTrust, found: &McpDefinitions) {
+    found.problems.iter().for_each(|problem| print::complain(problem));
+    if project == ProjectSettingsTrust::Untrusted && mcp::project_file(run_context).exists() {
+        print::complain("The servers in .mcp.json are left out: this folder is not trusted.");
+    }
+}
+
+/// The server of this name; says so where there is none.
+fn find<'a>(found: &'a McpDefinitions, name: &str) -> Option<&'a McpServerDefinition> {
+    let server = found.servers.iter().find(|server| server.name == name);
+    if server.is_none() {
+        let about = |problem: &&String| problem.contains(&format!("{name:?}"));
+        match found.problems.iter().find(about) {
+            Some(problem) => print::complain(problem),
+            None => {
+                print::complain(&format!("No MCP server is named {name:?}. See: slug mcp list"))
+            }
+        }
+    }
+    server
+}
+
+/// Whether the user's configuration has this server; says so where it does not.
+fn own(config: &ResolvedConfig, name: &str) -> bool {
+    let has = config.mcp.contains_key(name);
+    if !has {
+        print::complain(&format!(
+            "Your configuration has no MCP server {name:?}. See: slug mcp list"
+        ));
+    }
+    has
+}
+
+/// The definition that `slug mcp add` describes.
+fn definition(arguments: &McpAddArguments) -> Map<String, Value> {
+    let McpAddArguments { env, header, target, .. } = arguments;
+    let is_address = |text: &String| text.starts_with("https://") || text.starts_with("http://");
+    let pairs = |pairs: &[(String, String)]| {
+        pairs.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<_, _>>()
+    };
+    let mut keys = Map::new();
+    match &target[..] {
+        [url] if is_address(url) => {
+            keys.insert("url".into(), json!(url));
+        }
+        [command, args @ ..] => {
+            keys.insert("command".into(), json!(command));
+            keys.insert("args".into(), json!(args));
+        }
+        [] => {}
+    }
+    for (key, values) in [("env", pairs(env)), ("headers", pairs(header))] {
+        if !values.is_empty() {
+            keys.insert(key.into(), Value::Object(values));
+        }
+    }
+    keys
+}
+
+fn add(file: &Path, name: &str, keys: Map<String, Value>) -> anyhow::Result<CliExitStatus> {
+    let table = Map::from_iter([(name.to_owned(), Value::Object(keys.clone()))]);
+    let read = McpDefinitions::read_table(&table, McpDefinitionSource::User, "slug mcp add");
+    read.problems.iter().for_each(|problem| print::complain(problem));
+    let [server] = &read.servers[..] else { return Ok(CliExitStatus::Usage) };
+    config::save(file, &[ConfigChange::McpServer(name.to_owned(), Some(keys))])?;
+    let mut out = print::out();
+    writeln!(out, "Added {name} to {}: {}", file.display(), server.summary())?;
+    writeln!(out, "Try it: slug mcp test {name}")?;
+    Ok(CliExitStatus::Answered)
+}
+
+fn enable(
+    file: &Path,
+    config: &ResolvedConfig,
+    name: &str,
+    enabled: bool,
+) -> anyhow::Result<CliExitStatus> {
+    if !own(config, name) {
+        return Ok(CliExitStatus::Usage);
+    }
+    config::save(file, &[ConfigChange::McpEnabled(name.to_owned(), enabled)])?;
+    let done = if enabled { "enabled" } else { "disabled" };
+    writeln!(print::out(), "{name} is {done}.")?;
+    Ok(CliExitStatus::Answered)
+}
+
+/// Starts a server, lists its tools, and ends it.
+async fn test(
+    run_context: &RunContext,
+    config: &ResolvedConfig,
+    server: McpServerDefinition,
+    json: bool,
+) -> anyhow::Result<CliExitStatus> {
+    let redactor = Redactor::default();
+    let search_path = std::env::var_os("PATH").unwrap_or_default();
+    let changeable = crate::launch::sandbox_setup::changeable(run_context, config);
+    let programs = HostPrograms::find(&search_path, &changeable)?;
+    let environment = build::child_environment(config, &redactor);
+    let processes = Arc::new(ProcessHost::new(programs, environment)?);
+    let surroundings = mcp::surroundings(run_context, config, processes.clone(), &redactor);
+    let limit = server.limits.start + Duration::from_secs(5);
+    let servers = McpServers::new(vec![server], &surroundings);
+    servers.start();
+    let settled = async {
+        loop {
+            tokio::time::sleep(POLL_INTERVAL).await;
+            if servers.is_settled() {
+                break;
+            }
+        }
+    };
+    // Whatever it does then, its state is told.
+    let _ = tokio::time::timeout(limit, settled).await;
+    let status = servers.status();
+    drop(servers);
+    processes.end_all().await;
+    let Some(status) = status.first() else { return Ok(CliExitStatus::Failed) };
+    let exit = match &status.state {
+        McpServerState::Ready => CliExitStatus::Answered,
+        McpServerState::NotAllowed => {
+            print::complain(&format!(
+                "{} has not been allowed to start here: {}\nLet it: slug mcp allow {}",
+                status.name, status.summary, status.name
+            ));
+            CliExitStatus::Refused
+        }
+        McpServerState::Disabled => {
+            print::complain(&format!("{} is disabled.", status.name));
+            CliExitStatus::Failed
+        }
+        McpServerState::NeedsLogin => {
+            print::complain(&format!("{} needs a login. Give a token in `headers`.", status.name));
+            CliExitStatus::Failed
+        }
+        McpServerState::Starting => {
+            print::complain(&format!("{} did not start in time.", status.name));
+            CliExitStatus::Failed
+        }
+        McpServerState::Failed(why) => {
+            print::complain(&format!("{}: {why}", status.name));
+            CliExitStatus::Failed
+        }
+    };
+    status.warnings.iter().for_each(|warning| print::complain(warning));
+    if exit != CliExitStatus::Answered {
+        let errors = status.error_output.trim_end();
+        if !errors.is_empty() {
+            print::complain(&format!("Its standard error ends with:\n{errors}"));
+        }
+        return Ok(exit);
+    }
+    let mut out = print::out();
+    if json {
+        let tools = json!({
+            "name": status.name, "server": status.implementation, "tools": status.tools,
+            "changed": status.changed_tools,
+        });
+        writeln!(out, "{tools}")?;
+        return Ok(exit);
+    }
+    let about = status.implementation.clone().unwrap_or_else(|| status.name.clone());
+    writeln!(out, "{about}: {}", pluralise(status.tools.len(), "tool"))?;
+    for tool in &status.tools {
+        let is_changed = status.changed_tools.contains(tool);
+        writeln!(
+            out,
+            "  {tool}{}",
+            if is_changed { "  (its definition has changed)" } else { "" }
+        )?;
+    }
+    Ok(exit)
+}
