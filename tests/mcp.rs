@@ -36,7 +36,7 @@ const WAIT_TIMEOUT: Duration = Duration::from_secs(20);
 struct McpTestEnv {
     folder: TempDir,
     home: TempDir,
-    servers: McpServers,
+    servers: Arc<McpServers>,
     host: Arc<slug_code::platform::process::ProcessHost>,
 }
 
@@ -88,9 +88,8 @@ impl McpTestEnv {
             store: McpStore::new(home.path()),
             lookup: Arc::new(|name| (name == "TOKEN").then(|| "it's a $token".to_owned())),
             redact: Arc::new(str::to_owned),
-            on_change: Arc::new(|| {}),
         };
-        let servers = McpServers::new(definitions.servers, &surroundings);
+        let servers = McpServers::new(definitions.servers, &surroundings, |_| {});
         Self { folder, home, servers, host }
     }
 
@@ -143,6 +142,7 @@ impl McpTestEnv {
             jobs: Arc::new(NoSessionJobs),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|_: &Path| false),
+            deferred: Default::default(),
             effects: effects.clone(),
             outputs: Some(Arc::new(FolderOutputs(self.home.path().to_owned()))),
             cancel: CancellationToken::new(),

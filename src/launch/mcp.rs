@@ -62,7 +62,6 @@ pub(super) fn surroundings(
             (!is_own).then(|| std::env::var(name).ok()).flatten()
         }),
         redact: Arc::new(move |text| redactor.redact_own(text).into_owned()),
-        on_change: Arc::new(|| {}),
     }
 }
 

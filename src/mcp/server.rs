@@ -2,6 +2,7 @@
 //! the tools that were read last.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
@@ -69,17 +70,21 @@ pub struct McpSurroundings {
     pub lookup: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
     /// Takes slug's own keys out of what goes into files.
     pub redact: Arc<dyn Fn(&str) -> String + Send + Sync>,
-    /// Told when the state or the tools of a server have changed.
-    pub on_change: Arc<dyn Fn() + Send + Sync>,
 }
+
+/// Told when the state or the tools of a server have changed.
+pub(super) type OnServerChange = Arc<dyn Fn() + Send + Sync>;
 
 /// A server of a session.
 pub(super) struct McpServer {
     pub(super) definition: McpServerDefinition,
     pub(super) surroundings: McpSurroundings,
+    on_change: OnServerChange,
     facts: Mutex<ServerFacts>,
     connection: tokio::sync::Mutex<ServerConnection>,
     errors: McpErrorOutput,
+    /// The number of starts in the background that are under way.
+    begun: AtomicUsize,
     /// Ends the watching of the running connection.
     end: CancellationToken,
 }
@@ -101,7 +106,11 @@ struct ServerConnection {
 
 impl McpServer {
     /// A server that has not started.
-    pub(super) fn new(definition: McpServerDefinition, surroundings: McpSurroundings) -> Self {
+    pub(super) fn new(
+        definition: McpServerDefinition,
+        surroundings: McpSurroundings,
+        on_change: OnServerChange,
+    ) -> Self {
         let state = if definition.is_enabled {
             McpServerState::NotAllowed
         } else {
@@ -118,9 +127,11 @@ impl McpServer {
         Self {
             definition,
             surroundings,
+            on_change,
             facts: Mutex::new(facts),
             connection: tokio::sync::Mutex::default(),
             errors: McpErrorOutput::default(),
+            begun: AtomicUsize::new(0),
             end: CancellationToken::new(),
         }
     }
@@ -128,12 +139,19 @@ impl McpServer {
     /// Starts the server in the background, if it may.
     pub(super) fn start(self: &Arc<Self>) {
         let server = self.clone();
+        self.begun.fetch_add(1, Ordering::AcqRel);
         tokio::spawn(async move {
             if server.may_start().await {
                 // The state says how it went.
                 let _ = server.connected().await;
             }
+            server.begun.fetch_sub(1, Ordering::AcqRel);
         });
+    }
+
+    /// Whether a start in the background is under way.
+    pub(super) fn is_starting(&self) -> bool {
+        self.begun.load(Ordering::Acquire) > 0
     }
 
     /// Whether the server may start now; the state says why not.
@@ -247,7 +265,7 @@ impl McpServer {
             facts.instructions = connection.instructions();
             (facts.tools, facts.changed_tools, facts.warnings) = (tools, changed_tools, warnings);
         }
-        (self.surroundings.on_change)();
+        (self.on_change)();
         Ok(())
     }
 
@@ -305,7 +323,7 @@ impl McpServer {
         let accepted = tokio::task::spawn_blocking(move || store.accept(&definition, &tools)).await;
         accepted.map_err(|it| it.to_string())?.map_err(|it| it.to_string())?;
         self.facts().changed_tools.clear();
-        (self.surroundings.on_change)();
+        (self.on_change)();
         Ok(())
     }
 
@@ -356,7 +374,7 @@ impl McpServer {
 
     fn set_state(&self, state: McpServerState) {
         self.facts().state = state;
-        (self.surroundings.on_change)();
+        (self.on_change)();
     }
 
     fn facts(&self) -> MutexGuard<'_, ServerFacts> {

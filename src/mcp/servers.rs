@@ -1,15 +1,19 @@
 //! The servers of a session.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use crate::tools::Tool;
 
 use super::definition::McpServerDefinition;
-use super::server::{McpServer, McpServerState, McpServerStatus, McpSurroundings};
+use super::server::{McpServer, McpServerState, McpServerStatus, McpSurroundings, OnServerChange};
 use super::tool::McpTool;
 
 /// The most servers that the note to models names.
 const MAX_NOTED_SERVERS: usize = 30;
+
+/// How often it is looked whether servers have started.
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 /// The servers of a session, each of which starts and fails by itself. Its drop ends them.
 pub struct McpServers {
@@ -18,16 +22,41 @@ pub struct McpServers {
 }
 
 impl McpServers {
-    /// Servers that have not started. Of two with one name, the first is taken.
-    pub fn new(definitions: Vec<McpServerDefinition>, surroundings: &McpSurroundings) -> Self {
-        let mut servers: Vec<Arc<McpServer>> = Vec::new();
-        for definition in definitions {
-            if servers.iter().all(|known| known.definition.name != definition.name) {
-                servers.push(Arc::new(McpServer::new(definition, surroundings.clone())));
+    /// Servers that have not started. Of two with one name, the first is taken. `on_change` is called
+    /// whenever the state or the tools of one have changed, from its task.
+    pub fn new(
+        definitions: Vec<McpServerDefinition>,
+        surroundings: &McpSurroundings,
+        on_change: impl Fn(&Self) + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new_cyclic(|all: &Weak<Self>| {
+            let all = all.clone();
+            let on_change: OnServerChange = Arc::new(move || {
+                if let Some(all) = all.upgrade() {
+                    on_change(&all);
+                }
+            });
+            let mut servers: Vec<Arc<McpServer>> = Vec::new();
+            for definition in definitions {
+                if servers.iter().all(|known| known.definition.name != definition.name) {
+                    let (surroundings, on_change) = (surroundings.clone(), on_change.clone());
+                    servers.push(Arc::new(McpServer::new(definition, surroundings, on_change)));
+                }
             }
-        }
-        servers.sort_by(|a, b| a.definition.name.cmp(&b.definition.name));
-        Self { servers }
+            servers.sort_by(|a, b| a.definition.name.cmp(&b.definition.name));
+            Self { servers }
+        })
+    }
+
+    /// Waits until no server is starting any more, at most until `limit` has passed.
+    pub async fn settle(&self, limit: Duration) {
+        let settled = async {
+            while !self.is_settled() {
+                tokio::time::sleep(POLL_INTERVAL).await;
+            }
+        };
+        // What has not started by then goes on by itself.
+        let _ = tokio::time::timeout(limit, settled).await;
     }
 
     /// Starts those that may start, in the background.
@@ -51,9 +80,8 @@ impl McpServers {
         self.servers.iter().map(|server| server.status()).collect()
     }
 
-    /// Whether no server is starting any more.
-    pub fn is_settled(&self) -> bool {
-        self.servers.iter().all(|server| server.state() != McpServerState::Starting)
+    fn is_settled(&self) -> bool {
+        self.servers.iter().all(|server| !server.is_starting())
     }
 
     /// Lets a server of the project start, and starts it.

@@ -8,7 +8,8 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use crate::domain::{
-    ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec, ToolStatus,
+    ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolListing, ToolOutput, ToolSpec,
+    ToolStatus,
 };
 use crate::tools::{Tool, ToolContext, ToolError, WorkingDirectory};
 
@@ -35,6 +36,7 @@ impl McpTool {
             title: Cow::Owned(format!("{} {}", server.definition.name, definition.name)),
             kind: ToolKind::Other,
             capability: ToolCapability::External,
+            listing: ToolListing::Deferred,
         };
         Self { server, definition, descriptor }
     }

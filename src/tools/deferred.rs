@@ -1,7 +1,10 @@
 //! The tools that are not in the tools array: found by name and by keyword.
 //!
 //! What is compared is made small once, so that a search through thousands of tools takes
-//! milliseconds. The set never changes within a session.
+//! milliseconds. slug's own never change within a session; those of servers come and go, and a search
+//! takes the set as it is then.
+
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::built_in::is_same_name;
 use super::similarity::similarity;
@@ -15,7 +18,25 @@ pub struct DeferredTools {
     listed: Vec<String>,
 }
 
-#[derive(Debug)]
+/// The deferred tools as they are now. Clones see the same.
+#[derive(Debug, Clone, Default)]
+pub struct CurrentDeferredTools(Arc<RwLock<Arc<DeferredTools>>>);
+
+impl CurrentDeferredTools {
+    pub(super) fn new(tools: DeferredTools) -> Self {
+        Self(Arc::new(RwLock::new(Arc::new(tools))))
+    }
+
+    pub fn get(&self) -> Arc<DeferredTools> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn set(&self, tools: DeferredTools) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tools);
+    }
+}
+
+#[derive(Debug, Clone)]
 struct IndexedTool {
     spec: ToolSpec,
     /// The words of the name in small letters, a space before and after each.

@@ -45,7 +45,7 @@ use crate::domain::{
 pub use crate::domain::ExitCause;
 pub(crate) use bash::{job_state, last_lines};
 pub use built_in::{SHELL_TOOL, call_title, kind_of, own_name};
-pub use deferred::DeferredTools;
+pub use deferred::{CurrentDeferredTools, DeferredTools};
 pub use jobs::{
     JobHandle, JobOutput, JobProgress, JobSpec, JobStarter, JobStreams, NoSessionJobs, OutputSink,
     SessionJob, TerminalSize,
@@ -148,7 +148,7 @@ pub struct ToolContext {
     /// Says which paths a deny rule hides from searches.
     pub is_hidden: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
     /// The tools that are not in the tools array.
-    pub deferred: Arc<DeferredTools>,
+    pub deferred: CurrentDeferredTools,
     /// Gets what the user and the log should know while the call runs.
     pub effects: Arc<dyn ToolEffects>,
     /// Where long output goes; `None` in a session without a scratch folder.

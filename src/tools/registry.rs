@@ -1,24 +1,31 @@
 //! The tools of one agent, put together from parts, in the order in which models are told of them.
 
-use std::collections::HashMap;
-use std::sync::Arc;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::built_in::{is_same_name, other_name};
-use super::deferred::DeferredTools;
+use super::deferred::{CurrentDeferredTools, DeferredTools};
 use super::similarity::similarity;
 use super::tool_search::TOOL_SEARCH;
 use super::{Tool, ToolError};
 use crate::domain::{ToolListing, ToolSpec};
 
-/// The tools of an agent. Never changes within a session, so that prefix caches hold.
+/// The tools of an agent. What models are told of with each request never changes within a session, so
+/// that prefix caches hold; the deferred tools of servers may.
 #[derive(Clone)]
 pub struct ToolRegistry {
-    /// All tools with their names, deferred ones included.
-    tools: Vec<(String, Arc<dyn Tool>)>,
+    /// All tools of its parts with their names, deferred ones included.
+    tools: Vec<NamedTool>,
     /// What models are told of with each request.
     specs: Arc<[ToolSpec]>,
-    deferred: Arc<DeferredTools>,
+    /// The specs of the parts' deferred tools.
+    own_deferred: Arc<[ToolSpec]>,
+    /// The tools of servers, as they are now; clones see the same.
+    server_tools: Arc<RwLock<Arc<[NamedTool]>>>,
+    deferred: CurrentDeferredTools,
 }
+
+type NamedTool = (String, Arc<dyn Tool>);
 
 /// The tools that come from one source: slug itself, a server, a plugin.
 pub struct ToolPart {
@@ -61,9 +68,28 @@ impl ToolRegistry {
                 }
             }
         }
-        let listed = specs.iter().map(|spec| spec.name.clone()).collect();
-        let deferred = Arc::new(DeferredTools::new(deferred, listed));
-        Ok(Self { tools, specs: specs.into(), deferred })
+        let own_deferred: Arc<[ToolSpec]> = deferred.into();
+        let specs: Arc<[ToolSpec]> = specs.into();
+        let deferred = CurrentDeferredTools::new(index(&own_deferred, &[], &specs));
+        let server_tools = Arc::new(RwLock::new(Vec::new().into()));
+        Ok(Self { tools, specs, own_deferred, server_tools, deferred })
+    }
+
+    /// Puts these tools of servers in the place of those there were. They are always deferred, and one
+    /// with the name of another tool is left out: it would take that tool's place in rules.
+    pub fn set_server_tools(&self, tools: Vec<Arc<dyn Tool>>) {
+        let mut names: HashSet<&str> = self.tools.iter().map(|(name, _)| name.as_str()).collect();
+        let specs: Vec<ToolSpec> = tools.iter().map(|tool| tool.spec()).collect();
+        let taken: Vec<(&ToolSpec, Arc<dyn Tool>)> =
+            specs.iter().zip(tools).filter(|(spec, _)| names.insert(&spec.name)).collect();
+        let (specs, tools): (Vec<ToolSpec>, Vec<NamedTool>) =
+            taken.into_iter().map(|(spec, tool)| (spec.clone(), (spec.name.clone(), tool))).unzip();
+        self.deferred.set(index(&self.own_deferred, &specs, &self.specs));
+        *self.server_tools.write().unwrap_or_else(PoisonError::into_inner) = tools.into();
+    }
+
+    fn server_tools(&self) -> Arc<[NamedTool]> {
+        self.server_tools.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The specs of the tools array, always in the same order.
@@ -72,11 +98,11 @@ impl ToolRegistry {
     }
 
     /// The tools that are not in the tools array.
-    pub fn deferred(&self) -> Arc<DeferredTools> {
+    pub fn deferred(&self) -> CurrentDeferredTools {
         self.deferred.clone()
     }
 
-    /// All tools, those of the tools array and the others.
+    /// All tools of its parts, those of the tools array and the others.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.tools.iter().map(|(_, tool)| tool)
     }
@@ -97,7 +123,8 @@ impl ToolRegistry {
 
     /// The only tool whose name is meant.
     fn find(&self, is_meant: impl Fn(&str) -> bool) -> Option<Arc<dyn Tool>> {
-        let mut found = self.tools.iter().filter(|(name, _)| is_meant(name));
+        let servers = self.server_tools();
+        let mut found = self.tools.iter().chain(&*servers).filter(|(name, _)| is_meant(name));
         match (found.next(), found.next()) {
             (Some((_, tool)), None) => Some(tool.clone()),
             (Some(_), Some(_)) | (None, _) => None,
@@ -107,7 +134,8 @@ impl ToolRegistry {
     fn unknown(&self, name: &str) -> ToolError {
         let names: Vec<&str> = self.specs.iter().map(|spec| spec.name.as_str()).collect();
         let lower = name.to_lowercase();
-        let all = self.tools.iter().map(|(known, _)| known);
+        let servers = self.server_tools();
+        let all = self.tools.iter().chain(&*servers).map(|(known, _)| known);
         let scored = all.map(|known| (similarity(&lower, &known.to_lowercase()), known));
         let near = scored.max_by(|(a, _), (b, _)| a.total_cmp(b));
         let advice = match near.filter(|(score, _)| *score >= 0.5) {
@@ -121,6 +149,12 @@ impl ToolRegistry {
         let names = names.join(", ");
         ToolError(format!("There is no tool {name:?}.{advice} The tools are {names}.{others}"))
     }
+}
+
+/// What ToolSearch looks through.
+fn index(own: &[ToolSpec], of_servers: &[ToolSpec], listed: &[ToolSpec]) -> DeferredTools {
+    let listed = listed.iter().map(|spec| spec.name.clone()).collect();
+    DeferredTools::new(own.iter().chain(of_servers).cloned().collect(), listed)
 }
 
 #[cfg(test)]
@@ -234,10 +268,24 @@ mod tests {
         let registry = ToolRegistry::from_parts(parts).unwrap();
         assert_eq!(registry.specs(), plain);
         assert_eq!(registry.get("browser").ok().unwrap().spec().name, "Browser");
-        assert!(registry.deferred().names().any(|name| name == "mcp__x__find"));
+        assert!(registry.deferred().get().names().any(|name| name == "mcp__x__find"));
         let error = registry.get("Browsr").err().unwrap().0;
         assert!(error.starts_with("There is no tool \"Browsr\". Did you mean Browser?"), "{error}");
         assert!(error.ends_with("ToolSearch finds others: {\"query\": \"what it has to do\"}."));
+    }
+
+    #[test]
+    fn tools_of_servers_come_and_go_and_the_bytes_for_the_model_stay() {
+        let registry = standard();
+        let bytes = || serde_json::to_vec(&registry.specs()).unwrap();
+        let (before, clone, deferred) = (bytes(), registry.clone(), registry.deferred());
+        registry.set_server_tools(vec![named_tool("mcp__x__find"), named_tool("Read")]);
+        assert_eq!(bytes(), before);
+        assert_eq!(clone.get("mcp__x__find").ok().unwrap().spec().name, "mcp__x__find");
+        assert_eq!(clone.get("Read").ok().unwrap().spec(), registry.specs()[1], "slug's own");
+        assert_eq!(deferred.get().search("find").len(), 1);
+        registry.set_server_tools(Vec::new());
+        assert!(clone.get("mcp__x__find").is_err() && deferred.get().search("find").is_empty());
     }
 
     #[test]

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    CurrentDeferredTools,
     AccessMode, ExitCause, FileChange, Grant, NoSessionJobs, ProcessError, Processes, ReadLedger,
     ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects, ToolError,
     WorkingDirectory,
@@ -84,7 +85,7 @@ impl ToolTestEnv {
             jobs: Arc::new(NoSessionJobs),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),
-            deferred: Arc::default(),
+            deferred: CurrentDeferredTools::default(),
             effects: effects.clone(),
             outputs: None,
             cancel: CancellationToken::new(),

@@ -74,7 +74,7 @@ impl Tool for ToolSearchTool {
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let (query, most) = query(&input)?;
-        let tools = &context.deferred;
+        let tools = context.deferred.get();
         let mut text = String::new();
         let found = match strip_prefix_ignoring_case(&query, BY_NAME) {
             Some(names) => {
@@ -151,10 +151,9 @@ fn strip_prefix_ignoring_case<'a>(text: &'a str, prefix: &str) -> Option<&'a str
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
 
     use super::*;
-    use crate::tools::deferred::DeferredTools;
+    use crate::tools::deferred::{CurrentDeferredTools, DeferredTools};
     use crate::tools::testing::ToolTestEnv;
 
     fn spec(name: &str, description: &str) -> ToolSpec {
@@ -164,7 +163,8 @@ mod tests {
 
     async fn found(specs: Vec<ToolSpec>, input: Value) -> ToolOutput {
         let mut env = ToolTestEnv::new();
-        env.context.deferred = Arc::new(DeferredTools::new(specs, vec!["Read".into()]));
+        env.context.deferred =
+            CurrentDeferredTools::new(DeferredTools::new(specs, vec!["Read".into()]));
         env.run(&ToolSearchTool, input).await.unwrap()
     }
 

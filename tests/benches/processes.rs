@@ -47,7 +47,7 @@ fn context() -> ToolContext {
         jobs: Arc::new(NoSessionJobs),
         reads: Arc::new(ReadLedger::default()),
         is_hidden: Arc::new(|_| false),
-        deferred: Arc::default(),
+        deferred: Default::default(),
         effects: Arc::new(IgnoredEffects),
         outputs: None,
         cancel: CancellationToken::new(),

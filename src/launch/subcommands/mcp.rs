@@ -19,9 +19,6 @@ use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process::{HostPrograms, ProcessHost};
 use crate::platform::redact::Redactor;
 
-/// How often the state of a server that is tested is looked at.
-const POLL_INTERVAL: Duration = Duration::from_millis(20);
-
 pub(super) async fn run(
     cli: &Cli,
     run_context: &RunContext,
@@ -244,18 +241,9 @@ async fn test(
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
     let surroundings = mcp::surroundings(run_context, config, processes.clone(), &redactor);
     let limit = server.limits.start + Duration::from_secs(5);
-    let servers = McpServers::new(vec![server], &surroundings);
+    let servers = McpServers::new(vec![server], &surroundings, |_| {});
     servers.start();
-    let settled = async {
-        loop {
-            tokio::time::sleep(POLL_INTERVAL).await;
-            if servers.is_settled() {
-                break;
-            }
-        }
-    };
-    // Whatever it does then, its state is told.
-    let _ = tokio::time::timeout(limit, settled).await;
+    servers.settle(limit).await;
     let status = servers.status();
     drop(servers);
     processes.end_all().await;
