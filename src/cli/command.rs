@@ -191,6 +191,11 @@ pub enum McpCommand {
         /// The server's name.
         name: String,
     },
+    /// Accept the definitions of a server's tools as they are now
+    Accept {
+        /// The server's name.
+        name: String,
+    },
     /// Start a server, list its tools and end it
     Test {
         /// The server's name.

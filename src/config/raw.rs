@@ -17,12 +17,13 @@ use toml::de::{DeTable, DeValue};
 pub use server::{RawCommand, RawSecret, RawServer};
 
 /// The names of slug's own context, which `[context.static]` cannot use.
-pub const CONTEXT_NAMES: [&str; 8] = [
+pub const CONTEXT_NAMES: [&str; 9] = [
     "continuation",
     "environment",
     "file_structure",
     "git_status",
     "interruption",
+    "mcp_servers",
     "mode",
     "rounds",
     "todo",

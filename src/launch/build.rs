@@ -14,6 +14,7 @@ use crate::cli::Cli;
 use crate::config::{ConfigOrigin, ModelChoice, ModelServerConfig, ResolvedConfig};
 use crate::context::{self, GitExecutable};
 use crate::domain::AgentBudgets;
+use crate::mcp::McpServers;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
@@ -27,6 +28,7 @@ use crate::session::{LastModels, SessionStore};
 use crate::tools::{ToolNameConflict, ToolPart, ToolRegistry, WorkingDirectory};
 
 use super::hooks;
+use super::mcp::{self, McpNote};
 use super::run_context::RunContext;
 use super::sandbox_setup::{self, SandboxSetup};
 use super::servers::ServerConnector;
@@ -49,6 +51,8 @@ pub(super) struct RunParts {
     pub(super) processes: Arc<ProcessHost>,
     /// `None` unless the working folder is trusted.
     pub(super) git: Option<GitExecutable>,
+    /// The MCP servers, none of which has started.
+    pub(super) servers: Arc<McpServers>,
 }
 
 /// The models that answer, the user who is asked, and who writes it down.
@@ -115,12 +119,16 @@ pub(super) fn parts(
         None => git,
     };
     let statics = config.statics.iter();
-    let contexts = context::providers(context::ContextProviderSetup {
+    let mut contexts = context::providers(context::ContextProviderSetup {
         cwd: run_context.cwd.clone(),
         user_home: run_context.user_home.clone(),
         statics: statics.map(|(name, text)| (name.clone(), text.value.clone())).collect(),
         git: git.clone(),
     });
+    let registry = Arc::new(tool_registry()?);
+    let (servers, server_notices) =
+        mcp::servers(run_context, config, project, inside.clone(), redactor, &registry);
+    contexts.push(Box::new(McpNote(servers.clone())));
     let store = store(run_context);
     let RunParticipants { mut providers, interactivity, last_models, debug } = participants;
     let (mut model, mut effort) = (providers.current().model.clone(), None);
@@ -167,7 +175,7 @@ pub(super) fn parts(
             home: run_context.user_home.clone(),
         },
         workspace: Arc::new(workspace),
-        registry: Arc::new(tool_registry()?),
+        registry,
         files: Arc::new(DiskFiles),
         idle_after: IDLE_AFTER,
         hooks,
@@ -189,10 +197,11 @@ pub(super) fn parts(
             .iter()
             .chain(&config.warnings)
             .chain(&sandbox_notices)
+            .chain(&server_notices)
             .cloned()
             .collect(),
     };
-    Ok(RunParts { setup, processes, git })
+    Ok(RunParts { setup, processes, git, servers })
 }
 
 /// The part of slug's environment that the processes it starts get: no keys.

@@ -4,15 +4,21 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use serde_json::Map;
 
 use crate::config::ResolvedConfig;
+use crate::context::ContextProvider;
 use crate::disk::read_text;
-use crate::mcp::{McpDefinitionSource, McpDefinitions, McpPorts, McpStore, McpSurroundings};
+use crate::mcp::{
+    McpDefinitionSource, McpDefinitions, McpPorts, McpServerDefinition, McpServers, McpStore,
+    McpSurroundings,
+};
 use crate::net::HttpClient;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process::ProcessHost;
 use crate::platform::redact::Redactor;
+use crate::tools::ToolRegistry;
 
 use super::run_context::RunContext;
 
@@ -62,6 +68,56 @@ pub(super) fn surroundings(
             (!is_own).then(|| std::env::var(name).ok()).flatten()
         }),
         redact: Arc::new(move |text| redactor.redact_own(text).into_owned()),
+    }
+}
+
+/// The servers of this run, whose tools `registry` gets as they come, and what the user should know at
+/// the start. None has started.
+pub(super) fn servers(
+    run_context: &RunContext,
+    config: &ResolvedConfig,
+    project: ProjectSettingsTrust,
+    processes: Arc<ProcessHost>,
+    redactor: &Redactor,
+    registry: &Arc<ToolRegistry>,
+) -> (Arc<McpServers>, Vec<String>) {
+    let McpDefinitions { servers, problems: mut notices } =
+        definitions(run_context, config, project);
+    let surroundings = surroundings(run_context, config, processes, redactor);
+    let waits = |server: &&McpServerDefinition| {
+        let (store, folder) = (&surroundings.store, &surroundings.folder);
+        server.is_enabled
+            && server.source == McpDefinitionSource::Project
+            && !matches!(store.is_allowed(folder, server), Ok(true))
+    };
+    let waiting: Vec<&str> = servers.iter().filter(waits).map(|it| it.name.as_str()).collect();
+    if let Some(first) = waiting.first() {
+        notices.push(format!(
+            "MCP servers of this folder that you have not allowed: {}. To see and allow one: slug mcp \
+             get {first}; slug mcp allow {first}",
+            waiting.join(", ")
+        ));
+    }
+    let registry = Arc::downgrade(registry);
+    let servers = McpServers::new(servers, &surroundings, move |servers| {
+        if let Some(registry) = registry.upgrade() {
+            registry.set_server_tools(servers.tools());
+        }
+    });
+    (servers, notices)
+}
+
+/// Tells models which servers have tools.
+pub(super) struct McpNote(pub(super) Arc<McpServers>);
+
+#[async_trait]
+impl ContextProvider for McpNote {
+    fn name(&self) -> &str {
+        "mcp_servers"
+    }
+
+    async fn collect(&self) -> Option<String> {
+        self.0.note()
     }
 }
 

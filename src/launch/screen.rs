@@ -242,7 +242,7 @@ impl ChatLaunch<'_> {
             last_models,
             debug: debug.clone(),
         };
-        let RunParts { mut setup, processes, git } =
+        let RunParts { mut setup, processes, git, servers } =
             build::parts(run_context, &config, project, participants, &redactor)?;
         let (keys, key_warnings) = run_context.keys(&config);
         setup.notices.extend(key_warnings);
@@ -275,6 +275,7 @@ impl ChatLaunch<'_> {
         let services = ScreenServices::new(connections, git, stores, command, clipboard);
         let shutdown = CancellationToken::new();
         let boundary = setup.escalation.as_ref().map(|escalation| escalation.boundary.clone());
+        servers.start();
         let (AgentHandle { id: agent, commands, stop, task }, events) =
             agent::spawn(setup, single_prompt::start(cli, run_context)?);
         let watch = io::stdin().is_terminal().then(|| HangupWatch::start(shutdown.clone()));

@@ -23,6 +23,9 @@ use super::print;
 use super::run_context::RunContext;
 use super::startup::{ScratchFolder, report_config_errors};
 
+/// How long a run waits for MCP servers before it begins without those that are still starting.
+const SERVERS_LIMIT: Duration = Duration::from_secs(5);
+
 /// The most bytes of standard input that are read as context.
 const INPUT_LIMIT: u64 = 4 << 20;
 /// How long a stopped run may take to save its session.
@@ -65,7 +68,7 @@ pub(super) async fn run(
     let filter = std::env::var("RUST_LOG").ok();
     let log = logging::start(&run_context.home.logs(), filter.as_deref(), redactor.clone());
     let participants = RunParticipants::headless(cli, run_context, &config, &redactor)?;
-    let RunParts { mut setup, processes, .. } =
+    let RunParts { mut setup, processes, servers, .. } =
         build::parts(run_context, &config, project, participants, &redactor)?;
     setup.notices.extend(log.as_ref().err().map(ToString::to_string));
     let start = start(cli, run_context)?;
@@ -76,6 +79,13 @@ pub(super) async fn run(
     };
     let store = setup.store.clone();
     let mut signals = SignalStream::listen()?;
+    servers.start();
+    servers.settle(SERVERS_LIMIT).await;
+    for status in servers.status() {
+        if let Some(why) = status.state.failure() {
+            print::complain(&format!("MCP server {}: {why}", status.name));
+        }
+    }
     let (agent, mut events) = agent::spawn(setup, start);
 
     let mut streams =

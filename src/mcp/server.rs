@@ -37,6 +37,19 @@ pub enum McpServerState {
     Failed(String),
 }
 
+impl McpServerState {
+    /// Why the server cannot be used although it should run, as a sentence; `None` where it can, or
+    /// is not wanted.
+    pub fn failure(&self) -> Option<String> {
+        match self {
+            Self::Disabled | Self::NotAllowed | Self::Ready => None,
+            Self::Starting => Some("It has not started yet.".into()),
+            Self::NeedsLogin => Some(McpError::NeedsLogin.to_string()),
+            Self::Failed(why) => Some(why.clone()),
+        }
+    }
+}
+
 /// What is known of a server, for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpServerStatus {
@@ -191,7 +204,8 @@ impl McpServer {
             connection.current = None;
         }
         let Some(pause) = RESTART_PAUSES.get(connection.starts) else {
-            let why = "It has ended too often. Start it again with /mcp.".to_owned();
+            let why =
+                "It has ended too often. slug starts it again in the next session.".to_owned();
             return Err(McpError::NotStarted(why));
         };
         connection.starts += 1;
@@ -283,7 +297,8 @@ impl McpServer {
                 return Err(McpError::NotStarted("It is disabled.".into()));
             }
             McpServerState::NotAllowed => {
-                let why = "The user has not allowed it to start: see /mcp.".to_owned();
+                let name = &self.definition.name;
+                let why = format!("The user has not allowed it: `slug mcp allow {name}`.");
                 return Err(McpError::NotStarted(why));
             }
             McpServerState::Starting

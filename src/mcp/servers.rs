@@ -145,7 +145,7 @@ impl McpServers {
         found.ok_or_else(|| {
             let names: Vec<&str> = self.servers.iter().map(|it| &*it.definition.name).collect();
             match names.is_empty() {
-                true => "There are no MCP servers. Add one with `slug mcp add`.".to_owned(),
+                true => "There are no MCP servers. Add one: slug mcp add".to_owned(),
                 false => {
                     format!("No MCP server is named {name:?}. There are {}.", names.join(", "))
                 }

@@ -97,6 +97,7 @@ impl McpProgram {
             streams: JobStreams::Pipes,
             search_path: None,
             scratch: Some(path),
+            time_limit: None,
         };
         let (output, sink) = tokio::io::simplex(BUFFER);
         let sink = Box::new(MessageSink(Some(sink)));

@@ -11,10 +11,9 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    CurrentDeferredTools,
-    AccessMode, ExitCause, FileChange, Grant, NoSessionJobs, ProcessError, Processes, ReadLedger,
-    ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects, ToolError,
-    WorkingDirectory,
+    AccessMode, CurrentDeferredTools, ExitCause, FileChange, Grant, NoSessionJobs, ProcessError,
+    Processes, ReadLedger, ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects,
+    ToolError, WorkingDirectory,
 };
 use crate::domain::{
     ContentHash, MessageImage, ScanExtent, TodoItem, ToolAccess, ToolCapability, ToolDescriptor,

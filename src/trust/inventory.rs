@@ -9,16 +9,18 @@ use serde_json::Value;
 use crate::disk::read_regular;
 use crate::domain::{ContentHash, jsonc};
 use crate::hooks::{self, Hook, HookAction};
+use crate::mcp::{McpDefinitions, McpServerDefinition};
 
 /// The most bytes that are read of a file.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Files that give a folder privileges: rules, hooks and configuration.
-const PRIVILEGED_FILES: [(&str, InventoryItemKind); 4] = [
+const PRIVILEGED_FILES: [(&str, InventoryItemKind); 5] = [
     (".slug/hooks.json", InventoryItemKind::Hooks),
     (".slug/settings.json", InventoryItemKind::Settings),
     (".slug/settings.local.json", InventoryItemKind::Settings),
     (".slug/config.toml", InventoryItemKind::Configuration),
+    (".mcp.json", InventoryItemKind::Servers),
 ];
 
 /// One file that would become active.
@@ -42,6 +44,8 @@ pub enum InventoryItemKind {
     Hooks,
     /// Keys of the configuration.
     Configuration,
+    /// MCP servers, each of which needs a yes of its own besides.
+    Servers,
     /// Text for the model.
     Instructions,
 }
@@ -53,6 +57,7 @@ impl InventoryItemKind {
             Self::Settings => "permission rules",
             Self::Hooks => "programs that slug would run",
             Self::Configuration => "configuration",
+            Self::Servers => "MCP servers, each with a yes of its own",
             Self::Instructions => "instructions for the model",
         }
     }
@@ -101,7 +106,7 @@ pub fn privileged_files(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
     for (name, kind) in PRIVILEGED_FILES {
         let Some(bytes) = content(&folder.join(name)) else { continue };
         found.push((PathBuf::from(name), ContentHash::of(&bytes)));
-        if kind == InventoryItemKind::Configuration {
+        if matches!(kind, InventoryItemKind::Configuration | InventoryItemKind::Servers) {
             continue;
         }
         let (hooks, _) = hooks::read(&String::from_utf8_lossy(&bytes), Path::new(name));
@@ -147,6 +152,7 @@ fn item(folder: &Path, path: PathBuf, kind: InventoryItemKind) -> Option<Invento
         InventoryItemKind::Settings => vec![hooks(), (kind, rules(&text))],
         InventoryItemKind::Hooks => vec![hooks()],
         InventoryItemKind::Configuration => vec![(kind, keys(&text))],
+        InventoryItemKind::Servers => vec![(kind, servers(&text))],
         InventoryItemKind::Instructions => {
             let count = text.lines().count();
             let lines = if count == 1 { "line" } else { "lines" };
@@ -188,6 +194,17 @@ fn rules(text: &str) -> Vec<String> {
         lines.extend(rules.map(|rule| format!("{kind} {rule}")));
     }
     lines
+}
+
+/// What each server would start or reach, as it is written.
+fn servers(text: &str) -> Vec<String> {
+    let found = McpDefinitions::read_file(text);
+    let line = |server: &McpServerDefinition| {
+        let sent = server.sent_names().join(", ");
+        let sent = if sent.is_empty() { sent } else { format!(" with {sent}") };
+        format!("{}: {}{sent}", server.name, server.summary())
+    };
+    found.servers.iter().map(line).chain(found.problems).collect()
 }
 
 fn keys(text: &str) -> Vec<String> {

@@ -27,7 +27,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("catalogue", &["domain", "net", "providers"]),
     ("permissions", &["disk", "domain", "platform"]),
     ("hooks", &["disk", "domain", "platform"]),
-    ("trust", &["disk", "domain", "hooks", "platform"]),
+    ("trust", &["disk", "domain", "hooks", "mcp", "platform"]),
     ("platform", &["disk", "domain", "tools"]),
     ("config", &["disk", "domain", "platform"]),
     ("cli", &["config", "domain"]),

@@ -87,7 +87,12 @@ pub(super) async fn run(
         }
         McpCommand::Test { name, format } => {
             let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
-            test(run_context, &config, server.clone(), format.json).await
+            let form = TestForm::List { json: format.json };
+            test(run_context, &config, server.clone(), form).await
+        }
+        McpCommand::Accept { name } => {
+            let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
+            test(run_context, &config, server.clone(), TestForm::Accept).await
         }
     }
 }
@@ -226,12 +231,19 @@ fn enable(
     Ok(CliExitStatus::Answered)
 }
 
-/// Starts a server, lists its tools, and ends it.
+/// What is done with a server that has started.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TestForm {
+    List { json: bool },
+    Accept,
+}
+
+/// Starts a server, lists its tools or accepts their definitions, and ends it.
 async fn test(
     run_context: &RunContext,
     config: &ResolvedConfig,
     server: McpServerDefinition,
-    json: bool,
+    form: TestForm,
 ) -> anyhow::Result<CliExitStatus> {
     let redactor = Redactor::default();
     let search_path = std::env::var_os("PATH").unwrap_or_default();
@@ -245,6 +257,9 @@ async fn test(
     servers.start();
     servers.settle(limit).await;
     let status = servers.status();
+    if let (TestForm::Accept, Some(server)) = (form, status.first()) {
+        servers.accept(&server.name).await.map_err(anyhow::Error::msg)?;
+    }
     drop(servers);
     processes.end_all().await;
     let Some(status) = status.first() else { return Ok(CliExitStatus::Failed) };
@@ -283,7 +298,16 @@ async fn test(
         return Ok(exit);
     }
     let mut out = print::out();
-    if json {
+    if form == TestForm::Accept {
+        match status.changed_tools.is_empty() {
+            true => writeln!(out, "No tool of {} has changed.", status.name)?,
+            false => {
+                writeln!(out, "Accepted as they are now: {}", status.changed_tools.join(", "))?
+            }
+        }
+        return Ok(exit);
+    }
+    if form == (TestForm::List { json: true }) {
         let tools = json!({
             "name": status.name, "server": status.implementation, "tools": status.tools,
             "changed": status.changed_tools,
