@@ -98,25 +98,12 @@ pub(super) struct McpToolList {
 }
 
 impl McpConnection {
-    /// Starts or reaches a server, within its time limit.
+    /// Starts or reaches a server. The caller bounds the time.
     ///
     /// # Errors
     ///
-    /// When that fails or takes too long.
+    /// When that fails.
     pub(super) async fn start(
-        transport: &McpTransport,
-        limits: McpTimeLimits,
-        cwd: &Path,
-        ports: &McpPorts,
-        errors: &McpErrorOutput,
-    ) -> Result<Self, McpError> {
-        let started = Self::start_unlimited(transport, limits, cwd, ports, errors);
-        tokio::time::timeout(limits.start, started)
-            .await
-            .unwrap_or(Err(McpError::TimedOut(limits.start)))
-    }
-
-    async fn start_unlimited(
         transport: &McpTransport,
         limits: McpTimeLimits,
         cwd: &Path,

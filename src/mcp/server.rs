@@ -220,7 +220,9 @@ impl McpServer {
             &self.surroundings.ports,
             &self.errors,
         );
-        let started = match started.await {
+        let limit = self.definition.limits.start;
+        let started = tokio::time::timeout(limit, started).await;
+        let started = match started.unwrap_or(Err(McpError::TimedOut(limit))) {
             Ok(started) => Arc::new(started),
             Err(error) => {
                 self.set_state(match &error {

@@ -27,6 +27,7 @@ impl CurrentDeferredTools {
         Self(Arc::new(RwLock::new(Arc::new(tools))))
     }
 
+    /// The set at this moment.
     pub fn get(&self) -> Arc<DeferredTools> {
         self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }

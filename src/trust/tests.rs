@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{InventoryItemKind, TrustError, TrustStatus, TrustStore, inventory};
+use super::{InventoryItem, InventoryItemKind, TrustError, TrustStatus, TrustStore, inventory};
 
 struct TrustTestEnv {
     _folder: tempfile::TempDir,
@@ -372,13 +372,21 @@ fn trust_covers_what_was_shown_and_nothing_later() {
 }
 
 #[test]
-fn s55_files_that_name_servers_to_start_are_not_read_and_not_asked_about() {
+fn s55_servers_that_a_folder_names_are_part_of_the_question_and_not_started() {
     let env = test_env();
-    env.write(".mcp.json", r#"{"mcpServers":{"x":{"command":"touch","args":["marker"]}}}"#);
-    assert_eq!(inventory(&env.project), []);
+    env.write(
+        ".mcp.json",
+        r#"{"enableAll":true,"mcpServers":{"x":{"command":"touch","args":["marker"],"env":{"K":"secret"}}}}"#,
+    );
+    let item = InventoryItem {
+        path: ".mcp.json".into(),
+        kinds: vec![InventoryItemKind::Servers],
+        lines: vec!["x: touch marker with K".into()],
+    };
+    assert_eq!(inventory(&env.project), [item]);
     let mut store = env.store();
     store.grant(&env.project).unwrap();
-    env.write(".mcp.json", r#"{"mcpServers":{}}"#);
-    assert_eq!(store.status(&env.project), TrustStatus::Trusted);
+    env.write(".mcp.json", r#"{"mcpServers":{"x":{"command":"rm"}}}"#);
+    assert_eq!(store.status(&env.project), TrustStatus::Changed(vec![".mcp.json".into()]));
     assert!(!env.project.join("marker").exists());
 }

@@ -22,6 +22,8 @@ while IFS= read -r line; do
   *'"method":"tools/call"'*'"name":"echo"'*)
     [[ $line =~ \"progressToken\":([0-9]+) ]] &&
       printf '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":%s,"progress":1,"message":"half"}}\n' "${BASH_REMATCH[1]}"
+    # What comes at the same instant may be told in another order.
+    sleep 0.2
     [[ $line =~ \"text\":\"([^\"]*)\" ]]
     answer '{"content":[{"type":"text","text":"echo: '"${BASH_REMATCH[1]}"'"}]}' ;;
   *'"method":"tools/call"'*'"name":"second"'*)
@@ -29,7 +31,7 @@ while IFS= read -r line; do
   *'"method":"tools/call"'*'"name":"die"'*)
     kill -9 $$ ;;
   *'"method":"tools/call"'*'"name":"big"'*)
-    text=$(head -c 200000 /dev/zero | tr '\\0' x)
+    text=$(yes x | head -c 400000 | tr -d '\n')
     answer '{"content":[{"type":"text","text":"'"$text"'"}]}' ;;
   *'"method":"tools/call"'*'"name":"change"'*)
     echo second >"$state/description"
