@@ -262,7 +262,7 @@ fn read_server(
                 limits.idle = limits.idle.min(limits.total);
             }
             Some(_) => {
-                warnings.push(wrong("has a `timeout` under 1000 milliseconds, which is ignored"))
+                warnings.push(wrong("has a `timeout` under 1000 milliseconds, which is ignored"));
             }
             None => return Err(wrong("needs a number of milliseconds as `timeout`")),
         },
@@ -371,7 +371,8 @@ mod tests {
 
     use super::*;
 
-    fn read(servers: Value) -> McpDefinitions {
+    fn read(servers: impl Into<Value>) -> McpDefinitions {
+        let servers: Value = servers.into();
         McpDefinitions::read_file(&json!({"mcpServers": servers}).to_string())
     }
 

@@ -149,7 +149,8 @@ pub(super) fn cut(text: &str, limit: usize) -> &str {
 mod tests {
     use super::*;
 
-    fn page(tools: Value) -> McpToolPage {
+    fn page(tools: impl Into<Value>) -> McpToolPage {
+        let tools: Value = tools.into();
         read_tool_page(&json!({"tools": tools})).unwrap()
     }
 

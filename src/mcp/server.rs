@@ -72,6 +72,9 @@ pub struct McpServerStatus {
     pub error_output: String,
 }
 
+/// The value of an environment variable.
+pub type VariableLookup = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+
 /// What servers share.
 #[derive(Clone)]
 pub struct McpSurroundings {
@@ -80,7 +83,7 @@ pub struct McpSurroundings {
     pub ports: McpPorts,
     pub store: McpStore,
     /// The value of an environment variable, for `${NAME}` in definitions.
-    pub lookup: Arc<dyn Fn(&str) -> Option<String> + Send + Sync>,
+    pub lookup: VariableLookup,
     /// Takes slug's own keys out of what goes into files.
     pub redact: Arc<dyn Fn(&str) -> String + Send + Sync>,
 }

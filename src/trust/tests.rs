@@ -122,7 +122,7 @@ fn slugs_own_changes_are_not_asked_about() {
 }
 
 /// The files of the question, with what is in each.
-fn found(items: &[super::InventoryItem]) -> Vec<(&str, &[InventoryItemKind])> {
+fn found(items: &[InventoryItem]) -> Vec<(&str, &[InventoryItemKind])> {
     items.iter().map(|item| (item.path.to_str().unwrap(), &*item.kinds)).collect()
 }
 

@@ -160,7 +160,7 @@ fn find<'a>(found: &'a McpDefinitions, name: &str) -> Option<&'a McpServerDefini
         match found.problems.iter().find(about) {
             Some(problem) => print::complain(problem),
             None => {
-                print::complain(&format!("No MCP server is named {name:?}. See: slug mcp list"))
+                print::complain(&format!("No MCP server is named {name:?}. See: slug mcp list"));
             }
         }
     }
@@ -302,7 +302,7 @@ async fn test(
         match status.changed_tools.is_empty() {
             true => writeln!(out, "No tool of {} has changed.", status.name)?,
             false => {
-                writeln!(out, "Accepted as they are now: {}", status.changed_tools.join(", "))?
+                writeln!(out, "Accepted as they are now: {}", status.changed_tools.join(", "))?;
             }
         }
         return Ok(exit);
