@@ -137,6 +137,9 @@ impl SseParser {
             [] => self.size = 0,
             // A comment.
             [b':', ..] => return SseFlow::Continue(()),
+            // A field with another name. The crate would take a mark here, where it has been given no
+            // line yet, for the one at the start of the stream, which the decoder has removed.
+            _ if line.starts_with('\u{FEFF}') => return SseFlow::Continue(()),
             _ => self.size += line.len(),
         }
         line.push('\n');
@@ -230,6 +233,8 @@ mod tests {
             (b"data: a\r\rdata: b\r\r", &["a", "b"]),
             (b"\xEF\xBB\xBFdata: a\n\n", &["a"]),
             (b": ping\n\n:\n\n: \ndata: a\n\n", &["a"]),
+            (b":\n\xEF\xBB\xBFdata: a\n\ndata: b\n\n", &["b"]),
+            (b"\xEF\xBB\xBF\xEF\xBB\xBFdata: a\n\ndata: b\n\n", &["b"]),
             (b"data: a\ndata: b\n\n", &["a\nb"]),
             (b"id: 7\nretry: 10\nweird: x\ndata: a\n\n", &["a"]),
             (b"data: a\n\ndata: b", &["a", "b"]),
