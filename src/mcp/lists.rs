@@ -23,7 +23,7 @@ const MAX_RAW_NAME: usize = 128;
 pub struct McpToolDefinition {
     /// The name on the wire.
     pub name: String,
-    /// Harmless to show, and cut at [`MAX_DESCRIPTION`] bytes.
+    /// Harmless to show, and cut at 2 KB.
     pub description: String,
     /// A JSON schema whose `type` is `object`.
     pub input_schema: Value,

@@ -1,6 +1,6 @@
 //! A replay as frames with their times, for the files that it is written to.
 //!
-//! Frames are drawn where something changes, at most [`FRAMES_A_SECOND`] of them, by the screen's own
+//! Frames are drawn where something changes, at most `FRAMES_A_SECOND` of them, by the screen's own
 //! view on any backend of ratatui. What a file may hold is bounded: the recorder stops where its sink
 //! has enough.
 

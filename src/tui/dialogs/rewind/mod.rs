@@ -534,7 +534,7 @@ fn marks(place: &FilePlace) -> &'static str {
     }
 }
 
-/// The same as [`marks`], in a sentence.
+/// The same as `marks`, in a sentence.
 pub fn place_warning(path: &Path, place: &FilePlace, cwd: &Path) -> Option<String> {
     let name = path.strip_prefix(cwd).unwrap_or(path).to_string_lossy();
     match (place.is_outside, &place.protected) {
