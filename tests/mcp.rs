@@ -25,7 +25,10 @@ use slug_code::tools::{
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
+use super::support::model_server::{ModelServer, ServerReply};
 use super::support::process_host::process_host;
+use super::support::test_env::TestEnv;
+use super::{last_user_text, result_of};
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/server.sh");
 
@@ -376,4 +379,29 @@ async fn a_server_over_http_is_reached_with_its_headers() {
         "{:?}",
         refused.state()
     );
+}
+
+/// The whole way: the configuration, the note, the search, the gate with its rule, and the call.
+#[test]
+fn a_model_finds_and_calls_the_tool_of_a_configured_server() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let state = env.path("state");
+    std::fs::create_dir(&state).unwrap();
+    let state = state.to_str().unwrap();
+    env.run(&["mcp", "add", "s", "--", "bash", SERVER, state]).assert_exit_code(0);
+    env.write_home("settings.json", r#"{"permissions":{"allow":["mcp__s__echo"]}}"#);
+    let calls = |id: &str, name: &str, input: Value| ServerReply::calls("", &[(id, name, input)]);
+    server.reply(calls("c1", "ToolSearch", json!({"query": "echo"})));
+    let echo = json!({"tool": "mcp__s__echo", "input": {"text": "hi"}});
+    server.reply(calls("c2", "Call", echo));
+    server.reply(calls("c3", "mcp__s__second", json!({})));
+    server.reply(ServerReply::text("Done."));
+    env.ask(&server, &["-p", "use the echo"]).assert_exit_code(4);
+    let requests = server.chat_requests();
+    assert!(last_user_text(&requests[0]).contains("- s (6 tools): Finds bugs."));
+    assert!(result_of(&requests[1], "c1").contains("mcp__s__echo: first"));
+    assert_eq!(result_of(&requests[2], "c2"), "echo: hi");
+    assert!(!requests[0].body["tools"].to_string().contains("mcp__"), "the array stays");
+    let received = std::fs::read_to_string(env.path("state").join("received")).unwrap();
+    assert!(!received.contains("\"name\":\"second\""), "no rule allows it");
 }
