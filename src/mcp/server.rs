@@ -16,7 +16,7 @@ use super::lists::McpToolDefinition;
 use super::stdio::McpErrorOutput;
 use super::store::McpStore;
 
-/// How often a server that has ended is started again in a session, and the pauses before that.
+/// The pauses before each start of a server: it is started once, and twice again where it has ended.
 const RESTART_PAUSES: [Duration; 3] =
     [Duration::ZERO, Duration::from_millis(500), Duration::from_secs(2)];
 
