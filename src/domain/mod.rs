@@ -76,7 +76,7 @@ pub use no_proxy::is_exempt_from_proxy;
 pub use notice::{ContextWindow, NoticeLevel};
 pub use partial_diff::ExcludedHunks;
 pub use paths::{SCRATCH_VARIABLE, clean_path};
-pub use plural::pluralise;
+pub use plural::{grouped, pluralise};
 pub use price::{ModelPrice, TokenRate, TokenRates};
 pub use protocol::{ProviderProtocol, ReasoningEffort};
 pub use sandbox::{

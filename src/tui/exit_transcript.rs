@@ -53,14 +53,7 @@ pub fn render(
     for at in rows {
         match row(model, layouts, at, width).content {
             TranscriptRowContent::Empty => out.push('\n'),
-            TranscriptRowContent::Head(head) => {
-                let taken = paint::spans_width(&head.left) + paint::spans_width(&head.right);
-                let gap = usize::from(width.saturating_sub(taken));
-                let space = paint::span(" ".repeat(gap), super::layout::StyleRole::Text);
-                let spans: Vec<StyledSpan> =
-                    head.left.into_iter().chain([space]).chain(head.right).collect();
-                line(&spans, styles, &mut out);
-            }
+            TranscriptRowContent::Head(head) => line(&head.spans(), styles, &mut out),
             TranscriptRowContent::Body(body) => line(&body.spans, styles, &mut out),
         }
     }

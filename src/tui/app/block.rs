@@ -27,6 +27,8 @@ pub struct TranscriptBlock {
     pub body: BlockBody,
     /// How the user folded the pane; `None` if they have not.
     pub fold: Option<PaneFold>,
+    /// The line of the run of lookups that the call belongs to.
+    pub run: Option<BlockId>,
 }
 
 /// What a block shows; one variant for each kind of row group in the transcript.
@@ -38,6 +40,8 @@ pub enum BlockBody {
     Assistant(AssistantText),
     Thinking(ThinkingText),
     Tool(Box<ToolCallBlock>),
+    /// The line above a run of calls that only look something up.
+    Lookups,
     /// An image that the user attached.
     Image(MessageImage),
     /// A sentence of slug's own.
@@ -189,30 +193,12 @@ impl LiveOutput {
 impl BlockBody {
     /// The tool call that the block shows.
     pub fn tool_call(&self) -> Option<&ToolCallBlock> {
-        match self {
-            Self::Tool(tool) => Some(tool),
-            Self::User(_)
-            | Self::Assistant(_)
-            | Self::Thinking(_)
-            | Self::Image(_)
-            | Self::Notice(_)
-            | Self::TurnEnd(_)
-            | Self::Compacted(_) => None,
-        }
+        if let Self::Tool(tool) = self { Some(tool) } else { None }
     }
 
     /// The answer of the model that the block shows.
     pub fn answer(&self) -> Option<&AssistantText> {
-        match self {
-            Self::Assistant(answer) => Some(answer),
-            Self::User(_)
-            | Self::Thinking(_)
-            | Self::Tool(_)
-            | Self::Image(_)
-            | Self::Notice(_)
-            | Self::TurnEnd(_)
-            | Self::Compacted(_) => None,
-        }
+        if let Self::Assistant(answer) = self { Some(answer) } else { None }
     }
 }
 
@@ -230,7 +216,7 @@ impl TranscriptBlock {
     /// Whether the block has a head that folds it.
     pub fn is_pane(&self) -> bool {
         match &self.body {
-            BlockBody::Thinking(_) | BlockBody::Image(_) => true,
+            BlockBody::Thinking(_) | BlockBody::Image(_) | BlockBody::Lookups => true,
             BlockBody::Tool(tool) => {
                 tool.content != ToolCallContent::Nothing || tool.input.is_some()
             }
@@ -251,6 +237,7 @@ impl TranscriptBlock {
             BlockBody::User(_) => Some(PaneKind::Messages),
             BlockBody::Image(_) => Some(PaneKind::Images),
             BlockBody::Compacted(_) => Some(PaneKind::Summaries),
+            BlockBody::Lookups => Some(PaneKind::Lookups),
             BlockBody::Assistant(_) | BlockBody::Notice(_) | BlockBody::TurnEnd(_) => None,
         }
     }
@@ -264,7 +251,7 @@ impl TranscriptBlock {
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
             | BlockBody::TurnEnd(_) => PaneFold::Open,
-            BlockBody::Compacted(_) => PaneFold::Closed,
+            BlockBody::Compacted(_) | BlockBody::Lookups => PaneFold::Closed,
             BlockBody::Thinking(thinking) => match thinking.state {
                 TextState::Streaming => PaneFold::Open,
                 TextState::Done | TextState::Dropped => PaneFold::Closed,

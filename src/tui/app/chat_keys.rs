@@ -27,7 +27,7 @@ use super::keymap::{
     self, AlwaysKey, ChatKey, CompletionKey, EmptyInputKey, InputKey, KeyContext, KeyPlace,
     KeyPress, PaneKey,
 };
-use super::navigation::{self, hold, scroll, step_pane, swap_focus};
+use super::navigation::{self, hold, hold_above_tail, scroll, step_pane, swap_focus};
 use super::queue::Delivery;
 use super::search;
 use super::sending::{self, stop_turn, submit};
@@ -166,7 +166,7 @@ pub fn action(
         ChatKey::NextConversation => return vec![Intent::NextConversation],
         ChatKey::Back => return back(conversation, shared),
         ChatKey::FoldAll => {
-            hold(conversation);
+            hold_above_tail(conversation);
             fold_actions::toggle_all(conversation)
         }
         ChatKey::Background => sending::detach_command(conversation),
@@ -290,6 +290,7 @@ fn pane_key(
     block: BlockId,
     key: PaneKey,
 ) -> Vec<Intent> {
+    let block = conversation.transcript.shown(block);
     let effects = match key {
         PaneKey::Toggle => match search::keys::open_hidden(conversation) {
             Some(wanted) => return vec![wanted],

@@ -5,8 +5,8 @@ use std::time::Duration;
 use crate::domain::Money;
 use crate::session::{TurnChanges, TurnEnd, TurnOutcome};
 
-/// Shorter times say nothing: everything that takes less is quick.
-pub const SHORTEST_TIME: Duration = Duration::from_millis(500);
+/// Shorter times are not told: everything that takes less is quick.
+const SHORTEST_TIME: Duration = Duration::from_millis(500);
 
 /// The line that closes a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

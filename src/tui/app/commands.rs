@@ -331,7 +331,7 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             vec![ScreenEffect::OpenPager(Arc::new(PagerDocument::new(id.0, &text)))]
         }
         SlashCommand::Fold(None) => {
-            navigation::hold(&mut model.conversation);
+            navigation::hold_above_tail(&mut model.conversation);
             fold_actions::toggle_all(&mut model.conversation)
         }
         SlashCommand::Fold(Some(order)) => {

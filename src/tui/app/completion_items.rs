@@ -187,6 +187,7 @@ const FOLD_KINDS: &[(&str, &str)] = &[
     ("messages", "your long messages"),
     ("images", "images"),
     ("summaries", "compaction notes"),
+    ("lookups", "reads and searches in a row"),
     ("tools", "all calls"),
     (SHELL_TOOL, "calls of one tool"),
 ];

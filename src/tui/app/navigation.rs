@@ -44,6 +44,7 @@ pub fn jump(conversation: &mut Conversation, shared: &mut SharedState, jump: Tra
 
 /// Puts a block at the top of the screen. If a pane has the focus, this block gets it.
 pub fn go_to(conversation: &mut Conversation, block: BlockId) {
+    conversation.transcript.reveal(block);
     conversation.scroll.to(block, 0, conversation.transcript.lines());
     conversation.visited = Some(block);
     if let KeyboardFocus::Pane(_) = conversation.focus {
@@ -79,11 +80,29 @@ pub fn hold(conversation: &mut Conversation) {
     }
 }
 
+/// The same, except at the tail, which the view goes on to follow: what is new stays in sight, however
+/// often all panes are folded.
+pub fn hold_above_tail(conversation: &mut Conversation) {
+    if conversation.geometry.anchor == ScrollAnchor::Tail {
+        conversation.scroll.to_tail();
+    } else {
+        hold(conversation);
+    }
+}
+
 /// Moves the focus to the pane above or below; scrolls to it if it is not on screen.
 pub fn step_pane(conversation: &mut Conversation, from: BlockId, by: isize) {
-    let at = conversation.transcript.index(from).saturating_add_signed(by);
-    let Some(block) = conversation.transcript.blocks().get(at).map(|block| block.id) else {
-        return;
+    let transcript = &conversation.transcript;
+    let mut at = transcript.index(transcript.shown(from)).checked_add_signed(by);
+    let block = loop {
+        let Some((index, block)) = at.and_then(|at| Some((at, transcript.blocks().get(at)?)))
+        else {
+            return;
+        };
+        if !transcript.is_hidden(block) {
+            break block.id;
+        }
+        at = index.checked_add_signed(by);
     };
     conversation.focus = KeyboardFocus::Pane(block);
     let visible = conversation.geometry.rows.iter().any(|row| row.block == block);
@@ -184,6 +203,7 @@ fn is_error(block: &TranscriptBlock) -> bool {
         | BlockBody::Assistant(_)
         | BlockBody::Thinking(_)
         | BlockBody::Image(_)
+        | BlockBody::Lookups
         | BlockBody::TurnEnd(_)
         | BlockBody::Compacted(_) => false,
     }

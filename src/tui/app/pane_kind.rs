@@ -11,6 +11,8 @@ pub enum PaneKind {
     Images,
     /// The notes that take the place of older messages.
     Summaries,
+    /// The lines above runs of calls that only look something up.
+    Lookups,
     /// The calls of all tools.
     Tools,
     /// The calls of the tool with this name.
@@ -25,6 +27,7 @@ impl PaneKind {
             "messages" => Self::Messages,
             "images" => Self::Images,
             "summaries" => Self::Summaries,
+            "lookups" => Self::Lookups,
             "tools" => Self::Tools,
             tool => Self::Tool(tool.to_owned()),
         }
@@ -34,7 +37,12 @@ impl PaneKind {
     pub fn wider(&self) -> Option<Self> {
         match self {
             Self::Tool(_) => Some(Self::Tools),
-            Self::Thinking | Self::Messages | Self::Images | Self::Summaries | Self::Tools => None,
+            Self::Thinking
+            | Self::Messages
+            | Self::Images
+            | Self::Summaries
+            | Self::Lookups
+            | Self::Tools => None,
         }
     }
 
@@ -51,6 +59,7 @@ impl fmt::Display for PaneKind {
             Self::Messages => "messages",
             Self::Images => "images",
             Self::Summaries => "summaries",
+            Self::Lookups => "lookups",
             Self::Tools => "tools",
             Self::Tool(name) => name,
         })

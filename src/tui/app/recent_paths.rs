@@ -38,6 +38,7 @@ pub fn recent(conversation: &Conversation, shared: &SharedState) -> Vec<String> 
             | BlockBody::Thinking(_)
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
+            | BlockBody::Lookups
             | BlockBody::TurnEnd(_)
             | BlockBody::Compacted(_) => {}
         }

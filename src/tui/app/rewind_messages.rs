@@ -64,6 +64,7 @@ pub fn user_messages(transcript: &Transcript) -> Vec<RewindMessage<'_>> {
             | BlockBody::Thinking(_)
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
+            | BlockBody::Lookups
             | BlockBody::TurnEnd(_)
             | BlockBody::Compacted(_) => {}
         }

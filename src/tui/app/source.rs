@@ -49,9 +49,12 @@ pub fn text(block: &TranscriptBlock, part: BlockPart) -> Cow<'_, str> {
             | BlockBody::Assistant(_)
             | BlockBody::Thinking(_)
             | BlockBody::Notice(_)
+            | BlockBody::Lookups
             | BlockBody::TurnEnd(_),
         )
-        | (BlockPart::Body, BlockBody::Image(_) | BlockBody::TurnEnd(_)) => Cow::Borrowed(""),
+        | (BlockPart::Body, BlockBody::Image(_) | BlockBody::Lookups | BlockBody::TurnEnd(_)) => {
+            Cow::Borrowed("")
+        }
         (BlockPart::Head, BlockBody::Compacted(compaction)) => match block.is_pane() {
             true => compaction.told.as_str().into(),
             false => Cow::Borrowed(""),
@@ -145,7 +148,10 @@ pub fn whole(transcript: &Transcript) -> String {
             BlockBody::Tool(_) => format!("`{}`", text(block, BlockPart::Head)),
             BlockBody::Image(image) => format!("({image})"),
             BlockBody::Notice(notice) => format!("({})", notice.text),
-            BlockBody::Thinking(_) | BlockBody::TurnEnd(_) | BlockBody::Compacted(_) => continue,
+            BlockBody::Thinking(_)
+            | BlockBody::Lookups
+            | BlockBody::TurnEnd(_)
+            | BlockBody::Compacted(_) => continue,
         };
         if !out.is_empty() {
             out.push_str("\n\n");
@@ -174,6 +180,7 @@ pub fn of_block(block: &TranscriptBlock) -> String {
         | BlockBody::Assistant(_)
         | BlockBody::Thinking(_)
         | BlockBody::Notice(_)
+        | BlockBody::Lookups
         | BlockBody::TurnEnd(_)
         | BlockBody::Compacted(_) => text(block, BlockPart::Body).into_owned(),
     }
@@ -253,6 +260,7 @@ fn cut(
             | BlockBody::Tool(_)
             | BlockBody::Image(_)
             | BlockBody::Notice(_)
+            | BlockBody::Lookups
             | BlockBody::TurnEnd(_)
             | BlockBody::Compacted(_),
             BlockPart::Head | BlockPart::Body,
@@ -312,4 +320,18 @@ fn of_diff(diff: &FileDiff, range: &Range<usize>) -> String {
         DiffLineTag::Context | DiffLineTag::Removed | DiffLineTag::Added => (*text).to_owned(),
     });
     lines.collect::<Vec<_>>().join("\n")
+}
+
+impl ToolCallBlock {
+    /// Whether there is anything below the head to open.
+    pub fn has_body(&self) -> bool {
+        let shows = match &self.content {
+            ToolCallContent::Nothing => false,
+            ToolCallContent::Live(_) | ToolCallContent::Diff(_) => true,
+            ToolCallContent::Text(text) | ToolCallContent::Terminal(text) => {
+                !text.trim().is_empty()
+            }
+        };
+        shows || self.full_output.is_some() || plan(self).is_some() || long_command(self).is_some()
+    }
 }

@@ -7,6 +7,7 @@
 pub mod backfill;
 mod folding;
 mod live;
+mod lookups;
 mod records;
 
 use std::collections::HashMap;
@@ -134,8 +135,10 @@ impl Transcript {
 
     /// Puts older blocks before all others.
     pub fn prepend(&mut self, mut blocks: Vec<TranscriptBlock>) {
+        let joint = blocks.len();
         blocks.append(&mut self.blocks);
         self.blocks = blocks;
+        self.settle_runs(joint);
     }
 
     /// The blocks alone.
@@ -190,10 +193,13 @@ impl Transcript {
     }
 
     fn push(&mut self, body: BlockBody) -> BlockId {
+        // The id before a lookup is left for the line of a run that begins with it.
+        self.next += u64::from(body.is_lookup());
         let id = BlockId(self.next);
         self.next += 1;
         self.lines += 1;
-        self.blocks.push(TranscriptBlock { id, revision: 0, entry: None, body, fold: None });
+        let block = TranscriptBlock { id, revision: 0, entry: None, body, fold: None, run: None };
+        self.append(block);
         id
     }
 
@@ -264,6 +270,7 @@ impl Transcript {
         let at = self.index(id);
         if self.blocks.get(at).is_some_and(|block| block.id == id) {
             self.blocks.remove(at);
+            self.settle_runs(at);
         }
     }
 }

@@ -63,7 +63,16 @@ impl<'a> StyledPiece<'a> {
     }
 }
 
+/// Columns that prose takes at most: longer lines are hard to read. Code, tables and diffs may take
+/// more.
+pub const PROSE_WIDTH: u16 = 110;
+
 impl WrapFrame {
+    /// The frame with at most this many columns.
+    pub fn narrowed(self, most: u16) -> Self {
+        Self { width: self.width.min(most), ..self }
+    }
+
     /// A frame without decoration that breaks between words, with tab stops every 4 columns.
     pub fn prose(width: u16) -> Self {
         Self {

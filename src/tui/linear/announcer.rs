@@ -218,6 +218,8 @@ impl LinearAnnouncer {
             BlockBody::Notice(TranscriptNotice { level, text }) => {
                 out.extend(lines(label_of(*level), text));
             }
+            // Each of the calls is said by itself.
+            BlockBody::Lookups => {}
             // The figures of a turn that was stopped come later than this line.
             BlockBody::TurnEnd(closing) if closing.ending == TurnEnding::Stopped => {
                 out.push(LabelledLine::new(LineLabel::Note, "You stopped it."));

@@ -27,11 +27,13 @@ pub(super) fn call(
         return vec![LabelledLine::new(LineLabel::Call, progress(&model.conversation.todos))];
     }
     let what = format!("{} {}", line(&tool.name), line(&tool.title));
-    let came = heads::head(block, PaneFold::Closed, model.shared.now, u16::MAX)
+    let came = heads::head(block, &[], PaneFold::Closed, model.shared.now, u16::MAX)
         .map(|head| words(&head.right))
         .unwrap_or_default();
-    // Parts that stand at the screen's right edge are a list here.
-    let apart = came.split("  ").map(str::trim).filter(|part| !part.is_empty());
+    // What stands behind the title is a list here, and a word needs no sign.
+    let signs = |c: char| "✗⊘■".contains(c) || c.is_whitespace();
+    let apart = came.split("  ").map(|it| it.trim_start_matches(signs).trim_end());
+    let apart = apart.filter(|part| !part.is_empty());
     let change = match &tool.content {
         ToolCallContent::Diff(diff) => {
             Some((format!("+{} -{}", diff.added, diff.removed), count_words(diff)))
@@ -46,7 +48,9 @@ pub(super) fn call(
         Some(_) | None => part.to_owned(),
     };
     let came = apart.map(spoken).collect::<Vec<_>>().join(", ");
-    let mut out = vec![LabelledLine::new(LineLabel::Call, format!("{}: {came}", what.trim_end()))];
+    let what = what.trim_end();
+    let said = if came.is_empty() { what.to_owned() } else { format!("{what}: {came}") };
+    let mut out = vec![LabelledLine::new(LineLabel::Call, said)];
     let output = match (&tool.content, tool.origin) {
         (ToolCallContent::Terminal(text) | ToolCallContent::Text(text), ToolCallOrigin::User) => {
             text.as_str()

@@ -118,7 +118,7 @@ fn a_failed_call_says_so_in_words() {
         assistant(vec![ContentBlock::ToolUse(call("c1", "Bash", json!({"command": "false"})))]),
         result("c1", "exit 1", ToolResultInfo { status: ToolStatus::Failed, ..done("Bash", 3) }),
     ];
-    screen(80, 24).events(log.iter().map(recorded)).shows("✗ Bash").shows("failed");
+    screen(80, 24).events(log.iter().map(recorded)).shows("▾ Bash    false  ✗ failed");
 }
 
 #[test]
@@ -128,5 +128,5 @@ fn a_call_inside_another_is_the_pane_of_its_tool() {
         assistant(vec![ContentBlock::ToolUse(call("c1", "Call", input))]),
         result("c1", "1 fn", done("Read", 3)),
     ];
-    screen(80, 24).events(log.iter().map(recorded)).shows("● Read    a.rs");
+    screen(80, 24).events(log.iter().map(recorded)).shows("▸ Read    a.rs");
 }

@@ -67,10 +67,10 @@ fn remembering(mut scene: TestScreen, session: &SessionFolds, kinds: &KindFolds)
 #[test]
 fn output_shows_its_ends_and_how_much_is_hidden() {
     opened(&log())
-        .shows("one line 7 ")
-        .shows("… 24 lines hidden")
-        .shows("one line 32")
-        .hides("one line 8 ");
+        .shows("one line 2 ")
+        .shows("… 32 lines · tab p shows all")
+        .shows("one line 35")
+        .hides("one line 3 ");
 }
 
 #[test]
@@ -191,7 +191,7 @@ fn a_long_message_folds_with_its_count_of_lines() {
     let text: String = (0..300).map(|n| format!("paste {n}\n")).collect();
     opened(&[user(&format!("what is this?\n{text}"))])
         .shows("❯ what is this?")
-        .shows("… 292 lines hidden")
+        .shows("… 292 lines · tab p shows all")
         .shows("paste 299")
         .drag((3, 2), (3, 2))
         .shows("paste 20 ");
@@ -208,10 +208,10 @@ fn states_differ_in_glyph_and_word() {
         result("d", "no", info(ToolStatus::Cancelled)),
     ];
     opened(&log)
-        .shows("● Bash    make a                                                        1.5 s")
-        .shows("✗ Bash    make b                                               failed   1.5 s")
-        .shows("⊘ Bash    make c                                                       denied")
-        .shows("■ Bash    make d                                              stopped   1.5 s");
+        .shows("● Bash    make a  1.5 s")
+        .shows("▾ Bash    make b  ✗ failed  1.5 s")
+        .shows("▸ Bash    make c  ⊘ denied")
+        .shows("▸ Bash    make d  ■ stopped  1.5 s");
 }
 
 #[test]
@@ -221,5 +221,5 @@ fn output_that_is_kept_says_so() {
         assistant(vec![bash("a")]),
         result("a", "some of it", ToolResultInfo { kept, ..done("Bash", 9) }),
     ];
-    opened(&log).shows("more in the full view");
+    opened(&log).shows("… the result is a part of the output · tab p shows all");
 }

@@ -15,6 +15,7 @@ mod input;
 mod key_sheet;
 mod keys;
 mod links;
+mod lookups;
 mod navigation;
 mod pager;
 mod partial_approval;

@@ -59,9 +59,9 @@ fn messages_are_gone_through_from_the_input() {
 fn errors_are_gone_through_from_the_panes_with_the_focus() {
     let scene = talk().key("tab").key("(");
     assert!(top(&scene).contains("run 5"), "{}", scene.text());
-    let scene = scene.shows("▎✗ Bash    run 5").key("(");
-    let scene = scene.shows("▎✗ Bash    run 2").key("(").shows("No error above");
-    scene.key(")").shows("▎✗ Bash    run 5");
+    let scene = scene.shows("▎▾ Bash    run 5  ✗ failed").key("(");
+    let scene = scene.shows("▎▾ Bash    run 2  ✗ failed").key("(").shows("No error above");
+    scene.key(")").shows("▎▾ Bash    run 5  ✗ failed");
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn it_moves_by_lines_pages_and_ends() {
     let scene = ran(80, 24, &numbered(300), None).shows("1-21 of 300 lines");
     let scene = scene.key("j").shows("2-22 of").key("pgdn").shows("22-42 of");
     let scene = scene.key("end").shows("280-300 of 300 lines  100%").key("k").shows("279-299 of");
-    scene.key("g").shows("1-21 of").key("esc").shows("… 284 lines hidden");
+    scene.key("g").shows("1-21 of").key("esc").shows("… 292 lines · tab p");
 }
 
 #[test]

@@ -89,7 +89,7 @@ fn panes_fold_from_the_keyboard() {
     screen(80, 24)
         .events(log.iter().map(recorded))
         .key("tab")
-        .shows("▎● Read")
+        .shows("▎▸ Read")
         .shows("enter fold/unfold")
         .key("enter")
         .shows("the text of the file")

@@ -74,7 +74,7 @@ fn a_folded_pane_is_open_while_the_search_stands_in_it() {
     let row = line(&scene, "a needle here").unwrap();
     assert!((4..18).contains(&row), "the match has lines around it\n{}", scene.text());
     // The pane folds again once the current match is elsewhere.
-    let scene = scene.key("ctrl+u").types("answer 19").after(20).shows("● Read");
+    let scene = scene.key("ctrl+u").types("answer 19").after(20).shows("▸ Read");
     let scene = scene.key("ctrl+u").types("needle").after(20).key("enter").key("esc");
     let scene = scene.hides("a needle here");
     // Unless the user unfolds it.
@@ -115,7 +115,7 @@ fn enter_opens_the_pager_at_a_match_that_is_left_out() {
 #[test]
 fn enter_folds_the_pane_of_a_match_that_is_shown() {
     let scene = talk().key("ctrl+f").types("needle").after(20).key("enter").key("enter");
-    scene.shows("● Read").hides("a needle here");
+    scene.shows("▸ Read").hides("a needle here");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! Lays out the body of a block: picks the layout for its kind of text, decides how much a fold
 //! shows, and indents it.
 
-use crate::domain::NoticeLevel;
 pub use crate::domain::sanitize::sanitize_line as harmless;
+use crate::domain::{NoticeLevel, grouped};
 use crate::platform::graphics::GraphicsCanvas;
 use crate::tui::app::block::{
     AssistantText, BlockBody, LiveOutput, PaneFold, TextState, ToolCallBlock, ToolCallContent,
@@ -10,6 +10,7 @@ use crate::tui::app::block::{
 };
 use crate::tui::app::source;
 use crate::tui::layout::ansi::{self, AnsiExcerpt};
+use crate::tui::layout::wrap::PROSE_WIDTH;
 use crate::tui::layout::{
     BlockLayout, HighlightState, StyleRole, StyledLine, SyntaxHighlighter, diff, markdown, plain,
 };
@@ -19,7 +20,7 @@ use super::image;
 use super::paint::{line, span};
 
 /// How much a pane in preview shows.
-const PREVIEW: BlockExcerptLimits = BlockExcerptLimits { head: 8, tail: 8, bytes: 2 * 1024 };
+const PREVIEW: BlockExcerptLimits = BlockExcerptLimits { head: 3, tail: 5, bytes: 2 * 1024 };
 /// How much an open pane shows. The pager shows all of it.
 const WHOLE: BlockExcerptLimits = BlockExcerptLimits { head: 200, tail: 200, bytes: 128 * 1024 };
 /// How much is shown of a long message of the user.
@@ -38,20 +39,22 @@ pub fn body(
     width: u16,
     highlighter: &SyntaxHighlighter,
     canvas: Option<GraphicsCanvas>,
+    view_key: &str,
 ) -> BlockLayout {
+    let prose = width.min(PROSE_WIDTH);
     let lines = match &block.body {
-        BlockBody::User(text) => user(text, fold, width),
+        BlockBody::User(text) => user(text, fold, prose, view_key),
         BlockBody::Assistant(prose) => return assistant(prose, width, highlighter),
         BlockBody::Thinking(thinking) => match fold {
             PaneFold::Closed => Vec::new(),
             PaneFold::Preview | PaneFold::Open => {
                 let role = prose_role(thinking.state, StyleRole::Thinking);
-                let lay = |part: &str| plain::render(part, role, narrower(width, 2));
-                indent(cut(&thinking.text, WHOLE, lay), 2)
+                let lay = |part: &str| plain::render(part, role, narrower(prose, 2));
+                indent(cut(&thinking.text, WHOLE, view_key, lay), 2)
             }
         },
         BlockBody::Tool(tool) => {
-            let laid = tool_body(tool, fold, narrower(width, INDENT), highlighter);
+            let laid = tool_body(tool, fold, narrower(width, INDENT), highlighter, view_key);
             return BlockLayout { lines: indent(laid.lines, INDENT), ..laid };
         }
         BlockBody::Image(picture) => match fold {
@@ -73,22 +76,23 @@ pub fn body(
                 NoticeLevel::Warning => ("! ", StyleRole::Warning),
                 NoticeLevel::Error => ("✗ ", StyleRole::Error),
             };
-            marked(mark, role, plain::render(&notice.text, role, narrower(width, 2)))
+            marked(mark, role, plain::render(&notice.text, role, narrower(prose, 2)))
         }
+        BlockBody::Lookups => Vec::new(),
         BlockBody::TurnEnd(closing) => vec![closing_line::render(closing)],
         BlockBody::Compacted(compaction) if compaction.note.is_empty() => {
             let text = harmless(&compaction.told);
             marked(
                 "─ ",
                 StyleRole::System,
-                plain::render(&text, StyleRole::System, narrower(width, 2)),
+                plain::render(&text, StyleRole::System, narrower(prose, 2)),
             )
         }
         BlockBody::Compacted(compaction) => match fold {
             PaneFold::Closed => Vec::new(),
             PaneFold::Preview | PaneFold::Open => {
-                let lay = |part: &str| plain::render(part, StyleRole::System, narrower(width, 2));
-                indent(cut(&compaction.note, WHOLE, lay), 2)
+                let lay = |part: &str| plain::render(part, StyleRole::System, narrower(prose, 2));
+                indent(cut(&compaction.note, WHOLE, view_key, lay), 2)
             }
         },
     };
@@ -129,7 +133,7 @@ impl StreamingThinking {
     }
 
     fn push(&mut self, text: &str, offset: usize) {
-        let width = narrower(self.width, 2);
+        let width = narrower(self.width.min(PROSE_WIDTH), 2);
         for line in text.split_inclusive('\n').scan(offset, |at, source| {
             let start = *at;
             *at += source.len();
@@ -150,13 +154,15 @@ fn is_blank(line: &StyledLine) -> bool {
     line.spans.iter().all(|span| span.text.trim().is_empty())
 }
 
-fn user(text: &str, fold: PaneFold, width: u16) -> Vec<StyledLine> {
+fn user(text: &str, fold: PaneFold, width: u16, view_key: &str) -> Vec<StyledLine> {
     let text = text.trim_end();
     let lay = |part: &str| plain::render(part, StyleRole::UserMessage, narrower(width, 2));
     let lines = match fold {
-        PaneFold::Open => cut(text, WHOLE, lay),
-        PaneFold::Preview => cut(text, MESSAGE, lay),
-        PaneFold::Closed => cut(text, BlockExcerptLimits { head: 1, tail: 0, bytes: 256 }, lay),
+        PaneFold::Open => cut(text, WHOLE, view_key, lay),
+        PaneFold::Preview => cut(text, MESSAGE, view_key, lay),
+        PaneFold::Closed => {
+            cut(text, BlockExcerptLimits { head: 1, tail: 0, bytes: 256 }, view_key, lay)
+        }
     };
     let mut lines = marked("❯ ", StyleRole::User, lines);
     lines.iter_mut().for_each(|line| line.fill = Some(StyleRole::UserMessage));
@@ -182,6 +188,7 @@ fn tool_body(
     fold: PaneFold,
     width: u16,
     highlighter: &SyntaxHighlighter,
+    view_key: &str,
 ) -> BlockLayout {
     let mut lines = Vec::new();
     if fold == PaneFold::Closed {
@@ -209,10 +216,14 @@ fn tool_body(
             lines.extend(running(live, most, width));
         }
         ToolCallContent::Text(text) => {
-            lines.extend(cut(text, ends, |part| plain::render(part, result_role(tool), width)));
+            lines.extend(cut(text, ends, view_key, |part| {
+                plain::render(part, result_role(tool), width)
+            }));
         }
         ToolCallContent::Terminal(text) => {
-            lines.extend(cut(text, ends, |part| ansi::render(part, AnsiExcerpt::All, width)));
+            lines.extend(cut(text, ends, view_key, |part| {
+                ansi::render(part, AnsiExcerpt::All, width)
+            }));
         }
         ToolCallContent::Diff(_) => {}
     }
@@ -221,8 +232,7 @@ fn tool_body(
     }
     if tool.full_output.is_some() {
         let source = lines.last().map_or(0, |line| line.source);
-        let text = "… more in the full view".to_owned();
-        lines.push(moved(note(text), source));
+        lines.push(moved(hint("the result is a part of the output", view_key), source));
     }
     fixed(lines)
 }
@@ -271,8 +281,7 @@ fn running(live: &LiveOutput, most: usize, width: u16) -> Vec<StyledLine> {
     lines
 }
 
-/// How much of a text is shown: lines at its beginning and end, and at most this many bytes of
-/// each.
+/// How much of a text is shown: rows at its beginning and end, and at most this many bytes of each.
 #[derive(Debug, Clone, Copy)]
 struct BlockExcerptLimits {
     head: usize,
@@ -280,10 +289,12 @@ struct BlockExcerptLimits {
     bytes: usize,
 }
 
-/// Lays out the first and last lines of a text, with a count of the hidden lines between them.
+/// Lays out the first and last rows of a text, and between them how many lines are not all shown. Only
+/// what may be shown is laid out.
 fn cut(
     text: &str,
     ends: BlockExcerptLimits,
+    view_key: &str,
     lay: impl Fn(&str) -> Vec<StyledLine>,
 ) -> Vec<StyledLine> {
     let text = text.trim_end_matches('\n');
@@ -291,33 +302,53 @@ fn cut(
         return Vec::new();
     }
     let BlockExcerptLimits { head, tail, bytes } = ends;
-    let count = text.matches('\n').count() + 1;
-    // A note that one line is hidden takes as much room as that line.
-    if count <= head + tail + 1 && text.len() <= bytes * 2 {
-        return lay(text);
+    // A note that one row is hidden takes as much room as that row.
+    let most = head + tail + 1;
+    if text.len() <= bytes * 2 && text.matches('\n').count() < most {
+        let rows = lay(text);
+        if rows.len() <= most {
+            return rows;
+        }
     }
     let end = text.match_indices('\n').nth(head - 1).map_or(text.len(), |(at, _)| at);
     let end = text.floor_char_boundary(end.min(bytes));
+    let mut above = lay(&text[..end]);
+    let end = above.get(head).map_or(end, |hidden| hidden.source);
+    above.truncate(head);
     let start = match tail.checked_sub(1) {
         None => text.len(),
         Some(last) => text.rmatch_indices('\n').nth(last).map_or(0, |(at, _)| at + 1),
     };
     let start = text.ceil_char_boundary(start.max(text.len().saturating_sub(bytes))).max(end);
-    let hidden = &text[end..start];
-    let mut lines = lay(&text[..end]);
-    // If the cut is at line ends on both sides, there is one line feed more than there are hidden
-    // lines.
-    let whole = usize::from(hidden.starts_with('\n') && hidden.len() > 1 && start < text.len());
-    let hidden_note = note(match hidden.matches('\n').count().saturating_sub(whole) {
-        0 => format!("… {:.1} kB hidden", hidden.len() as f64 / 1000.0),
-        1 => "… 1 line hidden".to_owned(),
-        hidden => format!("… {hidden} lines hidden"),
-    });
-    lines.push(moved(hidden_note, end));
-    if start < text.len() {
-        lines.extend(lay(&text[start..]).into_iter().map(|line| moved(line, start)));
+    let mut below = if start < text.len() { lay(&text[start..]) } else { Vec::new() };
+    below.drain(..below.len().saturating_sub(tail));
+    below.iter_mut().for_each(|row| row.move_source(start));
+    let start = below.first().map_or(text.len(), |first| first.source);
+    above.push(moved(hint(&hidden(text, end, start), view_key), end));
+    above.extend(below);
+    above
+}
+
+/// How much of a text is hidden: the number of lines that are not all shown, or the size of what is
+/// hidden inside a single line.
+fn hidden(text: &str, end: usize, start: usize) -> String {
+    let part = text.get(end..start).unwrap_or_default();
+    let lines = part.trim_matches('\n').matches('\n').count() + 1;
+    let is_whole = (end == 0 || text[..end].ends_with('\n') || part.starts_with('\n'))
+        && (start == text.len() || text[..start].ends_with('\n'));
+    match lines {
+        1 if !is_whole => format!("{:.1} kB", part.len() as f64 / 1000.0),
+        1 => "1 line".to_owned(),
+        lines => format!("{} lines", grouped(lines)),
     }
-    lines
+}
+
+/// Says that there is more, and which keys show it; what is left in the terminal at the end has none.
+fn hint(more: &str, view_key: &str) -> StyledLine {
+    match view_key {
+        "" => note(format!("… {more}")),
+        keys => note(format!("… {more} · {keys} shows all")),
+    }
 }
 
 fn note(text: String) -> StyledLine {
@@ -375,49 +406,73 @@ mod tests {
     }
 
     fn shown(text: &str, ends: BlockExcerptLimits) -> Vec<String> {
-        let lines = cut(text, ends, |part| plain::render(part, StyleRole::Text, 20));
+        let lines = cut(text, ends, "p", |part| plain::render(part, StyleRole::Text, 20));
         lines.iter().map(|line| line.spans.iter().map(|it| it.text.as_str()).collect()).collect()
     }
 
     #[test]
     fn a_long_output_shows_its_ends_and_how_much_is_between() {
-        let text: String = (0..100).map(|n| format!("{n}\n")).collect();
+        let text: String = (0..5_000).map(|n| format!("{n}\n")).collect();
         let lines = shown(&text, PREVIEW);
-        assert_eq!(lines.len(), 17);
-        assert_eq!(lines[7..10], ["7", "… 84 lines hidden", "92"]);
-        assert_eq!(lines[16], "99");
-        let short: String = (0..17).map(|n| format!("{n}\n")).collect();
-        assert_eq!(shown(&short, PREVIEW).len(), 17);
+        let wanted = ["0", "1", "2", "… 4,992 lines · p shows all", "4995", "4996"];
+        assert_eq!(lines[..6], wanted);
+        assert_eq!((lines.len(), lines[8].as_str()), (9, "4999"));
+        let short: String = (0..9).map(|n| format!("{n}\n")).collect();
+        assert_eq!(shown(&short, PREVIEW).len(), 9);
+    }
+
+    #[test]
+    fn rows_are_counted_and_not_lines() {
+        // Each line takes three rows of 20 columns.
+        let text: String = (0..6).map(|n| format!("{}\n", n.to_string().repeat(50))).collect();
+        let lines = shown(&text, PREVIEW);
+        assert_eq!(lines.len(), 9);
+        assert_eq!(lines[3], "… 4 lines · p shows all");
+        assert_eq!((lines[2].as_str(), lines[8].as_str()), ("0000000000", "5555555555"));
+        assert_eq!(lines[4], "4".repeat(20), "the rest of a line that is not all shown");
     }
 
     #[test]
     fn a_long_line_is_cut_too() {
-        let text = "äx".repeat(5_000);
-        let lines = shown(&text, BlockExcerptLimits { head: 2, tail: 2, bytes: 61 });
-        assert_eq!(lines[0], "äx".repeat(10));
-        assert_eq!(lines.iter().filter(|line| line.ends_with("kB hidden")).count(), 1);
-        assert!(lines.len() <= 7, "{lines:?}");
+        let lines = shown(&"x".repeat(100_000), PREVIEW);
+        assert_eq!(lines.len(), 9);
+        assert_eq!(lines[3], "… 99.9 kB · p shows all");
+    }
+
+    #[test]
+    fn no_character_of_a_long_line_is_cut_in_two() {
+        let lines = shown(&"äx".repeat(5_000), BlockExcerptLimits { head: 2, tail: 2, bytes: 61 });
+        assert_eq!((lines[0].as_str(), lines.len()), ("äx".repeat(10).as_str(), 5));
+        assert!(lines[2].ends_with("kB · p shows all"), "{lines:?}");
     }
 
     #[test]
     fn a_message_of_the_user_says_how_long_it_is() {
         let text: String = (0..200).map(|n| format!("line {n}\n")).collect();
-        let lines = |fold| user(&text, fold, 40);
+        let lines = |fold| user(&text, fold, 40, "p");
         let texts = |fold| lines(fold).into_iter().map(|line| line.spans[1].text.clone());
         let folded: Vec<String> = texts(PaneFold::Preview).collect();
-        assert_eq!(folded[5..8], ["line 5", "… 191 lines hidden", "line 197"]);
-        assert_eq!(texts(PaneFold::Closed).collect::<Vec<_>>(), ["line 0", "… 199 lines hidden"]);
+        assert_eq!(folded[5..8], ["line 5", "… 191 lines · p shows all", "line 197"]);
+        let closed: Vec<String> = texts(PaneFold::Closed).collect();
+        assert_eq!(closed, ["line 0", "… 199 lines · p shows all"]);
         assert_eq!(lines(PaneFold::Open).len(), 200);
     }
 
     #[test]
     fn a_message_of_any_length_is_unfolded_to_its_ends() {
         let text = "line\n".repeat(5_000);
-        let lines = user(&text, PaneFold::Open, 40);
+        let lines = user(&text, PaneFold::Open, 40, "p");
         assert_eq!(lines.len(), WHOLE.head + 1 + WHOLE.tail);
-        assert_eq!(lines[WHOLE.head].spans[1].text, "… 4600 lines hidden");
-        let rows = user(&"x".repeat(2 << 20), PaneFold::Open, 40).len();
+        assert_eq!(lines[WHOLE.head].spans[1].text, "… 4,600 lines · p shows all");
+        let rows = user(&"x".repeat(2 << 20), PaneFold::Open, 40, "p").len();
         assert!(rows <= 2 * WHOLE.bytes / 38 + 3, "{rows}");
+    }
+
+    #[test]
+    fn what_stays_in_the_terminal_names_no_key() {
+        let text: String = (0..20).map(|n| format!("{n}\n")).collect();
+        let lines = cut(&text, PREVIEW, "", |part| plain::render(part, StyleRole::Text, 20));
+        assert_eq!(lines[3].spans[0].text, "… 12 lines");
     }
 
     #[test]

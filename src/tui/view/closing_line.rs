@@ -34,8 +34,8 @@ pub fn words(closing: &ClosingLine) -> String {
 fn parts(closing: &ClosingLine, label: StyleRole) -> Vec<StyledSpan> {
     let mut parts: Vec<Vec<StyledSpan>> = Vec::new();
     let mut muted = |text: String| parts.push(vec![span(text, StyleRole::Muted)]);
-    if let Some(elapsed) = closing.elapsed {
-        muted(format_elapsed(elapsed));
+    if let Some(elapsed) = closing.elapsed.and_then(format_elapsed) {
+        muted(elapsed);
     }
     let written = closing.tokens;
     if written > 0 {

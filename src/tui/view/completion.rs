@@ -33,6 +33,12 @@ pub fn draw_completion(
     }
     let area = Rect { y: rule.y - height, height, ..rule };
     paint::clear(area, styles, buffer);
+    // An edge against the transcript, where there is a row for it.
+    if area.y > 2 {
+        let edge = Rect { y: area.y - 1, height: 1, ..area };
+        paint::clear(edge, styles, buffer);
+        paint::rule(edge, styles, buffer);
+    }
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     // On a screen this low, another row is worth more than the hint.
     let hint = hint.filter(|_| height > 1 || count == 0);

@@ -36,9 +36,10 @@ pub fn draw(
 
     let focused = model.conversation.focus == KeyboardFocus::Input;
     // The `!` of a shell command is part of the text.
+    let is_shell = text.starts_with('!');
     let prompt_role = if !focused {
         StyleRole::Muted
-    } else if text.starts_with('!') {
+    } else if is_shell {
         StyleRole::Tool
     } else {
         match model.conversation.status.mode {
@@ -47,7 +48,7 @@ pub fn draw(
         }
     };
     let mark = Rect { x: area.x + 1, width: 1, ..area };
-    paint::spans(&[span("❯", prompt_role)], styles, mark, buffer);
+    paint::spans(&[span(if is_shell { "$" } else { "❯" }, prompt_role)], styles, mark, buffer);
     for (y, row) in (area.y..area.y + area.height).zip(typed.iter().skip(above)) {
         let place = Rect { y, height: 1, width: room.width + 1, ..room };
         paint::spans(&typed_row(editor, &text, row), styles, place, buffer);

@@ -202,6 +202,11 @@ fn chat_hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
         KeyboardFocus::Input => {
             let typing =
                 map.hints(KeyContext::Input).filter(|(_, word)| !runs || *word != "newline");
+            let is_shell = model.conversation.composer.editor.text().starts_with('!');
+            let typing = typing.map(|(key, word)| match word {
+                "send" if is_shell => (key, "run"),
+                _ => (key, word),
+            });
             let now = runs.then(|| (map.key(InputKey::Steer), "send now"));
             let signs = map.hints(KeyContext::EmptyInput).filter(|(_, word)| *word != "keys");
             let all = all.filter(|(_, word)| *word != "panes");

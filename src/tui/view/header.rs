@@ -183,7 +183,7 @@ fn meter(status: &ScreenStatus) -> Option<(String, StyleRole)> {
             let share = (used * 100 + window / 2) / window;
             let role = FILLED.iter().find(|(least, _)| share >= *least);
             let (used, window) = (format_tokens(used), format_tokens(window));
-            let text = format!("{about}{used}/{mark}{window} {mark}{share}%");
+            let text = format!("{about}{used}/{mark}{window} {mark}{share}% full");
             Some((text, role.map_or(StyleRole::Text, |(_, role)| *role)))
         }
         (Some((used, about)), _) => plain(format!("{about}{}", format_tokens(used))),
@@ -194,5 +194,5 @@ fn meter(status: &ScreenStatus) -> Option<(String, StyleRole)> {
 
 fn cached(status: &ScreenStatus) -> Option<String> {
     let usage = status.usage.filter(|usage| usage.cache_read > 0)?;
-    Some(format!("{} cached", format_tokens(usage.cache_read)))
+    Some(format!("{} from cache", format_tokens(usage.cache_read)))
 }

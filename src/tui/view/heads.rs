@@ -12,34 +12,30 @@ use crate::tui::app::status::clock;
 use crate::tui::layout::{SourceRun, StyleRole, StyledSpan};
 
 use super::blocks::harmless;
-use super::paint::{span, spans_width, truncate};
+use super::lookups;
+use super::paint::{self, span, spans_width, truncate};
+use super::pane_head::PaneHead;
 
 /// Columns of the tool's name, so that titles align.
 const NAME: usize = 7;
-/// Columns of the time at the right edge, so that times align.
-const TIME: usize = 6;
 /// Narrower heads show the result of a call without its time.
 const ROOMY: u16 = 60;
 
-/// The head of a pane: text on its left and at its right edge.
-#[derive(Debug, Default)]
-pub struct PaneHead {
-    pub left: Vec<StyledSpan>,
-    pub right: Vec<StyledSpan>,
-    /// Which columns show which bytes of the head's text.
-    pub runs: Vec<SourceRun>,
-}
-
-/// The head of a block, if it has one, fitted to `width`.
+/// The head of a block, if it has one, fitted to `width`. `run` are the calls under a line of lookups.
 pub fn head(
     block: &TranscriptBlock,
+    run: &[TranscriptBlock],
     fold: PaneFold,
     now: Duration,
     width: u16,
 ) -> Option<PaneHead> {
     match &block.body {
         BlockBody::Thinking(thinking) => Some(of_thinking(thinking, fold, now)),
-        BlockBody::Tool(tool) => Some(of_tool(tool, fold, now, width)),
+        BlockBody::Tool(tool) => {
+            let indent = if block.run.is_some() { "  " } else { "" };
+            Some(of_tool(tool, indent, fold, now, width))
+        }
+        BlockBody::Lookups => Some(lookups::head(run, fold, now, width)),
         BlockBody::Image(image) => Some(of_image(image, fold, width)),
         BlockBody::User(_)
         | BlockBody::Assistant(_)
@@ -54,7 +50,9 @@ pub fn head(
 /// Whether a block has a head.
 pub fn has_head(block: &TranscriptBlock) -> bool {
     match &block.body {
-        BlockBody::Thinking(_) | BlockBody::Tool(_) | BlockBody::Image(_) => true,
+        BlockBody::Thinking(_) | BlockBody::Tool(_) | BlockBody::Lookups | BlockBody::Image(_) => {
+            true
+        }
         BlockBody::User(_)
         | BlockBody::Assistant(_)
         | BlockBody::Notice(_)
@@ -63,13 +61,13 @@ pub fn has_head(block: &TranscriptBlock) -> bool {
     }
 }
 
-/// A duration as text: `3 ms`, `0.6 s`, `14 s`, `1:05`.
-pub fn format_elapsed(time: Duration) -> String {
+/// A duration as text: `0.6 s`, `14 s`, `1:05`. `None` below half a second, which says nothing.
+pub fn format_elapsed(time: Duration) -> Option<String> {
     match time.as_millis() {
-        millis @ 0..500 => format!("{millis} ms"),
-        500..9_950 => format!("{:.1} s", time.as_secs_f64()),
-        9_950..59_500 => format!("{:.0} s", time.as_secs_f64()),
-        _ => clock(time),
+        0..500 => None,
+        500..9_950 => Some(format!("{:.1} s", time.as_secs_f64())),
+        9_950..59_500 => Some(format!("{:.0} s", time.as_secs_f64())),
+        _ => Some(clock(time)),
     }
 }
 
@@ -80,8 +78,10 @@ fn of_thinking(thinking: &ThinkingText, fold: PaneFold, now: Duration) -> PaneHe
             let since = thinking.since.unwrap_or(now);
             format!("Thinking {}", clock(now.saturating_sub(since)))
         }
-        (TextState::Done, Some(elapsed)) => format!("Thought {}", format_elapsed(elapsed)),
-        (TextState::Done, None) => "Thought".to_owned(),
+        (TextState::Done, elapsed) => match elapsed.and_then(format_elapsed) {
+            Some(elapsed) => format!("Thought {elapsed}"),
+            None => "Thought".to_owned(),
+        },
         (TextState::Dropped, _) => "Thought, then had to start over".to_owned(),
     };
     let left = vec![span(mark, StyleRole::Thinking), span(text, StyleRole::Thinking)];
@@ -105,16 +105,24 @@ fn of_image(image: &MessageImage, fold: PaneFold, width: u16) -> PaneHead {
     PaneHead { left, right, ..PaneHead::default() }
 }
 
-fn of_tool(tool: &ToolCallBlock, fold: PaneFold, now: Duration, width: u16) -> PaneHead {
+fn of_tool(
+    tool: &ToolCallBlock,
+    indent: &str,
+    fold: PaneFold,
+    now: Duration,
+    width: u16,
+) -> PaneHead {
     let right = right(tool, now, width);
     let (mark, mark_role) = mark(tool, fold);
-    let name = format!("{:NAME$} ", harmless(&tool.name));
+    // A command of the user's is told by its sign, and not by its colour alone.
+    let sign = if tool.origin == ToolCallOrigin::User { "! " } else { "" };
+    let name = format!("{:NAME$} ", format!("{sign}{}", harmless(&tool.name)));
     let name_role =
         if tool.state == ToolCallState::Failed { StyleRole::Error } else { StyleRole::Tool };
-    let mut left = vec![span(format!("{mark} "), mark_role), span(name, name_role)];
+    let mut left = vec![span(format!("{indent}{mark} "), mark_role), span(name, name_role)];
     let room = width.saturating_sub(spans_width(&left) + spans_width(&right) + 2);
     let mut runs = Vec::new();
-    let column = spans_width(&left[..1]);
+    let column = spans_width(&left[..1]) + paint::width(sign);
     SourceRun::push_text(&mut runs, &tool.name, column, 0);
     let title = truncate(&harmless(&tool.title), room);
     // If characters were escaped, columns no longer match bytes, so there are no runs.
@@ -126,32 +134,32 @@ fn of_tool(tool: &ToolCallBlock, fold: PaneFold, now: Duration, width: u16) -> P
     PaneHead { left, right, runs }
 }
 
+/// What can be opened has a triangle, whatever came of it; how it went is said behind the title.
 fn mark(tool: &ToolCallBlock, fold: PaneFold) -> (&'static str, StyleRole) {
-    let unfolded = fold == PaneFold::Open
-        && matches!(
-            tool.content,
-            ToolCallContent::Diff(_) | ToolCallContent::Text(_) | ToolCallContent::Terminal(_)
-        );
-    match tool.state {
-        ToolCallState::Writing(_) | ToolCallState::Waiting => ("○", StyleRole::Muted),
-        ToolCallState::Failed => ("✗", StyleRole::Error),
-        ToolCallState::Denied => ("⊘", StyleRole::Error),
-        ToolCallState::Cancelled => ("■", StyleRole::Warning),
-        ToolCallState::Running => ("◐", StyleRole::Warning),
-        ToolCallState::Done if tool.origin == ToolCallOrigin::User => ("!", StyleRole::User),
-        ToolCallState::Done if unfolded => ("▾", StyleRole::Tool),
-        ToolCallState::Done => ("●", StyleRole::Tool),
-    }
+    let role = match tool.state {
+        ToolCallState::Writing(_) | ToolCallState::Waiting => return ("○", StyleRole::Muted),
+        ToolCallState::Running => return ("◐", StyleRole::Warning),
+        ToolCallState::Failed | ToolCallState::Denied => StyleRole::Error,
+        ToolCallState::Cancelled => StyleRole::Warning,
+        ToolCallState::Done if tool.origin == ToolCallOrigin::User => StyleRole::User,
+        ToolCallState::Done => StyleRole::Tool,
+    };
+    let mark = match fold {
+        _ if !tool.has_body() => "●",
+        PaneFold::Closed => "▸",
+        PaneFold::Preview | PaneFold::Open => "▾",
+    };
+    (mark, role)
 }
 
-/// The result of the call, and its time in a column of its own.
+/// The result of the call, and its time.
 fn right(tool: &ToolCallBlock, now: Duration, width: u16) -> Vec<StyledSpan> {
     let mut spans = outcome(tool);
     let time = match tool.state {
         ToolCallState::Writing(_) | ToolCallState::Waiting => return spans,
         ToolCallState::Running => Some(clock(now.saturating_sub(tool.since.unwrap_or(now)))),
         ToolCallState::Done | ToolCallState::Failed | ToolCallState::Cancelled => {
-            tool.elapsed.map(format_elapsed)
+            tool.elapsed.and_then(format_elapsed)
         }
         // The call did not run.
         ToolCallState::Denied => None,
@@ -161,7 +169,7 @@ fn right(tool: &ToolCallBlock, now: Duration, width: u16) -> Vec<StyledSpan> {
         return vec![span(time, StyleRole::Muted)];
     }
     if width >= ROOMY {
-        spans.push(span(format!("  {time:>TIME$}"), StyleRole::Muted));
+        spans.push(span(format!("  {time}"), StyleRole::Muted));
     } else if tool.state == ToolCallState::Running {
         spans.push(span(format!(" {time}"), StyleRole::Muted));
     }
@@ -171,7 +179,9 @@ fn right(tool: &ToolCallBlock, now: Duration, width: u16) -> Vec<StyledSpan> {
 fn outcome(tool: &ToolCallBlock) -> Vec<StyledSpan> {
     let summary = tool.summary.as_deref().map(harmless);
     let with = |word: &str, role: StyleRole| match &summary {
-        Some(summary) if summary.as_str() != word => vec![span(format!("{word}, {summary}"), role)],
+        Some(summary) if !word.ends_with(summary.as_str()) => {
+            vec![span(format!("{word}, {summary}"), role)]
+        }
         Some(_) | None => vec![span(word, role)],
     };
     match tool.state {
@@ -199,9 +209,9 @@ fn outcome(tool: &ToolCallBlock) -> Vec<StyledSpan> {
             (_, Some(summary)) => vec![span(summary, StyleRole::Muted)],
             (_, None) => Vec::new(),
         },
-        ToolCallState::Failed => with("failed", StyleRole::Error),
-        ToolCallState::Denied => vec![span("denied", StyleRole::Error)],
-        ToolCallState::Cancelled => vec![span("stopped", StyleRole::Warning)],
+        ToolCallState::Failed => with("✗ failed", StyleRole::Error),
+        ToolCallState::Denied => vec![span("⊘ denied", StyleRole::Error)],
+        ToolCallState::Cancelled => vec![span("■ stopped", StyleRole::Warning)],
     }
 }
 
@@ -212,12 +222,16 @@ mod tests {
     #[test]
     fn times_read_well() {
         let at = Duration::from_millis;
-        assert_eq!(format_elapsed(at(3)), "3 ms");
-        assert_eq!(format_elapsed(at(600)), "0.6 s");
-        assert_eq!(format_elapsed(at(4_210)), "4.2 s");
-        assert_eq!(format_elapsed(at(14_400)), "14 s");
-        assert_eq!(format_elapsed(at(59_400)), "59 s");
-        assert_eq!(format_elapsed(at(65_000)), "1:05");
+        for (millis, shown) in [
+            (499, None),
+            (600, Some("0.6 s")),
+            (4_210, Some("4.2 s")),
+            (14_400, Some("14 s")),
+            (59_400, Some("59 s")),
+            (65_000, Some("1:05")),
+        ] {
+            assert_eq!(format_elapsed(at(millis)).as_deref(), shown, "{millis}");
+        }
         assert_eq!(clock(at(7_900)), "0:07");
         assert_eq!(clock(Duration::from_secs(3_723)), "1:02:03");
     }

@@ -38,6 +38,8 @@ pub struct ViewLayouts {
     picture_table: PictureTable,
     /// How the terminal shows pictures; `None` if it cannot.
     canvas: Option<GraphicsCanvas>,
+    /// The key that shows all of a text that is cut.
+    view_key: String,
 }
 
 /// How many changed files are kept laid out: more than a screen shows at once.
@@ -68,6 +70,7 @@ impl ViewLayouts {
             links: LinkTable::default(),
             picture_table: PictureTable::default(),
             canvas: None,
+            view_key: String::new(),
         }
     }
 
@@ -85,6 +88,14 @@ impl ViewLayouts {
     pub fn paint_on(&mut self, canvas: Option<GraphicsCanvas>) {
         if self.canvas != canvas {
             self.canvas = canvas;
+            self.kept = layout::LayoutCache::default();
+        }
+    }
+
+    /// Sets the name of the key that shows all of a text that is cut.
+    pub fn name_view_key(&mut self, key: String) {
+        if self.view_key != key {
+            self.view_key = key;
             self.kept = layout::LayoutCache::default();
         }
     }
@@ -241,43 +252,36 @@ impl ViewLayouts {
 
     /// The lines of a block below its head.
     pub fn lines(&mut self, block: &TranscriptBlock, fold: PaneFold, width: u16) -> &[StyledLine] {
-        match &block.body {
-            BlockBody::Assistant(prose) if prose.state == TextState::Streaming => self
-                .kept
-                .streaming((self.agent.0, block.id.0), &prose.text, width, &self.highlighter),
-            BlockBody::Thinking(thinking)
-                if thinking.state == TextState::Streaming && fold == PaneFold::Open =>
-            {
-                let id = (self.agent, block.id);
-                let continues = self.thought.as_ref().is_some_and(|(of, _)| *of == id);
-                if !continues {
-                    self.thought = None;
-                }
-                let new = || (id, StreamingThinking::default());
-                let (_, growing) = self.thought.get_or_insert_with(new);
-                growing.update(&thinking.text, width);
-                growing.lines()
-            }
-            BlockBody::Assistant(_)
-            | BlockBody::User(_)
-            | BlockBody::Thinking(_)
-            | BlockBody::Tool(_)
-            | BlockBody::Image(_)
-            | BlockBody::Notice(_)
-            | BlockBody::TurnEnd(_)
-            | BlockBody::Compacted(_) => {
-                let key = LayoutKey {
-                    owner: self.agent.0,
-                    block: block.id.0,
-                    revision: u64::from(block.revision),
-                    width,
-                    fold,
-                };
-                let (highlighter, canvas) = (&self.highlighter, self.canvas);
-                let lay = || blocks::body(block, fold, width, highlighter, canvas);
-                self.last = self.kept.get(key, highlighter, lay);
-                &self.last
-            }
+        if let BlockBody::Assistant(prose) = &block.body
+            && prose.state == TextState::Streaming
+        {
+            let id = (self.agent.0, block.id.0);
+            return self.kept.streaming(id, &prose.text, width, &self.highlighter);
         }
+        if let BlockBody::Thinking(thinking) = &block.body
+            && thinking.state == TextState::Streaming
+            && fold == PaneFold::Open
+        {
+            let id = (self.agent, block.id);
+            let continues = self.thought.as_ref().is_some_and(|(of, _)| *of == id);
+            if !continues {
+                self.thought = None;
+            }
+            let new = || (id, StreamingThinking::default());
+            let (_, growing) = self.thought.get_or_insert_with(new);
+            growing.update(&thinking.text, width);
+            return growing.lines();
+        }
+        let key = LayoutKey {
+            owner: self.agent.0,
+            block: block.id.0,
+            revision: u64::from(block.revision),
+            width,
+            fold,
+        };
+        let (highlighter, canvas, keys) = (&self.highlighter, self.canvas, self.view_key.as_str());
+        let lay = || blocks::body(block, fold, width, highlighter, canvas, keys);
+        self.last = self.kept.get(key, highlighter, lay);
+        &self.last
     }
 }

@@ -18,8 +18,10 @@ pub mod image;
 pub mod label;
 pub mod layouts;
 pub mod list_rows;
+mod lookups;
 pub mod mode_label;
 pub mod paint;
+pub mod pane_head;
 pub mod queue;
 pub mod search;
 pub mod select;
@@ -34,6 +36,7 @@ use ratatui::layout::Rect;
 use super::app::ScreenModel;
 use super::app::focus::KeyboardFocus;
 use super::app::geometry::{CellRect, FrameGeometry};
+use super::app::keymap::{ChatKey, PaneKey};
 use super::app::sidebar::{SidebarPlacement, on_screen};
 use super::dialogs::geometry::DialogGeometry;
 use super::dialogs::{DialogCanvas, DialogView};
@@ -66,6 +69,8 @@ pub fn view(
     frame: &mut Frame<'_>,
 ) -> FrameGeometry {
     layouts.draw_for(model.conversation.agent);
+    let keys = &model.shared.settings.keys;
+    layouts.name_view_key(format!("{} {}", keys.key(ChatKey::Focus), keys.key(PaneKey::View)));
     layouts.paint_on(model.shared.settings.canvas.map(|(canvas, _)| canvas));
     let area = frame.area();
     let FrameGeometry { screen: mut geometry, conversation: mut shown } =

@@ -9,10 +9,11 @@ use crate::tui::app::geometry::{ConversationGeometry, ScrollBar, TranscriptRowKi
 use crate::tui::app::{ScreenModel, caret, start_screen};
 use crate::tui::layout::{StyleRole, StyledLine};
 
-use super::heads::{self, PaneHead};
+use super::heads;
 use super::image;
 use super::layouts::ViewLayouts;
 use super::paint::{self, RoleStyles, span};
+use super::pane_head::PaneHead;
 use super::window::{BlockRowPosition, BlockShape, TranscriptRowFinder, TranscriptWindow};
 use super::{search, select, start};
 
@@ -48,13 +49,17 @@ pub fn draw(
     if window.rows.is_empty() {
         return;
     }
+    let focused = match model.conversation.focus {
+        KeyboardFocus::Pane(block) => Some(model.conversation.transcript.shown(block)),
+        KeyboardFocus::Input | KeyboardFocus::Caret(_) | KeyboardFocus::Sidebar => None,
+    };
     for (y, at) in (area.y..area.y + area.height).zip(&window.rows) {
         let place = Rect { y, height: 1, ..text };
         let row = row(model, layouts, *at, text.width);
         match &row.content {
             TranscriptRowContent::Empty => {}
             TranscriptRowContent::Head(head) => {
-                paint::both_edges(&head.left, &head.right, styles, place, buffer);
+                paint::spans(&head.spans(), styles, place, buffer);
             }
             TranscriptRowContent::Body(line) => {
                 if line.fill == Some(StyleRole::UserMessage) {
@@ -77,9 +82,7 @@ pub fn draw(
             let marked = Rect { x: text.x + from, width: to - from, ..place };
             buffer.set_style(marked, styles.style(StyleRole::Selection));
         }
-        if model.conversation.focus == KeyboardFocus::Pane(row.visible.block)
-            && row.visible.kind != TranscriptRowKind::Gap
-        {
+        if focused == Some(row.visible.block) && row.visible.kind != TranscriptRowKind::Gap {
             let mark = Rect { x: area.x, width: 1, ..place };
             paint::spans(&[span("▎", StyleRole::User)], styles, mark, buffer);
         }
@@ -135,8 +138,9 @@ pub fn row(
     let (kind, source, runs, content) = match at.row.checked_sub(shape.gap) {
         None => (TranscriptRowKind::Gap, 0, Vec::new(), TranscriptRowContent::Empty),
         Some(row) if row < shape.head => {
+            let run = model.conversation.transcript.run(at.index);
             let mut head =
-                heads::head(block, fold, model.shared.shown_now(), width).unwrap_or_default();
+                heads::head(block, run, fold, model.shared.shown_now(), width).unwrap_or_default();
             (
                 TranscriptRowKind::Head,
                 0,

@@ -86,6 +86,9 @@ impl<'a> TranscriptRowFinder<'a> {
             return BlockShape { gap: 0, head: 0, rows: 0 };
         };
         let fold = self.conversation.transcript.fold(block);
+        if self.conversation.transcript.is_hidden(block) {
+            return BlockShape { gap: 0, head: 0, rows: 0 };
+        }
         let head = usize::from(heads::has_head(block));
         let body = self.layouts.lines(block, fold, self.width).len();
         if head + body == 0 {

@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use crate::domain::sanitize::sanitize;
-use crate::domain::{Attachment, MessageImage, SessionId, UserInput};
+use crate::domain::{Attachment, MessageImage, SessionId, UserInput, grouped};
 use crate::tui::app::request::RequestId;
 
 /// The characters that stand for chips: the end of the last private plane, which no font uses.
@@ -219,26 +219,14 @@ fn session_label(title: &str) -> String {
 
 fn paste_label(text: &str) -> String {
     match text.lines().count() {
-        0 | 1 => format!("pasted {} characters", thousands(text.chars().count())),
-        lines => format!("pasted {} lines", thousands(lines)),
+        0 | 1 => format!("pasted {} characters", grouped(text.chars().count())),
+        lines => format!("pasted {} lines", grouped(lines)),
     }
 }
 
 /// The number in an image's label.
 fn number_of(label: &str) -> Option<u32> {
     label.get(1..)?.strip_prefix(IMAGE)?.split(' ').next()?.parse().ok()
-}
-
-fn thousands(count: usize) -> String {
-    let digits = count.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }
 
 #[cfg(test)]

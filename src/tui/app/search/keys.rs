@@ -262,7 +262,8 @@ fn show_match(conversation: &mut Conversation) {
     {
         conversation.focus = KeyboardFocus::Pane(hit.block);
     }
-    let peek = (hit.part == BlockPart::Body).then_some(hit.block);
+    let is_folded = conversation.transcript.shown(hit.block) != hit.block;
+    let peek = (hit.part == BlockPart::Body || is_folded).then_some(hit.block);
     let unfolds = conversation.transcript.peek(peek);
     let seen = is_drawn(conversation)
         && conversation.geometry.rows.iter().any(|row| {

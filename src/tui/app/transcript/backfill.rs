@@ -127,7 +127,11 @@ mod tests {
             let shared = Arc::new(records.clone());
             if let Some(older) = parts.open(&shared) {
                 let newest = parts.blocks().len();
-                assert!(newest <= NEWEST_RECORDS + 10 && newest > NEWEST_RECORDS / 2, "{newest}");
+                assert!(
+                    newest <= NEWEST_RECORDS + NEWEST_RECORDS / 6 + 10
+                        && newest > NEWEST_RECORDS / 2,
+                    "{newest}"
+                );
                 parts.prepend(older.replay().blocks);
             }
             assert!(bodies(parts.blocks()) == bodies(whole.blocks()), "of {}", records.len());
@@ -179,6 +183,6 @@ mod tests {
     fn a_short_session_has_no_older_part() {
         let mut transcript = Transcript::new("/".into());
         assert_eq!(transcript.open(&Arc::new(turns(3))), None);
-        assert_eq!(transcript.blocks().len(), 15);
+        assert_eq!(transcript.blocks().len(), 18);
     }
 }

@@ -9,7 +9,7 @@ use crate::session::{KindFolds, PaneName, SessionFolds};
 use crate::tui::app::folds::{self, PaneFolds};
 use crate::tui::app::pane_kind::PaneKind;
 
-use super::{BlockId, PaneFold, Transcript, TranscriptBlock};
+use super::{BlockBody, BlockId, PaneFold, Transcript, TranscriptBlock};
 
 /// Folds of panes that are not loaded yet.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -31,7 +31,11 @@ impl Transcript {
     /// How much of a block is shown: by a search match in it, its own fold, that of its kind or of
     /// all panes, or else by its default.
     pub fn fold(&self, block: &TranscriptBlock) -> PaneFold {
-        if self.peeked == Some(block.id) && block.is_pane() {
+        if let Some(peeked) = self.peeked
+            && (peeked == block.id && block.is_pane()
+                || block.body == BlockBody::Lookups
+                    && self.get(peeked).is_some_and(|it| it.run == Some(block.id)))
+        {
             return PaneFold::Open;
         }
         block.fold.or_else(|| self.folds.of(block)).unwrap_or_else(|| block.natural_fold())

@@ -109,11 +109,12 @@ impl Transcript {
                 BlockBody::Thinking(thinking) => thinking.state = TextState::Dropped,
                 BlockBody::Tool(tool) => {
                     self.calls.remove(&tool.call);
-                    self.blocks.remove(at);
+                    self.remove(id);
                 }
                 BlockBody::User(_)
                 | BlockBody::Image(_)
                 | BlockBody::Notice(_)
+                | BlockBody::Lookups
                 | BlockBody::TurnEnd(_)
                 | BlockBody::Compacted(_) => {}
             }
@@ -174,6 +175,7 @@ impl Transcript {
             | BlockBody::Thinking(_)
             | BlockBody::Tool(_)
             | BlockBody::Image(_)
+            | BlockBody::Lookups
             | BlockBody::TurnEnd(_)
             | BlockBody::Compacted(_) => false,
         })

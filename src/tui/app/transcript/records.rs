@@ -275,6 +275,7 @@ impl BlockBody {
                 | Self::Tool(_)
                 | Self::Image(_)
                 | Self::Notice(_)
+                | Self::Lookups
                 | Self::TurnEnd(_)
                 | Self::Compacted(_),
                 _,

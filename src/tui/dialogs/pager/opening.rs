@@ -34,7 +34,9 @@ pub fn open(
         BlockBody::Tool(tool) => (format!("{}  {}", tool.name, tool.title), Some((**tool).clone())),
         BlockBody::Image(image) => (image.name().to_owned(), None),
         BlockBody::Compacted(_) => ("Compaction note".to_owned(), None),
-        BlockBody::Notice(_) | BlockBody::TurnEnd(_) => ("Notice".to_owned(), None),
+        BlockBody::Notice(_) | BlockBody::Lookups | BlockBody::TurnEnd(_) => {
+            ("Notice".to_owned(), None)
+        }
     };
     if text.is_empty() && tool.as_ref().is_none_or(ToolCallBlock::is_over) {
         shared.toast(NoticeLevel::Info, "Nothing more to show");

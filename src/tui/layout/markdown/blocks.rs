@@ -10,7 +10,9 @@ use super::inline::InlineText;
 use super::table::MarkdownTable;
 use crate::domain::sanitize::sanitize;
 use crate::tui::layout::SyntaxHighlighter;
-use crate::tui::layout::wrap::{StyledPiece, WrapFrame, display_width, truncate, wrap};
+use crate::tui::layout::wrap::{
+    PROSE_WIDTH, StyledPiece, WrapFrame, display_width, truncate, wrap,
+};
 use crate::tui::layout::{BlockLayout, HighlightState, StyleRole, StyledLine, StyledSpan};
 
 const QUOTE_BAR: &str = "▌ ";
@@ -266,7 +268,7 @@ impl<'e> BlockRenderer<'e> {
     }
 
     fn text(&mut self, inline: InlineText<'_>, source: usize) {
-        let frame = self.frame(source);
+        let frame = self.frame(source).narrowed(PROSE_WIDTH);
         wrap(&inline.finish(), &frame, &mut self.out);
     }
 
