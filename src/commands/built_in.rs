@@ -22,6 +22,9 @@ pub const EFFORT_WORDS: &[(&str, &str)] = &[
 
 const SWITCH: &[(&str, &str)] = &[("on", "use vi keys"), ("off", "use ordinary keys")];
 
+const PANEL: &[(&str, &str)] =
+    &[("on", "show it where there is room"), ("off", "leave the whole width to the chat")];
+
 /// A row of the table: name, argument, when it may run, what it does, how its argument is read.
 struct CommandRow {
     name: &'static str,
@@ -241,6 +244,14 @@ const TABLE: &[CommandRow] = &[
         timing: CommandTiming::Always,
         summary: "turn vi keys on or off",
         read: |given| Ok(SlashCommand::Vi(given.map(switch))),
+    },
+    CommandRow {
+        name: "panel",
+        aliases: &[],
+        argument: SlashArgumentKind::OneOf(PANEL),
+        timing: CommandTiming::Always,
+        summary: "show or hide the panel of a wide screen",
+        read: |given| Ok(SlashCommand::Panel(given.map(switch))),
     },
     CommandRow {
         name: "save",

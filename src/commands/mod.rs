@@ -72,6 +72,8 @@ pub enum SlashCommand {
     Retry,
     /// Turns Vi's keys on or off; without an argument, toggles them.
     Vi(Option<OnOffArgument>),
+    /// Shows or hides the panel beside the transcript.
+    Panel(Option<OnOffArgument>),
     /// Says that all is saved, and where.
     Save,
     /// Gives the session a title.

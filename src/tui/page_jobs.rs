@@ -174,6 +174,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::tui::app::session_changes::ShownChanges;
 
     struct TestPageStore {
         folder: tempfile::TempDir,
@@ -203,6 +204,7 @@ mod tests {
                 before: before.map(|bytes| blobs.put(bytes).unwrap()),
                 after: Some(blobs.put(after).unwrap()),
                 mode,
+                shown: ShownChanges::default(),
             };
             let job = StoreQuery::Changes { files: vec![file], cwd: self.folder.path().to_owned() };
             match run(&self.store, Path::new("/none"), &job) {
@@ -248,8 +250,13 @@ mod tests {
         fs::write(&path, "ls\n").unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
         let hash = home.store.blobs().put(b"ls\n").unwrap();
-        let file =
-            ChangedFile { path, before: Some(hash.clone()), after: Some(hash), mode: Some(0o644) };
+        let file = ChangedFile {
+            path,
+            before: Some(hash.clone()),
+            after: Some(hash),
+            mode: Some(0o644),
+            shown: ShownChanges::default(),
+        };
         let net = net(home.store.blobs(), &file, home.folder.path());
         assert_eq!(net.diff().unwrap().mode, Some(FileModeChange { old: 0o644, new: 0o755 }));
     }

@@ -13,7 +13,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::{Modifier, Style};
 
-use crate::agent::AgentEvent;
+use crate::agent::{AgentCommand, AgentEvent, ContextRequest};
 use crate::config::{ConfigText, KeyPreset};
 use crate::domain::ContextWindow;
 use crate::domain::{
@@ -293,9 +293,15 @@ impl TestScreen {
             .draw(|frame| geometry = Some(view(model, layouts, &TestScreenStyles, frame)))
             .unwrap();
         let effects = update(&mut self.model, ScreenMsg::Drawn(Box::new(geometry.unwrap())));
-        // A frame asks only for the pictures that it would show.
-        let is_picture = |effect: &ScreenEffect| matches!(effect, ScreenEffect::DrawPicture { .. });
-        assert!(effects.iter().all(is_picture), "{effects:?}");
+        // A frame asks only for the pictures and for the figures of the panel that it would show.
+        let is_shown = |effect: &ScreenEffect| {
+            matches!(
+                effect,
+                ScreenEffect::DrawPicture { .. }
+                    | ScreenEffect::Agent(_, AgentCommand::Context(ContextRequest::Show))
+            )
+        };
+        assert!(effects.iter().all(is_shown), "{effects:?}");
         self.effects.extend(effects);
         self.take(ScreenMsg::Painted(self.now));
         let was_armed = self.is_armed();

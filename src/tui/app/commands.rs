@@ -36,6 +36,7 @@ use super::picker_list::PickerItem;
 use super::rewind_messages;
 use super::sending::{self, warn};
 use super::shared::{AskingAgent, SharedState};
+use super::side_panel::SidePanelChoice;
 use super::sidebar;
 use super::source;
 use super::status::ScreenStatus;
@@ -387,6 +388,16 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             };
             model.conversation.composer.set_typing(typing);
             model.shared.toast(NoticeLevel::Info, word);
+            Vec::new()
+        }
+        SlashCommand::Panel(switch) => {
+            let panel = match switch {
+                Some(OnOffArgument::On) => SidePanelChoice::Shown,
+                Some(OnOffArgument::Off) => SidePanelChoice::Hidden,
+                None => model.shared.side_panel.toggled(),
+            };
+            model.shared.side_panel = panel;
+            model.shared.toast(NoticeLevel::Info, panel.told());
             Vec::new()
         }
         SlashCommand::Save => {

@@ -20,6 +20,7 @@ use super::request::RequestId;
 use super::scroll::TranscriptScroll;
 use super::search::TranscriptSearch;
 use super::select::{ClickCounter, MouseDrag, TranscriptSelection};
+use super::side_panel::ContextShares;
 use super::start_screen::RecentSessions;
 use super::status::ScreenStatus;
 use super::transcript::Transcript;
@@ -82,6 +83,8 @@ pub struct Conversation {
     pub denied_calls: Vec<DeniedCall>,
     /// The model's plan.
     pub todos: Vec<TodoItem>,
+    /// What fills the context window, by kind.
+    pub context_shares: ContextShares,
     /// Until then another Escape opens the list of messages to rewind to.
     pub rewinding: Option<Duration>,
     /// Requests without an answer yet.
@@ -155,6 +158,7 @@ impl Conversation {
             changes: SessionChanges::default(),
             denied_calls: Vec::new(),
             todos: Vec::new(),
+            context_shares: ContextShares::default(),
             rewinding: None,
             requests: ConversationRequests::default(),
         }

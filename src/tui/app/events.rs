@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::agent::{AgentEvent, RuleReply};
 use crate::domain::{
-    AgentId, MessageRole, ModelName, NoticeLevel, RequestSource, SessionId, TurnId,
+    AgentId, MessageRole, ModelName, NoticeLevel, RequestSource, SessionId, ToolDisplay, TurnId,
 };
 use crate::providers::{ModelInfo, ProviderFault};
 use crate::session::undo::RewindHistory;
@@ -36,6 +36,7 @@ use super::search;
 use super::sending;
 use super::session_changes::SessionChanges;
 use super::shared::SharedState;
+use super::side_panel::ContextShares;
 use super::sidebar::{self, Sidebar};
 use super::start_screen;
 use super::status::ModelHost;
@@ -286,6 +287,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             return keys::tell_dialogs(model, &DialogReply::Rules(reply));
         }
         AgentEvent::Context(reply) => {
+            model.conversation.context_shares.measured(&reply.ledger);
             if reply.ledger.is_estimate {
                 model.conversation.status.usage = None;
                 model.conversation.status.estimate = Some(reply.ledger.used);
@@ -398,6 +400,8 @@ fn open(
     }
     model.conversation.turn = TurnActivity::Idle;
     model.conversation.todos = Vec::new();
+    model.conversation.context_shares = ContextShares::default();
+    model.conversation.context_shares.outdate();
     model.conversation.changes = SessionChanges::default();
     model.conversation.denied_calls.clear();
     model.shared.questions.retain(|(asking, _)| *asking != model.conversation.agent);
@@ -463,6 +467,10 @@ fn note(conversation: &mut Conversation, record: &LogRecord) {
                 let estimate = Some(usage.input + usage.output);
                 conversation.status.estimate = estimate.filter(|_| !is_counted);
             }
+            let display = message.result.as_ref().and_then(|result| result.display.as_ref());
+            if let Some(ToolDisplay::Diff(diff)) = display {
+                conversation.changes.note_diff(diff);
+            }
         }
         LogEntry::FileChange(change) => conversation.changes.note(change),
         LogEntry::Title { title } => conversation.status.title = Some(title.clone()),
@@ -471,6 +479,7 @@ fn note(conversation: &mut Conversation, record: &LogRecord) {
         LogEntry::Compaction(compaction) => {
             conversation.status.usage = None;
             conversation.status.estimate = compaction.tokens.map(|tokens| tokens.after);
+            conversation.context_shares.outdate();
         }
         LogEntry::ContextEdit(_) => {
             conversation.status.usage = None;
@@ -482,9 +491,9 @@ fn note(conversation: &mut Conversation, record: &LogRecord) {
         | LogEntry::NotCovered(_)
         | LogEntry::Rewind(_)
         | LogEntry::Interrupted
-        | LogEntry::TurnEnd(_)
         | LogEntry::Model { .. }
         | LogEntry::Mode { .. } => {}
+        LogEntry::TurnEnd(_) => conversation.context_shares.outdate(),
     }
 }
 

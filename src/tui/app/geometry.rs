@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::commands::SlashCommand;
 use crate::tui::dialogs::geometry::DialogGeometry;
 use crate::tui::layout::SourceRun;
 
@@ -26,6 +27,8 @@ pub struct ScreenGeometry {
     pub dialogs: Vec<DialogGeometry>,
     /// The rows of the session list.
     pub sidebar: Option<CellRect>,
+    /// The panel beside the transcript.
+    pub panel: Option<SidePanelGeometry>,
 }
 
 /// A conversation as it was last drawn.
@@ -48,6 +51,22 @@ pub struct ConversationGeometry {
     pub input: CellRect,
     /// Rows of the input scrolled past above its area.
     pub input_above: usize,
+}
+
+/// The panel beside the transcript as it was last drawn.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SidePanelGeometry {
+    pub area: CellRect,
+    /// What a click on each row opens, from the top.
+    pub rows: Vec<Option<SlashCommand>>,
+}
+
+impl SidePanelGeometry {
+    /// What a click on a cell of the screen opens; `None` outside, and on rows that open nothing.
+    pub fn at(&self, column: u16, row: u16) -> Option<&SlashCommand> {
+        let (_, row) = self.area.inside(column, row)?;
+        self.rows.get(usize::from(row))?.as_ref()
+    }
 }
 
 /// A rectangle of cells, counted from the top left of the screen.
@@ -113,7 +132,7 @@ impl ScreenGeometry {
 
     /// A screen that has not been drawn yet.
     pub fn of_size(width: u16, height: u16) -> Self {
-        Self { width, height, dialogs: Vec::new(), sidebar: None }
+        Self { width, height, dialogs: Vec::new(), sidebar: None, panel: None }
     }
 }
 

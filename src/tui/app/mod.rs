@@ -62,6 +62,7 @@ pub mod session_changes;
 pub mod sessions;
 pub mod settings;
 pub mod shared;
+pub mod side_panel;
 pub mod sidebar;
 pub mod softwrap;
 pub mod source;

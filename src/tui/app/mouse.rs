@@ -3,6 +3,9 @@
 
 use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 
+use crate::commands::ParsedCommand;
+
+use super::commands;
 use super::conversation_mouse;
 use super::effect::ScreenEffect;
 use super::keys;
@@ -54,6 +57,10 @@ pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
             }
         }
         (MouseEventKind::Down(MouseButton::Left), None) => {
+            let panel = model.shared.geometry.panel.as_ref().filter(|_| top.is_none());
+            if let Some(command) = panel.and_then(|panel| panel.at(at.0, at.1)).cloned() {
+                return commands::run(model, ParsedCommand { command, may_run_in_turn: true });
+            }
             match keys::on_dialog(model, top, |dialog, around| Some(dialog.click(at, around))) {
                 Some(effects) => return effects.unwrap_or_default(),
                 None => conversation_mouse::press(&mut model.conversation, &model.shared, event),

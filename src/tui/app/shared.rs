@@ -17,6 +17,7 @@ use super::request::{RequestCounter, RequestId};
 use super::saved_rules::SavedRules;
 use super::sessions::SessionList;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings};
+use super::side_panel::SidePanelChoice;
 use super::status_line::StatusLine;
 use super::theme_state::{self, ThemeState};
 use super::wheel::WheelRemainder;
@@ -61,6 +62,8 @@ pub struct SharedState {
     /// Requests without an answer yet.
     pub requests: PendingRequests,
     pub attention: UserAttention,
+    /// Whether the panel is wanted on a wide screen.
+    pub side_panel: SidePanelChoice,
     /// Output of the user's status command.
     pub status_line: StatusLine,
     pub pictures: PictureCache,
@@ -156,6 +159,7 @@ impl SharedState {
             asker: None,
             requests: PendingRequests::default(),
             attention: UserAttention::default(),
+            side_panel: SidePanelChoice::default(),
             status_line: StatusLine::default(),
             pictures: PictureCache::default(),
         }

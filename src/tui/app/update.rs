@@ -11,6 +11,8 @@ use crate::tui::dialogs::hooks;
 use crate::tui::dialogs::picker::history;
 use crate::tui::dialogs::stack::DialogIntents;
 
+use crate::agent::{AgentCommand, ContextRequest};
+
 use super::attention::TerminalFocus;
 use super::choice::PickerChoice;
 use super::conversation::{Conversation, waiting};
@@ -393,5 +395,10 @@ fn drawn(
     caret::keys::drawn(conversation, shared);
     let wanted = std::mem::take(&mut conversation.geometry.pictures);
     let canvas = shared.settings.canvas;
-    (shared.pictures.seen(canvas, &mut shared.requests.ids, &wanted), asked)
+    let mut effects = Vec::new();
+    if shared.geometry.panel.is_some() && conversation.context_shares.take_stale() {
+        effects.push(conversation.command(AgentCommand::Context(ContextRequest::Show)));
+    }
+    effects.extend(shared.pictures.seen(canvas, &mut shared.requests.ids, &wanted));
+    (effects, asked)
 }

@@ -27,6 +27,7 @@ mod scroll;
 mod search;
 mod selection;
 mod sessions;
+mod side_panel;
 mod sizes;
 mod spending;
 mod start;

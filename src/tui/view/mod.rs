@@ -22,9 +22,11 @@ mod lookups;
 pub mod mode_label;
 pub mod paint;
 pub mod pane_head;
+pub mod plan;
 pub mod queue;
 pub mod search;
 pub mod select;
+mod side_panel;
 pub mod sidebar;
 mod start;
 pub mod transcript;
@@ -37,6 +39,7 @@ use super::app::ScreenModel;
 use super::app::focus::KeyboardFocus;
 use super::app::geometry::{CellRect, FrameGeometry};
 use super::app::keymap::{ChatKey, PaneKey};
+use super::app::side_panel::columns as panel_columns;
 use super::app::sidebar::{SidebarPlacement, on_screen};
 use super::dialogs::geometry::DialogGeometry;
 use super::dialogs::{DialogCanvas, DialogView};
@@ -84,6 +87,9 @@ pub fn view(
     let dock = model.dialogs.iter();
     let dock = dock.filter_map(|it| it.docked_rows(around, layouts, (chat.width, room))).max();
     let rows = ScreenRowAreas::split(model, chat, typed.len(), dock).with_edges(area);
+    let columns =
+        panel_columns(&model.conversation.transcript, model.shared.side_panel, chat.width);
+    let (talk, panel) = beside_panel(rows.transcript, columns);
     // What a question is not about steps back, and stays readable.
     let dimmed = DimmedStyles(styles);
     let behind: &dyn RoleStyles = if dock.is_some() { &dimmed } else { styles };
@@ -92,7 +98,8 @@ pub fn view(
     buffer.set_style(area, styles.style(StyleRole::Screen));
     header::draw(model, styles, rows.header, buffer);
     paint::rule(rows.header_rule, styles, buffer);
-    transcript::draw(model, layouts, behind, rows.transcript, buffer, &mut shown);
+    transcript::draw(model, layouts, behind, talk, buffer, &mut shown);
+    geometry.panel = panel.map(|area| side_panel::draw(model, behind, area, buffer));
     activity::draw(model, behind, rows.activity, buffer);
     queue::draw(model, behind, rows.queue, buffer);
     shown.below = footer::draw_rule(model, &shown, styles, rows.rule, buffer);
@@ -163,6 +170,13 @@ fn beside(area: Rect, side: Option<SidebarPlacement>) -> Rect {
         }
         Some(SidebarPlacement::Over(_)) | None => area,
     }
+}
+
+/// The transcript's area without the columns of the panel, and the panel's area.
+fn beside_panel(area: Rect, columns: Option<u16>) -> (Rect, Option<Rect>) {
+    let Some(columns) = columns else { return (area, None) };
+    let width = area.width.saturating_sub(columns);
+    (Rect { width, ..area }, Some(Rect { x: area.x + width, width: area.width - width, ..area }))
 }
 
 /// Columns of the input's text: without the prompt on its left and a margin for the caret after the

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::domain::{TodoItem, TodoStatus};
+use crate::domain::TodoItem;
 use crate::tui::app::keymap::ReadingKey;
 use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
 use crate::tui::dialogs::geometry::ScrollExtent;
@@ -10,6 +10,7 @@ use crate::tui::layout::{StyleRole, StyledLine};
 use crate::tui::view::blocks::harmless;
 use crate::tui::view::paint;
 use crate::tui::view::paint::{line, span};
+use crate::tui::view::plan;
 
 use crate::tui::dialogs::reading::status_page;
 use crate::tui::dialogs::reading::status_page::{HEADS, StatusPageRow};
@@ -48,15 +49,7 @@ fn plan(todos: &[TodoItem]) -> Vec<StyledLine> {
     if todos.is_empty() {
         return vec![muted("No plan yet. The model makes one for work of several steps.")];
     }
-    let step = |todo: &TodoItem| {
-        let (mark, role) = match todo.status {
-            TodoStatus::Completed => ("✓ ", StyleRole::Success),
-            TodoStatus::InProgress => ("→ ", StyleRole::Strong),
-            TodoStatus::Pending => ("· ", StyleRole::Muted),
-        };
-        line(vec![span(mark, role), span(harmless(&todo.content), role)])
-    };
-    todos.iter().map(step).collect()
+    todos.iter().map(|todo| line(plan::step(todo))).collect()
 }
 
 /// The rows of `/status`, with the sums in columns.
