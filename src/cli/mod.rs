@@ -70,7 +70,8 @@ pub struct Cli {
     #[arg(long, value_name = "AMOUNT", help_heading = "Model")]
     pub budget: Option<UsageBudget>,
 
-    /// Play a scripted conversation, without a server or a key; FILE is a script of your own
+    /// Take a guided tour with a scripted model, without a server or a key. `plain` plays the same
+    /// task without the tour, and FILE is a script of your own
     #[arg(
         long,
         value_name = "FILE",
@@ -191,6 +192,30 @@ pub struct Cli {
     pub command: Option<CliCommand>,
 }
 
+/// The name after `--demo` that means slug's own script without the tour.
+const PLAIN_DEMO: &str = "plain";
+
+/// What a scripted model plays.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DemoChoice {
+    /// slug's own script, with marks that say what to press.
+    Tour,
+    /// slug's own script alone.
+    Plain,
+    /// A script of the user's.
+    File(PathBuf),
+}
+
+impl DemoChoice {
+    /// The user's file; `None` for slug's own script.
+    pub fn file(&self) -> Option<&PathBuf> {
+        match self {
+            Self::Tour | Self::Plain => None,
+            Self::File(file) => Some(file),
+        }
+    }
+}
+
 /// What `slug -p` prints.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
@@ -256,6 +281,15 @@ impl Cli {
             budget: self.budget,
             max_tool_rounds: self.max_rounds,
         }
+    }
+
+    /// The script that is played, and whether with the tour; `None` without `--demo`.
+    pub fn demo_choice(&self) -> Option<DemoChoice> {
+        Some(match self.demo.as_ref()? {
+            None => DemoChoice::Tour,
+            Some(name) if name.as_os_str() == PLAIN_DEMO => DemoChoice::Plain,
+            Some(file) => DemoChoice::File(file.clone()),
+        })
     }
 
     /// The message that the chat begins with; `None` without one.

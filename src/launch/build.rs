@@ -10,7 +10,7 @@ use chrono::Local;
 
 use crate::agent::{AgentProvider, AgentProviderSet, AgentSetup, Interactivity, ModelPin};
 use crate::catalogue::CatalogueCache;
-use crate::cli::Cli;
+use crate::cli::{Cli, DemoChoice};
 use crate::config::{ConfigOrigin, ModelChoice, ModelServerConfig, ResolvedConfig};
 use crate::context::{self, GitExecutable};
 use crate::domain::AgentBudgets;
@@ -76,7 +76,8 @@ impl RunParticipants {
         redactor: &Redactor,
     ) -> anyhow::Result<Self> {
         let debug = debug_log(cli, run_context, redactor)?;
-        let providers = services(run_context, config, cli.demo.as_ref(), redactor, &debug)?;
+        let providers =
+            services(run_context, config, cli.demo_choice().as_ref(), redactor, &debug)?;
         Ok(Self { providers, interactivity: Interactivity::Headless, last_models: None, debug })
     }
 }
@@ -235,13 +236,13 @@ pub(super) fn debug_log(
 pub(super) fn services(
     run_context: &RunContext,
     config: &ResolvedConfig,
-    script: Option<&Option<PathBuf>>,
+    script: Option<&DemoChoice>,
     redactor: &Redactor,
     debug: &DebugLog,
 ) -> anyhow::Result<AgentProviderSet> {
     let servers = ServerConnector::new(run_context, config, redactor).recorded(debug);
     if let Some(script) = script {
-        let provider = demo(script.as_ref())?;
+        let provider = demo(script.file())?;
         let first = AgentProvider {
             name: DEMO_PROVIDER.to_owned(),
             ..agent_provider(&config.server, provider)

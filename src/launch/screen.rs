@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, AgentHandle, Interactivity};
-use crate::cli::{Cli, CliExitStatus};
+use crate::cli::{Cli, CliExitStatus, DemoChoice};
 use crate::commands::{CommandPart, CommandRegistry};
 use crate::config::{ConfigOrigin, KeyPreset, NotificationMethod, ResolvedConfig};
 use crate::context::{GitHead, git_head};
@@ -220,7 +219,7 @@ pub(super) struct ChatLaunch<'a> {
     pub(super) run_context: &'a RunContext,
     pub(super) config: ResolvedConfig,
     pub(super) project: ProjectSettingsTrust,
-    pub(super) script: Option<Option<PathBuf>>,
+    pub(super) script: Option<DemoChoice>,
 }
 
 impl ChatLaunch<'_> {
@@ -284,7 +283,11 @@ impl ChatLaunch<'_> {
         }
         let handles = handles(agent, commands, &stop, services.clone());
 
-        let mode = if script == Some(None) { StartMode::Demo } else { StartMode::Chat };
+        let mode = match &script {
+            Some(DemoChoice::Tour) => StartMode::Tour,
+            Some(DemoChoice::Plain) => StartMode::Demo,
+            Some(DemoChoice::File(_)) | None => StartMode::Chat,
+        };
         let settings = ScreenSettings {
             boundary,
             commands: slash_commands,
@@ -303,7 +306,7 @@ impl ChatLaunch<'_> {
                     history,
                     draft: match mode {
                         StartMode::Chat => services.draft(),
-                        StartMode::Demo => DEMO_MESSAGE.into(),
+                        StartMode::Demo | StartMode::Tour => DEMO_MESSAGE.into(),
                     },
                     first_message: cli.first_message(),
                     exit_transcript: config.leave.value,

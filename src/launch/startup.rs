@@ -6,7 +6,7 @@
 
 use tempfile::TempDir;
 
-use crate::cli::{Cli, CliExitStatus};
+use crate::cli::{Cli, CliExitStatus, DemoChoice};
 use crate::config::{ConfigError, ResolvedConfig};
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::signals::{HandledSignal, SignalStream, raise_again};
@@ -91,10 +91,10 @@ pub(super) async fn run<Q: StartupQuestions>(
             return Ok(report_config_errors(&errors));
         }
     };
-    let mut script = cli.demo.clone();
+    let mut script = cli.demo_choice();
     if script.is_none() && config.nothing_configured() {
         match questions.model(cli, run_context, &config).await? {
-            StartupOutcome::Answer(StartupModel::Demo) => script = Some(None),
+            StartupOutcome::Answer(StartupModel::Demo) => script = Some(DemoChoice::Tour),
             StartupOutcome::Answer(StartupModel::Configured) => {
                 match run_context.config(cli, project) {
                     Ok(chosen) => config = chosen,
@@ -109,7 +109,8 @@ pub(super) async fn run<Q: StartupQuestions>(
         }
     }
     let (front, signals) = questions.into_chat(&config);
-    if scratch.is_none() && script == Some(None) && cli.directory.is_none() {
+    let is_own = script.as_ref().is_some_and(|script| script.file().is_none());
+    if scratch.is_none() && is_own && cli.directory.is_none() {
         let scratch = ScratchFolder::new()?;
         let run_context = &scratch.moved(run_context);
         let project = ProjectSettingsTrust::Trusted;
@@ -124,10 +125,12 @@ pub(super) struct ScratchFolder(TempDir);
 impl ScratchFolder {
     /// The folder for `--demo`; `None` where the user names a folder or another script.
     pub(super) fn for_demo(cli: &Cli) -> anyhow::Result<Option<Self>> {
-        if cli.demo != Some(None) || cli.directory.is_some() {
-            return Ok(None);
+        match cli.demo_choice() {
+            Some(DemoChoice::Tour | DemoChoice::Plain) if cli.directory.is_none() => {
+                Self::new().map(Some)
+            }
+            Some(_) | None => Ok(None),
         }
-        Self::new().map(Some)
     }
 
     fn new() -> anyhow::Result<Self> {

@@ -329,6 +329,8 @@ pub fn key_named(name: &str) -> KeyEvent {
     let code = match rest {
         "f1" => KeyCode::F(1),
         "f6" => KeyCode::F(6),
+        "f8" => KeyCode::F(8),
+        "f9" => KeyCode::F(9),
         "enter" => KeyCode::Enter,
         "esc" => KeyCode::Esc,
         "tab" if modifiers == KeyModifiers::SHIFT => KeyCode::BackTab,

@@ -9,7 +9,7 @@ const END: &str = "Prices already charged are not corrected by this.";
 #[test]
 fn the_demo_plays_its_task_with_its_questions() {
     let env = TestEnv::new();
-    let mut slug = PtySlug::at(&env, 80, 24).args(&["--demo"]).open();
+    let mut slug = PtySlug::at(&env, 80, 24).args(&["--demo", "plain"]).open();
     slug.wait_for("enter starts the demo");
     slug.wait_for("❯ Customers say a 500 g parcel costs too much. Fix it.");
     slug.keys(key::ENTER);
@@ -29,7 +29,7 @@ fn the_demo_plays_its_task_with_its_questions() {
 #[test]
 fn the_demo_is_played_with_the_keyboard_alone() {
     let env = TestEnv::new();
-    let mut slug = PtySlug::at(&env, 100, 40).args(&["--demo"]).open();
+    let mut slug = PtySlug::at(&env, 100, 40).args(&["--demo", "plain"]).open();
     slug.wait_for("enter starts the demo");
     slug.wait_for("❯ Customers say a 500 g parcel costs too much. Fix it.");
     slug.keys(key::ENTER);
@@ -69,7 +69,7 @@ fn the_demo_is_played_with_the_keyboard_alone() {
 #[test]
 fn the_demo_is_played_with_the_mouse_alone() {
     let env = TestEnv::new();
-    let mut slug = PtySlug::at(&env, 100, 40).args(&["--demo"]).open();
+    let mut slug = PtySlug::at(&env, 100, 40).args(&["--demo", "plain"]).open();
     slug.wait_for("enter starts the demo");
     // Only the message itself has to be sent.
     slug.keys(key::ENTER);
@@ -128,4 +128,56 @@ fn before_unit(row: &str, unit: &str) -> String {
     let Some((before, after)) = row.split_once(unit) else { return row.to_owned() };
     let before = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').trim_end();
     format!("{before} …{unit}{after}")
+}
+
+#[test]
+fn the_tour_is_taken_with_the_keys_that_its_marks_name() {
+    let env = TestEnv::new();
+    let mut slug = PtySlug::at(&env, 120, 40).args(&["--demo"]).open();
+    slug.wait_for("1/12  enter sends the message in the input.");
+    slug.wait_for("❯ Customers say a 500 g parcel costs too much. Fix it.");
+    slug.keys(key::ENTER);
+    slug.wait_for_dialog("lib/rates.sh?  +4 -4");
+    slug.wait_for("space leaves this change out.");
+    slug.keys(" ");
+    slug.wait_for("space takes it in again.");
+    slug.keys(" ");
+    slug.answer("5/12", "y");
+    slug.wait_for("y runs the tests.");
+    slug.answer("sh test.sh", "y");
+    slug.wait_for("8/12  ctrl+p lists every command and key.");
+    slug.keys("\x10");
+    slug.wait_for("9/12");
+    slug.keys(key::ESC);
+    slug.wait_for("10/12  Type /diff");
+    slug.keys("/diff\r");
+    slug.wait_for("What this session changed");
+    slug.keys("q");
+    slug.wait_for("11/12  Type /undo");
+    slug.keys("/undo\r");
+    slug.wait_for("12/12");
+    slug.wait_for_question("files and conversation");
+    slug.keys("y");
+    slug.wait_for("That was slug");
+    slug.keys(key::ESC);
+    slug.wait_for_no("That was slug");
+    slug.wait_for("❯ Customers say a 500 g parcel");
+    slug.keys("\x15");
+    slug.wait_for("What should I do?");
+    slug.quit();
+}
+
+#[test]
+fn the_tour_is_left_with_one_key_and_what_runs_goes_on() {
+    let env = TestEnv::new();
+    let mut slug = PtySlug::at(&env, 40, 12).args(&["--demo"]).open();
+    slug.wait_for("1/12");
+    slug.keys(key::ENTER);
+    slug.wait_for("2/12");
+    // f9
+    slug.keys("\x1b[20~");
+    slug.wait_for_no("2/12");
+    slug.answer("+4 -4", "n");
+    slug.wait_for("What should I do?");
+    slug.quit();
 }

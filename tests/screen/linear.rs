@@ -178,7 +178,7 @@ fn a_session_goes_on_with_its_end_read_out() {
 fn the_demo_can_be_played_through() {
     let env = TestEnv::new();
     let input = "fix it\ny\ny\n/diff\n/todos\n";
-    let ran = env.run_with_input(&["--linear", "--demo"], input).assert_exit_code(0);
+    let ran = env.run_with_input(&["--linear", "--demo", "plain"], input).assert_exit_code(0);
     for text in [
         "Question: Change lib/",
         "-    if [ \"$1\" -lt 500 ]; then\n",
@@ -188,6 +188,28 @@ fn the_demo_can_be_played_through() {
         "done: Run the tests\n",
     ] {
         assert!(ran.out.contains(text), "no {text:?} in {}", ran.describe());
+    }
+}
+
+#[test]
+fn the_tour_is_spoken_as_lines() {
+    let env = TestEnv::new();
+    let input = "fix it\ny\ny\n/diff\n/undo\n1\n";
+    let ran = env.run_with_input(&["--linear", "--demo"], input).assert_exit_code(0);
+    let mut rest = ran.out.as_str();
+    for text in [
+        "Note: Tour 1 of 7: Type a message and press enter.",
+        "Note: Tour 2 of 7: slug reads without asking.",
+        "Note: Tour 3 of 7: y allows the edit;",
+        "Note: Tour 4 of 7: y runs the tests;",
+        "Note: Tour 5 of 7: /diff reads out what this session changed.",
+        "Note: Tour 6 of 7: /undo goes back before your message, with the file.",
+        "Note: Tour 7 of 7: 1 takes back the conversation and the file;",
+        "Note: That was slug:",
+    ] {
+        let (_, behind) =
+            rest.split_once(text).unwrap_or_else(|| panic!("no {text:?} in {}", ran.describe()));
+        rest = behind;
     }
 }
 

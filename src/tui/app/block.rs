@@ -286,6 +286,11 @@ impl ToolCallBlock {
         kind_of(&self.name) == ToolKind::Think
     }
 
+    /// Whether the call runs a command.
+    pub fn is_command(&self) -> bool {
+        kind_of(&self.name) == ToolKind::Execute
+    }
+
     /// Whether the call has ended, in whatever way.
     pub fn is_over(&self) -> bool {
         match self.state {

@@ -37,6 +37,7 @@ use super::search;
 use super::sending;
 use super::shared::SharedState;
 use super::sidebar::{self, SidebarVisibility};
+use super::tour::{TOUR_KEYS, TourState};
 
 /// Handles a key event. Starts, continues or ends a key sequence.
 pub fn key(model: &mut ScreenModel, key: KeyEvent) -> Vec<ScreenEffect> {
@@ -95,7 +96,9 @@ pub fn paste(model: &mut ScreenModel, text: &str) -> Vec<ScreenEffect> {
 /// Handles a press: the keys that hold everywhere come first, then the topmost dialog, then the list
 /// of sessions or the chat.
 pub fn pressed(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect> {
-    if let Some(key) = keymap::find(keymap::ALWAYS, key) {
+    let always = keymap::find(keymap::ALWAYS, key);
+    if let Some(key) = always.filter(|key| model.shared.tour.is_some() || !TOUR_KEYS.contains(key))
+    {
         return always_key(model, key);
     }
     model.shared.leaving = None;
@@ -128,6 +131,17 @@ pub fn always_key(model: &mut ScreenModel, key: AlwaysKey) -> Vec<ScreenEffect> 
     match key {
         AlwaysKey::Redraw => vec![ScreenEffect::Redraw],
         AlwaysKey::Suspend => vec![ScreenEffect::Suspend],
+        AlwaysKey::SkipMark => {
+            model.shared.tour.as_mut().into_iter().for_each(TourState::skip);
+            Vec::new()
+        }
+        AlwaysKey::LeaveTour => {
+            if model.shared.tour.take().is_some() {
+                let text = "You left the tour. `slug --demo` starts it again.";
+                model.shared.toast(NoticeLevel::Info, text);
+            }
+            Vec::new()
+        }
         AlwaysKey::Cancel => match model.dialogs.top().map(|dialog| dialog.cancel()) {
             Some(wanted) => {
                 let top = model.dialogs.top_index();

@@ -77,6 +77,8 @@ pub mod text_query;
 pub mod theme_state;
 pub mod themes;
 pub mod title;
+pub mod tour;
+pub mod tour_progress;
 pub mod transcript;
 pub mod trigger;
 pub mod turn;

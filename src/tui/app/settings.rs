@@ -61,6 +61,8 @@ pub enum StartMode {
     Chat,
     /// To see slug at work; enter sends what is in the input already.
     Demo,
+    /// The demo, with marks that say what to press.
+    Tour,
 }
 
 /// Whether the user configured a command whose output the first line shows.

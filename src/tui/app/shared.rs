@@ -16,10 +16,11 @@ use super::pictures::PictureCache;
 use super::request::{RequestCounter, RequestId};
 use super::saved_rules::SavedRules;
 use super::sessions::SessionList;
-use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings};
+use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings, StartMode};
 use super::side_panel::SidePanelChoice;
 use super::status_line::StatusLine;
 use super::theme_state::{self, ThemeState};
+use super::tour::{TOUR_KEYS, TourForm, TourState};
 use super::wheel::WheelRemainder;
 
 /// What every conversation on the screen shares.
@@ -64,6 +65,8 @@ pub struct SharedState {
     pub attention: UserAttention,
     /// Whether the panel is wanted on a wide screen.
     pub side_panel: SidePanelChoice,
+    /// The guided tour, while it is shown.
+    pub tour: Option<TourState>,
     /// Output of the user's status command.
     pub status_line: StatusLine,
     pub pictures: PictureCache,
@@ -138,6 +141,10 @@ impl SharedState {
 
     /// The state of a screen of this size (columns, rows) that has just begun.
     pub fn new(settings: ScreenSettings, size: (u16, u16)) -> Self {
+        let tour = match settings.start.mode {
+            StartMode::Tour => Some(TourState::new(TourForm::Screen)),
+            StartMode::Chat | StartMode::Demo => None,
+        };
         Self {
             now: Duration::ZERO,
             settings,
@@ -160,6 +167,7 @@ impl SharedState {
             requests: PendingRequests::default(),
             attention: UserAttention::default(),
             side_panel: SidePanelChoice::default(),
+            tour,
             status_line: StatusLine::default(),
             pictures: PictureCache::default(),
         }
@@ -176,11 +184,13 @@ impl SharedState {
         }
     }
 
-    /// Whether an action can do something now: going to the next conversation needs another one.
-    /// Keys that cannot are not listed.
+    /// Whether an action can do something now: going to the next conversation needs another one, and
+    /// the keys of the tour a tour. Keys that cannot are not listed.
     pub fn can_do(&self, row: &KeymapRow) -> bool {
         let next = self.settings.keys.row(ChatKey::NextConversation);
-        self.behind > 0 || next.is_none_or(|next| next.id != row.id)
+        let is_of_tour = |key| self.settings.keys.row(key).is_some_and(|it| it.id == row.id);
+        (self.behind > 0 || next.is_none_or(|next| next.id != row.id))
+            && (self.tour.is_some() || !TOUR_KEYS.into_iter().any(is_of_tour))
     }
 
     /// Ends a toast that the user had time to see.

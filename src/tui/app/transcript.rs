@@ -181,6 +181,11 @@ impl Transcript {
         self.lines
     }
 
+    /// Whether a turn has ended since the session was opened, or is among its records.
+    pub fn has_ended_turn(&self) -> bool {
+        self.ended.is_some()
+    }
+
     /// The model's last text that is not blank.
     pub fn last_answer(&self) -> Option<&str> {
         let mut answers = self.blocks.iter().rev().filter_map(|block| block.body.answer());

@@ -33,6 +33,7 @@ use super::shared::SharedState;
 use super::sidebar::Sidebar;
 use super::store_query::StoreQueryResult;
 use super::themes;
+use super::tour_progress;
 use super::turn::TurnActivity;
 use super::{
     backfill, caret, completion_items, completion_state, conversation_mouse, events, keys,
@@ -51,7 +52,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
     if is_typed(&msg) {
         on_guard(&mut model.dialogs, |guard| guard.typed(now));
     }
-    match msg {
+    let effects = match msg {
         ScreenMsg::Tick(now) => {
             let has_question = model.has_question();
             tick(&mut model.conversation, &mut model.shared, now, has_question)
@@ -241,7 +242,9 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             model.shared.toast(level, text);
             Vec::new()
         }
-    }
+    };
+    tour_progress::advance(&model.conversation, &mut model.shared, &mut model.dialogs);
+    effects
 }
 
 /// When the screen next changes by itself; `None` if nothing moves, so that no timer runs.

@@ -18,6 +18,7 @@ use crate::tui::app::closing_line::TurnEnding;
 use crate::tui::app::shared::ToastMessage;
 use crate::tui::app::status::clock;
 use crate::tui::app::title::home_path;
+use crate::tui::app::tour_progress::shown_extent;
 use crate::tui::app::turn::RunningTurnPhase;
 use crate::tui::view::{activity, closing_line};
 
@@ -43,6 +44,8 @@ pub(super) struct LinearAnnouncer {
     /// The key of the page over the chat that was said last.
     page: Option<String>,
     toast: Option<ToastMessage>,
+    /// The mark of the tour that was said last.
+    mark: Option<String>,
     waiting: usize,
     /// The end of the pause that was said last.
     pause: Option<Duration>,
@@ -287,6 +290,14 @@ impl LinearAnnouncer {
             out.push(LabelledLine::new(LineLabel::Note, "Queued until this turn ends."));
         }
         self.waiting = waiting;
+        let mark = model.shared.tour.as_ref().map(|tour| {
+            let ((number, of), keys) = (tour.number(), &model.shared.settings.keys);
+            format!("Tour {number} of {of}: {}", tour.text(keys, shown_extent(&model.dialogs)))
+        });
+        if self.mark != mark {
+            out.extend(mark.iter().map(|text| LabelledLine::new(LineLabel::Note, text)));
+            self.mark = mark;
+        }
         if let Some(toast) = &model.shared.toast
             && self.toast.as_ref() != Some(toast)
         {

@@ -21,6 +21,7 @@ use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::line_input::expected_line;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::status::ScreenStatus;
+use crate::tui::app::tour::{TourForm, TourState};
 use crate::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, due_at, update};
 use crate::tui::dialogs::line::ExpectedLine;
 use crate::tui::executor::{EffectExecutor, ExecutorHandles, TerminalAction};
@@ -110,6 +111,9 @@ pub async fn run<W: Write>(
         lines: LinearInputState::Open,
         began: Instant::now(),
     };
+    if let Some(tour) = &mut ui.model.shared.tour {
+        *tour = TourState::new(TourForm::Lines);
+    }
     ui.model.conversation.first_message = first_message;
     let mut executor = EffectExecutor::new(handles, answers_in);
     let continued = ContinuedFlag::listen().context("Cannot listen for SIGCONT")?;

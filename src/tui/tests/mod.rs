@@ -33,6 +33,7 @@ mod spending;
 mod start;
 mod status_areas;
 mod themes;
+mod tour;
 mod transcript_replay;
 mod turn_ends;
 mod vi;

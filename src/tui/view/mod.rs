@@ -29,6 +29,7 @@ pub mod select;
 mod side_panel;
 pub mod sidebar;
 mod start;
+mod tour;
 pub mod transcript;
 pub mod window;
 
@@ -59,6 +60,8 @@ struct ScreenRowAreas {
     queue: Rect,
     /// What a dialog above the input gets.
     dock: Rect,
+    /// The mark of the tour.
+    tour: Rect,
     rule: Rect,
     input: Rect,
     hints: Rect,
@@ -82,8 +85,7 @@ pub fn view(
     let chat = beside(area, side);
     let typed = model.conversation.composer.editor.rows(input_width(chat));
     let around = DialogView { conversation: &model.conversation, shared: &model.shared };
-    let room =
-        RowHeights::of(model, chat.height, typed.len(), ChatDock::Used).dock_room(chat.height);
+    let room = RowHeights::of(model, chat, typed.len(), ChatDock::Used).dock_room(chat.height);
     let dock = model.dialogs.iter();
     let dock = dock.filter_map(|it| it.docked_rows(around, layouts, (chat.width, room))).max();
     let rows = ScreenRowAreas::split(model, chat, typed.len(), dock).with_edges(area);
@@ -102,6 +104,7 @@ pub fn view(
     geometry.panel = panel.map(|area| side_panel::draw(model, behind, area, buffer));
     activity::draw(model, behind, rows.activity, buffer);
     queue::draw(model, behind, rows.queue, buffer);
+    tour::draw(model, styles, rows.tour, buffer);
     shown.below = footer::draw_rule(model, &shown, styles, rows.rule, buffer);
     let caret = composer::draw(model, &typed, behind, rows.input, buffer, &mut shown);
     if dock.is_none() {
@@ -201,7 +204,7 @@ impl ScreenRowAreas {
     /// where there are enough, and takes what is above the input where there are not.
     fn split(model: &ScreenModel, area: Rect, typed: usize, dock: Option<u16>) -> Self {
         let dock_use = if dock.is_some() { ChatDock::Used } else { ChatDock::Empty };
-        let heights = RowHeights::of(model, area.height, typed, dock_use);
+        let heights = RowHeights::of(model, area, typed, dock_use);
         let mut top = area.y;
         let mut bottom = area.y + area.height;
         let mut from_top = |height: u16| {
@@ -220,13 +223,14 @@ impl ScreenRowAreas {
         from_bottom(heights.gap);
         let input = from_bottom(heights.input);
         let rule = from_bottom(heights.rule);
+        let tour = from_bottom(heights.tour);
         let dock = from_bottom(dock.unwrap_or(0).min(heights.dock_room(area.height)));
         from_bottom(heights.dock_gap);
         let queue = from_bottom(heights.queue);
         let activity = from_bottom(heights.activity);
         let transcript =
             Rect { x: area.x, y: top, width: area.width, height: bottom.saturating_sub(top) };
-        Self { header, header_rule, transcript, activity, queue, dock, rule, input, hints }
+        Self { header, header_rule, transcript, activity, queue, dock, tour, rule, input, hints }
     }
 }
 
@@ -246,6 +250,7 @@ struct RowHeights {
     queue: u16,
     /// An empty row above the dock, of the transcript's.
     dock_gap: u16,
+    tour: u16,
     rule: u16,
     input: u16,
     /// An empty row between the input and the last line.
@@ -255,7 +260,8 @@ struct RowHeights {
 }
 
 impl RowHeights {
-    fn of(model: &ScreenModel, height: u16, typed: usize, dock: ChatDock) -> Self {
+    fn of(model: &ScreenModel, chat: Rect, typed: usize, dock: ChatDock) -> Self {
+        let height = chat.height;
         let is_docked = dock == ChatDock::Used;
         let tall = u16::from(height >= 16);
         let is_tight = is_docked && height < 12;
@@ -268,6 +274,7 @@ impl RowHeights {
             activity: if is_said { 0 } else { activity::height(model) },
             queue: queue::height(model),
             dock_gap: u16::from(is_docked && height >= ROOMY),
+            tour: tour::height(model, chat.width),
             rule: edge,
             input: u16::try_from(typed).unwrap_or(most).clamp(1, most),
             gap: if is_docked && height < ROOMY { 0 } else { tall },
@@ -278,7 +285,8 @@ impl RowHeights {
     /// How many rows a dialog above the input may take.
     fn dock_room(self, height: u16) -> u16 {
         let above = if self.header == 0 { 0 } else { self.queue + self.activity };
-        let around = self.header + self.header_rule + self.rule + self.input + self.gap + 1;
+        let around =
+            self.header + self.header_rule + self.tour + self.rule + self.input + self.gap + 1;
         height.saturating_sub(around + above + self.least_transcript)
     }
 }

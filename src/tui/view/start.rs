@@ -132,7 +132,7 @@ fn about(model: &ScreenModel, width: u16) -> Vec<StartRow> {
     let title = line(vec![span(name, StyleRole::Strong), span(facts, StyleRole::Muted)]);
     let words = match settings.start.mode {
         StartMode::Chat => "slug asks before it changes or runs anything.",
-        StartMode::Demo => {
+        StartMode::Demo | StartMode::Tour => {
             "This is the demo: a scripted model fixes a shop. enter starts the demo."
         }
     };
@@ -175,8 +175,9 @@ fn recent(model: &ScreenModel, width: u16) -> Vec<StartRow> {
 /// The tips of the day. In the demo there are none: one thing is to be done there.
 fn tips(model: &ScreenModel) -> Vec<StartRow> {
     let settings = &model.shared.settings;
-    if settings.start.mode == StartMode::Demo {
-        return Vec::new();
+    match settings.start.mode {
+        StartMode::Demo | StartMode::Tour => return Vec::new(),
+        StartMode::Chat => {}
     }
     let first = usize::try_from(settings.start.day).unwrap_or(0).saturating_mul(SHOWN_TIPS);
     let of_today = (0..SHOWN_TIPS).filter_map(|number| TIPS.get((first + number) % TIPS.len()));

@@ -3,6 +3,8 @@
 //! The name of an action comes from its variant: `ChatKey::FoldAll` is `chat.fold-all` in every
 //! list and in `keys.toml`. Renaming a variant therefore breaks the `keys.toml` of users.
 
+pub use super::page_actions::*;
+
 /// Keys that work wherever the focus is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum AlwaysKey {
@@ -12,6 +14,10 @@ pub enum AlwaysKey {
     Redraw,
     /// Suspends slug and returns to the shell.
     Suspend,
+    /// Goes to the next mark of the tour.
+    SkipMark,
+    /// Ends the tour.
+    LeaveTour,
 }
 
 /// Keys of the chat, whichever part has the focus.
@@ -352,186 +358,6 @@ pub enum SidebarKey {
     Leave,
     /// Closes the list.
     Close,
-}
-
-/// Keys of the page of permission rules, while no text field is open in it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RulesKey {
-    /// The row above.
-    Previous,
-    /// The row below.
-    Next,
-    PageUp,
-    PageDown,
-    /// The first row.
-    First,
-    /// The last row.
-    Last,
-    /// Adds a rule.
-    Add,
-    /// Edits the rule.
-    Edit,
-    /// Removes the rule when pressed twice.
-    Remove,
-    /// Tests a call against the rules.
-    Try,
-    /// Closes the page.
-    Back,
-}
-
-/// Keys of the page of what fills the context window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum LedgerKey {
-    /// The row above.
-    Previous,
-    /// The first row.
-    First,
-    PageUp,
-    /// The row below.
-    Next,
-    /// The last row.
-    Last,
-    PageDown,
-    /// Shows the items of a source, or hides them.
-    Toggle,
-    /// Shows the items of a source.
-    Open,
-    /// Hides the items of a source.
-    Close,
-    /// Folds the item out of what is sent, or brings it back.
-    Fold,
-    /// Pins the item, or no longer.
-    Pin,
-    /// Measures the context anew.
-    Reload,
-    /// Closes the page.
-    Back,
-}
-
-/// Keys of the rewind dialog.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum RewindKey {
-    /// Rewinds everything that is offered.
-    Accept,
-    /// Rewinds only the files.
-    Files,
-    /// Rewinds only the conversation.
-    Conversation,
-    /// Switches the answer for the file in question.
-    Answer,
-    /// The next file in question; after the last, the first.
-    NextQuestion,
-    /// Scrolls the list of what would happen.
-    Scroll(ScrollAction),
-    /// Closes the dialog and changes nothing.
-    Back,
-}
-
-/// Keys of the review of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ReviewKey {
-    Scroll(ScrollAction),
-    NextChange,
-    PreviousChange,
-    NextFile,
-    PreviousFile,
-    /// Rejects the change, or takes it back in.
-    Toggle,
-    /// Rejects all changes of the file, or takes them back in.
-    ToggleFile,
-    /// Rejects all changes, or takes them back in.
-    ToggleAll,
-    /// Takes the rejected changes out of the files.
-    Apply,
-    EarlierTurn,
-    LaterTurn,
-    /// Shows the whole session, or the last turn again.
-    Session,
-    /// Switches between a unified and a side-by-side diff.
-    Sides,
-    Back,
-}
-
-/// Keys of a page of text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ReadingKey {
-    /// Scrolls the page.
-    Scroll(ScrollAction),
-    /// Closes the page.
-    Back,
-}
-
-/// Keys of the pager while no search field is open.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum PagerKey {
-    /// Scrolls, or moves the end of the marked lines.
-    Scroll(ScrollAction),
-    /// Scrolls left; only if lines are not wrapped.
-    Left,
-    /// Scrolls right; only if lines are not wrapped.
-    Right,
-    /// Switches between wrapping and cutting long lines.
-    Wrap,
-    /// Shows or hides line numbers.
-    Numbers,
-    /// Keeps the end in view while more output comes.
-    Follow,
-    /// Opens the search field.
-    Search,
-    /// The next match.
-    Next,
-    /// The previous match.
-    Previous,
-    /// Starts or ends marking lines.
-    Mark,
-    /// Copies the marked lines, or all lines if none are marked.
-    Copy,
-    /// Opens the text in the user's own pager.
-    OpenPager,
-    /// Ends marking, or closes the pager.
-    Back,
-}
-
-/// Keys of the pager's search field.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum FindKey {
-    /// Closes the field and stays on the match.
-    Accept,
-    /// Closes the field and goes back to where the search began.
-    Back,
-    /// Switches between a regular expression and literal text.
-    Regex,
-    /// The next match.
-    Next,
-    /// The previous match.
-    Previous,
-}
-
-/// Keys of the changes page.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ChangesKey {
-    /// Scrolls the diff.
-    Scroll(ScrollAction),
-    NextFile,
-    PreviousFile,
-    /// The next change.
-    NextHunk,
-    /// The previous change.
-    PreviousHunk,
-    /// Switches between a unified and a side-by-side diff.
-    Sides,
-    /// Shows or folds the unchanged parts.
-    Context,
-    /// Unfolds the first fold on screen.
-    Unfold,
-    /// Copies the file's patch.
-    Copy,
-    /// Copies the patch of all files.
-    CopyAll,
-    /// Reads the files again.
-    Reload,
-    /// Closes the page.
-    Back,
 }
 
 /// A jump to the nearest message or error above or below.

@@ -11,6 +11,7 @@ mod chord;
 mod conflicts;
 mod context;
 mod file;
+mod page_actions;
 mod place;
 mod presets;
 mod press;

@@ -109,6 +109,8 @@ pub const ALWAYS: &[KeyBinding<AlwaysKey>] = &[
     row(&[ctrl('l')], AlwaysKey::Redraw, "redraw the screen"),
     row(&[ctrl('z')], AlwaysKey::Suspend, "suspend to the shell; `fg` returns")
         .on(Action, "suspend"),
+    row(&[key(KeyCode::F(8))], AlwaysKey::SkipMark, "in the tour: the next mark"),
+    row(&[key(KeyCode::F(9))], AlwaysKey::LeaveTour, "in the tour: leave it"),
 ];
 
 /// The keys of the chat.

@@ -1,6 +1,7 @@
 //! The short pages, read out.
 
 use crate::domain::{TodoItem, TodoStatus};
+use crate::tui::app::tour;
 use crate::tui::dialogs::DialogView;
 use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel, LinearPage, line};
 
@@ -11,6 +12,7 @@ use super::{ReadingDialog, ReadingPage};
 pub(super) fn linear_page(reading: &ReadingDialog, around: DialogView<'_>) -> LinearPage {
     let (key, lines) = match reading.page {
         ReadingPage::Status => ("status", status(&status_page::rows(around))),
+        ReadingPage::Tour => ("tour", tour_card()),
         ReadingPage::Todos => ("todos", plan(&around.conversation.todos)),
     };
     LinearPage { key: key.to_owned(), lines }
@@ -44,6 +46,16 @@ fn sums_in_words(sums: &StatusPageTotals) -> String {
     let known = parts.into_iter().filter(|(_, count)| !count.is_empty());
     let out: Vec<String> = known.map(|(what, count)| format!("{count} {what}")).collect();
     format!("{}: {}", line(&sums.name), out.join(", "))
+}
+
+fn tour_card() -> Vec<LabelledLine> {
+    let mut out = vec![LabelledLine::new(LineLabel::Note, "That was slug:")];
+    out.extend(
+        tour::CARD.map(|(what, how)| {
+            LabelledLine::new(LineLabel::Continuation, format!("{what}: {how}."))
+        }),
+    );
+    out
 }
 
 fn plan(todos: &[TodoItem]) -> Vec<LabelledLine> {

@@ -28,6 +28,8 @@ pub enum ReadingPage {
     Todos,
     /// The session, its model, and the tokens it used.
     Status,
+    /// The card at the end of the tour.
+    Tour,
 }
 
 impl ReadingDialog {

@@ -4,9 +4,10 @@ use ratatui::layout::Rect;
 
 use crate::domain::TodoItem;
 use crate::tui::app::keymap::ReadingKey;
+use crate::tui::app::tour;
 use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
 use crate::tui::dialogs::geometry::ScrollExtent;
-use crate::tui::layout::{StyleRole, StyledLine};
+use crate::tui::layout::{StyleRole, StyledLine, plain};
 use crate::tui::view::blocks::harmless;
 use crate::tui::view::paint;
 use crate::tui::view::paint::{line, span};
@@ -21,6 +22,7 @@ pub fn draw(around: DialogView<'_>, reading: &ReadingDialog, canvas: &mut Dialog
     let (title, lines) = match reading.page {
         ReadingPage::Todos => ("The plan", plan(&around.conversation.todos)),
         ReadingPage::Status => ("Status", status(&status_page::rows(around))),
+        ReadingPage::Tour => ("That was slug", tour_card(canvas.area.width)),
     };
     let closes = format!("{} closes", around.shared.settings.keys.key(ReadingKey::Back));
     draw_page(title, &closes, &lines, reading.scroll, canvas);
@@ -43,6 +45,20 @@ pub fn draw_page(
         paint::spans(&line.spans, *styles, Rect { y, height: 1, ..inner }, buffer);
     }
     measured.extent = ScrollExtent { rows: lines.len(), shown: usize::from(inner.height) };
+}
+
+/// The card of the tour, in two rows for each thing where there is little room.
+fn tour_card(width: u16) -> Vec<StyledLine> {
+    let room = width.saturating_sub(8);
+    let mut lines = Vec::new();
+    for (what, how) in tour::CARD {
+        lines.extend(plain::render(what, StyleRole::Strong, room));
+        lines.extend(plain::render(how, StyleRole::Muted, room));
+        lines.push(StyledLine::default());
+    }
+    let next = "/connect adds a model. Then start slug in a repository of yours.";
+    lines.extend(plain::render(next, StyleRole::Text, room));
+    lines
 }
 
 fn plan(todos: &[TodoItem]) -> Vec<StyledLine> {

@@ -128,7 +128,7 @@ fn offers(around: DialogView<'_>, dialog: &RewindDialog) -> Vec<StyledLine> {
     }
     let keys = &around.shared.settings.keys;
     let label = |key| span(format!("{:<5} ", keys.key(key)), StyleRole::Key);
-    let all = offers.into_iter().chain([(RewindKey::Back, "nothing")]);
+    let all = offers.into_iter().chain([(RewindKey::Back, "cancel")]);
     let offers = all.map(|(key, word)| line(vec![label(key), span(word, StyleRole::Text)]));
     let answer = dialog.answer(&around.shared.settings.cwd).map(|(text, count)| {
         let next = match count {

@@ -67,7 +67,7 @@ pub const REWIND: &[KeyBinding<RewindKey>] = &[
     row(&[key(KeyCode::Down), char('j')], RewindKey::Scroll(ScrollAction::LineDown), "line down"),
     row(&[key(KeyCode::PageUp)], RewindKey::Scroll(ScrollAction::PageUp), "page up"),
     row(&[key(KeyCode::PageDown)], RewindKey::Scroll(ScrollAction::PageDown), "page down"),
-    hinted(&[key(KeyCode::Esc), char('n'), char('q')], RewindKey::Back, "cancel", "nothing"),
+    hinted(&[key(KeyCode::Esc), char('n'), char('q')], RewindKey::Back, "cancel", "cancel"),
 ];
 
 /// The keys of the review of a turn.
