@@ -490,6 +490,7 @@ impl Agent {
             journal,
             blobs: self.setup.blobs.clone(),
             events: self.events.clone(),
+            git: self.setup.git.clone(),
             hooks: self.session_hooks(),
             debug: self.setup.debug.clone(),
             redactor: self.setup.redactor.clone(),

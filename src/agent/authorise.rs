@@ -4,16 +4,19 @@
 //! while a question is open or the call waits for earlier calls, the call is decided again. How a
 //! decision is made from rules and mode is in `permissions`; running the call is in `run`.
 
+use std::convert::Infallible;
+
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
-    ApprovalAnswer, ApprovalKind, ApprovalRequest, CallInput, FileDiff, NoticeLevel,
+    ApprovalAnswer, ApprovalKind, ApprovalRequest, CallInput, DangerFacts, FileDiff, NoticeLevel,
     PermissionMode, PermissionOutcome, RuleKind, RuleSource, ToolAccess, ToolCall, ToolDisplay,
     ToolOutput,
 };
+use crate::permissions::danger_targets::DangerTarget;
 use crate::permissions::{
     HookPermission, PermissionDecision, PermissionQuery, READ_RULE, ResolvedAccess, ToolCallTicket,
 };
@@ -21,6 +24,7 @@ use crate::tools::ToolError;
 
 use super::approvals::{ApprovalOrder, ApprovalWait};
 use super::call_hooks;
+use super::danger_facts::danger_facts;
 use super::event::AgentEvent;
 use super::gate::{Interactivity, ToolGate};
 use super::partial_approval::{PartialApproval, narrow_to_part};
@@ -241,7 +245,11 @@ async fn ask_until_decided(
                 decision.question_reason().to_owned()
             }
         };
-        let why = DecisionExplanation { decision: &decision, reason };
+        let targets = match decision.dangers() {
+            [] => Vec::new(),
+            [_, ..] => query.danger_targets(),
+        };
+        let why = DecisionExplanation { decision: &decision, reason, targets };
         match ask(gate, &plan, question, why, changed, preview.clone()).await {
             AskOutcome::Changed => {}
             AskOutcome::Answered(ApprovalAnswer::Part { left_out }) => {
@@ -375,6 +383,8 @@ fn approve_by_user(
 struct DecisionExplanation<'a> {
     decision: &'a PermissionDecision,
     reason: String,
+    /// What can be counted about the call.
+    targets: Vec<DangerTarget>,
 }
 
 enum AskOutcome {
@@ -387,13 +397,19 @@ async fn ask(
     gate: &ToolGate,
     plan: &CallPlan,
     question: &ApprovalWait,
-    DecisionExplanation { decision, reason }: DecisionExplanation<'_>,
+    DecisionExplanation { decision, reason, targets }: DecisionExplanation<'_>,
     mut changed: watch::Receiver<u64>,
     preview: Option<FileDiff>,
 ) -> AskOutcome {
+    let facts = match targets[..] {
+        [] => DangerFacts::Unknown,
+        // The question does not wait for them.
+        [_, ..] => DangerFacts::Pending,
+    };
     let (id, answer) = gate.approvals.open();
     question.begin(id);
     let request = ApprovalRequest {
+        facts,
         parts: decision.parts().to_owned(),
         allow_rules: decision.allow_rules().to_owned(),
         deny_rule: decision.deny_rule().map(str::to_owned),
@@ -403,11 +419,19 @@ async fn ask(
     };
     gate.ask_user(request);
     question.let_others_ask();
+    let tell_facts = async {
+        if !targets.is_empty() {
+            let facts = danger_facts(gate.git.as_ref(), &gate.place().cwd, &targets).await;
+            gate.events.send(AgentEvent::ApprovalFacts { id, facts });
+        }
+        std::future::pending::<Infallible>().await
+    };
     let outcome = tokio::select! {
         // An answer that changes the mode as well comes before that change.
         biased;
         answer = answer => AskOutcome::Answered(answer.unwrap_or(NO)),
         _ = changed.changed() => AskOutcome::Changed,
+        never = tell_facts => match never {},
     };
     if question.end().is_some() && matches!(outcome, AskOutcome::Changed) {
         gate.events.send(AgentEvent::ApprovalWithdrawn(id));

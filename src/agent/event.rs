@@ -6,8 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AgentId, ApprovalId, ApprovalRequest, CallId, ContextWindow, JobEnd, JobId, JobInfo, ModelName,
-    NoticeLevel, PermissionMode, ReasoningEffort, SessionId, TodoItem, ToolCall, TurnId, UserInput,
+    AgentId, ApprovalId, ApprovalRequest, CallId, ContextWindow, DangerFact, JobEnd, JobId,
+    JobInfo, ModelName, NoticeLevel, PermissionMode, ReasoningEffort, SessionId, TodoItem,
+    ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
@@ -166,6 +167,8 @@ pub enum AgentEvent {
     JobEnded { job: JobId, end: JobEnd },
     /// The user is asked. Several questions can be open; the front end queues them.
     ApprovalAsked(Box<ApprovalRequest>),
+    /// What was counted about the call of an open question.
+    ApprovalFacts { id: ApprovalId, facts: Vec<DangerFact> },
     /// A question no longer needs an answer (the turn was stopped, or a new rule decided it).
     ApprovalWithdrawn(ApprovalId),
     /// A message for the user that is no part of the conversation.

@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::context::GitExecutable;
 use crate::domain::{
-    ApprovalId, ApprovalKind, ApprovalRequest, CallInput, PermissionOutcome, RuleSource,
-    ToolAccess, ToolCall, TurnId,
+    ApprovalId, ApprovalKind, ApprovalRequest, CallInput, DangerFacts, PermissionOutcome,
+    RuleSource, ToolAccess, ToolCall, TurnId,
 };
 use crate::permissions::{PermissionQuery, ResolvedAccess, Workspace};
 use crate::platform::debug_log::DebugLog;
@@ -57,6 +58,8 @@ pub(super) struct ToolGate {
     pub(super) journal: Arc<SessionJournal>,
     pub(super) blobs: BlobStore,
     pub(super) events: AgentEventSender,
+    /// Looks up what a dangerous call would touch; `None` without trust.
+    pub(super) git: Option<GitExecutable>,
     pub(super) hooks: SessionHooks,
     pub(super) debug: DebugLog,
     pub(super) redactor: Redactor,
@@ -117,6 +120,7 @@ impl ToolGate {
             rule_file: self.permissions.rule_file(),
             preview: None,
             dangers: Vec::new(),
+            facts: DangerFacts::Unknown,
         }
     }
 

@@ -14,6 +14,7 @@ mod call_hooks;
 mod change_tracker;
 mod command;
 mod compaction;
+mod danger_facts;
 mod debug_events;
 mod event;
 mod event_queue;

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 
 use crate::domain::{
     AgentId, ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallDanger, CallId,
-    CallInput, ContextWindow, EntryId, ExitCause, FileDiff, JobEnd, JobId, JobInfo, Message,
-    ModelName, NoticeLevel, PermissionMode, ReasoningEffort, RuleFile, SessionId, TodoItem,
-    TodoStatus, ToolCall, TurnId, UserInput,
+    CallInput, ContextWindow, DangerFact, DangerFacts, EntryId, ExitCause, FileDiff, JobEnd, JobId,
+    JobInfo, Message, ModelName, NoticeLevel, PermissionMode, ReasoningEffort, RuleFile, SessionId,
+    TodoItem, TodoStatus, ToolCall, TurnId, UserInput,
 };
 use crate::permissions::RuleListReport;
 use crate::permissions::store::RuleSaveError;
@@ -118,6 +118,7 @@ fn approval() -> ApprovalRequest {
         rule_file: RuleFile(PathBuf::from("/w/.slug/settings.json")),
         preview: Some(FileDiff::between("a", "1\n", "2\n")),
         dangers: vec![CallDanger::ProtectedPlace],
+        facts: DangerFacts::Pending,
     }
 }
 
@@ -261,6 +262,10 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::JobEnded { job: JobId(3), end: JobEnd::Exited(ExitCause::Signal(15)) },
         AgentEvent::JobEnded { job: JobId(3), end: JobEnd::Lost },
         AgentEvent::ApprovalAsked(Box::new(approval())),
+        AgentEvent::ApprovalFacts {
+            id: ApprovalId(3),
+            facts: vec![DangerFact::Commits { count: 3, remote: "origin".into() }],
+        },
         AgentEvent::ApprovalWithdrawn(ApprovalId(3)),
         AgentEvent::Notice { level: NoticeLevel::Warning, text: "Mind the gap.".into() },
         AgentEvent::CommandRefused(CommandRefusal::TurnRunning),

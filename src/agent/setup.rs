@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::catalogue::CatalogueCache;
-use crate::context::ContextProvider;
+use crate::context::{ContextProvider, GitExecutable};
 use crate::domain::{AgentBudgets, PermissionMode, ReasoningEffort};
 use crate::hooks::HookSet;
 use crate::permissions::Workspace;
@@ -84,6 +84,8 @@ pub struct AgentSetup {
     pub home: PathBuf,
     /// The project folders whose instruction files are read in each turn; empty without trust.
     pub instruction_folders: Vec<PathBuf>,
+    /// git for what a question says about files and commits; `None` without trust.
+    pub git: Option<GitExecutable>,
     /// The providers of notes for the model.
     pub contexts: Vec<Box<dyn ContextProvider>>,
     /// The hooks of the user and of a project that the user trusts.

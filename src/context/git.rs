@@ -8,6 +8,8 @@
 //! The configuration can change between two calls of git. So when a sandbox is in force, git runs
 //! inside it, and a program that it is made to run stays in the sandbox.
 
+mod facts;
+
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -226,6 +228,14 @@ enum GitExit {
 }
 
 impl GitOutput {
+    /// The output of a git that succeeded and was not cut.
+    fn whole(&self) -> Option<String> {
+        match self.end {
+            GitExit::Code(0) => self.text(),
+            GitExit::Code(_) | GitExit::Cut => None,
+        }
+    }
+
     fn text(&self) -> Option<String> {
         match self.end {
             GitExit::Code(0) | GitExit::Cut => {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::lookalike::{LookalikeWord, lookalikes};
-use super::{CallDanger, CallId, DiffLineTag, ExcludedHunks, FileDiff, TurnId};
+use super::{CallDanger, CallId, DangerFacts, DiffLineTag, ExcludedHunks, FileDiff, TurnId};
 
 /// Identifies one question. The agent makes the id; an answer with another id is stale.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize, Serialize)]
@@ -61,6 +61,9 @@ pub struct ApprovalRequest {
     pub preview: Option<FileDiff>,
     /// What the call does that is hard to take back, the worst first; each once.
     pub dangers: Vec<CallDanger>,
+    /// What such a call would touch, counted.
+    #[serde(default)]
+    pub facts: DangerFacts,
 }
 
 /// What a question is about.

@@ -54,7 +54,7 @@ pub use approval::{
 };
 pub use budget::{AgentBudgets, ParseBudgetError, UsageBudget};
 pub use bytes::format_bytes;
-pub use danger::CallDanger;
+pub use danger::{CallDanger, DangerFact, DangerFacts, NOT_COUNTED};
 pub use dialect::ChatDialect;
 pub use diff::{
     DiffContextSize, DiffLine, DiffLineTag, FileDiff, FileModeChange, Hunk, LineEnding,

@@ -190,6 +190,7 @@ pub(super) fn parts(
         store,
         home: run_context.home.root().to_owned(),
         instruction_folders,
+        git: git.clone(),
         contexts,
         debug,
         redactor: redactor.clone(),

@@ -13,6 +13,7 @@
 mod bash;
 mod check;
 mod danger;
+pub mod danger_targets;
 mod folders;
 mod git_places;
 mod hook_permission;

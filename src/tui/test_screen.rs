@@ -18,8 +18,9 @@ use crate::config::{ConfigText, KeyPreset};
 use crate::domain::ContextWindow;
 use crate::domain::{
     AgentId, ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput, CallPart, ContentBlock,
-    EntryId, Message, MessageRole as Speaker, PermissionMode, PermissionOutcome, RuleFile,
-    RuleKind, RuleSource, SessionId, StopReason, TokenUsage, ToolCall, ToolStatus, TurnId,
+    DangerFacts, EntryId, Message, MessageRole as Speaker, PermissionMode, PermissionOutcome,
+    RuleFile, RuleKind, RuleSource, SessionId, StopReason, TokenUsage, ToolCall, ToolStatus,
+    TurnId,
 };
 use crate::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo, TurnEnd, TurnOutcome};
 
@@ -459,5 +460,6 @@ pub fn question(id: u64, command: &str) -> AgentEvent {
         rule_file: RuleFile("/home/me/.slug/settings.json".into()),
         preview: None,
         dangers: Vec::new(),
+        facts: DangerFacts::Unknown,
     }))
 }

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use slug_code::agent::{AgentEvent, InitialSession, RuleReply};
 use slug_code::domain::{
-    ApprovalAnswer, CallId, CallInput, ContentHash, PermissionMode, PermissionOutcome, RuleKind,
-    ToolStatus,
+    ApprovalAnswer, CallId, CallInput, ContentHash, DangerFact, DangerFacts, PermissionMode,
+    PermissionOutcome, RuleKind, ToolStatus,
 };
 use slug_code::permissions::store::ProjectSettingsTrust;
 use slug_code::session::{LogEntry, PermissionEntry, TurnOutcome};
@@ -461,4 +461,43 @@ async fn s40_a_failing_change_reveals_nothing_of_a_file_that_may_not_be_read() {
     assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
     assert!(agent.result("e3").0.starts_with("Denied: The rule Read(hidden) refuses it."));
     agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_about_deleting_says_how_much_and_nothing_is_deleted_for_it() {
+    let fixture = AgentFixture::new();
+    let build = fixture.work.join("build");
+    std::fs::create_dir(&build).unwrap();
+    for name in ["a", "b"] {
+        std::fs::write(build.join(name), "12345").unwrap();
+    }
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [calls(&[bash("c1", "rm -rf build/")]), words("done")]);
+    agent.send("go").await;
+    let question = agent.next_approval().await;
+    // The question is there first, whatever the count takes.
+    assert_eq!(question.facts, DangerFacts::Pending);
+    let told = |event: &AgentEvent| matches!(event, AgentEvent::ApprovalFacts { .. });
+    let AgentEvent::ApprovalFacts { id, facts } = agent.wait_for("facts", told).await else {
+        unreachable!("the event that was waited for")
+    };
+    assert_eq!(id, question.id);
+    let counted = DangerFact::Files { count: 2, bytes: 10, tracked: None, is_partial: false };
+    assert_eq!(facts, [counted]);
+    assert!(build.join("a").exists());
+    agent.answer(&question, ApprovalAnswer::Deny { instruction: None }).await;
+    agent.wait_for_turn_end().await;
+    // An answer does not wait for the count.
+    queue_replies(&fixture, [calls(&[bash("c3", "rm -rf build/")]), words("done")]);
+    agent.send("again").await;
+    let question = agent.next_approval().await;
+    agent.answer(&question, ApprovalAnswer::Once).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    // Where nothing is hard to take back, nothing is counted.
+    queue_replies(&fixture, [calls(&[bash("c2", "make")]), words("done")]);
+    agent.send("go on").await;
+    let question = agent.next_approval().await;
+    assert_eq!(question.facts, DangerFacts::Unknown);
+    agent.answer(&question, ApprovalAnswer::Deny { instruction: None }).await;
+    agent.wait_for_turn_end().await;
 }

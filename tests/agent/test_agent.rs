@@ -155,6 +155,7 @@ impl AgentFixture {
         };
         let provider = self.provider.clone();
         AgentSetup {
+            git: None,
             providers: AgentProviderSet::new(
                 AgentProvider {
                     name: "test".into(),

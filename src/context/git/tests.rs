@@ -220,3 +220,39 @@ fn s64_git_is_not_taken_from_the_workspace() {
     std::os::unix::fs::symlink(bin.join("git"), outside.join("git")).unwrap();
     assert_eq!(found(&[&outside]), None);
 }
+
+#[tokio::test]
+async fn files_and_commits_are_counted_from_the_index_and_local_refs_alone() {
+    let repository = GitTestRepository::new();
+    let (cwd, git) = (repository.path("repo"), &repository.git);
+    fs::create_dir(cwd.join("build")).unwrap();
+    for name in ["build/a", "build/b", "build/[x]", "kept"] {
+        repository.write(name, "text");
+    }
+    repository.write(".gitignore", "ignored\n");
+    repository.git(&["add", "build", "kept", ".gitignore"]);
+    repository.git(&["commit", "-q", "-m", "First"]);
+    repository.write("build/new", "text");
+    repository.write("ignored", "text");
+    let build = vec![cwd.join("build")];
+    assert_eq!(git.tracked_count(&cwd, &build).await, Some(3));
+    assert_eq!(git.tracked_count(&cwd, &[cwd.join("build/[x]")]).await, Some(1));
+    assert_eq!(git.untracked(&cwd).await, Some(vec!["build/new".into()]));
+    assert_eq!(git.unpushed_count(&cwd, "origin", None).await, None, "never fetched");
+    repository.git(&["update-ref", "refs/remotes/origin/main", "HEAD"]);
+    repository.git(&["commit", "-q", "--allow-empty", "-m", "Second"]);
+    assert_eq!(git.unpushed_count(&cwd, "origin", None).await, Some(1));
+    assert_eq!(git.unpushed_count(&cwd, "origin", Some("main")).await, Some(1));
+    assert_eq!(git.unpushed_count(&cwd, "origin", Some("none")).await, None);
+    assert_eq!(git.push_remote(&cwd).await.as_deref(), Some("origin"));
+    repository.git(&["config", "remote.up.url", "/nowhere"]);
+    repository.git(&["config", "remote.pushDefault", "up"]);
+    assert_eq!(git.push_remote(&cwd).await.as_deref(), Some("up"));
+    assert_eq!(git.tracked_count(repository.folder.path(), &build).await, None);
+    // What a repository may name to be run stays unrun.
+    repository.git(&["config", "core.fsmonitor", &repository.trap()]);
+    assert_eq!(git.tracked_count(&cwd, &build).await, Some(3));
+    assert_eq!(git.untracked(&cwd).await, Some(vec!["build/new".into()]));
+    assert_eq!(git.unpushed_count(&cwd, "origin", None).await, Some(1));
+    assert!(!repository.path("marker").exists());
+}

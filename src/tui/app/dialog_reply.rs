@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::agent::{ContextReply, ReviewPlan, RewindError, RewindPlan, RuleReply};
-use crate::domain::{CallId, ContentHash, NoticeLevel};
+use crate::domain::{ApprovalId, CallId, ContentHash, DangerFact, NoticeLevel};
 use crate::tui::dialogs::pager::document::PagerDocument;
 use crate::tui::dialogs::pager::search::PagerMatch;
 
@@ -40,6 +40,8 @@ pub enum DialogReply {
     FileChanged,
     /// The agent's reply to a request about the rules.
     Rules(Box<RuleReply>),
+    /// What was counted about the call of a question.
+    ApprovalFacts { id: ApprovalId, facts: Vec<DangerFact> },
     /// The agent's reply to a request about the context ledger.
     Context(Box<ContextReply>),
     /// What a rewind would do, or why there is none.

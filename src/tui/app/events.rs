@@ -15,6 +15,7 @@ use crate::session::{
 use crate::tui::dialogs::EarlyKey;
 use crate::tui::dialogs::picker::Picker;
 
+use super::approval_events;
 use super::attention::TurnEndKind;
 use super::commands;
 use super::completion_items;
@@ -56,9 +57,7 @@ pub fn of_agent(model: &mut ScreenModel, agent: AgentId, event: AgentEvent) -> V
     let Some(behind) = model.background.get_mut(&agent) else { return Vec::new() };
     std::mem::swap(&mut model.conversation, behind);
     // What lies over the chat belongs to the conversation that is shown. Only questions come up.
-    let is_question =
-        matches!(event, AgentEvent::ApprovalAsked(_) | AgentEvent::ApprovalWithdrawn(_));
-    let effects = if is_question {
+    let effects = if approval_events::is_about_question(&event) {
         apply(model, event)
     } else {
         let open = std::mem::take(&mut model.dialogs);
@@ -257,15 +256,16 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             model.conversation.status.jobs.retain(|running| running.id != job);
         }
         AgentEvent::ApprovalAsked(request) => {
-            let project = &model.conversation.status.project;
-            let effect = model.shared.attention.notify_question(now, project, &request.tool);
-            model.shared.questions.push_back((model.conversation.agent, *request));
+            let effect = approval_events::asked(&mut model.shared, &model.conversation, *request);
             commands::show_next_approval(model, EarlyKey::PassThrough);
             return effect.into_iter().collect();
         }
+        AgentEvent::ApprovalFacts { id, facts } => {
+            approval_events::counted(&mut model.shared, id, &facts);
+            return keys::tell_dialogs(model, &DialogReply::ApprovalFacts { id, facts });
+        }
         AgentEvent::ApprovalWithdrawn(id) => {
-            model.shared.questions.retain(|(_, request)| request.id != id);
-            model.dialogs.retain_approvals(|request| request.id != id);
+            approval_events::withdrawn(&mut model.shared, &mut model.dialogs, id);
             commands::show_next_approval(model, EarlyKey::PassThrough);
         }
         AgentEvent::Notice { level, text } => model.conversation.transcript.notice(level, text),

@@ -2,6 +2,7 @@
 //! [`ScreenMsg::Tick`], and requests to the outside leave as [`ScreenEffect`]s. Each component has
 //! its state and its update in one file; [`update`] only routes between them.
 
+mod approval_events;
 pub mod attention;
 pub mod backfill;
 pub mod block;

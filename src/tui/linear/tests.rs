@@ -16,8 +16,8 @@ use crate::agent::{
     RewindPlan, event_queue,
 };
 use crate::domain::{
-    ApprovalAnswer, ApprovalId, ContentBlock, ContentHash, ContextWindow, EntryId, ModelName,
-    PermissionMode, ToolStatus, TurnId,
+    ApprovalAnswer, ApprovalId, CallDanger, ContentBlock, ContentHash, ContextWindow, DangerFact,
+    DangerFacts, EntryId, ModelName, PermissionMode, ToolStatus, TurnId,
 };
 use crate::providers::RateLimited;
 use crate::providers::retry::RetryAttempt;
@@ -549,5 +549,25 @@ async fn a_session_whose_last_message_was_not_answered_says_so() {
     let records = Arc::new(vec![user("Rename the cart.")]);
     linear.event(AgentEvent::SessionOpened { session: session(), records }).await;
     linear.until("slug ended before your last message was answered.").await;
+    linear.end().await;
+}
+
+#[tokio::test]
+async fn facts_are_said_when_they_are_there_and_the_question_is_not_said_again() {
+    let linear = test_loop(StdinSource::Terminal).opened().await;
+    linear.event(AgentEvent::TurnStarted { turn: TURN }).await;
+    let AgentEvent::ApprovalAsked(mut request) = question(1, "rm -rf build") else { panic!() };
+    request.dangers = vec![CallDanger::DeletesFiles];
+    request.facts = DangerFacts::Pending;
+    linear.event(AgentEvent::ApprovalAsked(request)).await;
+    linear.until("Answer: ").await;
+    let before = linear.printed();
+    assert!(before.contains("Danger: Deletes files.\n"), "{before}");
+    let files = DangerFact::Files { count: 2, bytes: 10, tracked: Some(2), is_partial: false };
+    linear.event(AgentEvent::ApprovalFacts { id: ApprovalId(1), facts: vec![files] }).await;
+    linear.until("Warning: Deletes files: 2 files, 10 bytes, all in git.").await;
+    let after = linear.printed();
+    assert_eq!(after.matches("Run this command?").count(), 1, "{after}");
+    linear.events(ended(TurnOutcome::Interrupted)).await;
     linear.end().await;
 }

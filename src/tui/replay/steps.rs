@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use crate::agent::AgentEvent;
 use crate::domain::{
-    ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput, CallPart, ContentBlock, FileDiff,
-    MessageRole, ModelName, NoticeLevel, PermissionOutcome, RuleFile, SessionId, ToolCall,
-    ToolDisplay, TurnId,
+    ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput, CallPart, ContentBlock,
+    DangerFacts, FileDiff, MessageRole, ModelName, NoticeLevel, PermissionOutcome, RuleFile,
+    SessionId, ToolCall, ToolDisplay, TurnId,
 };
 use crate::session::{LogEntry, MessageEntry, PermissionEntry, ReplayedConversation};
 
@@ -280,6 +280,7 @@ fn question(
         rule_file: RuleFile(std::path::PathBuf::new()),
         preview: change_behind(timeline, index, &permission.call),
         dangers: Vec::new(),
+        facts: DangerFacts::Unknown,
     })
 }
 

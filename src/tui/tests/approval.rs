@@ -6,8 +6,8 @@ use crossterm::event::MouseEventKind;
 
 use crate::agent::{AgentCommand, AgentEvent, RuleReply, RuleRequest};
 use crate::domain::{
-    ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallDanger, FileDiff,
-    PermissionMode, RuleKind,
+    ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallDanger, DangerFact, DangerFacts,
+    FileDiff, PermissionMode, RuleKind,
 };
 use crate::permissions::store::RuleEdit;
 use crate::tui::app::ScreenEffect;
@@ -136,6 +136,48 @@ fn danger_is_named_and_needs_a_letter() {
     let scene = ["up", "up", "up", "up", "up"].iter().fold(scene, |scene, key| scene.key(key));
     scene.hides("❯ y").hides("❯ s").key("y").expect_effects(&answered(ApprovalAnswer::Once));
     dangerous().key("enter").expect_effects(&answered(ApprovalAnswer::Deny { instruction: None }));
+}
+
+#[test]
+fn facts_stand_beside_the_danger_and_keys_wait_until_they_are_read() {
+    let AgentEvent::ApprovalAsked(mut request) = question(1, COMMAND) else { panic!() };
+    request.dangers = vec![CallDanger::DeletesFiles];
+    request.facts = DangerFacts::Pending;
+    let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(request)).after(400);
+    let scene = scene.clear_effects().shows("Deletes files: counting …");
+    let row = |scene: &TestScreen| {
+        scene.text().lines().position(|row| row.contains("n  No")).unwrap_or_default()
+    };
+    let before = row(&scene);
+    let files =
+        DangerFact::Files { count: 21, bytes: 800_000, tracked: Some(1), is_partial: false };
+    let told = |id: u64| AgentEvent::ApprovalFacts {
+        id: ApprovalId(id),
+        facts: vec![files.clone(), DangerFact::Commits { count: 1, remote: "origin".into() }],
+    };
+    let scene = scene.event(told(2)).shows("counting …").event(told(1));
+    let words = "Deletes files: 21 files, 800.0 kB, 1 in git · 1 commit not yet on origin";
+    let scene = scene.shows(words).key_at_once("y").expect_effects(&[]);
+    assert_eq!(row(&scene), before, "no answer has moved");
+    scene.key("y").expect_effects(&answered(ApprovalAnswer::Once));
+    // Beside a long danger there is no room.
+    let AgentEvent::ApprovalAsked(mut long) = question(1, COMMAND) else { panic!() };
+    long.dangers = vec![
+        CallDanger::RunsNetworkScript,
+        CallDanger::RewritesRemoteBranch,
+        CallDanger::DeletesFiles,
+    ];
+    long.facts = DangerFacts::Found(vec![files.clone()]);
+    let long = screen(80, 24).event(AgentEvent::ApprovalAsked(long)).text();
+    let at = |words: &str| long.lines().position(|row| row.contains(words)).unwrap_or_default();
+    assert_eq!(at("21 files, 800.0 kB, 1 in git") + 1, at("Deletes files"), "{long}");
+    // A question that waits gets its facts, too.
+    let AgentEvent::ApprovalAsked(mut waiting) = question(2, COMMAND) else { panic!() };
+    waiting.dangers = vec![CallDanger::DeletesFiles];
+    waiting.facts = DangerFacts::Pending;
+    let scene = screen(80, 24).event(question(1, "make"));
+    let scene = scene.event(AgentEvent::ApprovalAsked(waiting)).event(told(2));
+    scene.key("n").shows("Deletes files: 21 files");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{CallPart, PermissionOutcome};
+use crate::domain::{CallPart, DangerFacts, PermissionOutcome};
 use crate::tui::app::diff_text;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::title::{home_path, visible_path};
@@ -21,6 +21,11 @@ pub(super) fn linear_page(approval: &ApprovalDialog, around: DialogView<'_>) -> 
     let request = &approval.request;
     let key = |stage| format!("question {} {stage}", request.id.0);
     match &approval.stage {
+        // The question was read out before, and is not read out again.
+        ApprovalStage::Choosing | ApprovalStage::Rule(..) if approval.has_late_facts => {
+            let said = danger(approval).map(|text| LabelledLine::new(LineLabel::Warning, text));
+            LinearPage { key: key("facts"), lines: said.into_iter().collect() }
+        }
         ApprovalStage::Choosing | ApprovalStage::Rule(..) => {
             LinearPage { key: key("answer"), lines: approval_lines(approval, around) }
         }
@@ -57,7 +62,7 @@ fn approval_lines(approval: &ApprovalDialog, around: DialogView<'_>) -> Vec<Labe
     }
     let mut out = vec![LabelledLine::new(LineLabel::Question, line(&title))];
     out.extend(words::description(request).map(|text| same(line(&text))));
-    out.extend(words::dangers(request).map(|text| same(line(&format!("Danger: {text}.")))));
+    out.extend(danger(approval).map(|text| same(format!("Danger: {text}"))));
     match (&request.preview, request.command()) {
         (Some(diff), _) => out.extend(lines(LineLabel::Continuation, &diff_text::unified(diff))),
         (None, Some(command)) => {
@@ -84,6 +89,18 @@ fn approval_lines(approval: &ApprovalDialog, around: DialogView<'_>) -> Vec<Labe
     }
     out.push(same(answers(approval, around)));
     out
+}
+
+/// The danger, and what was counted about it so far.
+fn danger(approval: &ApprovalDialog) -> Option<String> {
+    let request = &approval.request;
+    let text = words::dangers(request)?;
+    let facts = match request.facts {
+        DangerFacts::Pending => None,
+        DangerFacts::Unknown | DangerFacts::Found(_) => words::facts(request),
+    };
+    let facts = facts.map_or_else(String::new, |facts| format!(": {facts}"));
+    Some(line(&format!("{text}{facts}.")))
 }
 
 /// The answers with their letters, and the rules that two of them save in full.

@@ -17,7 +17,8 @@ mod words;
 use crossterm::event::KeyCode;
 use ratatui::layout::Position;
 
-use crate::domain::ApprovalRequest;
+use crate::domain::{ApprovalRequest, DangerFacts};
+use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::geometry::CellRect;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
@@ -136,6 +137,22 @@ impl Dialog for ApprovalDialog {
         Vec::new()
     }
 
+    /// What is shown has changed, so keys wait until that is read. Those that come before belong to
+    /// the question by now.
+    fn reply(&mut self, reply: &DialogReply, _around: &mut DialogContext<'_>) -> Vec<Intent> {
+        if let DialogReply::ApprovalFacts { id, facts } = reply
+            && *id == self.request.id
+        {
+            self.request.facts = DangerFacts::Found(facts.clone());
+            self.has_late_facts = !self.guard.is_hidden();
+            if self.guard.is_armed() {
+                self.early_key = EarlyKey::Discard;
+            }
+            self.guard.hidden();
+        }
+        Vec::new()
+    }
+
     fn guard_mut(&mut self) -> Option<&mut QuestionGuard> {
         Some(&mut self.guard)
     }
@@ -148,6 +165,7 @@ impl Dialog for ApprovalDialog {
     fn screen_lost(&mut self) {
         self.guard.hidden();
         self.early_key = EarlyKey::Discard;
+        self.has_late_facts = false;
     }
 
     fn lifetime(&self) -> DialogLifetime {

@@ -44,6 +44,8 @@ pub struct ApprovalDialog {
     pub mark: OfferedAnswer,
     /// What "yes, for this session" covers.
     pub session_scope: SessionScope,
+    /// Whether facts came after the question had been shown without them.
+    pub(super) has_late_facts: bool,
     /// The requests that were listed in the last frame, which a yes to all answers as well.
     pub(super) waiting: Vec<ApprovalId>,
 }
@@ -76,6 +78,7 @@ impl ApprovalDialog {
         Self {
             mark: offers::first_mark(&request),
             session_scope,
+            has_late_facts: false,
             waiting: Vec::new(),
             allow_rules: request.allow_rules.clone(),
             deny_rule: request.deny_rule.clone(),

@@ -297,7 +297,19 @@ fn parts<'a>(
         head.push(vec![span(truncate(&text, width), StyleRole::Muted)]);
     }
     if let Some(text) = words::dangers(request) {
-        head.push(vec![span(truncate(&text, width), StyleRole::Error)]);
+        let facts = words::facts(request);
+        let danger = |text: &str| span(truncate(text, width), StyleRole::Error);
+        match facts.map(|facts| (format!("{text}: {facts}"), facts)) {
+            None => head.push(vec![danger(&text)]),
+            Some((all, facts)) if paint::width(&all) <= width => {
+                head.push(vec![danger(&format!("{text}: ")), span(facts, StyleRole::Text)]);
+            }
+            // The danger stays longest where rows are few, so it is the last.
+            Some((_, facts)) => {
+                head.push(vec![span(truncate(&facts, width), StyleRole::Text)]);
+                head.push(vec![danger(&text)]);
+            }
+        }
     }
     let listed = listed.iter().map(|request| request.id).collect();
     QuestionParts { head, counter, subject, listed }

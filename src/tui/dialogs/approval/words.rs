@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::domain::sanitize::sanitize_line;
 use crate::domain::{
-    ApprovalKind, ApprovalRequest, CallDanger, DiffLineTag, FileDiff, ToolKind, pluralise,
+    ApprovalKind, ApprovalRequest, CallDanger, DangerFacts, DiffLineTag, FileDiff, NOT_COUNTED,
+    ToolKind, pluralise,
 };
 use crate::tools;
 use crate::tui::app::settings::ScreenSettings;
@@ -68,6 +69,20 @@ pub(super) fn dangers(request: &ApprovalRequest) -> Option<String> {
     let words = request.dangers.iter().map(|danger| CallDanger::words(*danger));
     let words = words.collect::<Vec<_>>().join(" · ");
     (!words.is_empty()).then_some(words)
+}
+
+/// What was counted about it. `None` where nothing can be.
+pub(super) fn facts(request: &ApprovalRequest) -> Option<String> {
+    match &request.facts {
+        DangerFacts::Unknown => None,
+        DangerFacts::Pending => Some("counting …".to_owned()),
+        DangerFacts::Found(facts) if facts.is_empty() => Some(NOT_COUNTED.to_owned()),
+        DangerFacts::Found(facts) => {
+            let facts: Vec<String> =
+                facts.iter().map(|fact| sanitize_line(&fact.words())).collect();
+            Some(facts.join(" · "))
+        }
+    }
 }
 
 /// What the model says that the command does; its words, and no fact.
