@@ -171,10 +171,15 @@ async fn a_program_is_started_listed_and_called() {
 
     let echo = env.tool("mcp__s__echo");
     let place = WorkingDirectory { cwd: "/".into(), home: None };
-    assert_eq!(
-        echo.access(&json!({"text": "x"}), &place).unwrap(),
-        [ToolAccess::External { server: "s".into(), tool: "echo".into(), read_only: false }]
-    );
+    let [ToolAccess::External { server, tool, read_only: false, definition }] =
+        &echo.access(&json!({"text": "x"}), &place).unwrap()[..]
+    else {
+        panic!("another access")
+    };
+    assert_eq!((server.as_str(), tool.as_str()), ("s", "echo"));
+    let big = env.tool("mcp__s__big").access(&json!({}), &place).unwrap();
+    let [ToolAccess::External { definition: other, .. }] = &big[..] else { panic!("{big:?}") };
+    assert_ne!(definition, other);
     let error = echo.access(&json!({}), &place).unwrap_err().0;
     assert!(error.starts_with("Missing: text. The arguments have to match {"), "{error}");
 

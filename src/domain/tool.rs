@@ -175,6 +175,9 @@ pub enum ToolAccess {
         tool: String,
         /// Whether the server declares that the tool changes nothing.
         read_only: bool,
+        /// Hash of all that defines the tool: how its server is started or reached, and what the
+        /// server says of the tool.
+        definition: ContentHash,
     },
     /// Fetches a web address.
     Fetch {

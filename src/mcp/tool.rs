@@ -8,8 +8,8 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use crate::domain::{
-    ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolListing, ToolOutput, ToolSpec,
-    ToolStatus,
+    ContentHash, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolListing, ToolOutput,
+    ToolSpec, ToolStatus,
 };
 use crate::tools::{Tool, ToolContext, ToolError, WorkingDirectory};
 
@@ -67,6 +67,9 @@ impl Tool for McpTool {
             tool: self.definition.name.clone(),
             // What a server claims widens nothing.
             read_only: false,
+            definition: ContentHash::of(
+                format!("{} {}", self.server.definition.hash(), self.definition.hash).as_bytes(),
+            ),
         }])
     }
 

@@ -17,8 +17,8 @@ mod settings;
 use std::path::PathBuf;
 
 use crate::domain::{
-    CallId, CallInput, PermissionMode, PermissionOutcome, RuleKind, ToolAccess, ToolCall,
-    clean_path,
+    CallId, CallInput, ContentHash, PermissionMode, PermissionOutcome, RuleKind, ToolAccess,
+    ToolCall, clean_path,
 };
 
 use super::{PermissionDecision, PermissionQuery, RuleSet, Workspace, decide};

@@ -13,7 +13,7 @@ use super::paths::{PathZone, ResolvedPath, Workspace};
 use super::pattern::path_rule;
 use super::places::{self, ProtectedPlaceKind, ProtectionReason};
 use super::query::{PermissionQuery, ResolvedAccess};
-use super::rules::{COMMAND_RULE, EDIT_RULE, FileEffect, READ_RULE, RuleSet};
+use super::rules::{COMMAND_RULE, EDIT_RULE, FileEffect, READ_RULE, RuleSet, rule_on_definition};
 use super::shell::AnalysisKind;
 use super::ticket::PermissionDecision;
 
@@ -84,13 +84,16 @@ pub fn decide(
             ResolvedAccess::Read(path) => verdicts.push(context.file(FileEffect::Read, path)),
             ResolvedAccess::Write(path) => verdicts.push(context.file(FileEffect::Write, path)),
             ResolvedAccess::Run(run) => verdicts.extend(bash::decide_run(&context, run)),
-            ResolvedAccess::External { server, tool, read_only } => {
+            ResolvedAccess::External { server, tool, read_only, definition } => {
                 let reason = format!("{server} runs it, and slug cannot see what it does.");
-                verdicts.push(context.beyond_sight(
-                    format!("{tool} of {server}"),
-                    *read_only,
-                    reason,
-                ));
+                let text = format!("{tool} of {server}");
+                verdicts.push(match rules.allows_defined(context.tool, definition) {
+                    Some(rule) => PartVerdict::allowed_by(text, rule),
+                    None => {
+                        let rule = rule_on_definition(context.tool, definition);
+                        context.beyond_sight(text, *read_only, reason).offering(rule)
+                    }
+                });
             }
             ResolvedAccess::Fetch { url } => {
                 let reason = "It asks a server on the network.".to_owned();
@@ -427,6 +430,15 @@ impl PartVerdict {
 
     pub(super) fn dangerous(self, danger: Option<CallDanger>) -> Self {
         Self { danger: self.danger.max(danger), ..self }
+    }
+
+    /// Offers this rule in place of the one on every call, where one is offered.
+    fn offering(self, rule: String) -> Self {
+        let offer = match self.offer {
+            RuleOffer::Rule(_) => RuleOffer::Rule(rule),
+            RuleOffer::NotNeeded | RuleOffer::Impossible => self.offer,
+        };
+        Self { offer, ..self }
     }
 
     pub(super) fn refusable(self, deny_rule: Option<String>) -> Self {

@@ -52,5 +52,5 @@ pub use paths::{PathZone, ResolvedPath, Workspace};
 pub use places::{ProtectedPlaceKind, ProtectionReason};
 pub use query::{PermissionQuery, ResolvedAccess};
 pub use report::{PermissionTestReport, RuleListReport};
-pub use rules::{READ_RULE, RuleError, RuleSet, RuleWarning};
+pub use rules::{READ_RULE, RuleError, RuleSet, RuleWarning, is_on_definition, rule_on_definition};
 pub use ticket::{PermissionDecision, ToolCallTicket};

@@ -47,6 +47,8 @@ pub enum ResolvedAccess {
         tool: String,
         /// Whether the server says that the tool changes nothing.
         read_only: bool,
+        /// Hash of the tool's definition.
+        definition: ContentHash,
     },
     /// Requests a URL.
     Fetch { url: String },
@@ -276,11 +278,14 @@ impl PermissionQuery {
                 let run = ResolvedRun::new(command, cwd, *pace, workspace, &mut cache);
                 ResolvedAccess::Run(Box::new(run))
             }
-            ToolAccess::External { server, tool, read_only } => ResolvedAccess::External {
-                server: server.clone(),
-                tool: tool.clone(),
-                read_only: *read_only,
-            },
+            ToolAccess::External { server, tool, read_only, definition } => {
+                ResolvedAccess::External {
+                    server: server.clone(),
+                    tool: tool.clone(),
+                    read_only: *read_only,
+                    definition: definition.clone(),
+                }
+            }
             ToolAccess::Fetch { url } => ResolvedAccess::Fetch { url: url.clone() },
             ToolAccess::Nothing => ResolvedAccess::Nothing,
         });
@@ -306,8 +311,8 @@ impl PermissionQuery {
                 ResolvedAccess::Read(path) => parts.add("read").add_path(path),
                 ResolvedAccess::Write(path) => parts.add("write").add_path(path),
                 ResolvedAccess::Run(run) => run.add_to(parts.add("run")),
-                ResolvedAccess::External { server, tool, .. } => {
-                    parts.add("external").add(server).add(tool)
+                ResolvedAccess::External { server, tool, definition, .. } => {
+                    parts.add("external").add(server).add(tool).add(definition.as_str())
                 }
                 ResolvedAccess::Fetch { url } => parts.add("fetch").add(url),
                 ResolvedAccess::Nothing => parts.add("nothing"),

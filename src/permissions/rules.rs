@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::domain::jsonc::{self, JsonPathStep, JsoncDocument};
-use crate::domain::{RuleKind, RuleSource, nearest};
+use crate::domain::{ContentHash, RuleKind, RuleSource, nearest};
 
 use super::index::{RuleIndex, RuleSubject};
 use super::paths::{ResolvedPath, Workspace};
@@ -71,8 +71,9 @@ struct PermissionRule {
 
 #[derive(Debug, Clone)]
 enum RuleCoverage {
-    /// All calls of one tool.
-    Tool { name: String },
+    /// All calls of one tool; with the beginning of a hash, only as long as the tool's definition
+    /// has that hash.
+    Tool { name: String, definition: Option<String> },
     /// All tools whose names begin with `start`.
     Tools { start: String },
     /// Simple commands.
@@ -293,9 +294,29 @@ impl RuleSet {
     /// The rule on all calls of a tool.
     pub(super) fn on_tool(&self, kind: RuleKind, tool: &str) -> Option<RuleSource> {
         self.first(self.index.tools(kind), |covers| match covers {
-            RuleCoverage::Tool { name } => name == tool,
+            RuleCoverage::Tool { name, definition: None } => name == tool,
+            RuleCoverage::Tool { definition: Some(_), .. } => false,
             RuleCoverage::Tools { start } => tool.starts_with(start.as_str()),
             RuleCoverage::Commands(_) | RuleCoverage::Files { .. } => false,
+        })
+    }
+
+    /// The rule that allows a tool of a server, all of it or as it is defined now.
+    pub(super) fn allows_defined(
+        &self,
+        tool: &str,
+        definition: &ContentHash,
+    ) -> Option<RuleSource> {
+        self.on_tool(RuleKind::Allow, tool).or_else(|| {
+            self.first(self.index.tools(RuleKind::Allow), |covers| match covers {
+                RuleCoverage::Tool { name, definition: Some(hash) } => {
+                    name == tool && definition.as_str().starts_with(hash.as_str())
+                }
+                RuleCoverage::Tool { definition: None, .. }
+                | RuleCoverage::Tools { .. }
+                | RuleCoverage::Commands(_)
+                | RuleCoverage::Files { .. } => false,
+            })
         })
     }
 
@@ -498,10 +519,40 @@ impl RuleCoverage {
         match (tool, pattern) {
             ("Bash", Some(text)) => BashPattern::parse(text).map(Self::Commands).map_err(fail),
             (_, None) if tool.ends_with('*') => Ok(Self::Tools { start: name.to_owned() }),
-            (_, None) => Ok(Self::Tool { name: tool.to_owned() }),
+            (_, None) => Ok(Self::Tool { name: tool.to_owned(), definition: None }),
+            (_, Some(text)) if tool.starts_with("mcp__") && !tool.ends_with('*') => {
+                let hash = text.strip_prefix(DEFINITION).filter(|hash| is_definition(hash));
+                let hash = hash.filter(|_| kind == RuleKind::Allow);
+                let definition = Some(hash.ok_or_else(|| fail(NO_DEFINITION.into()))?.to_owned());
+                Ok(Self::Tool { name: tool.to_owned(), definition })
+            }
             (_, Some(_)) => Err(fail(format!("{tool} takes no pattern"))),
         }
     }
+}
+
+/// What stands before the hash in a rule on a tool as it is defined now.
+const DEFINITION: &str = "definition:";
+/// Digits of the hash in such a rule: 128 bits, so that no server can have two definitions for one.
+const DEFINITION_DIGITS: usize = 32;
+const NO_DEFINITION: &str = "of a server's tool only an allow rule has a pattern, and that is \
+     `definition:` with 32 hexadecimal digits";
+
+/// The rule that allows a tool of a server as it is defined now.
+pub fn rule_on_definition(tool: &str, definition: &ContentHash) -> String {
+    let hash = definition.as_str().get(..DEFINITION_DIGITS).unwrap_or(definition.as_str());
+    format!("{tool}({DEFINITION}{hash})")
+}
+
+/// Whether a rule allows a tool of a server as it is defined now.
+pub fn is_on_definition(rule: &str) -> bool {
+    let pattern = rule.strip_prefix("mcp__").and_then(|rule| rule.split_once('('));
+    pattern.is_some_and(|(_, pattern)| pattern.starts_with(DEFINITION))
+}
+
+fn is_definition(hash: &str) -> bool {
+    hash.len() == DEFINITION_DIGITS
+        && hash.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 impl FileToolFamily {

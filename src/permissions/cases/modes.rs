@@ -172,6 +172,7 @@ fn what_slug_cannot_see_is_asked_about_unless_a_rule_names_the_tool() {
         server: "tickets".into(),
         tool: "search".into(),
         read_only,
+        definition: ContentHash::of(b"now"),
     };
     let fetch = ToolAccess::Fetch { url: "https://example.org/a".into() };
     let env = test_env();
@@ -194,6 +195,45 @@ fn what_slug_cannot_see_is_asked_about_unless_a_rule_names_the_tool() {
             rules.add_session(kind, "Tickets", &env.workspace).unwrap();
             assert_eq!(outcome(&rules, PermissionMode::Ask), wanted, "{accesses:?}");
         }
+    }
+}
+
+#[test]
+fn s93_a_yes_to_a_servers_tool_is_for_it_as_it_is_defined_now() {
+    let env = test_env();
+    let query = |definition: &[u8]| {
+        let access = ToolAccess::External {
+            server: "tickets".into(),
+            tool: "search".into(),
+            read_only: false,
+            definition: ContentHash::of(definition),
+        };
+        PermissionQuery::resolve("mcp__tickets__search", &[access], &env.workspace)
+    };
+    let decided = |definition: &[u8], rules: &RuleSet| {
+        decide(&query(definition), rules, PermissionMode::Ask, &env.workspace)
+    };
+    let asked = decided(b"now", &RuleSet::new());
+    let [offered] = asked.allow_rules() else { panic!("{asked:?}") };
+    assert!(crate::permissions::is_on_definition(offered), "{offered}");
+    assert_eq!(asked.deny_rule(), Some("mcp__tickets__search"));
+    let mut rules = RuleSet::new();
+    rules.add_session(RuleKind::Allow, offered, &env.workspace).unwrap();
+    assert_eq!(decided(b"now", &rules).outcome(), Allow);
+    assert_eq!(decided(b"later", &rules).outcome(), Ask);
+    assert_ne!(query(b"now").fingerprint(), query(b"later").fingerprint());
+    // A rule without a definition goes on to allow every one.
+    let mut rules = RuleSet::new();
+    rules.add_session(RuleKind::Allow, "mcp__tickets__search", &env.workspace).unwrap();
+    assert_eq!(decided(b"later", &rules).outcome(), Allow);
+    for (rule, kind) in [
+        (offered.as_str(), RuleKind::Deny),
+        (offered.as_str(), RuleKind::Ask),
+        ("mcp__tickets__search(definition:1a2b)", RuleKind::Allow),
+        ("mcp__tickets__search(x)", RuleKind::Allow),
+        ("mcp__tickets__*(definition:00112233445566778899aabbccddeeff)", RuleKind::Allow),
+    ] {
+        assert!(RuleSet::check(rule, kind, &env.workspace).is_err(), "{kind:?} {rule}");
     }
 }
 

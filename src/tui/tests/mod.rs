@@ -22,6 +22,7 @@ mod partial_approval;
 mod questions;
 mod review;
 mod rewind;
+mod rule_answers;
 mod rules;
 mod scroll;
 mod search;

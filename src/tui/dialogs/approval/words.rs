@@ -9,6 +9,7 @@ use crate::domain::{
     ApprovalKind, ApprovalRequest, CallDanger, DangerFacts, DiffLineTag, FileDiff, NOT_COUNTED,
     ToolKind, pluralise,
 };
+use crate::permissions::is_on_definition;
 use crate::tools;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::title::{home_path, visible_path};
@@ -127,10 +128,14 @@ pub(super) fn answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> Vec<St
                     let start = "Yes, and don't ask again this session for";
                     return with_rules(start, &approval.allow_rules);
                 };
-                format!("Yes, and don't ask again for {} this session", named(rule))
+                match is_on_definition(rule) {
+                    true => format!("Yes, and don't ask again this session for {AS_DEFINED}"),
+                    false => format!("Yes, and don't ask again for {} this session", named(rule)),
+                }
             }
         },
         OfferedAnswer::Always => match &approval.allow_rules[..] {
+            [rule] if is_on_definition(rule) => format!("Always allow {AS_DEFINED} …"),
             [rule] => format!("Always allow {} …", named(rule)),
             rules => return with_rules("Always allow …", rules),
         },
@@ -144,6 +149,9 @@ pub(super) fn answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> Vec<St
     };
     vec![text]
 }
+
+/// What a rule on a server's tool covers: a changed definition is asked about again.
+const AS_DEFINED: &str = "this tool as defined now";
 /// The answer that has no row, since its key is known everywhere.
 pub(super) const STOP: &str = "No, and stop the turn";
 
