@@ -34,6 +34,7 @@ use super::navigation;
 use super::pane_kind::PaneKind;
 use super::picker_list::PickerItem;
 use super::rewind_messages;
+use super::rule_offers;
 use super::sending::{self, warn};
 use super::shared::{AskingAgent, SharedState};
 use super::side_panel::SidePanelChoice;
@@ -116,9 +117,14 @@ pub fn show_next_approval(model: &mut ScreenModel, early_key: EarlyKey) {
         let name = asking.filter(|_| several).map(Conversation::name);
         let mode = asking.map_or(PermissionMode::Ask, |asking| asking.status.mode);
         let scope = SessionScope::of(&request, mode, &model.shared.settings.cwd);
-        model.shared.asker = Some(AskingAgent { agent, name });
+        let counted_rules = rule_offers::counted_rules(&request).to_owned();
+        let allowed_before = asking
+            .and_then(|asking| asking.rule_offers.offered(asking.status.session, &counted_rules));
+        model.shared.asker = Some(AskingAgent { agent, name, counted_rules });
         model.shared.question_number += 1;
-        model.dialogs.push(ApprovalDialog::new(request, early_key, scope));
+        let mut question = ApprovalDialog::new(request, early_key, scope);
+        question.allowed_before = allowed_before;
+        model.dialogs.push(question);
     } else {
         model.shared.question_number = 0;
     }

@@ -17,6 +17,7 @@ use super::geometry::ConversationGeometry;
 use super::pending_jump::PendingJump;
 use super::queue::MessageQueue;
 use super::request::RequestId;
+use super::rule_offers::RuleOffers;
 use super::scroll::TranscriptScroll;
 use super::search::TranscriptSearch;
 use super::select::{ClickCounter, MouseDrag, TranscriptSelection};
@@ -81,6 +82,8 @@ pub struct Conversation {
     pub changes: SessionChanges,
     /// The tool calls that were denied in this session.
     pub denied_calls: Vec<DeniedCall>,
+    /// The answers of this session that are counted.
+    pub rule_offers: RuleOffers,
     /// The model's plan.
     pub todos: Vec<TodoItem>,
     /// What fills the context window, by kind.
@@ -157,6 +160,7 @@ impl Conversation {
             pending_jump: None,
             changes: SessionChanges::default(),
             denied_calls: Vec::new(),
+            rule_offers: RuleOffers::default(),
             todos: Vec::new(),
             context_shares: ContextShares::default(),
             rewinding: None,

@@ -32,6 +32,7 @@ use super::keymap::{
 };
 use super::model::ScreenModel;
 use super::navigation;
+use super::rule_offers;
 use super::saved_rules;
 use super::search;
 use super::sending;
@@ -201,7 +202,12 @@ pub fn carry_out(
             }
             Intent::Answer(id, answer, then) => {
                 let asker = model.shared.asker.take();
-                let agent = asker.map_or(model.conversation.agent, |it| it.agent);
+                let (agent, rules) = asker.map_or_else(
+                    || (model.conversation.agent, Vec::new()),
+                    |it| (it.agent, it.counted_rules),
+                );
+                let ScreenModel { conversation, background, .. } = &mut *model;
+                count_answer(background.get_mut(&agent).unwrap_or(conversation), &rules, &answer);
                 let command = agent::AgentCommand::Answer { id, answer };
                 effects.push(ScreenEffect::Agent(agent, command));
                 let ScreenModel { conversation, background, shared, .. } = &mut *model;
@@ -314,6 +320,10 @@ fn can_undo_rules(model: &ScreenModel) -> bool {
     is_free && saved_rules::is_offered(&model.shared)
 }
 
+fn count_answer(asking: &mut Conversation, rules: &[String], answer: &ApprovalAnswer) {
+    asking.rule_offers.note(asking.status.session, rules, answer);
+}
+
 /// What an answer to a question of `agent` brings with it.
 fn follow_up(
     conversation: &mut Conversation,
@@ -340,6 +350,8 @@ fn follow_up(
             shared.question_number += allowed.len();
             let answers = allowed.into_iter().map(|(agent, request)| {
                 let answer = ApprovalAnswer::Once;
+                let asking = background.get_mut(&agent).unwrap_or(&mut *conversation);
+                count_answer(asking, rule_offers::counted_rules(&request), &answer);
                 let command = agent::AgentCommand::Answer { id: request.id, answer };
                 ScreenEffect::Agent(agent, command)
             });

@@ -54,6 +54,7 @@ pub mod queue;
 pub mod recent_paths;
 pub mod request;
 pub mod rewind_messages;
+pub mod rule_offers;
 pub mod saved_rules;
 pub mod scroll;
 pub mod search;

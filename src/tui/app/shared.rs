@@ -78,6 +78,8 @@ pub struct AskingAgent {
     pub agent: AgentId,
     /// The name of its conversation; `None` where there is only one.
     pub name: Option<String>,
+    /// The rules by which the answer is counted ([`RuleOffers`](super::rule_offers::RuleOffers)).
+    pub counted_rules: Vec<String>,
 }
 
 /// A short notice above the input, shown for `TOAST_TIME` or until the next key.

@@ -1,7 +1,7 @@
 //! Tests of the rules that a question offers, and how it names them.
 
 use crate::agent::{AgentCommand, AgentEvent};
-use crate::domain::{ApprovalAnswer, ApprovalId, ContentHash};
+use crate::domain::{ApprovalAnswer, ApprovalId, CallDanger, ContentHash};
 use crate::permissions::rule_on_definition;
 use crate::tui::app::ScreenEffect;
 use crate::tui::test_screen::{AGENT, question, screen};
@@ -26,4 +26,39 @@ fn a_yes_to_a_servers_tool_says_that_a_changed_definition_is_asked_about() {
         .shows("a  Always allow this tool as defined now …")
         .shows("d  Never allow `mcp__tickets__search` …");
     scene.key("s").expect_effects(&answered(ApprovalAnswer::Session { rules: vec![rule] }));
+}
+
+#[test]
+fn who_allows_the_same_call_again_and_again_is_offered_a_rule_once() {
+    let asked = |id: u64| {
+        let AgentEvent::ApprovalAsked(mut request) = question(id, "cargo test") else { panic!() };
+        request.allow_rules = vec!["Bash(cargo test)".into()];
+        request.parts = Vec::new();
+        AgentEvent::ApprovalAsked(request)
+    };
+    let five = (1..=5).fold(screen(80, 24), |scene, id| {
+        scene.event(asked(id)).after(400).hides("You allowed").key("y").clear_effects()
+    });
+    let line = "You allowed `cargo test` 5 times. a: always";
+    let scene = five.event(asked(6)).after(400).shows(line).shows("❯ y  Yes");
+    // The answer that it names is the one that the question has anyway.
+    let always = ApprovalAnswer::Always { rules: vec!["Bash(cargo test)".into()] };
+    let six =
+        [ScreenEffect::Agent(AGENT, AgentCommand::Answer { id: ApprovalId(6), answer: always })];
+    let scene = scene.key("a").shows("Allow from now on").key("enter").expect_effects(&six);
+    scene.event(asked(7)).after(400).hides("You allowed");
+    // Enter on the mark refuses the offer, as any other answer does.
+    let five = (1..=5).fold(screen(40, 24), |scene, id| scene.event(asked(id)).key("y"));
+    let scene = five.event(asked(6)).after(400).shows("You allowed this 5 times. a: always");
+    scene.key("enter").event(asked(7)).after(400).hides("You allowed");
+    // What is hard to take back is never counted.
+    let dangerous = |id: u64| {
+        let AgentEvent::ApprovalAsked(mut request) = asked(id) else { panic!() };
+        request.dangers = vec![CallDanger::DeletesFiles];
+        AgentEvent::ApprovalAsked(request)
+    };
+    let many = (1..=6).fold(screen(80, 24), |scene, id| {
+        scene.event(dangerous(id)).after(400).hides("You allowed").key("y")
+    });
+    many.event(asked(7)).after(400).hides("You allowed");
 }

@@ -83,6 +83,8 @@ fn approval_lines(approval: &ApprovalDialog, around: DialogView<'_>) -> Vec<Labe
     if !request.reason.is_empty() {
         out.extend(lines(LineLabel::Continuation, &request.reason));
     }
+    let offer = words::rule_offer(approval, "a", settings, u16::MAX);
+    out.extend(offer.map(|text| same(line(&format!("{text}.")))));
     if let Some(picks) = &approval.hunks {
         let text = format!("These are {} changes; a yes here is to all of them.", picks.count);
         out.push(same(text));

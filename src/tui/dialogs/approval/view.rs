@@ -296,6 +296,10 @@ fn parts<'a>(
     if let Some(text) = words::description(request) {
         head.push(vec![span(truncate(&text, width), StyleRole::Muted)]);
     }
+    let always = settings.keys.key(ApprovalKey::Always);
+    if let Some(text) = words::rule_offer(approval, &always, settings, width) {
+        head.push(vec![span(truncate(&text, width), StyleRole::Muted)]);
+    }
     if let Some(text) = words::dangers(request) {
         let facts = words::facts(request);
         let danger = |text: &str| span(truncate(text, width), StyleRole::Error);

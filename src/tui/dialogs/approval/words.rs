@@ -4,6 +4,8 @@
 use std::iter;
 use std::path::Path;
 
+use unicode_width::UnicodeWidthStr;
+
 use crate::domain::sanitize::sanitize_line;
 use crate::domain::{
     ApprovalKind, ApprovalRequest, CallDanger, DangerFacts, DiffLineTag, FileDiff, NOT_COUNTED,
@@ -181,6 +183,26 @@ pub(super) fn short_answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> 
         OfferedAnswer::Instruct => "tell",
     };
     text.to_owned()
+}
+
+/// The line that offers a rule to who has allowed the same call again and again. `always` is the key
+/// of that answer.
+pub(super) fn rule_offer(
+    approval: &ApprovalDialog,
+    always: &str,
+    settings: &ScreenSettings,
+    width: u16,
+) -> Option<String> {
+    let times = approval.allowed_before.filter(|_| approval.offers_always())?;
+    let is_here = approval.request.rule_file.0.starts_with(&settings.cwd);
+    let place = if is_here { "always in this project" } else { "always" };
+    let line = |what: &str| format!("You allowed {what} {times} times. {always}: {place}");
+    let long = match &approval.request.allow_rules[..] {
+        [rule] if !is_on_definition(rule) => line(&named(rule)),
+        [rule, other] => line(&format!("{} and {}", named(rule), named(other))),
+        _ => line("this"),
+    };
+    Some(if long.width() <= usize::from(width) { long } else { line("this") })
 }
 
 /// A line, and one more for each rule.
