@@ -100,6 +100,9 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             Vec::new()
         }
         ScreenMsg::Printed(now) => {
+            if let Some(dialog) = model.dialogs.top_mut() {
+                dialog.printed(&model.shared);
+            }
             model.dialogs.shown();
             on_guard(&mut model.dialogs, |guard| guard.painted(now));
             Vec::new()

@@ -136,6 +136,14 @@ pub trait Dialog: Debug {
     /// What a front end without a screen prints of it. `None` while there is nothing to print yet.
     fn linear_page(&self, around: DialogView<'_>) -> Option<LinearPage>;
 
+    /// What came to the page after it was printed, each with a key of its own; the page has it, too.
+    fn linear_additions(&self, _around: DialogView<'_>) -> Vec<LinearPage> {
+        Vec::new()
+    }
+
+    /// A front end without a screen has printed the page, or an addition.
+    fn printed(&mut self, _shared: &SharedState) {}
+
     /// How a front end without keys understands the next line.
     fn expected_line(&self) -> ExpectedLine {
         ExpectedLine::Message

@@ -9,6 +9,8 @@ pub enum ExpectedLine {
     Answer,
     /// The shell command to run in place of the one that the model proposed.
     Command,
+    /// The rule to save, or a yes to the one that was printed.
+    Rule,
     /// Text that tells the model what to do instead.
     Instruction,
     /// A row of a list, by its number or name.
@@ -40,6 +42,14 @@ pub enum LineAnswerError {
     /// The typed rule allows more than its words show; holds what it means.
     #[error("That rule {0}. Type s or a alone to use it anyway.")]
     Wide(String),
+    /// The rule that was typed where one is edited allows more than its words show.
+    #[error("That rule {0}. Type y to save it anyway, or another rule.")]
+    WideRule(String),
+    /// A rule was expected, and the line is a word.
+    #[error(
+        "Type y to save the rule, another rule such as Bash(npm *), or an empty line to go back."
+    )]
+    NoRule,
     /// A list was shown, and no row has that number or name.
     #[error("No row has that number. Type a number from the list, or an empty line to go back.")]
     NoRow,

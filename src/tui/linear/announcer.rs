@@ -43,6 +43,8 @@ pub(super) struct LinearAnnouncer {
     typed: Option<String>,
     /// The key of the page over the chat that was said last.
     page: Option<String>,
+    /// The keys of what that page has and what was added to it.
+    additions: Vec<String>,
     toast: Option<ToastMessage>,
     /// The mark of the tour that was said last.
     mark: Option<String>,
@@ -306,11 +308,16 @@ impl LinearAnnouncer {
         self.toast.clone_from(&model.shared.toast);
     }
 
-    /// The page over the chat, once for each key.
+    /// The page over the chat and what was added to it, once for each key.
     fn page(&mut self, model: &ScreenModel, out: &mut Vec<LabelledLine>) {
         let page = pages::open_page(model);
         let key = page.as_ref().map(|page| page.key.clone());
+        let additions = pages::additions(model);
+        let keys = additions.iter().map(|page| page.key.clone()).collect();
+        let said = std::mem::replace(&mut self.additions, keys);
         if self.page == key {
+            let new = additions.into_iter().filter(|page| !said.contains(&page.key));
+            out.extend(new.flat_map(|page| page.lines));
             return;
         }
         self.page = key;

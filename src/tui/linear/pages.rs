@@ -85,6 +85,13 @@ pub(super) fn open_page(model: &ScreenModel) -> Option<LinearPage> {
     }
 }
 
+/// What has come to the open page since, each to be said once.
+pub(super) fn additions(model: &ScreenModel) -> Vec<LinearPage> {
+    let (conversation, shared) = (&model.conversation, &model.shared);
+    let dialog = model.dialogs.top();
+    dialog.map_or_else(Vec::new, |it| it.linear_additions(DialogView { conversation, shared }))
+}
+
 fn sessions(model: &ScreenModel, sidebar: &Sidebar) -> Option<LinearPage> {
     if sidebar.visibility == SidebarVisibility::Hidden {
         return None;

@@ -194,6 +194,8 @@ impl<W: Write> LinearLoop<W> {
         let question = self.model.dialogs.top().and_then(|dialog| dialog.guard());
         if question.is_some_and(QuestionGuard::is_hidden) {
             stdin.drop_typed_ahead();
+        }
+        if question.is_some_and(|guard| guard.is_hidden() || !lines.is_empty()) {
             update(&mut self.model, ScreenMsg::Printed(self.began.elapsed()));
         }
         if prompt.is_none() || self.lines == LinearInputState::Open {
@@ -221,6 +223,7 @@ impl<W: Write> LinearLoop<W> {
             ExpectedLine::Message | ExpectedLine::Nothing => None,
             ExpectedLine::Answer => Some("Answer:"),
             ExpectedLine::Command => Some("Command:"),
+            ExpectedLine::Rule => Some("Rule:"),
             ExpectedLine::Instruction => Some("Instead:"),
             ExpectedLine::Row => Some("Number:"),
             ExpectedLine::LedgerEdit => Some("Edit:"),

@@ -297,9 +297,8 @@ async fn a_question_is_asked_in_words_and_answered_by_a_letter() {
         "  git status: allowed by Bash(git status) in ~/.slug/settings.json:3\n",
         "  rm -rf build/: asked\n",
         "Answers: y Yes; s Yes, and don't ask again for `rm -rf build/` this session; a Always \
-         allow Bash(rm -rf build/), saved to ~/.slug/settings.json; e Edit the command first; n \
-         No; d Never allow Bash(rm *), saved to ~/.slug/settings.json; t No, and say what to do \
-         instead; stop No, and stop the turn.\n",
+         allow `rm -rf build/` …; e Edit the command first; n No; d Never allow `rm *` …; t No, \
+         and say what to do instead; stop No, and stop the turn.\n",
     ] {
         assert!(output.contains(line), "no {line:?} in\n{output}");
     }
@@ -333,13 +332,16 @@ async fn every_answer_of_the_dialog_can_be_given() {
     let edited = |command: &str| ApprovalAnswer::Edited { input: json!({ "command": command }) };
     let deny = |text: &str| ApprovalAnswer::Deny { instruction: Some(text.into()) };
     let own = "Bash(rm -rf build/)";
-    let rows: [(&[&str], ApprovalAnswer); 11] = [
+    let rows: [(&[&str], ApprovalAnswer); 14] = [
         (&["yes"], ApprovalAnswer::Once),
         (&["n"], ApprovalAnswer::Deny { instruction: None }),
         (&["s"], ApprovalAnswer::Session { rules: rules(own) }),
-        (&["a"], ApprovalAnswer::Always { rules: rules(own) }),
+        (&["a", "y"], ApprovalAnswer::Always { rules: rules(own) }),
+        (&["a", "Bash(rm -r *)"], ApprovalAnswer::Always { rules: rules("Bash(rm -r *)") }),
+        (&["a", "stop", "/quit", "", "y"], ApprovalAnswer::Once),
+        (&["d", "", "Y"], ApprovalAnswer::Once),
         (&["a Bash(rm *)"], ApprovalAnswer::Always { rules: rules("Bash(rm *)") }),
-        (&["d"], ApprovalAnswer::Never { rule: "Bash(rm *)".into() }),
+        (&["d", "y"], ApprovalAnswer::Never { rule: "Bash(rm *)".into() }),
         (&["e", "rm -r build/"], edited("rm -r build/")),
         (&["e rm -r build/"], edited("rm -r build/")),
         (&["t", "use git clean"], deny("use git clean")),
@@ -349,6 +351,21 @@ async fn every_answer_of_the_dialog_can_be_given() {
     for (lines, want) in rows {
         assert_eq!(answered(lines).await, want, "{lines:?}");
     }
+}
+
+#[tokio::test]
+async fn a_yes_to_all_is_for_those_that_were_read_out() {
+    let mut test = test_loop(StdinSource::Pipe).opened().await;
+    test.event(AgentEvent::TurnStarted { turn: TURN }).await;
+    test.event(question(1, "make")).await;
+    test.until_last("Answer: ").await;
+    test.event(question(2, "ls")).await;
+    test.until("Note: Waiting: $ ls. Y Yes, and to the 1 waiting call.\n").await;
+    test.line("Y").await;
+    let answer = |id| AgentCommand::Answer { id: ApprovalId(id), answer: ApprovalAnswer::Once };
+    assert_eq!([test.command().await, test.command().await], [answer(1), answer(2)]);
+    assert_eq!(test.printed().matches("Run this command?").count(), 1, "{}", test.printed());
+    test.task.abort();
 }
 
 #[tokio::test]

@@ -10,12 +10,13 @@ use crate::tui::dialogs::geometry::ScrollExtent;
 use crate::tui::dialogs::line::LineAnswerError;
 
 use crate::tui::dialogs::approval::{
-    ApprovalDialog, ApprovalRequestExt, ApprovalStage, SessionScope,
+    ApprovalDialog, ApprovalRequestExt, ApprovalRuleSlot, ApprovalStage, SessionScope,
 };
 
 impl ApprovalDialog {
-    /// Answers with a line: a letter or its word. Some take a text after it: `t` what to do
-    /// instead, `e` the command, `s`, `a` and `d` another rule. The question counts as read to the
+    /// Answers with a line: a letter or its word; `Y` is a yes to all that wait and were read out.
+    /// Some take a text after it: `t` what to do instead, `e` the command, `s`, `a` and `d` another
+    /// rule; `a` and `d` alone show the rule before it is saved. The question counts as read to the
     /// end.
     ///
     /// # Errors
@@ -27,7 +28,8 @@ impl ApprovalDialog {
     pub(super) fn answer_with(&mut self, line: &str) -> Result<Vec<Intent>, LineAnswerError> {
         self.note_drawn(ScrollExtent { rows: 0, shown: 0 });
         match self.stage {
-            ApprovalStage::Choosing | ApprovalStage::Rule(..) => self.answer_line(line.trim()),
+            ApprovalStage::Choosing => self.answer_line(line.trim()),
+            ApprovalStage::Rule(slot, _) => self.rule_line(slot, line.trim()),
             ApprovalStage::Command(_) | ApprovalStage::Instruction(_) => {
                 if line.trim().is_empty() {
                     self.stage = ApprovalStage::Choosing;
@@ -41,10 +43,43 @@ impl ApprovalDialog {
         }
     }
 
+    /// Takes over a rule that was typed in place of the one in the editor, or the one that is there.
+    fn rule_line(
+        &mut self,
+        slot: ApprovalRuleSlot,
+        line: &str,
+    ) -> Result<Vec<Intent>, LineAnswerError> {
+        match line.to_lowercase().as_str() {
+            "" => {
+                self.stage = ApprovalStage::Choosing;
+                return Ok(Vec::new());
+            }
+            "y" | "yes" => return Ok(self.accept()),
+            // This is meant as an answer, or as a command of slug's.
+            _ if !line.starts_with(|c: char| c.is_ascii_uppercase())
+                && !line.starts_with("mcp__") =>
+            {
+                return Err(LineAnswerError::NoRule);
+            }
+            _ => {}
+        }
+        self.stage = ApprovalStage::Rule(slot, TextEditor::with_text(EditorLines::One, line));
+        match (slot, meaning(line)) {
+            (ApprovalRuleSlot::Allow(_), Some(means)) => Err(LineAnswerError::WideRule(means)),
+            (ApprovalRuleSlot::Allow(_) | ApprovalRuleSlot::Deny, _) => Ok(self.accept()),
+        }
+    }
+
     fn answer_line(&mut self, line: &str) -> Result<Vec<Intent>, LineAnswerError> {
         let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
-        let key = match word.to_lowercase().as_str() {
+        // Where no other call waits, a capital letter is a yes like any other.
+        let word = match word {
+            "Y" if !self.waiting.is_empty() => "all".to_owned(),
+            word => word.to_lowercase(),
+        };
+        let key = match word.as_str() {
+            "all" => ApprovalKey::AllWaiting,
             "y" | "yes" => ApprovalKey::Once,
             "n" | "no" => ApprovalKey::No,
             "s" | "session" => ApprovalKey::Session,
@@ -56,8 +91,13 @@ impl ApprovalDialog {
             _ => return Err(LineAnswerError::NoAnswer),
         };
         match key {
-            ApprovalKey::Once | ApprovalKey::No | ApprovalKey::Stop if !rest.is_empty() => {
+            ApprovalKey::Once | ApprovalKey::AllWaiting | ApprovalKey::No | ApprovalKey::Stop
+                if !rest.is_empty() =>
+            {
                 return Err(LineAnswerError::NoAnswer);
+            }
+            ApprovalKey::AllWaiting if self.waiting.is_empty() => {
+                return Err(LineAnswerError::NotOffered);
             }
             ApprovalKey::Session if self.request.kind == ApprovalKind::Budget => {
                 if !rest.is_empty() {
@@ -118,10 +158,10 @@ impl ApprovalDialog {
             | ApprovalKey::Scroll(_)
             | ApprovalKey::Chat(_) => {}
         }
-        // The rule was read out with the question, so it needs no second look.
+        // A rule that was typed needs no second look; the one that is offered is shown first.
         Ok(match key {
-            ApprovalKey::Always => self.allow_always(),
-            ApprovalKey::Never => self.deny_always(),
+            ApprovalKey::Always if !rest.is_empty() => self.allow_always(),
+            ApprovalKey::Never if !rest.is_empty() => self.deny_always(),
             key => self.choose(key, ScrollExtent::default(), &[]),
         })
     }

@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use crate::domain::{CallPart, DangerFacts, PermissionOutcome};
+use crate::permissions::meaning;
 use crate::tui::app::diff_text;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::title::{home_path, visible_path};
@@ -13,21 +14,35 @@ use crate::tui::dialogs::linear_page::{
 use crate::tui::dialogs::rules::rule_location;
 use crate::tui::dialogs::rules::view::decision_text;
 
-use super::offers::OfferedAnswer;
-use super::{ApprovalDialog, ApprovalRequestExt, ApprovalStage, words};
+use super::offers::{self, OfferedAnswer};
+use super::{ApprovalDialog, ApprovalRequestExt, ApprovalRuleSlot, ApprovalStage, words};
 
 /// The question, or the field that is open in it.
 pub(super) fn linear_page(approval: &ApprovalDialog, around: DialogView<'_>) -> LinearPage {
     let request = &approval.request;
-    let key = |stage| format!("question {} {stage}", request.id.0);
+    let key = |stage: &str| format!("question {} {stage}", request.id.0);
     match &approval.stage {
-        // The question was read out before, and is not read out again.
-        ApprovalStage::Choosing | ApprovalStage::Rule(..) if approval.has_late_facts => {
-            let said = danger(approval).map(|text| LabelledLine::new(LineLabel::Warning, text));
-            LinearPage { key: key("facts"), lines: said.into_iter().collect() }
-        }
-        ApprovalStage::Choosing | ApprovalStage::Rule(..) => {
+        ApprovalStage::Choosing => {
             LinearPage { key: key("answer"), lines: approval_lines(approval, around) }
+        }
+        ApprovalStage::Rule(slot, editor) => {
+            let rule = editor.text();
+            let mut out = lines(
+                LineLabel::Note,
+                &words::about_rule(approval, *slot, &around.shared.settings),
+            );
+            out.extend(lines(LineLabel::Continuation, &indented(&rule)));
+            if let (ApprovalRuleSlot::Allow(_), Some(means)) = (slot, meaning(&rule)) {
+                out.push(LabelledLine::new(
+                    LineLabel::Warning,
+                    format!("{} {means}.", line(&rule)),
+                ));
+            }
+            out.push(LabelledLine::new(
+                LineLabel::Continuation,
+                "Type y to save it, or another rule. An empty line goes back.",
+            ));
+            LinearPage { key: key(&format!("rule {slot:?}")), lines: out }
         }
         ApprovalStage::Command(editor) => {
             let mut out = lines(LineLabel::Note, &format!("The command is: {}", editor.text()));
@@ -45,6 +60,37 @@ pub(super) fn linear_page(approval: &ApprovalDialog, around: DialogView<'_>) -> 
             }
         }
     }
+}
+
+/// The facts that were counted meanwhile, and the requests that wait by now.
+pub(super) fn additions(approval: &ApprovalDialog, around: DialogView<'_>) -> Vec<LinearPage> {
+    if approval.stage != ApprovalStage::Choosing {
+        return Vec::new();
+    }
+    let id = approval.request.id.0;
+    let facts = match approval.request.facts {
+        DangerFacts::Found(_) => danger(approval),
+        DangerFacts::Unknown | DangerFacts::Pending => None,
+    };
+    let facts = facts.map(|text| LinearPage {
+        key: format!("question {id} facts"),
+        lines: vec![LabelledLine::new(LineLabel::Warning, text)],
+    });
+    let listed = offers::waiting_with(around.shared);
+    let waiting = waiting(around, LineLabel::Note).map(|waiting| LinearPage {
+        key: format!("question {id} and {:?}", listed.iter().map(|it| it.id.0).collect::<Vec<_>>()),
+        lines: vec![waiting],
+    });
+    facts.into_iter().chain(waiting).collect()
+}
+
+/// The requests that a yes to all would answer, and that answer.
+fn waiting(around: DialogView<'_>, label: LineLabel) -> Option<LabelledLine> {
+    let listed = offers::waiting_with(around.shared);
+    let rows = listed.iter().map(|it| line(&words::waiting_row(it, &around.shared.settings)));
+    let rows = rows.collect::<Vec<_>>().join("; ");
+    let text = format!("Waiting: {rows}. Y {}.", words::yes_to_waiting(listed.len()));
+    (!listed.is_empty()).then(|| LabelledLine::new(label, text))
 }
 
 fn approval_lines(approval: &ApprovalDialog, around: DialogView<'_>) -> Vec<LabelledLine> {
@@ -89,7 +135,8 @@ fn approval_lines(approval: &ApprovalDialog, around: DialogView<'_>) -> Vec<Labe
         let text = format!("These are {} changes; a yes here is to all of them.", picks.count);
         out.push(same(text));
     }
-    out.push(same(answers(approval, around)));
+    out.extend(waiting(around, LineLabel::Continuation));
+    out.push(same(answers(approval)));
     out
 }
 
@@ -105,10 +152,8 @@ fn danger(approval: &ApprovalDialog) -> Option<String> {
     Some(line(&format!("{text}{facts}.")))
 }
 
-/// The answers with their letters, and the rules that two of them save in full.
-fn answers(approval: &ApprovalDialog, around: DialogView<'_>) -> String {
-    let file = &approval.request.rule_file.0;
-    let file = line(&home_path(file, around.shared.settings.home.as_deref()));
+/// The answers with their letters.
+fn answers(approval: &ApprovalDialog) -> String {
     let answers = approval.offered().into_iter().filter_map(|answer| {
         let letter = match answer {
             OfferedAnswer::Yes => 'y',
@@ -118,26 +163,14 @@ fn answers(approval: &ApprovalDialog, around: DialogView<'_>) -> String {
             OfferedAnswer::No => 'n',
             OfferedAnswer::Never => 'd',
             OfferedAnswer::Instruct => 't',
-            // A screen lists the others, line by line each is read out when its turn comes.
+            // It has a line of its own, with what it is about.
             OfferedAnswer::YesToWaiting => return None,
         };
-        Some(match answer {
-            OfferedAnswer::Always => {
-                let rules = line(&approval.allow_rules.join(" and "));
-                format!("{letter} Always allow {rules}, saved to {file}")
-            }
-            OfferedAnswer::Never => {
-                let rule = line(approval.deny_rule.as_deref().unwrap_or_default());
-                format!("{letter} Never allow {rule}, saved to {file}")
-            }
-            _ => {
-                let lines = words::answer(approval, answer);
-                let (start, rules) = lines.split_first()?;
-                let rules: Vec<&str> = rules.iter().map(|rule| rule.trim()).collect();
-                let text = [start.as_str(), &rules.join(" and ")].join(" ");
-                format!("{letter} {}", text.trim_end())
-            }
-        })
+        let lines = words::answer(approval, answer);
+        let (start, rules) = lines.split_first()?;
+        let rules: Vec<&str> = rules.iter().map(|rule| rule.trim()).collect();
+        let text = [start.as_str(), &rules.join(" and ")].join(" ");
+        Some(format!("{letter} {}", text.trim_end()))
     });
     let answers: Vec<String> = answers.collect();
     format!("Answers: {}; stop {}.", answers.join("; "), words::STOP)

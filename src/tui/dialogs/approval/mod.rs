@@ -23,6 +23,7 @@ use crate::tui::app::geometry::CellRect;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::{ApprovalKey, KeyContext, KeyPlace, KeyPress, Keymap};
+use crate::tui::app::shared::SharedState;
 use crate::tui::dialogs::geometry::wheel_scrolled;
 use crate::tui::dialogs::linear_page::LinearPage;
 use crate::tui::view::ViewLayouts;
@@ -107,6 +108,20 @@ impl Dialog for ApprovalDialog {
         Some(linear_page::linear_page(self, around))
     }
 
+    fn linear_additions(&self, around: DialogView<'_>) -> Vec<LinearPage> {
+        linear_page::additions(self, around)
+    }
+
+    /// A yes to all is to those that were read out. Where they are others than before, the question
+    /// is a new one.
+    fn printed(&mut self, shared: &SharedState) {
+        let waiting: Vec<_> = offers::waiting_with(shared).iter().map(|it| it.id).collect();
+        if self.waiting != waiting && self.stage == ApprovalStage::Choosing {
+            self.waiting = waiting;
+            self.guard.hidden();
+        }
+    }
+
     fn wheel(&mut self, rows: i32, around: &mut DialogContext<'_>) {
         let extent = around.measured.extent;
         let row = wheel_scrolled(self.scroll, rows, extent);
@@ -144,7 +159,6 @@ impl Dialog for ApprovalDialog {
             && *id == self.request.id
         {
             self.request.facts = DangerFacts::Found(facts.clone());
-            self.has_late_facts = !self.guard.is_hidden();
             if self.guard.is_armed() {
                 self.early_key = EarlyKey::Discard;
             }
@@ -165,7 +179,6 @@ impl Dialog for ApprovalDialog {
     fn screen_lost(&mut self) {
         self.guard.hidden();
         self.early_key = EarlyKey::Discard;
-        self.has_late_facts = false;
     }
 
     fn lifetime(&self) -> DialogLifetime {
@@ -178,7 +191,8 @@ impl Dialog for ApprovalDialog {
 
     fn expected_line(&self) -> ExpectedLine {
         match self.stage {
-            ApprovalStage::Choosing | ApprovalStage::Rule(..) => ExpectedLine::Answer,
+            ApprovalStage::Choosing => ExpectedLine::Answer,
+            ApprovalStage::Rule(..) => ExpectedLine::Rule,
             ApprovalStage::Command(_) => ExpectedLine::Command,
             ApprovalStage::Instruction(_) => ExpectedLine::Instruction,
         }

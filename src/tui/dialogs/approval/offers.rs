@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, PermissionMode};
 use crate::tui::app::keymap::ApprovalKey;
+use crate::tui::app::shared::SharedState;
 
 use super::{ApprovalDialog, ApprovalRequestExt, HunkSelection};
 
@@ -51,6 +52,13 @@ pub fn answered_with_all<'a>(
         (None, None) => false,
     };
     waiting.filter(is_plain).filter(is_short).collect()
+}
+
+/// The requests of the agent whose question is open that a yes to all would answer as well.
+pub(super) fn waiting_with(shared: &SharedState) -> Vec<&ApprovalRequest> {
+    let asking = shared.asker.as_ref().map(|it| it.agent);
+    let waiting = shared.questions.iter().filter(|(agent, _)| Some(*agent) == asking);
+    answered_with_all(waiting.map(|(_, request)| request), &shared.settings.cwd)
 }
 
 /// The longest command, in bytes, that is listed among those that wait.

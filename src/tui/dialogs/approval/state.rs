@@ -46,8 +46,6 @@ pub struct ApprovalDialog {
     pub session_scope: SessionScope,
     /// How many times the same call was allowed, where that is often enough to offer a rule.
     pub allowed_before: Option<usize>,
-    /// Whether facts came after the question had been shown without them.
-    pub(super) has_late_facts: bool,
     /// The requests that were listed in the last frame, which a yes to all answers as well.
     pub(super) waiting: Vec<ApprovalId>,
 }
@@ -81,7 +79,6 @@ impl ApprovalDialog {
             mark: offers::first_mark(&request),
             session_scope,
             allowed_before: None,
-            has_late_facts: false,
             waiting: Vec::new(),
             allow_rules: request.allow_rules.clone(),
             deny_rule: request.deny_rule.clone(),

@@ -268,10 +268,7 @@ fn parts<'a>(
 ) -> QuestionParts<'a> {
     let settings = &around.shared.settings;
     let request = &approval.request;
-    let asking = around.shared.asker.as_ref().map(|it| it.agent);
-    let waiting = around.shared.questions.iter().filter(|(agent, _)| Some(*agent) == asking);
-    let waiting = waiting.map(|(_, request)| request);
-    let mut listed = offers::answered_with_all(waiting, &settings.cwd);
+    let mut listed = offers::waiting_with(around.shared);
     if around.shared.geometry.height < ROOMY {
         listed.clear();
     }

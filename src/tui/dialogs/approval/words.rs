@@ -17,7 +17,7 @@ use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::title::{home_path, visible_path};
 
 use super::offers::{OfferedAnswer, SessionScope};
-use super::{ApprovalDialog, ApprovalRequestExt};
+use super::{ApprovalDialog, ApprovalRequestExt, ApprovalRuleSlot};
 
 /// The question in a few words, such as "Run this command?". `name` is the file's, where there is
 /// one.
@@ -119,9 +119,7 @@ pub(super) fn counter(number: usize, waiting: usize) -> String {
 pub(super) fn answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> Vec<String> {
     let text = match answer {
         OfferedAnswer::Yes => yes(approval),
-        OfferedAnswer::YesToWaiting => {
-            format!("Yes, and to the {}", pluralise(approval.waiting().len(), "waiting call"))
-        }
+        OfferedAnswer::YesToWaiting => yes_to_waiting(approval.waiting().len()),
         OfferedAnswer::Session => match (approval.request.kind, approval.session_scope) {
             (ApprovalKind::Budget, _) => "Yes, up to twice the budget".to_owned(),
             (_, SessionScope::AllEdits) => "Yes, and all edits this session".to_owned(),
@@ -185,6 +183,20 @@ pub(super) fn short_answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> 
     text.to_owned()
 }
 
+/// What becomes of the rule that is edited.
+pub(super) fn about_rule(
+    approval: &ApprovalDialog,
+    slot: ApprovalRuleSlot,
+    settings: &ScreenSettings,
+) -> String {
+    let file = home_path(&approval.request.rule_file.0, settings.home.as_deref());
+    let verb = match slot {
+        ApprovalRuleSlot::Allow(_) => "Allow",
+        ApprovalRuleSlot::Deny => "Deny",
+    };
+    format!("{verb} from now on, saved to {file}:")
+}
+
 /// The line that offers a rule to who has allowed the same call again and again. `always` is the key
 /// of that answer.
 pub(super) fn rule_offer(
@@ -203,6 +215,10 @@ pub(super) fn rule_offer(
         _ => line("this"),
     };
     Some(if long.width() <= usize::from(width) { long } else { line("this") })
+}
+
+pub(super) fn yes_to_waiting(count: usize) -> String {
+    format!("Yes, and to the {}", pluralise(count, "waiting call"))
 }
 
 /// A line, and one more for each rule.

@@ -6,7 +6,6 @@ use crate::permissions::meaning;
 use crate::tui::app::editor::TextEditor;
 use crate::tui::app::keymap::{ApprovalKey, FieldKey, Keymap};
 use crate::tui::app::softwrap;
-use crate::tui::app::title::home_path;
 use crate::tui::dialogs::approval::offers::OfferedAnswer;
 use crate::tui::dialogs::approval::{ApprovalDialog, ApprovalRuleSlot, ApprovalStage, words};
 use crate::tui::dialogs::dialog::DialogView;
@@ -70,13 +69,7 @@ pub(super) fn answers(
             answers
         }
         ApprovalStage::Rule(slot, editor) => {
-            let file = &approval.request.rule_file.0;
-            let file = home_path(file, around.shared.settings.home.as_deref());
-            let verb = match slot {
-                ApprovalRuleSlot::Allow(_) => "Allow",
-                ApprovalRuleSlot::Deny => "Deny",
-            };
-            let mut about = format!("{verb} from now on, saved to {file}:");
+            let mut about = words::about_rule(approval, *slot, &around.shared.settings);
             if matches!(slot, ApprovalRuleSlot::Allow(_)) && approval.allow_rules.len() > 1 {
                 about.push_str(&format!("  ({}: next rule)", keys.key(FieldKey::Next)));
             }
