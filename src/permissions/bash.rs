@@ -171,7 +171,7 @@ fn texts(command: &SimpleCommand) -> impl Iterator<Item = &str> {
 }
 
 fn may_change(text: &str, protected: ProtectionReason) -> PartVerdict {
-    let reason = format!("It may change {}, which is always asked.", protected.description());
+    let reason = format!("May change {}, so slug always asks.", protected.description());
     PartVerdict::new(text, PermissionOutcome::Ask, reason)
         .dangerous(Some(CallDanger::ProtectedPlace))
 }
@@ -185,7 +185,7 @@ fn unknown_command(context: &DecisionContext<'_>, run: &ResolvedRun) -> PartVerd
         (Some(_), Some(protected)) => may_change(text, protected),
         (Some(_), None) if mode_allows_any_command(context, run) => context.by_mode(text),
         (Some(why), None) => PartVerdict::new(text, PermissionOutcome::Ask, why),
-        (None, _) => PartVerdict::new(text, PermissionOutcome::Ask, "It runs no command."),
+        (None, _) => PartVerdict::new(text, PermissionOutcome::Ask, "Runs no command."),
     }
 }
 
@@ -194,19 +194,19 @@ fn uncertainty_reason(run: &ResolvedRun) -> Option<String> {
     match &run.analysis.kind {
         AnalysisKind::Static { .. } => None,
         AnalysisKind::NotStatic { why } => {
-            Some(format!("What it runs cannot be said for certain: {why}."))
+            Some(format!("{why}, so slug cannot tell what it will run."))
         }
         AnalysisKind::NotAnalysable { why } => {
-            Some(format!("The command cannot be analysed: {why}."))
+            Some(format!("slug could not parse this command: {why}."))
         }
     }
 }
 
-const TOO_MANY_FILES: &str = "It names more files than are looked up.";
+const TOO_MANY_FILES: &str = "Too many files to check.";
 
-const READS: &str = "It only reads, inside the workspace.";
+const READS: &str = "Only reads files in the workspace.";
 
-const WRITES_SCRATCH: &str = "It changes files in the scratch folder alone.";
+const WRITES_SCRATCH: &str = "Only changes files in the scratch folder.";
 
 /// Whether the command runs slug for more than `--version` or `--help`.
 fn runs_slug(command: &SimpleCommand) -> bool {
@@ -216,7 +216,7 @@ fn runs_slug(command: &SimpleCommand) -> bool {
 }
 
 fn plan_refuses(text: &str) -> PartVerdict {
-    let reason = "Plan mode runs only commands that are known to read: ls, cat, grep and the like, with plain options.";
+    let reason = "Plan mode only runs read-only commands.";
     PartVerdict::new(text, PermissionOutcome::Deny, reason)
 }
 
@@ -322,11 +322,11 @@ impl CommandEvaluator<'_> {
                 || folders.any(is_outside)
                 || resolved.known_reads().any(is_beyond)
             {
-                return Some("It reads outside the workspace.");
+                return Some("Reads outside the workspace.");
             }
             let denies = effects.shows_contents_below
                 && self.context.rules.denied_read_patterns().next().is_some();
-            denies.then_some("It may show files that a rule denies to read.")
+            denies.then_some("May show files that a deny rule hides.")
         })
     }
 
@@ -399,7 +399,7 @@ impl CommandEvaluator<'_> {
             return PartVerdict::new(
                 text,
                 PermissionOutcome::Ask,
-                format!("It is always asked: {why}."),
+                format!("{why}, so slug always asks."),
             );
         }
         let rule_can_match = self.parts.iter().all(|(_, resolved)| {
@@ -439,7 +439,7 @@ impl CommandEvaluator<'_> {
         let none =
             || match (self.resolved(command).and_then(|it| it.program.as_ref()), &command.inner) {
                 (Some(program), _) => format!(
-                    "Its name stands for a program of this project's own, {}. No rule allows that.",
+                    "Runs this project's own program {}, which no rule allows.",
                     program.display_path()
                 ),
                 (None, WrappedCommands::Nothing) => NO_RULE_FOR_COMMAND.to_owned(),
@@ -456,7 +456,7 @@ impl CommandEvaluator<'_> {
         if resolved.has_unknown_folder
             || resolved.folders.iter().any(|it| it.zone != PathZone::Inside)
         {
-            return Err("It runs outside the workspace, where no rule with a pattern holds.".into());
+            return Err("Runs outside the workspace, where no rule with a pattern applies.".into());
         }
         if let Some(why) = resolved.uncertainty() {
             return Err(why.into());
@@ -494,7 +494,7 @@ impl CommandEvaluator<'_> {
         }
         let Some(effects) = &resolved.effects else {
             return Err(format!(
-                "With these options it may do more than {} allows.",
+                "May do more than {} allows, with these options.",
                 rule.source.rule
             ));
         };
@@ -502,11 +502,10 @@ impl CommandEvaluator<'_> {
             return Err("git runs what a repository names, and this folder is not trusted.".into());
         }
         if let (Some(_), Some(why)) = (&effects.by_words.remote, effects.hindrance) {
-            return Err(format!("It may lead to another address: {why}."));
+            return Err(format!("May lead to another address: {why}."));
         }
         if effects.is_too_large {
-            let reason =
-                "It changes a folder with more in it than is looked through for protected places.";
+            let reason = "Changes a folder with too many files to check for protected places.";
             return Err(reason.into());
         }
         let touched = resolved.known_reads().chain(&effects.writes);
@@ -582,7 +581,7 @@ fn is_outside_workspace(argument: &PathArgument) -> bool {
 }
 
 fn outside_reason(argument: &PathArgument) -> String {
-    format!("It goes outside the workspace: {}.", argument.path.real.display())
+    format!("Goes outside the workspace: {}.", argument.path.real.display())
 }
 
 /// Whether a path is a device that ordinary programs read and write all the time.

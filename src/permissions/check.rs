@@ -96,17 +96,17 @@ pub fn decide(
                 });
             }
             ResolvedAccess::Fetch { url } => {
-                let reason = "It asks a server on the network.".to_owned();
+                let reason = "Asks a server on the network.".to_owned();
                 verdicts.push(context.beyond_sight(url.clone(), true, reason));
             }
             ResolvedAccess::Nothing => {
-                let reason = "It touches no file and runs no command.";
+                let reason = "Touches no file and runs no command.";
                 verdicts.push(PartVerdict::new(context.tool, PermissionOutcome::Allow, reason));
             }
         }
     }
     if query.accesses.is_empty() {
-        let reason = "What it touches is not known.".to_owned();
+        let reason = "slug cannot tell what this call touches.".to_owned();
         verdicts.push(context.beyond_sight(context.tool.to_owned(), false, reason));
     }
     let decision = combine(query, verdicts);
@@ -121,7 +121,10 @@ pub fn decide(
 fn combine(query: &PermissionQuery, verdicts: Vec<PartVerdict>) -> PermissionDecision {
     let strictest = verdicts.iter().map(|verdict| verdict.outcome).max_by_key(|o| severity(*o));
     let outcome = strictest.unwrap_or(PermissionOutcome::Ask);
-    let decisive = verdicts.iter().find(|verdict| verdict.outcome == outcome);
+    // What only prepares for other commands, such as `set -euo pipefail`, is no reason beside them.
+    let mut strict = verdicts.iter().filter(|verdict| verdict.outcome == outcome);
+    let first = strict.clone().next();
+    let decisive = strict.find(|it| it.is_of_weight || it.rule.is_some()).or(first);
     let reason = decisive.map_or_else(String::new, |v| v.reason.clone());
     let rule = decisive.and_then(|verdict| verdict.rule.clone());
     // An allow rule that is not enough has decided nothing.
@@ -198,7 +201,7 @@ impl DecisionContext<'_> {
         }
         match self.mode {
             PermissionMode::Plan if !read_only => {
-                let reason = "Plan mode runs only what is known to change nothing.";
+                let reason = "Plan mode only runs what changes nothing.";
                 PartVerdict::new(text, PermissionOutcome::Deny, reason)
             }
             PermissionMode::Yolo => self.by_mode(text),
@@ -299,7 +302,7 @@ impl DecisionContext<'_> {
                 | PermissionMode::Plan
                 | PermissionMode::Sandbox,
             ) => {
-                format!("It reads outside the workspace: {}.", path.real.display())
+                format!("Reads outside the workspace: {}.", path.real.display())
             }
             (
                 FileEffect::Write,
@@ -309,7 +312,7 @@ impl DecisionContext<'_> {
                 | PermissionMode::Plan
                 | PermissionMode::Sandbox,
             ) => {
-                format!("It writes outside the workspace: {}.", path.real.display())
+                format!("Writes outside the workspace: {}.", path.real.display())
             }
             (
                 FileEffect::Write,
@@ -344,8 +347,8 @@ impl DecisionContext<'_> {
         deny_rule: Option<String>,
     ) -> PartVerdict {
         let verb = match effect {
-            FileEffect::Read => "reads from",
-            FileEffect::Write => "changes",
+            FileEffect::Read => "Reads from",
+            FileEffect::Write => "Changes",
         };
         let what = protected.description();
         let by_redirection = runs_command && effect == FileEffect::Write;
@@ -355,7 +358,7 @@ impl DecisionContext<'_> {
             );
             return PartVerdict::new(text, PermissionOutcome::Deny, reason);
         }
-        let reason = format!("It {verb} {what}, which is always asked.");
+        let reason = format!("{verb} {what}, so slug always asks.");
         let danger = (effect == FileEffect::Write).then_some(CallDanger::ProtectedPlace);
         PartVerdict::new(text, PermissionOutcome::Ask, reason)
             .refusable(deny_rule)

@@ -178,15 +178,17 @@ impl ResolvedCommand {
 
     /// Why it is not certain where the command's paths lead, if it is not.
     pub(super) fn uncertainty(&self) -> Option<&'static str> {
-        const LOST: &str = "It changes its folder, so it cannot be said where this file is.";
+        const LOST: &str = "Changes its folder, so slug cannot tell where this file is.";
         self.has_unknown_folder.then_some(LOST).or(self.path_doubt)
     }
 
     /// Why a command in the background is not judged by what its paths lead to now, if it is not.
     /// Only a redirection that nothing delays is opened before a later call can run.
     fn background_doubt(&self, is_delayed: bool) -> Option<&'static str> {
-        const LATER: &str = "In the background it may change what other commands' paths lead to.";
-        const LATE: &str = "In the background its paths may lead elsewhere before it opens them.";
+        const LATER: &str =
+            "Runs in the background and may change what other commands' paths lead to.";
+        const LATE: &str =
+            "Runs in the background, where its paths may lead elsewhere before it opens them.";
         let has_redirects = !self.reads.is_empty() || !self.writes.is_empty();
         let changes = self.effects.as_ref().is_some_and(|it| !it.writes.is_empty());
         let opens_late =

@@ -30,7 +30,7 @@ const UNREAD: [&str; 4] = ["annex", "hooks", "lfs", "modules"];
 /// Files that make git read from elsewhere.
 const LEADS: [&str; 3] = ["info/grafts", "objects/info/alternates", "objects/info/http-alternates"];
 
-const UNCERTAIN_REPOSITORY: &str = "it cannot be told for certain which repository git finds here";
+const UNCERTAIN_REPOSITORY: &str = "slug cannot tell which repository git finds here";
 
 /// Sections in which no key names a program that git runs when it only reads a repository.
 const PLAIN_SECTIONS: &str = "advice alias branch color column commit credential fetch gc http index init maintenance \

@@ -76,7 +76,7 @@ pub enum AnalysisKind {
 pub enum CommandObstacle {
     #[error("it is longer than {} KB", MAX_BYTES / 1024)]
     TooLong,
-    #[error("it holds the character U+{:04X}", u32::from(*.0))]
+    #[error("it contains the character U+{:04X}", u32::from(*.0))]
     Character(char),
     #[error("it is nested too deeply")]
     TooDeep,

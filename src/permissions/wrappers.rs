@@ -177,26 +177,25 @@ pub fn wrapper_target(words: &[ShellWord]) -> WrapperTarget {
 }
 
 /// Why no rule at all may allow the command without a question; `None` where a rule may.
-pub fn never_allowed(words: &[ShellWord]) -> Option<&'static str> {
+pub fn never_allowed(words: &[ShellWord]) -> Option<String> {
     let name = words.first().and_then(ShellWord::known)?;
     let has_flag = |letters: &str| {
         words[1..].iter().any(|word| {
             word.text.starts_with('-') && word.text.chars().any(|c| letters.contains(c))
         })
     };
-    match name {
-        _ if NEVER_ALLOWED.contains(&name) => {
-            Some("this builtin evaluates its arguments or changes what later commands mean")
-        }
+    let why = match name {
+        _ if NEVER_ALLOWED.contains(&name) => "can run its arguments or change later commands",
         "printf" if has_flag("v") && words[1].text.starts_with('-') => {
-            Some("`printf -v` evaluates the name it is given")
+            "evaluates with `-v` the name that it is given"
         }
         "printf" if words[1..].iter().any(|word| assigns_by_format(&word.text)) => {
-            Some("`%n` in its format assigns to a variable")
+            "assigns to a variable by the `%n` in its format"
         }
-        "test" | "[" if has_flag("vR") => Some("`test -v` evaluates the name it is given"),
-        _ => None,
-    }
+        "test" | "[" if has_flag("vR") => "evaluates with `-v` the name that it is given",
+        _ => return None,
+    };
+    Some(format!("`{name}` {why}"))
 }
 
 /// Whether the command that is run stands among the options of the one that runs it. The options

@@ -57,7 +57,7 @@ fn mistakes_of_the_model_are_no_refusals() {
         ("c4", "it does not parse. Close every quote"),
         ("c5", "it does not parse. Look at line 2, column 1"),
         ("c6", "it is longer than 16 KB. Write long text to a file with Write"),
-        ("c7", "it holds the character U+202E. Send the command without"),
+        ("c7", "it contains the character U+202E. Send the command without"),
     ] {
         let result = result_of(&last, call);
         assert!(result.starts_with("Error: ") && result.contains(told), "{call}: {result}");

@@ -172,7 +172,7 @@ fn a_command_starts_in_its_workdir() {
     let (inside, outside, none) =
         (result_of(&last, "c1"), result_of(&last, "c2"), result_of(&last, "c3"));
     assert!(inside.ends_with("/sub\nalpha"), "{inside}");
-    assert!(outside.contains("Refused: It reads outside the workspace."), "{outside}");
+    assert!(outside.contains("Refused: Reads outside the workspace."), "{outside}");
     assert!(none.contains("none") && none.contains("Nothing was run"), "{none}");
 }
 

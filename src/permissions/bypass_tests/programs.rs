@@ -64,7 +64,7 @@ fn s64_its_rule_has_its_path_and_its_hash() {
     let rule = decision.allow_rules()[0].clone();
     assert!(rule.starts_with("Bash(./bin/eslint@sha256:"), "{rule}");
     assert!(
-        decision.reason().contains("this project's own, ./bin/eslint"),
+        decision.reason().contains("this project's own program ./bin/eslint"),
         "{}",
         decision.reason()
     );

@@ -430,3 +430,30 @@ fn a_rule_that_is_not_enough_is_named_and_decides_nothing() {
     assert_eq!(named, [(Ask, Some("Bash(npm *)")), (Ask, None)]);
     assert_eq!((decision.outcome(), decision.rule()), (Ask, None));
 }
+
+#[test]
+fn reasons_name_what_slug_cannot_tell_or_always_asks_about() {
+    let env = allow(["Bash(make *)"]);
+    for (command, reason) in [
+        (
+            "for x in a b; do make $x; done",
+            "Contains a loop, so slug cannot tell what it will run.",
+        ),
+        ("make $X", "`$X` is known only at run time, so slug cannot tell what it will run."),
+        ("echo 'x", "slug could not parse this command: it does not parse."),
+        ("cat /etc/hostname", "Reads outside the workspace."),
+        // What a script begins with is no reason, unless the rest is allowed.
+        ("set -euo pipefail\ncat /etc/hostname", "Reads outside the workspace."),
+        (
+            "set -euo pipefail\nmake all",
+            "`set` can run its arguments or change later commands, so slug always asks.",
+        ),
+    ] {
+        let decision = env.bash(command);
+        assert_eq!((decision.outcome(), decision.reason()), (Ask, reason), "{command}");
+    }
+    let ruled = env.rule(RuleKind::Ask, "Bash(echo *)");
+    assert_eq!(ruled.bash("echo hi; cat x").reason(), "The rule Bash(echo *) asks.");
+    let plan = allow([]).mode(PermissionMode::Plan);
+    assert_eq!(plan.bash("make").reason(), "Plan mode only runs read-only commands.");
+}

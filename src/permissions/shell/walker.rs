@@ -23,9 +23,7 @@ impl ShellAstWalker {
     pub(super) fn finish(self) -> CommandAnalysis {
         let kind = match self.why {
             Some(why) => AnalysisKind::NotStatic { why },
-            None if self.commands.is_empty() => {
-                AnalysisKind::NotStatic { why: "it is empty".into() }
-            }
+            None if self.commands.is_empty() => AnalysisKind::NotStatic { why: "Is empty".into() },
             None => AnalysisKind::Static { canonical: self.canonical },
         };
         let Self { commands, rough, is_compound, .. } = self;
@@ -108,7 +106,7 @@ impl ShellAstWalker {
             self.canonical.push_str("! ");
         }
         if pipeline.seq.is_empty() {
-            self.not_static("it has an empty pipeline");
+            self.not_static("Contains an empty pipeline");
         }
         for (at, command) in pipeline.seq.iter().enumerate() {
             if at > 0 {
@@ -133,13 +131,13 @@ impl ShellAstWalker {
                 self.redirects_of_compound(redirects.as_ref());
             }
             Command::Function(function) => {
-                self.compound_part("it defines a function");
+                self.compound_part("Defines a function");
                 self.word(&function.fname.value);
                 self.compound(&function.body.0);
                 self.redirects_of_compound(function.body.1.as_ref());
             }
             Command::ExtendedTest(test, redirects) => {
-                self.compound_part("it holds a `[[` test");
+                self.compound_part("Contains a `[[` test");
                 self.nested_in(&test.to_string());
                 self.redirects_of_compound(redirects.as_ref());
             }
@@ -211,7 +209,7 @@ impl ShellAstWalker {
         let is_it = name.is_some_and(is_name)
             && matches!(next, Some(CommandPrefixOrSuffixItem::IoRedirect(_)));
         if is_it {
-            self.compound_part("a redirection sets a variable");
+            self.compound_part("Sets a variable by a redirection");
         }
         is_it
     }
@@ -269,9 +267,9 @@ impl ShellAstWalker {
         }
         if command.words.is_empty() {
             self.compound_part(if command.assignments.is_empty() {
-                "it redirects without a command"
+                "Redirects without a command"
             } else {
-                "it sets a variable for what follows"
+                "Sets a variable for later commands"
             });
         }
         text.extend(command.words.iter().take(1).map(|name| quote_name(&name.text)));
@@ -298,7 +296,7 @@ impl ShellAstWalker {
             }
             (ast::AssignmentName::VariableName(name), _)
             | (ast::AssignmentName::ArrayElementName(name, _), _) => {
-                self.compound_part("it changes an array or appends to a variable");
+                self.compound_part("Changes an array or appends to a variable");
                 self.nested_in(source);
                 (name.clone(), ShellWord::dynamic(value))
             }
@@ -310,7 +308,7 @@ impl ShellAstWalker {
     fn word(&mut self, source: &str) -> ShellWord {
         let word = ShellWord::read_in(source, self.scratch.as_deref());
         if !word.is_literal() {
-            self.not_static(format!("`{source}` is known only when it runs"));
+            self.not_static(format!("`{source}` is known only at run time"));
             self.nested_in(source);
         }
         word
@@ -343,7 +341,7 @@ impl ShellAstWalker {
     }
 
     fn process_substitution(&mut self, script: &ast::SubshellCommand) {
-        self.not_static("it holds a process substitution");
+        self.not_static("Contains a process substitution");
         self.list(&script.list);
     }
 
@@ -411,14 +409,14 @@ fn succeeds_here(pipeline: &ast::Pipeline) -> bool {
 
 fn compound_name(compound: &CompoundCommand) -> &'static str {
     match compound {
-        CompoundCommand::Arithmetic(_) => "it holds an arithmetic command",
+        CompoundCommand::Arithmetic(_) => "Contains an arithmetic command",
         CompoundCommand::ArithmeticForClause(_)
         | CompoundCommand::ForClause(_)
         | CompoundCommand::WhileClause(_)
-        | CompoundCommand::UntilClause(_) => "it holds a loop",
-        CompoundCommand::BraceGroup(_) => "it holds a group",
-        CompoundCommand::Subshell(_) => "it holds a subshell",
-        CompoundCommand::CaseClause(_) | CompoundCommand::IfClause(_) => "it holds a condition",
-        CompoundCommand::Coprocess(_) => "it starts a coprocess",
+        | CompoundCommand::UntilClause(_) => "Contains a loop",
+        CompoundCommand::BraceGroup(_) => "Contains a group",
+        CompoundCommand::Subshell(_) => "Contains a subshell",
+        CompoundCommand::CaseClause(_) | CompoundCommand::IfClause(_) => "Contains a condition",
+        CompoundCommand::Coprocess(_) => "Starts a coprocess",
     }
 }

@@ -39,7 +39,7 @@ impl ShellAstWalker {
                 Some(text)
             }
             IoRedirect::HereDocument(_, document) => {
-                self.not_static("it holds a here-document");
+                self.not_static("Contains a here-document");
                 command.here_texts.push(document.doc.value.clone());
                 if document.requires_expansion {
                     self.nested_in(&document.doc.value);
@@ -47,7 +47,7 @@ impl ShellAstWalker {
                 None
             }
             IoRedirect::HereString(_, word) => {
-                self.not_static("it holds a here-string");
+                self.not_static("Contains a here-string");
                 command.here_texts.push(self.word(&word.value).text);
                 None
             }
@@ -91,7 +91,7 @@ impl ShellAstWalker {
                 let is_plain = |c: char| c.is_ascii_alphanumeric() || "_./+-".contains(c);
                 if !word.text.chars().all(is_plain) {
                     // bash expands the word a second time once its quotes are gone.
-                    self.not_static("it copies a descriptor that has no number");
+                    self.not_static("Copies a descriptor that has no number");
                     self.nested_in(&word.text);
                     opens(direction, ShellWord::dynamic(word.text), files);
                     return None;
@@ -111,7 +111,7 @@ impl ShellAstWalker {
     /// redirection fails does not run. An empty number closes a descriptor and copies nothing.
     fn copied_from(&mut self, number: &str) {
         if !matches!(number, "" | "0" | "1" | "2") {
-            self.not_static("it copies a descriptor that it may not have");
+            self.not_static("Copies a descriptor that may not exist");
         }
     }
 }
