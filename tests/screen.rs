@@ -11,6 +11,7 @@ mod images;
 mod interrupt;
 mod linear;
 mod mouse;
+mod picture;
 mod questions;
 mod replay;
 mod robustness;

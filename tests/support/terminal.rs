@@ -22,6 +22,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
 use rustix::process::{Pid, Signal};
 use rustix::termios::LocalModes;
 use slug_code::platform::terminal::{BEGIN_UPDATE, END_UPDATE};
@@ -225,6 +228,31 @@ impl PtySlug {
         screen.rows(0, screen.size().1.get()).collect::<Vec<_>>().join("\n")
     }
 
+    /// What is on screen, with its colours and styles.
+    pub fn cells(&self) -> Buffer {
+        let shown = self.output();
+        let screen = shown.parser.screen();
+        let (rows, columns) = screen.size();
+        let mut cells = Buffer::empty(Rect::new(0, 0, columns.get(), rows.get()));
+        for (x, y) in (0..rows.get()).flat_map(|y| (0..columns.get()).map(move |x| (x, y))) {
+            let Some(cell) = screen.cell(y, x) else { continue };
+            let modifiers = [
+                (cell.bold(), Modifier::BOLD),
+                (cell.dim(), Modifier::DIM),
+                (cell.italic(), Modifier::ITALIC),
+                (cell.underline(), Modifier::UNDERLINED),
+                (cell.inverse(), Modifier::REVERSED),
+            ];
+            let modifiers = modifiers.into_iter().filter(|(is_set, _)| *is_set).map(|(_, it)| it);
+            let style = Style::new().fg(color(cell.fgcolor())).bg(color(cell.bgcolor()));
+            let text = if cell.has_contents() { cell.contents() } else { " " };
+            if !cell.is_wide_continuation() {
+                cells[(x, y)].set_symbol(text).set_style(style.add_modifier(modifiers.collect()));
+            }
+        }
+        cells
+    }
+
     /// Everything written to the terminal.
     pub fn raw(&self) -> String {
         String::from_utf8_lossy(&self.output().raw).into_owned()
@@ -312,6 +340,14 @@ impl PtySlug {
         let screen = self.screen();
         let rows: Vec<String> = screen.lines().map(|row| format!("│{row}")).collect();
         rows.join("\n")
+    }
+}
+
+fn color(of: vt100::Color) -> Color {
+    match of {
+        vt100::Color::Default => Color::Reset,
+        vt100::Color::Idx(index) => Color::Indexed(index),
+        vt100::Color::Rgb(red, green, blue) => Color::Rgb(red, green, blue),
     }
 }
 
