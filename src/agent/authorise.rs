@@ -18,7 +18,8 @@ use crate::domain::{
 };
 use crate::permissions::danger_targets::DangerTarget;
 use crate::permissions::{
-    HookPermission, PermissionDecision, PermissionQuery, READ_RULE, ResolvedAccess, ToolCallTicket,
+    HookPermission, PermissionDecision, PermissionQuery, READ_RULE, ResolvedAccess, RuleError,
+    ToolCallTicket,
 };
 use crate::tools::ToolError;
 
@@ -250,7 +251,13 @@ async fn ask_until_decided(
             [_, ..] => query.danger_targets(),
         };
         let why = DecisionExplanation { decision: &decision, reason, targets };
-        match ask(gate, &plan, question, why, changed, preview.clone()).await {
+        let outcome = ask(gate, &plan, question, why, changed, preview.clone()).await;
+        // A text that is no rule is a slip of the hand, and no yes: the user is asked again.
+        if let Err(error) = check_rules(gate, &outcome) {
+            gate.events.notice(NoticeLevel::Error, error.to_string());
+            continue;
+        }
+        match outcome {
             AskOutcome::Changed => {}
             AskOutcome::Answered(ApprovalAnswer::Part { left_out }) => {
                 let part =
@@ -297,6 +304,25 @@ async fn ask_until_decided(
                 return approve_by_user(gate, decision, plan, provenance, "always");
             }
         }
+    }
+}
+
+/// Checks the rules that come with an answer.
+fn check_rules(gate: &ToolGate, outcome: &AskOutcome) -> Result<(), RuleError> {
+    match outcome {
+        AskOutcome::Answered(
+            ApprovalAnswer::Session { rules } | ApprovalAnswer::Always { rules },
+        ) => gate.permissions.check(RuleKind::Allow, rules),
+        AskOutcome::Answered(ApprovalAnswer::Never { rule }) => {
+            gate.permissions.check(RuleKind::Deny, std::slice::from_ref(rule))
+        }
+        AskOutcome::Answered(
+            ApprovalAnswer::Once
+            | ApprovalAnswer::Part { .. }
+            | ApprovalAnswer::Edited { .. }
+            | ApprovalAnswer::Deny { .. },
+        )
+        | AskOutcome::Changed => Ok(()),
     }
 }
 

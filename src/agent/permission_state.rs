@@ -97,6 +97,11 @@ impl PermissionState {
         rule_file(&self.workspace, self.project)
     }
 
+    /// Checks that texts are rules that could be saved.
+    pub(super) fn check(&self, kind: RuleKind, rules: &[String]) -> Result<(), RuleError> {
+        rules.iter().try_for_each(|rule| RuleSet::check(rule, kind, &self.workspace))
+    }
+
     /// Adds rules that hold until slug ends.
     pub(super) fn add_for_session(
         &self,
@@ -128,9 +133,7 @@ impl PermissionState {
         kind: RuleKind,
         rules: &[String],
     ) -> Result<Vec<RuleEntry>, RuleChangeError> {
-        for rule in rules {
-            RuleSet::check(rule, kind, &self.workspace)?;
-        }
+        self.check(kind, rules)?;
         let file = self.rule_file();
         let before = self.list().0.rules;
         for rule in rules {

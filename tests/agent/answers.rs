@@ -315,6 +315,29 @@ async fn a_rule_that_cannot_be_saved_holds_until_the_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_answer_whose_rule_is_none_runs_nothing_and_is_asked_again() {
+    let fixture = AgentFixture { mode: PermissionMode::Ask, ..AgentFixture::new() };
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [calls(&[bash("c1", "make")]), words("done")]);
+    agent.send("go").await;
+    for answer in [
+        ApprovalAnswer::Always { rules: vec!["Bash(make".into()] },
+        ApprovalAnswer::Session { rules: vec!["all of them".into()] },
+        ApprovalAnswer::Never { rule: "Bash(make".into() },
+    ] {
+        let question = agent.next_approval().await;
+        agent.answer(&question, answer).await;
+    }
+    let question = agent.next_approval().await;
+    assert_eq!(agent.notices().iter().filter(|text| text.contains("is not a rule")).count(), 3);
+    assert_eq!(fixture.processes.log(), [""; 0]);
+    agent.answer(&question, ApprovalAnswer::Once).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert_eq!(fixture.processes.log(), ["begin make", "end make"]);
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn with_broken_settings_everything_is_asked_whatever_was_answered() {
     let fixture = AgentFixture { mode: PermissionMode::Ask, ..AgentFixture::new() };
     fixture.put(".slug/settings.local.json", "not json");
