@@ -293,7 +293,7 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::RewindPlanned(Ok(plan())),
         AgentEvent::RewindPlanned(Err(RewindError::LateWrites)),
         AgentEvent::ReviewPlanned(Ok(review())),
-        AgentEvent::Rewound { message: None, told: "Took one file back".into() },
+        AgentEvent::Rewound { message: None, told: "Undone: one file".into() },
         AgentEvent::Forked { from: session, at: ForkPosition::End, message: None },
     ]
 }

@@ -282,9 +282,9 @@ fn describe_rewind(
     }
     let done = done.join(" and ");
     match to {
-        RewindDestination::Redo => format!("Brought {done} back"),
+        RewindDestination::Redo => format!("Restored {done}"),
         RewindDestination::Last | RewindDestination::Before(_) => {
-            format!("Took {done} back; /redo undoes that")
+            format!("Undone: {done} (/redo restores)")
         }
     }
 }
@@ -301,14 +301,14 @@ mod tests {
                 before,
                 RewindScope::Both,
                 (2, 2),
-                "Took the conversation and 2 files back; /redo undoes that",
+                "Undone: the conversation and 2 files (/redo restores)",
             ),
-            (before, RewindScope::Files, (1, 1), "Took one file back; /redo undoes that"),
-            (before, RewindScope::Files, (1, 3), "Took 1 of 3 files back; /redo undoes that"),
-            (before, RewindScope::Both, (0, 3), "Took the conversation back; /redo undoes that"),
+            (before, RewindScope::Files, (1, 1), "Undone: one file (/redo restores)"),
+            (before, RewindScope::Files, (1, 3), "Undone: 1 of 3 files (/redo restores)"),
+            (before, RewindScope::Both, (0, 3), "Undone: the conversation (/redo restores)"),
             (before, RewindScope::Files, (0, 3), "No file was changed"),
             (before, RewindScope::Files, (0, 0), "No file needed changing"),
-            (RewindDestination::Redo, RewindScope::Files, (2, 2), "Brought 2 files back"),
+            (RewindDestination::Redo, RewindScope::Files, (2, 2), "Restored 2 files"),
         ] {
             assert_eq!(describe_rewind(to, what, files), expected);
         }

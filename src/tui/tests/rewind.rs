@@ -336,7 +336,7 @@ fn the_message_returns_to_the_input_and_leaves_the_transcript() {
     let scene = scene.event(AgentEvent::SessionOpened { session: session(), records });
     let done = AgentEvent::Rewound {
         message: Some("also add a test".into()),
-        told: "Took the conversation back; /redo undoes that".into(),
+        told: "Undone: the conversation (/redo restores)".into(),
     };
     let scene = scene.event(done).shows("❯ also add a test").hides("Added.");
     scene.shows("Rewound to here.").shows("README.md");
