@@ -7,7 +7,9 @@ use serde_json::json;
 
 use crate::agent::AgentEvent;
 use crate::config::StatusItems;
-use crate::domain::{ExitCause, JobEnd, JobId, JobInfo, TodoItem, TodoStatus, TokenUsage};
+use crate::domain::{
+    ExitCause, JobEnd, JobId, JobInfo, NoticeLevel, TodoItem, TodoStatus, TokenUsage,
+};
 use crate::platform::terminal_notifier::TerminalProgress;
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{PrefillProgress, RateLimited};
@@ -331,4 +333,13 @@ fn the_exit_command_asks_before_it_ends_jobs() {
     assert!(!screen.effects.contains(&ScreenEffect::Quit));
     let screen = screen.types("/exit").key("enter");
     assert!(screen.effects.contains(&ScreenEffect::Quit));
+}
+
+#[test]
+fn a_notice_under_a_dialog_is_shown_however_long_it_is() {
+    for width in [40, 80] {
+        let mut scene = screen(width, 24).types("/theme").key("enter");
+        scene.model.shared.toast(NoticeLevel::Info, format!("Saved {}", "x".repeat(100)));
+        scene.after(16).shows("Saved xxx");
+    }
 }

@@ -70,7 +70,7 @@ pub fn draw_hints(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buff
     mode.extend(permission_mode(model, area.width.saturating_sub(wanted)));
     // Under a dialog there is no rule for a toast.
     if !model.dialogs.is_empty()
-        && let Some(toast) = toast(model, area.width)
+        && let Some(toast) = toast(model, area.width.saturating_sub(1))
     {
         let room = area.width.saturating_sub(spans_width(std::slice::from_ref(&toast)) + 2);
         let hints = list_rows::fit(pairs(&left), room);
