@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use slug_code::agent::CANCELLED_TOOL_GRACE;
 use slug_code::cli::Cli;
 use slug_code::commands::CommandRegistry;
+use slug_code::config::SETTINGS;
 use slug_code::config::services::SERVICES;
 use slug_code::config::{
     ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts, KeyPreset, resolve,
@@ -277,6 +278,21 @@ fn the_configuration_page_has_every_flag_and_no_other() {
         .filter_map(|flag| flag.split(' ').next())
         .filter(|flag| flag.starts_with("--"))
         .map(str::to_owned)
+        .collect();
+    assert_eq!(named, known);
+}
+
+#[test]
+fn the_configuration_page_has_every_setting_and_no_other() {
+    let text = page("docs/configuration.md");
+    let rows = rows(section(&text, "## config.toml"));
+    let known: BTreeSet<&str> = SETTINGS.iter().map(|setting| setting.key).collect();
+    // A named provider has a row for each of its keys.
+    let of_provider = |key: &str| key.starts_with("providers.NAME.");
+    let named: BTreeSet<&str> = rows
+        .iter()
+        .filter_map(|row| quoted(row[0]).first().copied())
+        .map(|key| if of_provider(key) { "providers.NAME" } else { key })
         .collect();
     assert_eq!(named, known);
 }

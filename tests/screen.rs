@@ -16,6 +16,7 @@ mod questions;
 mod replay;
 mod robustness;
 mod sessions;
+mod settings;
 mod startup;
 mod themes;
 mod untrusted_text;

@@ -118,6 +118,14 @@ const TABLE: &[CommandRow] = &[
         read: |_| Ok(SlashCommand::Permissions),
     },
     CommandRow {
+        name: "settings",
+        aliases: &["config", "preferences", "options"],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "show and change every setting",
+        read: |_| Ok(SlashCommand::Settings),
+    },
+    CommandRow {
         name: "hooks",
         aliases: &[],
         argument: SlashArgumentKind::None,

@@ -39,6 +39,8 @@ pub enum SlashCommand {
     Effort(Option<EffortArgument>),
     /// Lists the hooks.
     Hooks,
+    /// Lists the settings, to change them.
+    Settings,
     /// Takes the last turn back.
     Undo,
     /// Brings back what was taken back.

@@ -20,6 +20,9 @@ mod resolution;
 mod save;
 mod server;
 pub mod services;
+mod setting_change;
+mod setting_options;
+mod settings;
 mod show;
 mod ui;
 
@@ -40,5 +43,10 @@ pub use raw::CONTEXT_NAMES;
 pub use resolution::{ProviderName, ResolvedConfig, load, resolve};
 pub use save::{ConfigChange, NamedServerChange, save};
 pub use server::{ModelServerConfig, WithheldKey};
+pub use setting_change::{SettingChange, SettingInput, SettingOutcome, change_setting};
+pub use setting_options::SettingOption;
+pub use settings::{
+    SETTINGS, SettingDescriptor, SettingKind, SettingTiming, SettingValue, setting, setting_values,
+};
 pub use show::{write_json, write_text};
 pub use ui::{NotificationMethod, StatusItem, StatusItems};

@@ -130,8 +130,18 @@ pub fn save(path: &Path, changes: &[ConfigChange]) -> Result<(), ConfigError> {
             }
         }
     }
-    replace_private(&target, format!("{head}{document}").as_bytes())
-        .map_err(|source| ConfigError::Unwritable { path: target.clone(), source })
+    write(&target, &format!("{head}{document}"))
+}
+
+/// Replaces the file at `path`, or what the link there leads to.
+///
+/// # Errors
+///
+/// Fails when the file cannot be written.
+pub(super) fn write(path: &Path, text: &str) -> Result<(), ConfigError> {
+    let target = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    replace_private(&target, text.as_bytes())
+        .map_err(|source| ConfigError::Unwritable { path: target, source })
 }
 
 const NOT_TABLES: &str = "has a `providers` that does not hold tables: correct it first";
@@ -204,7 +214,7 @@ fn theme(choice: &ThemeChoice) -> Value {
 }
 
 /// Sets a key, and keeps the white space and the comment around its old value.
-fn set(table: &mut dyn TableLike, key: &str, mut value: Value) {
+pub(super) fn set(table: &mut dyn TableLike, key: &str, mut value: Value) {
     match table.get_mut(key).and_then(Item::as_value_mut) {
         Some(old) => {
             *value.decor_mut() = old.decor().clone();

@@ -14,10 +14,10 @@ use super::{
 };
 
 /// One value, ready to be printed.
-struct ConfigRow {
-    key: String,
-    value: Value,
-    origin: ConfigOrigin,
+pub(super) struct ConfigRow {
+    pub(super) key: String,
+    pub(super) value: Value,
+    pub(super) origin: ConfigOrigin,
 }
 
 /// Writes a table for users; warnings come last.
@@ -67,7 +67,7 @@ pub fn write_json(config: &ResolvedConfig, out: &mut dyn Write) -> io::Result<()
     writeln!(out, "{}", json!({"values": values, "others": others, "warnings": config.warnings}))
 }
 
-fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
+pub(super) fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
     let server = &config.server;
     let mut rows = vec![
         row("provider", &server.name, |name| json!(name.as_str())),

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::agent::AgentProviderSet;
 use crate::cli::Cli;
+use crate::config::SettingOutcome;
 use crate::config::{self, ConfigChange, ConfigEndpoint, EndpointSecurity, ResolvedConfig};
 use crate::config::{ConfigKeySource, ConfigOrigin, ModelServerConfig, NamedServerChange};
 use crate::permissions::store::ProjectSettingsTrust;
@@ -18,10 +19,13 @@ use crate::tui::app::connect::{
     ConnectEvent, ConnectFailure, ConnectJob, ConnectPlace, ConnectPreference, ConnectTarget,
     ConnectedProvider,
 };
+use crate::tui::app::setting_admin::SettingRequest;
+use crate::tui::app::setting_response::{SavedSetting, SettingResponse};
 use crate::tui::app::title::home_path;
 use crate::tui::server_search::run_search;
 
 use super::build::{self, DEMO_PROVIDER};
+use super::live_settings::live_settings;
 use super::run_context::RunContext;
 use super::server_discovery::{ServerConsent, ServerDiscovery};
 use super::servers::ServerConnector;
@@ -116,6 +120,22 @@ impl ProviderConnections {
             .await
             .map_err(|error| ConnectFailure { fault: error.fault(), message: error.message })?;
         Ok(models.into_iter().map(|model| model.id).collect())
+    }
+
+    /// Does what `/settings` asks for.
+    pub(super) fn settings(&self, job: &SettingRequest) -> Result<SettingResponse, String> {
+        let file = self.run_context.config_file(&self.cli);
+        let (config, saved) = match job {
+            SettingRequest::List => (self.config()?, None),
+            SettingRequest::Change(change) => {
+                let SettingOutcome { config, undo } =
+                    self.run_context.change_setting(&self.cli, self.project, change)?;
+                let live = live_settings(&config);
+                let file = home_path(&file, self.run_context.user_home.as_deref());
+                (config, Some(SavedSetting { undo, file, live }))
+            }
+        };
+        Ok(SettingResponse { values: config::setting_values(&config, &file), saved })
     }
 
     fn config(&self) -> Result<ResolvedConfig, String> {

@@ -8,6 +8,7 @@ mod first_model;
 mod hook_trust;
 mod hooks;
 mod linear;
+mod live_settings;
 mod maintenance;
 mod mcp;
 mod no_model;

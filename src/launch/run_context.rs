@@ -8,7 +8,8 @@ use crossterm::event::{KeyCode, KeyModifiers};
 
 use crate::cli::Cli;
 use crate::config::{
-    self, ConfigEnvironment, ConfigError, ConfigFiles, ConfigText, ResolvedConfig, UserConfigFile,
+    self, ConfigEnvironment, ConfigError, ConfigFiles, ConfigText, ResolvedConfig, SettingChange,
+    SettingOutcome, UserConfigFile,
 };
 use crate::disk;
 use crate::permissions::Workspace;
@@ -111,6 +112,33 @@ impl RunContext {
         cli: &Cli,
         project: ProjectSettingsTrust,
     ) -> Result<ResolvedConfig, Vec<ConfigError>> {
+        let inputrc = self.inputrc_files();
+        config::load(self.config_files(cli, project, &inputrc), &self.environment, &cli.flags())
+    }
+
+    /// Writes a setting into the user's configuration.
+    pub(super) fn change_setting(
+        &self,
+        cli: &Cli,
+        project: ProjectSettingsTrust,
+        change: &SettingChange,
+    ) -> Result<SettingOutcome, String> {
+        let inputrc = self.inputrc_files();
+        let files = self.config_files(cli, project, &inputrc);
+        let path = self.config_file(cli);
+        config::change_setting(files, &self.environment, &cli.flags(), &path, change)
+    }
+
+    fn inputrc_files(&self) -> Vec<PathBuf> {
+        config::inputrc_files(std::env::var_os("INPUTRC"), self.user_home.as_deref())
+    }
+
+    fn config_files<'a>(
+        &'a self,
+        cli: &'a Cli,
+        project: ProjectSettingsTrust,
+        inputrc: &'a [PathBuf],
+    ) -> ConfigFiles<'a> {
         let user = match &cli.config {
             Some(file) => UserConfigFile::Named(file),
             None => UserConfigFile::Home(self.home.root()),
@@ -119,9 +147,7 @@ impl RunContext {
             ProjectSettingsTrust::Trusted => Some(self.cwd.as_path()),
             ProjectSettingsTrust::Untrusted => None,
         };
-        let inputrc = config::inputrc_files(std::env::var_os("INPUTRC"), self.user_home.as_deref());
-        let files = ConfigFiles { user, project, inputrc: &inputrc };
-        config::load(files, &self.environment, &cli.flags())
+        ConfigFiles { user, project, inputrc }
     }
 
     /// The user's own configuration file.

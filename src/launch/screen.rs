@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{self, AgentHandle, Interactivity};
 use crate::cli::{Cli, CliExitStatus, DemoChoice};
 use crate::commands::{CommandPart, CommandRegistry};
-use crate::config::{ConfigOrigin, KeyPreset, NotificationMethod, ResolvedConfig};
+use crate::config::{NotificationMethod, ResolvedConfig};
 use crate::context::{GitHead, git_head};
 use crate::domain::AgentId;
 use crate::permissions::store::ProjectSettingsTrust;
@@ -32,15 +32,12 @@ use crate::platform::terminal_notifier::{
 };
 use crate::platform::{logging, status_command, supervisor};
 use crate::tui::app::JobControl;
-use crate::tui::app::composer::EditingMode;
 use crate::tui::app::keymap::Keymap;
-use crate::tui::app::settings::{
-    MotionPreference, ScreenSettings, StartMode, StartSettings, StatusCommandState,
-};
+use crate::tui::app::setting_response::LiveSettings;
+use crate::tui::app::settings::{ScreenSettings, StartMode, StartSettings, StatusCommandState};
 use crate::tui::app::startup::StartupAnswer;
 use crate::tui::app::status::{GitSummary, ScreenStatus};
 use crate::tui::app::theme_state::ThemeState;
-use crate::tui::app::wheel::WheelSettings;
 use crate::tui::dialogs::{DialogOpening, OpenDialog};
 use crate::tui::executor::{AgentConnection, ExecutorHandles, FrontEndServices};
 use crate::tui::linear::{self, StdinLines, TerminalBell};
@@ -53,6 +50,7 @@ use crate::tui::theme::ColorDepth;
 use super::build::{self, RunParticipants, RunParts};
 use super::connections::ProviderConnections;
 use super::linear::StdoutLineWriter;
+use super::live_settings::live_settings;
 use super::questions;
 use super::run_context::RunContext;
 use super::screen_services::{self, ScreenServices};
@@ -84,7 +82,7 @@ pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<C
 fn open(run_context: &RunContext, own: &ResolvedConfig) -> anyhow::Result<FullScreen> {
     let mouse = if own.mouse.value { MouseOwner::Slugs } else { MouseOwner::Terminals };
     let theme = theme_state(run_context, own);
-    let settings = ScreenSettings { wheel: wheel(own), ..ScreenSettings::default() };
+    let settings = ScreenSettings { wheel: live_settings(own).wheel, ..ScreenSettings::default() };
     let highlighting = match depth() {
         ColorDepth::None => CodeHighlighting::Plain,
         ColorDepth::Sixteen | ColorDepth::Palette | ColorDepth::TrueColor => {
@@ -129,7 +127,7 @@ impl ReplayScreen {
 /// The settings of a replay's screen that are the user's.
 pub(super) fn settings_of_replay(config: &ResolvedConfig) -> ScreenSettings {
     ScreenSettings {
-        wheel: wheel(config),
+        wheel: live_settings(config).wheel,
         clock: chrono::Local::now().offset().local_minus_utc(),
         notify_after: Duration::MAX,
         start: StartSettings { version: env!("CARGO_PKG_VERSION"), ..StartSettings::default() },
@@ -377,29 +375,20 @@ async fn ended(task: JoinHandle<()>) -> AgentEnd {
     }
 }
 
-/// The editing mode. The key preset `vi` implies Vi's modes, unless `vi` is set.
-fn typing(config: &ResolvedConfig) -> EditingMode {
-    let by_preset = config.keys.value == KeyPreset::Vi && config.vi.origin == ConfigOrigin::Default;
-    if config.vi.value || by_preset { EditingMode::Vi } else { EditingMode::Plain }
-}
-
 fn settings(run_context: &RunContext, config: &ResolvedConfig, keys: Keymap) -> ScreenSettings {
+    let LiveSettings { motion, wheel, notify_after, status_items, typing } = live_settings(config);
     ScreenSettings {
         cwd: run_context.cwd.clone(),
         home: run_context.user_home.clone(),
         keys: Arc::new(keys),
         commands: CommandRegistry::default(),
-        motion: if config.reduced_motion.value {
-            MotionPreference::Reduced
-        } else {
-            MotionPreference::Full
-        },
-        wheel: wheel(config),
-        typing: typing(config),
+        motion,
+        wheel,
+        typing,
         canvas: canvas(config),
         clock: chrono::Local::now().offset().local_minus_utc(),
-        notify_after: Duration::from_secs(config.notify_after.value.into()),
-        status_items: config.status.value.clone(),
+        notify_after,
+        status_items,
         status_command: match config.status_command {
             Some(_) => StatusCommandState::Given,
             None => StatusCommandState::None,
@@ -438,15 +427,6 @@ fn status(run_context: &RunContext, config: &ResolvedConfig) -> ScreenStatus {
         mode: config.mode.value,
         ..ScreenStatus::default()
     }
-}
-
-fn wheel(config: &ResolvedConfig) -> WheelSettings {
-    let rows = u16::try_from(config.wheel_rows.value).unwrap_or(u16::MAX);
-    let events = match &config.wheel_events {
-        Some(events) => u16::try_from(events.value).unwrap_or(u16::MAX),
-        None => TerminalInfo::from_environment().kind.wheel_events(),
-    };
-    WheelSettings { rows, events }
 }
 
 /// How to notify the user: what the configuration wants, as far as the terminal can do it.

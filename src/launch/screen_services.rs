@@ -33,6 +33,8 @@ use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::pictures;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
+use crate::tui::app::setting_admin::SettingRequest;
+use crate::tui::app::setting_response::SettingResponse;
 use crate::tui::app::status::GitSummary;
 use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::app::title;
@@ -182,6 +184,11 @@ impl FrontEndServices for ScreenServices {
     async fn pages(&self, job: StoreQuery) -> Result<StoreQueryResult, String> {
         let (store, folds) = (self.store.clone(), self.folds.clone());
         blocking(move || page_jobs::run(&store, &folds, &job)).await?
+    }
+
+    async fn settings(&self, job: SettingRequest) -> Result<SettingResponse, String> {
+        let connections = Arc::clone(&self.connections);
+        blocking(move || connections.settings(&job)).await?
     }
 
     async fn hooks(&self, job: HookAdminRequest) -> Result<HookAdminResponse, String> {

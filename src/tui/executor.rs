@@ -154,6 +154,9 @@ impl EffectExecutor {
                     ScreenMsg::StoreAnswered { id, answer: services.pages(job).await }
                 });
             }
+            ScreenEffect::Settings { id, job } => self.answer(async move {
+                ScreenMsg::Settings { id, answer: services.settings(job).await }
+            }),
             ScreenEffect::Hooks { id, job } => {
                 self.answer(
                     async move { ScreenMsg::Hooks { id, answer: services.hooks(job).await } },

@@ -384,6 +384,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
             | ScreenMsg::SessionsFound { .. }
             | ScreenMsg::StoreAnswered { .. }
             | ScreenMsg::Hooks { .. }
+            | ScreenMsg::Settings { .. }
             | ScreenMsg::Found { .. }
             | ScreenMsg::LinesRead { .. }
             | ScreenMsg::PagerClosed(_)

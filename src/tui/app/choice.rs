@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::commands::{CopyArgument, EffortArgument};
-use crate::config::ThemeChoice;
+use crate::config::{SettingChange, SettingKind, SettingValue, ThemeChoice};
 use crate::domain::{EntryId, ModelName, PermissionMode, SessionId, UserInput};
 use crate::hooks::HookRow;
 
@@ -37,8 +37,47 @@ pub enum PickerChoice {
     Sent(UserInput),
     /// Does something with a hook.
     Hook(HookChoice),
+    /// Does something with a setting.
+    Setting(SettingChoice),
     /// Opens the dialog for going back before this message.
     Rewind(EntryId),
+}
+
+/// A row of the lists of `/settings`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SettingChoice {
+    /// Asks for the new value.
+    Open(SettingValue),
+    /// Writes a value into the user's file.
+    Set(SettingChange),
+    /// Takes the last change back; the list stays open.
+    Undo(SettingChange),
+}
+
+impl PickerChoice {
+    /// Whether the list stays open under what the row opens, or for another choice.
+    pub fn keeps_list(&self) -> bool {
+        match self {
+            Self::Setting(SettingChoice::Open(value)) => {
+                value.overridden.is_some() || !matches!(value.setting.kind, SettingKind::Command(_))
+            }
+            Self::Setting(SettingChoice::Undo(_)) => true,
+            Self::Setting(SettingChoice::Set(_))
+            | Self::Key(_)
+            | Self::Command(_)
+            | Self::Model(_)
+            | Self::Thinking(_)
+            | Self::Mode(_)
+            | Self::Copied(_)
+            | Self::Theme(_)
+            | Self::Session(_)
+            | Self::Text(_)
+            | Self::Sent(_)
+            | Self::Hook(_)
+            | Self::Rewind(_)
+            | Self::Nothing => false,
+        }
+    }
 }
 
 /// A row of the lists of `/hooks`.

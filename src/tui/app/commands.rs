@@ -17,6 +17,7 @@ use crate::tui::dialogs::key_sheet::KeySheet;
 use crate::tui::dialogs::pager::{self, document::PagerDocument};
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
+use crate::tui::dialogs::settings::{self, SettingOpening};
 use crate::tui::dialogs::{DialogStack, EarlyKey, changes, context, rewind, rules, turn_review};
 
 use super::block::{BlockId, PaneFold, TranscriptBlock};
@@ -88,6 +89,19 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
                 Vec::new()
             }
         },
+        PickerChoice::Setting(choice) => {
+            match settings::choose(&mut model.shared.requests.ids, choice) {
+                SettingOpening::Values(values) => {
+                    model.dialogs.push(*values);
+                    Vec::new()
+                }
+                SettingOpening::Field(field) => {
+                    model.dialogs.push(*field);
+                    Vec::new()
+                }
+                SettingOpening::Intent(intent) => keys::carry_out(model, None, vec![*intent]),
+            }
+        }
         PickerChoice::Rewind(entry) => open_rewind(
             &mut model.dialogs,
             &model.conversation,
@@ -281,6 +295,9 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             model.dialogs.open(ConnectDialog::in_chat(model.conversation.status.fault))
         }
         SlashCommand::Hooks => model.dialogs.open(hooks::open(&mut model.shared.requests.ids)),
+        SlashCommand::Settings => {
+            model.dialogs.open(settings::open(&mut model.shared.requests.ids))
+        }
         SlashCommand::Undo => open_rewind(
             &mut model.dialogs,
             &model.conversation,

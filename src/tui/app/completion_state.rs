@@ -435,6 +435,7 @@ fn word(
             | PickerChoice::Thinking(_)
             | PickerChoice::Hook(_)
             | PickerChoice::Rewind(_)
+            | PickerChoice::Setting(_)
             | PickerChoice::Nothing,
             _,
         ) => None,

@@ -30,6 +30,8 @@ pub enum DialogReply {
     FullOutput { id: RequestId, document: Option<Arc<PagerDocument>> },
     /// The comparison of two branches, laid out for another width.
     BranchesLaidOut { id: RequestId, page: BranchPage },
+    /// The settings after a request, or why it could not be done.
+    Settings { id: RequestId, answer: Result<Vec<PickerItem>, String> },
     /// More output of a running call.
     CallProgress { call: CallId, text: String },
     /// A call is over; the hash of its full output, if that is stored.

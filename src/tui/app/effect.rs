@@ -14,6 +14,7 @@ use super::connect::ConnectJob;
 use super::images::ImageSource;
 use super::request::RequestId;
 use super::sessions::SessionStoreRequest;
+use super::setting_admin::SettingRequest;
 use super::startup::StartupAnswer;
 use super::store_query::StoreQuery;
 use super::text_query::TextQuery;
@@ -82,6 +83,11 @@ pub enum ScreenEffect {
     QueryStore {
         id: RequestId,
         job: StoreQuery,
+    },
+    /// Lists or changes settings.
+    Settings {
+        id: RequestId,
+        job: SettingRequest,
     },
     /// Lists, switches or tests hooks.
     Hooks {

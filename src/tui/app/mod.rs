@@ -62,6 +62,8 @@ pub mod select;
 pub mod sending;
 pub mod session_changes;
 pub mod sessions;
+pub mod setting_admin;
+pub mod setting_response;
 pub mod settings;
 pub mod shared;
 pub mod side_panel;

@@ -18,6 +18,7 @@ use super::geometry::FrameGeometry;
 use super::images::ImageLoadResult;
 use super::request::RequestId;
 use super::sessions::SessionStoreResponse;
+use super::setting_response::SettingResponse;
 use super::status::GitSummary;
 use super::store_query::StoreQueryResult;
 use super::transcript::backfill::BackfillResult;
@@ -119,6 +120,12 @@ pub enum ScreenMsg {
         id: RequestId,
         /// `Err` says why it failed.
         answer: Result<StoreQueryResult, String>,
+    },
+    /// Answer to `Settings`.
+    Settings {
+        id: RequestId,
+        /// `Err` says why it failed.
+        answer: Result<SettingResponse, String>,
     },
     /// Answer to `Hooks`.
     Hooks {

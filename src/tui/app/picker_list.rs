@@ -106,15 +106,15 @@ impl PickerList {
         }
     }
 
-    /// Replaces the rows by the same ones in another order or with other texts; the selection
+    /// Replaces the rows by the same ones in another order or with other details; the selection
     /// stays.
     pub fn replace(&mut self, items: Vec<PickerItem>) {
-        let chosen = self.chosen().cloned();
+        let chosen = self.row(self.selected).map(|(label, ..)| label.to_owned());
         self.source = PickerSource::Items(items);
         self.rank();
         let same = |at: &usize| {
             let item = self.source.items().and_then(|items| items.get(*at));
-            item.map(|item| &item.choice) == chosen.as_ref()
+            item.map(|item| &item.label) == chosen.as_ref()
         };
         self.selected = self.matches.iter().position(same).unwrap_or(0);
     }
@@ -166,6 +166,14 @@ impl PickerList {
     /// How many rows there are, whether they match or not.
     pub fn total(&self) -> usize {
         self.source.len()
+    }
+
+    /// How many rows there are; under a filter also how many match: `8 of 24`.
+    pub fn count(&self) -> String {
+        match self.query.is_empty() {
+            true => self.total().to_string(),
+            false => format!("{} of {}", self.len(), self.total()),
+        }
     }
 
     /// Whether no row matches.
@@ -304,6 +312,8 @@ pub enum PickerPreview {
     Nothing,
     /// The whole text or details of the row.
     Whole,
+    /// A few lines about the row.
+    Lines,
 }
 
 #[cfg(test)]
@@ -347,6 +357,18 @@ mod tests {
         list.rank_now();
         assert_eq!(list.choice(), Some(PickerChoice::Text("README.md".into())));
         assert_eq!(list.hits("README.md"), [0, 1, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn the_count_names_the_matches_only_under_a_filter() {
+        let mut list = PickerList::new(PickerSource::Items(items(&["one", "other", "two"])));
+        assert_eq!(list.count(), "3");
+        list.set_query("o");
+        assert_eq!(list.count(), "3 of 3");
+        list.set_query("tw");
+        assert_eq!(list.count(), "1 of 3");
+        list.set_query("three");
+        assert_eq!(list.count(), "0 of 3");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What does not change while slug runs: the working folder, the user's configuration, and what the
-//! terminal can show.
+//! The working folder, the user's configuration, and what the terminal can show. Only `/settings`
+//! changes any of it while slug runs.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::composer::EditingMode;
 use super::keymap::Keymap;
 use super::wheel::WheelSettings;
 
-/// What does not change while slug runs.
+/// What all conversations of a screen go by.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ScreenSettings {
     /// The working folder.

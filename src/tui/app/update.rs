@@ -5,10 +5,11 @@ use std::time::Duration;
 use crossterm::event::{KeyEventKind, MouseEvent, MouseEventKind};
 
 use crate::config::StatusItem;
-use crate::domain::ModelName;
+use crate::domain::{ModelName, NoticeLevel};
 use crate::tui::dialogs::DialogStack;
 use crate::tui::dialogs::hooks;
 use crate::tui::dialogs::picker::history;
+use crate::tui::dialogs::settings;
 use crate::tui::dialogs::stack::DialogIntents;
 
 use crate::agent::{AgentCommand, ContextRequest};
@@ -28,6 +29,8 @@ use super::msg::{JobControl, ScreenMsg};
 use super::picker_list::PickerPreview;
 use super::request::RequestId;
 use super::sessions::SessionStoreResponse;
+use super::setting_admin::timing_words;
+use super::setting_response::{SavedSetting, SettingResponse};
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS};
 use super::shared::SharedState;
 use super::sidebar::Sidebar;
@@ -175,7 +178,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
         ScreenMsg::LinesRead { text, what } => vec![ScreenEffect::Copy { text, what }],
         ScreenMsg::PagerClosed(Ok(())) => Vec::new(),
         ScreenMsg::PagerClosed(Err(text)) => {
-            model.shared.toast(crate::domain::NoticeLevel::Error, text);
+            model.shared.toast(NoticeLevel::Error, text);
             Vec::new()
         }
         ScreenMsg::StoreAnswered { answer: Ok(StoreQueryResult::StoreSize(size)), .. } => {
@@ -187,6 +190,21 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             let waiting = waiting(conversation, background, |asked| asked.folds == Some(id));
             let wanted = store_queries::answered(waiting, id, answer);
             keys::carry_out(model, None, wanted)
+        }
+        ScreenMsg::Settings { id, answer } => {
+            if let Ok(SettingResponse { saved: Some(saved), .. }) = &answer {
+                let ScreenModel { conversation, background, shared, .. } = &mut *model;
+                let conversations = background.values_mut().chain([conversation]);
+                setting_saved(shared, conversations, saved);
+            }
+            let answer = answer.map(settings::rows);
+            // Nobody else tells of it.
+            if let Err(reason) = &answer
+                && !model.dialogs.is_waiting_for(id)
+            {
+                model.shared.toast(NoticeLevel::Error, reason.clone());
+            }
+            keys::tell_dialogs(model, &DialogReply::Settings { id, answer })
         }
         ScreenMsg::Hooks { id, answer } => {
             let rows = hooks::rows(answer, &model.shared.settings);
@@ -224,7 +242,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             Vec::new()
         }
         ScreenMsg::EditorClosed(Err(text)) => {
-            model.shared.toast(crate::domain::NoticeLevel::Error, text);
+            model.shared.toast(NoticeLevel::Error, text);
             Vec::new()
         }
         ScreenMsg::ThemesRead { id, library } => {
@@ -340,6 +358,24 @@ fn tick(
     effects.extend(shared.attention.tick(now, has_question));
     effects.extend(status_line::command::tick(conversation, shared, has_question));
     effects
+}
+
+/// Says that a setting is saved, and lets it take effect. The keys of the input change in every
+/// conversation.
+fn setting_saved<'a>(
+    shared: &mut SharedState,
+    conversations: impl Iterator<Item = &'a mut Conversation>,
+    saved: &SavedSetting,
+) {
+    let setting = saved.undo.setting;
+    let when = timing_words(setting.timing);
+    let text = format!("Saved {} in {}. It {when}.", setting.key, saved.file);
+    shared.toast(NoticeLevel::Info, text);
+    saved.live.clone().apply(setting.key, &mut shared.settings);
+    if setting.key == "ui.vi" {
+        let typing = shared.settings.typing;
+        conversations.for_each(|it| it.composer.set_typing(typing));
+    }
 }
 
 /// What fills the list that waits for the models, with the present model selected.

@@ -15,6 +15,8 @@ pub enum ExpectedLine {
     Instruction,
     /// A row of a list, by its number or name.
     Row,
+    /// The new value of a setting.
+    Value,
     /// What to do with a part of what is sent, and its number.
     LedgerEdit,
     /// Nothing: what is open has not been loaded yet.

@@ -21,6 +21,7 @@ pub mod reading;
 pub mod review;
 pub mod rewind;
 pub mod rules;
+pub mod settings;
 pub mod stack;
 pub mod startup;
 pub mod turn_review;

@@ -18,6 +18,7 @@ use super::picker::Picker;
 use super::reading::ReadingDialog;
 use super::rewind::RewindDialog;
 use super::rules::RulesPage;
+use super::settings::SettingField;
 use super::startup::TrustDialog;
 use super::turn_review::TurnReview;
 
@@ -70,6 +71,8 @@ open_dialogs! {
     Context(ContextPage),
     /// The permission rules.
     Rules(RulesPage),
+    /// The new value of a setting.
+    SettingField(SettingField),
     /// The rewind dialog.
     Rewind(RewindDialog),
     /// The review of a turn.

@@ -15,6 +15,8 @@ use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
+use crate::tui::app::setting_admin::SettingRequest;
+use crate::tui::app::setting_response::SettingResponse;
 use crate::tui::app::status::GitSummary;
 use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::picture_cells::TerminalPicture;
@@ -59,6 +61,14 @@ pub trait FrontEndServices: Send + Sync + 'static {
     /// A sentence for the user when the hook is gone, there is nothing to trust, or a settings file
     /// cannot be read or written.
     async fn hooks(&self, _job: HookAdminRequest) -> Result<HookAdminResponse, String> {
+        Err(UNAVAILABLE.to_owned())
+    }
+    /// Lists the settings, or writes one into the user's configuration first.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the value is not allowed, or a file cannot be read or written.
+    async fn settings(&self, _job: SettingRequest) -> Result<SettingResponse, String> {
         Err(UNAVAILABLE.to_owned())
     }
     /// Does a job of the page that connects models, until the receiver of `events` is dropped.

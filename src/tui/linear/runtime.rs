@@ -226,6 +226,7 @@ impl<W: Write> LinearLoop<W> {
             ExpectedLine::Rule => Some("Rule:"),
             ExpectedLine::Instruction => Some("Instead:"),
             ExpectedLine::Row => Some("Number:"),
+            ExpectedLine::Value => Some("Value:"),
             ExpectedLine::LedgerEdit => Some("Edit:"),
         }
     }

@@ -28,6 +28,7 @@ mod scroll;
 mod search;
 mod selection;
 mod sessions;
+mod settings;
 mod side_panel;
 mod sizes;
 mod spending;

@@ -361,7 +361,7 @@ pub const APPROVAL: &[KeyBinding<ApprovalKey>] = &[
 
 /// The keys of a text field in a dialog.
 pub const FIELD: &[KeyBinding<FieldKey>] = &[
-    hinted(&[key(KeyCode::Enter)], FieldKey::Accept, "confirm", "select"),
+    hinted(&[key(KeyCode::Enter)], FieldKey::Accept, "confirm", "confirm"),
     hinted(&[key(KeyCode::Esc)], FieldKey::Back, "cancel", "back"),
     row(&[key(KeyCode::Tab)], FieldKey::Next, "next rule"),
     row(

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::keymap::KeyContext;
 use super::*;
-use crate::config::ThemeChoice;
+use crate::config::{SettingValue, ThemeChoice, setting};
 use crate::domain::ModelName;
 use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::picker_list::PickerItem;
@@ -16,6 +16,7 @@ use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::rewind::{RewindDialog, RewindStage};
 use crate::tui::dialogs::rules::RulesPage;
+use crate::tui::dialogs::settings::SettingField;
 use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
 use crate::tui::dialogs::turn_review::TurnReview;
 use crate::tui::test_screen::{TestScreen, question, recorded, screen, user};
@@ -88,10 +89,20 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
         (KeyPlace::Changes, done(|it| it.dialogs.push(ChangesPage::new(None)))),
         (KeyPlace::Context, done(|it| it.dialogs.push(ContextPage::default()))),
         (KeyPlace::Rules, done(|it| it.dialogs.push(RulesPage::default()))),
+        (KeyPlace::Field, done(|it| it.dialogs.push(setting_field()))),
         (KeyPlace::Field, done(|it| it.dialogs.push(RulesPage::default())).key("a")),
         (KeyPlace::Review, done(|it| it.dialogs.push(TurnReview::new()))),
         (KeyPlace::Rewind, done(|it| it.dialogs.push(RewindDialog::new(RewindStage::Planning)))),
     ]
+}
+
+fn setting_field() -> SettingField {
+    SettingField::new(SettingValue {
+        setting: setting("ui.wheel_rows").unwrap(),
+        value: "3".to_owned(),
+        source: "default".to_owned(),
+        overridden: None,
+    })
 }
 
 fn trust() -> TrustDialog {

@@ -7,7 +7,7 @@ pub mod view;
 use ratatui::layout::Position;
 
 use crate::config::ThemeChoice;
-use crate::tui::app::choice::PickerChoice;
+use crate::tui::app::choice::{PickerChoice, SettingChoice};
 use crate::tui::app::dialog_reply::{DialogReply, ListRows};
 use crate::tui::app::editor::{EditorLines, TextEditor};
 use crate::tui::app::guard::QuestionGuard;
@@ -108,6 +108,15 @@ impl Picker {
         matches!(self.list.chosen(), Some(PickerChoice::Model(_)))
     }
 
+    /// Whether the selected row is one of all settings, and not a value for one.
+    fn is_on_setting(&self) -> bool {
+        let chosen = self.list.chosen();
+        matches!(
+            chosen,
+            Some(PickerChoice::Setting(SettingChoice::Open(_) | SettingChoice::Undo(_)))
+        )
+    }
+
     /// Handles a key; what is no key of the list is typed into the filter. `page` is the number of
     /// visible rows.
     fn handle_key(&mut self, key: &KeyPress<'_>, page: usize) -> Vec<Intent> {
@@ -135,8 +144,9 @@ impl Picker {
         if self.guard.is_some_and(|guard| !guard.is_armed()) {
             return Vec::new();
         }
-        let chosen = self.list.choice();
-        chosen.map_or_else(Vec::new, |choice| vec![Intent::Close, Intent::Choose(choice)])
+        let Some(choice) = self.list.choice() else { return Vec::new() };
+        let close = (!choice.keeps_list()).then_some(Intent::Close);
+        close.into_iter().chain([Intent::Choose(choice)]).collect()
     }
 }
 
@@ -191,6 +201,16 @@ impl Dialog for Picker {
                 self.list.set_source(source.clone());
                 self.more = *next;
             }
+            DialogReply::Settings { id, answer } if self.is_waiting_for(*id) => {
+                let beneath = PickerPreview::Lines;
+                return self.fill(&match answer {
+                    Ok(items) => ListRows::Loaded { items: items.clone(), now: 0, beneath },
+                    Err(reason) => ListRows::Failed(reason.clone()),
+                });
+            }
+            DialogReply::Settings { answer: Ok(items), .. } if self.is_on_setting() => {
+                self.list.replace(items.clone());
+            }
             DialogReply::ModelRows(items) if self.is_on_model() => self.list.replace(items.clone()),
             _ => {}
         }
@@ -239,7 +259,11 @@ impl Dialog for Picker {
         };
         let at = by_number.filter(|at| *at < self.list.len()).or_else(by_name);
         self.list.select(at.ok_or(LineAnswerError::NoRow)?);
-        Ok(self.choose())
+        // A list that stayed open would be read out again.
+        Ok(match self.choose() {
+            intents if intents.contains(&Intent::Close) || intents.is_empty() => intents,
+            intents => [Intent::Close].into_iter().chain(intents).collect(),
+        })
     }
 }
 
