@@ -228,3 +228,13 @@ fn enter_runs_a_shell_command_that_has_no_list() {
     let run = ScreenEffect::Agent(AGENT, AgentCommand::Shell { command: "ls src".into() });
     assert!(scene.effects.contains(&run), "{:?}", scene.effects);
 }
+
+#[test]
+fn the_edge_of_the_list_says_how_many_rows_match() {
+    let all = screen(80, 24).model.shared.settings.commands.all().count();
+    screen(80, 24).types("/").shows(&format!("── {all} ─"));
+    screen(80, 24).types("/setti").shows(&format!("── 1 of {all} ─"));
+    // On a screen this low a row is worth more than the edge.
+    let low = screen(40, 9).types("/").hides(&format!("── {all} ─"));
+    low.shows("❯ /help");
+}

@@ -5,11 +5,12 @@ use ratatui::layout::Rect;
 
 use crate::tui::app::ScreenModel;
 use crate::tui::app::completion_items::{self, CompletionHint};
+use crate::tui::app::picker_list::PickerList;
 use crate::tui::layout::StyleRole;
 
 use super::blocks::harmless;
 use super::list_rows::draw_rows;
-use super::paint::{self, RoleStyles, span, truncate};
+use super::paint::{self, RoleStyles, span, spans_width, truncate};
 
 /// Most rows of the list.
 const UNDER_CARET: u16 = 8;
@@ -37,7 +38,7 @@ pub fn draw_completion(
     if area.y > 2 {
         let edge = Rect { y: area.y - 1, height: 1, ..area };
         paint::clear(edge, styles, buffer);
-        paint::rule(edge, styles, buffer);
+        draw_edge(&open.list, styles, edge, buffer);
     }
     let area = Rect { x: area.x + 1, width: area.width.saturating_sub(2), ..area };
     // On a screen this low, another row is worth more than the hint.
@@ -52,5 +53,19 @@ pub fn draw_completion(
         };
         let text = truncate(&harmless(text), area.width.saturating_sub(2));
         paint::spans(&[span("  ", StyleRole::Muted), span(text, role)], styles, below, buffer);
+    }
+}
+
+/// Draws the edge, with the count of the rows at its right end.
+fn draw_edge(list: &PickerList, styles: &dyn RoleStyles, area: Rect, buffer: &mut Buffer) {
+    paint::rule(area, styles, buffer);
+    if list.total() == 0 {
+        return;
+    }
+    let count = [span(format!(" {} ", list.count()), StyleRole::Muted)];
+    let width = spans_width(&count);
+    if width + 2 < area.width {
+        let x = area.x + area.width - width - 1;
+        paint::spans(&count, styles, Rect { x, width, ..area }, buffer);
     }
 }
