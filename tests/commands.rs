@@ -136,6 +136,17 @@ fn an_unknown_tool_gets_the_list_of_tools() {
 }
 
 #[test]
+fn permissions_alone_lists_the_rules_and_says_so_where_there_is_none() {
+    let env = TestEnv::new();
+    let none = env.run(&["permissions"]).assert_exit_code(0).out;
+    assert_eq!(none, "No rule applies here. Add rules with /permissions in a chat.\n");
+    env.write_home("settings.json", r#"{"permissions":{"allow":["Bash(npm *)"]}}"#);
+    let listed = env.run(&["permissions"]).assert_exit_code(0).out;
+    assert!(listed.starts_with("allow  Bash(npm *)"), "{listed}");
+    assert_eq!(listed, env.run(&["permissions", "list"]).assert_exit_code(0).out);
+}
+
+#[test]
 fn permissions_list_names_each_rule_and_its_file() {
     let env = TestEnv::new();
     env.write_home("settings.json", r#"{"permissions":{"allow":["Bash(npm *)"]}}"#);

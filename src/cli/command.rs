@@ -45,8 +45,7 @@ pub enum CliCommand {
     /// Play a session as it happened, or write it as an asciicast, SVG, HTML or text, without secrets
     Replay(ReplayArguments),
     /// List the permission rules, or test them on a call
-    #[command(subcommand)]
-    Permissions(PermissionsCommand),
+    Permissions(PermissionsArguments),
     /// Print the system prompt and the tools with their sizes
     Prompt {
         /// In which form.
@@ -410,6 +409,14 @@ pub struct SessionsGc {
 }
 
 /// `slug permissions …`
+#[derive(Debug, Clone, PartialEq, Args)]
+pub struct PermissionsArguments {
+    /// What to do; without it the rules are listed.
+    #[command(subcommand)]
+    pub command: Option<PermissionsCommand>,
+}
+
+/// What `slug permissions` can do.
 #[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum PermissionsCommand {
     /// List the rules that apply here, each with its file

@@ -183,7 +183,10 @@ fn a_mistyped_command_is_no_message() {
 #[test]
 fn commands_are_read_after_the_flags() {
     let cli = parsed(&["--plan", "permissions", "test", "--mode", "yolo", "--json", "rm x"]);
-    let Some(CliCommand::Permissions(PermissionsCommand::Test(test))) = cli.command else {
+    let Some(CliCommand::Permissions(PermissionsArguments {
+        command: Some(PermissionsCommand::Test(test)),
+    })) = cli.command
+    else {
         panic!("{:?}", cli.command);
     };
     assert_eq!(

@@ -5,7 +5,9 @@ use std::io::Write;
 use serde_json::{Value, json};
 
 use crate::agent::accesses_of;
-use crate::cli::{Cli, CliExitStatus, PermissionsCommand, PermissionsTest};
+use crate::cli::{
+    Cli, CliExitStatus, PermissionsArguments, PermissionsCommand, PermissionsTest, PrintFormat,
+};
 use crate::domain::{PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 use crate::launch::run_context::RunContext;
 use crate::launch::{build, print};
@@ -17,9 +19,10 @@ use crate::tools::{WorkingDirectory, own_name};
 pub(super) fn run(
     cli: &Cli,
     run_context: &RunContext,
-    command: &PermissionsCommand,
+    arguments: &PermissionsArguments,
 ) -> anyhow::Result<CliExitStatus> {
-    match command {
+    let list = PermissionsCommand::List { format: PrintFormat { json: false } };
+    match arguments.command.as_ref().unwrap_or(&list) {
         PermissionsCommand::List { format } => {
             let project = run_context.project(cli)?;
             let rules = store::load(&run_context.workspace(project), project);
@@ -32,6 +35,9 @@ pub(super) fn run(
                 }
                 writeln!(out, "{report}")?;
                 return Ok(CliExitStatus::Answered);
+            }
+            if report.rules.is_empty() {
+                writeln!(out, "No rule applies here. Add rules with /permissions in a chat.")?;
             }
             for rule in &report.rules {
                 writeln!(out, "{:5}  {}  {}", rule.kind.word(), rule.rule, location(rule))?;
