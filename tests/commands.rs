@@ -147,6 +147,20 @@ fn permissions_alone_lists_the_rules_and_says_so_where_there_is_none() {
 }
 
 #[test]
+fn a_mistyped_key_of_the_configuration_is_answered_with_the_nearest() {
+    let env = TestEnv::new();
+    env.write_home("config.toml", "[ui]\nthme = \"dark\"\n");
+    let said = env.run(&["config"]).assert_exit_code(0).out;
+    let warned = "config.toml:2: slug does not know the key `ui.thme` and ignores it: did you mean \
+                  `ui.theme`?";
+    assert!(said.contains(warned), "{said}");
+    env.write_home("config.toml", "modle = \"m\"\n");
+    let said = env.run(&["config"]).assert_exit_code(2).err;
+    let refused = "config.toml:1: slug does not know the key `modle`: did you mean `model`?";
+    assert!(said.contains(refused), "{said}");
+}
+
+#[test]
 fn permissions_list_names_each_rule_and_its_file() {
     let env = TestEnv::new();
     env.write_home("settings.json", r#"{"permissions":{"allow":["Bash(npm *)"]}}"#);

@@ -14,6 +14,8 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::settings;
+
 pub use server::{RawCommand, RawSecret, RawServer};
 
 /// The names of slug's own context, which `[context.static]` cannot use.
@@ -500,14 +502,15 @@ impl ConfigReader<'_> {
     fn unknown(&mut self, name: &str, span: Range<usize>) {
         let line = self.line(span);
         let shown = name.escape_debug();
+        let meant = settings::nearest_key(name).map(|key| format!("did you mean `{key}`?"));
         // No key of these tables restricts what slug may do.
         if ["ui.", "timeouts.", "context."].iter().any(|table| name.starts_with(table)) {
-            let text =
-                format!("slug does not know the key `{shown}` and ignores it: check its spelling");
+            let meant = meant.as_deref().unwrap_or("check its spelling");
+            let text = format!("slug does not know the key `{shown}` and ignores it: {meant}");
             return self.parsed.warnings.push(ConfigRemark { line, text });
         }
-        let text =
-            format!("slug does not know the key `{shown}`: check its spelling, or remove it");
+        let meant = meant.as_deref().unwrap_or("check its spelling, or remove it");
+        let text = format!("slug does not know the key `{shown}`: {meant}");
         self.parsed.unknown.push(ConfigRemark { line, text });
     }
 

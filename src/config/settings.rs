@@ -6,6 +6,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use crate::domain::nearest;
+
 use super::setting_options::{
     SettingOption, dialects, efforts, exits, key_presets, modes, notifications, sandboxes,
 };
@@ -194,6 +196,20 @@ impl SettingDescriptor {
     }
 }
 
+/// The key that a mistyped one probably meant. Keys of a named provider are compared with those of
+/// settings that are no table's, and a table with tables.
+pub fn nearest_key(written: &str) -> Option<String> {
+    let keys = || SETTINGS.iter().map(|setting| setting.key);
+    if let Some((name, key)) = written.strip_prefix("providers.").and_then(|it| it.split_once('.'))
+    {
+        let known = nearest(key, keys().filter(|key| !key.contains('.')))?;
+        return Some(format!("providers.{name}.{known}"));
+    }
+    let tables = keys().filter_map(|key| Some(key.split_once('.')?.0)).chain(["mcp"]);
+    let known = keys().filter(|key| !key.ends_with("NAME")).chain(tables);
+    nearest(written, known).map(str::to_owned)
+}
+
 /// The setting with this key.
 pub fn setting(key: &str) -> Option<&'static SettingDescriptor> {
     SETTINGS.iter().find(|it| it.key == key)
@@ -339,6 +355,22 @@ mod tests {
                 let known = setting.summary.split(' ').chain([setting.key]).any(|it| it == word);
                 assert!(!known && !word.is_empty(), "{key}: {word}");
             }
+        }
+    }
+
+    #[test]
+    fn a_mistyped_key_is_answered_with_the_nearest() {
+        for (written, meant) in [
+            ("modle", Some("model")),
+            ("sandbx", Some("sandbox")),
+            ("ui.thme", Some("ui.theme")),
+            ("ui.wheel_row", Some("ui.wheel_rows")),
+            ("timeouts.first-byte", Some("timeouts.first_byte")),
+            ("providers.groq.modle", Some("providers.groq.model")),
+            ("colour", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest_key(written).as_deref(), meant, "{written}");
         }
     }
 
