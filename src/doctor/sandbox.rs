@@ -1,7 +1,7 @@
 //! Whether the sandbox holds. The escape tests of each backend have run before; this reports them.
 
 use super::DoctorFinding;
-use crate::domain::{HostRule, SandboxBackendKind, SandboxNetwork, ScanExtent};
+use crate::domain::{HostRule, SandboxBackendKind, SandboxNetwork, ScanExtent, pluralise};
 
 const SUBJECT: &str = "sandbox";
 
@@ -73,8 +73,8 @@ fn finding(trial: &SandboxTrial, any: bool) -> DoctorFinding {
     let SandboxTrial { method, tried } = trial;
     match tried {
         SandboxTrialResult::Ran { refused, escaped } if escaped.is_empty() => {
-            let all = refused.join(", ");
-            DoctorFinding::ok(SUBJECT, format!("{method} works. Tried and refused: {all}."))
+            let count = pluralise(refused.len() as u64, "attempt");
+            DoctorFinding::ok(SUBJECT, format!("{method} works: it refused {count} to break out."))
         }
         SandboxTrialResult::Ran { escaped, .. } => DoctorFinding::fail(
             SUBJECT,
@@ -111,7 +111,8 @@ mod tests {
         let ran = |escaped| SandboxTrialResult::Ran { refused: vec!["a"], escaped };
         let off = SandboxNetwork::Off;
         let held = check(&[trial(ran(Vec::new()))], &off);
-        assert_eq!((held[0].state, held[0].text.contains("refused: a.")), (DoctorStatus::Ok, true));
+        assert_eq!(held[0].state, DoctorStatus::Ok);
+        assert_eq!(held[0].text, "bwrap works: it refused 1 attempt to break out.");
         let escaped = check(&[trial(ran(vec!["a TCP connection"]))], &off);
         assert_eq!(escaped[0].state, DoctorStatus::Fail);
         assert!(escaped[0].text.contains("a TCP connection"), "{:?}", escaped[0]);
