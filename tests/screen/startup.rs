@@ -331,3 +331,15 @@ fn a_first_message_that_cannot_be_sent_goes_into_the_input() {
         screen.contains("No server answers") && screen.contains("❯ hello there")
     });
 }
+
+#[test]
+fn a_dead_server_is_told_of_once() {
+    let env = TestEnv::new();
+    let arguments = ["--trust-workspace", "-e", "http://127.0.0.1:1/v1"];
+    let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
+    slug.wait_for("No server answers");
+    slug.say("hello there");
+    slug.wait_for("The turn has failed for this reason.");
+    let screen = slug.screen();
+    assert_eq!(screen.matches("No server answers").count(), 1, "{screen}");
+}

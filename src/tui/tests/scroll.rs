@@ -98,3 +98,25 @@ fn panes_fold_from_the_keyboard() {
         .key("ctrl+o")
         .hides("the text of the file");
 }
+
+/// All panes open, all closed: the end of a conversation is followed before and after.
+#[test]
+fn folding_all_panes_at_the_end_keeps_following_it() {
+    let body = (0..60).map(|at| format!("row {at}\n")).collect::<String>();
+    let log = [
+        user("look"),
+        assistant(vec![ContentBlock::ToolUse(call("c1", "Read", json!({"file_path": "a.rs"})))]),
+        result("c1", &body, done("Read", 3)),
+    ];
+    let text = |text: &str| AgentEvent::Text { turn: TURN, text: text.into() };
+    let scene = screen(80, 24)
+        .events(log.iter().map(recorded))
+        .event(AgentEvent::TurnStarted { turn: TURN })
+        .event(text("begun"))
+        .key("ctrl+o")
+        .key("ctrl+o")
+        .event(text(&"\n\nmore".repeat(40)));
+    assert_eq!(scene.model.conversation.scroll.anchor, ScrollAnchor::Tail);
+    let scene = scene.event(text("\n\nthe end")).shows("the end").key("ctrl+o");
+    scene.event(text("\n\nand more")).shows("and more");
+}

@@ -13,7 +13,7 @@ use crate::domain::{
 use crate::platform::terminal_notifier::TerminalProgress;
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{PrefillProgress, RateLimited};
-use crate::session::{LogEntry, TurnOutcome};
+use crate::session::{CompactionEntry, CompactionTokens, LogEntry, TurnOutcome};
 use crate::tui::app::attention::TerminalFocus;
 use crate::tui::app::settings::{MotionPreference, StatusCommandState};
 use crate::tui::app::{ScreenEffect, ScreenMsg, wake_at};
@@ -342,4 +342,16 @@ fn a_notice_under_a_dialog_is_shown_however_long_it_is() {
         scene.model.shared.toast(NoticeLevel::Info, format!("Saved {}", "x".repeat(100)));
         scene.after(16).shows("Saved xxx");
     }
+}
+
+#[test]
+fn after_a_compaction_the_meter_has_what_is_left() {
+    let usage = TokenUsage { input: 90_000, output: 400, ..TokenUsage::default() };
+    let answer =
+        with_usage(assistant(vec![crate::domain::ContentBlock::Text { text: "x".into() }]), usage);
+    let scene = screen(80, 24).event(RUNS).event(recorded(&answer)).shows("90.4k/128k");
+    let tokens = Some(CompactionTokens { before: 90_400, after: 12_000 });
+    let compaction = CompactionEntry { tokens, ..CompactionEntry::default() };
+    let scene = scene.event(recorded(&record(LogEntry::Compaction(compaction))));
+    scene.shows("~12k/128k 9% full").hides("0/128k ");
 }
