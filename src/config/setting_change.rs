@@ -55,11 +55,16 @@ pub fn change_setting(
     let mut texts = files.read().map_err(|error| error.to_string())?;
     let text = texts.user.as_ref().map_or("", |file| file.text.as_str());
     let (text, before) = edited(text, change)?;
-    let was_right = resolve(&texts, environment, flags).is_ok();
+    let as_it_was = resolve(&texts, environment, flags);
     let undo = SettingChange { setting: change.setting, to: before };
     texts.user = Some(ConfigText { path: path.to_owned(), text: text.clone() });
-    let config =
-        resolve(&texts, environment, flags).map_err(|errors| refusal(&errors, was_right))?;
+    let config = resolve(&texts, environment, flags)
+        .map_err(|errors| refusal(&errors, as_it_was.is_ok()))?;
+    let known = as_it_was.map_or(Vec::new(), |it| without_lines(&it.warnings, path));
+    let ignored = without_lines(&config.warnings, path).into_iter().find(|it| !known.contains(it));
+    if let Some(ignored) = ignored {
+        return Err(format!("Not saved: {ignored}."));
+    }
     write(path, &text).map_err(|error| error.to_string())?;
     Ok(SettingOutcome { config, undo })
 }
@@ -76,6 +81,16 @@ fn refusal(errors: &[ConfigError], was_right: bool) -> String {
     };
     let errors: Vec<String> = errors.iter().map(sentence).collect();
     format!("Not saved: {}", errors.join("\n"))
+}
+
+/// Warnings without the file and line that they begin with: a change moves the lines below it.
+fn without_lines(warnings: &[String], path: &Path) -> Vec<String> {
+    let file = format!("{}:", path.display());
+    let text = |warning: &String| {
+        let behind = warning.strip_prefix(&file).and_then(|it| it.split_once(": "));
+        behind.map_or_else(|| warning.clone(), |(_, text)| text.to_owned())
+    };
+    warnings.iter().map(text).collect()
 }
 
 /// The text with the change, and what the setting was.
@@ -126,7 +141,7 @@ fn typed(setting: &SettingDescriptor, text: &str) -> Result<Value, String> {
             Ok(text.parse::<Value>().unwrap_or_else(|_| text.into()))
         }
         SettingKind::Choice(_) | SettingKind::Text => Ok(text.into()),
-        SettingKind::List => {
+        SettingKind::List(_) => {
             let words = text.split([',', ' ']).filter(|word| !word.is_empty());
             Ok(words.collect())
         }
@@ -213,5 +228,21 @@ mod tests {
         assert_eq!(error, "/connect changes this.");
         let error = apply(home.path(), &change("headers", typed("new"))).unwrap_err();
         assert_eq!(error, "Set `headers` in the file itself.");
+    }
+
+    /// What slug would leave out with a warning is refused, too; what the file has already is not.
+    #[test]
+    fn what_slug_would_ignore_is_not_written() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("config.toml");
+        let file = "api_key = \"k\"\n[ui]\nthme = \"dark\"\n";
+        fs::write(&path, file).unwrap();
+        let error = apply(home.path(), &change("ui.status", typed("slug modle"))).unwrap_err();
+        assert!(error.starts_with("Not saved: the header has no item `modle`"), "{error}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), file);
+        apply(home.path(), &change("model", typed("m"))).unwrap();
+        apply(home.path(), &change("ui.status", typed("slug | model"))).unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains("status = [\"slug\", \"|\", \"model\"]"), "{text}");
     }
 }

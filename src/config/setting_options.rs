@@ -2,7 +2,7 @@
 
 use crate::domain::{ChatDialect, PermissionMode, ReasoningEffort};
 
-use super::{ExitTranscript, KeyPreset, NotificationMethod};
+use super::{ExitTranscript, KeyPreset, NotificationMethod, StatusItem};
 
 /// A value that a setting can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,11 @@ fn options<T: Copy, const N: usize>(
     meaning: fn(T) -> &'static str,
 ) -> Vec<SettingOption> {
     all.map(|it| SettingOption { name: name(it), meaning: meaning(it) }).to_vec()
+}
+
+/// The items of the first line, and what separates the left ones from the right ones.
+pub(super) fn header_items() -> Vec<&'static str> {
+    StatusItem::ALL.map(StatusItem::name).into_iter().chain(["|"]).collect()
 }
 
 pub(super) fn key_presets() -> Vec<SettingOption> {

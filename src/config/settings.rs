@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::domain::nearest;
 
 use super::setting_options::{
-    SettingOption, dialects, efforts, exits, key_presets, modes, notifications, sandboxes,
+    SettingOption, dialects, efforts, exits, header_items, key_presets, modes, notifications,
+    sandboxes,
 };
 use super::{ConfigOrigin, ResolvedConfig, show};
 
@@ -33,8 +34,8 @@ pub enum SettingKind {
     Choice(fn() -> Vec<SettingOption>),
     Number,
     Text,
-    /// Several words.
-    List,
+    /// Several words: of these, where there are any, or else any words.
+    List(fn() -> Vec<&'static str>),
     /// A slash command changes it.
     Command(&'static str),
     /// Only the file does.
@@ -89,7 +90,7 @@ pub const SETTINGS: &[SettingDescriptor] = &[
     row("ui.wheel_rows", Number, Now, "rows that a notch of the mouse wheel scrolls, 1 to 50"),
     row("ui.wheel_events", Number, Now, "events that the terminal sends for a notch, 1 to 50"),
     row("ui.reduced_motion", Switch, Now, "no animation: nothing moves by itself"),
-    row("ui.status", List, Now, "what the first line shows"),
+    row("ui.status", List(header_items), Now, "what the first line shows"),
     row("ui.status_command", Text, NextStart, "a shell command whose output the first line shows"),
     row("ui.title", Switch, NextStart, "name the terminal's window"),
     row("ui.images", Switch, NextStart, "show images as pictures"),
@@ -121,7 +122,7 @@ pub const SETTINGS: &[SettingDescriptor] = &[
     row("ca_file", Text, NextStart, "more certificates of authorities (TLS)"),
     row("client_certificate", Text, NextStart, "slug's own certificate (TLS)"),
     row("client_key", Text, NextStart, "the file with the key of that certificate (TLS)"),
-    row("models", List, NextStart, "models to offer where the server lists none"),
+    row("models", List(Vec::new), NextStart, "models to offer where the server lists none"),
     row("dialect", Choice(dialects), NextStart, "how chat completions are spoken"),
     row("providers.NAME", Command("connect"), NextStart, "other providers, by name"),
     row("system_prompt", Text, NextStart, "a text in place of slug's own prompt"),
@@ -137,11 +138,11 @@ pub const SETTINGS: &[SettingDescriptor] = &[
     row("timeouts.idle", Number, NextStart, "seconds between two pieces of an answer"),
     row("timeouts.total", Number, NextStart, "seconds for one answer in all"),
     row("sandbox.network", Switch, NextStart, "network for commands in the sandbox"),
-    row("sandbox.hosts", List, NextStart, "hosts that commands in the sandbox reach"),
+    row("sandbox.hosts", List(Vec::new), NextStart, "hosts that commands in the sandbox reach"),
     row("sandbox.method", Choice(sandboxes), NextStart, "which sandbox is used"),
     row(
         "bash.environment",
-        List,
+        List(Vec::new),
         NextStart,
         "variables that commands get although they look secret",
     ),

@@ -143,6 +143,13 @@ fn a_refused_value_stays_in_the_field_with_the_reason_until_it_is_right() {
 }
 
 #[test]
+fn the_field_names_the_words_that_there_are() {
+    let scene = open(80, 24).types("ui.status").key("enter");
+    scene.shows("Words: slug folder branch title").shows("cached cost |");
+    open(80, 24).types("models").key("enter").shows("Separate the words with blanks.");
+}
+
+#[test]
 fn a_change_is_asked_for_once() {
     let scene = open(80, 24).types("wheel_rows").key("enter").types("9").key("enter").key("enter");
     let changes = scene.effects.iter().filter(|it| matches!(it, ScreenEffect::Settings { .. }));

@@ -70,13 +70,16 @@ impl SettingField {
     fn about(&self) -> String {
         let setting = self.value.setting;
         let list = match setting.kind {
-            SettingKind::List => "Separate the words with blanks. ",
+            SettingKind::List(words) if words().is_empty() => {
+                "Separate the words with blanks. ".to_owned()
+            }
+            SettingKind::List(words) => format!("Words: {}\n", words().join(" ")),
             SettingKind::Switch
             | SettingKind::Choice(_)
             | SettingKind::Number
             | SettingKind::Text
             | SettingKind::Command(_)
-            | SettingKind::File => "",
+            | SettingKind::File => String::new(),
         };
         let (summary, timing) = (setting.summary, timing_words(setting.timing));
         format!("{summary}\n{list}An empty field sets the default. A change {timing}.")

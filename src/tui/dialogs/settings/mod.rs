@@ -64,7 +64,7 @@ fn change(value: SettingValue) -> SettingOpening {
             values(&value, &["true", "false"].map(option))
         }
         SettingKind::Choice(names) => values(&value, &names()),
-        SettingKind::Number | SettingKind::Text | SettingKind::List => {
+        SettingKind::Number | SettingKind::Text | SettingKind::List(_) => {
             SettingOpening::Field(Box::new(SettingField::new(value)))
         }
         SettingKind::Command(command) => {
@@ -145,7 +145,7 @@ fn about(value: &SettingValue) -> String {
             | SettingKind::Choice(_)
             | SettingKind::Number
             | SettingKind::Text
-            | SettingKind::List,
+            | SettingKind::List(_),
         ) => String::new(),
     };
     format!("{}\n{}", about_setting(value.setting), more).trim_end().to_owned()
