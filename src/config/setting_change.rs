@@ -53,14 +53,17 @@ pub fn change_setting(
     change: &SettingChange,
 ) -> Result<SettingOutcome, String> {
     let mut texts = files.read().map_err(|error| error.to_string())?;
-    let text = texts.user.as_ref().map_or("", |file| file.text.as_str());
-    let (text, before) = edited(text, change)?;
-    let as_it_was = resolve(&texts, environment, flags);
+    let old = texts.user.take().map_or(String::new(), |file| file.text);
+    let (text, before) = edited(&old, change)?;
     let undo = SettingChange { setting: change.setting, to: before };
-    texts.user = Some(ConfigText { path: path.to_owned(), text: text.clone() });
-    let config = resolve(&texts, environment, flags)
-        .map_err(|errors| refusal(&errors, as_it_was.is_ok()))?;
-    let known = as_it_was.map_or(Vec::new(), |it| without_lines(&it.warnings, path));
+    let reset = SettingChange { setting: change.setting, to: SettingInput::Default };
+    let mut resolved = |text: String| {
+        texts.user = Some(ConfigText { path: path.to_owned(), text });
+        resolve(&texts, environment, flags)
+    };
+    let without = resolved(edited(&old, &reset)?.0);
+    let config = resolved(text.clone()).map_err(|errors| refusal(&errors, without.is_ok()))?;
+    let known = without.map_or(Vec::new(), |it| without_lines(&it.warnings, path));
     let ignored = without_lines(&config.warnings, path).into_iter().find(|it| !known.contains(it));
     if let Some(ignored) = ignored {
         return Err(format!("Not saved: {ignored}."));
@@ -70,10 +73,10 @@ pub fn change_setting(
 }
 
 /// Why slug would not start with the change. A line is named only if slug would not start without the
-/// change either: what is wrong there is in the file already.
-fn refusal(errors: &[ConfigError], was_right: bool) -> String {
+/// setting either: what is wrong there is in the file already.
+fn refusal(errors: &[ConfigError], is_right_without: bool) -> String {
     let sentence = |error: &ConfigError| match error {
-        ConfigError::Value { problem, .. } if was_right => format!("{problem}."),
+        ConfigError::Value { problem, .. } if is_right_without => format!("{problem}."),
         ConfigError::Value { .. }
         | ConfigError::Missing(_)
         | ConfigError::Unreadable { .. }
@@ -106,6 +109,9 @@ fn edited(text: &str, change: &SettingChange) -> Result<(String, SettingInput), 
     };
     let (table, key) = match setting.key.split_once('.') {
         None => (document.as_table_mut() as &mut dyn TableLike, setting.key),
+        Some((table, _)) if value.is_none() && !document.contains_key(table) => {
+            return Ok((document.to_string(), SettingInput::Default));
+        }
         Some((table, key)) => {
             let tables = document.as_table_mut();
             let inner = tables.entry(table).or_insert_with(toml_edit::table).as_table_like_mut();
@@ -117,6 +123,9 @@ fn edited(text: &str, change: &SettingChange) -> Result<(String, SettingInput), 
             )
         }
     };
+    if table.get(key).is_some_and(|item| !item.is_value()) {
+        return Err(format!("`{}` is a table in the file. Change it there.", setting.key));
+    }
     let before = table.get(key).and_then(Item::as_value).map(|value| {
         let mut value = value.clone();
         value.decor_mut().clear();
@@ -195,6 +204,18 @@ mod tests {
     }
 
     #[test]
+    fn a_table_is_neither_replaced_nor_made_for_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("config.toml");
+        let file = "api_key = \"k\"\n[permission_mode]\ntype = \"plan\" # careful\n";
+        fs::write(&path, file).unwrap();
+        let error = apply(home.path(), &change("permission_mode", typed("ask"))).unwrap_err();
+        assert_eq!(error, "`permission_mode` is a table in the file. Change it there.");
+        apply(home.path(), &change("ui.vi", SettingInput::Default)).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), file);
+    }
+
+    #[test]
     fn a_file_that_does_not_exist_is_made() {
         let home = tempfile::tempdir().unwrap();
         apply(home.path(), &change("ui.vi", typed("true"))).unwrap();
@@ -230,7 +251,7 @@ mod tests {
         assert_eq!(error, "Set `headers` in the file itself.");
     }
 
-    /// What slug would leave out with a warning is refused, too; what the file has already is not.
+    /// What slug would leave out with a warning is refused, too; what is wrong elsewhere is left alone.
     #[test]
     fn what_slug_would_ignore_is_not_written() {
         let home = tempfile::tempdir().unwrap();
@@ -240,7 +261,10 @@ mod tests {
         let error = apply(home.path(), &change("ui.status", typed("slug modle"))).unwrap_err();
         assert!(error.starts_with("Not saved: the header has no item `modle`"), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), file);
+        fs::write(&path, format!("{file}status = [\"modle\"]\n")).unwrap();
         apply(home.path(), &change("model", typed("m"))).unwrap();
+        let again = apply(home.path(), &change("ui.status", typed("modle"))).unwrap_err();
+        assert_eq!(again, error, "the file has it already");
         apply(home.path(), &change("ui.status", typed("slug | model"))).unwrap();
         let text = fs::read_to_string(&path).unwrap();
         assert!(text.contains("status = [\"slug\", \"|\", \"model\"]"), "{text}");
