@@ -48,6 +48,7 @@ pub(super) struct ConfigLayer {
     pub keys: Option<ConfigValue<KeyPreset>>,
     pub mouse: Option<ConfigValue<bool>>,
     pub reduced_motion: Option<ConfigValue<bool>>,
+    pub panel: Option<ConfigValue<bool>>,
     pub wheel_rows: Option<ConfigValue<u32>>,
     pub wheel_events: Option<ConfigValue<u32>>,
     pub leave: Option<ConfigValue<ExitTranscript>>,
@@ -199,6 +200,7 @@ impl ConfigLayer {
             keys: raw.keys.and_then(|it| findings.keys(&it, &place)),
             mouse: raw.mouse.map(flag),
             reduced_motion: raw.reduced_motion.map(flag),
+            panel: raw.panel.map(flag),
             wheel_rows: raw
                 .wheel_rows
                 .and_then(|it| findings.wheel_count(&it, "ui.wheel_rows", &place)),

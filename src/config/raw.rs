@@ -84,6 +84,8 @@ pub struct RawConfig {
     pub mouse: Option<LineValue<bool>>,
     /// `ui.reduced_motion`
     pub reduced_motion: Option<LineValue<bool>>,
+    /// `ui.panel`
+    pub panel: Option<LineValue<bool>>,
     /// `ui.wheel_rows`
     pub wheel_rows: Option<LineValue<i64>>,
     /// `ui.wheel_events`
@@ -328,6 +330,7 @@ impl ConfigReader<'_> {
                 "keys" => self.parsed.raw.keys = self.string(&path, value),
                 "mouse" => self.parsed.raw.mouse = self.boolean(&path, value),
                 "reduced_motion" => self.parsed.raw.reduced_motion = self.boolean(&path, value),
+                "panel" => self.parsed.raw.panel = self.boolean(&path, value),
                 "wheel_rows" => self.parsed.raw.wheel_rows = self.integer(&path, value),
                 "wheel_events" => self.parsed.raw.wheel_events = self.integer(&path, value),
                 "leave" => self.parsed.raw.leave = self.string(&path, value),

@@ -67,6 +67,8 @@ pub struct ResolvedConfig {
     pub mouse: ConfigValue<bool>,
     /// Whether nothing on screen moves by itself.
     pub reduced_motion: ConfigValue<bool>,
+    /// Whether a wide screen has a panel beside the transcript.
+    pub panel: ConfigValue<bool>,
     /// The number of rows that one notch of the wheel scrolls.
     pub wheel_rows: ConfigValue<u32>,
     /// The number of events that the terminal sends for one notch; `None` lets slug guess.
@@ -369,6 +371,7 @@ fn merge(
         top.keys = layer.keys.or(top.keys);
         top.mouse = layer.mouse.or(top.mouse);
         top.reduced_motion = layer.reduced_motion.or(top.reduced_motion);
+        top.panel = layer.panel.or(top.panel);
         top.wheel_rows = layer.wheel_rows.or(top.wheel_rows);
         top.wheel_events = layer.wheel_events.or(top.wheel_events);
         top.leave = layer.leave.or(top.leave);
@@ -429,6 +432,7 @@ fn merge(
         keys: top.keys.unwrap_or(ConfigValue::default(KeyPreset::default())),
         mouse: top.mouse.unwrap_or(ConfigValue::default(true)),
         reduced_motion: top.reduced_motion.unwrap_or(ConfigValue::default(false)),
+        panel: top.panel.unwrap_or(ConfigValue::default(true)),
         wheel_rows: top.wheel_rows.unwrap_or(ConfigValue::default(3)),
         wheel_events: top.wheel_events,
         leave: top.leave.unwrap_or(ConfigValue::default(ExitTranscript::default())),

@@ -7,6 +7,7 @@ use crate::platform::terminal_kind::TerminalInfo;
 use crate::tui::app::composer::EditingMode;
 use crate::tui::app::setting_response::LiveSettings;
 use crate::tui::app::settings::MotionPreference;
+use crate::tui::app::side_panel::SidePanelChoice;
 use crate::tui::app::wheel::WheelSettings;
 
 pub(super) fn live_settings(config: &ResolvedConfig) -> LiveSettings {
@@ -20,6 +21,10 @@ pub(super) fn live_settings(config: &ResolvedConfig) -> LiveSettings {
         notify_after: Duration::from_secs(config.notify_after.value.into()),
         status_items: config.status.value.clone(),
         typing: typing(config),
+        panel: match config.panel.value {
+            true => SidePanelChoice::Shown,
+            false => SidePanelChoice::Hidden,
+        },
     }
 }
 

@@ -376,7 +376,8 @@ async fn ended(task: JoinHandle<()>) -> AgentEnd {
 }
 
 fn settings(run_context: &RunContext, config: &ResolvedConfig, keys: Keymap) -> ScreenSettings {
-    let LiveSettings { motion, wheel, notify_after, status_items, typing } = live_settings(config);
+    let LiveSettings { motion, wheel, notify_after, status_items, typing, panel } =
+        live_settings(config);
     ScreenSettings {
         cwd: run_context.cwd.clone(),
         home: run_context.user_home.clone(),
@@ -385,6 +386,7 @@ fn settings(run_context: &RunContext, config: &ResolvedConfig, keys: Keymap) -> 
         motion,
         wheel,
         typing,
+        panel,
         canvas: canvas(config),
         clock: chrono::Local::now().offset().local_minus_utc(),
         notify_after,

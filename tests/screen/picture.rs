@@ -49,7 +49,7 @@ impl Film {
         self.roll(Duration::from_millis(1_800));
     }
 
-    /// Types as a person does.
+    /// Types as a user does.
     fn types(&mut self, text: &str) {
         for letter in text.chars() {
             self.slug.keys(letter.encode_utf8(&mut [0; 4]));

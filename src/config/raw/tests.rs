@@ -91,6 +91,7 @@ title = false
 progress = false
 notify = "bell"
 notify_after = 9
+panel = false
 [providers.work]
 endpoint = "https://w/v1"
 api_key = "w"
@@ -129,11 +130,12 @@ protocol = "anthropic"
     assert_eq!(raw.progress, Some(LineValue { value: false, line: 27 }));
     assert_eq!(raw.notify, at("bell", 28));
     assert_eq!(raw.notify_after, Some(LineValue { value: 9, line: 29 }));
+    assert_eq!(raw.panel, Some(LineValue { value: false, line: 30 }));
     let work = &raw.providers["work"];
-    assert_eq!(work.line, 30);
-    assert_eq!(work.value.endpoint, at("https://w/v1", 31));
-    assert_eq!(work.value.model, at("big", 33));
-    assert_eq!(work.value.protocol, at("anthropic", 34));
+    assert_eq!(work.line, 31);
+    assert_eq!(work.value.endpoint, at("https://w/v1", 32));
+    assert_eq!(work.value.model, at("big", 34));
+    assert_eq!(work.value.protocol, at("anthropic", 35));
 }
 
 #[test]

@@ -82,7 +82,7 @@ fn nothing_gives_the_defaults() {
     assert_eq!(config.mode.value, PermissionMode::Ask);
     assert_eq!(config.server.context_window.value, 200_000);
     assert_eq!(config.theme.value, ThemeChoice::Auto);
-    assert!(config.mouse.value && !config.reduced_motion.value);
+    assert!(config.mouse.value && !config.reduced_motion.value && config.panel.value);
     assert_eq!(config.wheel_rows.value, 3);
     assert!(config.wheel_events.is_none());
     assert_eq!(config.leave.value, ExitTranscript::End);

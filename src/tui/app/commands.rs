@@ -417,9 +417,9 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             let panel = match switch {
                 Some(OnOffArgument::On) => SidePanelChoice::Shown,
                 Some(OnOffArgument::Off) => SidePanelChoice::Hidden,
-                None => model.shared.side_panel.toggled(),
+                None => model.shared.settings.panel.toggled(),
             };
-            model.shared.side_panel = panel;
+            model.shared.settings.panel = panel;
             model.shared.toast(NoticeLevel::Info, panel.told());
             Vec::new()
         }

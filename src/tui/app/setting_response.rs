@@ -6,6 +6,7 @@ use crate::config::{SettingChange, SettingValue, StatusItems};
 
 use super::composer::EditingMode;
 use super::settings::{MotionPreference, ScreenSettings};
+use super::side_panel::SidePanelChoice;
 use super::wheel::WheelSettings;
 
 /// All settings, after what was asked.
@@ -34,6 +35,7 @@ pub struct LiveSettings {
     pub notify_after: Duration,
     pub status_items: StatusItems,
     pub typing: EditingMode,
+    pub panel: SidePanelChoice,
 }
 
 impl LiveSettings {
@@ -46,6 +48,7 @@ impl LiveSettings {
             "ui.notify_after" => settings.notify_after = self.notify_after,
             "ui.status" => settings.status_items = self.status_items,
             "ui.vi" => settings.typing = self.typing,
+            "ui.panel" => settings.panel = self.panel,
             _ => {}
         }
     }

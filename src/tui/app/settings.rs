@@ -12,6 +12,7 @@ use crate::platform::graphics::GraphicsCanvas;
 
 use super::composer::EditingMode;
 use super::keymap::Keymap;
+use super::side_panel::SidePanelChoice;
 use super::wheel::WheelSettings;
 
 /// What all conversations of a screen go by.
@@ -33,6 +34,8 @@ pub struct ScreenSettings {
     /// Whether the user configured a command for the first line.
     pub status_command: StatusCommandState,
     pub typing: EditingMode,
+    /// Whether the panel beside the transcript is wanted.
+    pub panel: SidePanelChoice,
     /// Seconds by which the user's local time is ahead of UTC.
     pub clock: i32,
     /// How pictures are drawn, and the id of the first one; `None` if the terminal shows no

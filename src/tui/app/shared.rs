@@ -17,7 +17,6 @@ use super::request::{RequestCounter, RequestId};
 use super::saved_rules::SavedRules;
 use super::sessions::SessionList;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings, StartMode};
-use super::side_panel::SidePanelChoice;
 use super::status_line::StatusLine;
 use super::theme_state::{self, ThemeState};
 use super::tour::{TOUR_KEYS, TourForm, TourState};
@@ -63,8 +62,6 @@ pub struct SharedState {
     /// Requests without an answer yet.
     pub requests: PendingRequests,
     pub attention: UserAttention,
-    /// Whether the panel is wanted on a wide screen.
-    pub side_panel: SidePanelChoice,
     /// The guided tour, while it is shown.
     pub tour: Option<TourState>,
     /// Output of the user's status command.
@@ -168,7 +165,6 @@ impl SharedState {
             asker: None,
             requests: PendingRequests::default(),
             attention: UserAttention::default(),
-            side_panel: SidePanelChoice::default(),
             tour,
             status_line: StatusLine::default(),
             pictures: PictureCache::default(),

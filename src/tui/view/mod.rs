@@ -90,7 +90,7 @@ pub fn view(
     let dock = dock.filter_map(|it| it.docked_rows(around, layouts, (chat.width, room))).max();
     let rows = ScreenRowAreas::split(model, chat, typed.len(), dock).with_edges(area);
     let columns =
-        panel_columns(&model.conversation.transcript, model.shared.side_panel, chat.width);
+        panel_columns(&model.conversation.transcript, model.shared.settings.panel, chat.width);
     let (talk, panel) = beside_panel(rows.transcript, columns);
     // What a question is not about steps back, and stays readable.
     let dimmed = DimmedStyles(styles);
