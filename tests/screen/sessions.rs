@@ -167,7 +167,12 @@ fn a_session_is_forked_from_any_message() {
     // To the panes, first the newest, and back to the first answer.
     slug.keys("\t");
     slug.wait_for("f fork");
-    slug.keys("kk");
+    // A turn that took its time has a line at its end, which is a pane, too.
+    while !slug.screen().contains("▎Blue.") {
+        let before = slug.screen();
+        slug.keys("k");
+        slug.wait_until("another pane with the focus", |screen| screen != before);
+    }
     slug.keys("f");
     slug.wait_for_no("Because of the sky.");
     slug.wait_for("Blue.");
