@@ -28,7 +28,9 @@ use super::app::composer::CaretShape;
 use super::app::geometry::FrameGeometry;
 use super::app::startup::StartupAnswer;
 use super::app::themes;
-use super::app::{JobControl, ScreenEffect, ScreenModel, ScreenMsg, armed_at, update, wake_at};
+use super::app::{
+    JobControl, ScreenEffect, ScreenModel, ScreenMsg, idle_wanted_at, update, wake_at,
+};
 use super::executor::{EffectExecutor, TerminalAction};
 use super::input::TerminalEventStream;
 use super::layout::SyntaxHighlighter;
@@ -243,7 +245,7 @@ where
             effects.extend(next.map_or_else(Vec::new, |msg| ui.take(msg)));
         }
         if is_idle {
-            ui.arm_if_quiet();
+            effects.extend(ui.input_idle());
         }
         let mut end = None;
         for effect in effects {
@@ -469,13 +471,16 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         }
     }
 
-    /// Nothing has arrived: a question that was quiet for long enough now takes answers.
-    fn arm_if_quiet(&mut self) {
+    /// Nothing has arrived: a question that was quiet for long enough now takes answers, and held keys
+    /// are all that was typed.
+    fn input_idle(&mut self) -> Vec<ScreenEffect> {
         let now = self.began.elapsed();
-        if armed_at(&self.model).is_some_and(|due| due <= now) && !self.surface.has_unread_input() {
-            self.heed_continue();
-            self.update_for(ScreenMsg::InputIdle(now));
+        let is_wanted = idle_wanted_at(&self.model).is_some_and(|due| due <= now);
+        if !is_wanted || self.surface.has_unread_input() {
+            return Vec::new();
         }
+        self.heed_continue();
+        self.take(ScreenMsg::InputIdle(now))
     }
 
     fn update_for(&mut self, msg: ScreenMsg) {

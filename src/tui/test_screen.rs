@@ -305,9 +305,9 @@ impl TestScreen {
         assert!(effects.iter().all(is_shown), "{effects:?}");
         self.effects.extend(effects);
         self.take(ScreenMsg::Painted(self.now));
-        let was_armed = self.is_armed();
+        let (was_armed, held) = (self.is_armed(), self.model.held_keys.len());
         self.take(ScreenMsg::InputIdle(self.now));
-        if self.is_armed() != was_armed {
+        if self.is_armed() != was_armed || held > 0 {
             self.draw();
         }
     }

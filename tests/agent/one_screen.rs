@@ -88,6 +88,7 @@ impl SharedScreen {
             self.draw().await;
         }
         self.take(ScreenMsg::Key(KeyEvent::new(code, KeyModifiers::NONE))).await;
+        self.take(ScreenMsg::InputIdle(self.now)).await;
         self.draw().await;
     }
 

@@ -66,6 +66,7 @@ fn a_no_can_say_what_to_do_instead() {
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.answer("touch made", "t");
+    slug.wait_for_no("n  No");
     slug.keys("use the Makefile");
     slug.wait_for("use the Makefile");
     slug.keys(key::ENTER);
@@ -203,6 +204,7 @@ fn an_edited_command_runs_in_its_place_and_the_model_is_told() {
     let mut slug = PtySlug::chat(&env, &server);
     slug.say("run it");
     slug.answer("touch made", "e");
+    slug.wait_for_no("n  No");
     slug.keys(&format!("{}touch mine", key::CTRL_U));
     slug.wait_for("touch mine");
     slug.keys(key::ENTER);

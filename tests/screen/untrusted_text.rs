@@ -144,7 +144,11 @@ fn s81_a_paste_runs_nothing_and_answers_nothing() {
     assert!(server.chat_requests().is_empty(), "a paste sends nothing");
     slug.keys("\r");
     slug.wait_for_dialog("touch made");
+    // The paste goes to the input, and the question waits until nothing is typed.
     slug.keys("\u{1b}[200~y\ra\r\u{1b}[201~");
+    slug.wait_for("❯ y");
+    assert!(slug.screen().contains("touch made"));
+    slug.wait_for_dialog_after_text("touch made");
     slug.keys("n");
     slug.wait_for("Done.");
     assert!(!env.path("made").exists());

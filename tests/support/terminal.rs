@@ -40,6 +40,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 const MORE_BELOW_HINT: &str = "Scroll to the end";
 /// A dialog accepts keys once no key has come for 300 ms; this is safely longer.
 const KEY_GUARD_DELAY: Duration = Duration::from_millis(400);
+/// What is added to it after text was typed: then the wait is a second.
+const TYPING_GUARD_DELAY: Duration = Duration::from_millis(800);
 
 /// Named keys.
 pub mod key {
@@ -190,6 +192,12 @@ impl PtySlug {
         });
         // The only wait for a fixed time: the dialog must not accept keys any earlier.
         thread::sleep(KEY_GUARD_DELAY);
+    }
+
+    /// Waits for a permission dialog that shows `text`, after text was typed while it was open.
+    pub fn wait_for_dialog_after_text(&mut self, text: &str) {
+        self.wait_for_dialog(text);
+        thread::sleep(TYPING_GUARD_DELAY);
     }
 
     /// Waits until the screen shows `text`.

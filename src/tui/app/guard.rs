@@ -3,7 +3,8 @@
 //! A question takes answers once a frame with it has reached the terminal, and 300 ms have passed
 //! without a typed key and without input waiting to be read. The guard starts over when the screen
 //! was lost (a stop, an editor, a pager, another dialog on top) and when the window gets the
-//! focus. Escape always means "no", and needs no guard.
+//! focus. While the user types a text into the input below, the question waits for a longer rest.
+//! Escape always means "no", and needs no guard.
 //!
 //! Being armed is a state, not a comparison of times: [`QuestionGuard::input_idle`] arms the guard,
 //! and the loop calls it only after it has found no input. So a key that waited while the loop was
@@ -13,6 +14,10 @@ use std::time::Duration;
 
 /// How long nothing may have been typed before a question takes answers.
 pub const QUIET_TIME: Duration = Duration::from_millis(300);
+
+/// How long nothing may have been typed where the user was typing a text: a hand that pauses for a word
+/// is still typing.
+pub const TYPING_QUIET_TIME: Duration = Duration::from_secs(1);
 
 /// Decides whether a question takes answers yet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,10 +32,18 @@ enum GuardState {
     Hidden,
     /// The question is in a frame that the terminal has not taken yet.
     Sent,
-    /// The question is on screen. `quiet_since` is the time of the last key, or of the frame.
-    Painted { quiet_since: Duration },
+    /// The question is on screen. `quiet_since` is the time of the last key, or of the frame;
+    /// `typing` tells whether that key was part of a text.
+    Painted { quiet_since: Duration, typing: TextTyping },
     /// The question takes answers.
     Armed,
+}
+
+/// Whether the user types a text while the question is on screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TextTyping {
+    Yes,
+    No,
 }
 
 impl QuestionGuard {
@@ -48,7 +61,12 @@ impl QuestionGuard {
     /// painted.
     pub fn due_at(self) -> Option<Duration> {
         match self.state {
-            GuardState::Painted { quiet_since } => Some(quiet_since + QUIET_TIME),
+            GuardState::Painted { quiet_since, typing: TextTyping::No } => {
+                Some(quiet_since + QUIET_TIME)
+            }
+            GuardState::Painted { quiet_since, typing: TextTyping::Yes } => {
+                Some(quiet_since + TYPING_QUIET_TIME)
+            }
             GuardState::Hidden | GuardState::Sent | GuardState::Armed => None,
         }
     }
@@ -63,15 +81,30 @@ impl QuestionGuard {
     /// Records that the terminal has taken all frames.
     pub fn painted(&mut self, now: Duration) {
         if self.state == GuardState::Sent {
-            self.state = GuardState::Painted { quiet_since: now };
+            self.state = GuardState::Painted { quiet_since: now, typing: TextTyping::No };
         }
+    }
+
+    /// Whether the user types a text, so that keys are for the input.
+    pub fn is_typing(self) -> bool {
+        matches!(self.state, GuardState::Painted { typing: TextTyping::Yes, .. })
     }
 
     /// Records a typed key. An armed guard stays armed: the key was an answer, or meant for the
     /// question.
     pub fn typed(&mut self, now: Duration) {
-        if let GuardState::Painted { quiet_since } = &mut self.state {
+        if let GuardState::Painted { quiet_since, .. } = &mut self.state {
             *quiet_since = now;
+        }
+    }
+
+    /// Records that the user has typed a piece of text. An armed guard waits again.
+    pub fn text_typed(&mut self, now: Duration) {
+        match self.state {
+            GuardState::Hidden | GuardState::Sent => {}
+            GuardState::Painted { .. } | GuardState::Armed => {
+                self.state = GuardState::Painted { quiet_since: now, typing: TextTyping::Yes };
+            }
         }
     }
 
@@ -88,7 +121,7 @@ impl QuestionGuard {
         match self.state {
             GuardState::Hidden | GuardState::Sent => {}
             GuardState::Painted { .. } | GuardState::Armed => {
-                self.state = GuardState::Painted { quiet_since: now };
+                self.state = GuardState::Painted { quiet_since: now, typing: TextTyping::No };
             }
         }
     }
@@ -170,6 +203,7 @@ mod tests {
         Drawn,
         Painted,
         Typed,
+        TextTyped,
         Idle,
         StartOver,
         Hidden,
@@ -180,7 +214,7 @@ mod tests {
         fn no_order_of_events_arms_the_guard_without_a_painted_question_and_silence(
             steps in prop::collection::vec(
                 (prop_oneof![
-                    Just(GuardTestStep::Drawn), Just(GuardTestStep::Painted), Just(GuardTestStep::Typed), Just(GuardTestStep::Idle),
+                    Just(GuardTestStep::Drawn), Just(GuardTestStep::Painted), Just(GuardTestStep::Typed), Just(GuardTestStep::TextTyped), Just(GuardTestStep::Idle),
                     Just(GuardTestStep::StartOver), Just(GuardTestStep::Hidden),
                 ], 0_u64..400),
                 0..60,
@@ -190,6 +224,7 @@ mod tests {
             let mut now = 0;
             // When the question was painted, and the last time that something disturbed it.
             let (mut is_drawn, mut painted, mut disturbed) = (false, None, 0);
+            let mut typed_text = None;
             for (step, wait) in steps {
                 now += wait;
                 let was_armed = guard.is_armed();
@@ -200,14 +235,27 @@ mod tests {
                         if is_drawn && painted.is_none() { painted = Some(now); }
                     }
                     GuardTestStep::Typed => { guard.typed(at(now)); disturbed = now; }
+                    GuardTestStep::TextTyped => {
+                        guard.text_typed(at(now));
+                        disturbed = now;
+                        if guard.is_typing() { typed_text = Some(now); }
+                        prop_assert!(!guard.is_armed());
+                    }
                     GuardTestStep::Idle => guard.input_idle(at(now)),
-                    GuardTestStep::StartOver => { guard.start_over(at(now)); disturbed = now; }
-                    GuardTestStep::Hidden => { guard.hidden(); is_drawn = false; painted = None; }
+                    GuardTestStep::StartOver => {
+                        guard.start_over(at(now));
+                        (disturbed, typed_text) = (now, None);
+                    }
+                    GuardTestStep::Hidden => {
+                        guard.hidden();
+                        (is_drawn, painted, typed_text) = (false, None, None);
+                    }
                 }
                 if guard.is_armed() && !was_armed {
                     prop_assert!(matches!(step, GuardTestStep::Idle));
                     prop_assert!(painted.is_some_and(|painted| painted + 300 <= now));
                     prop_assert!(disturbed + 300 <= now);
+                    prop_assert!(typed_text.is_none_or(|typed| typed + 1_000 <= now));
                 }
             }
         }

@@ -110,6 +110,13 @@ pub fn pressed(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect>
     let depth = match model.dialogs.top().map(|dialog| dialog.early_key(key)) {
         None | Some(None) => 1,
         Some(Some(EarlyKey::PassThrough)) => 2,
+        Some(Some(EarlyKey::Text)) if model.dialogs.len() == 1 => {
+            let now = model.shared.now;
+            model.dialogs.on_guard(|guard| guard.text_typed(now));
+            2
+        }
+        Some(Some(EarlyKey::Text)) if model.dialogs.takes_answers() => 1,
+        Some(Some(EarlyKey::Text)) => 2,
         Some(Some(EarlyKey::Discard)) => return Vec::new(),
     };
     let at = model.dialogs.len().checked_sub(depth);

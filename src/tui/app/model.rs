@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use crossterm::event::KeyEvent;
+
 use crate::domain::{AgentId, ApprovalRequest};
 use crate::tui::dialogs::DialogStack;
 
@@ -24,6 +26,8 @@ pub struct ScreenModel {
     pub sidebar: Sidebar,
     /// What lies over the chat.
     pub dialogs: DialogStack,
+    /// Keys that wait for the end of what is typed in one go.
+    pub held_keys: Vec<KeyEvent>,
 }
 
 impl ScreenModel {
@@ -41,6 +45,7 @@ impl ScreenModel {
             sidebar: Sidebar::new(settings.cwd.clone()),
             background: BTreeMap::new(),
             dialogs: DialogStack::default(),
+            held_keys: Vec::new(),
             shared: SharedState::new(settings, size),
         }
     }

@@ -20,7 +20,6 @@ use super::conversation::{Conversation, waiting};
 use super::dialog_reply::{DialogReply, ListRows};
 use super::effect::ScreenEffect;
 use super::geometry::FrameGeometry;
-use super::guard::QuestionGuard;
 use super::image_input;
 use super::intent::{Intent, intents};
 use super::keymap::AlwaysKey;
@@ -39,8 +38,8 @@ use super::themes;
 use super::tour_progress;
 use super::turn::TurnActivity;
 use super::{
-    backfill, caret, completion_items, completion_state, conversation_mouse, events, keys,
-    line_input, mouse, search, sending, sidebar, start_screen, status_line, store_queries,
+    backfill, caret, completion_items, completion_state, conversation_mouse, events, held_keys,
+    keys, line_input, mouse, search, sending, sidebar, start_screen, status_line, store_queries,
 };
 
 /// Handles a message, and returns the effects to carry out.
@@ -53,14 +52,14 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
     }
     let now = model.shared.now;
     if is_typed(&msg) {
-        on_guard(&mut model.dialogs, |guard| guard.typed(now));
+        model.dialogs.on_guard(|guard| guard.typed(now));
     }
     let effects = match msg {
         ScreenMsg::Tick(now) => {
             let has_question = model.has_question();
             tick(&mut model.conversation, &mut model.shared, now, has_question)
         }
-        ScreenMsg::Key(key) => keys::key(model, key),
+        ScreenMsg::Key(key) => held_keys::key(model, key),
         ScreenMsg::Line(text) => line_input::line(model, &text),
         // ctrl+c stops what runs; when nothing runs, the second one leaves.
         ScreenMsg::Interrupt => keys::always_key(model, AlwaysKey::Cancel),
@@ -69,7 +68,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
         ScreenMsg::FocusChanged(focus) => {
             model.shared.attention.set_focus(focus);
             if focus == TerminalFocus::Focused {
-                on_guard(&mut model.dialogs, |guard| guard.start_over(now));
+                model.dialogs.on_guard(|guard| guard.start_over(now));
             }
             Vec::new()
         }
@@ -99,7 +98,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             effects
         }
         ScreenMsg::Painted(now) => {
-            on_guard(&mut model.dialogs, |guard| guard.painted(now));
+            model.dialogs.on_guard(|guard| guard.painted(now));
             Vec::new()
         }
         ScreenMsg::Printed(now) => {
@@ -107,12 +106,13 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
                 dialog.printed(&model.shared);
             }
             model.dialogs.shown();
-            on_guard(&mut model.dialogs, |guard| guard.painted(now));
+            model.dialogs.on_guard(|guard| guard.painted(now));
             Vec::new()
         }
         ScreenMsg::InputIdle(now) => {
-            on_guard(&mut model.dialogs, |guard| guard.input_idle(now));
-            Vec::new()
+            let effects = held_keys::input_idle(model);
+            model.dialogs.on_guard(|guard| guard.input_idle(now));
+            effects
         }
         ScreenMsg::ScreenLost => {
             model.dialogs.screen_lost();
@@ -301,16 +301,19 @@ pub fn due_at(model: &ScreenModel) -> Option<Duration> {
         again,
         model.shared.attention.wake_at(),
         model.shared.status_line.wake_at(),
-        armed_at(model),
+        idle_wanted_at(model),
     ]
     .into_iter()
     .flatten()
     .min()
 }
 
-/// When the question on top will accept answers, if nothing is typed before; `None` if there is
-/// none.
-pub fn armed_at(model: &ScreenModel) -> Option<Duration> {
+/// From when on the model has to be told that no input waits: the question on top then takes answers,
+/// or keys are held until then. `None` if neither is so.
+pub fn idle_wanted_at(model: &ScreenModel) -> Option<Duration> {
+    if !model.held_keys.is_empty() {
+        return Some(Duration::ZERO);
+    }
     model.dialogs.top()?.guard()?.due_at()
 }
 
@@ -326,13 +329,6 @@ fn is_typed(msg: &ScreenMsg) -> bool {
     matches!(msg, ScreenMsg::Key(key) if key.kind != KeyEventKind::Release)
         || matches!(msg, ScreenMsg::Mouse(event) if is_button(event))
         || matches!(msg, ScreenMsg::Paste(_) | ScreenMsg::Line(_))
-}
-
-/// Tells the guard of the topmost dialog, if it asks a question.
-fn on_guard(dialogs: &mut DialogStack, tell: impl FnOnce(&mut QuestionGuard)) {
-    if let Some(guard) = dialogs.top_mut().and_then(|dialog| dialog.guard_mut()) {
-        tell(guard);
-    }
 }
 
 fn tick(

@@ -225,6 +225,8 @@ pub enum DialogLifetime {
 pub enum EarlyKey {
     /// It goes to what is under the dialog: the user was typing there.
     PassThrough,
+    /// It goes there, too, and shows that the user types a text.
+    Text,
     /// It is dropped: the user was answering the previous question.
     Discard,
 }

@@ -158,6 +158,13 @@ impl DialogStack {
         self.each(conversation, shared, |dialog, layer, around| dialog.drawn(layer, around))
     }
 
+    /// Tells the guard of the topmost dialog, if it asks a question.
+    pub fn on_guard(&mut self, tell: impl FnOnce(&mut QuestionGuard)) {
+        if let Some(guard) = self.top_mut().and_then(|dialog| dialog.guard_mut()) {
+            tell(guard);
+        }
+    }
+
     /// Tells the guards which questions are visible: only the topmost one, as questions below another
     /// dialog accept no answer.
     pub fn shown(&mut self) {

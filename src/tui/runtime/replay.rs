@@ -11,7 +11,7 @@ use futures_util::Stream;
 use tokio::time::Instant;
 
 use crate::platform::terminal::TerminalEvents;
-use crate::tui::app::{JobControl, ScreenModel, ScreenMsg, armed_at, wake_at};
+use crate::tui::app::{JobControl, ScreenModel, ScreenMsg, idle_wanted_at, wake_at};
 use crate::tui::input::TerminalEventStream;
 use crate::tui::replay::bar::{self, ReplayProgress, ReplayState};
 use crate::tui::replay::{ReplayChange, ReplayPace, ReplayPlayer, ReplaySetup, ReplayTimeline};
@@ -227,7 +227,7 @@ impl<S: ScreenSurface> ReplayLoop<'_, S> {
         let moves = wake_at(&self.ui.model).is_some_and(|at| at <= now);
         let due = self.ui.due;
         self.show_msg(ScreenMsg::Tick(now));
-        if armed_at(&self.ui.model).is_some() {
+        if idle_wanted_at(&self.ui.model).is_some() {
             // Nobody answers a question of a replay, so it need not wait for quiet.
             self.show_msg(ScreenMsg::InputIdle(Duration::MAX));
         }

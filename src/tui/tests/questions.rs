@@ -15,6 +15,7 @@ use crate::permissions::RuleListReport;
 use crate::session::RewindScope;
 use crate::tui::app::attention::TerminalFocus;
 use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
+use crate::tui::app::keymap::KeyPlace;
 use crate::tui::app::msg::JobControl;
 use crate::tui::app::{ScreenEffect, ScreenMsg, update};
 use crate::tui::dialogs::OpenDialog;
@@ -275,6 +276,70 @@ fn text_that_was_typed_at_the_shell_stands_nowhere() {
         asked(ApprovalKind::Permission).after(500).clear_effects().msg(ScreenMsg::ScreenLost);
     let scene = scene.key_at_once("y").key_at_once("enter").msg(ScreenMsg::Paste("y".into()));
     assert!(!agreed(&scene) && scene.model.conversation.composer.is_empty());
+}
+
+/// Keys that arrive together, in the order of a text; `\n` is Enter.
+fn burst(scene: TestScreen, text: &str) -> TestScreen {
+    let scene = text.chars().fold(scene.after(500), |scene, c| {
+        let code = if c == '\n' { KeyCode::Enter } else { KeyCode::Char(c) };
+        raw(scene, ScreenMsg::Key(KeyEvent::new(code, KeyModifiers::NONE)))
+    });
+    scene.after(1)
+}
+
+#[test]
+fn a_text_in_one_piece_answers_nothing_whatever_it_begins_with() {
+    for kind in &KINDS {
+        for rest in ["es please\n", "\n", " "] {
+            let scene = (kind.ask)().clear_effects();
+            if scene.model.dialogs.top().is_some_and(|it| it.place() == KeyPlace::List) {
+                continue; // A list with a filter: text is text there.
+            }
+            let scene = burst(scene, &format!("{}{rest}", kind.yes));
+            assert!(!agreed(&scene), "{}, {rest:?}\n{}", kind.name, scene.text());
+        }
+    }
+}
+
+#[test]
+fn a_text_in_one_piece_goes_into_the_input_and_what_it_says_is_done() {
+    for text in ["stop that", "y or n?", "Yes to all", "\nnow"] {
+        let scene = burst(asked(ApprovalKind::Permission).clear_effects(), text);
+        assert!(!agreed(&scene), "{text}");
+        assert_eq!(scene.model.conversation.composer.expanded(), text.trim_start(), "{text}");
+    }
+    let scene = burst(asked(ApprovalKind::Permission).clear_effects(), "/mode\n");
+    assert!(!agreed(&scene), "{}", scene.text());
+    assert_eq!(scene.model.dialogs.len(), 2, "{}", scene.text());
+}
+
+#[test]
+fn a_letter_that_answers_nothing_begins_a_text() {
+    let scene = asked(ApprovalKind::Permission).clear_effects().key("/").key_at_once("s");
+    assert!(!agreed(&scene));
+    // A hand that pauses for a word is still typing.
+    let scene = scene.after(999).key_at_once("y");
+    assert!(!agreed(&scene));
+    assert_eq!(scene.model.conversation.composer.expanded(), "/sy");
+    let scene = scene.after(999);
+    assert!(!scene.model.dialogs.takes_answers());
+    let scene = scene.after(1).key_at_once("backspace").after(1_000).shows("❯ /s");
+    assert!(agreed(&scene.key_at_once("y")));
+}
+
+#[test]
+fn a_key_that_repeats_is_no_text() {
+    let scene = burst(asked(ApprovalKind::Permission).clear_effects(), "y");
+    assert!(agreed(&scene));
+    let scene = burst(edit().clear_effects(), "]]]");
+    assert!(scene.model.conversation.composer.is_empty() && scene.model.dialogs.takes_answers());
+}
+
+#[test]
+fn escape_ends_a_text_and_is_a_no() {
+    let scene = raw(asked(ApprovalKind::Permission).after(500).clear_effects(), press("y"));
+    let scene = raw(scene, press("esc")).after(1);
+    assert!(!agreed(&scene) && scene.model.dialogs.is_empty());
 }
 
 #[test]

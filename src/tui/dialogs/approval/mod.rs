@@ -21,8 +21,9 @@ use crate::domain::{ApprovalRequest, DangerFacts};
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::geometry::CellRect;
 use crate::tui::app::guard::QuestionGuard;
+use crate::tui::app::held_keys;
 use crate::tui::app::intent::Intent;
-use crate::tui::app::keymap::{ApprovalKey, KeyContext, KeyPlace, KeyPress, Keymap};
+use crate::tui::app::keymap::{self, ApprovalKey, KeyContext, KeyPlace, KeyPress, Keymap};
 use crate::tui::app::shared::SharedState;
 use crate::tui::dialogs::geometry::wheel_scrolled;
 use crate::tui::dialogs::linear_page::LinearPage;
@@ -83,21 +84,32 @@ impl Dialog for ApprovalDialog {
     }
 
     /// Text typed into a field of the dialog is no answer, and Escape is a "no" that needs no guard,
-    /// since nobody types it by accident.
+    /// since nobody types it by accident. A letter that answers nothing begins a text for the input.
     fn early_key(&self, key: &KeyPress<'_>) -> Option<EarlyKey> {
-        let is_no = key.event().is_some_and(|key| key.code == KeyCode::Esc);
-        let is_early = self.stage == ApprovalStage::Choosing && !self.guard.is_armed() && !is_no;
-        is_early.then_some(self.early_key)
+        let event = key.event();
+        if self.stage != ApprovalStage::Choosing || event.is_some_and(|it| it.code == KeyCode::Esc)
+        {
+            return None;
+        }
+        let is_text = event.is_some_and(|key| held_keys::is_text(&key));
+        let begins_text = is_text && keymap::find(keymap::APPROVAL, key).is_none();
+        match (self.guard.is_armed(), self.early_key) {
+            (true, _) | (false, EarlyKey::PassThrough) if begins_text => Some(EarlyKey::Text),
+            (true, _) => None,
+            (false, _) if self.guard.is_typing() => Some(EarlyKey::PassThrough),
+            (false, early_key) => Some(early_key),
+        }
     }
 
-    fn paste(&mut self, text: &str, _around: &mut DialogContext<'_>) -> Option<Vec<Intent>> {
-        let (is_armed, early_key) = (self.guard.is_armed(), self.early_key);
-        match (self.field(), early_key) {
-            (Some(field), _) => field.paste(text),
-            (None, EarlyKey::PassThrough) if !is_armed => return None,
-            (None, EarlyKey::PassThrough | EarlyKey::Discard) => {}
+    /// A paste is text: it goes to the input, except one that came before the user was back here.
+    fn paste(&mut self, text: &str, around: &mut DialogContext<'_>) -> Option<Vec<Intent>> {
+        if let Some(field) = self.field() {
+            field.paste(text);
+            return Some(Vec::new());
         }
-        Some(Vec::new())
+        let is_for_input = self.guard.is_armed() || self.guard.is_typing();
+        self.guard.text_typed(around.shared.now);
+        (!is_for_input && self.early_key == EarlyKey::Discard).then(Vec::new)
     }
 
     fn cancel(&self) -> Vec<Intent> {

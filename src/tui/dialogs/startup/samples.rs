@@ -52,9 +52,11 @@ impl StartupScene {
         self.event(KeyEvent::new(code, KeyModifiers::NONE))
     }
 
-    /// Presses a key with its modifiers, at whatever is on screen.
+    /// Presses a key with its modifiers, at whatever is on screen; nothing is typed after it.
     pub fn event(&mut self, event: KeyEvent) -> Vec<ScreenEffect> {
-        self.send(ScreenMsg::Key(event))
+        let mut effects = self.send(ScreenMsg::Key(event));
+        effects.extend(self.send(ScreenMsg::InputIdle(Duration::ZERO)));
+        effects
     }
 
     /// Presses a key at a question that has been on screen for a while.
