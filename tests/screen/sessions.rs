@@ -154,6 +154,22 @@ fn after_a_kill_the_draft_is_still_there() {
 }
 
 #[test]
+fn messages_that_wait_are_in_the_input_after_slug_was_left() {
+    let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
+    server.reply(ServerReply::text("First answer.").gated(&gate));
+    let mut slug = PtySlug::chat(&env, &server);
+    slug.say("first question");
+    server.wait_for_requests(1);
+    slug.say("second question");
+    slug.wait_for("queued");
+    slug.keys(key::ESC);
+    slug.wait_for("Messages wait");
+    slug.quit();
+    let mut slug = PtySlug::chat(&env, &server);
+    slug.wait_for("❯ second question");
+}
+
+#[test]
 fn a_session_is_forked_from_any_message() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Blue."));

@@ -16,6 +16,7 @@ use super::editor::{ChipContent, EditorLines, TextEditor};
 use super::effect::ScreenEffect;
 use super::history::{InputHistory, InputHistoryEntry, RecalledInput};
 use super::keymap::EditAction;
+use super::queue::MessageQueue;
 use super::request::RequestId;
 use super::vi::{self, ViState};
 
@@ -54,11 +55,14 @@ pub enum CaretShape {
     Underline,
 }
 
+/// The revisions of what a draft consists of: the text in the input, and the waiting messages.
+type DraftRevision = (u64, u64);
+
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 struct ComposerDraft {
-    saved: u64,
-    /// The newest revision of the text that has been seen, and when.
-    changed: Option<(u64, Duration)>,
+    saved: DraftRevision,
+    /// The newest revision that has been seen, and when.
+    changed: Option<(DraftRevision, Duration)>,
 }
 
 impl ChatComposer {
@@ -71,7 +75,7 @@ impl ChatComposer {
             draft: ComposerDraft::default(),
         };
         composer.load(draft);
-        composer.draft.saved = composer.editor.revision();
+        composer.draft.saved = (composer.editor.revision(), MessageQueue::default().revision());
         composer
     }
 
@@ -268,9 +272,10 @@ impl ChatComposer {
         }
     }
 
-    /// Tracks changes of the text; saves the draft after [`DRAFT_PAUSE`] without a change.
-    pub fn tick(&mut self, now: Duration) -> Option<ScreenEffect> {
-        let revision = self.editor.revision();
+    /// Tracks changes of the text and of the waiting messages; saves them as the draft after
+    /// [`DRAFT_PAUSE`] without a change.
+    pub fn tick(&mut self, now: Duration, queue: &MessageQueue) -> Option<ScreenEffect> {
+        let revision = (self.editor.revision(), queue.revision());
         if revision == self.draft.saved {
             self.draft.changed = None;
             return None;
@@ -281,7 +286,7 @@ impl ChatComposer {
                     return None;
                 }
                 self.draft = ComposerDraft { saved: revision, changed: None };
-                Some(ScreenEffect::SaveDraft { text: self.typed() })
+                Some(ScreenEffect::SaveDraft { text: queue.unsent(self.typed()) })
             }
             Some(_) | None => {
                 self.draft.changed = Some((revision, now));
@@ -291,8 +296,8 @@ impl ChatComposer {
     }
 
     /// When `tick` next has something to do; `None` if the draft is saved.
-    pub fn wake_at(&self, now: Duration) -> Option<Duration> {
-        let revision = self.editor.revision();
+    pub fn wake_at(&self, now: Duration, queue: &MessageQueue) -> Option<Duration> {
+        let revision = (self.editor.revision(), queue.revision());
         match self.draft.changed {
             _ if revision == self.draft.saved => None,
             Some((seen, at)) if seen == revision => Some(at + DRAFT_PAUSE),
@@ -304,6 +309,8 @@ impl ChatComposer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::agent::SteerId;
+    use crate::tui::app::queue::Delivery;
 
     fn composer() -> ChatComposer {
         ChatComposer::new(vec!["old".into()], "")
@@ -363,15 +370,28 @@ mod tests {
 
     #[test]
     fn the_draft_is_saved_once_the_text_rests() {
-        let mut composer = composer();
+        let (mut composer, mut queue) = (composer(), MessageQueue::default());
         let at = Duration::from_millis;
         composer.type_char('a');
-        assert_eq!(composer.tick(at(0)), None);
+        assert_eq!(composer.tick(at(0), &queue), None);
         composer.type_char('b');
-        assert_eq!(composer.tick(at(400)), None);
-        assert_eq!(composer.tick(at(800)), None);
-        assert_eq!(composer.wake_at(at(800)), Some(at(900)));
-        assert_eq!(composer.tick(at(900)), Some(ScreenEffect::SaveDraft { text: "ab".into() }));
-        assert_eq!(composer.wake_at(at(900)), None);
+        assert_eq!(composer.tick(at(400), &queue), None);
+        assert_eq!(composer.tick(at(800), &queue), None);
+        assert_eq!(composer.wake_at(at(800), &queue), Some(at(900)));
+        assert_eq!(
+            composer.tick(at(900), &queue),
+            Some(ScreenEffect::SaveDraft { text: "ab".into() })
+        );
+        assert_eq!(composer.wake_at(at(900), &queue), None);
+        // A message that waits is not sent yet.
+        queue.push(SteerId::default(), "first".into(), Delivery::Queue);
+        assert_eq!(composer.wake_at(at(1_000), &queue), Some(at(1_000)));
+        assert_eq!(composer.tick(at(1_000), &queue), None);
+        let saved = composer.tick(at(1_500), &queue);
+        assert_eq!(saved, Some(ScreenEffect::SaveDraft { text: "first\nab".into() }));
+        assert_eq!(queue.take_next(), Some("first".into()));
+        assert_eq!(composer.tick(at(1_600), &queue), None);
+        let saved = composer.tick(at(2_100), &queue);
+        assert_eq!(saved, Some(ScreenEffect::SaveDraft { text: "ab".into() }));
     }
 }

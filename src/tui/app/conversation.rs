@@ -124,6 +124,11 @@ pub fn waiting<'a>(
 }
 
 impl Conversation {
+    /// All that is not sent yet: the messages that wait and what is in the input.
+    pub fn unsent(&self) -> UserInput {
+        self.queue.unsent(self.composer.typed())
+    }
+
     /// A conversation in which nothing has been said, in the working folder `cwd`, on a screen of
     /// this size (columns, rows).
     pub fn new(

@@ -396,7 +396,7 @@ fn open(
     model.conversation.focus = KeyboardFocus::Input;
     // A rewind opens the same session again: queued messages are still to be sent.
     if model.conversation.status.session != Some(session) {
-        model.conversation.queue = MessageQueue::default();
+        move_queue_to_input(&mut model.conversation, &mut model.shared);
     }
     model.conversation.turn = TurnActivity::Idle;
     model.conversation.todos = Vec::new();
@@ -454,6 +454,21 @@ fn open(
         commands::show_next_approval(model, EarlyKey::Discard);
     }
     effects
+}
+
+/// Puts the messages that wait in a session that is left into the input.
+fn move_queue_to_input(conversation: &mut Conversation, shared: &mut SharedState) {
+    let count = conversation.queue.items().len();
+    if count > 0 {
+        let unsent = conversation.unsent();
+        conversation.queue = MessageQueue::default();
+        conversation.composer.load(unsent);
+        let text = match count {
+            1 => "The message that waited is in the input.".to_owned(),
+            _ => format!("The {count} messages that waited are in the input."),
+        };
+        shared.toast(NoticeLevel::Info, text);
+    }
 }
 
 /// Takes what a log record says about things other than the transcript.
@@ -557,7 +572,11 @@ fn end_turn(
             if !conversation.queue.items().is_empty() {
                 let keys = &shared.settings.keys;
                 let (send, edit) = (keys.key(InputKey::Send), keys.key(InputKey::Up));
-                let text = format!("Messages wait: {send} sends the first, {edit} edits it");
+                let what = format!("{send} sends the first, {edit} edits the last");
+                let text = match conversation.composer.is_empty() {
+                    true => format!("Messages wait: {what}"),
+                    false => format!("Messages wait. Once the input is empty, {what}"),
+                };
                 shared.toast(NoticeLevel::Info, text);
             }
         }

@@ -7,6 +7,8 @@ use crate::domain::UserInput;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct MessageQueue {
     items: Vec<QueuedMessage>,
+    /// Counts the changes.
+    revision: u64,
 }
 
 /// A waiting message.
@@ -33,24 +35,40 @@ impl MessageQueue {
         &self.items
     }
 
+    /// Counts the changes: two equal values mean the same messages.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// All that is not sent yet: the waiting messages and what is `typed`, as one text.
+    pub fn unsent(&self, typed: UserInput) -> UserInput {
+        let waiting = self.items.iter().map(|item| item.text.clone());
+        let all = waiting.chain((!typed.is_blank()).then_some(typed));
+        all.reduce(UserInput::followed_by).unwrap_or_default()
+    }
+
     /// Adds a message under an id that no other message has.
     pub fn push(&mut self, id: SteerId, text: UserInput, delivery: Delivery) {
+        self.revision += 1;
         self.items.push(QueuedMessage { id, text, delivery });
     }
 
     /// Removes the last message, so that the user can edit it.
     pub fn take_last(&mut self) -> Option<QueuedMessage> {
+        self.revision += 1;
         self.items.pop()
     }
 
     /// Removes the first message that waits for the end of the turn.
     pub fn take_next(&mut self) -> Option<UserInput> {
         let at = self.items.iter().position(|item| item.delivery == Delivery::Queue)?;
+        self.revision += 1;
         Some(self.items.remove(at).text)
     }
 
     /// Removes a message that was sent or came back.
     pub fn settle(&mut self, id: SteerId) {
+        self.revision += 1;
         self.items.retain(|item| item.id != id);
     }
 

@@ -296,7 +296,7 @@ pub fn due_at(model: &ScreenModel) -> Option<Duration> {
     [
         pending,
         model.shared.toast.as_ref().map(|toast| toast.until),
-        model.conversation.composer.wake_at(model.shared.now),
+        model.conversation.composer.wake_at(model.shared.now, &model.conversation.queue),
         conversation_mouse::wake_at(&model.conversation),
         again,
         model.shared.attention.wake_at(),
@@ -350,7 +350,8 @@ fn tick(
     if conversation.rewinding.is_some_and(|until| until <= now) {
         conversation.rewinding = None;
     }
-    let mut effects: Vec<ScreenEffect> = conversation.composer.tick(now).into_iter().collect();
+    let draft = conversation.composer.tick(now, &conversation.queue);
+    let mut effects: Vec<ScreenEffect> = draft.into_iter().collect();
     effects.extend(shared.attention.tick(now, has_question));
     effects.extend(status_line::command::tick(conversation, shared, has_question));
     effects

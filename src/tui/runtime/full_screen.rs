@@ -189,7 +189,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         let mut executor = EffectExecutor::new(handles, self.answers_in.clone());
         self.begin_chat(start)?;
         run_loop(&mut self, keys, &mut control, &mut executor, &mut events).await?;
-        executor.run(ScreenEffect::SaveDraft { text: self.model.conversation.composer.typed() });
+        executor.run(ScreenEffect::SaveDraft { text: self.model.conversation.unsent() });
         executor.finish().await;
         let leave = if control.shutdown.is_cancelled() { ExitTranscript::Nothing } else { leave };
         let theme = &self.applied_theme.theme;

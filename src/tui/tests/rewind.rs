@@ -367,7 +367,11 @@ fn queued_messages_survive_a_rewind() {
     assert_eq!(scene.model.conversation.queue.items().len(), 1);
     let other =
         AgentEvent::SessionOpened { session: SessionId::generate(), records: Arc::new(log) };
-    assert!(scene.clear_effects().event(other).model.conversation.queue.items().is_empty());
+    // A session that is left gives them back.
+    let scene = scene.types("typed").clear_effects().event(other);
+    assert!(scene.model.conversation.queue.items().is_empty());
+    assert_eq!(scene.model.conversation.composer.expanded(), "and then this\ntyped");
+    scene.shows("The message that waited is in the input.");
 }
 
 /// The dialog before the last message, with two more files that the user has changed.
