@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use crate::domain::{PermissionMode, RuleFile, RuleKind, RuleSource};
 use crate::permissions::sandbox::ReadRules;
 use crate::permissions::store::{
-    ProjectSettingsTrust, RuleEdit, RuleEntry, SettingsFiles, rule_file,
+    ProjectSettingsTrust, RuleEdit, RuleEntry, SavedSettings, SettingsFiles, rule_file,
 };
 use crate::permissions::{
     HookPermission, PermissionDecision, PermissionQuery, RuleError, RuleListReport, RuleSet,
@@ -209,10 +209,11 @@ impl PermissionState {
         // Two answers at the same time must not overwrite each other's rule.
         let mut settings = self.settings();
         settings.refresh();
-        let text = settings.change(file, edit, |text| self.is_trusted(file, text))?.to_owned();
+        let saved = settings.change(file, edit, |text| self.is_trusted(file, text))?;
+        let (text, is_new) = (saved.text.to_owned(), saved.is_new);
         // The rule holds from now on, even if the trust cannot be saved.
         self.apply_settings(&settings)?;
-        self.keep_trust(file, &text)
+        self.keep_trust(file, SavedSettings { text: &text, is_new })
     }
 
     /// Puts the rules of the files and those of the session into force.
@@ -238,12 +239,17 @@ impl PermissionState {
             .is_some_and(|(inside, trust)| trust.knows(folder, inside, text.as_bytes()))
     }
 
-    /// Keeps a trusted folder trusted after slug itself has written a rule into one of its files.
-    fn keep_trust(&self, file: &Path, text: &str) -> Result<(), RuleChangeError> {
+    /// Keeps a trusted folder trusted after slug itself has written a rule into one of its files, also
+    /// one that is trusted because there was nothing in it to ask about.
+    fn keep_trust(&self, file: &Path, saved: SavedSettings<'_>) -> Result<(), RuleChangeError> {
         let folder = self.workspace.root();
         let Ok(inside) = file.strip_prefix(folder) else { return Ok(()) };
         let mut trust = TrustStore::open(self.workspace.slug_home(), self.workspace.home())?;
-        Ok(trust.keep_own_change(folder, inside, text.as_bytes())?)
+        let text = saved.text.as_bytes();
+        if saved.is_new {
+            trust.keep_own_file(folder, inside, text)?;
+        }
+        Ok(trust.keep_own_change(folder, inside, text)?)
     }
 
     /// Wakes the open questions. The caller holds the lock, so whoever decides afterwards sees the

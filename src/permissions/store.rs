@@ -115,6 +115,14 @@ pub enum RuleEdit {
     },
 }
 
+/// A settings file as slug has just written it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SavedSettings<'a> {
+    pub text: &'a str,
+    /// Whether there was no such file before.
+    pub is_new: bool,
+}
+
 impl SettingsFiles {
     /// Reads all files that count. What is wrong with a file shows in [`Self::rules`].
     pub fn read(workspace: &Workspace, project: ProjectSettingsTrust) -> Self {
@@ -149,7 +157,7 @@ impl SettingsFiles {
     }
 
     /// Changes the rules of one of the files, which is created when it does not exist, and returns
-    /// its new text. A file of the project that somebody else has changed since it was read is left
+    /// its new text and whether it is new. A file of the project that somebody else has changed since it was read is left
     /// alone, unless `is_known` says that the user trusts its content.
     ///
     /// # Errors
@@ -161,7 +169,7 @@ impl SettingsFiles {
         file: &Path,
         edit: &RuleEdit,
         is_known: impl Fn(&str) -> bool,
-    ) -> Result<&str, RuleSaveError> {
+    ) -> Result<SavedSettings<'_>, RuleSaveError> {
         let is_own = file == self.user_file;
         let missing = || RuleSaveError::NotCounted { file: file.to_owned() };
         let (_, known) = self.files.iter_mut().find(|(it, _)| it == file).ok_or_else(missing)?;
@@ -175,13 +183,15 @@ impl SettingsFiles {
         if !is_own && !is_as_read && !text.as_deref().is_some_and(is_known) {
             return Err(RuleSaveError::Changed { file: file.to_owned() });
         }
+        let is_new = text.is_none();
         let text = apply_edit(text.as_deref(), edit).map_err(|error| match error {
             RuleEditError::NotSettings(why) => not_settings(why),
             RuleEditError::Gone(rule) => RuleSaveError::Gone { file: file.to_owned(), rule },
         })?;
         replace_private(file, text.as_bytes()).map_err(io)?;
         *known = Ok(Some(text));
-        Ok(known.as_ref().ok().and_then(Option::as_deref).unwrap_or_default())
+        let text = known.as_ref().ok().and_then(Option::as_deref).unwrap_or_default();
+        Ok(SavedSettings { text, is_new })
     }
 }
 

@@ -14,6 +14,7 @@ use crate::domain::ContentHash;
 use crate::platform::paths::replace_private;
 
 use super::diff::{self, ShownLines, TrustQuestionFile};
+use super::git_config;
 use super::inventory::{inventory, privileged_files};
 
 /// The user's stored answers.
@@ -181,6 +182,33 @@ impl TrustStore {
                 then.shown.insert(file.to_owned(), lines);
             }
         })
+    }
+
+    /// Trusts a folder about which there was nothing to ask, after slug itself has written `file`
+    /// (relative to the folder) with `content` for the user. Nothing happens if the folder has
+    /// anything else that the user would be asked about, or was asked about before.
+    ///
+    /// # Errors
+    ///
+    /// Fails when the folder cannot be looked at, and when the store cannot be read or written.
+    pub fn keep_own_file(
+        &mut self,
+        folder: &Path,
+        file: &Path,
+        content: &[u8],
+    ) -> Result<(), TrustError> {
+        let question = self.question(folder)?;
+        let is_own = question.items().iter().all(|item| item.path == file)
+            && question
+                .folder
+                .contents
+                .iter()
+                .all(|(path, hash)| path == file && *hash == ContentHash::of(content));
+        let is_unknown = self.status(folder) == TrustStatus::Unknown;
+        if is_own && is_unknown && git_config::is_plain(folder) {
+            return self.grant_asked(question);
+        }
+        Ok(())
     }
 
     /// Whether the user trusts `content` as that of `file` (relative to the folder).

@@ -121,6 +121,30 @@ fn slugs_own_changes_are_not_asked_about() {
     assert_eq!(store.status(&env.project), TrustStatus::Trusted);
 }
 
+#[test]
+fn a_folder_without_anything_to_ask_about_stays_so_with_slugs_own_file() {
+    let file = ".slug/settings.local.json";
+    let keep = |store: &mut TrustStore, env: &TrustTestEnv| {
+        store.keep_own_file(&env.project, Path::new(file), b"{}").unwrap();
+        store.status(&env.project)
+    };
+    let env = test_env();
+    env.write(file, "{}");
+    assert_eq!(keep(&mut env.store(), &env), TrustStatus::Trusted);
+    // Anything that somebody else has put there is asked about.
+    for (other, text) in [
+        (file, "{\"permissions\": {\"allow\": [\"Bash\"]}}"),
+        ("SLUG.md", "hello"),
+        (".slug/hooks.json", "{}"),
+        (".git/config", "[core]\nfsmonitor = ./x\n"),
+    ] {
+        let env = test_env();
+        env.write(file, "{}");
+        env.write(other, text);
+        assert_eq!(keep(&mut env.store(), &env), TrustStatus::Unknown, "{other}");
+    }
+}
+
 /// The files of the question, with what is in each.
 fn found(items: &[InventoryItem]) -> Vec<(&str, &[InventoryItemKind])> {
     items.iter().map(|item| (item.path.to_str().unwrap(), &*item.kinds)).collect()

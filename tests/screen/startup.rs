@@ -51,6 +51,25 @@ fn a_folder_with_nothing_to_trust_is_not_asked_about() {
 }
 
 #[test]
+fn a_rule_that_slug_saved_itself_is_not_asked_about() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(bash("c1", "touch made"));
+    server.reply(ServerReply::text("Not then."));
+    let mut slug = untrusted(&env, &server);
+    slug.wait_for("test-model");
+    slug.say("run it");
+    slug.answer("touch made", "d");
+    slug.wait_for("settings.local.json");
+    slug.keys(key::ENTER);
+    slug.wait_for("Not then.");
+    assert!(env.read(".slug/settings.local.json").contains("deny"));
+    slug.quit();
+    let mut slug = untrusted(&env, &server);
+    slug.wait_for("slug asks before it changes or runs anything.");
+    assert!(!slug.raw().contains(QUESTION));
+}
+
+#[test]
 fn s57_a_repository_that_configures_programs_for_git_is_asked_about() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     env.write(".git/config", "[core]\n\tfsmonitor = ./evil\n");
