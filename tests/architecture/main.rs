@@ -219,6 +219,8 @@ const TOOL_NAMES: &[(&str, &str)] = &[
     ("src/cli/command.rs", "the default of a flag"),
     ("src/domain/inner_call.rs", "the tool that runs another one"),
     ("src/hooks/payload.rs", "the example that a hook is tried with"),
+    ("src/permissions/domain_rule.rs", "rules as they are written"),
+    ("src/permissions/file_family.rs", "rules as they are written"),
     ("src/permissions/meaning.rs", "rules as they are written"),
     ("src/permissions/pattern.rs", "the rule that is offered"),
     ("src/permissions/rules.rs", "rules as they are written"),
