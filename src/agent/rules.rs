@@ -26,6 +26,7 @@ pub fn accesses_of(
         "command": text,
         "file_path": text,
         "path": text,
+        "url": text,
         "pattern": "*",
         "content": "",
         "old_string": "a",

@@ -142,6 +142,7 @@ impl WebAddress {
         &self.host
     }
 
+    /// The port of the request; without one in the address that of its scheme.
     pub fn port(&self) -> u16 {
         self.port
     }
@@ -151,6 +152,7 @@ impl WebAddress {
         self.url.as_str()
     }
 
+    /// Whether the request goes over TLS.
     pub fn is_encrypted(&self) -> bool {
         self.url.scheme() == "https"
     }

@@ -172,9 +172,8 @@ impl PageClient {
                 client.post(url).header(CONTENT_TYPE, body.content_type).body(body.text.clone())
             }
         };
-        let agent = HeaderValue::from_str(&request.user_agent).map_err(|_| {
-            PageError::Transport("The user agent cannot be sent. Check `web.user_agent`.".into())
-        })?;
+        let agent = HeaderValue::from_str(&request.user_agent)
+            .map_err(|_| PageError::Transport("The user agent cannot be sent.".into()))?;
         builder = builder
             .header(USER_AGENT, agent)
             .header(ACCEPT, request.accept)

@@ -17,6 +17,7 @@ use super::read::ReadTool;
 use super::registry::ToolPart;
 use super::todo_write::TodoWriteTool;
 use super::tool_search::ToolSearchTool;
+use super::web_fetch::WebFetchTool;
 use super::write::WriteTool;
 use super::{Tool, titles};
 use crate::domain::{ToolKind, ToolListing};
@@ -28,7 +29,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 11] = [
+static TOOLS: [&dyn Tool; 12] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -40,6 +41,7 @@ static TOOLS: [&dyn Tool; 11] = [
     &CallTool,
     &BashOutputTool,
     &KillBashTool,
+    &WebFetchTool,
 ];
 
 impl ToolPart {
@@ -59,6 +61,7 @@ impl ToolPart {
                 Arc::new(CallTool),
                 Arc::new(BashOutputTool),
                 Arc::new(KillBashTool),
+                Arc::new(WebFetchTool),
             ],
         }
     }
@@ -129,6 +132,7 @@ mod tests {
             ("todo_write", ToolKind::Think),
             ("multi_edit", ToolKind::Edit),
             ("browser", ToolKind::Other),
+            ("web_fetch", ToolKind::Fetch),
         ] {
             assert_eq!(kind_of(name), kind, "{name}");
         }
@@ -158,6 +162,11 @@ mod tests {
             ("Glob", json!({"pattern": "**/*.rs"}), "**/*.rs"),
             ("TodoWrite", json!({"todos": [{"status": "completed"}, {}]}), "1 of 2 done"),
             ("mcp__tracker__find", json!({"n": 1, "query": "open bugs"}), "open bugs"),
+            (
+                "WebFetch",
+                json!({"format": "text", "url": "https://a.example"}),
+                "https://a.example",
+            ),
             ("Read", json!([]), ""),
         ];
         for (name, input, expected) in cases {

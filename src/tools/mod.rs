@@ -28,6 +28,8 @@ mod todo_write;
 mod tool_search;
 mod truncation;
 mod walk;
+mod web;
+mod web_fetch;
 mod write;
 
 use std::path::{Path, PathBuf};
@@ -57,6 +59,7 @@ pub use ports::{
 };
 pub use registry::{ToolNameConflict, ToolPart, ToolRegistry};
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};
+pub use web::{FetchedPage, NoWebPages, PageFormat, PageText, WebError, WebPages};
 
 /// Something that the model can do.
 #[async_trait]
@@ -143,6 +146,7 @@ pub struct ToolContext {
     pub processes: Arc<dyn Processes>,
     /// Starts and finds the jobs of the session; they run as this call may run commands.
     pub jobs: Arc<dyn JobStarter>,
+    pub web: Arc<dyn WebPages>,
     /// The content of each file as the model last read it, by hash.
     pub reads: Arc<ReadLedger>,
     /// Says which paths a deny rule hides from searches.
