@@ -144,6 +144,7 @@ impl McpTestEnv {
             processes: self.host.clone(),
             jobs: Arc::new(NoSessionJobs),
             web: Arc::new(NoWebPages),
+            searches: Arc::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|_: &Path| false),
             deferred: Default::default(),

@@ -9,7 +9,7 @@ use slug_code::domain::WebAddress;
 use slug_code::net::SystemLookup;
 use slug_code::platform::reader_process::ReaderProcess;
 use slug_code::tools::{FetchedPage, PageFormat, PageText, WebPages};
-use slug_code::web::WebClient;
+use slug_code::web::{SearchEngine, WebClient};
 
 use crate::support::test_env::SLUG;
 
@@ -67,7 +67,7 @@ fn redirect(target: &str) -> Vec<u8> {
 
 fn web() -> WebClient {
     let reader = ReaderProcess::new(PathBuf::from(SLUG));
-    WebClient::new(Arc::new(SystemLookup), reader, "slug/test".into())
+    WebClient::new(Arc::new(SystemLookup), reader, "slug/test".into(), SearchEngine::DuckDuckGo)
 }
 
 async fn text(web: &WebClient, address: &WebAddress) -> Arc<PageText> {

@@ -467,6 +467,7 @@ impl Agent {
             processes: self.setup.processes.clone(),
             jobs: Arc::new(jobs.clone()),
             web: self.setup.web.clone(),
+            searches: self.session.searches.clone(),
             reads: self.session.reads.clone(),
             is_hidden: Arc::new(move |path| permissions.hides(path)),
             deferred: self.setup.registry.deferred(),

@@ -27,6 +27,7 @@ pub fn accesses_of(
         "file_path": text,
         "path": text,
         "url": text,
+        "query": text,
         "pattern": "*",
         "content": "",
         "old_string": "a",

@@ -179,7 +179,7 @@ pub(super) fn parts(
         workspace: Arc::new(workspace),
         registry,
         files: Arc::new(DiskFiles),
-        web: web::client()?,
+        web: web::client(config)?,
         idle_after: IDLE_AFTER,
         hooks,
         processes: inside,

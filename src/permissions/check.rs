@@ -97,6 +97,10 @@ pub fn decide(
                 });
             }
             ResolvedAccess::Fetch { url } => verdicts.push(context.fetch(url)),
+            ResolvedAccess::Search { query } => {
+                let reason = "Sends these words to a search engine.".to_owned();
+                verdicts.push(context.beyond_sight(query.clone(), true, reason));
+            }
             ResolvedAccess::Nothing => {
                 let reason = "Touches no file and runs no command.";
                 verdicts.push(PartVerdict::new(context.tool, PermissionOutcome::Allow, reason));

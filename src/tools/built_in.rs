@@ -18,6 +18,7 @@ use super::registry::ToolPart;
 use super::todo_write::TodoWriteTool;
 use super::tool_search::ToolSearchTool;
 use super::web_fetch::WebFetchTool;
+use super::web_search::WebSearchTool;
 use super::write::WriteTool;
 use super::{Tool, titles};
 use crate::domain::{ToolKind, ToolListing};
@@ -29,7 +30,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 12] = [
+static TOOLS: [&dyn Tool; 13] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -42,6 +43,7 @@ static TOOLS: [&dyn Tool; 12] = [
     &BashOutputTool,
     &KillBashTool,
     &WebFetchTool,
+    &WebSearchTool,
 ];
 
 impl ToolPart {
@@ -62,6 +64,7 @@ impl ToolPart {
                 Arc::new(BashOutputTool),
                 Arc::new(KillBashTool),
                 Arc::new(WebFetchTool),
+                Arc::new(WebSearchTool),
             ],
         }
     }
@@ -133,6 +136,7 @@ mod tests {
             ("multi_edit", ToolKind::Edit),
             ("browser", ToolKind::Other),
             ("web_fetch", ToolKind::Fetch),
+            ("web_search", ToolKind::Search),
         ] {
             assert_eq!(kind_of(name), kind, "{name}");
         }

@@ -83,6 +83,7 @@ impl ToolTestEnv {
             processes: processes.clone(),
             jobs: Arc::new(NoSessionJobs),
             web: Arc::new(NoWebPages),
+            searches: Arc::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),
             deferred: CurrentDeferredTools::default(),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 use crate::domain::WebAddress;
 
@@ -20,6 +21,37 @@ pub trait WebPages: Send + Sync {
         address: &WebAddress,
         format: PageFormat,
     ) -> Result<FetchedPage, WebError>;
+
+    /// Pages that an engine finds: only those on hosts of `allowed`, if that names any, and on none of
+    /// `blocked`; subdomains count.
+    ///
+    /// # Errors
+    ///
+    /// When the engine is not reached or refuses to search. An engine that finds nothing is no error.
+    async fn search(
+        &self,
+        query: &str,
+        allowed: &[String],
+        blocked: &[String],
+    ) -> Result<SearchResults, WebError>;
+}
+
+/// What a search has found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchResults {
+    /// The name of the engine.
+    pub engine: &'static str,
+    pub pages: Vec<FoundPage>,
+    /// How many results are on other domains than the call wants.
+    pub left_out: usize,
+}
+
+/// A result of a search, as the engine describes it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoundPage {
+    pub title: String,
+    pub url: String,
+    pub snippet: String,
 }
 
 /// The form in which HTML is handed over.
@@ -66,6 +98,10 @@ pub struct NoWebPages;
 impl WebPages for NoWebPages {
     async fn fetch(&self, _: &WebAddress, _: PageFormat) -> Result<FetchedPage, WebError> {
         Err(WebError("There is no access to the web here.".into()))
+    }
+
+    async fn search(&self, _: &str, _: &[String], _: &[String]) -> Result<SearchResults, WebError> {
+        Err(WebError("There is no search engine here.".into()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::domain::ToolStatus;
 use crate::tools::testing::ToolTestEnv;
-use crate::tools::{WebError, WebPages};
+use crate::tools::{SearchResults, WebError, WebPages};
 
 /// A web with one page, which keeps what it was asked for; without a page it never answers.
 struct OnePage {
@@ -25,6 +25,10 @@ impl WebPages for OnePage {
             Some(page) => page.clone(),
             None => std::future::pending().await,
         }
+    }
+
+    async fn search(&self, _: &str, _: &[String], _: &[String]) -> Result<SearchResults, WebError> {
+        Err(WebError("no engine".into()))
     }
 }
 

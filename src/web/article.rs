@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::platform::process_privacy;
 use crate::platform::reader_process::limit_this_process;
-use crate::tools::PageFormat;
+use crate::tools::{FoundPage, PageFormat};
 
 /// The most bytes of HTML that are read; a parser needs many times that.
 pub(super) const MAX_HTML: usize = 2 << 20;
@@ -32,19 +32,34 @@ const HIDDEN: &str = "[hidden], [aria-hidden=\"true\"], [style*=\"display:none\"
 pub(super) struct HtmlPage {
     pub(super) html: String,
     pub(super) address: String,
-    pub(super) as_markdown: bool,
+    pub(super) wanted: ReaderTask,
+}
+
+/// What is made of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum ReaderTask {
+    Markdown,
+    Text,
+    /// The list of results that DuckDuckGo shows.
+    SearchResults,
 }
 
 /// What the reader makes of a page.
-#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PageArticle {
     pub(super) title: Option<String>,
     pub(super) text: String,
+    /// Filled for [`ReaderTask::SearchResults`] alone.
+    pub(super) results: Vec<FoundPage>,
 }
 
 impl HtmlPage {
     pub(super) fn new(html: String, address: String, format: PageFormat) -> Self {
-        Self { html, address, as_markdown: format == PageFormat::Markdown }
+        let wanted = match format {
+            PageFormat::Markdown => ReaderTask::Markdown,
+            PageFormat::Text => ReaderTask::Text,
+        };
+        Self { html, address, wanted }
     }
 }
 
@@ -70,10 +85,16 @@ fn serve() -> Option<()> {
 
 fn article(page: &HtmlPage) -> PageArticle {
     let document = Document::from(page.html.as_str());
+    let (mode, is_markdown) = match page.wanted {
+        ReaderTask::Markdown => (TextMode::Markdown, true),
+        ReaderTask::Text => (TextMode::Formatted, false),
+        ReaderTask::SearchResults => {
+            return PageArticle { results: search_results(&document), ..PageArticle::default() };
+        }
+    };
     document.select(HIDDEN).remove();
     let title = document.select("title").text().trim().to_owned();
     let title = (!title.is_empty()).then_some(title);
-    let mode = if page.as_markdown { TextMode::Markdown } else { TextMode::Formatted };
     let config = Config { text_mode: mode, keep_classes: true, ..Config::default() };
     let readability =
         Readability::with_document(document.clone(), Some(&page.address), Some(config));
@@ -82,13 +103,29 @@ fn article(page: &HtmlPage) -> PageArticle {
         && found.text_content.trim().len() >= SHORTEST_ARTICLE
     {
         let title = Some(found.title).filter(|it| !it.trim().is_empty()).or(title);
-        return PageArticle { title, text: found.text_content.trim().to_owned() };
+        let text = found.text_content.trim().to_owned();
+        return PageArticle { title, text, results: Vec::new() };
     }
-    let text = match page.as_markdown {
+    let text = match is_markdown {
         true => document.md(None),
         false => document.formatted_text(),
     };
-    PageArticle { title, text: text.trim().to_owned() }
+    PageArticle { title, text: text.trim().to_owned(), results: Vec::new() }
+}
+
+/// The results on a page of html.duckduckgo.com, without those that are paid for.
+fn search_results(document: &Document) -> Vec<FoundPage> {
+    let results = document.select("div.web-result");
+    let found =
+        results.iter().filter(|result| !result.has_class("result--ad")).filter_map(|result| {
+            let link = result.select("h2 a").first();
+            Some(FoundPage {
+                title: link.text().trim().to_owned(),
+                url: link.attr("href")?.to_string(),
+                snippet: result.select(".result__snippet").first().text().trim().to_owned(),
+            })
+        });
+    found.collect()
 }
 
 #[cfg(test)]
@@ -121,12 +158,12 @@ mod tests {
     #[test]
     fn a_page_without_an_article_is_read_whole() {
         let found = read("<title>T</title><ul><li>a <b>b</b></ul>", PageFormat::Markdown);
-        assert_eq!(found, PageArticle { title: Some("T".into()), text: "- a **b**".into() });
-        assert_eq!(read("<div id=app></div><script>x()</script>", PageFormat::Text).text, "");
         assert_eq!(
-            read("", PageFormat::Markdown),
-            PageArticle { title: None, text: String::new() }
+            found,
+            PageArticle { title: Some("T".into()), text: "- a **b**".into(), results: Vec::new() }
         );
+        assert_eq!(read("<div id=app></div><script>x()</script>", PageFormat::Text).text, "");
+        assert_eq!(read("", PageFormat::Markdown), PageArticle::default());
     }
 
     #[test]
@@ -137,5 +174,25 @@ mod tests {
         for format in [PageFormat::Markdown, PageFormat::Text] {
             assert_eq!(read(html, format).text, "seen");
         }
+    }
+
+    #[test]
+    fn a_page_of_results_becomes_a_list_without_what_is_paid_for() {
+        let html = "<div id=links><div class='result web-result result--ad'><h2><a href='/ad'>Ad</a></h2></div>\
+                    <div class='result web-result'><h2 class=result__title><a class=result__a \
+                    href='//duckduckgo.com/l/?uddg=https%3A%2F%2Fa.example%2F'>A <b>title</b></a></h2>\
+                    <a class=result__snippet>Some <b>words</b></a></div>\
+                    <div class='result web-result'><h2>No link</h2></div></div>";
+        let page = HtmlPage {
+            html: html.to_owned(),
+            address: String::new(),
+            wanted: ReaderTask::SearchResults,
+        };
+        let found = FoundPage {
+            title: "A title".into(),
+            url: "//duckduckgo.com/l/?uddg=https%3A%2F%2Fa.example%2F".into(),
+            snippet: "Some words".into(),
+        };
+        assert_eq!(article(&page).results, [found]);
     }
 }

@@ -8,11 +8,12 @@ use async_trait::async_trait;
 use crate::domain::{WebAddress, format_bytes};
 use crate::net::{HostLookup, PageClient, PageError, PageReach, PageRequest, PageResponse};
 use crate::platform::reader_process::ReaderProcess;
-use crate::tools::{FetchedPage, PageFormat, PageText, WebError, WebPages};
+use crate::tools::{FetchedPage, PageFormat, PageText, SearchResults, WebError, WebPages};
 
-use super::article::{HtmlPage, MAX_HTML, PageArticle};
+use super::article::{HtmlPage, MAX_HTML, PageArticle, ReaderTask};
 use super::decoding::{BodyKind, decode, kind_of, media_type};
 use super::page_cache::PageCache;
+use super::search::{EngineAnswer, EngineClient, SearchEngine, filtered, of_page};
 
 /// The most redirects on the way to a page.
 const MAX_REDIRECTS: usize = 5;
@@ -27,12 +28,19 @@ pub struct WebClient {
     reader: ReaderProcess,
     user_agent: String,
     cache: PageCache,
+    engine: EngineClient,
 }
 
 impl WebClient {
-    /// A web whose names `lookup` resolves. Nothing is connected yet.
-    pub fn new(lookup: Arc<dyn HostLookup>, reader: ReaderProcess, user_agent: String) -> Self {
-        Self { pages: PageClient::new(lookup), reader, user_agent, cache: PageCache::default() }
+    /// A web whose names `lookup` resolves, and which `engine` searches. Nothing is connected yet.
+    pub fn new(
+        lookup: Arc<dyn HostLookup>,
+        reader: ReaderProcess,
+        user_agent: String,
+        engine: SearchEngine,
+    ) -> Self {
+        let (pages, cache) = (PageClient::new(lookup), PageCache::default());
+        Self { pages, reader, user_agent, cache, engine: EngineClient::new(engine) }
     }
 }
 
@@ -74,6 +82,25 @@ impl WebPages for WebClient {
         let page = Arc::new(page);
         self.cache.put(key, page.clone(), Instant::now());
         Ok(FetchedPage::Text(page))
+    }
+
+    async fn search(
+        &self,
+        query: &str,
+        allowed: &[String],
+        blocked: &[String],
+    ) -> Result<SearchResults, WebError> {
+        let pages = match self.engine.ask(&self.pages, query, &self.user_agent).await? {
+            EngineAnswer::Results(pages) => pages,
+            EngineAnswer::Html(html) => {
+                let task =
+                    HtmlPage { html, address: String::new(), wanted: ReaderTask::SearchResults };
+                let read = self.read(&task, "The answer of the search engine").await?;
+                of_page(&task.html, read.results)?
+            }
+        };
+        let results = SearchResults { engine: self.engine.name(), pages, left_out: 0 };
+        Ok(filtered(results, allowed, blocked))
     }
 }
 
@@ -133,13 +160,7 @@ impl WebClient {
         let is_cut = response.is_cut || html.len() > MAX_HTML;
         html.truncate(html.floor_char_boundary(MAX_HTML));
         let page = HtmlPage::new(html, at.to_string(), format);
-        let input = serde_json::to_vec(&page)
-            .map_err(|error| WebError(format!("{at} cannot be read: {error}.")))?;
-        let answer = self.reader.read(input).await.map_err(|error| {
-            WebError(format!("{at} cannot be read as a page: {error}. Look for another source."))
-        })?;
-        let PageArticle { title, text } = serde_json::from_slice(&answer)
-            .map_err(|error| WebError(format!("{at} cannot be read as a page: {error}.")))?;
+        let PageArticle { title, text, .. } = self.read(&page, at.as_str()).await?;
         if text.is_empty() {
             return Err(WebError(format!(
                 "{at} has no text: it needs JavaScript, which does not run here. Look for another \
@@ -147,6 +168,18 @@ impl WebClient {
             )));
         }
         Ok(PageText { address: at.clone(), title, text, note: is_cut.then(|| cut_note(MAX_HTML)) })
+    }
+}
+
+impl WebClient {
+    /// What the reader makes of a page, which is called `name` in errors.
+    async fn read(&self, page: &HtmlPage, name: &str) -> Result<PageArticle, WebError> {
+        let unread = |why: String| {
+            WebError(format!("{name} cannot be read as a page: {why}. Look for another source."))
+        };
+        let input = serde_json::to_vec(page).map_err(|error| unread(error.to_string()))?;
+        let answer = self.reader.read(input).await.map_err(|error| unread(error.to_string()))?;
+        serde_json::from_slice(&answer).map_err(|error| unread(error.to_string()))
     }
 }
 

@@ -8,6 +8,8 @@ mod article;
 mod decoding;
 mod fetch;
 mod page_cache;
+mod search;
 
 pub use article::main as reader_main;
 pub use fetch::WebClient;
+pub use search::SearchEngine;

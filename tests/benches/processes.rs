@@ -46,6 +46,7 @@ fn context() -> ToolContext {
         processes: Arc::new(ProcessHost::new(programs, environment).unwrap()),
         jobs: Arc::new(NoSessionJobs),
         web: Arc::new(NoWebPages),
+        searches: Arc::default(),
         reads: Arc::new(ReadLedger::default()),
         is_hidden: Arc::new(|_| false),
         deferred: Default::default(),
