@@ -104,13 +104,15 @@ async fn a_page_is_read_by_a_process_of_its_own_and_kept_for_a_while() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn s84_redirects_are_followed_on_the_same_host_only() {
+async fn s84_redirects_are_followed_on_the_same_host_and_port_only() {
     let server = PageServer::start(|path| match path {
         "/first" => redirect("/second"),
         "/second" => answer("200 OK", "Content-Type: text/plain\r\n", b"here"),
         "/loop" => redirect("/loop"),
         "/away" => redirect("https://other.example/x"),
         "/metadata" => redirect("http://169.254.169.254/latest/"),
+        "/port" => redirect("http://127.0.0.1:1/"),
+        "/other" => redirect("http://127.0.0.1:8099/"),
         "/here" => redirect("http://localhost:80/"),
         "/disguised" => redirect("http://[::ffff:127.0.0.1]/"),
         "/file" => redirect("file:///etc/passwd"),
@@ -123,6 +125,7 @@ async fn s84_redirects_are_followed_on_the_same_host_only() {
         ("/away", "https://other.example/x"),
         ("/metadata", "http://169.254.169.254/latest/"),
         ("/here", "http://localhost/"),
+        ("/other", "http://127.0.0.1:8099/"),
     ] {
         let found = web.fetch(&server.page(path), PageFormat::Text).await.unwrap();
         assert_eq!(found, FetchedPage::Elsewhere(WebAddress::parse(target).unwrap()));
@@ -131,6 +134,7 @@ async fn s84_redirects_are_followed_on_the_same_host_only() {
         ("/loop", "redirects more than 5 times"),
         ("/disguised", "stands for an IPv4 one"),
         ("/file", "has the scheme file"),
+        ("/port", "has the port 1, which is not a web server's"),
         ("/nowhere", "redirects to nowhere"),
     ] {
         let error = failure(&web, &server.page(path)).await;

@@ -11,7 +11,7 @@ use crate::domain::WebAddress;
 #[async_trait]
 pub trait WebPages: Send + Sync {
     /// The page at an address that the gate has decided about. Redirects are followed on the same
-    /// host only.
+    /// host and port only.
     ///
     /// # Errors
     ///

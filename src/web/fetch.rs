@@ -140,7 +140,7 @@ impl WebClient {
                     "{at} redirects to an address without encryption, which was not followed."
                 )));
             }
-            if target.host() != address.host() {
+            if !is_same_server(&at, &target) {
                 return Ok(FollowedPage::Elsewhere(target));
             }
             at = target;
@@ -195,6 +195,13 @@ fn told(error: &PageError) -> WebError {
         PageError::NoHost(_) | PageError::TooSlow(_) | PageError::Transport(_) => "",
     };
     WebError(format!("{error}{advice}"))
+}
+
+/// Whether a decision about one address holds for the other: the same host and port, or the step from
+/// http to https.
+fn is_same_server(from: &WebAddress, target: &WebAddress) -> bool {
+    let is_upgrade = (from.port(), target.port()) == (80, 443) && target.is_encrypted();
+    from.host() == target.host() && (from.port() == target.port() || is_upgrade)
 }
 
 /// A server's error page is no content.
