@@ -83,6 +83,7 @@ pub use ledger::{
 pub use models::ANY_MODEL;
 pub use normalise::normalise;
 pub use provider_set::{AgentProvider, AgentProviderSet};
+pub use repeated_text::RepeatedText;
 pub use review_plan::{ReviewPlan, ReviewScope};
 pub use rewind_plan::{RewindDestination, RewindError, RewindPlan};
 pub use rule_request::{RuleChangeError, RuleReply, RuleRequest, RuleTestError};
