@@ -17,7 +17,7 @@ pub(super) struct TodoWriteTool;
 
 const SHAPE: InputShape = InputShape {
     tool: "TodoWrite",
-    example: r#"{"todos": [{"content": "Run the tests", "status": "in_progress", "activeForm": "Running the tests"}]}"#,
+    example: r#"{"todos": [{"content": "Do the step", "status": "in_progress", "activeForm": "Doing the step"}]}"#,
     arguments: &[("todos", &["items", "tasks"])],
     place: "",
 };

@@ -35,7 +35,7 @@ pub(in crate::tools) struct KillBashTool;
 
 const OUTPUT_SHAPE: InputShape = InputShape {
     tool: "BashOutput",
-    example: r#"{"job": 1, "filter": "error|ready", "wait": 60}"#,
+    example: r#"{"job": 999, "filter": "a regular expression", "wait": 60}"#,
     arguments: &[
         ("job", JOB_NAMES),
         ("filter", &["pattern", "regex"]),
@@ -46,7 +46,7 @@ const OUTPUT_SHAPE: InputShape = InputShape {
 
 const KILL_SHAPE: InputShape = InputShape {
     tool: "KillBash",
-    example: r#"{"job": 1}"#,
+    example: r#"{"job": 999}"#,
     arguments: &[("job", JOB_NAMES)],
     place: "",
 };
