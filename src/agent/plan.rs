@@ -318,7 +318,7 @@ mod tests {
             (
                 "Read",
                 CallInput::Valid(json!({"file_path": "a", "pages": "1-2"})),
-                "Read: there is no argument `pages`; there are file_path, offset, limit. Send for \
+                "Read: there is no argument `pages`, only 3 arguments: file_path, offset, limit. Send for \
                  example {",
             ),
             (

@@ -162,7 +162,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::ToolDescriptor;
+    use crate::domain::{ToolDescriptor, pluralise};
     use crate::tools::testing::{deferred_tool, named_tool};
 
     fn standard() -> ToolRegistry {
@@ -234,12 +234,12 @@ mod tests {
         for tool in ToolPart::built_in().tools {
             let spec = tool.spec();
             let error = tool.access(&json!({"surplus": 1}), &place).unwrap_err().0;
-            let named = error.strip_prefix(&format!(
-                "{}: there is no argument `surplus`; there are ",
-                spec.name
-            ));
+            let named = error
+                .strip_prefix(&format!("{}: there is no argument `surplus`, only ", spec.name));
             let named = named.unwrap_or_else(|| panic!("{error}")).split_once(". Send").unwrap().0;
+            let (number, named) = named.split_once(": ").unwrap();
             let mut named: Vec<&str> = named.split(", ").collect();
+            assert_eq!(number, pluralise(named.len(), "argument"));
             named.sort_unstable();
             let mut told: Vec<&str> = spec.input_schema["properties"]
                 .as_object()
@@ -251,6 +251,7 @@ mod tests {
             assert_eq!(named, told, "{}", spec.name);
         }
     }
+
     /// Small models send an example as it is. A file of that name may be there, and be overwritten.
     #[test]
     fn an_example_is_a_call_that_names_nothing_real() {
@@ -280,7 +281,6 @@ mod tests {
             }
         }
     }
-
 
     #[test]
     fn tools_are_found_by_name() {

@@ -183,7 +183,7 @@ mod tests {
             ),
             (
                 json!({"todos": [{"content": "a"}, {"content": "b", "priority": "high"}]}),
-                "TodoWrite: there is no argument `priority` in `todos`; there are content, status, \
+                "TodoWrite: there is no argument `priority` in `todos`, only 3 arguments: content, status, \
                  activeForm. Send for example {\"todos\": [",
             ),
             (

@@ -213,7 +213,7 @@ fn find(context: &ToolContext, id: JobId) -> Result<SessionJob, ToolError> {
     }
     let name = |job: &SessionJob| format!("{} ({})", job.id.0, job.command);
     let named = jobs.iter().map(name).collect::<Vec<_>>().join(", ");
-    let others = if named.is_empty() { "there are none".to_owned() } else { named };
+    let others = if named.is_empty() { "none".to_owned() } else { named };
     Err(ToolError(format!(
         "There is no job {}. Jobs end with their session. The jobs now: {others}.",
         id.0
