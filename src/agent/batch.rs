@@ -35,8 +35,7 @@ pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
         .iter()
         .map(|plan| plan.as_ref().map_or(CallFootprint::Reads(Vec::new()), CallPlan::footprint))
         .collect();
-    let changes: Vec<bool> = footprints.iter().map(CallFootprint::may_change).collect();
-    let repeated = repeated_within(&calls, &changes);
+    let repeated = repeated_within(&calls, &footprints);
     let done: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
     let asked: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
     let running = calls.iter().zip(plans).enumerate().map(|(at, (call, plan))| {

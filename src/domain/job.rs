@@ -26,6 +26,22 @@ pub struct JobInfo {
     pub command: String,
 }
 
+/// A job when a call of it was over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobState {
+    Running(JobId),
+    Ended(JobId),
+}
+
+impl JobState {
+    /// The job, whether it still runs or not.
+    pub fn id(self) -> JobId {
+        match self {
+            Self::Running(job) | Self::Ended(job) => job,
+        }
+    }
+}
+
 /// What ended a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

@@ -340,6 +340,7 @@ async fn format_result(
         status,
         image: None,
         read: None,
+        job: None,
     }
 }
 

@@ -53,7 +53,8 @@ const KILL_SHAPE: InputShape = InputShape {
 
 static OUTPUT_DESCRIPTOR: ToolDescriptor =
     ToolDescriptor::built_in(OUTPUT_SHAPE.tool, ToolKind::Read, ToolCapability::Conversation)
-        .deferred();
+        .deferred()
+        .polling();
 static KILL_DESCRIPTOR: ToolDescriptor =
     ToolDescriptor::built_in(KILL_SHAPE.tool, ToolKind::Execute, ToolCapability::Conversation)
         .deferred();
@@ -233,5 +234,6 @@ fn report(job: &SessionJob, text: &str, is_filtered: bool) -> ToolOutput {
     let summary = if has_ended { "ended" } else { "runs" };
     ToolOutput::text(format!("{shown}\n[{}]", job_state(job)))
         .with_output(json!({"job": job.id.0, "output": text, "has_ended": has_ended}))
+        .with_job(job.state())
         .with_summary(summary)
 }
