@@ -4,16 +4,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-/// Identifies a job. No two jobs of a process have the same id, also not those of two agents.
+/// Identifies a job. No two jobs of a process have the same id, also not those of two agents, and none
+/// has the id of a job in a log that the process has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct JobId(pub u64);
 
+static NEXT_JOB: AtomicU64 = AtomicU64::new(1);
+
 impl JobId {
     /// The next id of this process; the first is 1.
     pub fn generate() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+        Self(NEXT_JOB.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Lets the next ids follow this one, which a conversation names already.
+    pub fn reserve(self) {
+        NEXT_JOB.fetch_max(self.0.saturating_add(1), Ordering::Relaxed);
     }
 }
 

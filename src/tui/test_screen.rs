@@ -423,6 +423,7 @@ pub fn done(name: &str, elapsed_ms: u64) -> ToolResultInfo {
         display: None,
         elapsed_ms,
         kept: None,
+        job: None,
     }
 }
 
