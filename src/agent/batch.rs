@@ -28,6 +28,7 @@ use super::tool_messages::SAME_CALL;
 
 /// Runs `calls` to their results. All results are in the log when this returns.
 pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
+    gate.repeats.failures.begin_response();
     let plans: Vec<_> =
         calls.iter().map(|call| CallPlan::parse(call, &gate.registry, gate.place())).collect();
     // A call without a plan fails without touching anything.

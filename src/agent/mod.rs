@@ -42,6 +42,7 @@ mod protocol_schema_tests;
 mod protocol_tests;
 mod provider_set;
 mod redacting_processes;
+mod repeated_failures;
 mod repeated_text;
 mod repeats;
 mod request;

@@ -17,6 +17,7 @@ use crate::domain::{CallInput, ContentHash, JobState, ToolAccess, ToolCall, Tool
 use crate::tools::SHELL_TOOL;
 
 use super::plan::CallFootprint;
+use super::repeated_failures::RepeatedFailures;
 
 /// How often a call may have the same result within a turn.
 const MAX_SAME_RESULTS: u32 = 2;
@@ -35,6 +36,8 @@ pub(super) struct RepeatedCalls {
     seen: Mutex<HashMap<ContentHash, RepeatedResult>>,
     notes: AtomicU32,
     is_hopeless: AtomicBool,
+    /// Calls that fail in the same way, each with other arguments.
+    pub(super) failures: RepeatedFailures,
 }
 
 #[derive(Debug)]
@@ -58,11 +61,16 @@ impl RepeatedCalls {
     pub(super) fn count_note(&self) {
         let before = self.notes.fetch_add(1, Ordering::Relaxed);
         if before >= MAX_NOTES {
-            self.is_hopeless.store(true, Ordering::Relaxed);
+            self.give_up();
         }
     }
 
-    /// Whether the turn ends, because notes to the model do not help.
+    /// Ends the turn after the calls of this response.
+    pub(super) fn give_up(&self) {
+        self.is_hopeless.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the turn ends, because what the model is told does not help.
     pub(super) fn is_hopeless(&self) -> bool {
         self.is_hopeless.load(Ordering::Relaxed)
     }
