@@ -25,6 +25,8 @@ pub(super) struct ActiveSession {
     pub(super) reads: Arc<ReadLedger>,
     /// Whether the user stopped the last turn.
     pub(super) was_interrupted: bool,
+    /// The newest turn with a message.
+    spoken: Option<TurnId>,
     /// What was taken back while the conversation stayed, and the model has not been told of yet.
     pub(super) untold_rewinds: UntoldRewinds,
     /// What runs beside the conversation until the session is left.
@@ -46,6 +48,7 @@ impl ActiveSession {
             conversation: ReplayedConversation::default(),
             reads: Arc::default(),
             was_interrupted: false,
+            spoken: None,
             untold_rewinds: UntoldRewinds::default(),
             jobs: Arc::default(),
             read_only: None,
@@ -148,6 +151,7 @@ impl ActiveSession {
     pub(super) fn replay(&mut self, records: &[LogRecord]) {
         let rewinds = RewindHistory::of(records);
         self.was_interrupted = false;
+        self.spoken = None;
         self.untold_rewinds.clear();
         self.reads = Arc::default();
         // Also of what was rewound: it can come back.
@@ -169,8 +173,14 @@ impl ActiveSession {
 
     fn note_state(&mut self, record: &LogRecord) {
         let entry = &record.entry;
+        if entry.as_message().is_some_and(|message| message.source.is_main()) {
+            self.spoken = Some(record.turn);
+        }
         if let LogEntry::TurnEnd(end) = entry {
-            self.was_interrupted = end.outcome == TurnOutcome::Interrupted;
+            // A turn that only compacts has no answer to stop.
+            if self.spoken == Some(record.turn) {
+                self.was_interrupted = end.outcome == TurnOutcome::Interrupted;
+            }
         } else if let LogEntry::Rewind(rewind) = entry {
             self.untold_rewinds.note(record.id, rewind);
         } else if entry.as_message().is_some_and(|it| it.content.iter().any(tells_of_rewind)) {

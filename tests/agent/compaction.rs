@@ -11,7 +11,7 @@ use slug_code::providers::{ProviderRequest, StreamEvent};
 use slug_code::session::{CompactionEntry, LogEntry, TurnOutcome};
 
 use super::fakes::{ScriptedEvent, ScriptedStream, calls, finish_event, words};
-use super::test_agent::{AgentFixture, TestAgent};
+use super::test_agent::{AgentFixture, TestAgent, turn_end};
 use super::windowed_model::{SUMMARY, WindowedModel, count_tokens, whole_text};
 
 const TASK: &str =
@@ -291,13 +291,47 @@ async fn escape_stops_a_compaction_and_leaves_the_conversation() {
     let mut agent = with_rounds(&fixture, 10).await;
     let before = agent.conversation().messages;
     agent.tell(AgentCommand::Compact { focus: None }).await;
-    agent.wait_for("start", |event| matches!(event, AgentEvent::CompactionStarted { .. })).await;
-    assert_eq!(agent.stop().await, TurnOutcome::Answered);
+    agent.wait_for("request", |it| matches!(it, AgentEvent::CompactionProgress { .. })).await;
+    assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
+    assert_told_as_stopped(&agent);
     assert_eq!(agent.conversation().messages, before);
+    assert_eq!(model.summaries().len(), 1, "it was not tried again");
     assert!(compactions(&agent).is_empty());
     agent.turn("Step 10: go on.").await;
     let text = whole_text(&model.requests().pop().unwrap().messages);
     assert!(!text.contains("stopped your last answer"), "there was none: {text}");
+    agent.close().await;
+}
+
+/// The user reads that they stopped a compaction, and of no failure.
+fn assert_told_as_stopped(agent: &TestAgent) {
+    let notices = agent.notices();
+    assert_eq!(notices, ["The compaction was stopped. The conversation is as it was."]);
+    let failed = agent.events.iter().find(|it| matches!(it, AgentEvent::ResponseDropped { .. }));
+    assert_eq!(failed, None);
+}
+
+/// As after any other stop, so that queued messages wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn escape_in_an_automatic_compaction_stops_the_turn() {
+    let model = WindowedModel::new(9_000, step_by_step);
+    model.summarise(None);
+    let fixture = with_files(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn(TASK).await;
+    let compacting = |event: &AgentEvent| matches!(event, AgentEvent::CompactionProgress { .. });
+    for number in 1.. {
+        assert!(number < 60, "nothing was compacted");
+        agent.send(&format!("Step {number}: go on.")).await;
+        let next = |event: &AgentEvent| compacting(event) || turn_end(event).is_some();
+        if compacting(&agent.wait_for("the end of a turn", next).await) {
+            break;
+        }
+    }
+    let before = agent.conversation().messages;
+    assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
+    assert_told_as_stopped(&agent);
+    assert_eq!(agent.conversation().messages, before);
     agent.close().await;
 }
 

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use slug_code::domain::{ContentBlock, Message, TokenUsage};
 use slug_code::providers::{
@@ -99,7 +100,7 @@ impl Provider for WindowedModel {
     fn stream(
         &self,
         request: ProviderRequest,
-        _cancel: CancellationToken,
+        cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let tokens = count_tokens(&request);
         let reply = if tokens + u64::from(request.max_tokens.unwrap_or(0)) > self.window {
@@ -118,7 +119,8 @@ impl Provider for WindowedModel {
             reply
         };
         self.requests.lock().unwrap().push(request);
-        play(reply)
+        // As the real ones do: a stop ends the stream without a word.
+        play(reply).take_until(cancel.cancelled_owned()).boxed()
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {

@@ -123,8 +123,12 @@ impl CompactionRun {
                 let who = hooks.hook_label(&message.origin);
                 answer.refusal = Some(format!("{who} did not let this happen: {}", message.text));
             } else if let Some(wanted) = wanted {
-                let stop = cancel.clone();
-                stop.run_until_cancelled(wanted.summarise(&mut answer, cancel)).await;
+                // First the stop: the stream ends with it, and is no failure then.
+                tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => {}
+                    () = wanted.summarise(&mut answer, &cancel) => {}
+                }
             }
             answer
         });
@@ -156,9 +160,9 @@ pub(in crate::agent) async fn completed(run: &mut Option<CompactionRun>) -> Comp
 }
 
 impl SummaryRequest {
-    async fn summarise(mut self, answer: &mut CompactionAnswer, cancel: CancellationToken) {
+    async fn summarise(mut self, answer: &mut CompactionAnswer, cancel: &CancellationToken) {
         for number in 1..=TRIES {
-            let (message, stop, usage) = match self.ask(&cancel).await {
+            let (message, stop, usage) = match self.ask(cancel).await {
                 Ok(response) => response,
                 Err(error) => {
                     let is_too_long = error.recovery == ErrorRecovery::Compact;
@@ -210,6 +214,9 @@ impl SummaryRequest {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
+            if cancel.is_cancelled() {
+                return Err(error);
+            }
             failures += 1;
             let known = (ReceivedContent::Nothing, ServerHistory::HasAnswered);
             match retry::next(failures, &error, known, 0.5) {

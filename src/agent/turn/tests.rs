@@ -63,6 +63,7 @@ fn names(actions: &[TurnAction]) -> Vec<&'static str> {
             TurnAction::Pause { .. } => "pause",
             TurnAction::Drop(_) => "drop",
             TurnAction::Compact(_) => "compact",
+            TurnAction::TellUncompacted => "tell uncompacted",
             TurnAction::FallBack { .. } => "fall back",
             TurnAction::ContinueTruncated(_) => "go on",
             TurnAction::AskHooks(_) => "ask hooks",
@@ -348,21 +349,23 @@ fn a_request_that_would_not_fit_goes_out_after_a_compaction_or_not_at_all() {
 
 #[test]
 fn a_turn_for_a_compaction_ends_with_it() {
-    let ends = [TurnAction::End(TurnOutcome::Answered)];
-    for end in [TurnInput::Compacted(CompactionResult::NothingLeft), TurnInput::Cancelled] {
-        let mut turn = turn();
-        let asked = [TurnAction::Compact(CompactionTrigger::Asked)];
-        assert_eq!(turn.step(TurnInput::CompactionAsked), asked);
-        assert_eq!(turn.step(end), ends);
-    }
+    let mut turn = turn();
+    let asked = [TurnAction::Compact(CompactionTrigger::Asked)];
+    assert_eq!(turn.step(TurnInput::CompactionAsked), asked);
+    let done = TurnInput::Compacted(CompactionResult::NothingLeft);
+    assert_eq!(turn.step(done), [TurnAction::End(TurnOutcome::Answered)]);
 }
 
 #[test]
 fn a_stop_ends_a_turn_whose_conversation_is_being_compacted() {
-    let mut turn = turn();
-    turn.step(TurnInput::Begun);
-    turn.step(TurnInput::ContextFull);
-    assert_eq!(turn.step(TurnInput::Cancelled), [TurnAction::End(TurnOutcome::Interrupted)]);
+    for begun in [&[TurnInput::Begun, TurnInput::ContextFull][..], &[TurnInput::CompactionAsked]] {
+        let mut turn = turn();
+        for input in begun {
+            turn.step(input.clone());
+        }
+        let stopped = [TurnAction::TellUncompacted, TurnAction::End(TurnOutcome::Interrupted)];
+        assert_eq!(turn.step(TurnInput::Cancelled), stopped, "{begun:?}");
+    }
 }
 
 #[test]
