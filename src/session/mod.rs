@@ -50,7 +50,7 @@ pub use choices::{FavouriteModels, LastModel, LastModels, SessionGrouping};
 pub use compaction::{
     AppliedCompaction, COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CompactionNote,
     CompactionTokens, CutCalls, CutResults, KeptContext, NEXT_MESSAGE, holds_cut, is_cut_call,
-    is_cut_result, is_result_stub, last_compaction, users_own,
+    is_cut_output, is_cut_result, is_result_stub, last_compaction, users_own,
 };
 pub use context_edit::{
     ContextAction, ContextEditEntry, ContextEdits, ContextItem, ContextPart, FOLDED_CONTEXT,

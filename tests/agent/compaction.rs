@@ -303,6 +303,34 @@ async fn escape_stops_a_compaction_and_leaves_the_conversation() {
     agent.close().await;
 }
 
+/// What the user showed with `!` is sent on after a compaction, and slug's own note names it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_command_of_the_users_has_shown_survives_a_compaction() {
+    for has_summary in [true, false] {
+        let model = WindowedModel::new(64_000, step_by_step);
+        if !has_summary {
+            model.summarise(Some(words("No.")));
+        }
+        let fixture = with_files(&model);
+        let mut agent = fixture.open(InitialSession::New).await;
+        agent.turn(TASK).await;
+        agent.tell(AgentCommand::Shell { command: "deploy staging".into() }).await;
+        for number in 1..14 {
+            agent.turn(&format!("Step {number}: go on.")).await;
+        }
+        agent.tell(AgentCommand::Compact { focus: None }).await;
+        agent.wait_for_turn_end().await;
+        let note = compactions(&agent).pop().unwrap().note.unwrap();
+        assert_eq!(note.model.is_some(), has_summary);
+        let is_named = note.text.contains("## Commands that the user ran\n- $ deploy staging");
+        assert_eq!(is_named, !has_summary, "{}", note.text);
+        agent.turn("Step 14: go on.").await;
+        let sent = whole_text(&model.requests().pop().unwrap().messages);
+        assert!(sent.contains("$ deploy staging\\ndeploy staging says hello"), "{sent}");
+        agent.close().await;
+    }
+}
+
 /// The user reads that they stopped a compaction, and of no failure.
 fn assert_told_as_stopped(agent: &TestAgent) {
     let notices = agent.notices();

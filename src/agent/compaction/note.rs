@@ -2,13 +2,15 @@
 //!
 //! What can be taken from the log is taken from there: which files were read and changed, in all of the
 //! session, does not depend on what a model remembers of them. The rest is a model's summary, or, without
-//! one, what the log says about the task, the failures and the answers.
+//! one, what the log says about the task, the user's commands, the failures and the answers.
 
 use std::collections::BTreeSet;
 
 use crate::context::escape_context_tags;
 use crate::domain::{CallInput, ContentBlock, EntryId, Message, MessageRole, ToolAccess, ToolKind};
-use crate::session::{COMPACTION_CONTEXT, CompactionNote, KeptContext, ReplayedConversation};
+use crate::session::{
+    COMPACTION_CONTEXT, CompactionNote, KeptContext, ReplayedConversation, is_shell,
+};
 use crate::tools::{ToolRegistry, WorkingDirectory, kind_of};
 
 use super::plan::{is_the_users, shown_call};
@@ -85,13 +87,14 @@ impl NoteSources<'_> {
         files
     }
 
-    /// The note without a model: the task, what failed, and how answers begin.
+    /// The note without a model: the task, the commands of the user, what failed, and how answers begin.
     fn log_excerpt(&self) -> String {
         let mut text = String::new();
         let task = self.conversation.messages.iter().find(|(_, message)| is_the_users(message));
         if let Some((_, task)) = task {
             text.push_str(&format!("## Task\n{}\n", excerpt(&task.text())));
         }
+        push_list(&mut text, "Commands that the user ran", &newest(self.users_commands()));
         let earlier = self.left_out().flat_map(earlier_notes).last();
         let failed = newest(self.failures());
         push_list(&mut text, "Failed attempts", &failed);
@@ -104,6 +107,13 @@ impl NoteSources<'_> {
             text.push_str(&format!("\n## From the note before this one\n{}\n", told.trim()));
         }
         text
+    }
+
+    /// The commands that the user ran, each with how its output begins.
+    fn users_commands(&self) -> impl Iterator<Item = String> {
+        let blocks = self.left_out().flat_map(|message| &message.content);
+        let outputs = blocks.filter(|block| is_shell(block)).filter_map(ContentBlock::as_context);
+        outputs.map(|(_, text)| excerpt(text))
     }
 
     fn failures(&self) -> impl Iterator<Item = String> {

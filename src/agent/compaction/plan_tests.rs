@@ -7,7 +7,7 @@ use super::*;
 use crate::domain::{CallId, ContextWindow, MediaType, MessageImage, MessageRole, TurnId};
 use crate::session::{
     CompactionNote, ContextAction, ContextEditEntry, ContextItem, ContextPart, LogEntry, LogRecord,
-    MessageEntry,
+    MessageEntry, SHELL_CONTEXT,
 };
 
 use super::super::estimate::TokenCalibration;
@@ -158,6 +158,50 @@ fn a_summary_leaves_the_users_messages_and_the_last_rounds() {
         .position(|it| it.content.iter().any(|b| b.as_context() == Some(("compaction", "NOTE"))));
     let first_answer = messages.iter().position(|it| it.role == MessageRole::Assistant);
     assert!(note.is_some() && note < first_answer, "the note stands before what is kept");
+}
+
+/// The output of a command that the user ran.
+fn shown(text: &str) -> LogRecord {
+    let name = SHELL_CONTEXT.to_owned();
+    let block = ContentBlock::Context { name, text: text.to_owned() };
+    message(Message { role: MessageRole::User, content: vec![block] })
+}
+
+/// What the user has shown the model is their own, like what they have said; a long output is cut.
+#[test]
+fn what_the_user_has_shown_stays_with_their_messages() {
+    let mut records = vec![
+        shown("$ git log\nBEFORE THE TASK"),
+        user("the task"),
+        shown(&format!("$ make\nTHE BEGINNING\n{}\nTHE END", "noise ".repeat(4_000))),
+        shown("$ cat notes\nTHE NOTES"),
+    ];
+    for number in 0..20 {
+        records.extend(round("Write", number, 2_000));
+    }
+    for trigger in [CompactionTrigger::Full, CompactionTrigger::Asked] {
+        let CompactionPlan::Summarise(plan) = planned(&records, 16_000, trigger) else {
+            panic!("no summary")
+        };
+        for entry in [&plan.entry, &plan.without_model] {
+            let text = serde_json::to_string(&after(&records, entry)).unwrap();
+            for part in ["BEFORE THE TASK", "the task", "$ make", "BEGINNING", "END", "THE NOTES"] {
+                assert!(text.contains(part), "{part} is gone: {text}");
+            }
+            assert!(text.contains("of this output left out here to save space; the user ran"));
+            assert!(text.matches("noise").count() < 700, "{}", text.len());
+        }
+    }
+}
+
+/// An output that fills the window is cut although nothing else can be left out.
+#[test]
+fn a_long_output_of_the_users_is_cut_without_a_summary() {
+    let records = [user("task"), shown(&format!("$ make\n{}", "noise ".repeat(8_000)))];
+    let plan = planned(&records, 12_000, CompactionTrigger::Full);
+    let CompactionPlan::Shorten(entry) = plan else { panic!("{plan:?}") };
+    let text = serde_json::to_string(&after(&records, &entry)).unwrap();
+    assert!(text.contains("$ make") && text.len() < 24_000, "{}", text.len());
 }
 
 /// The newest message of the user's always stays; the one before it only if it fits.

@@ -1,7 +1,7 @@
 //! What the user reads about a compaction that was not enough.
 
 use crate::domain::{ContextWindow, format_tokens};
-use crate::session::{COMPACTION_CONTEXT, ReplayedConversation, users_own};
+use crate::session::{COMPACTION_CONTEXT, ReplayedConversation, is_shell, users_own};
 
 use super::estimate::{TokenEstimator, measure_block};
 use super::limits::RequestLimits;
@@ -13,6 +13,8 @@ pub(in crate::agent) struct RequestFloor {
     pub(in crate::agent) tools: u64,
     /// The user's own messages.
     pub(in crate::agent) user: u64,
+    /// The outputs of the user's own commands.
+    pub(in crate::agent) outputs: u64,
     /// The notes that stand in place of what is left out.
     pub(in crate::agent) notes: u64,
     /// Results and answers that the user has pinned.
@@ -32,6 +34,8 @@ impl RequestFloor {
         let blocks = messages().flat_map(|message| &message.content);
         let is_note = |name: &str| name == COMPACTION_CONTEXT;
         let user = messages().flat_map(users_own).map(measure_block).sum();
+        let outputs = messages().flat_map(|message| &message.content);
+        let outputs = outputs.filter(|block| is_shell(block)).map(measure_block).sum();
         let notes = blocks
             .filter(|block| block.as_context().is_some_and(|(name, _)| is_note(name)))
             .map(measure_block)
@@ -40,14 +44,17 @@ impl RequestFloor {
         let pinned = conversation.messages.iter().filter(|(id, _)| edits.has_pinned(*id));
         let pinned = pinned.map(|(_, message)| {
             let all = message.content.iter().map(measure_block).sum::<u64>();
-            all.saturating_sub(users_own(message).map(measure_block).sum())
+            let outputs = message.content.iter().filter(|block| is_shell(block));
+            let own = users_own(message).chain(outputs).map(measure_block).sum();
+            all.saturating_sub(own)
         });
         let pinned = estimator.tokens(pinned.sum());
         let all = estimator.messages(messages());
         let (user, notes) = (estimator.tokens(user), estimator.tokens(notes));
+        let outputs = estimator.tokens(outputs);
         let (system, tools) = (estimator.tokens(system), estimator.tokens(tools));
-        let rest = all.saturating_sub(user + notes + pinned);
-        Self { system, tools, user, notes, pinned, rest }
+        let rest = all.saturating_sub(user + outputs + notes + pinned);
+        Self { system, tools, user, outputs, notes, pinned, rest }
     }
 
     fn parts(&self) -> String {
@@ -55,6 +62,7 @@ impl RequestFloor {
             ("the system text", self.system),
             ("the tools", self.tools),
             ("your messages", self.user),
+            ("the output of your commands", self.outputs),
             ("the note in place of older messages", self.notes),
             ("what you have pinned in /context", self.pinned),
             ("the last rounds", self.rest),
@@ -123,8 +131,15 @@ mod tests {
     #[test]
     fn a_window_that_is_too_small_is_said_with_numbers() {
         let limits = RequestLimits::new(ContextWindow::Served(8_192), 4_096, 2_000);
-        let floor =
-            RequestFloor { system: 400, tools: 1_600, user: 9_000, notes: 0, pinned: 0, rest: 300 };
+        let floor = RequestFloor {
+            system: 400,
+            tools: 1_600,
+            user: 9_000,
+            outputs: 0,
+            notes: 0,
+            pinned: 0,
+            rest: 300,
+        };
         let text = too_large("tiny", 11_300, &limits, &floor);
         assert_eq!(
             text,
