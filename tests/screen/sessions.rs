@@ -158,15 +158,18 @@ fn messages_that_wait_are_in_the_input_after_slug_was_left() {
     let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("First answer.").gated(&gate));
     let mut slug = PtySlug::chat(&env, &server);
-    slug.say("first question");
-    server.wait_for_requests(1);
-    slug.say("second question");
-    slug.wait_for("queued");
+    slug.say("what is this?");
+    for waiting in ["and that?", "and all the rest?"] {
+        server.wait_for_requests(1);
+        slug.say(waiting);
+        slug.wait_for_no(&format!("❯ {waiting}"));
+    }
     slug.keys(key::ESC);
     slug.wait_for("Messages wait");
     slug.quit();
     let mut slug = PtySlug::chat(&env, &server);
-    slug.wait_for("❯ second question");
+    slug.wait_for("❯ and that?");
+    slug.wait_for("and all the rest?");
 }
 
 #[test]
