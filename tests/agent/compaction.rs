@@ -331,6 +331,28 @@ async fn what_a_command_of_the_users_has_shown_survives_a_compaction() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn compact_shortens_a_conversation_of_one_long_answer() {
+    let lines = (0..800).map(|line| format!("Line {line} has one more of them.\n"));
+    let answer = lines.collect::<String>();
+    let model = WindowedModel::new(64_000, move |_| words(&answer));
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn(TASK).await;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let tokens = compactions(&agent).pop().expect("nothing was saved").tokens.unwrap();
+    assert!(tokens.after + 3_000 < tokens.before, "{tokens:?}");
+    assert_eq!(agent.notices(), [""; 0]);
+    agent.turn("And now?").await;
+    let sent = model.requests().pop().unwrap();
+    assert_paired(&sent.messages);
+    let text = whole_text(&sent.messages);
+    assert!(text.contains(TASK) && text.contains("Some steps are done."), "{text}");
+    assert!(!text.contains("has one more"), "{text}");
+    agent.close().await;
+}
+
 /// The user reads that they stopped a compaction, and of no failure.
 fn assert_told_as_stopped(agent: &TestAgent) {
     let notices = agent.notices();

@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use crate::domain::{CallInput, ContentBlock, EntryId, Message, ToolCall};
+use crate::domain::{CallInput, ContentBlock, EntryId, Message, MessageRole, ToolCall};
 use crate::session::{
     COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CutCalls, CutResults, NEXT_MESSAGE,
     ReplayedConversation, is_shell, users_own,
@@ -273,15 +273,19 @@ impl MeasuredConversation<'_> {
     fn summary(&self, now: u64, lightened: &CompactionEntry) -> Option<SummaryPlan> {
         let messages = &self.conversation.messages;
         let shares = self.limits.shares(now);
-        let start = self.last_rounds(shares.last_rounds)?;
-        let entry = self.kept_before(start, shares.user_messages);
-        let is_dropped = |(id, message): &&(EntryId, Message)| {
-            !entry.kept.contains(id) || !is_the_users(message) && !is_output(message)
-        };
-        let dropped = messages[..start].iter().filter(is_dropped).map(|(_, message)| message);
-        if self.estimator.messages(dropped) < WORTH_SUMMARY {
-            return None;
-        }
+        // A long answer that nothing follows is worth a summary, where nothing else is.
+        let all = messages.last().filter(|(_, message)| is_answer(message));
+        let starts = self.last_rounds(shares.last_rounds).into_iter();
+        let mut starts = starts.chain(all.map(|_| messages.len()));
+        let (start, entry) = starts.find_map(|start| {
+            let entry = self.kept_before(start, shares.user_messages);
+            let is_dropped = |(id, message): &&(EntryId, Message)| {
+                !entry.kept.contains(id) || !is_the_users(message) && !is_output(message)
+            };
+            let dropped = messages[..start].iter().filter(is_dropped).map(|(_, message)| message);
+            let is_worth_it = self.estimator.messages(dropped) >= WORTH_SUMMARY;
+            is_worth_it.then_some((start, entry))
+        })?;
         let entry = self.fitted(&messages[start..], shares.last_rounds, entry);
         let without_model = self.last_turns(&entry, lightened, shares.summary);
         Some(SummaryPlan { entry, without_model, lightened: lightened.clone() })
@@ -368,7 +372,8 @@ impl MeasuredConversation<'_> {
         }
         kept.extend(first.map(|(id, _)| *id));
         kept.reverse();
-        let first_kept = messages.get(start).map(|(id, _)| *id);
+        let behind_all = || messages.last().map(|(id, _)| id.directly_behind());
+        let first_kept = messages.get(start).map(|(id, _)| *id).or_else(behind_all);
         let cut_outputs = self.long_outputs(&messages[..start], output, None);
         CompactionEntry { first_kept, kept, cut_outputs, ..CompactionEntry::default() }
     }
@@ -386,7 +391,8 @@ impl MeasuredConversation<'_> {
         self.estimator.message(&Message { role: message.role, content })
     }
 
-    /// The entry that leaves the last turns, as many of ten as fit; else that of the summary.
+    /// The entry that leaves the last turns, as many of ten as fit and leave something out; else that
+    /// of the summary.
     fn last_turns(
         &self,
         summary: &CompactionEntry,
@@ -414,7 +420,11 @@ impl MeasuredConversation<'_> {
                 ..entry
             }
         });
-        let fits = |entry: &CompactionEntry| self.size_after(entry) <= room;
+        let now = self.size();
+        let fits = |entry: &CompactionEntry| {
+            let after = self.size_after(entry);
+            after <= room && after + WORTH_SUMMARY <= now
+        };
         candidates.into_iter().find(fits).unwrap_or_else(|| summary.clone())
     }
 }
@@ -433,6 +443,11 @@ pub(super) fn shown_call(call: &ToolCall, cwd: &Path) -> String {
 /// Whether a message has something that the user wrote or attached.
 pub(super) fn is_the_users(message: &Message) -> bool {
     users_own(message).next().is_some()
+}
+
+/// Whether a message is what the model says at the end of a turn.
+fn is_answer(message: &Message) -> bool {
+    message.role == MessageRole::Assistant && message.calls().next().is_none()
 }
 
 /// Whether a message holds the output of a command that the user ran.

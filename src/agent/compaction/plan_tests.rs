@@ -4,7 +4,7 @@ use chrono::Utc;
 use serde_json::json;
 
 use super::*;
-use crate::domain::{CallId, ContextWindow, MediaType, MessageImage, MessageRole, TurnId};
+use crate::domain::{CallId, ContextWindow, MediaType, MessageImage, TurnId};
 use crate::session::{
     CompactionNote, ContextAction, ContextEditEntry, ContextItem, ContextPart, LogEntry, LogRecord,
     MessageEntry, SHELL_CONTEXT,
@@ -285,6 +285,27 @@ fn nothing_is_planned_for_a_conversation_that_has_just_begun() {
     let records = [user("task"), says("hi")];
     for trigger in [CompactionTrigger::Full, CompactionTrigger::Refused, CompactionTrigger::Asked] {
         assert_eq!(planned(&records, 8_000, trigger), CompactionPlan::Nothing, "{trigger:?}");
+    }
+}
+
+/// At the end of a turn nothing needs the last answer word for word: where it is all there is to leave
+/// out, a summary takes its place.
+#[test]
+fn one_long_answer_is_worth_a_summary() {
+    let records = [user("the task"), says(&"I have found it. ".repeat(1_200))];
+    let plan = planned(&records, 64_000, CompactionTrigger::Asked);
+    let CompactionPlan::Summarise(plan) = plan else { panic!("{plan:?}") };
+    for entry in [plan.entry, plan.without_model] {
+        let note = CompactionNote { text: "NOTE".into(), ..CompactionNote::default() };
+        let entry = LogEntry::Compaction(CompactionEntry { note: Some(note), ..entry });
+        let compaction =
+            LogRecord { id: EntryId::generate(), timestamp: Utc::now(), turn: TurnId(1), entry };
+        let records: Vec<LogRecord> =
+            records.iter().cloned().chain([compaction, user("go on")]).collect();
+        let messages = ReplayedConversation::of(&records).messages;
+        let text = serde_json::to_string(&messages).unwrap();
+        assert!(text.contains("the task") && text.contains("NOTE"), "{text}");
+        assert!(text.contains("go on") && !text.contains("found it"), "{text}");
     }
 }
 
