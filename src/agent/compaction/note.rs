@@ -13,7 +13,7 @@ use crate::session::{
 };
 use crate::tools::{ToolRegistry, WorkingDirectory, kind_of};
 
-use super::plan::{is_the_users, shown_call};
+use super::plan::{SummaryExtent, is_the_users, shown_call};
 
 /// The most files that a note names of each kind.
 const FILES_NAMED: usize = 60;
@@ -31,19 +31,30 @@ pub(in crate::agent) struct NoteSources<'a> {
     pub(in crate::agent) place: &'a WorkingDirectory,
 }
 
+/// A summary, the model that wrote it, and what it is about.
+pub(in crate::agent) struct WrittenSummary {
+    pub(in crate::agent) text: String,
+    pub(in crate::agent) model: String,
+    pub(in crate::agent) extent: SummaryExtent,
+}
+
 impl NoteSources<'_> {
-    /// The note with this summary, which `model` has written; without one, the note from the log.
+    /// The note with this summary; without one, the note from the log.
     pub(in crate::agent) fn note(
         &self,
-        summary: Option<(String, String)>,
+        summary: Option<WrittenSummary>,
         contexts: Vec<KeptContext>,
     ) -> CompactionNote {
         let (told, by, model) = match summary {
-            Some((text, model)) => (
-                text,
-                format!("What follows was written by {model} from what is left out."),
-                Some(model),
-            ),
+            Some(WrittenSummary { text, model, extent }) => {
+                let part = match extent {
+                    SummaryExtent::All => "",
+                    SummaryExtent::Newest => "the newest part of ",
+                };
+                let by =
+                    format!("What follows was written by {model} from {part}what is left out.");
+                (text, by, Some(model))
+            }
             None => (self.log_excerpt(), "What follows is taken from the log.".to_owned(), None),
         };
         let mut text = format!(
@@ -95,7 +106,7 @@ impl NoteSources<'_> {
             text.push_str(&format!("## Task\n{}\n", excerpt(&task.text())));
         }
         push_list(&mut text, "Commands that the user ran", &newest(self.users_commands()));
-        let earlier = self.left_out().flat_map(earlier_notes).last();
+        let earlier = last_note(self.left_out());
         let failed = newest(self.failures());
         push_list(&mut text, "Failed attempts", &failed);
         let answers = self.left_out().filter(|message| message.role == MessageRole::Assistant);
@@ -153,6 +164,11 @@ pub(in crate::agent) fn notes_that_hold(
 /// The part of a note that is not slug's own words.
 fn body_of(note: &str) -> &str {
     note.split_once("\n\n").map_or(note, |(_, body)| body)
+}
+
+/// The newest note of a compaction in these messages.
+pub(super) fn last_note<'a>(messages: impl Iterator<Item = &'a Message>) -> Option<&'a str> {
+    messages.flat_map(earlier_notes).last()
 }
 
 fn earlier_notes(message: &Message) -> Option<&str> {

@@ -89,6 +89,15 @@ pub(in crate::agent) struct SummaryPlan {
     pub(in crate::agent) without_model: CompactionEntry,
     /// Makes the conversation shorter for the request for the summary, where it is too long itself.
     pub(in crate::agent) lightened: CompactionEntry,
+    /// How much the summary is about.
+    pub(in crate::agent) extent: SummaryExtent,
+}
+
+/// How much of a conversation a request for a summary has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::agent) enum SummaryExtent {
+    All,
+    Newest,
 }
 
 /// A conversation with what its size is measured by.
@@ -141,6 +150,11 @@ impl MeasuredConversation<'_> {
     /// The size of the next request after this compaction, in tokens.
     pub(in crate::agent) fn size_after(&self, entry: &CompactionEntry) -> u64 {
         self.size_of(&self.conversation.compacted(entry).messages)
+    }
+
+    /// The longest summary of it, in tokens.
+    pub(in crate::agent) fn summary_tokens(&self) -> u64 {
+        self.limits.shares(self.size()).summary
     }
 
     fn size_of(&self, messages: &[(EntryId, Message)]) -> u64 {
@@ -288,7 +302,8 @@ impl MeasuredConversation<'_> {
         })?;
         let entry = self.fitted(&messages[start..], shares.last_rounds, entry);
         let without_model = self.last_turns(&entry, lightened, shares.summary);
-        Some(SummaryPlan { entry, without_model, lightened: lightened.clone() })
+        let lightened = lightened.clone();
+        Some(SummaryPlan { entry, without_model, lightened, extent: SummaryExtent::All })
     }
 
     /// The entry that cuts the last rounds, where there is nothing else to leave out.
@@ -304,7 +319,7 @@ impl MeasuredConversation<'_> {
 
     /// Has an entry cut the last rounds where they take more than so many tokens: calls and results
     /// to the same length, outputs of the user's commands, and of a response with more calls than there is room for the first.
-    fn fitted(
+    pub(super) fn fitted(
         &self,
         last: &[(EntryId, Message)],
         tokens: u64,
@@ -332,7 +347,7 @@ impl MeasuredConversation<'_> {
     }
 
     /// Where the last rounds begin that fit into so many tokens; at least one round stays.
-    fn last_rounds(&self, tokens: u64) -> Option<usize> {
+    pub(super) fn last_rounds(&self, tokens: u64) -> Option<usize> {
         let messages = &self.conversation.messages;
         let (mut start, mut size) = (None, 0);
         for (at, (_, message)) in messages.iter().enumerate().rev() {
@@ -350,7 +365,7 @@ impl MeasuredConversation<'_> {
     /// The entry that leaves out what is before `start`, except what is the user's own: their first
     /// message, the last of all, unless that stands behind `start` anyway, and as many of the newest
     /// others as fit, with what they have shown the model by commands of their own.
-    fn kept_before(&self, start: usize, tokens: u64) -> CompactionEntry {
+    pub(super) fn kept_before(&self, start: usize, tokens: u64) -> CompactionEntry {
         let messages = &self.conversation.messages;
         let is_said = |it: &&(EntryId, Message)| is_the_users(&it.1);
         let first = messages[..start].iter().find(is_said);

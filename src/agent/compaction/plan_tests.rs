@@ -12,6 +12,8 @@ use crate::session::{
 
 use super::super::estimate::TokenCalibration;
 use super::super::report::RequestFloor;
+use super::super::summary_history::summary_history;
+use super::super::summary_text::output_limit;
 
 fn message(message: Message) -> LogRecord {
     let entry = LogEntry::Message(MessageEntry::new(message));
@@ -336,6 +338,42 @@ fn a_second_summary_goes_on_from_the_first() {
     assert!(text.contains("the task") && !text.contains("FIRST NOTE"), "{text}");
     let (calls, results) = calls_and_results(&messages);
     assert_eq!(calls, results);
+}
+
+/// The request for a summary fits, with the instruction and the summary, or is not made.
+#[test]
+fn a_request_for_a_summary_is_never_larger_than_the_window() {
+    let mut long = vec![user("the task")];
+    for number in 0..40 {
+        long.push(user(&format!("message {number}")));
+        long.extend(round("Write", number, 400));
+        long.push(says(&format!("answer {number} {}", "I have written it. ".repeat(60))));
+    }
+    let hopeless = vec![user(&"word ".repeat(9_000)), says(&"It is so. ".repeat(400)), user("ok")];
+    let cases = [
+        (&long, 200_000, Some(SummaryExtent::All)),
+        (&long, 8_000, Some(SummaryExtent::Newest)),
+        (&hopeless, 8_000, None),
+    ];
+    for (records, window, extent) in cases {
+        let conversation = ReplayedConversation::of(records);
+        let limits = RequestLimits::new(ContextWindow::Served(window), window / 4, 500);
+        let estimator = TokenCalibration::default().of("m");
+        let cwd = Path::new("/w");
+        let measured =
+            MeasuredConversation { conversation: &conversation, limits: &limits, estimator, cwd };
+        let planned = plan(measured, CompactionTrigger::Asked);
+        let CompactionPlan::Summarise(summary) = planned else { panic!("{planned:?}") };
+        let history = summary_history(measured, &summary, CompactionTrigger::Asked);
+        assert_eq!(history.as_ref().map(|(_, extent)| *extent), extent, "{window}");
+        let Some((history, extent)) = history else { continue };
+        let size = MeasuredConversation { conversation: &history, ..measured }.size();
+        assert!(size + u64::from(output_limit(measured.summary_tokens())) <= window, "{size}");
+        let text = serde_json::to_string(&history.messages).unwrap();
+        assert!(text.contains("the task") && text.contains("answer 39 "), "{text}");
+        assert_eq!(text.contains("answer 0 "), extent == SummaryExtent::All);
+        assert_eq!(text.contains("is left out here, because"), extent == SummaryExtent::Newest);
+    }
 }
 
 /// Pinned results are named apart: unpinning them is what makes room.

@@ -41,6 +41,15 @@ const TRIES: usize = 2;
 /// Why there is no summary of a conversation that does not fit into the window.
 const TOO_LONG: &str = "The conversation is too long for it.";
 
+/// Who writes the summary of a compaction.
+pub(in crate::agent) enum SummaryWriter {
+    /// The compaction needs none.
+    NotNeeded,
+    /// Nobody: the window has no room for the request.
+    NoRoom,
+    Model(Box<SummaryRequest>),
+}
+
 /// A request for a summary, and what sends it.
 pub(in crate::agent) struct SummaryRequest {
     pub(in crate::agent) provider: Arc<dyn Provider>,
@@ -106,13 +115,13 @@ pub(in crate::agent) fn append(messages: &mut Vec<Message>, block: ContentBlock)
 }
 
 impl CompactionRun {
-    /// Begins: runs the `PreCompact` hooks and then asks for a summary, if that is `wanted`.
+    /// Begins: runs the `PreCompact` hooks and then asks for a summary.
     pub(in crate::agent) fn begin(
         (trigger, plan): (CompactionTrigger, CompactionPlan),
         before: u64,
         conversation: ReplayedConversation,
         hooks: SessionHooks,
-        wanted: Option<SummaryRequest>,
+        writer: SummaryWriter,
         cancel: CancellationToken,
     ) -> Self {
         let running = tokio::spawn(async move {
@@ -122,13 +131,17 @@ impl CompactionRun {
             if let MergedHookDecision::Block(message) = &merged.decision {
                 let who = hooks.hook_label(&message.origin);
                 answer.refusal = Some(format!("{who} did not let this happen: {}", message.text));
-            } else if let Some(wanted) = wanted {
+                return answer;
+            }
+            match writer {
+                SummaryWriter::NotNeeded => {}
+                SummaryWriter::NoRoom => answer.failure = Some(TOO_LONG.to_owned()),
                 // First the stop: the stream ends with it, and is no failure then.
-                tokio::select! {
+                SummaryWriter::Model(request) => tokio::select! {
                     biased;
                     () = cancel.cancelled() => {}
-                    () = wanted.summarise(&mut answer, &cancel) => {}
-                }
+                    () = request.summarise(&mut answer, &cancel) => {}
+                },
             }
             answer
         });

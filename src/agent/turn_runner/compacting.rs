@@ -9,14 +9,16 @@ use crate::agent::compaction::estimate::{
     measure_fixed, measure_request, measure_text, measure_tools,
 };
 use crate::agent::compaction::limits::RequestLimits;
-use crate::agent::compaction::note::{NoteSources, notes_that_hold};
+use crate::agent::compaction::note::{NoteSources, WrittenSummary, notes_that_hold};
 use crate::agent::compaction::plan::{
-    CompactionPlan, CompactionTrigger, MeasuredConversation, plan,
+    CompactionPlan, CompactionTrigger, MeasuredConversation, SummaryExtent, plan,
 };
 use crate::agent::compaction::report::{self, RequestFloor};
 use crate::agent::compaction::summary::{
     CompactionAnswer, CompactionRun, CompletedCompaction, SummaryProgress, SummaryRequest,
+    SummaryWriter,
 };
+use crate::agent::compaction::summary_history::summary_history;
 use crate::agent::compaction::summary_text;
 use crate::agent::mode_note::MODE_NOTE;
 use crate::agent::request;
@@ -33,6 +35,10 @@ use crate::agent::turn::CompactionResult;
 
 /// The notes that hold until they are told anew, besides those of the context providers.
 const LASTING_NOTES: &[&str] = &[request::TODO, MODE_NOTE];
+
+/// What the user reads where a request for a summary had no room for all of the conversation.
+const NEWEST_PART: &str = "The conversation is too long for one request. The summary covers its newest part; the log \
+                           has all of it.";
 
 impl Agent {
     /// Whether the conversation has to become shorter before the next request.
@@ -89,21 +95,25 @@ impl Agent {
         let conversation = self.session.conversation.clone();
         let measured = self.measured(&base, &conversation, &limits);
         let before = measured.size();
-        let planned = plan(measured, trigger);
-        let request = match &planned {
+        let mut planned = plan(measured, trigger);
+        let writer = match &mut planned {
             CompactionPlan::Summarise(summary) => {
-                let fits = trigger != CompactionTrigger::Refused && limits.fits(before);
-                let history = match fits {
-                    true => conversation.clone(),
-                    false => conversation.compacted(&summary.lightened),
-                };
-                Some(self.summary_request(&base, &limits, (&history, before), focus).await)
+                let tokens = measured.summary_tokens();
+                match summary_history(measured, summary, trigger) {
+                    Some((history, extent)) => {
+                        summary.extent = extent;
+                        let request =
+                            self.summary_request(&base, &limits, (&history, tokens), focus);
+                        SummaryWriter::Model(Box::new(request.await))
+                    }
+                    None => SummaryWriter::NoRoom,
+                }
             }
-            CompactionPlan::Nothing | CompactionPlan::Shorten(_) => None,
+            CompactionPlan::Nothing | CompactionPlan::Shorten(_) => SummaryWriter::NotNeeded,
         };
         let (hooks, cancel) = (running.gate.hooks.clone(), running.cancel.clone());
         let run = (trigger, planned);
-        let run = CompactionRun::begin(run, before, conversation, hooks, request, cancel);
+        let run = CompactionRun::begin(run, before, conversation, hooks, writer, cancel);
         running.compaction = Some(run);
     }
 
@@ -111,10 +121,9 @@ impl Agent {
         &mut self,
         base: &RequestBase,
         limits: &RequestLimits,
-        (history, size): (&ReplayedConversation, u64),
+        (history, tokens): (&ReplayedConversation, u64),
         focus: Option<String>,
     ) -> SummaryRequest {
-        let tokens = limits.shares(size).summary;
         let instruction = summary_text::instruction(tokens, focus.as_deref());
         let (mut request, _) = self.build_request(base, history, Some(instruction)).await;
         let estimator = self.room.tokens.of(&base.model);
@@ -238,7 +247,11 @@ impl Agent {
                 return Some(CompactionEntry { files_read: sources.files_read(), ..*entry });
             }
             (CompactionPlan::Summarise(plan), Some(text)) => {
-                (plan.entry, Some((text, base.model.clone())))
+                let (model, extent) = (base.model.clone(), plan.extent);
+                if extent == SummaryExtent::Newest {
+                    self.events.notice(NoticeLevel::Info, NEWEST_PART);
+                }
+                (plan.entry, Some(WrittenSummary { text, model, extent }))
             }
             (CompactionPlan::Summarise(plan), None) => {
                 if let Some(failure) = answer.failure {
