@@ -236,7 +236,7 @@ impl ReplayedConversation {
         if let Some(first_kept) = compaction.first_kept {
             self.drop_before(first_kept, compaction, id);
         }
-        self.counted = None;
+        self.forget_counts();
         if !compaction.files_read.is_empty() {
             self.files_read.clone_from(&compaction.files_read);
         }

@@ -76,7 +76,7 @@ pub use lock::LockHolder;
 pub use log::{LogError, LogHandle};
 pub use meta::{LastSharedMessage, SessionMeta};
 pub use recover::{LoadedLog, LogNotice, LogTail, NEWEST_RECORDS, load};
-pub use replay::ReplayedConversation;
+pub use replay::{CountedRequest, ReplayedConversation};
 pub use search::{
     MOST_PLACES, SearchHitSource, SearchText, SessionSearchHit, SessionSearchResult, without_copies,
 };

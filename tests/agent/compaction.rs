@@ -14,10 +14,10 @@ use super::fakes::{ScriptedEvent, ScriptedStream, calls, finish_event, words};
 use super::test_agent::{AgentFixture, TestAgent, turn_end};
 use super::windowed_model::{SUMMARY, WindowedModel, count_tokens, whole_text};
 
-const TASK: &str =
+pub const TASK: &str =
     "Port the parser of the crate `tessera` to the new grammar, and keep its 31 tests.";
 
-fn fixture(model: &Arc<WindowedModel>) -> AgentFixture {
+pub fn fixture(model: &Arc<WindowedModel>) -> AgentFixture {
     AgentFixture {
         provider: Some(model.clone()),
         max_tokens: None,
@@ -25,7 +25,7 @@ fn fixture(model: &Arc<WindowedModel>) -> AgentFixture {
     }
 }
 
-fn compactions(agent: &TestAgent) -> Vec<CompactionEntry> {
+pub fn compactions(agent: &TestAgent) -> Vec<CompactionEntry> {
     let compaction = |entry: LogEntry| match entry {
         LogEntry::Compaction(compaction) => Some(compaction),
         _ => None,
@@ -34,7 +34,7 @@ fn compactions(agent: &TestAgent) -> Vec<CompactionEntry> {
 }
 
 /// Each call is answered exactly once, in the message right behind it, and nothing else is.
-fn assert_paired(messages: &[Message]) {
+pub fn assert_paired(messages: &[Message]) {
     let mut role = MessageRole::User;
     for (at, message) in messages.iter().enumerate() {
         assert_eq!(message.role, role, "message {at}");
@@ -60,7 +60,7 @@ fn last_text(request: &ProviderRequest) -> String {
 }
 
 /// Reads a file, notes the plan now and then, and says that the step is done.
-fn step_by_step(request: &ProviderRequest) -> ScriptedStream {
+pub fn step_by_step(request: &ProviderRequest) -> ScriptedStream {
     let last = request.messages.last().unwrap();
     let done = last.answers().count() > 0;
     let number: usize = last_step(request);
@@ -82,7 +82,7 @@ fn step_by_step(request: &ProviderRequest) -> ScriptedStream {
 }
 
 /// The number of the newest step that the user asked for.
-fn last_step(request: &ProviderRequest) -> usize {
+pub fn last_step(request: &ProviderRequest) -> usize {
     let texts = request.messages.iter().rev().flat_map(|message| message.content.iter().rev());
     let mut steps = texts.filter_map(ContentBlock::as_text).filter_map(|text| {
         text.strip_prefix("Step ").and_then(|rest| rest.split([':', ' ']).next()?.parse().ok())
@@ -181,7 +181,7 @@ async fn a_single_turn_goes_on_through_several_windows() {
 }
 
 /// A conversation of some rounds, each of which read a file of its own.
-async fn with_rounds(fixture: &AgentFixture, count: usize) -> TestAgent {
+pub async fn with_rounds(fixture: &AgentFixture, count: usize) -> TestAgent {
     let mut agent = fixture.open(InitialSession::New).await;
     agent.turn(TASK).await;
     for number in 1..count {
@@ -190,7 +190,7 @@ async fn with_rounds(fixture: &AgentFixture, count: usize) -> TestAgent {
     agent
 }
 
-fn with_files(model: &Arc<WindowedModel>) -> AgentFixture {
+pub fn with_files(model: &Arc<WindowedModel>) -> AgentFixture {
     let fixture = fixture(model);
     for number in 0..7 {
         fixture.put(&format!("f{number}"), &format!("line of file {number}\n").repeat(60));

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::agent::AgentEvent;
 use crate::agent::agent_loop::Agent;
 use crate::agent::compaction::estimate::{
-    measure_fixed, measure_request, measure_text, measure_tools,
+    measure_fixed, measure_message, measure_request, measure_text, measure_tools,
 };
 use crate::agent::compaction::limits::RequestLimits;
 use crate::agent::compaction::note::{NoteSources, WrittenSummary, notes_that_hold};
@@ -21,6 +21,7 @@ use crate::agent::compaction::summary::{
 use crate::agent::compaction::summary_history::summary_history;
 use crate::agent::compaction::summary_text;
 use crate::agent::mode_note::MODE_NOTE;
+use crate::agent::normalise::normalise;
 use crate::agent::request;
 use crate::context::ContextProvider;
 use crate::domain::{NoticeLevel, RequestSource};
@@ -51,18 +52,34 @@ impl Agent {
         size >= limits.trigger() && may_compact
     }
 
-    pub(super) async fn request_limits(&self, base: &RequestBase) -> RequestLimits {
+    pub(super) async fn request_limits(&mut self, base: &RequestBase) -> RequestLimits {
         self.limits_of(&base.model, measure_fixed(&base.system, &base.tools)).await
     }
 
     /// The limits for requests to this model that begin with so much.
-    pub(in crate::agent) async fn limits_of(&self, model: &str, fixed: u64) -> RequestLimits {
+    pub(in crate::agent) async fn limits_of(&mut self, model: &str, fixed: u64) -> RequestLimits {
+        self.calibrate_from_log(model, fixed);
         let facts = self.facts(model).await;
         let wanted = self.output_limit(model, facts.as_ref()).await;
         let wanted = wanted.unwrap_or(DEFAULT_OUTPUT_LIMIT);
         let fixed = self.room.tokens.of(model).tokens(fixed);
         let window = self.window(model).await;
         self.room.limits((model, window), wanted.into(), fixed)
+    }
+
+    /// Learns the tokens of a model from the last count in the log, where nothing else has taught them
+    /// since slug was started. `fixed` is the measure of what requests begin with.
+    fn calibrate_from_log(&mut self, model: &str, fixed: u64) {
+        let conversation = &self.session.conversation;
+        let counted = conversation.counted_request.as_ref();
+        let Some(counted) = counted.filter(|counted| counted.model == model) else { return };
+        if self.room.tokens.has_learned(model) {
+            return;
+        }
+        let sent = conversation.messages.iter().take_while(|(id, _)| *id != counted.response);
+        let sent = normalise(sent.map(|(_, message)| message.clone()));
+        let measure = fixed + sent.iter().map(measure_message).sum::<u64>();
+        self.room.tokens.learn(model, measure, counted.input);
     }
 
     fn measured<'a>(

@@ -1,0 +1,64 @@
+//! Compaction where the window is smaller than slug takes it for, or becomes so.
+
+use slug_code::agent::{AgentCommand, AgentEvent, ContextRequest, InitialSession};
+use slug_code::providers::ProviderRequest;
+use slug_code::session::TurnOutcome;
+
+use super::compaction::{compactions, fixture, last_step, step_by_step, with_files, with_rounds};
+use super::fakes::words;
+use super::test_agent::AgentFixture;
+use super::windowed_model::{WindowedModel, count_tokens, whole_text};
+
+/// A session goes on with a model whose window is much smaller.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_of_many_windows_is_summarised_from_its_newest_part() {
+    let answer = |request: &ProviderRequest| {
+        words(&format!("Step {} is done. {}", last_step(request), "So it is. ".repeat(300)))
+    };
+    let large = WindowedModel::new(128_000, answer);
+    let first = fixture(&large);
+    let mut agent = with_rounds(&first, 30).await;
+    let session = agent.id();
+    agent.close().await;
+    let small = WindowedModel::new(16_000, answer);
+    let fixture = AgentFixture { provider: Some(small.clone()), ..first };
+    agent = fixture.open(InitialSession::Resume(session)).await;
+    let outcome = agent.turn("Step 30: go on.").await;
+    assert_eq!(outcome, TurnOutcome::Answered, "{:?}", agent.notices());
+    assert_eq!(small.refused(), 0, "nothing was sent in vain");
+    assert_eq!(small.summaries().len(), 1);
+    let asked = whole_text(&small.summaries()[0].messages);
+    assert!(asked.contains("Step 29 is done.") && !asked.contains("Step 0 is done."), "{asked}");
+    assert!(agent.notices().iter().any(|it| it.contains("covers its newest part")));
+    let note = compactions(&agent).pop().unwrap().note.unwrap();
+    assert!(note.text.contains("from the newest part of what is left out"), "{}", note.text);
+    agent.close().await;
+}
+
+/// What the server has counted before is in the log: sizes are right from the first request on.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_calibration_survives_a_resume() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    let fixture = with_files(&model);
+    let agent = with_rounds(&fixture, 10).await;
+    let session = agent.id();
+    agent.close().await;
+    let mut agent = fixture.open(InitialSession::Resume(session)).await;
+    // Behind this the last count says nothing of the whole any more.
+    agent.tell(AgentCommand::Shell { command: "ls".into() }).await;
+    let is_output = |event: &AgentEvent| {
+        let AgentEvent::Recorded(record) = event else { return false };
+        record.entry.as_message().is_some_and(|message| message.result.is_some())
+    };
+    agent.wait_for("output", is_output).await;
+    agent.tell(AgentCommand::Context(ContextRequest::Show)).await;
+    let shown = agent.wait_for("sizes", |event| matches!(event, AgentEvent::Context(_))).await;
+    let AgentEvent::Context(reply) = shown else { panic!("{shown:?}") };
+    assert!(reply.ledger.is_estimate);
+    agent.turn("Step 10: go on.").await;
+    let mut requests = model.requests().into_iter().rev();
+    let sent = requests.find(|it| it.messages.last().unwrap().answers().count() == 0).unwrap();
+    let (counted, estimate) = (count_tokens(&sent), reply.ledger.used);
+    assert!(counted.abs_diff(estimate) * 100 <= counted * 5, "~{estimate} for {counted} tokens");
+    agent.close().await;
+}
