@@ -62,3 +62,45 @@ async fn the_calibration_survives_a_resume() {
     assert!(counted.abs_diff(estimate) * 100 <= counted * 5, "~{estimate} for {counted} tokens");
     agent.close().await;
 }
+
+/// `/compact` says what the floor is made of, as an automatic compaction does.
+#[tokio::test(flavor = "multi_thread")]
+async fn compact_says_what_cannot_be_left_out() {
+    let model = WindowedModel::new(16_384, |_| words("Yes."));
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn(&(0..2_300).map(|word| format!("word{word} ")).collect::<String>()).await;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let notices = agent.notices();
+    let [said] = notices[..] else { panic!("{notices:?}") };
+    assert!(said.starts_with("Nothing can be left out: a request takes ~"), "{said}");
+    assert!(said.contains("Your last message takes ~"), "{said}");
+    agent.close().await;
+}
+
+/// Where neither a summary nor a note from the log saves anything, that is said once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_summary_that_failed_and_a_note_that_saves_nothing_are_one_sentence() {
+    let model = WindowedModel::new(64_000, |request| {
+        let first = request.messages.len() * 1_000;
+        words(&(0..25).map(|number| format!("fact{} ", first + number)).collect::<String>())
+    });
+    model.summarise(Some(words("No.")));
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    for number in 0..10 {
+        agent.turn(&format!("Question {number}?")).await;
+    }
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let notices = agent.notices();
+    let [said] = notices[..] else { panic!("{notices:?}") };
+    assert_eq!(
+        said,
+        "test-model could not write a summary: The model wrote no summary. A note from the log would \
+         save nothing, so nothing is left out."
+    );
+    assert!(compactions(&agent).is_empty());
+    agent.close().await;
+}

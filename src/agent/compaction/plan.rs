@@ -80,6 +80,16 @@ pub(in crate::agent) enum CompactionPlan {
     Summarise(Box<SummaryPlan>),
 }
 
+impl CompactionPlan {
+    /// How much a summary would be about; `None` where none is needed.
+    pub(in crate::agent) fn summary_extent(&self) -> Option<SummaryExtent> {
+        match self {
+            Self::Nothing | Self::Shorten(_) => None,
+            Self::Summarise(plan) => Some(plan.extent),
+        }
+    }
+}
+
 /// What a summary takes the place of. Its entries lack the note.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::agent) struct SummaryPlan {

@@ -13,7 +13,7 @@ use crate::agent::compaction::note::{NoteSources, WrittenSummary, notes_that_hol
 use crate::agent::compaction::plan::{
     CompactionPlan, CompactionTrigger, MeasuredConversation, SummaryExtent, plan,
 };
-use crate::agent::compaction::report::{self, RequestFloor};
+use crate::agent::compaction::report::{LargeRequest, RequestFloor};
 use crate::agent::compaction::summary::{
     CompactionAnswer, CompactionRun, CompletedCompaction, SummaryProgress, SummaryRequest,
     SummaryWriter,
@@ -183,47 +183,81 @@ impl Agent {
             }
             if !limits.fits(before) {
                 let floor = self.floor(&base, &conversation);
-                let why = report::too_large(&base.model, before, &limits, &floor);
-                return CompactionResult::TooLarge(why);
+                return CompactionResult::TooLarge(
+                    self.large(&base, before, &limits, &floor).too_large(),
+                );
             }
             return CompactionResult::NothingLeft;
         }
+        let extent = plan.summary_extent().filter(|_| answer.summary.is_some());
+        let failure = answer.failure.clone().filter(|_| plan.summary_extent().is_some());
         let entry = self.entry_for(&base, plan, &conversation, answer);
         let after = |entry: &CompactionEntry| {
             let after = conversation.compacted(entry);
             (self.measured(&base, &after, &limits).size(), after)
         };
         let entry = entry.map(|entry| (after(&entry), entry));
-        let ((after, conversation), is_shorter) = match entry {
-            Some(((size, conversation), entry)) if size < before => {
+        let shorter = entry.filter(|((size, _), _)| *size < before);
+        let is_shorter = shorter.is_some();
+        self.tell_summary(&base.model, is_shorter, extent, failure.as_deref());
+        let (after, conversation) = match shorter {
+            Some(((size, conversation), entry)) => {
                 let tokens = Some(CompactionTokens { before, after: size });
                 let entry = LogEntry::Compaction(CompactionEntry { tokens, ..entry });
                 self.session.write(base.turn, entry).await;
-                ((size, conversation), true)
+                (size, conversation)
             }
-            Some(_) | None => ((before, conversation), false),
+            None => (before, conversation),
         };
         self.room.hold(self.session.id, limits.next_size(after));
         let floor = self.floor(&base, &conversation);
-        let model = base.model.as_str();
+        let large = self.large(&base, after, &limits, &floor);
         match trigger {
             CompactionTrigger::Full | CompactionTrigger::Refused if !limits.fits(after) => {
-                return CompactionResult::TooLarge(report::too_large(
-                    model, after, &limits, &floor,
-                ));
+                return CompactionResult::TooLarge(large.too_large());
             }
-            CompactionTrigger::Full if after > limits.floor() => {
-                self.warn(report::high_floor((is_shorter, after), &limits, &floor));
+            CompactionTrigger::Asked if !limits.fits(after) => self.warn(large.too_large()),
+            CompactionTrigger::Full | CompactionTrigger::Asked if after > limits.floor() => {
+                self.warn(large.high_floor(is_shorter));
             }
-            CompactionTrigger::Refused if !is_shorter => {
-                self.warn(report::too_large(model, after, &limits, &floor));
-            }
-            CompactionTrigger::Asked if !is_shorter => {
+            // The server's own words follow: it counts more than slug, or has another window.
+            CompactionTrigger::Refused if !is_shorter => self.warn(large.high_floor(false)),
+            CompactionTrigger::Asked if !is_shorter && failure.is_none() => {
                 self.events.notice(NoticeLevel::Info, "There is nothing to leave out yet.");
             }
             CompactionTrigger::Full | CompactionTrigger::Refused | CompactionTrigger::Asked => {}
         }
         if is_shorter { CompactionResult::Shorter } else { CompactionResult::NothingLeft }
+    }
+
+    /// Tells the user what a summary does not cover, or why there is none and what follows from that.
+    fn tell_summary(
+        &self,
+        model: &str,
+        is_shorter: bool,
+        extent: Option<SummaryExtent>,
+        failure: Option<&str>,
+    ) {
+        if let Some(failure) = failure {
+            let then = match is_shorter {
+                true => "slug has made a note from the log instead.",
+                false => "A note from the log would save nothing, so nothing is left out.",
+            };
+            self.warn(format!("{model} could not write a summary: {failure} {then}"));
+        } else if is_shorter && extent == Some(SummaryExtent::Newest) {
+            self.events.notice(NoticeLevel::Info, NEWEST_PART);
+        }
+    }
+
+    fn large<'a>(
+        &self,
+        base: &'a RequestBase,
+        size: u64,
+        limits: &'a RequestLimits,
+        floor: &'a RequestFloor,
+    ) -> LargeRequest<'a> {
+        let is_local = self.current_provider().provider.is_local();
+        LargeRequest { model: &base.model, size, limits, floor, is_local }
     }
 
     fn floor(&self, base: &RequestBase, conversation: &ReplayedConversation) -> RequestFloor {
@@ -265,21 +299,9 @@ impl Agent {
             }
             (CompactionPlan::Summarise(plan), Some(text)) => {
                 let (model, extent) = (base.model.clone(), plan.extent);
-                if extent == SummaryExtent::Newest {
-                    self.events.notice(NoticeLevel::Info, NEWEST_PART);
-                }
                 (plan.entry, Some(WrittenSummary { text, model, extent }))
             }
-            (CompactionPlan::Summarise(plan), None) => {
-                if let Some(failure) = answer.failure {
-                    self.warn(format!(
-                        "{} could not write a summary: {failure} slug has made a note from the log \
-                         instead.",
-                        base.model
-                    ));
-                }
-                (plan.without_model, None)
-            }
+            (CompactionPlan::Summarise(plan), None) => (plan.without_model, None),
         };
         let names = self.setup.contexts.iter().map(|it| ContextProvider::name(it.as_ref()));
         let names: BTreeSet<String> =
