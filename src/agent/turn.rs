@@ -430,7 +430,7 @@ impl TurnMachine {
             ErrorRecovery::Retry | ErrorRecovery::RetryAfter(_) | ErrorRecovery::RetryBriefly => {
                 self.try_again(error, again)
             }
-            ErrorRecovery::Compact => {
+            ErrorRecovery::Compact(_) => {
                 let mut actions = self.discard_streamed(&error);
                 actions.extend(self.shorten(error));
                 actions

@@ -86,6 +86,8 @@ pub(super) struct TurnRun {
     pause_over: Option<tokio::time::Instant>,
     steering: VecDeque<(SteerId, UserInput)>,
     outcome: Option<TurnOutcome>,
+    /// The window that the server has named when it refused the last request as too long.
+    named_window: Option<u64>,
     /// What the last failed request says about the provider.
     fault: Option<ProviderFault>,
     /// The question about the budget that the next request waits for.
@@ -167,6 +169,7 @@ impl TurnRun {
             pause_over: None,
             steering: VecDeque::new(),
             outcome: None,
+            named_window: None,
             fault: None,
             over_budget: None,
             stop_hooks: None,
@@ -248,7 +251,8 @@ impl Agent {
                     self.take(&mut running, input).await;
                 }
                 TurnRunEvent::Compacted(done) => {
-                    let result = self.end_compaction(running.request_base(), *done).await;
+                    let result =
+                        self.end_compaction(running.request_base(), *done, &running.cancel).await;
                     self.take(&mut running, TurnInput::Compacted(result)).await;
                 }
                 TurnRunEvent::FrontEndGone => running.cancel.cancel(),
@@ -273,6 +277,7 @@ impl Agent {
             }
             if let TurnInput::Failed { error, .. } = &input {
                 running.fault = Some(error.fault());
+                running.named_window = error.named_window();
             }
             if let TurnInput::Failed { error, .. } = &input
                 && let Some(exchange) = running.exchange.take()

@@ -1,11 +1,14 @@
 //! Compaction where the window is smaller than slug takes it for, or becomes so.
 
 use slug_code::agent::{AgentCommand, AgentEvent, ContextRequest, InitialSession};
-use slug_code::providers::ProviderRequest;
+use slug_code::domain::{ContentBlock, StopReason};
+use slug_code::providers::{ProviderRequest, StreamEvent};
 use slug_code::session::TurnOutcome;
 
-use super::compaction::{compactions, fixture, last_step, step_by_step, with_files, with_rounds};
-use super::fakes::words;
+use super::compaction::{
+    TASK, compactions, fixture, last_step, step_by_step, with_files, with_rounds,
+};
+use super::fakes::{ScriptedEvent, finish_event, words};
 use super::test_agent::AgentFixture;
 use super::windowed_model::{WindowedModel, count_tokens, whole_text};
 
@@ -102,5 +105,86 @@ async fn a_summary_that_failed_and_a_note_that_saves_nothing_are_one_sentence() 
          save nothing, so nothing is left out."
     );
     assert!(compactions(&agent).is_empty());
+    agent.close().await;
+}
+
+/// A local server that is started anew with a smaller context is believed at its first refusal, whether
+/// that names the window or not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_that_shrinks_is_read_again() {
+    for model in [
+        WindowedModel::new(32_000, step_by_step),
+        WindowedModel::naming_its_window(32_000, step_by_step),
+    ] {
+        let fixture = with_files(&model);
+        let mut agent = with_rounds(&fixture, 16).await;
+        let sent = count_tokens(&model.requests().pop().unwrap());
+        assert!(sent > 9_500, "{sent} tokens fit into the smaller window");
+        model.restart_with(9_000);
+        for number in 16..30 {
+            let outcome = agent.turn(&format!("Step {number}: go on.")).await;
+            assert_eq!(outcome, TurnOutcome::Answered, "{:?}", agent.notices());
+        }
+        assert_eq!(model.refused(), 1, "{:?}", agent.notices());
+        assert_eq!(
+            agent.notices(),
+            [
+                "The context window of test-model has 9k tokens now, as its server says. slug sends no \
+              more than that from now on."
+            ]
+        );
+        let is_told = |event: &AgentEvent| matches!(event, AgentEvent::ModelChanged { window, .. } if window.tokens() == 9_000);
+        assert!(agent.events.iter().any(is_told), "the front end shows the window");
+        for request in model.requests() {
+            assert!(whole_text(&request.messages).contains(TASK));
+        }
+        agent.close().await;
+    }
+}
+
+/// The same where the request for a summary is the first that the smaller window refuses.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_that_shrinks_before_compact_is_read_again() {
+    let model = WindowedModel::naming_its_window(32_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 16).await;
+    model.restart_with(9_000);
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert!(agent.notices()[0].contains("has 9k tokens now"), "{:?}", agent.notices());
+    for number in 16..20 {
+        let outcome = agent.turn(&format!("Step {number}: go on.")).await;
+        assert_eq!(outcome, TurnOutcome::Answered, "{:?}", agent.notices());
+    }
+    assert_eq!(model.refused(), 1, "{:?}", agent.notices());
+    agent.close().await;
+}
+
+/// A smaller window may show in an answer that ends before the limit that slug has asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_ends_before_its_limit_has_the_window_read_again() {
+    let model = WindowedModel::new(32_000, |request| {
+        let notes = request.messages.last().unwrap().content.iter();
+        let goes_on =
+            notes.filter_map(ContentBlock::as_context).any(|(name, _)| name == "continuation");
+        match goes_on || request.messages.len() == 1 {
+            true => words("Yes."),
+            false => vec![
+                ScriptedEvent::Event(StreamEvent::Text("Well, ".into())),
+                finish_event(StopReason::MaxTokens),
+            ],
+        }
+    });
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn(TASK).await;
+    assert_eq!(agent.notices(), [""; 0]);
+    model.restart_with(9_000);
+    // Fits, with the limit of before, into no window of 9k; a real server begins it all the same.
+    model.accept_long_limits();
+    assert_eq!(agent.turn("And now?").await, TurnOutcome::Answered);
+    assert!(agent.notices()[0].contains("has 9k tokens now"), "{:?}", agent.notices());
+    let limits: Vec<Option<u32>> = model.requests().iter().map(|it| it.max_tokens).collect();
+    assert_eq!(limits, [Some(10_666), Some(10_666), Some(3_000)]);
     agent.close().await;
 }

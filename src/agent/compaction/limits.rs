@@ -42,7 +42,8 @@ pub(in crate::agent) struct ContextRoom {
 }
 
 impl ContextRoom {
-    /// Notes that the server has refused the request that was sent last.
+    /// Notes that the server has refused the request that was sent last, although it fits into the
+    /// window that slug knows.
     pub(in crate::agent) fn note_refusal(&mut self, model: &str) {
         let Some(measure) = self.tokens.unanswered() else { return };
         let smallest = self.refused.entry(model.to_owned()).or_insert(measure);

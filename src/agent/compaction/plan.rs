@@ -135,7 +135,9 @@ pub(in crate::agent) fn plan(
     match trigger {
         CompactionTrigger::Full if cleared <= floor && cleared < now => return shorten(results),
         CompactionTrigger::Full if light <= floor && light < now => return shorten(lightened),
-        CompactionTrigger::Refused if light <= now - now * WORTH_RETRY / 100 => {
+        CompactionTrigger::Refused
+            if light <= now - now * WORTH_RETRY / 100 && measured.limits.fits(light) =>
+        {
             return shorten(lightened);
         }
         CompactionTrigger::Full | CompactionTrigger::Refused | CompactionTrigger::Asked => {}

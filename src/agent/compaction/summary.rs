@@ -93,6 +93,8 @@ pub(in crate::agent) struct CompactionAnswer {
     pub(in crate::agent) summary: Option<String>,
     /// Why there is no summary, as a sentence of the server's or of slug's.
     pub(in crate::agent) failure: Option<String>,
+    /// Set where the server has refused the request as too long: to the window that it has named.
+    pub(in crate::agent) refused: Option<Option<u64>>,
     /// What the model has written, each with what it took.
     pub(in crate::agent) responses: Vec<(Message, StopReason, Option<TokenUsage>)>,
 }
@@ -178,9 +180,11 @@ impl SummaryRequest {
             let (message, stop, usage) = match self.ask(cancel).await {
                 Ok(response) => response,
                 Err(error) => {
-                    let is_too_long = error.recovery == ErrorRecovery::Compact;
-                    let failure = if is_too_long { TOO_LONG.to_owned() } else { error.message };
-                    answer.failure = Some(failure);
+                    answer.failure = Some(error.message);
+                    if let ErrorRecovery::Compact(window) = error.recovery {
+                        answer.refused = Some(window);
+                        answer.failure = Some(TOO_LONG.to_owned());
+                    }
                     return;
                 }
             };

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::agent::AgentEvent;
 use crate::agent::agent_loop::Agent;
 use crate::agent::compaction::estimate::{
@@ -101,7 +103,10 @@ impl Agent {
         self.session.catch_up();
         let base = running.request_base();
         if trigger == CompactionTrigger::Refused {
-            self.room.note_refusal(&base.model);
+            let named = running.named_window.take();
+            if !self.reread_window(&base.model, named, &running.cancel).await {
+                self.room.note_refusal(&base.model);
+            }
         }
         self.events.send(AgentEvent::CompactionStarted { turn: running.turn });
         let focus = match &running.purpose {
@@ -171,9 +176,17 @@ impl Agent {
         &mut self,
         base: RequestBase,
         done: CompletedCompaction,
+        cancel: &CancellationToken,
     ) -> CompactionResult {
         let CompletedCompaction { trigger, plan, before, conversation, answer } = done;
         self.record_side_responses(&base, &answer).await;
+        // The plan was made for a window that is smaller by now: the next request is measured anew.
+        if let Some(named) = answer.refused
+            && self.reread_window(&base.model, named, cancel).await
+            && trigger != CompactionTrigger::Asked
+        {
+            return CompactionResult::Shorter;
+        }
         let limits = self.request_limits(&base).await;
         if let Some(refusal) = answer.refusal {
             self.room.hold(self.session.id, limits.next_size(before));
