@@ -24,7 +24,7 @@ pub use calls::{CutCalls, holds_cut, is_cut_call};
 pub const COMPACTION_CONTEXT: &str = "compaction";
 
 /// What the model reads between two messages of the user's whose answers are no longer sent.
-pub const NEXT_MESSAGE: &str = "(The answer is left out.) Then the user said:";
+pub const NEXT_MESSAGE: &str = "(What came between is left out.) Then the user said:";
 
 /// How a stub ends, and did in older logs.
 const STUB_END: &str = "call it again if you need it]";

@@ -163,16 +163,17 @@ impl RequestLimits {
         after + self.trigger() / GROWTH
     }
 
-    /// How the room is shared out below the floor. `size` is that of the request now: a
-    /// conversation that is short is not kept whole when the user asks for less.
+    /// How the room is shared out below the floor. `size` is that of the request now: of a
+    /// conversation that is short not all rounds are kept when the user asks for less. What the user
+    /// has said is kept as far as the window has room for it.
     pub(in crate::agent) fn shares(&self, size: u64) -> KeptShares {
         let summary = SUMMARY.0.min(self.trigger() / SUMMARY.1).max(MIN_PART);
-        let aim = (self.trigger() * AIM / 100).min(size);
-        let left = aim.saturating_sub(self.fixed + summary) / 2;
+        let most = self.trigger() * AIM / 100;
+        let half_of = |aim: u64| aim.saturating_sub(self.fixed + summary) / 2;
         let of_window = self.window.tokens() / USER_MESSAGES.1;
         KeptShares {
-            user_messages: USER_MESSAGES.0.min(of_window).min(left).max(MIN_PART),
-            last_rounds: LAST_ROUNDS.min(left).max(MIN_PART),
+            user_messages: USER_MESSAGES.0.min(of_window).min(half_of(most)).max(MIN_PART),
+            last_rounds: LAST_ROUNDS.min(half_of(most.min(size))).max(MIN_PART),
             summary,
         }
     }

@@ -392,8 +392,9 @@ impl MeasuredConversation<'_> {
             {
                 continue;
             }
-            size += self.own_size(message, output);
-            if size <= tokens || Some(*id) == last {
+            let own = self.own_size(message, output);
+            if size + own <= tokens || Some(*id) == last {
+                size += own;
                 kept.push(*id);
             }
         }
@@ -434,7 +435,9 @@ impl MeasuredConversation<'_> {
             .map(|(at, _)| at)
             .collect();
         let room = self.limits.floor().saturating_sub(note);
-        let tokens = self.limits.shares(self.size()).user_messages;
+        // Whole turns come first: older messages get no more than the turns themselves.
+        let shares = self.limits.shares(self.size());
+        let tokens = shares.user_messages.min(shares.last_rounds);
         let newest = begins.iter().skip(begins.len().saturating_sub(TURNS_KEPT));
         let candidates = newest.filter(|start| **start > 0).map(|start| {
             let entry = self.kept_before(*start, tokens);

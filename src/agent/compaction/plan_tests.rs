@@ -44,14 +44,21 @@ fn round(tool: &str, number: usize, bytes: usize) -> [LogRecord; 2] {
     [message(response), message(Message { role: MessageRole::User, content: vec![result] })]
 }
 
-fn planned(records: &[LogRecord], window: u64, trigger: CompactionTrigger) -> CompactionPlan {
+/// What `look` finds in a conversation for a window of this size.
+fn measured<T>(
+    records: &[LogRecord],
+    window: u64,
+    look: impl FnOnce(MeasuredConversation<'_>) -> T,
+) -> T {
     let conversation = ReplayedConversation::of(records);
     let limits = RequestLimits::new(ContextWindow::Served(window), window / 4, 500);
     let estimator = TokenCalibration::default().of("m");
     let cwd = Path::new("/w");
-    let measured =
-        MeasuredConversation { conversation: &conversation, limits: &limits, estimator, cwd };
-    plan(measured, trigger)
+    look(MeasuredConversation { conversation: &conversation, limits: &limits, estimator, cwd })
+}
+
+fn planned(records: &[LogRecord], window: u64, trigger: CompactionTrigger) -> CompactionPlan {
+    measured(records, window, |it| plan(it, trigger))
 }
 
 fn after(records: &[LogRecord], entry: &CompactionEntry) -> Vec<Message> {
@@ -356,24 +363,41 @@ fn a_request_for_a_summary_is_never_larger_than_the_window() {
         (&hopeless, 8_000, None),
     ];
     for (records, window, extent) in cases {
-        let conversation = ReplayedConversation::of(records);
-        let limits = RequestLimits::new(ContextWindow::Served(window), window / 4, 500);
-        let estimator = TokenCalibration::default().of("m");
-        let cwd = Path::new("/w");
-        let measured =
-            MeasuredConversation { conversation: &conversation, limits: &limits, estimator, cwd };
-        let planned = plan(measured, CompactionTrigger::Asked);
-        let CompactionPlan::Summarise(summary) = planned else { panic!("{planned:?}") };
-        let history = summary_history(measured, &summary, CompactionTrigger::Asked);
-        assert_eq!(history.as_ref().map(|(_, extent)| *extent), extent, "{window}");
-        let Some((history, extent)) = history else { continue };
-        let size = MeasuredConversation { conversation: &history, ..measured }.size();
-        assert!(size + u64::from(output_limit(measured.summary_tokens())) <= window, "{size}");
-        let text = serde_json::to_string(&history.messages).unwrap();
-        assert!(text.contains("the task") && text.contains("answer 39 "), "{text}");
-        assert_eq!(text.contains("answer 0 "), extent == SummaryExtent::All);
-        assert_eq!(text.contains("is left out here, because"), extent == SummaryExtent::Newest);
+        measured(records, window, |measured| {
+            let planned = plan(measured, CompactionTrigger::Asked);
+            let CompactionPlan::Summarise(summary) = planned else { panic!("{planned:?}") };
+            let history = summary_history(measured, &summary, CompactionTrigger::Asked);
+            assert_eq!(history.as_ref().map(|(_, extent)| *extent), extent, "{window}");
+            let Some((history, extent)) = history else { return };
+            let size = MeasuredConversation { conversation: &history, ..measured }.size();
+            assert!(size + u64::from(output_limit(measured.summary_tokens())) <= window, "{size}");
+            let text = serde_json::to_string(&history.messages).unwrap();
+            assert!(text.contains("the task") && text.contains("answer 39 "), "{text}");
+            assert_eq!(text.contains("answer 0 "), extent == SummaryExtent::All);
+            assert_eq!(text.contains("is left out here, because"), extent == SummaryExtent::Newest);
+        });
     }
+}
+
+/// Asked for less, slug leaves out answers and results, not what the user said.
+#[test]
+fn what_the_user_said_is_kept_when_the_user_asks_for_less_of_a_short_conversation() {
+    let mut records = vec![user("the task")];
+    for number in 0..6 {
+        records.push(says(&"A long answer. ".repeat(100)));
+        records.push(user(&format!("short message {number}")));
+    }
+    // A message that is too long for the room does not shut out the older ones.
+    records.insert(5, user(&"word ".repeat(40_000)));
+    let CompactionPlan::Summarise(plan) = planned(&records, 100_000, CompactionTrigger::Asked)
+    else {
+        panic!("nothing to do")
+    };
+    let text = serde_json::to_string(&after(&records, &plan.entry)).unwrap();
+    for number in 0..6 {
+        assert!(text.contains(&format!("short message {number}")), "{number}: {text:.2000}");
+    }
+    assert!(text.contains("the task") && !text.contains("word word"));
 }
 
 /// Pinned results are named apart: unpinning them is what makes room.

@@ -236,7 +236,8 @@ impl Agent {
             // The server's own words follow: it counts more than slug, or has another window.
             CompactionTrigger::Refused if !is_shorter => self.warn(large.high_floor(false)),
             CompactionTrigger::Asked if !is_shorter && failure.is_none() => {
-                self.events.notice(NoticeLevel::Info, "There is nothing to leave out yet.");
+                self.events
+                    .notice(NoticeLevel::Info, "The conversation is still too short to compact.");
             }
             CompactionTrigger::Full | CompactionTrigger::Refused | CompactionTrigger::Asked => {}
         }
