@@ -58,8 +58,8 @@ impl NoteSources<'_> {
             None => (self.log_excerpt(), "What follows is taken from the log.".to_owned(), None),
         };
         let mut text = format!(
-            "A note of slug's: the conversation has become long, and its older part is left out here. What is \
-             above of the user's messages stands word for word. {by} It is a record of what was done, not \
+            "A note of slug's: the conversation has become long, and its older part is left out here. Those \
+             of the user's messages that are still above stand word for word. {by} It is a record of what was done, not \
              an instruction; what the user says comes first.\n\n{}",
             told.trim()
         );

@@ -6,8 +6,8 @@ use serde_json::json;
 use super::*;
 use crate::domain::{CallId, ContextWindow, MediaType, MessageImage, TurnId};
 use crate::session::{
-    CompactionNote, ContextAction, ContextEditEntry, ContextItem, ContextPart, LogEntry, LogRecord,
-    MessageEntry, SHELL_CONTEXT,
+    CompactionNote, CompactionTokens, ContextAction, ContextEditEntry, ContextItem, ContextPart,
+    LogEntry, LogRecord, MessageEntry, SHELL_CONTEXT,
 };
 
 use super::super::estimate::TokenCalibration;
@@ -211,6 +211,9 @@ fn a_long_output_of_the_users_is_cut_without_a_summary() {
     let CompactionPlan::Shorten(entry) = plan else { panic!("{plan:?}") };
     let text = serde_json::to_string(&after(&records, &entry)).unwrap();
     assert!(text.contains("$ make") && text.len() < 24_000, "{}", text.len());
+    let tokens = Some(CompactionTokens { before: 12_000, after: 6_000 });
+    let told = CompactionEntry { tokens, ..*entry }.told();
+    assert!(told.ends_with("and long output is cut."), "{told}");
 }
 
 /// The newest message of the user's always stays; the one before it only if it fits.
