@@ -1,7 +1,7 @@
 //! Detects a tool whose calls fail in the same way again and again, each time with other arguments.
 //!
 //! What counts is responses in a row, since the model reads the errors of one only before the next. A
-//! call that succeeds ends the row of its tool. Arguments that are not those of the tool, and names
+//! call that succeeds ends the streak of its tool. Arguments that are not those of the tool, and names
 //! that no tool has, count as the same failure whatever their values; other errors only if their
 //! text is the same. A command that ran and failed is a result and no failure of its tool.
 
@@ -35,11 +35,11 @@ pub(super) struct RepeatedFailures {
 struct RepeatedFailuresState {
     response: u32,
     /// By the name of the tool.
-    rows: HashMap<String, FailureRow>,
+    streaks: HashMap<String, FailureStreak>,
 }
 
 #[derive(Debug)]
-struct FailureRow {
+struct FailureStreak {
     kind: FailureKind,
     times: u32,
     /// The response that was counted last.
@@ -56,27 +56,27 @@ impl RepeatedFailures {
     pub(super) fn count(&self, tool: &str, kind: FailureKind) -> u32 {
         let mut state = self.lock();
         let response = state.response;
-        match state.rows.get_mut(tool) {
-            Some(row) if row.kind == kind => {
-                row.times += u32::from(row.response != response);
-                row.response = response;
-                row.times
+        match state.streaks.get_mut(tool) {
+            Some(streak) if streak.kind == kind => {
+                streak.times += u32::from(streak.response != response);
+                streak.response = response;
+                streak.times
             }
             Some(_) | None => {
-                state.rows.insert(tool.to_owned(), FailureRow { kind, times: 1, response });
+                state.streaks.insert(tool.to_owned(), FailureStreak { kind, times: 1, response });
                 1
             }
         }
     }
 
-    /// Ends the row of a tool: it has succeeded, or the user lets the model go on.
+    /// Ends the streak of a tool: it has succeeded, or the user lets the model go on.
     pub(super) fn forget(&self, tool: &str) {
-        self.lock().rows.remove(tool);
+        self.lock().streaks.remove(tool);
     }
 
     /// In how many responses in a row the tool has failed, once that is too often.
     pub(super) fn too_many(&self, tool: &str) -> Option<u32> {
-        let times = self.lock().rows.get(tool)?.times;
+        let times = self.lock().streaks.get(tool)?.times;
         (times >= MAX_FAILURES).then_some(times)
     }
 
