@@ -328,7 +328,8 @@ impl Agent {
 
     /// Reads the window of a model again, whose server has refused a request as too long, or cut an answer
     /// early: a server on this machine may have been started anew with a smaller one. `named` is the window
-    /// in the refusal; without it the server's list is asked. Returns whether the window is smaller than it was.
+    /// in the refusal; without it the server's list is asked. Returns whether the window is smaller than it
+    /// was.
     pub(super) async fn reread_window(
         &mut self,
         model: &str,

@@ -172,7 +172,8 @@ fn decode(
     });
 }
 
-/// Looks for repetitions in a response of 200 KB, or in one that repeats 3,000 characters and differs each time.
+/// Looks for repetitions in a response of 200 KB, or in one that repeats 3,000 characters and differs each
+/// time.
 #[divan::bench(args = [false, true])]
 fn watch_for_repetitions(bencher: Bencher, is_alike: bool) {
     let text = samples::markdown(200_000);

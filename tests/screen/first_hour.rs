@@ -35,6 +35,13 @@ impl Stranger {
         self.press(key::ENTER);
     }
 
+    /// Goes back or forth with a command, files and conversation.
+    fn rewind(&mut self, command: &str) {
+        self.enter(command);
+        self.slug.wait_for_question("y     files and conversation");
+        self.press("y");
+    }
+
     /// Goes down to the row that shows `text`, and takes it.
     fn take(&mut self, text: &str) {
         let row = format!("❯ {text}");
@@ -89,16 +96,12 @@ fn the_first_hour_takes_few_keys() {
     assert!(result_of(&server.chat_requests()[3], "c3").contains("said no"));
 
     // Undo, and redo.
-    stranger.enter("/undo");
-    stranger.slug.wait_for_question("y     files and conversation");
-    stranger.press("y");
+    stranger.rewind("/undo");
     stranger.slug.wait_for("Undone");
     assert!(env.read("price.py").contains(wrong));
     // The message is in the input again.
     stranger.press(key::CTRL_U);
-    stranger.enter("/redo");
-    stranger.slug.wait_for_question("y     files and conversation");
-    stranger.press("y");
+    stranger.rewind("/redo");
     stranger.slug.wait_for("deployed nothing.");
     assert!(env.read("price.py").contains(right));
 

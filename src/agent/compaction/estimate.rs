@@ -1,9 +1,9 @@
 //! How many tokens a request takes, before a server has counted them.
 //!
-//! The text is measured first, in tokens of about four bytes. How many tokens of the model's own that
-//! comes to is learned for each model: every answer says how many the server has counted for a request
-//! whose measure is known, and the log of a session that is opened again has the last count. So the estimate is exact for what was sent before, and nearly so for what has
-//! been added since.
+//! The text is measured first, in tokens of about four bytes. How many tokens of the model's own that comes
+//! to is learned for each model: every answer says how many the server has counted for a request whose
+//! measure is known, and the log of a session that is opened again has the last count. So the estimate is
+//! exact for what was sent before, and nearly so for what has been added since.
 
 use std::collections::HashMap;
 

@@ -329,8 +329,9 @@ impl MeasuredConversation<'_> {
         }
     }
 
-    /// Has an entry cut the last rounds where they take more than so many tokens: calls and results
-    /// to the same length, outputs of the user's commands, and of a response with more calls than there is room for the first.
+    /// Has an entry cut the last rounds where they take more than so many tokens: calls and results to the
+    /// same length, outputs of the user's commands, and of a response with more calls than there is room
+    /// for the first.
     pub(super) fn fitted(
         &self,
         last: &[(EntryId, Message)],
