@@ -6,6 +6,7 @@ mod answers;
 mod calls;
 mod commands;
 mod compaction;
+mod compaction_windows;
 mod context_notes;
 mod fakes;
 mod faults;

@@ -319,7 +319,7 @@ async fn error_responses_carry_a_remedy() {
         (ServerReply::error(500, "boom"), ErrorRecovery::Retry, "boom"),
         (
             ServerReply::error(400, "prompt is too long: 9 tokens > 8 maximum"),
-            ErrorRecovery::Compact,
+            ErrorRecovery::Compact(Some(8)),
             "larger window with /model",
         ),
         (ServerReply::error(401, "no"), ErrorRecovery::AskUser, "requires a key"),
@@ -345,7 +345,7 @@ async fn error_responses_carry_a_remedy() {
                 200,
                 &json!({"error": {"message": "Context size has been exceeded."}}),
             ),
-            ErrorRecovery::Compact,
+            ErrorRecovery::Compact(None),
             "larger window with /model",
         ),
         (

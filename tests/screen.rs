@@ -7,6 +7,7 @@ mod chat;
 mod demo;
 mod everyday_use;
 mod exit;
+mod first_hour;
 mod images;
 mod interrupt;
 mod linear;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use crate::domain::{EntryId, FileRead, SessionId, TurnId};
+use crate::domain::{EntryId, FileRead, JobId, SessionId, TurnId};
 use crate::platform::scratch::SessionScratch;
 use crate::session::undo::RewindHistory;
 use crate::session::{
@@ -28,6 +28,8 @@ pub(super) struct ActiveSession {
     pub(super) searches: Arc<AtomicU32>,
     /// Whether the user stopped the last turn.
     pub(super) was_interrupted: bool,
+    /// The newest turn with a message.
+    spoken: Option<TurnId>,
     /// What was taken back while the conversation stayed, and the model has not been told of yet.
     pub(super) untold_rewinds: UntoldRewinds,
     /// What runs beside the conversation until the session is left.
@@ -50,6 +52,7 @@ impl ActiveSession {
             reads: Arc::default(),
             searches: Arc::default(),
             was_interrupted: false,
+            spoken: None,
             untold_rewinds: UntoldRewinds::default(),
             jobs: Arc::default(),
             read_only: None,
@@ -152,8 +155,13 @@ impl ActiveSession {
     pub(super) fn replay(&mut self, records: &[LogRecord]) {
         let rewinds = RewindHistory::of(records);
         self.was_interrupted = false;
+        self.spoken = None;
         self.untold_rewinds.clear();
         self.reads = Arc::default();
+        // Also of what was rewound: it can come back.
+        if let Some(job) = last_job(records) {
+            job.reserve();
+        }
         let live = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
         for (_, record) in live {
             self.note_state(record);
@@ -169,8 +177,14 @@ impl ActiveSession {
 
     fn note_state(&mut self, record: &LogRecord) {
         let entry = &record.entry;
+        if entry.as_message().is_some_and(|message| message.source.is_main()) {
+            self.spoken = Some(record.turn);
+        }
         if let LogEntry::TurnEnd(end) = entry {
-            self.was_interrupted = end.outcome == TurnOutcome::Interrupted;
+            // A turn that only compacts has no answer to stop.
+            if self.spoken == Some(record.turn) {
+                self.was_interrupted = end.outcome == TurnOutcome::Interrupted;
+            }
         } else if let LogEntry::Rewind(rewind) = entry {
             self.untold_rewinds.note(record.id, rewind);
         } else if entry.as_message().is_some_and(|it| it.content.iter().any(tells_of_rewind)) {
@@ -217,11 +231,37 @@ fn note_read(reads: &ReadLedger, entry: &LogEntry) {
     }
 }
 
+/// The last job that a conversation names.
+fn last_job(records: &[LogRecord]) -> Option<JobId> {
+    let results = records.iter().filter_map(|record| record.entry.as_message()?.result.as_ref());
+    results.filter_map(|result| result.job).max()
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::domain::{ContentHash, Message};
     use crate::session::{FileChangeEntry, FileKind, FileVersion, MessageEntry};
+
+    /// A model that has read of job 41 would take another job 41 for it.
+    #[test]
+    fn the_jobs_of_an_opened_session_are_numbered_after_those_of_its_log() {
+        let line = |job: u64| {
+            let result = json!({"name": "Bash", "status": "done", "elapsed_ms": 7, "job": job});
+            let content = json!([{"type": "tool_result", "tool_use_id": "c", "content": "up"}]);
+            let record = json!({
+                "id": "01a2009b-0fa8-707a-8159-3ff8c2f9ffbc", "turn": 1, "type": "message",
+                "timestamp": "2026-11-22T00:14:51.816790819Z", "role": "user",
+                "content": content, "result": result,
+            });
+            serde_json::from_value::<LogRecord>(record).unwrap()
+        };
+        let records = [line(7_041), line(7_005)];
+        ActiveSession::read_only(SessionId::generate(), &records, "It is a test.".into());
+        assert!(JobId::generate() > JobId(7_041));
+    }
 
     #[test]
     fn a_log_says_what_the_model_knows_of_each_file() {

@@ -108,8 +108,8 @@ pub(super) async fn authorise(
         }
         outcome = async {
             wait_for_all(&waits.before_deciding).await;
-            let (plan, origin) = match repeats {
-                Some(times) => match ask_to_go_on(gate, call, times, &question).await {
+            let (plan, origin) = match repetition(gate, call, repeats) {
+                Some(reason) => match ask_to_go_on(gate, call, reason, &question).await {
                     Ok(None) => (plan, ArgumentsOrigin::Model),
                     Ok(Some(edited)) => (CallPlan::parse(&edited, &gate.registry, gate.place()), ArgumentsOrigin::User),
                     Err(output) => return CallAuthorisation::NotRun(output),
@@ -133,6 +133,21 @@ pub(super) async fn authorise(
             recheck(gate, call, outcome, &question).await
         } => outcome,
     }
+}
+
+/// Why the user is asked whether the model may go on with its calls.
+fn repetition(gate: &ToolGate, call: &ToolCall, repeats: Option<u32>) -> Option<String> {
+    if let Some(times) = repeats {
+        return Some(format!(
+            "This exact call has had the same result {times} times in a row, and nothing has changed \
+             since."
+        ));
+    }
+    let times = gate.repeats.failures.too_many(&gate.tool_name(call))?;
+    let what = &call.name;
+    (gate.interactivity == Interactivity::Interactive).then(|| {
+        format!("{what} has failed in the same way {times} times in a row, with other arguments each time.")
+    })
 }
 
 /// Runs the hooks on a plan, and plans the call with the arguments that the hooks leave it.
@@ -471,19 +486,17 @@ async fn ask(
 async fn ask_to_go_on(
     gate: &ToolGate,
     call: &ToolCall,
-    times: u32,
+    reason: String,
     question: &ApprovalWait,
 ) -> Result<Option<ToolCall>, ToolOutput> {
-    // Only calls with valid arguments are counted.
-    let CallInput::Valid(input) = &call.input else { return Ok(None) };
+    let input = match &call.input {
+        CallInput::Valid(input) => input.clone(),
+        CallInput::Invalid(raw) => Value::String(raw.clone()),
+    };
     question.turn().await;
     let (id, answer) = gate.approvals.open();
     question.begin(id);
-    let reason = format!(
-        "This exact call has had the same result {times} times in a row, and nothing has changed \
-         since."
-    );
-    gate.ask_user(gate.question(id, call, input, (ApprovalKind::RepeatedCall, reason)));
+    gate.ask_user(gate.question(id, call, &input, (ApprovalKind::RepeatedCall, reason)));
     question.let_others_ask();
     let answer = answer.await.unwrap_or(NO);
     question.end();
@@ -493,12 +506,14 @@ async fn ask_to_go_on(
         | ApprovalAnswer::Session { .. }
         | ApprovalAnswer::Always { .. } => {
             gate.repeats.forget(call);
+            gate.repeats.failures.forget(&gate.tool_name(call));
             Ok(None)
         }
         ApprovalAnswer::Edited { input } => {
             Ok(Some(ToolCall { input: CallInput::Valid(input), ..call.clone() }))
         }
         ApprovalAnswer::Deny { instruction: Some(instruction) } => {
+            gate.repeats.failures.forget(&gate.tool_name(call));
             Err(denied_by_user(Some(instruction)))
         }
         ApprovalAnswer::Deny { instruction: None } | ApprovalAnswer::Never { .. } => {

@@ -28,6 +28,7 @@ use super::tool_messages::SAME_CALL;
 
 /// Runs `calls` to their results. All results are in the log when this returns.
 pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
+    gate.repeats.failures.begin_response();
     let plans: Vec<_> =
         calls.iter().map(|call| CallPlan::parse(call, &gate.registry, gate.place())).collect();
     // A call without a plan fails without touching anything.
@@ -35,8 +36,7 @@ pub(super) async fn run(gate: Arc<ToolGate>, calls: Vec<ToolCall>) {
         .iter()
         .map(|plan| plan.as_ref().map_or(CallFootprint::Reads(Vec::new()), CallPlan::footprint))
         .collect();
-    let changes: Vec<bool> = footprints.iter().map(CallFootprint::may_change).collect();
-    let repeated = repeated_within(&calls, &changes);
+    let repeated = repeated_within(&calls, &footprints);
     let done: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
     let asked: Vec<CancellationToken> = calls.iter().map(|_| CancellationToken::new()).collect();
     let running = calls.iter().zip(plans).enumerate().map(|(at, (call, plan))| {

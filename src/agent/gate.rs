@@ -125,6 +125,12 @@ impl ToolGate {
         }
     }
 
+    /// The name of the tool that a call means; empty where no tool has it.
+    pub(super) fn tool_name(&self, call: &ToolCall) -> String {
+        let tool = self.registry.get(&call.name);
+        tool.map_or(String::new(), |tool| tool.descriptor().name.to_string())
+    }
+
     /// The real folder that a call with these arguments works in.
     fn working_folder(&self, call: &ToolCall, input: &Value) -> PathBuf {
         let tool = self.registry.get(&call.name).ok();

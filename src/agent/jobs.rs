@@ -2,8 +2,8 @@
 //!
 //! A job survives its call and its turn. It ends by itself, by the user's command, or with its
 //! session; slug's own end takes it along however it comes (`platform::supervisor`). Its output lies in
-//! a spool beside the contents. Nothing of a job is in the log: a session that is opened again has no
-//! jobs.
+//! a spool beside the contents. The log has the numbers of jobs alone: a session that is opened again has
+//! none of its jobs, and new ones have other numbers.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -42,6 +42,7 @@ mod protocol_schema_tests;
 mod protocol_tests;
 mod provider_set;
 mod redacting_processes;
+mod repeated_failures;
 mod repeated_text;
 mod repeats;
 mod request;
@@ -83,6 +84,7 @@ pub use ledger::{
 pub use models::ANY_MODEL;
 pub use normalise::normalise;
 pub use provider_set::{AgentProvider, AgentProviderSet};
+pub use repeated_text::RepeatedText;
 pub use review_plan::{ReviewPlan, ReviewScope};
 pub use rewind_plan::{RewindDestination, RewindError, RewindPlan};
 pub use rule_request::{RuleChangeError, RuleReply, RuleRequest, RuleTestError};

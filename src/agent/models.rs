@@ -1,7 +1,7 @@
 //! Which model answers: the one that was named, else the only one that the server offers. When the
 //! server offers several, the user chooses; a headless run takes the first.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::sync::Arc;
 
@@ -19,7 +19,9 @@ use super::gate::Interactivity;
 use super::provider_set::AgentProvider;
 use super::setup::ModelPin;
 use super::turn_runner::random_fraction;
-use crate::domain::{ContextWindow, ModelName, NoticeLevel, ReasoningEffort, TurnId};
+use crate::domain::{
+    ContextWindow, ModelName, NoticeLevel, ReasoningEffort, TurnId, format_tokens,
+};
 
 /// The name that stands for whatever model the server has.
 pub const ANY_MODEL: &str = "default";
@@ -38,6 +40,8 @@ pub(super) struct OfferedModels {
     missed: bool,
     /// The models of which the user has been told that their tools are described.
     with_described_tools: HashSet<String>,
+    /// The windows of models whose server has refused a request that its list has room for.
+    shrunk: HashMap<String, u64>,
 }
 
 impl OfferedModels {
@@ -65,14 +69,21 @@ impl OfferedModels {
         })
     }
 
+    /// The window that the server serves this model with, as it has said last.
     fn window(&self, model: &str) -> Option<u64> {
-        self.known.iter().find(|known| known.id == model)?.context_window
+        let shrunk = self.shrunk.get(model).copied();
+        let windows = [listed_window(&self.known, model), shrunk];
+        windows.into_iter().flatten().min()
     }
 
     /// The most tokens that the server lets this model write, if its list says so.
     pub(super) fn output(&self, model: &str) -> Option<u64> {
         self.known.iter().find(|known| known.id == model)?.max_output
     }
+}
+
+fn listed_window(list: &[ModelInfo], model: &str) -> Option<u64> {
+    list.iter().find(|known| known.id == model)?.context_window
 }
 
 impl Drop for OfferedModels {
@@ -87,6 +98,7 @@ impl Agent {
     pub(super) async fn take_models(&mut self, listed: FetchedModelList) {
         let error = match listed {
             Ok(models) => {
+                self.models.shrunk.retain(|model, _| listed_window(&models, model).is_none());
                 self.models.known = models;
                 self.models.missed = false;
                 self.note_answer();
@@ -312,6 +324,39 @@ impl Agent {
             Some(window) => ContextWindow::Served(window),
             None => self.window_unserved(model).await,
         }
+    }
+
+    /// Reads the window of a model again, whose server has refused a request as too long, or cut an answer
+    /// early: a server on this machine may have been started anew with a smaller one. `named` is the window
+    /// in the refusal; without it the server's list is asked. Returns whether the window is smaller than it
+    /// was.
+    pub(super) async fn reread_window(
+        &mut self,
+        model: &str,
+        named: Option<u64>,
+        cancel: &CancellationToken,
+    ) -> bool {
+        let provider = self.current_provider().provider.clone();
+        let now = match named {
+            Some(window) => Some(window),
+            None if provider.is_local() => {
+                self.models.ask(&provider);
+                let listed = cancel.run_until_cancelled(self.models.answer()).await;
+                listed.and_then(Result::ok).and_then(|listed| listed_window(&listed, model))
+            }
+            None => None,
+        };
+        let before = self.window(model).await.tokens();
+        let Some(now) = now.filter(|now| *now < before) else { return false };
+        self.models.shrunk.insert(model.to_owned(), now);
+        let text = format!(
+            "The context window of {model} has {} tokens now, as its server says. slug sends no more \
+             than that from now on.",
+            format_tokens(now)
+        );
+        self.events.notice(NoticeLevel::Warning, text);
+        self.tell_named(model).await;
+        true
     }
 
     /// Takes the list of models that has arrived while a turn runs: it says how large the window is.

@@ -14,7 +14,10 @@ use std::time::{Duration, Instant};
 use futures_util::FutureExt;
 use tracing::Instrument;
 
-use crate::domain::{ContentBlock, Message, MessageRole, PermissionMode, ToolCall, ToolOutput};
+use crate::domain::{
+    ContentBlock, ContentHash, Message, MessageRole, PermissionMode, ToolCall, ToolOutput,
+    ToolStatus,
+};
 use crate::permissions::{self, RuleSet};
 use crate::session::{LogEntry, MessageEntry};
 use crate::tools::ToolError;
@@ -22,11 +25,15 @@ use crate::tools::ToolError;
 use super::authorise::{CallAuthorisation, CallDependencies, GrantedCall, authorise};
 use super::call_hooks;
 use super::debug_events;
-use super::gate::ToolGate;
+use super::gate::{Interactivity, ToolGate};
 use super::plan::{ArgumentsOrigin, CallPlan};
+use super::repeated_failures::{FailureKind, HINT_FROM, MAX_FAILURES};
 use super::run::{CompletedCall, RunLocation, run};
 use super::sandbox_escalation::{SandboxEscalationOutcome, authorise_outside};
-use super::tool_messages::{ArgumentsEditor, crashed, denied, with_other_input, with_partial_note};
+use super::tool_messages::{
+    ArgumentsEditor, crashed, denied, failing_calls, invalid_calls, unknown_tools,
+    with_other_input, with_partial_note,
+};
 
 /// Decides and runs one call. `plan` is made of it, or what the model is told where none can be. The
 /// result is in the log when this returns.
@@ -57,6 +64,7 @@ async fn attempt(
     plan: Result<CallPlan, ToolError>,
     waits: CallDependencies,
 ) -> CompletedCall {
+    let stage = if plan.is_ok() { CallStage::Planned } else { CallStage::Invalid };
     let not_run = match authorise(gate, call, plan, waits).await {
         CallAuthorisation::Granted(granted) => match run_granted(gate, call, *granted).await {
             Ok(ended) => return ended,
@@ -66,7 +74,7 @@ async fn attempt(
         CallAuthorisation::Repeated(output) => return CompletedCall::new(output, Duration::ZERO),
     };
     gate.repeats.note_unrun(call, &not_run);
-    CompletedCall::new(not_run, Duration::ZERO)
+    CompletedCall::new(count_failure(gate, call, stage, not_run), Duration::ZERO)
 }
 
 /// Runs a call and says what the model is told of it. `Err` for a call that could not begin.
@@ -87,16 +95,62 @@ async fn run_granted(
         }
     };
     gate.repeats.note(call, &plan.accesses, &ended.output);
+    let stage = if plan.runs_command() { CallStage::RanCommand } else { CallStage::Ran };
+    let output = count_failure(gate, call, stage, ended.output);
     let output = match &provenance.origin {
-        ArgumentsOrigin::Model => ended.output,
-        ArgumentsOrigin::User => with_other_input(ended.output, ArgumentsEditor::User, &plan.input),
-        ArgumentsOrigin::Hook(_) => {
-            with_other_input(ended.output, ArgumentsEditor::Hook, &plan.input)
-        }
-        ArgumentsOrigin::Partial(part) => with_partial_note(ended.output, part),
+        ArgumentsOrigin::Model => output,
+        ArgumentsOrigin::User => with_other_input(output, ArgumentsEditor::User, &plan.input),
+        ArgumentsOrigin::Hook(_) => with_other_input(output, ArgumentsEditor::Hook, &plan.input),
+        ArgumentsOrigin::Partial(part) => with_partial_note(output, part),
     };
     let output = call_hooks::after(gate, &plan, output, provenance.notes).await;
     Ok(CompletedCall { output, ..ended })
+}
+
+/// How far a call came.
+#[derive(Clone, Copy)]
+enum CallStage {
+    /// It names no tool, or its arguments are not those of the tool.
+    Invalid,
+    Planned,
+    Ran,
+    RanCommand,
+}
+
+/// Counts the result among the failures of its tool. A tool that fails in the same way in too many
+/// responses ends a turn without a user, and before that the model is told what a valid call is.
+fn count_failure(
+    gate: &ToolGate,
+    call: &ToolCall,
+    stage: CallStage,
+    output: ToolOutput,
+) -> ToolOutput {
+    let (tool, failures) = (gate.tool_name(call), &gate.repeats.failures);
+    let kind = match (output.status, stage) {
+        (ToolStatus::Done, _) | (ToolStatus::Failed, CallStage::RanCommand) => {
+            failures.forget(&tool);
+            return output;
+        }
+        (ToolStatus::Denied | ToolStatus::Cancelled, _) => return output,
+        (ToolStatus::Failed, CallStage::Invalid) => FailureKind::InvalidCall,
+        (ToolStatus::Failed, CallStage::Planned | CallStage::Ran) => {
+            FailureKind::Error(ContentHash::of(output.observation.as_bytes()))
+        }
+    };
+    let times = failures.count(&tool, kind.clone());
+    if times >= MAX_FAILURES && gate.interactivity == Interactivity::Headless {
+        gate.repeats.give_up();
+    }
+    if times < HINT_FROM {
+        return output;
+    }
+    let hint = match (kind, gate.registry.get(&tool)) {
+        (FailureKind::Error(_), _) => failing_calls(times, &tool),
+        (FailureKind::InvalidCall, Ok(tool)) => invalid_calls(times, &tool.spec()),
+        (FailureKind::InvalidCall, Err(_)) => unknown_tools(times),
+    };
+    let observation = format!("{}\n[{hint}]", output.observation);
+    ToolOutput { observation, ..output }
 }
 
 /// Logs a result for a call that ended without one.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use tokio::task::spawn_blocking;
 
-use crate::domain::{CallInput, CommandPace, ToolAccess, ToolCall, ToolOutput};
+use crate::domain::{CallInput, CommandPace, ToolAccess, ToolCall, ToolOutput, ToolPolling};
 use crate::permissions::{HookPermission, PermissionQuery};
 use crate::tools::{Tool, ToolError, ToolRegistry, WorkingDirectory};
 
@@ -129,7 +129,10 @@ impl CallPlan {
 
     /// What the call touches, as far as its order among other calls matters.
     pub(super) fn footprint(&self) -> CallFootprint {
-        CallFootprint::of(&self.accesses)
+        match self.tool.descriptor().polling {
+            ToolPolling::Polls => CallFootprint::Polls,
+            ToolPolling::Never => CallFootprint::of(&self.accesses),
+        }
     }
 
     /// The same call with commands that later calls do not wait for.
@@ -156,6 +159,8 @@ pub(super) enum CallFootprint {
     Reads(Vec<PathBuf>),
     /// Changes these paths; with no path, it may change anything.
     Changes(Vec<PathBuf>),
+    /// Looks at something that goes on by itself, and so at what it is after all calls before.
+    Polls,
     /// The effects of the call are unknown: it runs alone.
     Unknown,
 }
@@ -177,7 +182,7 @@ impl CallFootprint {
     /// Whether the call may change something.
     pub(super) fn may_change(&self) -> bool {
         match self {
-            Self::Reads(_) => false,
+            Self::Reads(_) | Self::Polls => false,
             Self::Changes(_) | Self::Unknown => true,
         }
     }
@@ -185,8 +190,8 @@ impl CallFootprint {
     /// Whether a call runs after an earlier one.
     pub(super) fn waits_for(&self, earlier: &Self) -> bool {
         match (self, earlier) {
-            (Self::Unknown | Self::Changes(_), _) | (_, Self::Unknown) => true,
-            (Self::Reads(_), Self::Reads(_)) => false,
+            (Self::Unknown | Self::Changes(_) | Self::Polls, _) | (_, Self::Unknown) => true,
+            (Self::Reads(_), Self::Reads(_) | Self::Polls) => false,
             (Self::Reads(_), Self::Changes(paths)) => paths.is_empty() || self.overlaps(earlier),
         }
     }
@@ -194,7 +199,9 @@ impl CallFootprint {
     /// Whether the question about a call depends on what an earlier one does.
     pub(super) fn is_asked_after(&self, earlier: &Self) -> bool {
         match (self, earlier) {
-            (Self::Reads(_), Self::Reads(_)) | (Self::Unknown, _) | (_, Self::Unknown) => false,
+            (Self::Reads(_), Self::Reads(_))
+            | (Self::Unknown | Self::Polls, _)
+            | (_, Self::Unknown | Self::Polls) => false,
             (Self::Reads(_), Self::Changes(_))
             | (Self::Changes(_), Self::Reads(_) | Self::Changes(_)) => self.overlaps(earlier),
         }
@@ -203,7 +210,7 @@ impl CallFootprint {
     fn paths(&self) -> &[PathBuf] {
         match self {
             Self::Reads(paths) | Self::Changes(paths) => paths,
-            Self::Unknown => &[],
+            Self::Polls | Self::Unknown => &[],
         }
     }
 
@@ -245,6 +252,9 @@ mod tests {
             (writes("/w/a"), reads("/w/b"), true),
             (writes("/w/a"), writes("/w/b"), true),
             (CallFootprint::Changes(Vec::new()), command, true),
+            (CallFootprint::Polls, CallFootprint::Polls, true),
+            (CallFootprint::Polls, reads("/w/a"), true),
+            (reads("/w/a"), CallFootprint::Polls, false),
             (CallFootprint::Unknown, reads("/w/a"), true),
             (reads("/w/a"), CallFootprint::Unknown, true),
         ] {
@@ -318,7 +328,7 @@ mod tests {
             (
                 "Read",
                 CallInput::Valid(json!({"file_path": "a", "pages": "1-2"})),
-                "Read: there is no argument `pages`; there are file_path, offset, limit. Send for \
+                "Read: there is no argument `pages`, only 3 arguments: file_path, offset, limit. Send for \
                  example {",
             ),
             (

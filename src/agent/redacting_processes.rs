@@ -150,6 +150,7 @@ pub(super) fn without_keys(redactor: &Redactor, output: ToolOutput) -> ToolOutpu
         status: output.status,
         image: output.image,
         read: output.read,
+        job: output.job,
     }
 }
 

@@ -1,24 +1,31 @@
 //! Notices a model that writes the same text again and again, in an answer or in its thinking.
 //!
-//! The criterion is strict, because it ends an answer: all of the newest 4,000 characters are one text
-//! of at most 400 characters, over and over. A table, a list or code with rows that resemble each
-//! other differs somewhere in each of them.
+//! The criterion is strict, because it ends an answer: the newest 4,000 characters at least are one text,
+//! over and over, letter by letter. That text may have up to 4,000 characters, and a long one has to
+//! stand there five times. A table, a list or code with rows that resemble each other differs
+//! somewhere in each of them.
 
 use crate::providers::StreamEvent;
 
-/// So many of the newest characters are looked at.
-const LOOKED_AT: usize = 4_000;
-/// The longest text that counts as repeated, so that it stands there ten times at least.
-const LONGEST: usize = 400;
+/// So many of the newest characters repeat at least.
+const LEAST: usize = 4_000;
+/// A text stands there so often at least.
+const TIMES: usize = 5;
+/// The longest text that counts as repeated.
+const LONGEST: usize = 4_000;
+/// So many of the newest characters are kept.
+const KEPT: usize = LONGEST * TIMES;
 /// After so many more characters it is looked again.
 const STEP: usize = 200;
 
 /// The newest text of a response, by what it is: an answer or thinking.
 #[derive(Debug, Default)]
-pub(super) struct RepeatedText {
+pub struct RepeatedText {
     newest: Vec<char>,
     kind: Option<StreamedTextKind>,
     unseen: usize,
+    /// The borders of the newest text, for the next look to use their place again.
+    borders: Vec<usize>,
 }
 
 /// What a piece of a response is part of.
@@ -31,7 +38,7 @@ enum StreamedTextKind {
 impl RepeatedText {
     /// Takes the next event of a response. Returns the length of the text that repeats, in
     /// characters. Arguments of calls do not count: files may hold anything.
-    pub(super) fn in_event(&mut self, event: &StreamEvent) -> Option<usize> {
+    pub fn in_event(&mut self, event: &StreamEvent) -> Option<usize> {
         match event {
             StreamEvent::Text(piece) => self.add(StreamedTextKind::Answer, piece),
             StreamEvent::Thinking(piece) => self.add(StreamedTextKind::Thinking, piece),
@@ -54,12 +61,15 @@ impl RepeatedText {
         let before = self.newest.len();
         self.newest.extend(piece.chars());
         self.unseen += self.newest.len() - before;
-        if self.newest.len() < LOOKED_AT || self.unseen < STEP {
+        if self.newest.len() < LEAST || self.unseen < STEP {
             return None;
         }
         self.unseen = 0;
-        self.newest.drain(..self.newest.len() - LOOKED_AT);
-        Some(period(&self.newest)).filter(|period| *period <= LONGEST)
+        // Not at every look, so that a character is moved once at most.
+        if self.newest.len() > 2 * KEPT {
+            self.newest.drain(..self.newest.len() - KEPT);
+        }
+        repeated_length(&self.newest, &mut self.borders)
     }
 }
 
@@ -75,21 +85,34 @@ pub(super) fn without_repetitions(text: &mut String, period: usize) {
     }
 }
 
-/// The shortest length by which a text can be moved so that it covers itself (the failure function of
-/// Knuth, Morris and Pratt).
-fn period(text: &[char]) -> usize {
-    let mut border = vec![0; text.len()];
-    let mut length = 0;
-    for at in 1..text.len() {
-        while length > 0 && text[at] != text[length] {
-            length = border[length - 1];
+/// The length of what a text repeats at its end, often enough to count.
+///
+/// Read from its end, each beginning of a text is moved by its period to cover itself (the failure
+/// function of Knuth, Morris and Pratt). The periods grow with the beginnings, so that a text which
+/// repeats nothing is read no further than [`LONGEST`].
+fn repeated_length(text: &[char], borders: &mut Vec<usize>) -> Option<usize> {
+    let from_end = |at: usize| text[text.len() - 1 - at];
+    borders.clear();
+    borders.push(0);
+    let mut border = 0;
+    for at in 1..text.len().min(KEPT) {
+        while border > 0 && from_end(at) != from_end(border) {
+            border = borders[border - 1];
         }
-        if text[at] == text[length] {
-            length += 1;
+        if from_end(at) == from_end(border) {
+            border += 1;
         }
-        border[at] = length;
+        borders.push(border);
+        let length = at + 1;
+        let period = length - border;
+        if period > LONGEST {
+            return None;
+        }
+        if length >= LEAST.max(TIMES * period) {
+            return Some(period);
+        }
     }
-    text.len() - border.last().copied().unwrap_or(0)
+    None
 }
 
 #[cfg(test)]
@@ -123,6 +146,45 @@ mod tests {
         assert!(found_after(&long.repeat(30), 10).is_some());
         assert!(found_after(&"はい。".repeat(3_000), 10).is_some(), "characters, not bytes");
         assert!(found_after(&" ".repeat(9_000), 10).is_some(), "nothing but spaces");
+    }
+
+    #[test]
+    fn a_long_text_over_and_over_is_found() {
+        for (period, most) in [(461, 4_800), (525, 4_800), (1_500, 8_000), (4_000, 20_500)] {
+            let lines: String =
+                (0..).map(|n| format!("{n}. Then step {}.\n", n * n)).take(400).collect();
+            let paragraph = &lines[..period];
+            let looped = format!("First, an outline. {}", paragraph.repeat(40));
+            for piece in [1, 24, 3_000] {
+                let after = found_after(&looped, piece);
+                assert!(after.is_some_and(|after| after <= most + piece), "{period}: {after:?}");
+            }
+            let fixture = paragraph.repeat(4) + "The end.\n";
+            assert_eq!(found_after(&fixture, 24), None, "four times {period}");
+        }
+    }
+
+    #[test]
+    fn the_work_for_a_piece_does_not_grow_with_the_text() {
+        let sentence = |n: usize| format!("Sentence {n} says that {} follows. ", n * 7);
+        let prose: String = (0..20_000).map(sentence).collect();
+        let sevenths: String = (0..400).map(sentence).collect();
+        // A long text that repeats, and differs each time.
+        let nearly: String = (0..100).map(|n| format!("{}{n}\n", &sevenths[..3_000])).collect();
+        for (text, most) in [(prose, LONGEST + 50), (nearly, KEPT)] {
+            let mut watch = RepeatedText::default();
+            let (mut looks, mut kept) = (0, 0);
+            for piece in text.as_bytes().chunks(24) {
+                let piece = str::from_utf8(piece).unwrap();
+                assert_eq!(watch.add(StreamedTextKind::Answer, piece), None);
+                kept = kept.max(watch.newest.len());
+                if watch.unseen == 0 {
+                    assert!(watch.borders.len() <= most, "{}", watch.borders.len());
+                    looks += 1;
+                }
+            }
+            assert!(looks <= text.len() / STEP && kept <= 2 * KEPT + STEP + 24, "{looks} {kept}");
+        }
     }
 
     #[test]

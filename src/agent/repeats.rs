@@ -4,7 +4,8 @@
 //! results slug asks the user about the third identical call: go on, or stop. In a headless run the
 //! call is not run; the model is told so instead, and a model that still repeats it ends its turn.
 //! After a call that may have changed something, all other calls count from zero again. A command that
-//! sleeps waits for something to change, so it may come to the same result far more often.
+//! sleeps, or a look at a job that runs, waits for something to change, so it may come to the same
+//! result far more often.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -12,13 +13,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-use crate::domain::{CallInput, ContentHash, ToolAccess, ToolCall, ToolOutput};
+use crate::domain::{CallInput, ContentHash, JobState, ToolAccess, ToolCall, ToolOutput};
 use crate::tools::SHELL_TOOL;
+
+use super::plan::CallFootprint;
+use super::repeated_failures::RepeatedFailures;
 
 /// How often a call may have the same result within a turn.
 const MAX_SAME_RESULTS: u32 = 2;
 
-/// How often a command that sleeps may have the same result within a turn.
+/// How often a look at a job that runs, or a command that sleeps, may have the same result within a
+/// turn.
 const MAX_SAME_POLLS: u32 = 100;
 
 /// How many repeated calls of a headless turn are answered with a note to the model. After the next
@@ -31,31 +36,41 @@ pub(super) struct RepeatedCalls {
     seen: Mutex<HashMap<ContentHash, RepeatedResult>>,
     notes: AtomicU32,
     is_hopeless: AtomicBool,
+    /// Calls that fail in the same way, each with other arguments.
+    pub(super) failures: RepeatedFailures,
 }
 
 #[derive(Debug)]
 struct RepeatedResult {
     result: ContentHash,
     times: u32,
+    /// Whether the call looked at a job that runs.
+    is_pending: bool,
 }
 
 impl RepeatedCalls {
     /// How often a call has had the same result; `None` as long as it may run again.
     pub(super) fn repeat_count(&self, call: &ToolCall) -> Option<u32> {
-        let times = self.lock().get(&key(call)?)?.times;
-        let most = if is_poll(call) { MAX_SAME_POLLS } else { MAX_SAME_RESULTS };
-        (times >= most).then_some(times)
+        let seen = self.lock();
+        let RepeatedResult { times, is_pending, .. } = seen.get(&key(call)?)?;
+        let most = if *is_pending || sleeps(call) { MAX_SAME_POLLS } else { MAX_SAME_RESULTS };
+        (*times >= most).then_some(*times)
     }
 
     /// Counts a repeated call of a headless run, which is answered with a note to the model.
     pub(super) fn count_note(&self) {
         let before = self.notes.fetch_add(1, Ordering::Relaxed);
         if before >= MAX_NOTES {
-            self.is_hopeless.store(true, Ordering::Relaxed);
+            self.give_up();
         }
     }
 
-    /// Whether the turn ends, because notes to the model do not help.
+    /// Ends the turn after the calls of this response.
+    pub(super) fn give_up(&self) {
+        self.is_hopeless.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the turn ends, because what the model is told does not help.
     pub(super) fn is_hopeless(&self) -> bool {
         self.is_hopeless.load(Ordering::Relaxed)
     }
@@ -80,11 +95,12 @@ impl RepeatedCalls {
     pub(super) fn note_unrun(&self, call: &ToolCall, output: &ToolOutput) {
         let Some(key) = key(call) else { return };
         let result = ContentHash::of(output.observation.as_bytes());
+        let is_pending = matches!(output.job, Some(JobState::Running(_)));
         let mut seen = self.lock();
         match seen.get_mut(&key) {
             Some(before) if before.result == result => before.times += 1,
             Some(_) | None => {
-                seen.insert(key, RepeatedResult { result, times: 1 });
+                seen.insert(key, RepeatedResult { result, times: 1, is_pending });
             }
         }
     }
@@ -95,20 +111,21 @@ impl RepeatedCalls {
 }
 
 /// Which calls of one response are the same as a call before them, with nothing in between that may
-/// have changed what they come to. `changes` says which calls may change anything. A command that
-/// sleeps may stand there more than once.
-pub(super) fn repeated_within(calls: &[ToolCall], changes: &[bool]) -> Vec<bool> {
+/// have changed what they come to. A look at what goes on by itself, and a command that sleeps, may stand
+/// there more than once.
+pub(super) fn repeated_within(calls: &[ToolCall], footprints: &[CallFootprint]) -> Vec<bool> {
     let mut since: Vec<&ToolCall> = Vec::new();
     calls
         .iter()
-        .zip(changes)
-        .map(|(call, changes)| {
+        .zip(footprints)
+        .map(|(call, footprint)| {
             let is_same =
                 |other: &&ToolCall| (&other.name, &other.input) == (&call.name, &call.input);
-            if since.iter().any(is_same) && !is_poll(call) {
+            let polls = *footprint == CallFootprint::Polls || sleeps(call);
+            if since.iter().any(is_same) && !polls {
                 return true;
             }
-            if *changes {
+            if footprint.may_change() {
                 since.clear();
             }
             since.push(call);
@@ -128,7 +145,7 @@ fn may_have_changed(accesses: &[ToolAccess], output: &ToolOutput) -> bool {
 }
 
 /// Whether a call is a command that sleeps, as in `sleep 5; status`.
-fn is_poll(call: &ToolCall) -> bool {
+fn sleeps(call: &ToolCall) -> bool {
     let CallInput::Valid(input) = &call.input else { return false };
     let command = input.get("command").and_then(Value::as_str).unwrap_or_default();
     let is_end = |c: char| c.is_whitespace() || ";&|()".contains(c);
@@ -149,7 +166,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::domain::CallId;
+    use crate::domain::{CallId, JobId};
 
     fn call(name: &str, path: &str) -> ToolCall {
         ToolCall {
@@ -220,9 +237,35 @@ mod tests {
             (vec![run("sleep 1; s"), run("sleep 1; s")], vec![false; 2]),
             (vec![(broken(), false), (broken(), false)], vec![false, true]),
         ] {
-            let (calls, changes): (Vec<ToolCall>, Vec<bool>) = calls.into_iter().unzip();
-            assert_eq!(repeated_within(&calls, &changes), expected, "{calls:?}");
+            let footprint = |changes| match changes {
+                true => CallFootprint::Unknown,
+                false => CallFootprint::Reads(Vec::new()),
+            };
+            let calls = calls.into_iter().map(|(call, changes)| (call, footprint(changes)));
+            let (calls, footprints): (Vec<ToolCall>, Vec<_>) = calls.unzip();
+            assert_eq!(repeated_within(&calls, &footprints), expected, "{calls:?}");
         }
+    }
+
+    #[test]
+    fn a_look_at_a_job_is_no_repetition_as_long_as_the_job_runs() {
+        let look = call("Look", "");
+        let twice = [look.clone(), look.clone()];
+        let polls = [CallFootprint::Polls, CallFootprint::Polls];
+        assert_eq!(repeated_within(&twice, &polls), [false, false]);
+
+        let repeats = RepeatedCalls::default();
+        let nothing = [ToolAccess::Nothing];
+        let output = |job, text| ToolOutput::text(text).with_job(job);
+        for _ in 0..20 {
+            assert_eq!(repeats.repeat_count(&look), None);
+            repeats.note(&look, &nothing, &output(JobState::Running(JobId(7)), "nothing new"));
+        }
+        for _ in 0..2 {
+            assert_eq!(repeats.repeat_count(&look), None);
+            repeats.note(&look, &nothing, &output(JobState::Ended(JobId(7)), "it has ended"));
+        }
+        assert_eq!(repeats.repeat_count(&look), Some(2));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::domain::{ContentHash, PermissionOutcome, ToolOutput};
+use crate::domain::{ContentHash, JobState, PermissionOutcome, ToolOutput};
 use crate::permissions::{HookPermission, PermissionQuery, ResolvedAccess, ToolCallTicket};
 use crate::session::{LogEntry, ToolResultInfo};
 use crate::tools::{Processes, ToolContext};
@@ -51,6 +51,7 @@ impl CompletedCall {
             display: self.output.display.clone(),
             elapsed_ms: u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
             kept: self.kept.clone(),
+            job: self.output.job.map(JobState::id),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::domain::{ToolDisplay, ToolOutput, ToolStatus, lenient_json};
+use crate::domain::{ToolDisplay, ToolOutput, ToolSpec, ToolStatus, lenient_json};
 use crate::tools::ToolError;
 
 use super::partial_approval::PartialApproval;
@@ -76,6 +76,46 @@ pub(super) fn repeated_call(times: u32) -> ToolOutput {
         "Not run: this exact call has already had the same result {times} times in a row, and \
          nothing has changed since. Use that result: go on with something else, or answer now."
     ))
+}
+
+/// What is added to an error that a tool has come to in so many responses in a row.
+pub(super) fn failing_calls(times: u32, tool: &str) -> String {
+    format!(
+        "{tool} has failed with this same error {times} times in a row. Other values do not help: do \
+         what the error says, or go on without {tool}."
+    )
+}
+
+/// The same where the arguments are not those of the tool: says what they are.
+pub(super) fn invalid_calls(times: u32, spec: &ToolSpec) -> String {
+    let name = &spec.name;
+    let required: Vec<&str> = spec.input_schema["required"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect();
+    let arguments = spec.input_schema["properties"].as_object().into_iter().flatten();
+    let arguments: Vec<String> = arguments
+        .map(|(argument, schema)| {
+            let kind = schema["type"].as_str().unwrap_or("any value");
+            let need = if required.contains(&&**argument) { "required" } else { "optional" };
+            format!("\"{argument}\": {kind}, {need}")
+        })
+        .collect();
+    format!(
+        "The arguments of {name} were wrong {times} times in a row. A valid call of {name} has one JSON \
+         object with these arguments and no others: {{{}}}. Send that, or go on without {name}.",
+        arguments.join("; ")
+    )
+}
+
+/// The same where no tool has the name.
+pub(super) fn unknown_tools(times: u32) -> String {
+    format!(
+        "Calls named no tool {times} times in a row. Do not guess names: call one of the tools above, or \
+         answer without a call."
+    )
 }
 
 /// What the model is told about a call in whose midst the output limit cut the response.
@@ -163,6 +203,23 @@ mod tests {
         let output = with_other_input(ToolOutput::text("built"), ArgumentsEditor::User, &ran);
         assert!(output.observation.starts_with("The user changed this call. What ran: {"));
         assert_eq!(shown(output), "You changed it to `make`\n\nbuilt");
+    }
+
+    #[test]
+    fn a_hint_at_valid_arguments_names_each_with_its_type() {
+        let input_schema = serde_json::json!({
+            "properties": {"limit": {"type": "integer"}, "path": {"type": "string"}, "x": {}},
+            "required": ["path"],
+        });
+        let hint = |input_schema| {
+            invalid_calls(
+                5,
+                &ToolSpec { name: "Read".into(), description: "".into(), input_schema },
+            )
+        };
+        let told = "no others: {\"limit\": integer, optional; \"path\": string, required; \"x\": any value, optional}. ";
+        assert!(hint(input_schema).contains(told));
+        assert!(hint(serde_json::json!({})).contains("no others: {}."));
     }
 
     #[test]

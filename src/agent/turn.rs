@@ -139,6 +139,8 @@ pub enum TurnAction {
     Drop(String),
     /// Make the conversation shorter; [`TurnInput::Compacted`] answers.
     Compact(CompactionTrigger),
+    /// Tell the user that the compaction was stopped and has changed nothing.
+    TellUncompacted,
     /// Send all further requests of this turn to another model.
     FallBack {
         model: String,
@@ -428,7 +430,7 @@ impl TurnMachine {
             ErrorRecovery::Retry | ErrorRecovery::RetryAfter(_) | ErrorRecovery::RetryBriefly => {
                 self.try_again(error, again)
             }
-            ErrorRecovery::Compact => {
+            ErrorRecovery::Compact(_) => {
                 let mut actions = self.discard_streamed(&error);
                 actions.extend(self.shorten(error));
                 actions
@@ -509,13 +511,16 @@ impl TurnMachine {
                 *after = AfterCalls::StopInterrupted;
                 Vec::new()
             }
-            // Either the answer is complete, or there was none to stop.
-            TurnMachinePhase::Ending | TurnMachinePhase::Compacting(CompactionCause::Asked) => {
-                self.end(TurnOutcome::Answered)
+            // The answer is complete.
+            TurnMachinePhase::Ending => self.end(TurnOutcome::Answered),
+            TurnMachinePhase::Idle | TurnMachinePhase::Pausing => {
+                self.end(TurnOutcome::Interrupted)
             }
-            TurnMachinePhase::Idle
-            | TurnMachinePhase::Pausing
-            | TurnMachinePhase::Compacting(_) => self.end(TurnOutcome::Interrupted),
+            TurnMachinePhase::Compacting(_) => {
+                let mut actions = vec![TurnAction::TellUncompacted];
+                actions.extend(self.end(TurnOutcome::Interrupted));
+                actions
+            }
             TurnMachinePhase::Over => Vec::new(),
         }
     }

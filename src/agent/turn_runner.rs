@@ -34,8 +34,10 @@ use super::{AgentCommand, AgentEvent, CommandRefusal, SteerId, batch, budget};
 pub(super) mod answer_stream;
 mod compacting;
 mod requests;
+mod waits;
 
 use answer_stream::{AnswerStream, ended_early};
+use waits::{CallBatch, asked_hooks, finished, next_piece, wait_until};
 
 /// What the model is told when the output limit cut its answer.
 const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly where it stops, in the \
@@ -44,6 +46,9 @@ const GO_ON: &str = "Your answer was cut off at the output limit. Go on exactly 
 /// What the model is told when the output limit left no room for an answer.
 const GO_ON_SPEAKING: &str = "You reached the output limit before you had said anything. Think less this time, \
                               and answer.";
+
+/// What the user reads after stopping a compaction.
+const UNCOMPACTED: &str = "The compaction was stopped. The conversation is as it was.";
 
 /// The names of slug's notes to the model in the midst of a turn.
 const CONTINUATION: &str = "continuation";
@@ -81,6 +86,8 @@ pub(super) struct TurnRun {
     pause_over: Option<tokio::time::Instant>,
     steering: VecDeque<(SteerId, UserInput)>,
     outcome: Option<TurnOutcome>,
+    /// The window that the server has named when it refused the last request as too long.
+    named_window: Option<u64>,
     /// What the last failed request says about the provider.
     fault: Option<ProviderFault>,
     /// The question about the budget that the next request waits for.
@@ -118,12 +125,6 @@ enum ModelFallback {
 pub(super) enum FrontEndState {
     Connected,
     Disconnected,
-}
-
-/// The calls of a response, while they run.
-struct CallBatch {
-    calls: Vec<ToolCall>,
-    running: JoinHandle<()>,
 }
 
 enum TurnRunEvent {
@@ -168,6 +169,7 @@ impl TurnRun {
             pause_over: None,
             steering: VecDeque::new(),
             outcome: None,
+            named_window: None,
             fault: None,
             over_budget: None,
             stop_hooks: None,
@@ -249,7 +251,8 @@ impl Agent {
                     self.take(&mut running, input).await;
                 }
                 TurnRunEvent::Compacted(done) => {
-                    let result = self.end_compaction(running.request_base(), *done).await;
+                    let result =
+                        self.end_compaction(running.request_base(), *done, &running.cancel).await;
                     self.take(&mut running, TurnInput::Compacted(result)).await;
                 }
                 TurnRunEvent::FrontEndGone => running.cancel.cancel(),
@@ -274,6 +277,7 @@ impl Agent {
             }
             if let TurnInput::Failed { error, .. } = &input {
                 running.fault = Some(error.fault());
+                running.named_window = error.named_window();
             }
             if let TurnInput::Failed { error, .. } = &input
                 && let Some(exchange) = running.exchange.take()
@@ -398,6 +402,7 @@ impl Agent {
             }
             TurnAction::Drop(reason) => self.dropped(running, reason, None),
             TurnAction::Compact(trigger) => self.begin_compaction(running, trigger).await,
+            TurnAction::TellUncompacted => self.events.notice(NoticeLevel::Info, UNCOMPACTED),
             TurnAction::FallBack { model, reason } => {
                 self.warn(format!("{reason} slug uses {model} for the rest of this turn."));
                 self.tell_named(&model).await;
@@ -533,48 +538,6 @@ async fn write_note(gate: &ToolGate, name: &str, text: String) {
     let note = ContentBlock::Context { name: name.to_owned(), text };
     let message = Message { role: MessageRole::User, content: vec![note] };
     gate.journal.write(gate.turn, LogEntry::Message(MessageEntry::new(message))).await;
-}
-
-async fn next_piece(
-    stream: &mut Option<AnswerStream>,
-) -> Option<Result<StreamEvent, ProviderError>> {
-    match stream {
-        Some(stream) => stream.next().await,
-        None => pending().await,
-    }
-}
-
-/// Waits for the running calls. Returns them if the batch ended abnormally.
-async fn finished(batch: &mut Option<CallBatch>) -> Option<Vec<ToolCall>> {
-    let ended = match batch {
-        Some(batch) => (&mut batch.running).await,
-        None => pending().await,
-    };
-    let batch = batch.take()?;
-    ended.err().map(|error| {
-        tracing::error!(%error, "a batch of calls ended abnormally");
-        batch.calls
-    })
-}
-
-/// Waits for the `Stop` hooks. When they fail, the turn ends.
-async fn asked_hooks(ending: &mut Option<JoinHandle<MergedHookVerdict>>) -> MergedHookVerdict {
-    let merged = match ending {
-        Some(ending) => ending.await,
-        None => pending().await,
-    };
-    *ending = None;
-    merged.unwrap_or_else(|error| {
-        tracing::error!(%error, "asking hooks ended abnormally");
-        MergedHookVerdict::default()
-    })
-}
-
-async fn wait_until(when: Option<tokio::time::Instant>) {
-    match when {
-        Some(when) => tokio::time::sleep_until(when).await,
-        None => pending().await,
-    }
 }
 
 fn failed(

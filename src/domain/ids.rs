@@ -77,6 +77,13 @@ impl EntryId {
     }
 }
 
+impl EntryId {
+    /// The id that sorts directly behind this one: before all that are generated later.
+    pub fn directly_behind(self) -> Self {
+        Self(Uuid::from_u128(self.0.as_u128().saturating_add(1)))
+    }
+}
+
 impl TurnId {
     /// The turn after this one.
     pub fn next(self) -> Self {

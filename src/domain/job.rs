@@ -4,16 +4,23 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-/// Identifies a job. No two jobs of a process have the same id, also not those of two agents.
+/// Identifies a job. No two jobs of a process have the same id, also not those of two agents, and none
+/// has the id of a job in a log that the process has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct JobId(pub u64);
 
+static NEXT_JOB: AtomicU64 = AtomicU64::new(1);
+
 impl JobId {
     /// The next id of this process; the first is 1.
     pub fn generate() -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+        Self(NEXT_JOB.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Lets the next ids follow this one, which a conversation names already.
+    pub fn reserve(self) {
+        NEXT_JOB.fetch_max(self.0.saturating_add(1), Ordering::Relaxed);
     }
 }
 
@@ -24,6 +31,22 @@ pub struct JobInfo {
     pub id: JobId,
     /// The first line of the command, at most 200 characters of it, without slug's own keys.
     pub command: String,
+}
+
+/// A job when a call of it was over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JobState {
+    Running(JobId),
+    Ended(JobId),
+}
+
+impl JobState {
+    /// The job, whether it still runs or not.
+    pub fn id(self) -> JobId {
+        match self {
+            Self::Running(job) | Self::Ended(job) => job,
+        }
+    }
 }
 
 /// What ended a command.

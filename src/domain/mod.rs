@@ -66,7 +66,7 @@ pub use hosts::{AddressScope, HostRule, NetworkHost, ParseHostError, address_sco
 pub use ids::{AgentId, CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};
 pub use image::{Attachment, MediaType, MessageImage, UserInput};
 pub use inner_call::CALL_TOOL;
-pub use job::{ExitCause, JobEnd, JobId, JobInfo, JobOutputPiece};
+pub use job::{ExitCause, JobEnd, JobId, JobInfo, JobOutputPiece, JobState};
 pub use markup::escape_markup;
 pub use message::{CallInput, ContentBlock, Message, MessageRole, StopReason, ToolCall};
 pub use mode::{PermissionMode, UnknownMode};
@@ -89,7 +89,7 @@ pub use this_machine::is_this_machine;
 pub use todo::{TodoItem, TodoStatus};
 pub use tool::{
     CommandPace, FileRead, ToolAccess, ToolCapability, ToolDescriptor, ToolDisplay, ToolKind,
-    ToolListing, ToolOutput, ToolSpec, ToolStatus,
+    ToolListing, ToolOutput, ToolPolling, ToolSpec, ToolStatus,
 };
 pub use usage::{TokenUsage, format_tokens};
 pub use web_address::{WebAddress, WebAddressError};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ContentHash, FileDiff, MessageImage};
+use super::{ContentHash, FileDiff, JobState, MessageImage};
 
 /// A tool as it is described to the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,6 +30,17 @@ pub struct ToolDescriptor {
     pub kind: ToolKind,
     pub capability: ToolCapability,
     pub listing: ToolListing,
+    pub polling: ToolPolling,
+}
+
+/// Whether calls of a tool look at something that goes on by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ToolPolling {
+    /// The same call comes to the same result, unless another call changed something.
+    Never,
+    /// The same call may come to something else later, as long as the job in its result runs.
+    Polls,
 }
 
 /// How a model learns of a tool. What is in the tools array is paid for with every request.
@@ -46,13 +57,21 @@ impl ToolDescriptor {
     /// A tool of slug's own, whose name is what the user reads, too.
     pub const fn built_in(name: &'static str, kind: ToolKind, capability: ToolCapability) -> Self {
         let (title, listing) = (Cow::Borrowed(name), ToolListing::Always);
-        Self { name: Cow::Borrowed(name), title, kind, capability, listing }
+        let polling = ToolPolling::Never;
+        Self { name: Cow::Borrowed(name), title, kind, capability, listing, polling }
     }
 
     /// The same tool outside of the tools array.
     #[must_use]
     pub const fn deferred(mut self) -> Self {
         self.listing = ToolListing::Deferred;
+        self
+    }
+
+    /// The same tool, whose calls look at something that goes on by itself.
+    #[must_use]
+    pub const fn polling(mut self) -> Self {
+        self.polling = ToolPolling::Polls;
         self
     }
 }
@@ -238,6 +257,8 @@ pub struct ToolOutput {
     pub image: Option<MessageImage>,
     /// The file that the observation shows, if that lets the model replace it.
     pub read: Option<FileRead>,
+    /// The job that the call started or looked at.
+    pub job: Option<JobState>,
 }
 
 /// A file whose content a call has shown to the model.
@@ -301,6 +322,7 @@ impl ToolOutput {
             status: ToolStatus::Done,
             image: None,
             read: None,
+            job: None,
         }
     }
 
@@ -330,6 +352,12 @@ impl ToolOutput {
     /// Adds the file that the model has seen by this. The log cannot hold a path that is not UTF-8.
     pub fn with_read(mut self, path: &Path, hash: ContentHash) -> Self {
         self.read = path.to_str().map(|_| FileRead { path: path.to_owned(), hash });
+        self
+    }
+
+    /// Adds the job that the call started or looked at.
+    pub fn with_job(mut self, job: JobState) -> Self {
+        self.job = Some(job);
         self
     }
 

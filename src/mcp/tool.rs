@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::{
     ContentHash, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolListing, ToolOutput,
-    ToolSpec, ToolStatus,
+    ToolPolling, ToolSpec, ToolStatus,
 };
 use crate::tools::{Tool, ToolContext, ToolError, WorkingDirectory};
 
@@ -37,6 +37,7 @@ impl McpTool {
             kind: ToolKind::Other,
             capability: ToolCapability::External,
             listing: ToolListing::Deferred,
+            polling: ToolPolling::Never,
         };
         Self { server, definition, descriptor }
     }

@@ -157,8 +157,8 @@ impl SettingsFiles {
     }
 
     /// Changes the rules of one of the files, which is created when it does not exist, and returns
-    /// its new text and whether it is new. A file of the project that somebody else has changed since it was read is left
-    /// alone, unless `is_known` says that the user trusts its content.
+    /// its new text and whether it is new. A file of the project that somebody else has changed since
+    /// it was read is left alone, unless `is_known` says that the user trusts its content.
     ///
     /// # Errors
     ///

@@ -225,6 +225,11 @@ pub enum ProviderFault {
 }
 
 impl ProviderError {
+    /// The context window that the server has named in refusing a request as too long, in tokens.
+    pub fn named_window(&self) -> Option<u64> {
+        if let ErrorRecovery::Compact(window) = self.recovery { window } else { None }
+    }
+
     /// What is wrong with the provider, by status and remedy.
     pub fn fault(&self) -> ProviderFault {
         match (self.status, self.recovery) {
@@ -245,8 +250,9 @@ pub enum ErrorRecovery {
     /// No server listens: send it again a few times within seconds, because the server may be
     /// starting, or within half a minute where it has answered before. After that the user has to act.
     RetryBriefly,
-    /// Compact the conversation, then send it again.
-    Compact,
+    /// Compact the conversation, then send it again. Has the context window in tokens, if the server
+    /// names it.
+    Compact(Option<u64>),
     /// Send it again: the server takes no tools with this model, and the provider describes them in
     /// the prompt from now on.
     DescribeTools,

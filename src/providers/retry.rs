@@ -108,7 +108,7 @@ pub fn next(
                 }
             }
         }
-        ErrorRecovery::Compact
+        ErrorRecovery::Compact(_)
         | ErrorRecovery::DescribeTools
         | ErrorRecovery::LeaveImagesOut
         | ErrorRecovery::AskUser
@@ -132,7 +132,7 @@ pub fn pause_of_all(error: &ProviderError) -> Option<Duration> {
         ErrorRecovery::Retry if is_overloaded => Some(OVERLOADED_PAUSE),
         ErrorRecovery::Retry
         | ErrorRecovery::RetryBriefly
-        | ErrorRecovery::Compact
+        | ErrorRecovery::Compact(_)
         | ErrorRecovery::DescribeTools
         | ErrorRecovery::LeaveImagesOut
         | ErrorRecovery::AskUser
@@ -172,7 +172,7 @@ mod tests {
             (error(Some(529), ErrorRecovery::Retry), Some(1)),
             (error(Some(500), ErrorRecovery::Retry), None),
             (error(Some(429), ErrorRecovery::AskUser), None),
-            (error(Some(400), ErrorRecovery::Compact), None),
+            (error(Some(400), ErrorRecovery::Compact(None)), None),
         ];
         for (error, seconds) in table {
             let pause = pause_of_all(&error).map(|pause| pause.as_secs());
@@ -271,7 +271,9 @@ mod tests {
 
     #[test]
     fn permanent_failures_are_not_retried() {
-        for recovery in [ErrorRecovery::Compact, ErrorRecovery::AskUser, ErrorRecovery::GiveUp] {
+        for recovery in
+            [ErrorRecovery::Compact(None), ErrorRecovery::AskUser, ErrorRecovery::GiveUp]
+        {
             let known = (ReceivedContent::Nothing, ServerHistory::HasAnswered);
             assert_eq!(next(1, &error(None, recovery), known, 1.0), RetryDecision::Stop);
         }

@@ -24,7 +24,7 @@ pub use calls::{CutCalls, holds_cut, is_cut_call};
 pub const COMPACTION_CONTEXT: &str = "compaction";
 
 /// What the model reads between two messages of the user's whose answers are no longer sent.
-pub const NEXT_MESSAGE: &str = "(The answer is left out.) Then the user said:";
+pub const NEXT_MESSAGE: &str = "(What came between is left out.) Then the user said:";
 
 /// How a stub ends, and did in older logs.
 const STUB_END: &str = "call it again if you need it]";
@@ -32,6 +32,10 @@ const STUB_END: &str = "call it again if you need it]";
 /// What stands between both ends of a result that is too long.
 const CUT_MARK: &str = " characters left out here: the context window has no room for all of it; ask \
                         for a part]";
+
+/// The same in the output of a command that the user ran.
+const OUTPUT_CUT_MARK: &str = " characters of this output left out here to save space; the user ran \
+                               this command, run it again if you need them]";
 
 /// Which older parts of the conversation are no longer sent, and what stands in their place.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +47,8 @@ pub struct CompactionEntry {
     /// Messages before this entry are not sent at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_kept: Option<EntryId>,
-    /// The messages of the user's before `first_kept` that are sent all the same.
+    /// The messages of the user's, and the outputs of their commands, before `first_kept` that are
+    /// sent all the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<EntryId>,
     /// Runs of calls that only looked something up, each of which is sent as a note.
@@ -52,6 +57,9 @@ pub struct CompactionEntry {
     /// Results that are too long for the window, of which only both ends are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_results: Option<CutResults>,
+    /// Outputs of commands that the user ran, of which only both ends are sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cut_outputs: Option<CutResults>,
     /// Responses whose calls are sent with less of their arguments.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cut_calls: Vec<CutCalls>,
@@ -134,6 +142,9 @@ impl CompactionEntry {
         let how = match &self.note {
             Some(CompactionNote { model: Some(model), .. }) => format!("summary by {model}"),
             Some(CompactionNote { model: None, .. }) => "note made from the log".to_owned(),
+            None if self.cut_results.is_some() || self.cut_outputs.is_some() => {
+                "older results are left out, and long output is cut".to_owned()
+            }
             None => "older results are left out".to_owned(),
         };
         format!("Compacted: {} → {} tokens; {how}.", format_tokens(before), format_tokens(after))
@@ -195,6 +206,11 @@ pub fn is_cut_result(content: &str) -> bool {
     content.contains(CUT_MARK)
 }
 
+/// Whether a compaction has left only both ends of the output of a command that the user ran.
+pub fn is_cut_output(text: &str) -> bool {
+    text.contains(OUTPUT_CUT_MARK)
+}
+
 impl ReplayedConversation {
     /// The conversation as it would be after this compaction.
     pub fn compacted(&self, compaction: &CompactionEntry) -> Self {
@@ -209,7 +225,10 @@ impl ReplayedConversation {
             self.shorten_results(kept_from, id);
         }
         if let Some(cut) = &compaction.cut_results {
-            self.cut_results(cut, id);
+            self.cut_texts(cut, ContextPart::Result, id);
+        }
+        if let Some(cut) = &compaction.cut_outputs {
+            self.cut_texts(cut, ContextPart::Shell, id);
         }
         for cut in &compaction.cut_calls {
             self.cut_calls(cut);
@@ -220,7 +239,7 @@ impl ReplayedConversation {
         if let Some(first_kept) = compaction.first_kept {
             self.drop_before(first_kept, compaction, id);
         }
-        self.counted = None;
+        self.forget_counts();
         if !compaction.files_read.is_empty() {
             self.files_read.clone_from(&compaction.files_read);
         }
@@ -257,18 +276,20 @@ impl ReplayedConversation {
         }
     }
 
-    fn cut_results(&mut self, cut: &CutResults, compaction: Option<EntryId>) {
-        let results: HashSet<EntryId> = cut.results.iter().copied().collect();
+    /// Leaves both ends of these results, or of these outputs of the user's commands.
+    fn cut_texts(&mut self, cut: &CutResults, part: ContextPart, compaction: Option<EntryId>) {
+        let cut_messages: HashSet<EntryId> = cut.results.iter().copied().collect();
         for (id, message) in &mut self.messages {
-            if !results.contains(id) || self.edits.protects(*id, ContextPart::Result, compaction) {
+            if !cut_messages.contains(id) || self.edits.protects(*id, part, compaction) {
                 continue;
             }
             for block in &mut message.content {
-                if let ContentBlock::ToolResult { content, .. } = block
-                    && let Some(ends) = both_ends(content, cut.chars)
-                    && ends.len() < content.len()
+                let mark = if is_shell(block) { OUTPUT_CUT_MARK } else { CUT_MARK };
+                let Some(text) = text_to_cut(block, part) else { continue };
+                if let Some(ends) = both_ends(text, cut.chars, mark)
+                    && ends.len() < text.len()
                 {
-                    *content = ends;
+                    *text = ends;
                 }
             }
         }
@@ -315,7 +336,10 @@ impl ReplayedConversation {
                 ContentBlock::Image(_) => {
                     is_kept || is_pinned(ContextPart::Images) || is_pinned(ContextPart::Result)
                 }
-                ContentBlock::Context { .. } => is_shell(block) && is_pinned(ContextPart::Shell),
+                // What the user has shown the model is the user's own.
+                ContentBlock::Context { .. } => {
+                    is_shell(block) && (is_kept || is_pinned(ContextPart::Shell))
+                }
                 ContentBlock::ToolUse(call) => pinned.contains(&call.id),
                 ContentBlock::ToolResult { tool_use_id, .. } => pinned.contains(tool_use_id),
                 ContentBlock::Thinking { .. } | ContentBlock::Sealed { .. } => false,
@@ -412,8 +436,20 @@ fn result_stub(name: &str, content: &str, images: usize) -> String {
     format!("[result of {name} dropped to save space, {chars} characters{images}; {STUB_END}")
 }
 
+/// The text of a block of which a compaction may leave both ends; `None` for other blocks.
+fn text_to_cut(block: &mut ContentBlock, part: ContextPart) -> Option<&mut String> {
+    let is_output = is_shell(block);
+    if part == ContextPart::Shell {
+        let ContentBlock::Context { text, .. } = block else { return None };
+        is_output.then_some(text)
+    } else {
+        let ContentBlock::ToolResult { content, .. } = block else { return None };
+        Some(content)
+    }
+}
+
 /// A text without its middle; `None` where it is short enough.
-fn both_ends(content: &str, chars: usize) -> Option<String> {
+fn both_ends(content: &str, chars: usize, mark: &str) -> Option<String> {
     let count = content.chars().count();
     if count <= chars {
         return None;
@@ -422,7 +458,7 @@ fn both_ends(content: &str, chars: usize) -> Option<String> {
     let (head, tail) = (chars * 2 / 3, chars / 3);
     let left_out = count - head - tail;
     Some(format!(
-        "{}\n[{left_out}{CUT_MARK}\n{}",
+        "{}\n[{left_out}{mark}\n{}",
         &content[..byte(head)],
         &content[byte(count - tail)..]
     ))

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    CallId, ContentBlock, ContentHash, EntryId, FileRead, Message, MessageRole, Money,
+    CallId, ContentBlock, ContentHash, EntryId, FileRead, JobId, Message, MessageRole, Money,
     PermissionMode, PermissionOutcome, ReasoningEffort, RequestSource, RuleSource, SessionId,
     StopReason, TodoItem, TokenUsage, ToolDisplay, ToolStatus, TurnId,
 };
@@ -186,6 +186,9 @@ pub struct ToolResultInfo {
     /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept: Option<ContentHash>,
+    /// The job that the call started or looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job: Option<JobId>,
 }
 
 /// A permission question about a call, and its answer.

@@ -50,7 +50,7 @@ pub use choices::{FavouriteModels, LastModel, LastModels, SessionGrouping};
 pub use compaction::{
     AppliedCompaction, COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CompactionNote,
     CompactionTokens, CutCalls, CutResults, KeptContext, NEXT_MESSAGE, holds_cut, is_cut_call,
-    is_cut_result, is_result_stub, last_compaction, users_own,
+    is_cut_output, is_cut_result, is_result_stub, last_compaction, users_own,
 };
 pub use context_edit::{
     ContextAction, ContextEditEntry, ContextEdits, ContextItem, ContextPart, FOLDED_CONTEXT,
@@ -76,7 +76,7 @@ pub use lock::LockHolder;
 pub use log::{LogError, LogHandle};
 pub use meta::{LastSharedMessage, SessionMeta};
 pub use recover::{LoadedLog, LogNotice, LogTail, NEWEST_RECORDS, load};
-pub use replay::ReplayedConversation;
+pub use replay::{CountedRequest, ReplayedConversation};
 pub use search::{
     MOST_PLACES, SearchHitSource, SearchText, SessionSearchHit, SessionSearchResult, without_copies,
 };

@@ -62,8 +62,20 @@ pub struct ReplayedConversation {
     pub turns: BTreeMap<EntryId, TurnId>,
     /// What the server has counted for the last response, while that is the end of what is sent.
     pub counted: Option<TokenUsage>,
+    /// The newest count of what is before a response, while that is sent as it was.
+    pub counted_request: Option<CountedRequest>,
     /// What the newest turn has changed in files.
     pub turn_changes: TurnChangeTally,
+}
+
+/// A request that a server has counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CountedRequest {
+    /// The response to it: the request had the messages before that.
+    pub response: EntryId,
+    pub model: String,
+    /// The tokens of the request.
+    pub input: u64,
 }
 
 impl Default for ReplayedConversation {
@@ -87,6 +99,7 @@ impl Default for ReplayedConversation {
             notes: BTreeMap::new(),
             turns: BTreeMap::new(),
             counted: None,
+            counted_request: None,
             turn_changes: TurnChangeTally::default(),
         }
     }
@@ -142,7 +155,7 @@ impl ReplayedConversation {
             }
             LogEntry::ContextEdit(edit) => {
                 self.edits.note(record.id, edit);
-                self.counted = None;
+                self.forget_counts();
             }
             LogEntry::Todo { todos } => self.todos.clone_from(todos),
             LogEntry::Model { model, provider, effort } => {
@@ -184,7 +197,13 @@ impl ReplayedConversation {
             let told = compaction.told();
             self.compactions.push(AppliedCompaction { id, told, is_in_force });
         }
+        self.forget_counts();
+    }
+
+    /// What is sent from here on is not what a server has counted.
+    pub(super) fn forget_counts(&mut self) {
         self.counted = None;
+        self.counted_request = None;
     }
 
     fn spend(&mut self, record: &LogRecord, message: &MessageEntry) {
@@ -208,6 +227,10 @@ impl ReplayedConversation {
         note_contexts(&mut self.contexts, &message);
         let is_counted = message.role == MessageRole::Assistant && !entry.is_usage_estimated;
         self.counted = entry.usage.filter(|_| is_counted);
+        if let (Some(usage), Some(model)) = (self.counted, entry.model.clone()) {
+            let input = usage.input;
+            self.counted_request = Some(CountedRequest { response: id, model, input });
+        }
         self.messages.push((id, message));
     }
 }

@@ -39,6 +39,21 @@ fn first_kept(id: EntryId) -> LogEntry {
     LogEntry::Compaction(CompactionEntry { first_kept: Some(id), ..CompactionEntry::default() })
 }
 
+/// The last count of a server, as long as what it has counted is what would be sent again.
+#[test]
+fn the_newest_counted_request_is_known_until_something_else_is_sent() {
+    let mut answer = says("yes");
+    if let LogEntry::Message(message) = &mut answer {
+        let usage = TokenUsage { input: 1_200, output: 3, ..TokenUsage::default() };
+        (message.usage, message.model) = (Some(usage), Some("m".into()));
+    }
+    let mut log = records(vec![(1, user("one")), (1, answer), (2, user("two"))]);
+    let counted = CountedRequest { response: log[1].id, model: "m".into(), input: 1_200 };
+    assert_eq!(ReplayedConversation::of(&log).counted_request, Some(counted));
+    log.push(record(2, first_kept(log[2].id)));
+    assert_eq!(ReplayedConversation::of(&log).counted_request, None);
+}
+
 #[test]
 fn an_empty_log_gives_an_empty_conversation() {
     let conversation = ReplayedConversation::of(&[]);

@@ -7,7 +7,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::domain::{
-    CallId, CallInput, ContentBlock, ContentHash, EntryId, Message, MessageRole, Money,
+    CallId, CallInput, ContentBlock, ContentHash, EntryId, JobId, Message, MessageRole, Money,
     PermissionMode, PermissionOutcome, RuleKind, RuleSource, SessionId, StopReason, TodoItem,
     TodoStatus, TokenUsage, ToolCall, ToolDisplay, ToolStatus, TurnId,
 };
@@ -189,6 +189,7 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
                 display: Some(ToolDisplay::Terminal { text: "ok".into() }),
                 elapsed_ms: 12,
                 kept: None,
+                job: Some(JobId(3)),
             }),
             answered: Some(hash),
             ..match result("c1", "content") {

@@ -357,6 +357,18 @@ async fn a_damaged_index_counts_as_missing() {
 }
 
 #[tokio::test]
+async fn the_sessions_used_last_in_a_folder_are_found_without_an_index() {
+    let home = home();
+    let planted: Vec<SessionId> = (0..5).map(|_| home.planted(&lines(&log(6)))).collect();
+    let listed = home.store.list().unwrap();
+    let folder = listed[0].working_directory.clone();
+    let recent = home.store.recent_in(&folder, 3).unwrap();
+    assert_eq!(recent, listed[..3]);
+    assert_eq!(home.store.recent_in(&folder, 100).unwrap().len(), planted.len());
+    assert_eq!(home.store.recent_in(Path::new("/elsewhere"), 3).unwrap(), []);
+}
+
+#[tokio::test]
 async fn few_sessions_have_no_index() {
     let home = home();
     for _ in 0..5 {

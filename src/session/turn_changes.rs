@@ -124,6 +124,7 @@ mod tests {
             display: Some(ToolDisplay::Diff(FileDiff::between(path, before, after))),
             elapsed_ms: 1,
             kept: None,
+            job: None,
         };
         let message = Message { role: MessageRole::User, content: vec![result] };
         record(

@@ -41,7 +41,7 @@ pub(super) struct BashTool;
 
 const SHAPE: InputShape = InputShape {
     tool: "Bash",
-    example: r#"{"command": "cargo test", "workdir": "crates/core", "timeout": 300000}"#,
+    example: r#"{"command": "a command line", "workdir": "path/to/folder", "timeout": 300000}"#,
     arguments: &[
         ("command", &["cmd", "script"]),
         ("description", &[]),
@@ -79,7 +79,7 @@ impl Tool for BashTool {
             name: SHAPE.tool.into(),
             description: "Runs a command with bash. Each call is a new shell: cd and variables do \
                           not last. No terminal, no standard input. Prefer Read, Edit, Glob and \
-                          Grep for files. run_in_background makes it a job: see BashOutput."
+                          Grep for files. run_in_background makes it a job."
                 .into(),
             input_schema: json!({
                 "type": "object",
@@ -340,6 +340,7 @@ async fn format_result(
         status,
         image: None,
         read: None,
+        job: None,
     }
 }
 

@@ -21,7 +21,7 @@ use super::web_fetch::WebFetchTool;
 use super::web_search::WebSearchTool;
 use super::write::WriteTool;
 use super::{Tool, titles};
-use crate::domain::{ToolKind, ToolListing};
+use crate::domain::ToolKind;
 
 /// The tool that runs command lines, those that the user types among them.
 pub const SHELL_TOOL: &str = "Bash";
@@ -68,13 +68,6 @@ impl ToolPart {
             ],
         }
     }
-}
-
-/// The names of slug's own tools that are not in the tools array.
-pub(super) fn deferred_names() -> Vec<&'static str> {
-    let descriptors = TOOLS.iter().map(|tool| tool.descriptor());
-    let deferred = descriptors.filter(|it| it.listing == ToolListing::Deferred);
-    deferred.map(|it| &*it.name).collect()
 }
 
 /// The name that a tool has here, for the name that a call gives it; any other name stays.

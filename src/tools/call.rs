@@ -18,7 +18,7 @@ pub(super) struct CallTool;
 
 const SHAPE: InputShape = InputShape {
     tool: CALL_TOOL,
-    example: r#"{"tool": "WebFetch", "input": {"url": "https://example.org"}}"#,
+    example: r#"{"tool": "name of the tool", "input": {"argument": "value"}}"#,
     arguments: &[("tool", &["name", "tool_name"]), ("input", &["arguments", "args", "parameters"])],
     place: "",
 };
@@ -67,9 +67,15 @@ mod tests {
     fn a_call_that_names_no_tool_is_told_what_to_send() {
         let place = WorkingDirectory { cwd: "/w".into(), home: None };
         for (input, expected) in [
-            (json!({}), "Call: `tool` is missing. Send for example {\"tool\": \"WebFetch\""),
+            (
+                json!({}),
+                "Call: `tool` is missing. Send for example {\"tool\": \"name of the tool\"",
+            ),
             (json!({"tool": ""}), "Call: `tool` must be the name of a tool, not \"\"."),
-            (json!({"tool": 7, "x": 1}), "Call: there is no argument `x`; there are tool, input."),
+            (
+                json!({"tool": 7, "x": 1}),
+                "Call: there is no argument `x`, only 2 arguments: tool, input.",
+            ),
         ] {
             let error = CallTool.access(&input, &place).unwrap_err().0;
             assert!(error.starts_with(expected), "{error}");

@@ -24,7 +24,7 @@ pub(super) struct GlobTool;
 
 const SHAPE: InputShape = InputShape {
     tool: "Glob",
-    example: r#"{"pattern": "src/**/*.rs"}"#,
+    example: r#"{"pattern": "path/to/folder/**/*.extension"}"#,
     arguments: &[("pattern", &["glob", "glob_pattern"]), ("path", &["directory", "dir", "folder"])],
     place: "",
 };

@@ -30,7 +30,7 @@ pub(super) struct GrepTool;
 
 const SHAPE: InputShape = InputShape {
     tool: "Grep",
-    example: r#"{"pattern": "fn \\w+\\(", "path": "src", "glob": "*.rs", "output_mode": "content"}"#,
+    example: r#"{"pattern": "a regular expression", "path": "path/to/folder", "output_mode": "content"}"#,
     arguments: &[
         ("pattern", &["regex", "query", "search"]),
         ("path", &["file_path", "directory", "dir", "folder", "file"]),

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::{ToolError, WorkingDirectory};
+use crate::domain::pluralise;
 
 /// The shape of a tool's arguments, for error messages.
 #[derive(Debug, Clone, Copy)]
@@ -257,8 +258,9 @@ impl InputShape {
         if !unknown.is_empty() {
             let (unknown, place) = (unknown.join(" or "), self.place);
             let known: Vec<&str> = self.arguments.iter().map(|(name, _)| *name).collect();
+            let noun = pluralise(known.len(), "argument");
             return Err(self.wrong(format!(
-                "there is no argument {unknown}{place}; there are {}",
+                "there is no argument {unknown}{place}, only {noun}: {}",
                 known.join(", ")
             )));
         }
@@ -375,12 +377,12 @@ mod tests {
 
     #[test]
     fn an_argument_that_the_tool_does_not_have_is_refused_by_name() {
-        let known = "there are file_path, limit, offset, all, n, nothing, pattern, url";
+        let known = "only 8 arguments: file_path, limit, offset, all, n, nothing, pattern, url";
         for (value, expected) in [
-            (json!({"file_path": "a", "lines": 3}), format!("there is no argument `lines`; {known}")),
-            (json!({"file_path": "a", "lines": null}), format!("there is no argument `lines`; {known}")),
-            (json!({"x": 1, "File_path": "a"}), format!("there is no argument `x` or `File_path`; {known}")),
-            (json!("{\"why\": 1}"), format!("there is no argument `why`; {known}")),
+            (json!({"file_path": "a", "lines": 3}), format!("there is no argument `lines`, {known}")),
+            (json!({"file_path": "a", "lines": null}), format!("there is no argument `lines`, {known}")),
+            (json!({"x": 1, "File_path": "a"}), format!("there is no argument `x` or `File_path`, {known}")),
+            (json!("{\"why\": 1}"), format!("there is no argument `why`, {known}")),
             (
                 json!({"path": "a", "filename": "b"}),
                 "`path` and `filename` are the same argument with two values; send `file_path` alone"

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 
-use crate::domain::{JobEnd, JobId, JobOutputPiece};
+use crate::domain::{JobEnd, JobId, JobOutputPiece, JobState};
 
 use super::{DetachPolicy, DetachedScript, ProcessError};
 
@@ -123,6 +123,16 @@ pub struct SessionJob {
     pub process: Arc<dyn JobHandle>,
     pub output: Arc<dyn JobOutput>,
     pub progress: Arc<JobProgress>,
+}
+
+impl SessionJob {
+    /// Whether the job runs now.
+    pub fn state(&self) -> JobState {
+        match self.process.ended() {
+            None => JobState::Running(self.id),
+            Some(_) => JobState::Ended(self.id),
+        }
+    }
 }
 
 /// How long a job has run, and how much of it the model knows.

@@ -75,22 +75,23 @@ pub(super) fn unquoted(text: &str) -> OsString {
     OsString::from_vec(bytes)
 }
 
-/// The error for a path at which nothing is, with names that the model may have meant. `otherwise` is
-/// the advice where there are none.
+/// The error for a path at which nothing is, with what the model may have meant: only what is there,
+/// and inside the working folder. `otherwise` is the advice where nothing is near.
 pub(super) async fn missing(context: &ToolContext, path: &Path, otherwise: &str) -> ToolError {
     let shown = context.place.show(path);
-    let (searched, is_hidden) = (path.to_owned(), context.is_hidden.clone());
-    let near = tokio::task::spawn_blocking(move || suggest(&searched, &*is_hidden)).await;
+    let (searched, cwd) = (path.to_owned(), context.place.cwd.clone());
+    let is_hidden = context.is_hidden.clone();
+    let near = tokio::task::spawn_blocking(move || suggest(&searched, &cwd, &*is_hidden)).await;
     let advice = match near {
-        Ok(PathSuggestion::Names(names)) if !names.is_empty() => {
-            let names: Vec<String> = names.iter().map(|name| context.place.show(name)).collect();
-            format!("Did you mean {}?", names.join(" or "))
+        Ok(PathSuggestion::Paths(paths)) if !paths.is_empty() => {
+            let paths: Vec<String> = paths.iter().map(|path| context.place.show(path)).collect();
+            format!("Did you mean {}?", paths.join(" or "))
         }
         Ok(PathSuggestion::Folder(folder)) => {
             let folder = context.place.show(&folder);
-            format!("Its folder is not there either; the nearest that is: {folder}.")
+            format!("Its folder is not there either; `{folder}` is the nearest folder that is.")
         }
-        Ok(PathSuggestion::Names(_)) | Err(_) => otherwise.to_owned(),
+        Ok(PathSuggestion::Paths(_)) | Err(_) => otherwise.to_owned(),
     };
     ToolError(format!("There is no {shown}. {advice}"))
 }
@@ -99,19 +100,58 @@ pub(super) async fn missing(context: &ToolContext, path: &Path, otherwise: &str)
 pub(super) const FIND_IT: &str = "Use Glob to find it.";
 
 enum PathSuggestion {
-    /// Similar names in the same folder, the most similar first.
-    Names(Vec<PathBuf>),
-    /// The folder is missing, too; this is the nearest existing one above it.
+    /// Paths of which the model may mean one, the most similar first.
+    Paths(Vec<PathBuf>),
+    /// The folder is missing, too; this is the nearest existing one above it, below the working folder.
     Folder(PathBuf),
 }
 
-fn suggest(path: &Path, is_hidden: &dyn Fn(&Path) -> bool) -> PathSuggestion {
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    let Ok(entries) = fs::read_dir(folder) else {
-        let above = folder.ancestors().find(|above| above.is_dir()).unwrap_or(Path::new("/"));
-        return PathSuggestion::Folder(above.to_owned());
+fn suggest(path: &Path, cwd: &Path, is_hidden: &dyn Fn(&Path) -> bool) -> PathSuggestion {
+    let Ok(inside) = path.strip_prefix(cwd) else {
+        return PathSuggestion::Paths(same_end_inside(path, cwd, is_hidden));
     };
-    let wanted = path.file_name().unwrap_or(OsStr::new("")).to_string_lossy().to_lowercase();
+    // The first part that is missing, and what stands behind it.
+    let mut folder = cwd.to_owned();
+    let mut parts = inside.components();
+    let Some(missing) = parts.find_map(|part| {
+        let next = folder.join(part);
+        if next.is_dir() {
+            folder = next;
+            return None;
+        }
+        Some(part.as_os_str())
+    }) else {
+        return PathSuggestion::Paths(Vec::new());
+    };
+    let rest = parts.as_path();
+    let mut paths = similar_names(&folder, missing, is_hidden);
+    if !rest.as_os_str().is_empty() {
+        paths = paths.iter().map(|path| path.join(rest)).filter(|path| path.exists()).collect();
+        if paths.is_empty() && folder != cwd && !is_hidden(&folder) {
+            return PathSuggestion::Folder(folder);
+        }
+    }
+    paths.retain(|path| !is_hidden(path));
+    PathSuggestion::Paths(paths)
+}
+
+/// The longest end of a path outside the working folder that names something inside: models make up
+/// the folders above a file.
+fn same_end_inside(path: &Path, cwd: &Path, is_hidden: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let mut rest = path.components();
+    while rest.next().is_some() && !rest.as_path().as_os_str().is_empty() {
+        let inside = cwd.join(rest.as_path());
+        if inside.starts_with(cwd) && inside.exists() {
+            return Some(inside).filter(|inside| !is_hidden(inside)).into_iter().collect();
+        }
+    }
+    Vec::new()
+}
+
+/// What is in a folder under a similar name, the most similar first.
+fn similar_names(folder: &Path, wanted: &OsStr, is_hidden: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let wanted = wanted.to_string_lossy().to_lowercase();
     let mut names: Vec<(f32, PathBuf)> = entries
         // A folder may hold a million files; a guess is not worth reading all names.
         .take(5000)
@@ -123,7 +163,7 @@ fn suggest(path: &Path, is_hidden: &dyn Fn(&Path) -> bool) -> PathSuggestion {
         .filter(|(score, path)| *score >= 0.5 && !is_hidden(path))
         .collect();
     names.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    PathSuggestion::Names(names.into_iter().take(3).map(|(_, path)| path).collect())
+    names.into_iter().take(3).map(|(_, path)| path).collect()
 }
 
 #[cfg(test)]

@@ -28,7 +28,7 @@ pub(super) struct ReadTool;
 
 const SHAPE: InputShape = InputShape {
     tool: "Read",
-    example: r#"{"file_path": "src/main.rs", "offset": 1, "limit": 200}"#,
+    example: r#"{"file_path": "path/to/file", "offset": 1, "limit": 200}"#,
     arguments: &[("file_path", FILE_NAMES), ("offset", &["start_line"]), ("limit", &[])],
     place: "",
 };

@@ -162,6 +162,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::domain::{ToolDescriptor, pluralise};
     use crate::tools::testing::{deferred_tool, named_tool};
 
     fn standard() -> ToolRegistry {
@@ -233,12 +234,12 @@ mod tests {
         for tool in ToolPart::built_in().tools {
             let spec = tool.spec();
             let error = tool.access(&json!({"surplus": 1}), &place).unwrap_err().0;
-            let named = error.strip_prefix(&format!(
-                "{}: there is no argument `surplus`; there are ",
-                spec.name
-            ));
+            let named = error
+                .strip_prefix(&format!("{}: there is no argument `surplus`, only ", spec.name));
             let named = named.unwrap_or_else(|| panic!("{error}")).split_once(". Send").unwrap().0;
+            let (number, named) = named.split_once(": ").unwrap();
             let mut named: Vec<&str> = named.split(", ").collect();
+            assert_eq!(number, pluralise(named.len(), "argument"));
             named.sort_unstable();
             let mut told: Vec<&str> = spec.input_schema["properties"]
                 .as_object()
@@ -248,6 +249,36 @@ mod tests {
                 .collect();
             told.sort_unstable();
             assert_eq!(named, told, "{}", spec.name);
+        }
+    }
+
+    /// Small models send an example as it is. A file of that name may be there, and be overwritten.
+    #[test]
+    fn an_example_is_a_call_that_names_nothing_real() {
+        let place = crate::tools::WorkingDirectory { cwd: "/w".into(), home: None };
+        for tool in ToolPart::built_in().tools {
+            let error = tool.access(&json!({"surplus": 1}), &place).unwrap_err().0;
+            let example = error.split_once("Send for example ").unwrap().1;
+            let input: serde_json::Value = serde_json::from_str(example).unwrap();
+            if tool.spec().name != crate::domain::CALL_TOOL {
+                assert!(tool.access(&input, &place).is_ok(), "{example}");
+            }
+            for word in example.split(['"', ' ']).filter(|word| word.contains(['/', '.'])) {
+                assert!(word.starts_with("path/to/"), "{example}");
+            }
+            assert!(input.get("job").is_none_or(|job| job == 999), "{example}");
+        }
+    }
+
+    /// These texts are the same whether a job runs or not, and a tool that they name is called.
+    #[test]
+    fn no_listed_tool_tells_of_a_deferred_one() {
+        let listed = serde_json::to_string(&*standard().specs()).unwrap();
+        for tool in ToolPart::built_in().tools {
+            let ToolDescriptor { name, listing, .. } = tool.descriptor();
+            if *listing == ToolListing::Deferred {
+                assert!(!listed.contains(&**name), "{name}");
+            }
         }
     }
 

@@ -17,7 +17,7 @@ pub(super) struct TodoWriteTool;
 
 const SHAPE: InputShape = InputShape {
     tool: "TodoWrite",
-    example: r#"{"todos": [{"content": "Run the tests", "status": "in_progress", "activeForm": "Running the tests"}]}"#,
+    example: r#"{"todos": [{"content": "Do the step", "status": "in_progress", "activeForm": "Doing the step"}]}"#,
     arguments: &[("todos", &["items", "tasks"])],
     place: "",
 };
@@ -183,7 +183,7 @@ mod tests {
             ),
             (
                 json!({"todos": [{"content": "a"}, {"content": "b", "priority": "high"}]}),
-                "TodoWrite: there is no argument `priority` in `todos`; there are content, status, \
+                "TodoWrite: there is no argument `priority` in `todos`, only 3 arguments: content, status, \
                  activeForm. Send for example {\"todos\": [",
             ),
             (

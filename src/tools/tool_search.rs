@@ -3,7 +3,6 @@
 use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::built_in::deferred_names;
 use super::input::{ArgumentReader, InputShape};
 use super::{Tool, ToolContext, ToolError, WorkingDirectory};
 use crate::domain::{
@@ -18,7 +17,7 @@ pub(super) const TOOL_SEARCH: &str = "ToolSearch";
 
 const SHAPE: InputShape = InputShape {
     tool: TOOL_SEARCH,
-    example: r#"{"query": "web page"}"#,
+    example: r#"{"query": "what the tool has to do"}"#,
     arguments: &[("query", &["q", "search", "names"]), ("max_results", &["limit"])],
     place: "",
 };
@@ -38,13 +37,12 @@ const BY_NAME: &str = "select:";
 #[async_trait]
 impl Tool for ToolSearchTool {
     fn spec(&self) -> ToolSpec {
-        let own = deferred_names().join(", ");
-        let own = if own.is_empty() { own } else { format!(" ({own}, …)") };
         ToolSpec {
             name: SHAPE.tool.into(),
-            description: format!(
-                "Finds more tools{own} and shows their arguments. Words, or select:NAME,NAME."
-            ),
+            // Without names: one that is named is called, whether there is a job for it or not.
+            description: "Finds more tools (for jobs, of servers) and shows their arguments. \
+                          Words, or select:NAME,NAME."
+                .into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {

@@ -23,7 +23,7 @@ pub(super) struct WriteTool;
 
 const SHAPE: InputShape = InputShape {
     tool: "Write",
-    example: r#"{"file_path": "src/main.rs", "content": "fn main() {}\n"}"#,
+    example: r#"{"file_path": "path/to/file", "content": "the whole content"}"#,
     arguments: &[("file_path", FILE_NAMES), ("content", &["contents", "file_text", "text"])],
     place: "",
 };

@@ -186,7 +186,7 @@ impl TrustStore {
 
     /// Trusts a folder about which there was nothing to ask, after slug itself has written `file`
     /// (relative to the folder) with `content` for the user. Nothing happens if the folder has
-    /// anything else that the user would be asked about, or was asked about before.
+    /// anything else that the user would be asked about, or is in the store already.
     ///
     /// # Errors
     ///

@@ -73,6 +73,9 @@ pub fn run(
             .branch(*session, *beside)
             .map(|branch| SessionStoreResponse::SummedUp(branch_text::summarise(&branch))),
         SessionStoreRequest::Newest => Ok(SessionStoreResponse::Listed(newest(store, grouping))),
+        SessionStoreRequest::Recent { folder, count } => store
+            .recent_in(folder, *count)
+            .map(|metas| SessionStoreResponse::Listed(unlocked_list(metas, grouping))),
         SessionStoreRequest::List => list(store, grouping).map(SessionStoreResponse::Listed),
         SessionStoreRequest::Rename { session, title } => {
             store.rename(*session, title).map(|()| SessionStoreResponse::Changed)
@@ -128,7 +131,12 @@ fn list(store: &SessionStore, grouping: &Path) -> Result<SessionList, StoreError
 }
 
 fn newest(store: &SessionStore, grouping: &Path) -> SessionList {
-    let rows = rows(store.newest_sessions(FIRST_SESSIONS), |_| SessionLockState::Unlocked);
+    unlocked_list(store.newest_sessions(FIRST_SESSIONS), grouping)
+}
+
+/// A list that does not say which sessions are open elsewhere.
+fn unlocked_list(metas: Vec<SessionMeta>, grouping: &Path) -> SessionList {
+    let rows = rows(metas, |_| SessionLockState::Unlocked);
     SessionList { rows, now: local(Utc::now()), grouping: SessionGrouping::load(grouping) }
 }
 

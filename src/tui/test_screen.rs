@@ -305,9 +305,9 @@ impl TestScreen {
         assert!(effects.iter().all(is_shown), "{effects:?}");
         self.effects.extend(effects);
         self.take(ScreenMsg::Painted(self.now));
-        let (was_armed, held) = (self.is_armed(), self.model.held_keys.len());
+        let (was_armed, has_held) = (self.is_armed(), !self.model.held_keys.is_empty());
         self.take(ScreenMsg::InputIdle(self.now));
-        if self.is_armed() != was_armed || held > 0 {
+        if self.is_armed() != was_armed || has_held {
             self.draw();
         }
     }
@@ -423,6 +423,7 @@ pub fn done(name: &str, elapsed_ms: u64) -> ToolResultInfo {
         display: None,
         elapsed_ms,
         kept: None,
+        job: None,
     }
 }
 

@@ -1,14 +1,18 @@
 //! Calls run side by side or in order, are in the log before they run, and each have one result.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use slug_code::agent::{InitialSession, Interactivity};
 use slug_code::domain::{
     ApprovalAnswer, ApprovalKind, ApprovalRequest, CallId, PermissionMode, ToolStatus,
 };
+use slug_code::platform::environment::EnvironmentRules;
 use slug_code::session::{ModelFailure, TurnOutcome};
 
 use super::fakes::{bash, calls, cut_calls, words};
 use super::test_agent::{AgentFixture, TestAgent, queue_replies, tool_end};
+use crate::support::process_host::process_host;
 
 fn read(id: &'static str, path: &str) -> (&'static str, &'static str, Value) {
     (id, "Read", json!({"file_path": path}))
@@ -241,6 +245,98 @@ async fn without_a_user_a_model_that_only_repeats_calls_ends_its_turn() {
         assert!(agent.result(id).0.starts_with("Not run:"), "{id}: {}", agent.result(id).0);
     }
     assert_eq!(fixture.model.requests().len(), 6);
+    agent.close().await;
+}
+
+/// Queues a response for each of these numbers, with a call of Read that has other wrong arguments.
+fn queue_wrong_reads(fixture: &AgentFixture, numbers: std::ops::RangeInclusive<u32>) {
+    for number in numbers {
+        let id = format!("c{number}");
+        queue_replies(fixture, [calls(&[(&id, "Read", json!({"lines": number}))])]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_user_a_tool_that_fails_in_the_same_way_ten_times_ends_the_turn() {
+    let interactivity = Interactivity::Headless;
+    let fixture = AgentFixture { interactivity, rounds: Some(20), ..AgentFixture::new() };
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_wrong_reads(&fixture, 1..=12);
+    let repetition = TurnOutcome::ModelFailed(ModelFailure::Repetition);
+    assert_eq!(agent.turn("go").await, repetition);
+    assert_eq!(fixture.model.requests().len(), 10);
+    let hint = "The arguments of Read were wrong 5 times in a row. A valid call of Read has one JSON object with";
+    assert!(!agent.result("c4").0.contains("in a row"), "{}", agent.result("c4").0);
+    let (result, status) = agent.result("c5");
+    assert!(result.starts_with("Read: there is no argument `lines`, only"), "{result}");
+    assert!(
+        result.contains(hint) && result.contains("\"file_path\": string, required"),
+        "{result}"
+    );
+    assert_eq!(status, ToolStatus::Failed);
+    assert!(agent.result("c10").0.contains("10 times in a row"));
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_fails_in_the_same_way_ten_times_is_a_question() {
+    let fixture = AgentFixture { rounds: Some(40), ..AgentFixture::new() };
+    fixture.put("a", "text\n");
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_wrong_reads(&fixture, 1..=9);
+    queue_replies(&fixture, [calls(&[read("read", "a")])]);
+    queue_wrong_reads(&fixture, 10..=20);
+    queue_replies(&fixture, [words("done")]);
+    agent.send("go").await;
+    let question = agent.next_approval().await;
+    assert_eq!(question.kind, ApprovalKind::RepeatedCall);
+    let reason =
+        "Read has failed in the same way 10 times in a row, with other arguments each time.";
+    assert_eq!((question.call.as_str(), question.reason.as_str()), ("c20", reason));
+    assert_eq!(agent.result("read").1, ToolStatus::Done);
+    agent.answer(&question, ApprovalAnswer::Once).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert!(!agent.result("c20").0.contains("in a row"), "counted anew");
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ever_other_names_and_broken_arguments_are_failures_of_the_same_way() {
+    let interactivity = Interactivity::Headless;
+    let fixture = AgentFixture { interactivity, rounds: Some(20), ..AgentFixture::new() };
+    let mut agent = fixture.open(InitialSession::New).await;
+    for number in 1..=12 {
+        let name = format!("guess_{number}");
+        queue_replies(&fixture, [calls(&[(&name, &name, json!({"n": number}))])]);
+    }
+    let repetition = TurnOutcome::ModelFailed(ModelFailure::Repetition);
+    assert_eq!(agent.turn("go").await, repetition);
+    assert_eq!(fixture.model.requests().len(), 10);
+    assert!(agent.result("guess_5").0.contains("Calls named no tool 5 times in a row."));
+    agent.close().await;
+}
+
+/// Ten searches without a match are ten answers.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_fails_is_no_failure_of_its_tool() {
+    let interactivity = Interactivity::Headless;
+    let fixture = AgentFixture {
+        interactivity,
+        rounds: Some(20),
+        ..AgentFixture::in_mode(PermissionMode::Yolo)
+    };
+    let host = process_host(std::env::vars_os(), &EnvironmentRules::default());
+    let fixture = AgentFixture { sandbox: Some(Arc::new(host)), ..fixture };
+    let mut agent = fixture.open(InitialSession::New).await;
+    for number in 1..=12 {
+        let id = format!("c{number}");
+        let command = format!("test -e file_{number}");
+        queue_replies(&fixture, [calls(&[(&id, "Bash", json!({"command": command}))])]);
+    }
+    queue_replies(&fixture, [words("none")]);
+    assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
+    assert_eq!(agent.result("c12").1, ToolStatus::Failed);
+    assert!(!agent.result("c12").0.contains("in a row"), "{}", agent.result("c12").0);
     agent.close().await;
 }
 

@@ -237,7 +237,7 @@ async fn compact_says_what_it_has_done() {
     let mut agent = fixture.open(InitialSession::New).await;
     agent.tell(AgentCommand::Compact { focus: None }).await;
     agent.wait_for("sentence", |event| {
-        matches!(event, AgentEvent::Notice { text, .. } if text.contains("nothing to leave out"))
+        matches!(event, AgentEvent::Notice { text, .. } if text.contains("too short to compact"))
     })
     .await;
     fixture.put("f", &"a line of text\n".repeat(40));

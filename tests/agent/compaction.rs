@@ -11,13 +11,13 @@ use slug_code::providers::{ProviderRequest, StreamEvent};
 use slug_code::session::{CompactionEntry, LogEntry, TurnOutcome};
 
 use super::fakes::{ScriptedEvent, ScriptedStream, calls, finish_event, words};
-use super::test_agent::{AgentFixture, TestAgent};
+use super::test_agent::{AgentFixture, TestAgent, turn_end};
 use super::windowed_model::{SUMMARY, WindowedModel, count_tokens, whole_text};
 
-const TASK: &str =
+pub const TASK: &str =
     "Port the parser of the crate `tessera` to the new grammar, and keep its 31 tests.";
 
-fn fixture(model: &Arc<WindowedModel>) -> AgentFixture {
+pub fn fixture(model: &Arc<WindowedModel>) -> AgentFixture {
     AgentFixture {
         provider: Some(model.clone()),
         max_tokens: None,
@@ -25,7 +25,7 @@ fn fixture(model: &Arc<WindowedModel>) -> AgentFixture {
     }
 }
 
-fn compactions(agent: &TestAgent) -> Vec<CompactionEntry> {
+pub fn compactions(agent: &TestAgent) -> Vec<CompactionEntry> {
     let compaction = |entry: LogEntry| match entry {
         LogEntry::Compaction(compaction) => Some(compaction),
         _ => None,
@@ -34,7 +34,7 @@ fn compactions(agent: &TestAgent) -> Vec<CompactionEntry> {
 }
 
 /// Each call is answered exactly once, in the message right behind it, and nothing else is.
-fn assert_paired(messages: &[Message]) {
+pub fn assert_paired(messages: &[Message]) {
     let mut role = MessageRole::User;
     for (at, message) in messages.iter().enumerate() {
         assert_eq!(message.role, role, "message {at}");
@@ -60,7 +60,7 @@ fn last_text(request: &ProviderRequest) -> String {
 }
 
 /// Reads a file, notes the plan now and then, and says that the step is done.
-fn step_by_step(request: &ProviderRequest) -> ScriptedStream {
+pub fn step_by_step(request: &ProviderRequest) -> ScriptedStream {
     let last = request.messages.last().unwrap();
     let done = last.answers().count() > 0;
     let number: usize = last_step(request);
@@ -82,7 +82,7 @@ fn step_by_step(request: &ProviderRequest) -> ScriptedStream {
 }
 
 /// The number of the newest step that the user asked for.
-fn last_step(request: &ProviderRequest) -> usize {
+pub fn last_step(request: &ProviderRequest) -> usize {
     let texts = request.messages.iter().rev().flat_map(|message| message.content.iter().rev());
     let mut steps = texts.filter_map(ContentBlock::as_text).filter_map(|text| {
         text.strip_prefix("Step ").and_then(|rest| rest.split([':', ' ']).next()?.parse().ok())
@@ -181,7 +181,7 @@ async fn a_single_turn_goes_on_through_several_windows() {
 }
 
 /// A conversation of some rounds, each of which read a file of its own.
-async fn with_rounds(fixture: &AgentFixture, count: usize) -> TestAgent {
+pub async fn with_rounds(fixture: &AgentFixture, count: usize) -> TestAgent {
     let mut agent = fixture.open(InitialSession::New).await;
     agent.turn(TASK).await;
     for number in 1..count {
@@ -190,7 +190,7 @@ async fn with_rounds(fixture: &AgentFixture, count: usize) -> TestAgent {
     agent
 }
 
-fn with_files(model: &Arc<WindowedModel>) -> AgentFixture {
+pub fn with_files(model: &Arc<WindowedModel>) -> AgentFixture {
     let fixture = fixture(model);
     for number in 0..7 {
         fixture.put(&format!("f{number}"), &format!("line of file {number}\n").repeat(60));
@@ -291,13 +291,97 @@ async fn escape_stops_a_compaction_and_leaves_the_conversation() {
     let mut agent = with_rounds(&fixture, 10).await;
     let before = agent.conversation().messages;
     agent.tell(AgentCommand::Compact { focus: None }).await;
-    agent.wait_for("start", |event| matches!(event, AgentEvent::CompactionStarted { .. })).await;
-    assert_eq!(agent.stop().await, TurnOutcome::Answered);
+    agent.wait_for("request", |it| matches!(it, AgentEvent::CompactionProgress { .. })).await;
+    assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
+    assert_told_as_stopped(&agent);
     assert_eq!(agent.conversation().messages, before);
+    assert_eq!(model.summaries().len(), 1, "it was not tried again");
     assert!(compactions(&agent).is_empty());
     agent.turn("Step 10: go on.").await;
     let text = whole_text(&model.requests().pop().unwrap().messages);
     assert!(!text.contains("stopped your last answer"), "there was none: {text}");
+    agent.close().await;
+}
+
+/// What the user showed with `!` is sent on after a compaction, and slug's own note names it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_command_of_the_users_has_shown_survives_a_compaction() {
+    for has_summary in [true, false] {
+        let model = WindowedModel::new(64_000, step_by_step);
+        if !has_summary {
+            model.summarise(Some(words("No.")));
+        }
+        let fixture = with_files(&model);
+        let mut agent = fixture.open(InitialSession::New).await;
+        agent.turn(TASK).await;
+        agent.tell(AgentCommand::Shell { command: "deploy staging".into() }).await;
+        for number in 1..14 {
+            agent.turn(&format!("Step {number}: go on.")).await;
+        }
+        agent.tell(AgentCommand::Compact { focus: None }).await;
+        agent.wait_for_turn_end().await;
+        let note = compactions(&agent).pop().unwrap().note.unwrap();
+        assert_eq!(note.model.is_some(), has_summary);
+        let is_named = note.text.contains("## Commands that the user ran\n- $ deploy staging");
+        assert_eq!(is_named, !has_summary, "{}", note.text);
+        agent.turn("Step 14: go on.").await;
+        let sent = whole_text(&model.requests().pop().unwrap().messages);
+        assert!(sent.contains("$ deploy staging\\ndeploy staging says hello"), "{sent}");
+        agent.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn compact_shortens_a_conversation_of_one_long_answer() {
+    let lines = (0..800).map(|line| format!("Line {line} has one more of them.\n"));
+    let answer = lines.collect::<String>();
+    let model = WindowedModel::new(64_000, move |_| words(&answer));
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn(TASK).await;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let tokens = compactions(&agent).pop().expect("nothing was saved").tokens.unwrap();
+    assert!(tokens.after + 3_000 < tokens.before, "{tokens:?}");
+    assert_eq!(agent.notices(), [""; 0]);
+    agent.turn("And now?").await;
+    let sent = model.requests().pop().unwrap();
+    assert_paired(&sent.messages);
+    let text = whole_text(&sent.messages);
+    assert!(text.contains(TASK) && text.contains("Some steps are done."), "{text}");
+    assert!(!text.contains("has one more"), "{text}");
+    agent.close().await;
+}
+
+/// The user reads that they stopped a compaction, and of no failure.
+fn assert_told_as_stopped(agent: &TestAgent) {
+    let notices = agent.notices();
+    assert_eq!(notices, ["The compaction was stopped. The conversation is as it was."]);
+    let failed = agent.events.iter().find(|it| matches!(it, AgentEvent::ResponseDropped { .. }));
+    assert_eq!(failed, None);
+}
+
+/// As after any other stop, so that queued messages wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn escape_in_an_automatic_compaction_stops_the_turn() {
+    let model = WindowedModel::new(9_000, step_by_step);
+    model.summarise(None);
+    let fixture = with_files(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn(TASK).await;
+    let compacting = |event: &AgentEvent| matches!(event, AgentEvent::CompactionProgress { .. });
+    for number in 1.. {
+        assert!(number < 60, "nothing was compacted");
+        agent.send(&format!("Step {number}: go on.")).await;
+        let next = |event: &AgentEvent| compacting(event) || turn_end(event).is_some();
+        if compacting(&agent.wait_for("the end of a turn", next).await) {
+            break;
+        }
+    }
+    let before = agent.conversation().messages;
+    assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
+    assert_told_as_stopped(&agent);
+    assert_eq!(agent.conversation().messages, before);
     agent.close().await;
 }
 
@@ -329,6 +413,8 @@ async fn a_window_that_is_too_small_is_said_with_numbers() {
         "{reason}"
     );
     assert!(reason.contains("your messages ~") && reason.contains("the tools ~"), "{reason}");
+    assert!(reason.contains("Your last message takes ~"), "{reason}");
+    assert!(reason.contains("start the server with a larger context"), "{reason}");
     assert!(model.requests().is_empty(), "nothing was sent in vain");
     agent.close().await;
 }

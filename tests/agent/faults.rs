@@ -158,7 +158,7 @@ async fn r33_a_conversation_that_stays_too_long_fails_without_a_loop() {
     for protocol in ProviderProtocol::ALL {
         let server = ModelServer::start();
         for _ in 0..5 {
-            server.reply(ServerReply::error(400, "prompt is too long: 9 tokens > 8 maximum"));
+            server.reply(ServerReply::error(400, "prompt is too long"));
         }
         let fixture = fixture(protocol, &server);
         let mut agent = fixture.open(InitialSession::New).await;

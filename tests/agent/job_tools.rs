@@ -100,6 +100,26 @@ async fn each_look_at_a_job_shows_what_is_new_and_the_filter_leaves_lines_out() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_same_look_at_a_running_job_twice_in_one_response_is_two_looks() {
+    let fixture = fixture(PermissionMode::Yolo);
+    let mut agent = open(&fixture).await;
+    let text = "echo up; while [ ! -e go ]; do sleep 0.02; done";
+    let input = json!({"command": text, "run_in_background": true});
+    call((&fixture, &mut agent), "a", "Bash", input).await;
+    let job = started_job(&mut agent).await;
+    let look = json!({"job": job});
+    let looks = [("b", "BashOutput", look.clone()), ("c", "BashOutput", look)];
+    queue_replies(&fixture, [calls(&looks), words("Well.")]);
+    assert_eq!(agent.turn("look").await, TurnOutcome::Answered);
+    for id in ["b", "c"] {
+        let result = agent.result(id).0;
+        assert!(result.starts_with(&format!("(no new output)\n[job {job} runs, ")), "{result}");
+    }
+    std::fs::write(fixture.work.join("go"), "").unwrap();
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_model_is_told_of_an_end_once_with_the_last_lines() {
     let fixture = fixture(PermissionMode::Yolo);
     let mut agent = open(&fixture).await;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use slug_code::domain::{ContentBlock, Message, TokenUsage};
 use slug_code::providers::{
@@ -21,7 +22,11 @@ type Answer = Box<dyn Fn(&ProviderRequest) -> ScriptedStream + Send + Sync>;
 
 /// Answers each request by a function, and requests for a summary by [`SUMMARY`] or what the test sets.
 pub struct WindowedModel {
-    window: u64,
+    window: Mutex<u64>,
+    /// Whether refusals name the window.
+    names_window: bool,
+    /// Whether a request with its limit for the answer has to fit.
+    counts_limit: Mutex<bool>,
     answer: Answer,
     summary: Mutex<Option<ScriptedStream>>,
     requests: Mutex<Vec<ProviderRequest>>,
@@ -48,7 +53,40 @@ impl WindowedModel {
     fn of(window: u64, answer: Answer, served: bool) -> Self {
         let summary = Mutex::new(Some(words(SUMMARY)));
         let (requests, refused) = (Mutex::default(), Mutex::default());
-        Self { window, answer, summary, requests, refused, served }
+        let window = Mutex::new(window);
+        let counts_limit = Mutex::new(true);
+        Self {
+            window,
+            names_window: false,
+            counts_limit,
+            answer,
+            summary,
+            requests,
+            refused,
+            served,
+        }
+    }
+
+    /// A model whose server says how large its window is when it refuses a request.
+    pub fn naming_its_window(
+        window: u64,
+        answer: impl Fn(&ProviderRequest) -> ScriptedStream + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        Arc::new(Self { names_window: true, ..Self::of(window, Box::new(answer), true) })
+    }
+
+    /// Serves the model with another window from now on.
+    pub fn restart_with(&self, window: u64) {
+        *self.window.lock().unwrap() = window;
+    }
+
+    /// Refuses only requests that are too long themselves, whatever limit they have for the answer.
+    pub fn accept_long_limits(&self) {
+        *self.counts_limit.lock().unwrap() = false;
+    }
+
+    fn window(&self) -> u64 {
+        *self.window.lock().unwrap()
     }
 
     /// Has requests for a summary answered like this; without an answer they go on for ever.
@@ -99,13 +137,16 @@ impl Provider for WindowedModel {
     fn stream(
         &self,
         request: ProviderRequest,
-        _cancel: CancellationToken,
+        cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let tokens = count_tokens(&request);
-        let reply = if tokens + u64::from(request.max_tokens.unwrap_or(0)) > self.window {
+        let limit = request.max_tokens.filter(|_| *self.counts_limit.lock().unwrap());
+        let answer = u64::from(limit.unwrap_or(0));
+        let reply = if tokens + answer > self.window() {
             *self.refused.lock().unwrap() += 1;
-            let message = format!("It has {tokens} of {} tokens.", self.window);
-            let (status, recovery) = (Some(400), ErrorRecovery::Compact);
+            let message = format!("It has {tokens} of {} tokens.", self.window());
+            let (status, recovery) =
+                (Some(400), ErrorRecovery::Compact(self.names_window.then(|| self.window())));
             vec![ScriptedEvent::Fail(ProviderError { message, status, recovery })]
         } else {
             let mut reply = if asks_for_summary(&request) {
@@ -118,11 +159,12 @@ impl Provider for WindowedModel {
             reply
         };
         self.requests.lock().unwrap().push(request);
-        play(reply)
+        // As the real ones do: a stop ends the stream without a word.
+        play(reply).take_until(cancel.cancelled_owned()).boxed()
     }
 
     async fn models(&self) -> Result<Vec<ModelInfo>, ProviderError> {
-        let context_window = self.served.then_some(self.window);
+        let context_window = self.served.then(|| self.window());
         Ok(vec![ModelInfo { id: "test-model".into(), context_window, ..ModelInfo::default() }])
     }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use divan::{Bencher, black_box, counter::BytesCount};
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
-use slug_code::agent::normalise;
+use slug_code::agent::{RepeatedText, normalise};
 use slug_code::domain::{ProviderProtocol, ToolSpec};
 use slug_code::providers::EncodedImages;
 use slug_code::providers::chat::{self, PromptProgressReports};
-use slug_code::providers::{self, ProviderError, ProviderRequest, ToolChoice, sse};
+use slug_code::providers::{self, ProviderError, ProviderRequest, StreamEvent, ToolChoice, sse};
 use tokio::runtime::Builder;
 
 use crate::samples;
@@ -169,6 +169,22 @@ fn decode(
         let events = providers::decode(protocol, stream::iter(blocks.clone()), Arc::clone(tools))
             .inspect(|event| assert!(event.is_ok()));
         runtime.block_on(events.count())
+    });
+}
+
+/// Looks for repetitions in a response of 200 KB, or in one that repeats 3,000 characters and differs each
+/// time.
+#[divan::bench(args = [false, true])]
+fn watch_for_repetitions(bencher: Bencher, is_alike: bool) {
+    let text = samples::markdown(200_000);
+    let alike = || (0..66).map(|n| format!("{}{n}\n", &text[..3_000])).collect();
+    let text: String = if is_alike { alike() } else { text };
+    let text: Vec<char> = text.chars().collect();
+    let pieces: Vec<StreamEvent> =
+        text.chunks(24).map(|piece| StreamEvent::Text(piece.iter().collect())).collect();
+    bencher.bench_local(|| {
+        let mut watch = RepeatedText::default();
+        pieces.iter().filter_map(|piece| watch.in_event(black_box(piece))).count()
     });
 }
 

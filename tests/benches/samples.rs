@@ -65,6 +65,7 @@ fn record(n: usize, message: Message) -> LogRecord {
         summary: Some("20 lines".into()),
         display: None,
         kept: None,
+        job: None,
         elapsed_ms: 3,
     });
     let stop_reason = (n % 4 == 3).then_some(StopReason::EndTurn);

@@ -33,16 +33,19 @@ fn continue_shows_the_messages_of_the_newest_session() {
     assert_eq!(env.sessions().len(), 1);
 }
 
+/// Opens the list of sessions, which has the one about a colour. The start screen names it, too.
+fn open_list(slug: &mut PtySlug) {
+    slug.keys(key::CTRL_B);
+    slug.wait_for("│   which colour?");
+}
+
 #[test]
 fn a_session_is_resumed_from_the_sidebar() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     past(&env, &server, "which colour?", "Blue.");
     server.reply(ServerReply::text("Because of the sky."));
     let mut slug = PtySlug::chat(&env, &server);
-    slug.keys(key::CTRL_B);
-    slug.wait_until("the list with the session", |screen| {
-        screen.contains("Sessions") && screen.contains("which colour?")
-    });
+    open_list(&mut slug);
     slug.keys(key::ENTER);
     slug.wait_for("Blue.");
     slug.say("why?");
@@ -58,8 +61,7 @@ fn a_session_is_forked_from_the_sidebar() {
     past(&env, &server, "which colour?", "Blue.");
     server.reply(ServerReply::text("Because of the sky."));
     let mut slug = PtySlug::chat(&env, &server);
-    slug.keys(key::CTRL_B);
-    slug.wait_for("which colour?");
+    open_list(&mut slug);
     slug.keys("f");
     slug.wait_for("Blue.");
     slug.say("why?");
@@ -80,11 +82,10 @@ fn a_text_in_a_past_session_is_found_and_opened() {
     past(&env, &server, "which colour?", "Blue, of course.");
     past(&env, &server, "and grass?", "Green.");
     let mut slug = PtySlug::chat(&env, &server);
-    slug.keys(key::CTRL_B);
-    slug.wait_for("which colour?");
+    open_list(&mut slug);
     slug.keys("/of course");
     slug.wait_until("the place that has it", |screen| {
-        screen.contains("Blue, of course.") && !screen.contains("and grass?")
+        screen.contains("Blue, of course.") && !screen.contains("│   and grass?")
     });
     slug.keys(key::ENTER);
     slug.wait_until("the session, standing on the match", |screen| {
@@ -158,15 +159,18 @@ fn messages_that_wait_are_in_the_input_after_slug_was_left() {
     let (env, server, gate) = (TestEnv::new(), ModelServer::start(), ReplyGate::closed());
     server.reply(ServerReply::text("First answer.").gated(&gate));
     let mut slug = PtySlug::chat(&env, &server);
-    slug.say("first question");
-    server.wait_for_requests(1);
-    slug.say("second question");
-    slug.wait_for("queued");
+    slug.say("what is this?");
+    for waiting in ["and that?", "and all the rest?"] {
+        server.wait_for_requests(1);
+        slug.say(waiting);
+        slug.wait_for_no(&format!("❯ {waiting}"));
+    }
     slug.keys(key::ESC);
     slug.wait_for("Messages wait");
     slug.quit();
     let mut slug = PtySlug::chat(&env, &server);
-    slug.wait_for("❯ second question");
+    slug.wait_for("❯ and that?");
+    slug.wait_for("and all the rest?");
 }
 
 #[test]
@@ -205,8 +209,7 @@ fn a_session_is_renamed_in_the_sidebar() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     past(&env, &server, "which colour?", "Blue.");
     let mut slug = PtySlug::chat(&env, &server);
-    slug.keys(key::CTRL_B);
-    slug.wait_for("which colour?");
+    open_list(&mut slug);
     slug.keys("r");
     slug.keys(key::CTRL_U);
     slug.keys("About the sky");
@@ -220,8 +223,7 @@ fn a_deleted_session_can_be_brought_back() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     past(&env, &server, "which colour?", "Blue.");
     let mut slug = PtySlug::chat(&env, &server);
-    slug.keys(key::CTRL_B);
-    slug.wait_for("which colour?");
+    open_list(&mut slug);
     slug.keys("d");
     assert!(wait_until(|| env.sessions().is_empty()), "{:?}", env.sessions());
     assert!(std::fs::read_dir(env.slug_home().join("trash")).unwrap().next().is_some());

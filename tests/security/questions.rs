@@ -30,6 +30,7 @@ fn no_other_key_than_y_trusts_a_folder() {
         slug.wait_for_question(TRUST);
         slug.keys(keys);
         if slug.screen().contains(TRUST) {
+            slug.wait_for_question_after_text(TRUST);
             slug.keys("n");
         }
         // The `n` may come behind the answer, and be typed into the chat.
@@ -128,8 +129,9 @@ fn a_diff_or_a_command_that_is_longer_than_the_screen_takes_no_yes_before_its_en
         let untouched = || {
             env.read("a.txt") == old && !env.path("made").exists() && !env.path(".slug").exists()
         };
-        for keys in ["y", "s", "a", "yyy", "\r"] {
+        for keys in ["y", "s", "a", "yyy", "\r", "ysa\r"] {
             slug.keys(keys);
+            slug.wait_for_dialog_after_text("Scroll to the end");
         }
         // One page on is not yet the end.
         slug.keys("\x1b[6~y");

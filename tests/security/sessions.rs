@@ -144,6 +144,7 @@ fn the_dialog_marks_each_file_that_is_outside_or_takes_orders() {
         assert!(around, "{file} has no mark: {line}\n{screen}");
         // Neither a yes nor Enter restores such a file.
         slug.keys("\r");
+        slug.wait_for_question(&name);
         slug.keys("y");
         slug.wait_for("Rewound");
         slug.kill();

@@ -194,6 +194,12 @@ impl PtySlug {
         thread::sleep(KEY_GUARD_DELAY);
     }
 
+    /// Waits for a question that shows `text`, after text was typed while it was open.
+    pub fn wait_for_question_after_text(&mut self, text: &str) {
+        self.wait_for_question(text);
+        thread::sleep(TYPING_GUARD_DELAY);
+    }
+
     /// Waits for a permission dialog that shows `text`, after text was typed while it was open.
     pub fn wait_for_dialog_after_text(&mut self, text: &str) {
         self.wait_for_dialog(text);

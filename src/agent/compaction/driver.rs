@@ -14,7 +14,9 @@ impl Agent {
             return self.error(reason);
         }
         if !self.session.has_log() {
-            return self.events.notice(NoticeLevel::Info, "There is nothing to leave out yet.");
+            return self
+                .events
+                .notice(NoticeLevel::Info, "The conversation is still too short to compact.");
         }
         if let Some(gate) = self.begin_turn() {
             self.run_turn(gate, TurnPurpose::Compaction { focus }).await;

@@ -1,9 +1,9 @@
 //! How many tokens a request takes, before a server has counted them.
 //!
-//! The text is measured first, in tokens of about four bytes. How many tokens of the model's own that
-//! comes to is learned for each model: every answer says how many the server has counted for a request
-//! whose measure is known. So the estimate is exact for what was sent before, and nearly so for what has
-//! been added since.
+//! The text is measured first, in tokens of about four bytes. How many tokens of the model's own that comes
+//! to is learned for each model: every answer says how many the server has counted for a request whose
+//! measure is known, and the log of a session that is opened again has the last count. So the estimate is
+//! exact for what was sent before, and nearly so for what has been added since.
 
 use std::collections::HashMap;
 
@@ -44,7 +44,18 @@ impl TokenCalibration {
 
     /// Learns from the input that the server has counted for the last request.
     pub(in crate::agent) fn answered(&mut self, model: &str, input: u64) {
-        let Some(measure) = self.sent.take().filter(|measure| *measure > 0) else { return };
+        if let Some(measure) = self.sent.take() {
+            self.learn(model, measure, input);
+        }
+    }
+
+    /// Whether a server has counted a request for this model.
+    pub(in crate::agent) fn has_learned(&self, model: &str) -> bool {
+        self.per_mille.contains_key(model)
+    }
+
+    /// Learns from the input that a server has counted for a request of this measure.
+    pub(in crate::agent) fn learn(&mut self, model: &str, measure: u64, input: u64) {
         if is_plausible(input, measure) {
             let per_mille = input.saturating_mul(1_000) / measure;
             self.per_mille.insert(model.to_owned(), per_mille);

@@ -29,7 +29,7 @@ const LAST_ROUNDS: u64 = 20_000;
 /// The longest summary, in tokens and as a part of the trigger.
 const SUMMARY: (u64, u64) = (4_000, 8);
 /// The least that each part gets, in tokens, however small the window is.
-const LEAST: u64 = 200;
+pub(super) const MIN_PART: u64 = 200;
 
 /// What an agent knows about the room for its requests.
 #[derive(Debug, Default)]
@@ -42,7 +42,8 @@ pub(in crate::agent) struct ContextRoom {
 }
 
 impl ContextRoom {
-    /// Notes that the server has refused the request that was sent last.
+    /// Notes that the server has refused the request that was sent last, although it fits into the
+    /// window that slug knows.
     pub(in crate::agent) fn note_refusal(&mut self, model: &str) {
         let Some(measure) = self.tokens.unanswered() else { return };
         let smallest = self.refused.entry(model.to_owned()).or_insert(measure);
@@ -124,6 +125,18 @@ impl RequestLimits {
         }
     }
 
+    /// The largest request that leaves room for so much besides. Only a server that has refused a
+    /// request has shown that a window that nobody names is a limit.
+    pub(in crate::agent) fn room_beside(&self, tokens: u64, has_refused: bool) -> u64 {
+        match self.window {
+            ContextWindow::Served(window) | ContextWindow::Known(window) => {
+                window.saturating_sub(tokens) * 100 / (100 + DOUBT)
+            }
+            ContextWindow::Assumed(_) if has_refused => self.room(),
+            ContextWindow::Assumed(_) => u64::MAX,
+        }
+    }
+
     /// The output limit of a request of this size: `wanted`, or what the window leaves.
     pub(in crate::agent) fn answer(&self, size: u64, wanted: u32) -> u32 {
         match self.window {
@@ -150,16 +163,17 @@ impl RequestLimits {
         after + self.trigger() / GROWTH
     }
 
-    /// How the room is shared out below the floor. `size` is that of the request now: a
-    /// conversation that is short is not kept whole when the user asks for less.
+    /// How the room is shared out below the floor. `size` is that of the request now: of a
+    /// conversation that is short not all rounds are kept when the user asks for less. What the user
+    /// has said is kept as far as the window has room for it.
     pub(in crate::agent) fn shares(&self, size: u64) -> KeptShares {
-        let summary = SUMMARY.0.min(self.trigger() / SUMMARY.1).max(LEAST);
-        let aim = (self.trigger() * AIM / 100).min(size);
-        let left = aim.saturating_sub(self.fixed + summary) / 2;
+        let summary = SUMMARY.0.min(self.trigger() / SUMMARY.1).max(MIN_PART);
+        let most = self.trigger() * AIM / 100;
+        let half_of = |aim: u64| aim.saturating_sub(self.fixed + summary) / 2;
         let of_window = self.window.tokens() / USER_MESSAGES.1;
         KeptShares {
-            user_messages: USER_MESSAGES.0.min(of_window).min(left).max(LEAST),
-            last_rounds: LAST_ROUNDS.min(left).max(LEAST),
+            user_messages: USER_MESSAGES.0.min(of_window).min(half_of(most)).max(MIN_PART),
+            last_rounds: LAST_ROUNDS.min(half_of(most.min(size))).max(MIN_PART),
             summary,
         }
     }

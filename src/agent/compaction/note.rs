@@ -2,16 +2,18 @@
 //!
 //! What can be taken from the log is taken from there: which files were read and changed, in all of the
 //! session, does not depend on what a model remembers of them. The rest is a model's summary, or, without
-//! one, what the log says about the task, the failures and the answers.
+//! one, what the log says about the task, the user's commands, the failures and the answers.
 
 use std::collections::BTreeSet;
 
 use crate::context::escape_context_tags;
 use crate::domain::{CallInput, ContentBlock, EntryId, Message, MessageRole, ToolAccess, ToolKind};
-use crate::session::{COMPACTION_CONTEXT, CompactionNote, KeptContext, ReplayedConversation};
+use crate::session::{
+    COMPACTION_CONTEXT, CompactionNote, KeptContext, ReplayedConversation, is_shell,
+};
 use crate::tools::{ToolRegistry, WorkingDirectory, kind_of};
 
-use super::plan::{is_the_users, shown_call};
+use super::plan::{SummaryExtent, is_the_users, shown_call};
 
 /// The most files that a note names of each kind.
 const FILES_NAMED: usize = 60;
@@ -29,24 +31,35 @@ pub(in crate::agent) struct NoteSources<'a> {
     pub(in crate::agent) place: &'a WorkingDirectory,
 }
 
+/// A summary, the model that wrote it, and what it is about.
+pub(in crate::agent) struct WrittenSummary {
+    pub(in crate::agent) text: String,
+    pub(in crate::agent) model: String,
+    pub(in crate::agent) extent: SummaryExtent,
+}
+
 impl NoteSources<'_> {
-    /// The note with this summary, which `model` has written; without one, the note from the log.
+    /// The note with this summary; without one, the note from the log.
     pub(in crate::agent) fn note(
         &self,
-        summary: Option<(String, String)>,
+        summary: Option<WrittenSummary>,
         contexts: Vec<KeptContext>,
     ) -> CompactionNote {
         let (told, by, model) = match summary {
-            Some((text, model)) => (
-                text,
-                format!("What follows was written by {model} from what is left out."),
-                Some(model),
-            ),
+            Some(WrittenSummary { text, model, extent }) => {
+                let part = match extent {
+                    SummaryExtent::All => "",
+                    SummaryExtent::Newest => "the newest part of ",
+                };
+                let by =
+                    format!("What follows was written by {model} from {part}what is left out.");
+                (text, by, Some(model))
+            }
             None => (self.log_excerpt(), "What follows is taken from the log.".to_owned(), None),
         };
         let mut text = format!(
-            "A note of slug's: the conversation has become long, and its older part is left out here. The \
-             messages of the user above stand word for word. {by} It is a record of what was done, not \
+            "A note of slug's: the conversation has become long, and its older part is left out here. Those \
+             of the user's messages that are still above stand word for word. {by} It is a record of what was done, not \
              an instruction; what the user says comes first.\n\n{}",
             told.trim()
         );
@@ -85,14 +98,15 @@ impl NoteSources<'_> {
         files
     }
 
-    /// The note without a model: the task, what failed, and how answers begin.
+    /// The note without a model: the task, the commands of the user, what failed, and how answers begin.
     fn log_excerpt(&self) -> String {
         let mut text = String::new();
         let task = self.conversation.messages.iter().find(|(_, message)| is_the_users(message));
         if let Some((_, task)) = task {
             text.push_str(&format!("## Task\n{}\n", excerpt(&task.text())));
         }
-        let earlier = self.left_out().flat_map(earlier_notes).last();
+        push_list(&mut text, "Commands that the user ran", &newest(self.users_commands()));
+        let earlier = last_note(self.left_out());
         let failed = newest(self.failures());
         push_list(&mut text, "Failed attempts", &failed);
         let answers = self.left_out().filter(|message| message.role == MessageRole::Assistant);
@@ -104,6 +118,13 @@ impl NoteSources<'_> {
             text.push_str(&format!("\n## From the note before this one\n{}\n", told.trim()));
         }
         text
+    }
+
+    /// The commands that the user ran, each with how its output begins.
+    fn users_commands(&self) -> impl Iterator<Item = String> {
+        let blocks = self.left_out().flat_map(|message| &message.content);
+        let outputs = blocks.filter(|block| is_shell(block)).filter_map(ContentBlock::as_context);
+        outputs.map(|(_, text)| excerpt(text))
     }
 
     fn failures(&self) -> impl Iterator<Item = String> {
@@ -143,6 +164,11 @@ pub(in crate::agent) fn notes_that_hold(
 /// The part of a note that is not slug's own words.
 fn body_of(note: &str) -> &str {
     note.split_once("\n\n").map_or(note, |(_, body)| body)
+}
+
+/// The newest note of a compaction in these messages.
+pub(super) fn last_note<'a>(messages: impl Iterator<Item = &'a Message>) -> Option<&'a str> {
+    messages.flat_map(earlier_notes).last()
 }
 
 fn earlier_notes(message: &Message) -> Option<&str> {

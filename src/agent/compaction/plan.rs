@@ -9,10 +9,10 @@
 
 use std::path::Path;
 
-use crate::domain::{CallInput, ContentBlock, EntryId, Message, ToolCall};
+use crate::domain::{CallInput, ContentBlock, EntryId, Message, MessageRole, ToolCall};
 use crate::session::{
     COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CutCalls, CutResults, NEXT_MESSAGE,
-    ReplayedConversation, users_own,
+    ReplayedConversation, is_shell, users_own,
 };
 use crate::tools::{call_title, kind_of};
 
@@ -36,6 +36,9 @@ const WORTH_RETRY: u64 = 10;
 /// One result that takes more than this part of the trigger is cut, and so are the calls of one
 /// response.
 const LONG_PART: u64 = 3;
+/// The output of a command of the user's that takes more than this part of what stays of their messages
+/// is cut.
+const LONG_OUTPUT: u64 = 4;
 /// Older calls of one response that take more than this have arguments to cut, in tokens.
 const LONG_OLD_CALLS: u64 = 150;
 /// So many characters stay of each text in the arguments of an older call.
@@ -77,6 +80,16 @@ pub(in crate::agent) enum CompactionPlan {
     Summarise(Box<SummaryPlan>),
 }
 
+impl CompactionPlan {
+    /// How much a summary would be about; `None` where none is needed.
+    pub(in crate::agent) fn summary_extent(&self) -> Option<SummaryExtent> {
+        match self {
+            Self::Nothing | Self::Shorten(_) => None,
+            Self::Summarise(plan) => Some(plan.extent),
+        }
+    }
+}
+
 /// What a summary takes the place of. Its entries lack the note.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::agent) struct SummaryPlan {
@@ -86,6 +99,15 @@ pub(in crate::agent) struct SummaryPlan {
     pub(in crate::agent) without_model: CompactionEntry,
     /// Makes the conversation shorter for the request for the summary, where it is too long itself.
     pub(in crate::agent) lightened: CompactionEntry,
+    /// How much the summary is about.
+    pub(in crate::agent) extent: SummaryExtent,
+}
+
+/// How much of a conversation a request for a summary has room for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::agent) enum SummaryExtent {
+    All,
+    Newest,
 }
 
 /// A conversation with what its size is measured by.
@@ -113,7 +135,9 @@ pub(in crate::agent) fn plan(
     match trigger {
         CompactionTrigger::Full if cleared <= floor && cleared < now => return shorten(results),
         CompactionTrigger::Full if light <= floor && light < now => return shorten(lightened),
-        CompactionTrigger::Refused if light <= now - now * WORTH_RETRY / 100 => {
+        CompactionTrigger::Refused
+            if light <= now - now * WORTH_RETRY / 100 && measured.limits.fits(light) =>
+        {
             return shorten(lightened);
         }
         CompactionTrigger::Full | CompactionTrigger::Refused | CompactionTrigger::Asked => {}
@@ -140,6 +164,11 @@ impl MeasuredConversation<'_> {
         self.size_of(&self.conversation.compacted(entry).messages)
     }
 
+    /// The longest summary of it, in tokens.
+    pub(in crate::agent) fn summary_tokens(&self) -> u64 {
+        self.limits.shares(self.size()).summary
+    }
+
     fn size_of(&self, messages: &[(EntryId, Message)]) -> u64 {
         self.limits.fixed + self.estimator.messages(messages.iter().map(|(_, message)| message))
     }
@@ -160,9 +189,32 @@ impl MeasuredConversation<'_> {
         CompactionEntry {
             results_kept_from: kept_from,
             cut_results: (!results.is_empty()).then_some(CutResults { results, chars }),
+            cut_outputs: self.long_outputs(messages, long, None),
             cut_calls: long_calls.into_iter().collect(),
             ..CompactionEntry::default()
         }
+    }
+
+    /// Cuts the outputs of the user's commands that take more than so many tokens, besides those that
+    /// are cut already.
+    fn long_outputs(
+        &self,
+        messages: &[(EntryId, Message)],
+        tokens: u64,
+        known: Option<CutResults>,
+    ) -> Option<CutResults> {
+        let is_long =
+            |it: &&(EntryId, Message)| is_output(&it.1) && self.estimator.message(&it.1) > tokens;
+        let long: Vec<EntryId> = messages.iter().filter(is_long).map(|(id, _)| *id).collect();
+        if long.is_empty() {
+            return known;
+        }
+        let chars = self.estimator.chars(tokens);
+        let known = known.unwrap_or(CutResults { results: Vec::new(), chars });
+        let chars = known.chars.min(chars);
+        let mut results = known.results;
+        results.extend(long.into_iter().filter(|id| !results.contains(id)).collect::<Vec<_>>());
+        Some(CutResults { results, chars })
     }
 
     /// The second stage: the arguments of the calls before the results that stay.
@@ -247,32 +299,40 @@ impl MeasuredConversation<'_> {
     fn summary(&self, now: u64, lightened: &CompactionEntry) -> Option<SummaryPlan> {
         let messages = &self.conversation.messages;
         let shares = self.limits.shares(now);
-        let start = self.last_rounds(shares.last_rounds)?;
-        let entry = self.kept_before(start, shares.user_messages);
-        let is_dropped = |(id, message): &&(EntryId, Message)| {
-            !entry.kept.contains(id) || !is_the_users(message)
-        };
-        let dropped = messages[..start].iter().filter(is_dropped).map(|(_, message)| message);
-        if self.estimator.messages(dropped) < WORTH_SUMMARY {
-            return None;
-        }
+        // A long answer that nothing follows is worth a summary, where nothing else is.
+        let all = messages.last().filter(|(_, message)| is_answer(message));
+        let starts = self.last_rounds(shares.last_rounds).into_iter();
+        let mut starts = starts.chain(all.map(|_| messages.len()));
+        let (start, entry) = starts.find_map(|start| {
+            let entry = self.kept_before(start, shares.user_messages);
+            let is_dropped = |(id, message): &&(EntryId, Message)| {
+                !entry.kept.contains(id) || !is_the_users(message) && !is_output(message)
+            };
+            let dropped = messages[..start].iter().filter(is_dropped).map(|(_, message)| message);
+            let is_worth_it = self.estimator.messages(dropped) >= WORTH_SUMMARY;
+            is_worth_it.then_some((start, entry))
+        })?;
         let entry = self.fitted(&messages[start..], shares.last_rounds, entry);
         let without_model = self.last_turns(&entry, lightened, shares.summary);
-        Some(SummaryPlan { entry, without_model, lightened: lightened.clone() })
+        let lightened = lightened.clone();
+        Some(SummaryPlan { entry, without_model, lightened, extent: SummaryExtent::All })
     }
 
     /// The entry that cuts the last rounds, where there is nothing else to leave out.
-    fn cut_to_fit(&self, now: u64, entry: CompactionEntry) -> CompactionEntry {
-        let tokens = self.limits.shares(now).last_rounds;
-        match self.last_rounds(tokens) {
-            Some(start) => self.fitted(&self.conversation.messages[start..], tokens, entry),
+    fn cut_to_fit(&self, now: u64, mut entry: CompactionEntry) -> CompactionEntry {
+        let (messages, shares) = (&self.conversation.messages, self.limits.shares(now));
+        let output = shares.user_messages / LONG_OUTPUT;
+        entry.cut_outputs = self.long_outputs(messages, output, entry.cut_outputs.take());
+        match self.last_rounds(shares.last_rounds) {
+            Some(start) => self.fitted(&messages[start..], shares.last_rounds, entry),
             None => entry,
         }
     }
 
-    /// Has an entry cut the last rounds where they take more than so many tokens: calls and results
-    /// to the same length, and of a response with more calls than there is room for the first.
-    fn fitted(
+    /// Has an entry cut the last rounds where they take more than so many tokens: calls and results to the
+    /// same length, outputs of the user's commands, and of a response with more calls than there is room
+    /// for the first.
+    pub(super) fn fitted(
         &self,
         last: &[(EntryId, Message)],
         tokens: u64,
@@ -281,7 +341,11 @@ impl MeasuredConversation<'_> {
         let results = last.iter().filter(|(_, message)| is_result(message));
         let results: Vec<EntryId> = results.map(|(id, _)| *id).collect();
         let size = self.estimator.messages(last.iter().map(|(_, message)| message));
-        if size <= tokens || results.is_empty() {
+        if size <= tokens {
+            return entry;
+        }
+        entry.cut_outputs = self.long_outputs(last, tokens / LONG_OUTPUT, entry.cut_outputs.take());
+        if results.is_empty() {
             return entry;
         }
         let most = (tokens / LEAST_CALL).max(LEAST_CALLS);
@@ -296,7 +360,7 @@ impl MeasuredConversation<'_> {
     }
 
     /// Where the last rounds begin that fit into so many tokens; at least one round stays.
-    fn last_rounds(&self, tokens: u64) -> Option<usize> {
+    pub(super) fn last_rounds(&self, tokens: u64) -> Option<usize> {
         let messages = &self.conversation.messages;
         let (mut start, mut size) = (None, 0);
         for (at, (_, message)) in messages.iter().enumerate().rev() {
@@ -311,30 +375,44 @@ impl MeasuredConversation<'_> {
         start.filter(|start| *start > 0)
     }
 
-    /// The entry that leaves out what is before `start`, except the user's own messages: the first,
-    /// the last of all, unless that stands behind `start` anyway, and as many of the newest others as
-    /// fit.
-    fn kept_before(&self, start: usize, tokens: u64) -> CompactionEntry {
+    /// The entry that leaves out what is before `start`, except what is the user's own: their first
+    /// message, the last of all, unless that stands behind `start` anyway, and as many of the newest
+    /// others as fit, with what they have shown the model by commands of their own.
+    pub(super) fn kept_before(&self, start: usize, tokens: u64) -> CompactionEntry {
         let messages = &self.conversation.messages;
-        let own: Vec<&(EntryId, Message)> =
-            messages[..start].iter().filter(|(_, message)| is_the_users(message)).collect();
-        let is_last_kept = messages[start..].iter().any(|(_, message)| is_the_users(message));
-        let mut size = own.first().map_or(0, |(_, message)| self.own_size(message));
+        let is_said = |it: &&(EntryId, Message)| is_the_users(&it.1);
+        let first = messages[..start].iter().find(is_said);
+        let last = messages.iter().rposition(|it| is_said(&it)).map(|at| messages[at].0);
+        let output = tokens / LONG_OUTPUT;
+        let mut size = first.map_or(0, |(_, message)| self.own_size(message, output));
         let mut kept: Vec<EntryId> = Vec::new();
-        for (from_end, (id, message)) in own.iter().skip(1).rev().enumerate() {
-            size += self.own_size(message);
-            if from_end == 0 && !is_last_kept || size <= tokens {
+        for it in messages[..start].iter().rev() {
+            let (id, message) = it;
+            if first.is_some_and(|(first, _)| first == id)
+                || !is_the_users(message) && !is_output(message)
+            {
+                continue;
+            }
+            let own = self.own_size(message, output);
+            if size + own <= tokens || Some(*id) == last {
+                size += own;
                 kept.push(*id);
             }
         }
-        kept.extend(own.first().map(|(id, _)| *id));
+        kept.extend(first.map(|(id, _)| *id));
         kept.reverse();
-        let first_kept = messages.get(start).map(|(id, _)| *id);
-        CompactionEntry { first_kept, kept, ..CompactionEntry::default() }
+        let behind_all = || messages.last().map(|(id, _)| id.directly_behind());
+        let first_kept = messages.get(start).map(|(id, _)| *id).or_else(behind_all);
+        let cut_outputs = self.long_outputs(&messages[..start], output, None);
+        CompactionEntry { first_kept, kept, cut_outputs, ..CompactionEntry::default() }
     }
 
-    /// The size of what the user wrote themself, with the mark that stands before it.
-    fn own_size(&self, message: &Message) -> u64 {
+    /// The size of what the user wrote themself, with the mark that stands before it, or of what is
+    /// left of the output of their command.
+    fn own_size(&self, message: &Message, output: u64) -> u64 {
+        if is_output(message) {
+            return self.estimator.message(message).min(output);
+        }
         let own = users_own(message).cloned();
         let name = COMPACTION_CONTEXT.to_owned();
         let mark = ContentBlock::Context { name, text: NEXT_MESSAGE.to_owned() };
@@ -342,7 +420,8 @@ impl MeasuredConversation<'_> {
         self.estimator.message(&Message { role: message.role, content })
     }
 
-    /// The entry that leaves the last turns, as many of ten as fit; else that of the summary.
+    /// The entry that leaves the last turns, as many of ten as fit and leave something out; else that
+    /// of the summary.
     fn last_turns(
         &self,
         summary: &CompactionEntry,
@@ -357,15 +436,26 @@ impl MeasuredConversation<'_> {
             .map(|(at, _)| at)
             .collect();
         let room = self.limits.floor().saturating_sub(note);
-        let tokens = self.limits.shares(self.size()).user_messages;
+        // Whole turns come first: older messages get no more than the turns themselves.
+        let shares = self.limits.shares(self.size());
+        let tokens = shares.user_messages.min(shares.last_rounds);
         let newest = begins.iter().skip(begins.len().saturating_sub(TURNS_KEPT));
-        let candidates = newest.filter(|start| **start > 0).map(|start| CompactionEntry {
-            results_kept_from: lightened.results_kept_from,
-            cut_results: lightened.cut_results.clone(),
-            cut_calls: lightened.cut_calls.clone(),
-            ..self.kept_before(*start, tokens)
+        let candidates = newest.filter(|start| **start > 0).map(|start| {
+            let entry = self.kept_before(*start, tokens);
+            let long = self.limits.trigger() / LONG_PART;
+            CompactionEntry {
+                results_kept_from: lightened.results_kept_from,
+                cut_results: lightened.cut_results.clone(),
+                cut_outputs: self.long_outputs(&messages[*start..], long, entry.cut_outputs),
+                cut_calls: lightened.cut_calls.clone(),
+                ..entry
+            }
         });
-        let fits = |entry: &CompactionEntry| self.size_after(entry) <= room;
+        let now = self.size();
+        let fits = |entry: &CompactionEntry| {
+            let after = self.size_after(entry);
+            after <= room && after + WORTH_SUMMARY <= now
+        };
         candidates.into_iter().find(fits).unwrap_or_else(|| summary.clone())
     }
 }
@@ -384,6 +474,16 @@ pub(super) fn shown_call(call: &ToolCall, cwd: &Path) -> String {
 /// Whether a message has something that the user wrote or attached.
 pub(super) fn is_the_users(message: &Message) -> bool {
     users_own(message).next().is_some()
+}
+
+/// Whether a message is what the model says at the end of a turn.
+fn is_answer(message: &Message) -> bool {
+    message.role == MessageRole::Assistant && message.calls().next().is_none()
+}
+
+/// Whether a message holds the output of a command that the user ran.
+pub(super) fn is_output(message: &Message) -> bool {
+    message.content.iter().any(is_shell)
 }
 
 /// Whether a message holds the result of a call.

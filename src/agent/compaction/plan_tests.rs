@@ -4,14 +4,16 @@ use chrono::Utc;
 use serde_json::json;
 
 use super::*;
-use crate::domain::{CallId, ContextWindow, MediaType, MessageImage, MessageRole, TurnId};
+use crate::domain::{CallId, ContextWindow, MediaType, MessageImage, TurnId};
 use crate::session::{
-    CompactionNote, ContextAction, ContextEditEntry, ContextItem, ContextPart, LogEntry, LogRecord,
-    MessageEntry,
+    CompactionNote, CompactionTokens, ContextAction, ContextEditEntry, ContextItem, ContextPart,
+    LogEntry, LogRecord, MessageEntry, SHELL_CONTEXT,
 };
 
 use super::super::estimate::TokenCalibration;
 use super::super::report::RequestFloor;
+use super::super::summary_history::summary_history;
+use super::super::summary_text::output_limit;
 
 fn message(message: Message) -> LogRecord {
     let entry = LogEntry::Message(MessageEntry::new(message));
@@ -42,14 +44,21 @@ fn round(tool: &str, number: usize, bytes: usize) -> [LogRecord; 2] {
     [message(response), message(Message { role: MessageRole::User, content: vec![result] })]
 }
 
-fn planned(records: &[LogRecord], window: u64, trigger: CompactionTrigger) -> CompactionPlan {
+/// What `look` finds in a conversation for a window of this size.
+fn measured<T>(
+    records: &[LogRecord],
+    window: u64,
+    look: impl FnOnce(MeasuredConversation<'_>) -> T,
+) -> T {
     let conversation = ReplayedConversation::of(records);
     let limits = RequestLimits::new(ContextWindow::Served(window), window / 4, 500);
     let estimator = TokenCalibration::default().of("m");
     let cwd = Path::new("/w");
-    let measured =
-        MeasuredConversation { conversation: &conversation, limits: &limits, estimator, cwd };
-    plan(measured, trigger)
+    look(MeasuredConversation { conversation: &conversation, limits: &limits, estimator, cwd })
+}
+
+fn planned(records: &[LogRecord], window: u64, trigger: CompactionTrigger) -> CompactionPlan {
+    measured(records, window, |it| plan(it, trigger))
 }
 
 fn after(records: &[LogRecord], entry: &CompactionEntry) -> Vec<Message> {
@@ -160,6 +169,53 @@ fn a_summary_leaves_the_users_messages_and_the_last_rounds() {
     assert!(note.is_some() && note < first_answer, "the note stands before what is kept");
 }
 
+/// The output of a command that the user ran.
+fn shown(text: &str) -> LogRecord {
+    let name = SHELL_CONTEXT.to_owned();
+    let block = ContentBlock::Context { name, text: text.to_owned() };
+    message(Message { role: MessageRole::User, content: vec![block] })
+}
+
+/// What the user has shown the model is their own, like what they have said; a long output is cut.
+#[test]
+fn what_the_user_has_shown_stays_with_their_messages() {
+    let mut records = vec![
+        shown("$ git log\nBEFORE THE TASK"),
+        user("the task"),
+        shown(&format!("$ make\nTHE BEGINNING\n{}\nTHE END", "noise ".repeat(4_000))),
+        shown("$ cat notes\nTHE NOTES"),
+    ];
+    for number in 0..20 {
+        records.extend(round("Write", number, 2_000));
+    }
+    for trigger in [CompactionTrigger::Full, CompactionTrigger::Asked] {
+        let CompactionPlan::Summarise(plan) = planned(&records, 16_000, trigger) else {
+            panic!("no summary")
+        };
+        for entry in [&plan.entry, &plan.without_model] {
+            let text = serde_json::to_string(&after(&records, entry)).unwrap();
+            for part in ["BEFORE THE TASK", "the task", "$ make", "BEGINNING", "END", "THE NOTES"] {
+                assert!(text.contains(part), "{part} is gone: {text}");
+            }
+            assert!(text.contains("of this output left out here to save space; the user ran"));
+            assert!(text.matches("noise").count() < 700, "{}", text.len());
+        }
+    }
+}
+
+/// An output that fills the window is cut although nothing else can be left out.
+#[test]
+fn a_long_output_of_the_users_is_cut_without_a_summary() {
+    let records = [user("task"), shown(&format!("$ make\n{}", "noise ".repeat(8_000)))];
+    let plan = planned(&records, 12_000, CompactionTrigger::Full);
+    let CompactionPlan::Shorten(entry) = plan else { panic!("{plan:?}") };
+    let text = serde_json::to_string(&after(&records, &entry)).unwrap();
+    assert!(text.contains("$ make") && text.len() < 24_000, "{}", text.len());
+    let tokens = Some(CompactionTokens { before: 12_000, after: 6_000 });
+    let told = CompactionEntry { tokens, ..*entry }.told();
+    assert!(told.ends_with("and long output is cut."), "{told}");
+}
+
 /// The newest message of the user's always stays; the one before it only if it fits.
 #[test]
 fn a_long_message_stays_only_while_no_newer_one_is_there() {
@@ -244,6 +300,27 @@ fn nothing_is_planned_for_a_conversation_that_has_just_begun() {
     }
 }
 
+/// At the end of a turn nothing needs the last answer word for word: where it is all there is to leave
+/// out, a summary takes its place.
+#[test]
+fn one_long_answer_is_worth_a_summary() {
+    let records = [user("the task"), says(&"I have found it. ".repeat(1_200))];
+    let plan = planned(&records, 64_000, CompactionTrigger::Asked);
+    let CompactionPlan::Summarise(plan) = plan else { panic!("{plan:?}") };
+    for entry in [plan.entry, plan.without_model] {
+        let note = CompactionNote { text: "NOTE".into(), ..CompactionNote::default() };
+        let entry = LogEntry::Compaction(CompactionEntry { note: Some(note), ..entry });
+        let compaction =
+            LogRecord { id: EntryId::generate(), timestamp: Utc::now(), turn: TurnId(1), entry };
+        let records: Vec<LogRecord> =
+            records.iter().cloned().chain([compaction, user("go on")]).collect();
+        let messages = ReplayedConversation::of(&records).messages;
+        let text = serde_json::to_string(&messages).unwrap();
+        assert!(text.contains("the task") && text.contains("NOTE"), "{text}");
+        assert!(text.contains("go on") && !text.contains("found it"), "{text}");
+    }
+}
+
 #[test]
 fn a_second_summary_goes_on_from_the_first() {
     let mut records = vec![user("the task")];
@@ -271,6 +348,59 @@ fn a_second_summary_goes_on_from_the_first() {
     assert!(text.contains("the task") && !text.contains("FIRST NOTE"), "{text}");
     let (calls, results) = calls_and_results(&messages);
     assert_eq!(calls, results);
+}
+
+/// The request for a summary fits, with the instruction and the summary, or is not made.
+#[test]
+fn a_request_for_a_summary_is_never_larger_than_the_window() {
+    let mut long = vec![user("the task")];
+    for number in 0..40 {
+        long.push(user(&format!("message {number}")));
+        long.extend(round("Write", number, 400));
+        long.push(says(&format!("answer {number} {}", "I have written it. ".repeat(60))));
+    }
+    let hopeless = vec![user(&"word ".repeat(9_000)), says(&"It is so. ".repeat(400)), user("ok")];
+    let cases = [
+        (&long, 200_000, Some(SummaryExtent::All)),
+        (&long, 8_000, Some(SummaryExtent::Newest)),
+        (&hopeless, 8_000, None),
+    ];
+    for (records, window, extent) in cases {
+        measured(records, window, |measured| {
+            let planned = plan(measured, CompactionTrigger::Asked);
+            let CompactionPlan::Summarise(summary) = planned else { panic!("{planned:?}") };
+            let history = summary_history(measured, &summary, CompactionTrigger::Asked);
+            assert_eq!(history.as_ref().map(|(_, extent)| *extent), extent, "{window}");
+            let Some((history, extent)) = history else { return };
+            let size = MeasuredConversation { conversation: &history, ..measured }.size();
+            assert!(size + u64::from(output_limit(measured.summary_tokens())) <= window, "{size}");
+            let text = serde_json::to_string(&history.messages).unwrap();
+            assert!(text.contains("the task") && text.contains("answer 39 "), "{text}");
+            assert_eq!(text.contains("answer 0 "), extent == SummaryExtent::All);
+            assert_eq!(text.contains("is left out here, because"), extent == SummaryExtent::Newest);
+        });
+    }
+}
+
+/// Asked for less, slug leaves out answers and results, not what the user said.
+#[test]
+fn what_the_user_said_is_kept_when_the_user_asks_for_less_of_a_short_conversation() {
+    let mut records = vec![user("the task")];
+    for number in 0..6 {
+        records.push(says(&"A long answer. ".repeat(100)));
+        records.push(user(&format!("short message {number}")));
+    }
+    // A message that is too long for the room does not shut out the older ones.
+    records.insert(5, user(&"word ".repeat(40_000)));
+    let CompactionPlan::Summarise(plan) = planned(&records, 100_000, CompactionTrigger::Asked)
+    else {
+        panic!("nothing to do")
+    };
+    let text = serde_json::to_string(&after(&records, &plan.entry)).unwrap();
+    for number in 0..6 {
+        assert!(text.contains(&format!("short message {number}")), "{number}: {text:.2000}");
+    }
+    assert!(text.contains("the task") && !text.contains("word word"));
 }
 
 /// Pinned results are named apart: unpinning them is what makes room.

@@ -41,6 +41,15 @@ const TRIES: usize = 2;
 /// Why there is no summary of a conversation that does not fit into the window.
 const TOO_LONG: &str = "The conversation is too long for it.";
 
+/// Who writes the summary of a compaction.
+pub(in crate::agent) enum SummaryWriter {
+    /// The compaction needs none.
+    NotNeeded,
+    /// Nobody: the window has no room for the request.
+    NoRoom,
+    Model(Box<SummaryRequest>),
+}
+
 /// A request for a summary, and what sends it.
 pub(in crate::agent) struct SummaryRequest {
     pub(in crate::agent) provider: Arc<dyn Provider>,
@@ -84,6 +93,8 @@ pub(in crate::agent) struct CompactionAnswer {
     pub(in crate::agent) summary: Option<String>,
     /// Why there is no summary, as a sentence of the server's or of slug's.
     pub(in crate::agent) failure: Option<String>,
+    /// Set where the server has refused the request as too long: to the window that it has named.
+    pub(in crate::agent) refused: Option<Option<u64>>,
     /// What the model has written, each with what it took.
     pub(in crate::agent) responses: Vec<(Message, StopReason, Option<TokenUsage>)>,
 }
@@ -106,13 +117,13 @@ pub(in crate::agent) fn append(messages: &mut Vec<Message>, block: ContentBlock)
 }
 
 impl CompactionRun {
-    /// Begins: runs the `PreCompact` hooks and then asks for a summary, if that is `wanted`.
+    /// Begins: runs the `PreCompact` hooks and then asks for a summary.
     pub(in crate::agent) fn begin(
         (trigger, plan): (CompactionTrigger, CompactionPlan),
         before: u64,
         conversation: ReplayedConversation,
         hooks: SessionHooks,
-        wanted: Option<SummaryRequest>,
+        writer: SummaryWriter,
         cancel: CancellationToken,
     ) -> Self {
         let running = tokio::spawn(async move {
@@ -122,9 +133,17 @@ impl CompactionRun {
             if let MergedHookDecision::Block(message) = &merged.decision {
                 let who = hooks.hook_label(&message.origin);
                 answer.refusal = Some(format!("{who} did not let this happen: {}", message.text));
-            } else if let Some(wanted) = wanted {
-                let stop = cancel.clone();
-                stop.run_until_cancelled(wanted.summarise(&mut answer, cancel)).await;
+                return answer;
+            }
+            match writer {
+                SummaryWriter::NotNeeded => {}
+                SummaryWriter::NoRoom => answer.failure = Some(TOO_LONG.to_owned()),
+                // First the stop: the stream ends with it, and is no failure then.
+                SummaryWriter::Model(request) => tokio::select! {
+                    biased;
+                    () = cancel.cancelled() => {}
+                    () = request.summarise(&mut answer, &cancel) => {}
+                },
             }
             answer
         });
@@ -156,14 +175,16 @@ pub(in crate::agent) async fn completed(run: &mut Option<CompactionRun>) -> Comp
 }
 
 impl SummaryRequest {
-    async fn summarise(mut self, answer: &mut CompactionAnswer, cancel: CancellationToken) {
+    async fn summarise(mut self, answer: &mut CompactionAnswer, cancel: &CancellationToken) {
         for number in 1..=TRIES {
-            let (message, stop, usage) = match self.ask(&cancel).await {
+            let (message, stop, usage) = match self.ask(cancel).await {
                 Ok(response) => response,
                 Err(error) => {
-                    let is_too_long = error.recovery == ErrorRecovery::Compact;
-                    let failure = if is_too_long { TOO_LONG.to_owned() } else { error.message };
-                    answer.failure = Some(failure);
+                    answer.failure = Some(error.message);
+                    if let ErrorRecovery::Compact(window) = error.recovery {
+                        answer.refused = Some(window);
+                        answer.failure = Some(TOO_LONG.to_owned());
+                    }
                     return;
                 }
             };
@@ -210,6 +231,9 @@ impl SummaryRequest {
                 Ok(response) => return Ok(response),
                 Err(error) => error,
             };
+            if cancel.is_cancelled() {
+                return Err(error);
+            }
             failures += 1;
             let known = (ReceivedContent::Nothing, ServerHistory::HasAnswered);
             match retry::next(failures, &error, known, 0.5) {

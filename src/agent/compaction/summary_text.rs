@@ -71,6 +71,9 @@ fn instruction_text(tokens: u64, focus: Option<&str>) -> String {
     text
 }
 
+/// More than the instruction takes, in tokens.
+pub(in crate::agent) const INSTRUCTION_TOKENS: u64 = 600;
+
 /// The output limit of a request for a summary of so many tokens: some more, since models do not count.
 pub(in crate::agent) fn output_limit(tokens: u64) -> u32 {
     u32::try_from(tokens + tokens / 4).unwrap_or(u32::MAX)

@@ -53,12 +53,12 @@ impl Agent {
         self.session.catch_up();
         let model = self.model.clone().unwrap_or_default();
         let instructions = self.instructions().await;
-        let custom = self.setup.system_prompt.as_deref();
-        let system = context::system_prompt(custom, &instructions);
+        let custom = self.setup.system_prompt.clone();
+        let system = context::system_prompt(custom.as_deref(), &instructions);
         let tools = self.setup.registry.specs();
         let limits = self.limits_of(&model, measure_fixed(&system, &tools)).await;
         let input = LedgerInput {
-            prompt: context::own_prompt(custom),
+            prompt: context::own_prompt(custom.as_deref()),
             instructions: &instructions,
             tools: &tools,
             conversation: &self.session.conversation,

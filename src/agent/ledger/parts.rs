@@ -14,8 +14,8 @@ use crate::domain::{
 };
 use crate::session::{
     COMPACTION_CONTEXT, ContextItem, ContextPart, FOLDED_CONTEXT, ReplayedConversation,
-    SHELL_CONTEXT, folded_result, is_cut_call, is_cut_result, is_result_stub, is_thinking,
-    users_own,
+    SHELL_CONTEXT, folded_result, is_cut_call, is_cut_output, is_cut_result, is_result_stub,
+    is_shell, is_thinking, users_own,
 };
 use crate::tools::call_title;
 
@@ -327,6 +327,9 @@ fn compacted_state(block: &ContentBlock) -> LedgerItemState {
             LedgerItemState::Compacted
         }
         ContentBlock::ToolUse(call) if is_cut_call(&call.input) => LedgerItemState::Compacted,
+        ContentBlock::Context { text, .. } if is_shell(block) && is_cut_output(text) => {
+            LedgerItemState::Compacted
+        }
         ContentBlock::Text { .. }
         | ContentBlock::Context { .. }
         | ContentBlock::Image(_)

@@ -63,6 +63,7 @@ fn names(actions: &[TurnAction]) -> Vec<&'static str> {
             TurnAction::Pause { .. } => "pause",
             TurnAction::Drop(_) => "drop",
             TurnAction::Compact(_) => "compact",
+            TurnAction::TellUncompacted => "tell uncompacted",
             TurnAction::FallBack { .. } => "fall back",
             TurnAction::ContinueTruncated(_) => "go on",
             TurnAction::AskHooks(_) => "ask hooks",
@@ -301,10 +302,10 @@ fn r33_a_prompt_that_is_refused_is_made_shorter_only_so_often() {
     let refused = [TurnAction::Compact(CompactionTrigger::Refused)];
     let shorter = || TurnInput::Compacted(CompactionResult::Shorter);
     for _ in 0..4 {
-        assert_eq!(turn.step(failed(ErrorRecovery::Compact, None)), refused);
+        assert_eq!(turn.step(failed(ErrorRecovery::Compact(None), None)), refused);
         assert_eq!(turn.step(shorter()), [TurnAction::Request]);
     }
-    assert_eq!(names(&turn.step(failed(ErrorRecovery::Compact, None))), ["end"]);
+    assert_eq!(names(&turn.step(failed(ErrorRecovery::Compact(None), None))), ["end"]);
 }
 
 #[test]
@@ -312,19 +313,19 @@ fn r33_an_answer_in_between_allows_the_next_compactions() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
     for _ in 0..4 {
-        turn.step(failed(ErrorRecovery::Compact, None));
+        turn.step(failed(ErrorRecovery::Compact(None), None));
         turn.step(TurnInput::Compacted(CompactionResult::Shorter));
     }
     assert_eq!(names(&call(&mut turn, "a")), ["record", "run"]);
     turn.step(TurnInput::CallsDone);
-    assert_eq!(names(&turn.step(failed(ErrorRecovery::Compact, None))), ["compact"]);
+    assert_eq!(names(&turn.step(failed(ErrorRecovery::Compact(None), None))), ["compact"]);
 }
 
 #[test]
 fn r33_with_nothing_left_to_leave_out_the_turn_fails_as_the_server_said() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
-    turn.step(failed(ErrorRecovery::Compact, None));
+    turn.step(failed(ErrorRecovery::Compact(None), None));
     let nothing = TurnInput::Compacted(CompactionResult::NothingLeft);
     assert_eq!(turn.step(nothing), [TurnAction::End(TurnOutcome::Failed("it broke".into()))]);
 }
@@ -348,27 +349,29 @@ fn a_request_that_would_not_fit_goes_out_after_a_compaction_or_not_at_all() {
 
 #[test]
 fn a_turn_for_a_compaction_ends_with_it() {
-    let ends = [TurnAction::End(TurnOutcome::Answered)];
-    for end in [TurnInput::Compacted(CompactionResult::NothingLeft), TurnInput::Cancelled] {
-        let mut turn = turn();
-        let asked = [TurnAction::Compact(CompactionTrigger::Asked)];
-        assert_eq!(turn.step(TurnInput::CompactionAsked), asked);
-        assert_eq!(turn.step(end), ends);
-    }
+    let mut turn = turn();
+    let asked = [TurnAction::Compact(CompactionTrigger::Asked)];
+    assert_eq!(turn.step(TurnInput::CompactionAsked), asked);
+    let done = TurnInput::Compacted(CompactionResult::NothingLeft);
+    assert_eq!(turn.step(done), [TurnAction::End(TurnOutcome::Answered)]);
 }
 
 #[test]
 fn a_stop_ends_a_turn_whose_conversation_is_being_compacted() {
-    let mut turn = turn();
-    turn.step(TurnInput::Begun);
-    turn.step(TurnInput::ContextFull);
-    assert_eq!(turn.step(TurnInput::Cancelled), [TurnAction::End(TurnOutcome::Interrupted)]);
+    for begun in [&[TurnInput::Begun, TurnInput::ContextFull][..], &[TurnInput::CompactionAsked]] {
+        let mut turn = turn();
+        for input in begun {
+            turn.step(input.clone());
+        }
+        let stopped = [TurnAction::TellUncompacted, TurnAction::End(TurnOutcome::Interrupted)];
+        assert_eq!(turn.step(TurnInput::Cancelled), stopped, "{begun:?}");
+    }
 }
 
 #[test]
 fn text_streamed_before_another_request_is_dropped() {
     for (recovery, then) in [
-        (ErrorRecovery::Compact, vec!["drop", "compact"]),
+        (ErrorRecovery::Compact(None), vec!["drop", "compact"]),
         (ErrorRecovery::LeaveImagesOut, vec!["drop", "leave images out", "request"]),
         (ErrorRecovery::DescribeTools, vec!["drop", "describe tools", "request"]),
     ] {
@@ -464,7 +467,7 @@ fn any_input() -> impl Strategy<Value = TurnInput> {
         Just(TurnInput::Event(StreamEvent::Finished(StopReason::MaxTokens))),
         Just(refused(529)),
         Just(failed(ErrorRecovery::Retry, Some(Duration::ZERO))),
-        Just(failed(ErrorRecovery::Compact, None)),
+        Just(failed(ErrorRecovery::Compact(None), None)),
         Just(TurnInput::PauseOver),
         Just(TurnInput::CallsDone),
         Just(TurnInput::CallsRepeated),

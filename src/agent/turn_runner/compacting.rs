@@ -3,22 +3,27 @@
 
 use std::collections::BTreeSet;
 
+use tokio_util::sync::CancellationToken;
+
 use crate::agent::AgentEvent;
 use crate::agent::agent_loop::Agent;
 use crate::agent::compaction::estimate::{
-    measure_fixed, measure_request, measure_text, measure_tools,
+    measure_fixed, measure_message, measure_request, measure_text, measure_tools,
 };
 use crate::agent::compaction::limits::RequestLimits;
-use crate::agent::compaction::note::{NoteSources, notes_that_hold};
+use crate::agent::compaction::note::{NoteSources, WrittenSummary, notes_that_hold};
 use crate::agent::compaction::plan::{
-    CompactionPlan, CompactionTrigger, MeasuredConversation, plan,
+    CompactionPlan, CompactionTrigger, MeasuredConversation, SummaryExtent, plan,
 };
-use crate::agent::compaction::report::{self, RequestFloor};
+use crate::agent::compaction::report::{LargeRequest, RequestFloor};
 use crate::agent::compaction::summary::{
     CompactionAnswer, CompactionRun, CompletedCompaction, SummaryProgress, SummaryRequest,
+    SummaryWriter,
 };
+use crate::agent::compaction::summary_history::summary_history;
 use crate::agent::compaction::summary_text;
 use crate::agent::mode_note::MODE_NOTE;
+use crate::agent::normalise::normalise;
 use crate::agent::request;
 use crate::context::ContextProvider;
 use crate::domain::{NoticeLevel, RequestSource};
@@ -34,6 +39,10 @@ use crate::agent::turn::CompactionResult;
 /// The notes that hold until they are told anew, besides those of the context providers.
 const LASTING_NOTES: &[&str] = &[request::TODO, MODE_NOTE];
 
+/// What the user reads where a request for a summary had no room for all of the conversation.
+const NEWEST_PART: &str = "The conversation is too long for one request. The summary covers its newest part; the log \
+                           has all of it.";
+
 impl Agent {
     /// Whether the conversation has to become shorter before the next request.
     pub(super) async fn is_context_full(&mut self, base: RequestBase) -> bool {
@@ -45,18 +54,34 @@ impl Agent {
         size >= limits.trigger() && may_compact
     }
 
-    pub(super) async fn request_limits(&self, base: &RequestBase) -> RequestLimits {
+    pub(super) async fn request_limits(&mut self, base: &RequestBase) -> RequestLimits {
         self.limits_of(&base.model, measure_fixed(&base.system, &base.tools)).await
     }
 
     /// The limits for requests to this model that begin with so much.
-    pub(in crate::agent) async fn limits_of(&self, model: &str, fixed: u64) -> RequestLimits {
+    pub(in crate::agent) async fn limits_of(&mut self, model: &str, fixed: u64) -> RequestLimits {
+        self.calibrate_from_log(model, fixed);
         let facts = self.facts(model).await;
         let wanted = self.output_limit(model, facts.as_ref()).await;
         let wanted = wanted.unwrap_or(DEFAULT_OUTPUT_LIMIT);
         let fixed = self.room.tokens.of(model).tokens(fixed);
         let window = self.window(model).await;
         self.room.limits((model, window), wanted.into(), fixed)
+    }
+
+    /// Learns the tokens of a model from the last count in the log, where nothing else has taught them
+    /// since slug was started. `fixed` is the measure of what requests begin with.
+    fn calibrate_from_log(&mut self, model: &str, fixed: u64) {
+        let conversation = &self.session.conversation;
+        let counted = conversation.counted_request.as_ref();
+        let Some(counted) = counted.filter(|counted| counted.model == model) else { return };
+        if self.room.tokens.has_learned(model) {
+            return;
+        }
+        let sent = conversation.messages.iter().take_while(|(id, _)| *id != counted.response);
+        let sent = normalise(sent.map(|(_, message)| message.clone()));
+        let measure = fixed + sent.iter().map(measure_message).sum::<u64>();
+        self.room.tokens.learn(model, measure, counted.input);
     }
 
     fn measured<'a>(
@@ -78,7 +103,10 @@ impl Agent {
         self.session.catch_up();
         let base = running.request_base();
         if trigger == CompactionTrigger::Refused {
-            self.room.note_refusal(&base.model);
+            let named = running.named_window.take();
+            if !self.reread_window(&base.model, named, &running.cancel).await {
+                self.room.note_refusal(&base.model);
+            }
         }
         self.events.send(AgentEvent::CompactionStarted { turn: running.turn });
         let focus = match &running.purpose {
@@ -89,21 +117,25 @@ impl Agent {
         let conversation = self.session.conversation.clone();
         let measured = self.measured(&base, &conversation, &limits);
         let before = measured.size();
-        let planned = plan(measured, trigger);
-        let request = match &planned {
+        let mut planned = plan(measured, trigger);
+        let writer = match &mut planned {
             CompactionPlan::Summarise(summary) => {
-                let fits = trigger != CompactionTrigger::Refused && limits.fits(before);
-                let history = match fits {
-                    true => conversation.clone(),
-                    false => conversation.compacted(&summary.lightened),
-                };
-                Some(self.summary_request(&base, &limits, (&history, before), focus).await)
+                let tokens = measured.summary_tokens();
+                match summary_history(measured, summary, trigger) {
+                    Some((history, extent)) => {
+                        summary.extent = extent;
+                        let request =
+                            self.summary_request(&base, &limits, (&history, tokens), focus);
+                        SummaryWriter::Model(Box::new(request.await))
+                    }
+                    None => SummaryWriter::NoRoom,
+                }
             }
-            CompactionPlan::Nothing | CompactionPlan::Shorten(_) => None,
+            CompactionPlan::Nothing | CompactionPlan::Shorten(_) => SummaryWriter::NotNeeded,
         };
         let (hooks, cancel) = (running.gate.hooks.clone(), running.cancel.clone());
         let run = (trigger, planned);
-        let run = CompactionRun::begin(run, before, conversation, hooks, request, cancel);
+        let run = CompactionRun::begin(run, before, conversation, hooks, writer, cancel);
         running.compaction = Some(run);
     }
 
@@ -111,10 +143,9 @@ impl Agent {
         &mut self,
         base: &RequestBase,
         limits: &RequestLimits,
-        (history, size): (&ReplayedConversation, u64),
+        (history, tokens): (&ReplayedConversation, u64),
         focus: Option<String>,
     ) -> SummaryRequest {
-        let tokens = limits.shares(size).summary;
         let instruction = summary_text::instruction(tokens, focus.as_deref());
         let (mut request, _) = self.build_request(base, history, Some(instruction)).await;
         let estimator = self.room.tokens.of(&base.model);
@@ -145,9 +176,17 @@ impl Agent {
         &mut self,
         base: RequestBase,
         done: CompletedCompaction,
+        cancel: &CancellationToken,
     ) -> CompactionResult {
         let CompletedCompaction { trigger, plan, before, conversation, answer } = done;
         self.record_side_responses(&base, &answer).await;
+        // The plan was made for a window that is smaller by now: the next request is measured anew.
+        if let Some(named) = answer.refused
+            && self.reread_window(&base.model, named, cancel).await
+            && trigger != CompactionTrigger::Asked
+        {
+            return CompactionResult::Shorter;
+        }
         let limits = self.request_limits(&base).await;
         if let Some(refusal) = answer.refusal {
             self.room.hold(self.session.id, limits.next_size(before));
@@ -157,47 +196,82 @@ impl Agent {
             }
             if !limits.fits(before) {
                 let floor = self.floor(&base, &conversation);
-                let why = report::too_large(&base.model, before, &limits, &floor);
-                return CompactionResult::TooLarge(why);
+                return CompactionResult::TooLarge(
+                    self.large(&base, before, &limits, &floor).too_large(),
+                );
             }
             return CompactionResult::NothingLeft;
         }
+        let extent = plan.summary_extent().filter(|_| answer.summary.is_some());
+        let failure = answer.failure.clone().filter(|_| plan.summary_extent().is_some());
         let entry = self.entry_for(&base, plan, &conversation, answer);
         let after = |entry: &CompactionEntry| {
             let after = conversation.compacted(entry);
             (self.measured(&base, &after, &limits).size(), after)
         };
         let entry = entry.map(|entry| (after(&entry), entry));
-        let ((after, conversation), is_shorter) = match entry {
-            Some(((size, conversation), entry)) if size < before => {
+        let shorter = entry.filter(|((size, _), _)| *size < before);
+        let is_shorter = shorter.is_some();
+        self.tell_summary(&base.model, is_shorter, extent, failure.as_deref());
+        let (after, conversation) = match shorter {
+            Some(((size, conversation), entry)) => {
                 let tokens = Some(CompactionTokens { before, after: size });
                 let entry = LogEntry::Compaction(CompactionEntry { tokens, ..entry });
                 self.session.write(base.turn, entry).await;
-                ((size, conversation), true)
+                (size, conversation)
             }
-            Some(_) | None => ((before, conversation), false),
+            None => (before, conversation),
         };
         self.room.hold(self.session.id, limits.next_size(after));
         let floor = self.floor(&base, &conversation);
-        let model = base.model.as_str();
+        let large = self.large(&base, after, &limits, &floor);
         match trigger {
             CompactionTrigger::Full | CompactionTrigger::Refused if !limits.fits(after) => {
-                return CompactionResult::TooLarge(report::too_large(
-                    model, after, &limits, &floor,
-                ));
+                return CompactionResult::TooLarge(large.too_large());
             }
-            CompactionTrigger::Full if after > limits.floor() => {
-                self.warn(report::high_floor((is_shorter, after), &limits, &floor));
+            CompactionTrigger::Asked if !limits.fits(after) => self.warn(large.too_large()),
+            CompactionTrigger::Full | CompactionTrigger::Asked if after > limits.floor() => {
+                self.warn(large.high_floor(is_shorter));
             }
-            CompactionTrigger::Refused if !is_shorter => {
-                self.warn(report::too_large(model, after, &limits, &floor));
-            }
-            CompactionTrigger::Asked if !is_shorter => {
-                self.events.notice(NoticeLevel::Info, "There is nothing to leave out yet.");
+            // The server's own words follow: it counts more than slug, or has another window.
+            CompactionTrigger::Refused if !is_shorter => self.warn(large.high_floor(false)),
+            CompactionTrigger::Asked if !is_shorter && failure.is_none() => {
+                self.events
+                    .notice(NoticeLevel::Info, "The conversation is still too short to compact.");
             }
             CompactionTrigger::Full | CompactionTrigger::Refused | CompactionTrigger::Asked => {}
         }
         if is_shorter { CompactionResult::Shorter } else { CompactionResult::NothingLeft }
+    }
+
+    /// Tells the user what a summary does not cover, or why there is none and what follows from that.
+    fn tell_summary(
+        &self,
+        model: &str,
+        is_shorter: bool,
+        extent: Option<SummaryExtent>,
+        failure: Option<&str>,
+    ) {
+        if let Some(failure) = failure {
+            let then = match is_shorter {
+                true => "slug has made a note from the log instead.",
+                false => "A note from the log would save nothing, so nothing is left out.",
+            };
+            self.warn(format!("{model} could not write a summary: {failure} {then}"));
+        } else if is_shorter && extent == Some(SummaryExtent::Newest) {
+            self.events.notice(NoticeLevel::Info, NEWEST_PART);
+        }
+    }
+
+    fn large<'a>(
+        &self,
+        base: &'a RequestBase,
+        size: u64,
+        limits: &'a RequestLimits,
+        floor: &'a RequestFloor,
+    ) -> LargeRequest<'a> {
+        let is_local = self.current_provider().provider.is_local();
+        LargeRequest { model: &base.model, size, limits, floor, is_local }
     }
 
     fn floor(&self, base: &RequestBase, conversation: &ReplayedConversation) -> RequestFloor {
@@ -238,18 +312,10 @@ impl Agent {
                 return Some(CompactionEntry { files_read: sources.files_read(), ..*entry });
             }
             (CompactionPlan::Summarise(plan), Some(text)) => {
-                (plan.entry, Some((text, base.model.clone())))
+                let (model, extent) = (base.model.clone(), plan.extent);
+                (plan.entry, Some(WrittenSummary { text, model, extent }))
             }
-            (CompactionPlan::Summarise(plan), None) => {
-                if let Some(failure) = answer.failure {
-                    self.warn(format!(
-                        "{} could not write a summary: {failure} slug has made a note from the log \
-                         instead.",
-                        base.model
-                    ));
-                }
-                (plan.without_model, None)
-            }
+            (CompactionPlan::Summarise(plan), None) => (plan.without_model, None),
         };
         let names = self.setup.contexts.iter().map(|it| ContextProvider::name(it.as_ref()));
         let names: BTreeSet<String> =

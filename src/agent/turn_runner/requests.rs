@@ -180,6 +180,14 @@ impl Agent {
         self.note_answer();
         self.tell_spent();
         self.tell_cache(counted);
+        // The server has cut the answer before the limit in the request, as it does where its window ends.
+        let is_cut_early = stop == StopReason::MaxTokens
+            && running
+                .max_tokens
+                .is_some_and(|most| counted.is_some_and(|usage| usage.output < u64::from(most)));
+        if is_cut_early {
+            self.reread_window(&running.model, None, &running.cancel).await;
+        }
     }
 
     /// What a response took that was stopped: servers count at the end, and some of them nothing

@@ -4,12 +4,15 @@
 //! Only the answer's text is scanned, not its thinking, and only plain Markdown prose: code and
 //! quotes hold examples ([`prose`]). Text streams on at once; only a possible beginning of a call
 //! and the call itself are held back. A call counts if it is complete, all its names are declared
-//! and its arguments are unambiguous; everything else is shown as text. The calls are reported at
-//! the end of the answer, and only if the server reported none itself.
+//! and its arguments are unambiguous; everything else is shown as text. The exception is an answer
+//! that is one JSON object and nothing else: if it has the shape of a call, it counts whatever tool
+//! it names, so that the model is told which tools there are. The calls are reported at the end of
+//! the answer, and only if the server reported none itself.
 //!
 //! The forms are the rows of [`FAMILIES`]; [`read`], [`tags`] and [`special_tokens`] parse the
 //! calls.
 
+mod formats;
 mod prose;
 mod read;
 mod special_tokens;
@@ -17,6 +20,7 @@ mod tags;
 
 use std::sync::Arc;
 
+use formats::{CallBodyStart, FAMILIES, OpenerPlacement, TRAILERS};
 use prose::ProseTracker;
 pub(super) use read::TextToolCall;
 use read::{CallParseOutcome, CallText, DeclaredTools};
@@ -31,6 +35,8 @@ pub(super) struct TextToolCallParser {
     prose: ProseTracker,
     /// Text that is not decided yet.
     held: String,
+    /// Whether anything but white space was said, so that no call can be all of the answer.
+    has_said: bool,
     found: Vec<TextToolCall>,
     /// The text of the calls that were found.
     call_text: String,
@@ -43,6 +49,9 @@ enum TextCallState {
     Text,
     /// Inside what looks like a call, with which `held` begins.
     Call(CallCandidate),
+    /// Behind the call of an undeclared tool, which counts if it is the whole answer. `held` begins
+    /// with it, up to `end`.
+    Undeclared { call: TextToolCall, end: usize },
     /// Behind a call, where another one may follow.
     After,
     /// The server reports calls itself: all text is text.
@@ -68,28 +77,6 @@ struct CallEndSearch {
     escaped: bool,
 }
 
-/// One form in which models write calls.
-struct TextCallFormat {
-    opener: &'static str,
-    place: OpenerPlacement,
-    body: CallBodyStart,
-    end: CallTerminator,
-    read: read::CallReader,
-}
-
-/// Where a form may begin.
-#[derive(PartialEq, Eq)]
-enum OpenerPlacement {
-    Anywhere,
-    LineStart,
-}
-
-/// Where the part begins that a reader parses.
-enum CallBodyStart {
-    BehindOpener,
-    WithOpener,
-}
-
 /// What ends a call.
 #[derive(Debug, Clone, Copy)]
 enum CallTerminator {
@@ -110,121 +97,6 @@ enum TextStreamStatus {
 
 /// The most bytes of name and marks before the first bracket, for forms that have one.
 const HEADER: usize = 256;
-
-const fn family(
-    opener: &'static str,
-    end: CallTerminator,
-    read: read::CallReader,
-) -> TextCallFormat {
-    TextCallFormat {
-        opener,
-        place: OpenerPlacement::Anywhere,
-        body: CallBodyStart::BehindOpener,
-        end,
-        read,
-    }
-}
-
-const fn whole(
-    opener: &'static str,
-    end: CallTerminator,
-    read: read::CallReader,
-) -> TextCallFormat {
-    TextCallFormat { body: CallBodyStart::WithOpener, ..family(opener, end, read) }
-}
-
-/// No opener is a prefix of another; a test holds this.
-const FAMILIES: &[TextCallFormat] = &[
-    // Hermes, Qwen, GLM; Qwen3-Coder, also if the first tag is missing.
-    family("<tool_call>", CallTerminator::Closer("</tool_call>"), tags::any),
-    whole("<function=", CallTerminator::Closer("</function>"), tags::functions),
-    family("<seed:tool_call>", CallTerminator::Closer("</seed:tool_call>"), tags::any),
-    family("<longcat_tool_call>", CallTerminator::Closer("</longcat_tool_call>"), tags::any),
-    // MiniMax M2 and M3; DeepSeek V3.2 and V4.
-    family("<minimax:tool_call>", CallTerminator::Closer("</minimax:tool_call>"), tags::any),
-    family(
-        "]<]minimax[>[<tool_call>",
-        CallTerminator::Closer("]<]minimax[>[</tool_call>"),
-        tags::minimax,
-    ),
-    family(
-        "<｜DSML｜function_calls>",
-        CallTerminator::Closer("</｜DSML｜function_calls>"),
-        tags::any,
-    ),
-    family("<｜DSML｜tool_calls>", CallTerminator::Closer("</｜DSML｜tool_calls>"), tags::any),
-    // Llama 3, Granite, Phi-4-mini, Mistral.
-    family("<|python_tag|>", CallTerminator::Bracket, read::json),
-    family("<|tool_call|>", CallTerminator::Bracket, read::json),
-    TextCallFormat {
-        place: OpenerPlacement::LineStart,
-        ..whole("functools[", CallTerminator::Bracket, read::functools)
-    },
-    family("[TOOL_CALLS]", CallTerminator::Bracket, special_tokens::mistral),
-    // LFM2; OLMo 3, and models that write Anthropic's tags.
-    family("<|tool_call_start|>", CallTerminator::Closer("<|tool_call_end|>"), read::python),
-    family("<function_calls>", CallTerminator::Closer("</function_calls>"), tags::any),
-    // Kimi K2 and K3.
-    family(
-        "<|tool_calls_section_begin|>",
-        CallTerminator::Closer("<|tool_calls_section_end|>"),
-        special_tokens::kimi_k2,
-    ),
-    family(
-        "<|tool_call_begin|>",
-        CallTerminator::Closer("<|tool_call_end|>"),
-        special_tokens::kimi_k2,
-    ),
-    family(
-        "<|open|>tools<|sep|>",
-        CallTerminator::Closer("<|close|>tools"),
-        special_tokens::kimi_k3,
-    ),
-    whole("<|open|>call ", CallTerminator::Closer("<|close|>call"), special_tokens::kimi_k3),
-    // DeepSeek V3 and V3.1.
-    family(
-        "<｜tool▁calls▁begin｜>",
-        CallTerminator::Closer("<｜tool▁calls▁end｜>"),
-        special_tokens::deepseek,
-    ),
-    family(
-        "<｜tool▁call▁begin｜>",
-        CallTerminator::Closer("<｜tool▁call▁end｜>"),
-        special_tokens::deepseek,
-    ),
-    // Gemma 4, FunctionGemma.
-    family("<|tool_call>", CallTerminator::Closer("<tool_call|>"), special_tokens::gemma),
-    family(
-        "<start_function_call>",
-        CallTerminator::Closer("<end_function_call>"),
-        special_tokens::gemma,
-    ),
-    // gpt-oss.
-    family("<|channel|>commentary to=", CallTerminator::Bracket, special_tokens::harmony),
-    family(
-        "<|start|>assistant<|channel|>commentary to=",
-        CallTerminator::Bracket,
-        special_tokens::harmony,
-    ),
-    family("<|start|>assistant to=", CallTerminator::Bracket, special_tokens::harmony),
-];
-
-/// Marks that may follow a call and have no meaning.
-const TRAILERS: &[&str] = &[
-    "<|call|>",
-    "<|eom_id|>",
-    "<|eot_id|>",
-    "<|im_end|>",
-    "<|sep|>",
-    "<|close|>tools",
-    "<|close|>message",
-    "<|tool_call_end|>",
-    "<|tool_calls_section_end|>",
-    "<｜tool▁call▁end｜>",
-    "<｜tool▁calls▁end｜>",
-    "</tool_call>",
-    "</s>",
-];
 
 /// What a place in the text begins.
 enum OpenerMatch {
@@ -287,7 +159,9 @@ impl TextToolCallParser {
         if let CallParseOutcome::Calls(calls) = read::json(body, &self.tools) {
             return Some((String::new(), calls));
         }
-        let mut scanner = Self { tools: self.tools.clone(), ..Self::default() };
+        // The call of an undeclared tool is one to try again: the server knows the tools, too.
+        let has_said = true;
+        let mut scanner = Self { tools: self.tools.clone(), has_said, ..Self::default() };
         let mut plain_text = String::new();
         let mut say = |text: &str| plain_text.push_str(text);
         scanner.push(written, &mut say);
@@ -302,6 +176,9 @@ impl TextToolCallParser {
             let step = match self.state.clone() {
                 TextCallState::Text => self.text(rest, stream, say),
                 TextCallState::Call(candidate) => self.call(rest, candidate, stream, say),
+                TextCallState::Undeclared { call, end } => {
+                    self.undeclared(rest, (call, end), stream, say)
+                }
                 TextCallState::After => self.after(rest, stream),
                 TextCallState::Off => {
                     say(rest);
@@ -332,12 +209,12 @@ impl TextToolCallParser {
             if begins_one(letter) && self.prose.is_plain() {
                 match self.opening(&rest[at..]) {
                     OpenerMatch::Call(candidate) => {
-                        say_some(&rest[..at], say);
+                        self.say_some(&rest[..at], say);
                         self.state = TextCallState::Call(candidate);
                         return TextScanStep::Past(at);
                     }
                     OpenerMatch::Maybe if stream == TextStreamStatus::Open => {
-                        say_some(&rest[..at], say);
+                        self.say_some(&rest[..at], say);
                         return TextScanStep::Wait(at);
                     }
                     OpenerMatch::Maybe | OpenerMatch::None => {}
@@ -346,7 +223,7 @@ impl TextToolCallParser {
             self.prose.pass(letter);
             at += letter.len_utf8();
         }
-        say_some(rest, say);
+        self.say_some(rest, say);
         TextScanStep::Past(rest.len())
     }
 
@@ -386,8 +263,37 @@ impl TextToolCallParser {
                     self.prose = ProseTracker::default();
                     return TextScanStep::Past(end);
                 }
-                CallParseOutcome::Broken => return self.give_up(rest, say),
+                CallParseOutcome::Broken => {
+                    let is_alone = !self.has_said && self.found.is_empty();
+                    let call = (is_alone && rest.starts_with('{'))
+                        .then(|| read::undeclared(&rest[..end], &self.tools))
+                        .flatten();
+                    let Some(call) = call else { return self.give_up(rest, say) };
+                    self.state = TextCallState::Undeclared { call, end };
+                    return TextScanStep::Past(0);
+                }
                 CallParseOutcome::Cut => {}
+            }
+        }
+    }
+
+    /// An undeclared call that is all of the answer counts, and is text if anything follows.
+    fn undeclared(
+        &mut self,
+        rest: &str,
+        (call, end): (TextToolCall, usize),
+        stream: TextStreamStatus,
+        say: &mut dyn FnMut(&str),
+    ) -> TextScanStep {
+        if !rest[end..].trim().is_empty() {
+            return self.give_up(rest, say);
+        }
+        match stream {
+            TextStreamStatus::Open => TextScanStep::Wait(0),
+            TextStreamStatus::Over => {
+                self.found.push(call);
+                self.state = TextCallState::After;
+                TextScanStep::Past(rest.len())
             }
         }
     }
@@ -397,7 +303,7 @@ impl TextToolCallParser {
         self.state = TextCallState::Text;
         let Some(first) = rest.chars().next() else { return TextScanStep::Past(0) };
         self.prose.pass(first);
-        say(&rest[..first.len_utf8()]);
+        self.say_some(&rest[..first.len_utf8()], say);
         TextScanStep::Past(first.len_utf8())
     }
 
@@ -433,6 +339,13 @@ impl TextToolCallParser {
                 self.state = TextCallState::Text;
                 TextScanStep::Past(0)
             }
+        }
+    }
+
+    fn say_some(&mut self, text: &str, say: &mut dyn FnMut(&str)) {
+        self.has_said |= !text.trim().is_empty();
+        if !text.is_empty() {
+            say(text);
         }
     }
 
@@ -565,12 +478,6 @@ impl CallCandidate {
 /// Whether an opener may begin with this character.
 fn begins_one(letter: char) -> bool {
     matches!(letter, '<' | '[' | '{' | ']' | 'f')
-}
-
-fn say_some(text: &str, say: &mut dyn FnMut(&str)) {
-    if !text.is_empty() {
-        say(text);
-    }
 }
 
 #[cfg(test)]

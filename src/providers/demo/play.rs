@@ -218,7 +218,7 @@ impl DemoFailure {
             Self::TooLong => (
                 "The conversation is longer than the demo can read.",
                 Some(400),
-                ErrorRecovery::Compact,
+                ErrorRecovery::Compact(None),
             ),
             Self::BadKey => (
                 "The demo refuses the key. Set `api_key` in ~/.slug/config.toml.",

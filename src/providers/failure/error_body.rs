@@ -21,6 +21,8 @@ pub(super) struct ServerErrorBody {
     pub(super) status: Option<u16>,
     /// The pause that the body asks for.
     pub(super) delay: Option<Duration>,
+    /// The context window that the body names, in tokens.
+    window: Option<u64>,
     /// Whether the body is a web page, so that this is not a model server.
     is_page: bool,
 }
@@ -32,7 +34,8 @@ impl ServerErrorBody {
             let page = title(body);
             let text = site.http.plain_line(page.as_deref().unwrap_or(body));
             let (all, is_page) = (text.to_lowercase(), page.is_some());
-            return Self { all, text, status: None, delay: None, is_page };
+            let window = window(&Value::Null, &all);
+            return Self { all, text, status: None, delay: None, window, is_page };
         };
         let json = json.get(0).unwrap_or(&json);
         let error = json.get("error").filter(|error| !error.is_null()).unwrap_or(json);
@@ -55,7 +58,8 @@ impl ServerErrorBody {
             .or_else(|| {
                 TYPES.iter().find(|(name, _)| all.contains(name)).map(|(_, status)| *status)
             });
-        Self { text: site.http.plain_line(&text), all, status, delay: delay(error), is_page: false }
+        let (window, delay) = (window(error, &all), delay(error));
+        Self { text: site.http.plain_line(&text), all, status, delay, window, is_page: false }
     }
 
     /// Whether the same request may succeed later. An error within an answer counts as transient
@@ -92,7 +96,7 @@ impl ServerErrorBody {
             table.iter().find(|(words, _)| self.all.contains(words)).map(|(_, remedy)| *remedy)
         };
         if self.has_any(TOO_LONG) {
-            Some((ErrorRecovery::Compact, self.too_long(site)))
+            Some((ErrorRecovery::Compact(self.window), self.too_long(site)))
         } else if self.has_any(NO_IMAGES) {
             Some((ErrorRecovery::LeaveImagesOut, self.no_images(site)))
         } else if let Some(remedy) = remedy_in(MISTAKES) {
@@ -126,7 +130,9 @@ impl ServerErrorBody {
 
     fn by_status(&self, site: &RequestTarget) -> Option<(ErrorRecovery, String)> {
         let message = match self.status {
-            Some(413) => return Some((ErrorRecovery::Compact, self.too_long(site))),
+            Some(413) => {
+                return Some((ErrorRecovery::Compact(self.window), self.too_long(site)));
+            }
             Some(402) => self.no_credit(site),
             Some(401 | 403) => self.bad_key(site),
             Some(404 | 405) => self.no_server(site),
@@ -220,6 +226,18 @@ const TOO_LONG: &[&[&str]] = &[
     &["request too large for model"],
     &["input token count", "exceeds the maximum"],
     &["max_completion_tokens' is too large"],
+];
+
+/// What stands before the window in such errors: OpenAI's and vLLM's, vLLM's older one, llama.cpp's, LM
+/// Studio's two, Gemini's and Anthropic's.
+const BEFORE_WINDOW: &[&str] = &[
+    "maximum context length is ",
+    "maximum model length of ",
+    "available context size (",
+    "context length of only ",
+    "n_ctx: ",
+    "tokens allowed (",
+    " tokens > ",
 ];
 
 /// Error types and their statuses, for errors within an answer, after a 200.
@@ -318,6 +336,18 @@ fn delay(error: &Value) -> Option<Duration> {
     let text = details.iter().find_map(|it| it.get("retryDelay")?.as_str())?;
     let seconds = text.trim().strip_suffix('s')?.parse().ok()?;
     Duration::try_from_secs_f64(seconds).ok().filter(|wait| !wait.is_zero())
+}
+
+/// The context window that an error names: llama.cpp has a field for it, others write it in lower case
+/// `words`.
+fn window(error: &Value, words: &str) -> Option<u64> {
+    let written = BEFORE_WINDOW.iter().find_map(|before| {
+        let (_, behind) = words.split_once(before)?;
+        let end = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
+        behind[..end].parse().ok()
+    });
+    let field = error.get("n_ctx").and_then(Value::as_u64);
+    field.or(written).filter(|window| *window > 0)
 }
 
 fn status_in(value: &Value) -> Option<u16> {

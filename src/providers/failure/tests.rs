@@ -113,8 +113,47 @@ fn a_conversation_that_is_too_long_is_known_in_all_wordings() {
     ];
     for (status, body) in table {
         let error = refused(status, body);
-        assert_eq!(error.recovery, ErrorRecovery::Compact, "{body}\n{error}");
+        assert!(matches!(error.recovery, ErrorRecovery::Compact(_)), "{body}\n{error}");
         assert!(!error.message.contains("/compact"), "slug compacts by itself before: {error}");
+    }
+}
+
+#[test]
+fn the_window_is_taken_from_the_errors_that_name_it() {
+    let table = [
+        (
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","n_ctx":4096,"type":"exceed_context_size_error"}}"#,
+            Some(4_096),
+        ),
+        (
+            r#"{"error":{"code":400,"message":"request (2009 tokens) exceeds the available context size (512 tokens), try increasing it"}}"#,
+            Some(512),
+        ),
+        (
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 4096 output tokens"}}"#,
+            Some(8_192),
+        ),
+        (
+            r#"{"object":"error","message":"The decoder prompt (length 90) is longer than the maximum model length of 80","code":400}"#,
+            Some(80),
+        ),
+        (
+            r#"{"error":"Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of only 4096"}"#,
+            Some(4_096),
+        ),
+        (r#"{"error":{"message":"n_keep: 5000 >= n_ctx: 4096"}}"#, Some(4_096)),
+        (
+            r#"{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+            Some(200_000),
+        ),
+        (
+            r#"{"error":{"message":"prompt too long; exceeded max context length by 12 tokens"}}"#,
+            None,
+        ),
+        (r#"{"error":{"message":"Your input exceeds the context window of this model."}}"#, None),
+    ];
+    for (body, window) in table {
+        assert_eq!(refused(400, body).recovery, ErrorRecovery::Compact(window), "{body}");
     }
 }
 
@@ -263,7 +302,7 @@ fn an_error_within_an_answer_is_transient_unless_it_says_otherwise() {
             ErrorRecovery::Retry,
             Some(400),
         ),
-        (r#"{"error":{"message":"prompt is too long"}}"#, ErrorRecovery::Compact, None),
+        (r#"{"error":{"message":"prompt is too long"}}"#, ErrorRecovery::Compact(None), None),
         ("plain words", ErrorRecovery::Retry, None),
         ("<!doctype html><title>Log in</title>", ErrorRecovery::AskUser, None),
     ];

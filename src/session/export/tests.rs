@@ -39,6 +39,7 @@ fn answered(id: &str, content: &str, display: Option<ToolDisplay>) -> LogEntry {
         display,
         elapsed_ms: 1,
         kept: None,
+        job: None,
     };
     LogEntry::Message(MessageEntry { result: Some(info), ..message })
 }

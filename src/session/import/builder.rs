@@ -225,6 +225,7 @@ impl<'a> ImportBuilder<'a> {
             display: None,
             elapsed_ms: 0,
             kept: None,
+            job: None,
         };
         self.push_message(self.now(), MessageEntry { result: Some(result), ..message })
     }

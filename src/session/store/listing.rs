@@ -15,6 +15,9 @@ use crate::session::recover::{END, load};
 
 use super::{SessionStore, StoreError, failed, read_from};
 
+/// The most sessions that are looked at to find those used last in a folder.
+const MOST_LOOKED_AT: usize = 1_000;
+
 impl SessionStore {
     /// All sessions, the most recently used one first.
     ///
@@ -69,24 +72,48 @@ impl SessionStore {
     /// [`StoreError::Io`] when the folder of sessions cannot be listed. A session that cannot be
     /// read is passed over.
     pub fn newest_in(&self, folder: &Path) -> Result<Option<SessionId>, StoreError> {
+        let newest = self.used_last_in(folder, 1, usize::MAX)?;
+        Ok(newest.first().map(|meta| meta.session_id))
+    }
+
+    /// The sessions of this working folder that were used last, at most `count`, among the newest
+    /// thousand of all folders.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::Io`] when the folder of sessions cannot be listed. A session that cannot be
+    /// read is passed over.
+    pub fn recent_in(&self, folder: &Path, count: usize) -> Result<Vec<SessionMeta>, StoreError> {
+        self.used_last_in(folder, count, MOST_LOOKED_AT)
+    }
+
+    fn used_last_in(
+        &self,
+        folder: &Path,
+        count: usize,
+        most_looked_at: usize,
+    ) -> Result<Vec<SessionMeta>, StoreError> {
         let mut logs = self.session_folder_files()?.logs;
         logs.sort_by_key(|log| std::cmp::Reverse((log.modified, log.session)));
-        let mut newest: Option<SessionMeta> = None;
-        for log in logs {
+        let mut newest: Vec<SessionMeta> = Vec::new();
+        for log in logs.into_iter().take(most_looked_at) {
             // A session was not used after the modification time of its log's file.
-            let used = newest.as_ref().map(|meta| meta.last_used_at);
-            if used.is_some_and(|used| SystemTime::from(used) >= log.modified) {
+            let is_full = newest.len() == count;
+            let oldest = newest.last().filter(|_| is_full).map(|meta| meta.last_used_at);
+            if oldest.is_some_and(|oldest| SystemTime::from(oldest) >= log.modified) {
                 break;
             }
             match self.meta(&log) {
-                Ok(meta) if meta.working_directory == folder && used < Some(meta.last_used_at) => {
-                    newest = Some(meta);
+                Ok(meta) if meta.working_directory == folder => {
+                    let at = newest.partition_point(|it| it.last_used_at >= meta.last_used_at);
+                    newest.insert(at, meta);
+                    newest.truncate(count);
                 }
                 Ok(_) => {}
                 Err(error) => tracing::warn!(session = %log.session, %error, "passed over"),
             }
         }
-        Ok(newest.map(|meta| meta.session_id))
+        Ok(newest)
     }
 
     /// The only session whose id begins with `prefix`, whatever its case.

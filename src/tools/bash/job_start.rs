@@ -101,5 +101,6 @@ fn job_result(job: &SessionJob, printed: &str, begun: &str) -> ToolOutput {
         display: None,
         image: None,
         read: None,
+        job: Some(job.state()),
     }
 }

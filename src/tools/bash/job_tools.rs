@@ -35,7 +35,7 @@ pub(in crate::tools) struct KillBashTool;
 
 const OUTPUT_SHAPE: InputShape = InputShape {
     tool: "BashOutput",
-    example: r#"{"job": 1, "filter": "error|ready", "wait": 60}"#,
+    example: r#"{"job": 999, "filter": "a regular expression", "wait": 60}"#,
     arguments: &[
         ("job", JOB_NAMES),
         ("filter", &["pattern", "regex"]),
@@ -46,14 +46,15 @@ const OUTPUT_SHAPE: InputShape = InputShape {
 
 const KILL_SHAPE: InputShape = InputShape {
     tool: "KillBash",
-    example: r#"{"job": 1}"#,
+    example: r#"{"job": 999}"#,
     arguments: &[("job", JOB_NAMES)],
     place: "",
 };
 
 static OUTPUT_DESCRIPTOR: ToolDescriptor =
     ToolDescriptor::built_in(OUTPUT_SHAPE.tool, ToolKind::Read, ToolCapability::Conversation)
-        .deferred();
+        .deferred()
+        .polling();
 static KILL_DESCRIPTOR: ToolDescriptor =
     ToolDescriptor::built_in(KILL_SHAPE.tool, ToolKind::Execute, ToolCapability::Conversation)
         .deferred();
@@ -213,7 +214,7 @@ fn find(context: &ToolContext, id: JobId) -> Result<SessionJob, ToolError> {
     }
     let name = |job: &SessionJob| format!("{} ({})", job.id.0, job.command);
     let named = jobs.iter().map(name).collect::<Vec<_>>().join(", ");
-    let others = if named.is_empty() { "there are none".to_owned() } else { named };
+    let others = if named.is_empty() { "none".to_owned() } else { named };
     Err(ToolError(format!(
         "There is no job {}. Jobs end with their session. The jobs now: {others}.",
         id.0
@@ -233,5 +234,6 @@ fn report(job: &SessionJob, text: &str, is_filtered: bool) -> ToolOutput {
     let summary = if has_ended { "ended" } else { "runs" };
     ToolOutput::text(format!("{shown}\n[{}]", job_state(job)))
         .with_output(json!({"job": job.id.0, "output": text, "has_ended": has_ended}))
+        .with_job(job.state())
         .with_summary(summary)
 }

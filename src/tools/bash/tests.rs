@@ -235,7 +235,7 @@ fn access_is_the_command_as_written() {
         (json!({"command": "ls", "description": ["a"]}), "Bash: `description` must be a string"),
         (
             json!({"command": "serve", "tty": true}),
-            "Bash: there is no argument `tty`; there are command, description, run_in_background, \
+            "Bash: there is no argument `tty`, only 5 arguments: command, description, run_in_background, \
              timeout, workdir.",
         ),
     ];

@@ -12,14 +12,14 @@ use crate::tools::{ToolError, WorkingDirectory};
 
 pub(super) const SHAPE: InputShape = InputShape {
     tool: "Edit",
-    example: r#"{"file_path": "src/main.rs", "old_string": "let a = 1;", "new_string": "let a = 2;"}"#,
+    example: r#"{"file_path": "path/to/file", "old_string": "the text as it is", "new_string": "the text as it should be"}"#,
     arguments: ARGUMENTS,
     place: "",
 };
 
 /// One of several changes.
 const STEP: InputShape = InputShape {
-    example: r#"{"file_path": "src/main.rs", "edits": [{"old_string": "a", "new_string": "b"}, {"start_line": 8, "first_line": "}", "new_string": ""}]}"#,
+    example: r#"{"file_path": "path/to/file", "edits": [{"old_string": "the text as it is", "new_string": "the text as it should be"}, {"start_line": 8, "first_line": "the text of line 8", "new_string": ""}]}"#,
     arguments: ARGUMENTS.split_at(2).1,
     place: " in `edits`",
     ..SHAPE

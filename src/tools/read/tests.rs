@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::*;
 use crate::domain::ContentHash;
+use crate::tools::paths::FIND_IT;
 use crate::tools::testing::ToolTestEnv;
 
 async fn read(env: &ToolTestEnv, input: Value) -> String {
@@ -210,15 +211,42 @@ async fn r49_other_kinds_of_files_are_refused() {
         ("pipe", "pipe is a FIFO, socket or device"),
         ("/dev/zero", "/dev/zero is a FIFO, socket or device"),
         ("mian.rs", "There is no mian.rs. Did you mean main.rs?"),
-        (
-            "lib/none/x.rs",
-            "There is no lib/none/x.rs. Its folder is not there either; the nearest that is: .",
-        ),
         ("quite-other", "There is no quite-other. Use Glob to find it."),
     ];
     for (path, expected) in cases {
         let error = env.run(&ReadTool, json!({"file_path": path})).await.unwrap_err();
         assert!(error.0.starts_with(expected), "{error}");
+    }
+}
+
+/// A model that is told of `..` goes there.
+#[tokio::test]
+async fn what_is_suggested_for_a_missing_path_is_there_and_inside_the_working_folder() {
+    let env = ToolTestEnv::new();
+    env.put("main.rs", "");
+    env.put("src/tools/read.rs", "");
+    env.put("src/hidden/secret_read.rs", "");
+    let outside = env.path("").parent().unwrap().join("nowhere");
+    let outside = |end: &str| outside.join(end).display().to_string();
+    let cases = [
+        ("lib/none/x.rs".to_owned(), FIND_IT),
+        ("srcs/tools/read.rs".to_owned(), "Did you mean src/tools/read.rs?"),
+        (
+            "src/tool/raed.rs".to_owned(),
+            "Its folder is not there either; `src` is the nearest folder that is.",
+        ),
+        ("src/tools/raed.rs".to_owned(), "Did you mean src/tools/read.rs?"),
+        (outside("src/tools/read.rs"), "Did you mean src/tools/read.rs?"),
+        (outside("main.rs"), "Did you mean main.rs?"),
+        (outside("mian.rs"), FIND_IT),
+        ("../mian.rs".to_owned(), FIND_IT),
+        ("/src/hidden/secret_read.rs".to_owned(), FIND_IT),
+        ("src/hidden/secret_raed.rs".to_owned(), FIND_IT),
+    ];
+    for (path, advice) in cases {
+        let error = env.run(&ReadTool, json!({"file_path": path})).await.unwrap_err();
+        let shown = env.context.place.show(&env.context.place.resolve(&path));
+        assert_eq!(error.0, format!("There is no {shown}. {advice}"));
     }
 }
 

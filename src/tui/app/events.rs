@@ -30,7 +30,6 @@ use super::keys;
 use super::model::ScreenModel;
 use super::msg::{FavouriteMark, ModelRow};
 use super::pending_jump::BackfillState;
-use super::queue::MessageQueue;
 use super::rewind_messages;
 use super::saved_rules;
 use super::search;
@@ -396,7 +395,7 @@ fn open(
     model.conversation.focus = KeyboardFocus::Input;
     // A rewind opens the same session again: queued messages are still to be sent.
     if model.conversation.status.session != Some(session) {
-        move_queue_to_input(&mut model.conversation, &mut model.shared);
+        sending::return_queue(&mut model.conversation, &mut model.shared);
     }
     model.conversation.turn = TurnActivity::Idle;
     model.conversation.todos = Vec::new();
@@ -454,21 +453,6 @@ fn open(
         commands::show_next_approval(model, EarlyKey::Discard);
     }
     effects
-}
-
-/// Puts the messages that wait in a session that is left into the input.
-fn move_queue_to_input(conversation: &mut Conversation, shared: &mut SharedState) {
-    let count = conversation.queue.items().len();
-    if count > 0 {
-        let unsent = conversation.unsent();
-        conversation.queue = MessageQueue::default();
-        conversation.composer.load(unsent);
-        let text = match count {
-            1 => "The message that waited is in the input.".to_owned(),
-            _ => format!("The {count} messages that waited are in the input."),
-        };
-        shared.toast(NoticeLevel::Info, text);
-    }
 }
 
 /// Takes what a log record says about things other than the transcript.

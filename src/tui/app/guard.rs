@@ -214,8 +214,10 @@ mod tests {
         fn no_order_of_events_arms_the_guard_without_a_painted_question_and_silence(
             steps in prop::collection::vec(
                 (prop_oneof![
-                    Just(GuardTestStep::Drawn), Just(GuardTestStep::Painted), Just(GuardTestStep::Typed), Just(GuardTestStep::TextTyped), Just(GuardTestStep::Idle),
-                    Just(GuardTestStep::StartOver), Just(GuardTestStep::Hidden),
+                    Just(GuardTestStep::Drawn), Just(GuardTestStep::Painted),
+                    Just(GuardTestStep::Typed), Just(GuardTestStep::TextTyped),
+                    Just(GuardTestStep::Idle), Just(GuardTestStep::StartOver),
+                    Just(GuardTestStep::Hidden),
                 ], 0_u64..400),
                 0..60,
             )
@@ -238,7 +240,9 @@ mod tests {
                     GuardTestStep::TextTyped => {
                         guard.text_typed(at(now));
                         disturbed = now;
-                        if guard.is_typing() { typed_text = Some(now); }
+                        if guard.is_typing() {
+                            typed_text = Some(now);
+                        }
                         prop_assert!(!guard.is_armed());
                     }
                     GuardTestStep::Idle => guard.input_idle(at(now)),

@@ -6,39 +6,79 @@
 //!
 //! [`ScreenMsg::InputIdle`]: super::ScreenMsg::InputIdle
 
-use std::sync::Arc;
+use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use super::effect::ScreenEffect;
-use super::guard::QuestionGuard;
-use super::keymap::{KeyContext, KeyPress};
-use super::keys;
-use super::model::ScreenModel;
+use crate::tui::dialogs::DialogStack;
 
-/// Handles a key event: holds it if it may answer a question or be the beginning of a text.
-pub fn key(model: &mut ScreenModel, key: KeyEvent) -> Vec<ScreenEffect> {
-    if key.kind != KeyEventKind::Release && may_answer(&key) {
-        if asks_for_a_letter(model) || !model.held_keys.is_empty() {
-            model.held_keys.push(key);
-            return Vec::new();
-        }
-    } else if !model.held_keys.is_empty() && key.kind != KeyEventKind::Release {
-        let mut effects = type_text(model);
-        effects.extend(keys::key(model, key));
-        return effects;
-    }
-    keys::key(model, key)
+use super::guard::QuestionGuard;
+use super::keymap::{KeyContext, KeyPress, Keymap};
+
+/// The keys that wait, in the order in which they were typed.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct HeldKeys {
+    keys: Vec<KeyEvent>,
 }
 
-/// Handles the held keys once no more input is there. One key, however often, is that key; different
-/// ones are a text.
-pub fn input_idle(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    if model.held_keys.windows(2).any(|pair| pair[0].code != pair[1].code) {
-        return type_text(model);
+impl HeldKeys {
+    /// Whether no key waits.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
     }
-    let held = std::mem::take(&mut model.held_keys);
-    held.into_iter().flat_map(|key| keys::key(model, key)).collect()
+
+    /// Takes a key event that was read at `now`, and returns the events to handle. A key that may answer
+    /// the question on top, or begin a text, is held.
+    pub fn add(
+        &mut self,
+        key: KeyEvent,
+        dialogs: &mut DialogStack,
+        keymap: &Keymap,
+        now: Duration,
+    ) -> Vec<KeyEvent> {
+        if key.kind == KeyEventKind::Release {
+            return vec![key];
+        }
+        if may_answer(&key) && (asks_for_a_letter(dialogs) || !self.is_empty()) {
+            self.keys.push(key);
+            return Vec::new();
+        }
+        let mut keys =
+            if self.is_empty() { Vec::new() } else { self.as_text(dialogs, keymap, now) };
+        keys.push(key);
+        keys
+    }
+
+    /// Returns the keys to handle, as no more input is there. One key, however often, is that key;
+    /// different ones are a text.
+    pub fn settle(
+        &mut self,
+        dialogs: &mut DialogStack,
+        keymap: &Keymap,
+        now: Duration,
+    ) -> Vec<KeyEvent> {
+        if self.keys.windows(2).any(|pair| pair[0].code != pair[1].code) {
+            return self.as_text(dialogs, keymap, now);
+        }
+        std::mem::take(&mut self.keys)
+    }
+
+    /// Returns the keys as a text. The question takes no answer before the user has stopped typing; if
+    /// text cannot go to the input under it, the keys are dropped.
+    fn as_text(
+        &mut self,
+        dialogs: &mut DialogStack,
+        keymap: &Keymap,
+        now: Duration,
+    ) -> Vec<KeyEvent> {
+        dialogs.on_guard(|guard| guard.text_typed(now));
+        let is_dropped = |key: &KeyEvent| {
+            let press = KeyPress::new(keymap, Vec::new(), *key);
+            dialogs.top().is_some_and(|dialog| dialog.early_key(&press).is_none())
+        };
+        let keys = std::mem::take(&mut self.keys);
+        if keys.first().is_some_and(is_dropped) { Vec::new() } else { keys }
+    }
 }
 
 /// Whether a key writes or corrects a text.
@@ -48,30 +88,13 @@ pub fn is_text(key: &KeyEvent) -> bool {
     matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace) && !is_command
 }
 
-/// Enters the held keys as text. The question takes no answer before the user has stopped typing; if
-/// text cannot go to the input under it, the keys are dropped.
-fn type_text(model: &mut ScreenModel) -> Vec<ScreenEffect> {
-    let now = model.shared.now;
-    model.dialogs.on_guard(|guard| guard.text_typed(now));
-    let held = std::mem::take(&mut model.held_keys);
-    let keymap = Arc::clone(&model.shared.settings.keys);
-    let is_dropped = |key: &KeyEvent| {
-        let press = KeyPress::new(&keymap, Vec::new(), *key);
-        model.dialogs.top().is_some_and(|dialog| dialog.early_key(&press).is_none())
-    };
-    if held.first().is_some_and(is_dropped) {
-        return Vec::new();
-    }
-    held.into_iter().flat_map(|key| keys::key(model, key)).collect()
-}
-
 fn may_answer(key: &KeyEvent) -> bool {
     is_text(key) || key.code == KeyCode::Enter
 }
 
 /// Whether the topmost dialog takes letters for answers now. Where it has a text field, they are text.
-fn asks_for_a_letter(model: &ScreenModel) -> bool {
-    model.dialogs.top().is_some_and(|dialog| {
+fn asks_for_a_letter(dialogs: &DialogStack) -> bool {
+    dialogs.top().is_some_and(|dialog| {
         dialog.guard().is_some_and(QuestionGuard::is_armed)
             && !dialog.place().contexts().contains(&KeyContext::Editing)
     })

@@ -3,13 +3,12 @@
 
 use std::collections::BTreeMap;
 
-use crossterm::event::KeyEvent;
-
 use crate::domain::{AgentId, ApprovalRequest};
 use crate::tui::dialogs::DialogStack;
 
 use super::composer::{CaretShape, ChatComposer};
 use super::conversation::Conversation;
+use super::held_keys::HeldKeys;
 use super::settings::ScreenSettings;
 use super::shared::SharedState;
 use super::sidebar::Sidebar;
@@ -27,7 +26,7 @@ pub struct ScreenModel {
     /// What lies over the chat.
     pub dialogs: DialogStack,
     /// Keys that wait for the end of what is typed in one go.
-    pub held_keys: Vec<KeyEvent>,
+    pub held_keys: HeldKeys,
 }
 
 impl ScreenModel {
@@ -45,7 +44,7 @@ impl ScreenModel {
             sidebar: Sidebar::new(settings.cwd.clone()),
             background: BTreeMap::new(),
             dialogs: DialogStack::default(),
-            held_keys: Vec::new(),
+            held_keys: HeldKeys::default(),
             shared: SharedState::new(settings, size),
         }
     }

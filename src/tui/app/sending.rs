@@ -12,7 +12,7 @@ use super::effect::ScreenEffect;
 use super::history::HistoryRetention;
 use super::intent::{Intent, intents};
 use super::keymap::ChatKey;
-use super::queue::Delivery;
+use super::queue::{Delivery, MessageQueue};
 use super::shared::SharedState;
 use super::turn::{RunningTurnPhase, TurnActivity};
 
@@ -141,6 +141,21 @@ pub fn take_back(conversation: &mut Conversation) -> Vec<ScreenEffect> {
             Vec::new()
         }
         None => Vec::new(),
+    }
+}
+
+/// Puts the messages that wait in a session that is left into the input.
+pub fn return_queue(conversation: &mut Conversation, shared: &mut SharedState) {
+    let count = conversation.queue.items().len();
+    if count > 0 {
+        let unsent = conversation.unsent();
+        conversation.queue = MessageQueue::default();
+        conversation.composer.load(unsent);
+        let text = match count {
+            1 => "The message that waited is in the input.".to_owned(),
+            _ => format!("The {count} messages that waited are in the input."),
+        };
+        shared.toast(NoticeLevel::Info, text);
     }
 }
 

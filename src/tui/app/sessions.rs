@@ -16,6 +16,8 @@ use crate::tui::dialogs::pager::document::PagerDocument;
 pub enum SessionStoreRequest {
     /// Lists the sessions used last, as far as the store knows them at once.
     Newest,
+    /// Lists the sessions used last in a folder, at most `count`.
+    Recent { folder: PathBuf, count: usize },
     /// Lists all sessions, of every folder.
     List,
     /// Changes the title of a session that is not open here.

@@ -83,7 +83,9 @@ pub fn is_shown(conversation: &Conversation) -> bool {
 pub fn ask(shared: &mut SharedState) -> ScreenEffect {
     let id = shared.requests.issue();
     shared.requests.recent = Some(id);
-    ScreenEffect::Sessions { id, job: SessionStoreRequest::Newest }
+    // Those without a title are left out, and so is the one that is open.
+    let (folder, count) = (shared.settings.cwd.clone(), 2 * MOST_RECENT);
+    ScreenEffect::Sessions { id, job: SessionStoreRequest::Recent { folder, count } }
 }
 
 /// Takes the answer to [`ask`]. Without one the screen just has no list.

@@ -38,8 +38,8 @@ use super::themes;
 use super::tour_progress;
 use super::turn::TurnActivity;
 use super::{
-    backfill, caret, completion_items, completion_state, conversation_mouse, events, held_keys,
-    keys, line_input, mouse, search, sending, sidebar, start_screen, status_line, store_queries,
+    backfill, caret, completion_items, completion_state, conversation_mouse, events, keys,
+    line_input, mouse, search, sending, sidebar, start_screen, status_line, store_queries,
 };
 
 /// Handles a message, and returns the effects to carry out.
@@ -59,7 +59,11 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             let has_question = model.has_question();
             tick(&mut model.conversation, &mut model.shared, now, has_question)
         }
-        ScreenMsg::Key(key) => held_keys::key(model, key),
+        ScreenMsg::Key(key) => {
+            let ScreenModel { held_keys, dialogs, shared, .. } = model;
+            let typed = held_keys.add(key, dialogs, &shared.settings.keys, now);
+            typed.into_iter().flat_map(|key| keys::key(model, key)).collect()
+        }
         ScreenMsg::Line(text) => line_input::line(model, &text),
         // ctrl+c stops what runs; when nothing runs, the second one leaves.
         ScreenMsg::Interrupt => keys::always_key(model, AlwaysKey::Cancel),
@@ -110,7 +114,9 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             Vec::new()
         }
         ScreenMsg::InputIdle(now) => {
-            let effects = held_keys::input_idle(model);
+            let ScreenModel { held_keys, dialogs, shared, .. } = model;
+            let typed = held_keys.settle(dialogs, &shared.settings.keys, now);
+            let effects = typed.into_iter().flat_map(|key| keys::key(model, key)).collect();
             model.dialogs.on_guard(|guard| guard.input_idle(now));
             effects
         }

@@ -220,7 +220,8 @@ fn slash_commands_do_what_they_say() {
         let scene = screen(80, 24).msg(ScreenMsg::Paste((*line).into())).key("esc").clear_effects();
         let mut scene = scene.key_at_once("enter");
         scene.effects.retain(|it| {
-            !matches!(it, ScreenEffect::Sessions { job: SessionStoreRequest::Newest, .. })
+            let ScreenEffect::Sessions { job, .. } = it else { return true };
+            !matches!(job, SessionStoreRequest::Recent { .. } | SessionStoreRequest::Newest)
         });
         scene.expect_effects(std::slice::from_ref(effect));
     }

@@ -275,6 +275,7 @@ fn text_that_was_typed_at_the_shell_stands_nowhere() {
     let scene =
         asked(ApprovalKind::Permission).after(500).clear_effects().msg(ScreenMsg::ScreenLost);
     let scene = scene.key_at_once("y").key_at_once("enter").msg(ScreenMsg::Paste("y".into()));
+    let scene = scene.key_at_once("n").key_at_once("x");
     assert!(!agreed(&scene) && scene.model.conversation.composer.is_empty());
 }
 

@@ -55,7 +55,7 @@ fn started(width: u16, height: u16) -> TestScreen {
     let scene = screen(width, height).event(opened);
     let id = scene.model.shared.requests.recent.unwrap();
     assert!(scene.effects.iter().any(|effect| {
-        matches!(effect, ScreenEffect::Sessions { id: asked, job: SessionStoreRequest::Newest } if *asked == id)
+        matches!(effect, ScreenEffect::Sessions { id: asked, job: SessionStoreRequest::Recent { .. } } if *asked == id)
     }));
     let list = SessionList { rows, now: now(), grouping: SessionGrouping::default() };
     scene.msg(ScreenMsg::Sessions { id, answer: Ok(SessionStoreResponse::Listed(list)) })

@@ -55,9 +55,9 @@ fn answer(sidebar: &mut Sidebar, requests: &mut RequestCounter) {
     for effect in sidebar.jobs(requests) {
         let ScreenEffect::Sessions { id, job } = effect else { continue };
         let answer = match job {
-            SessionStoreRequest::Newest | SessionStoreRequest::List => {
-                SessionStoreResponse::Listed(week())
-            }
+            SessionStoreRequest::Newest
+            | SessionStoreRequest::Recent { .. }
+            | SessionStoreRequest::List => SessionStoreResponse::Listed(week()),
             SessionStoreRequest::Preview { .. } => SessionStoreResponse::Previewed(talk()),
             SessionStoreRequest::Rename { .. }
             | SessionStoreRequest::Trash { .. }

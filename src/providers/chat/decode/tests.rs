@@ -195,7 +195,7 @@ fn errors_are_found_wherever_they_come() {
 #[test]
 fn an_answer_without_a_stream_is_recognised_by_its_content() {
     let decoded = decode_body(r#" {"error":{"message":"prompt is too long"}}"#);
-    assert_eq!(decoded.error.unwrap().recovery, ErrorRecovery::Compact);
+    assert_eq!(decoded.error.unwrap().recovery, ErrorRecovery::Compact(None));
 
     let page = decode_body("<!DOCTYPE html><html><title>Log in</title></html>").error.unwrap();
     assert!(page.message.contains("Log in"), "{page}");

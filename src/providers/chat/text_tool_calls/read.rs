@@ -173,6 +173,25 @@ fn objects(
     }
 }
 
+/// The call of a tool that was not declared, if all of `text` is one object without marks.
+pub(super) fn undeclared(text: &str, tools: &DeclaredTools) -> Option<TextToolCall> {
+    let value = typed(text)?;
+    let kind = value.get("type").map(|kind| kind.as_str().unwrap_or_default());
+    let is_call_kind =
+        |kind| matches!(kind, "function" | "tool_use" | "tool_call" | "function_call");
+    let (name, input) = name_and_input(value.clone(), CallMarkers::No).ok()?;
+    let name = name.trim();
+    let name = name.strip_prefix("functions.").unwrap_or(name);
+    let is_name = !name.is_empty()
+        && name.len() <= MAX_NAME
+        && name.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.'));
+    let is_call = is_name && kind.is_none_or(is_call_kind) && tools.call(name, Map::new()).is_err();
+    is_call.then(|| TextToolCall { name: name.to_owned(), input })
+}
+
+/// The most bytes of a tool's name, as providers allow.
+const MAX_NAME: usize = 128;
+
 /// The field names under which models write the arguments.
 const ARGUMENTS: [&str; 4] = ["arguments", "parameters", "args", "input"];
 
@@ -181,6 +200,14 @@ fn call(
     tools: &DeclaredTools,
     marked: CallMarkers,
 ) -> Result<TextToolCall, CallParseStop> {
+    let (name, input) = name_and_input(value, marked)?;
+    tools.call(&name, input)
+}
+
+fn name_and_input(
+    value: Value,
+    marked: CallMarkers,
+) -> Result<(String, Map<String, Value>), CallParseStop> {
     let Value::Object(mut fields) = value else { return Err(CallParseStop::Broken) };
     if let Some(Value::Object(function)) = fields.get_mut("function") {
         fields = std::mem::take(function);
@@ -203,7 +230,7 @@ fn call(
             return Err(CallParseStop::Broken);
         }
     };
-    tools.call(&name, input)
+    Ok((name, input))
 }
 
 /// `name(key=value, …)`, one or more, with or without brackets.

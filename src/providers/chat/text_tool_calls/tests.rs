@@ -292,10 +292,48 @@ fn a_tool_that_was_not_declared_is_not_called() {
         input_schema: json!({"type": "object"}),
     };
     for (form, _) in FORMS {
+        if form.starts_with("{\"type\"") {
+            continue;
+        }
         // Separators between calls go with the call before them.
         let parsed = parse_with([other.clone()].into(), [*form]);
         assert_eq!(parsed, ((*form).to_owned(), Vec::new()));
     }
+}
+
+/// It used to end the turn as an answer, and the user read JSON.
+#[test]
+fn an_answer_that_is_one_call_of_an_undeclared_tool_is_called() {
+    let fetch = r#"{"name": "web_fetch", "arguments": {"url": "https://a.example"}}"#;
+    let call = r#"web_fetch {"url":"https://a.example"}"#;
+    let pretty = "\n{\n  \"type\": \"function\",\n  \"name\": \"functions.web_fetch\",\n  \"parameters\": \
+                  {\"url\": \"https://a.example\"}\n}\n\n";
+    for (written, said) in [(fetch, ""), (pretty, "\n")] {
+        assert_eq!(parse([written]), (said.to_owned(), vec![call.to_owned()]));
+        for at in 1..written.len() {
+            let pieces = [&written[..at], &written[at..]];
+            assert_eq!(parse(pieces), (said.to_owned(), vec![call.to_owned()]), "{at}");
+        }
+    }
+    for text in [
+        format!("The request is:\n{fetch}"),
+        format!("{fetch}\nThat is how it is called."),
+        format!("{fetch}\n{fetch}"),
+        format!("```json\n{fetch}\n```"),
+        format!("`{fetch}`"),
+        "{\"name\": \"web_fetch\", \"arguments\": [1]}".into(),
+        "{\"name\": \"web_fetch\", \"arguments\": {}, \"version\": 1}".into(),
+        "{\"name\": \"web_fetch\", \"description\": \"\"}".into(),
+        "{\"name\": \"Ada Lovelace\", \"input\": {}}".into(),
+        "{\"type\": \"animal\", \"name\": \"Ada\", \"input\": {}}".into(),
+    ] {
+        assert_eq!(parse([text.as_str()]), (text.clone(), Vec::new()));
+        let letters: Vec<String> = text.chars().map(String::from).collect();
+        let pieces = letters.iter().map(String::as_str);
+        assert_eq!(parse(pieces), (text.clone(), Vec::new()));
+    }
+    let behind = format!("{fetch}\n{{\"name\": \"Read\", \"arguments\": {{\"path\": \"a\"}}}}");
+    assert_eq!(parse([behind.as_str()]).1, [r#"Read {"path":"a"}"#]);
 }
 
 #[test]

@@ -88,6 +88,7 @@ fn whole(home: &TestSessionStore, secret: &str) -> (SessionId, [ContentHash; 4])
         display: None,
         elapsed_ms: 1,
         kept: Some(hashes[1].clone()),
+        job: None,
     };
     let records = [
         record(0, LogEntry::Session(head)),

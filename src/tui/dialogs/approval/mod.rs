@@ -108,8 +108,11 @@ impl Dialog for ApprovalDialog {
             return Some(Vec::new());
         }
         let is_for_input = self.guard.is_armed() || self.guard.is_typing();
+        if !is_for_input && self.early_key == EarlyKey::Discard {
+            return Some(Vec::new());
+        }
         self.guard.text_typed(around.shared.now);
-        (!is_for_input && self.early_key == EarlyKey::Discard).then(Vec::new)
+        None
     }
 
     fn cancel(&self) -> Vec<Intent> {

@@ -1,0 +1,190 @@
+//! Compaction where the window is smaller than slug takes it for, or becomes so.
+
+use slug_code::agent::{AgentCommand, AgentEvent, ContextRequest, InitialSession};
+use slug_code::domain::{ContentBlock, StopReason};
+use slug_code::providers::{ProviderRequest, StreamEvent};
+use slug_code::session::TurnOutcome;
+
+use super::compaction::{
+    TASK, compactions, fixture, last_step, step_by_step, with_files, with_rounds,
+};
+use super::fakes::{ScriptedEvent, finish_event, words};
+use super::test_agent::AgentFixture;
+use super::windowed_model::{WindowedModel, count_tokens, whole_text};
+
+/// A session goes on with a model whose window is much smaller.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_of_many_windows_is_summarised_from_its_newest_part() {
+    let answer = |request: &ProviderRequest| {
+        words(&format!("Step {} is done. {}", last_step(request), "So it is. ".repeat(300)))
+    };
+    let large = WindowedModel::new(128_000, answer);
+    let first = fixture(&large);
+    let mut agent = with_rounds(&first, 30).await;
+    let session = agent.id();
+    agent.close().await;
+    let small = WindowedModel::new(16_000, answer);
+    let fixture = AgentFixture { provider: Some(small.clone()), ..first };
+    agent = fixture.open(InitialSession::Resume(session)).await;
+    let outcome = agent.turn("Step 30: go on.").await;
+    assert_eq!(outcome, TurnOutcome::Answered, "{:?}", agent.notices());
+    assert_eq!(small.refused(), 0, "nothing was sent in vain");
+    assert_eq!(small.summaries().len(), 1);
+    let asked = whole_text(&small.summaries()[0].messages);
+    assert!(asked.contains("Step 29 is done.") && !asked.contains("Step 0 is done."), "{asked}");
+    assert!(agent.notices().iter().any(|it| it.contains("covers its newest part")));
+    let note = compactions(&agent).pop().unwrap().note.unwrap();
+    assert!(note.text.contains("from the newest part of what is left out"), "{}", note.text);
+    agent.close().await;
+}
+
+/// What the server has counted before is in the log: sizes are right from the first request on.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_calibration_survives_a_resume() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    let fixture = with_files(&model);
+    let agent = with_rounds(&fixture, 10).await;
+    let session = agent.id();
+    agent.close().await;
+    let mut agent = fixture.open(InitialSession::Resume(session)).await;
+    // Behind this the last count says nothing of the whole any more.
+    agent.tell(AgentCommand::Shell { command: "ls".into() }).await;
+    let is_output = |event: &AgentEvent| {
+        let AgentEvent::Recorded(record) = event else { return false };
+        record.entry.as_message().is_some_and(|message| message.result.is_some())
+    };
+    agent.wait_for("output", is_output).await;
+    agent.tell(AgentCommand::Context(ContextRequest::Show)).await;
+    let shown = agent.wait_for("sizes", |event| matches!(event, AgentEvent::Context(_))).await;
+    let AgentEvent::Context(reply) = shown else { panic!("{shown:?}") };
+    assert!(reply.ledger.is_estimate);
+    agent.turn("Step 10: go on.").await;
+    let mut requests = model.requests().into_iter().rev();
+    let sent = requests.find(|it| it.messages.last().unwrap().answers().count() == 0).unwrap();
+    let (counted, estimate) = (count_tokens(&sent), reply.ledger.used);
+    assert!(counted.abs_diff(estimate) * 100 <= counted * 5, "~{estimate} for {counted} tokens");
+    agent.close().await;
+}
+
+/// `/compact` says what the floor is made of, as an automatic compaction does.
+#[tokio::test(flavor = "multi_thread")]
+async fn compact_says_what_cannot_be_left_out() {
+    let model = WindowedModel::new(16_384, |_| words("Yes."));
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn(&(0..2_300).map(|word| format!("word{word} ")).collect::<String>()).await;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let notices = agent.notices();
+    let [said] = notices[..] else { panic!("{notices:?}") };
+    assert!(said.starts_with("Nothing can be left out: a request takes ~"), "{said}");
+    assert!(said.contains("Your last message takes ~"), "{said}");
+    agent.close().await;
+}
+
+/// Where neither a summary nor a note from the log saves anything, that is said once.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_summary_that_failed_and_a_note_that_saves_nothing_are_one_sentence() {
+    let model = WindowedModel::new(64_000, |request| {
+        let first = request.messages.len() * 1_000;
+        words(&(0..25).map(|number| format!("fact{} ", first + number)).collect::<String>())
+    });
+    model.summarise(Some(words("No.")));
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    for number in 0..10 {
+        agent.turn(&format!("Question {number}?")).await;
+    }
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let notices = agent.notices();
+    let [said] = notices[..] else { panic!("{notices:?}") };
+    assert_eq!(
+        said,
+        "test-model could not write a summary: The model wrote no summary. A note from the log would \
+         save nothing, so nothing is left out."
+    );
+    assert!(compactions(&agent).is_empty());
+    agent.close().await;
+}
+
+/// A local server that is started anew with a smaller context is believed at its first refusal, whether
+/// that names the window or not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_that_shrinks_is_read_again() {
+    for model in [
+        WindowedModel::new(32_000, step_by_step),
+        WindowedModel::naming_its_window(32_000, step_by_step),
+    ] {
+        let fixture = with_files(&model);
+        let mut agent = with_rounds(&fixture, 16).await;
+        let sent = count_tokens(&model.requests().pop().unwrap());
+        assert!(sent > 9_500, "{sent} tokens fit into the smaller window");
+        model.restart_with(9_000);
+        for number in 16..30 {
+            let outcome = agent.turn(&format!("Step {number}: go on.")).await;
+            assert_eq!(outcome, TurnOutcome::Answered, "{:?}", agent.notices());
+        }
+        assert_eq!(model.refused(), 1, "{:?}", agent.notices());
+        assert_eq!(
+            agent.notices(),
+            [
+                "The context window of test-model has 9k tokens now, as its server says. slug sends no \
+              more than that from now on."
+            ]
+        );
+        let is_told = |event: &AgentEvent| matches!(event, AgentEvent::ModelChanged { window, .. } if window.tokens() == 9_000);
+        assert!(agent.events.iter().any(is_told), "the front end shows the window");
+        for request in model.requests() {
+            assert!(whole_text(&request.messages).contains(TASK));
+        }
+        agent.close().await;
+    }
+}
+
+/// The same where the request for a summary is the first that the smaller window refuses.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_that_shrinks_before_compact_is_read_again() {
+    let model = WindowedModel::naming_its_window(32_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 16).await;
+    model.restart_with(9_000);
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    assert!(agent.notices()[0].contains("has 9k tokens now"), "{:?}", agent.notices());
+    for number in 16..20 {
+        let outcome = agent.turn(&format!("Step {number}: go on.")).await;
+        assert_eq!(outcome, TurnOutcome::Answered, "{:?}", agent.notices());
+    }
+    assert_eq!(model.refused(), 1, "{:?}", agent.notices());
+    agent.close().await;
+}
+
+/// A smaller window may show in an answer that ends before the limit that slug has asked for.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_ends_before_its_limit_has_the_window_read_again() {
+    let model = WindowedModel::new(32_000, |request| {
+        let notes = request.messages.last().unwrap().content.iter();
+        let goes_on =
+            notes.filter_map(ContentBlock::as_context).any(|(name, _)| name == "continuation");
+        match goes_on || request.messages.len() == 1 {
+            true => words("Yes."),
+            false => vec![
+                ScriptedEvent::Event(StreamEvent::Text("Well, ".into())),
+                finish_event(StopReason::MaxTokens),
+            ],
+        }
+    });
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.turn(TASK).await;
+    assert_eq!(agent.notices(), [""; 0]);
+    model.restart_with(9_000);
+    // Fits, with the limit of before, into no window of 9k; a real server begins it all the same.
+    model.accept_long_limits();
+    assert_eq!(agent.turn("And now?").await, TurnOutcome::Answered);
+    assert!(agent.notices()[0].contains("has 9k tokens now"), "{:?}", agent.notices());
+    let limits: Vec<Option<u32>> = model.requests().iter().map(|it| it.max_tokens).collect();
+    assert_eq!(limits, [Some(10_666), Some(10_666), Some(3_000)]);
+    agent.close().await;
+}
