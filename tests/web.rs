@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use slug_code::domain::WebAddress;
-use slug_code::net::SystemLookup;
+use slug_code::net::{PageClient, SystemLookup, TransportConfig};
 use slug_code::platform::reader_process::ReaderProcess;
 use slug_code::tools::{FetchedPage, PageFormat, PageText, WebPages};
 use slug_code::web::{SearchEngine, WebClient};
@@ -67,7 +67,8 @@ fn redirect(target: &str) -> Vec<u8> {
 
 fn web() -> WebClient {
     let reader = ReaderProcess::new(PathBuf::from(SLUG));
-    WebClient::new(Arc::new(SystemLookup), reader, "slug/test".into(), SearchEngine::DuckDuckGo)
+    let pages = PageClient::new(Arc::new(SystemLookup), TransportConfig::default());
+    WebClient::new(pages, reader, "slug/test".into(), SearchEngine::DuckDuckGo)
 }
 
 async fn text(web: &WebClient, address: &WebAddress) -> Arc<PageText> {

@@ -179,7 +179,11 @@ pub(super) fn parts(
         workspace: Arc::new(workspace),
         registry,
         files: Arc::new(DiskFiles),
-        web: web::client(config)?,
+        web: web::client(
+            config,
+            ServerConnector::new(run_context, config, redactor)
+                .transport(&config.server.connection.shared()),
+        )?,
         idle_after: IDLE_AFTER,
         hooks,
         processes: inside,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use secrecy::SecretString;
 
 use crate::config::ResolvedConfig;
-use crate::net::SystemLookup;
+use crate::net::{PageClient, SystemLookup, TransportConfig};
 use crate::platform::process_privacy;
 use crate::platform::reader_process::ReaderProcess;
 use crate::platform::supervisor;
@@ -17,10 +17,14 @@ const USER_AGENT: &str =
     concat!("slug/", env!("CARGO_PKG_VERSION"), " (coding agent; fetches for its user)");
 
 /// The web of this run. Nothing is connected yet.
-pub(super) fn client(config: &ResolvedConfig) -> std::io::Result<Arc<dyn WebPages>> {
+pub(super) fn client(
+    config: &ResolvedConfig,
+    transport: TransportConfig,
+) -> std::io::Result<Arc<dyn WebPages>> {
     let reader = ReaderProcess::new(supervisor::program()?);
     let engine = engine(config, |name| process_privacy::variable(name)?.into_string().ok());
-    Ok(Arc::new(WebClient::new(Arc::new(SystemLookup), reader, USER_AGENT.to_owned(), engine)))
+    let pages = PageClient::new(Arc::new(SystemLookup), transport);
+    Ok(Arc::new(WebClient::new(pages, reader, USER_AGENT.to_owned(), engine)))
 }
 
 /// The engine that the user has set up, and else the one that needs no key.

@@ -18,7 +18,7 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{
     ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
-use reqwest::{Client, RequestBuilder, Response, Url};
+use reqwest::{Client, ClientBuilder, RequestBuilder, Response, Url};
 use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
 
@@ -126,10 +126,10 @@ pub struct PageClient {
 }
 
 impl PageClient {
-    /// A client with the system's proxy. Nothing is built yet.
-    pub fn new(lookup: Arc<dyn HostLookup>) -> Self {
+    /// A client with these certificates and this proxy. Nothing is read or built yet.
+    pub fn new(lookup: Arc<dyn HostLookup>, transport: TransportConfig) -> Self {
         Self {
-            transport: TransportConfig::default(),
+            transport,
             lookup,
             time_limit: TIME_LIMIT,
             guarded: OnceLock::new(),
@@ -193,25 +193,25 @@ impl PageClient {
         let is_direct = (request.address.is_definite() && request.address.is_private())
             || self.transport.is_exempt(url)
             || self.transport.proxy_towards(url).is_none();
+        let built = |finish: &dyn Fn(ClientBuilder) -> ClientBuilder, to: HttpDestination| {
+            let settings = self.transport.read()?;
+            build(
+                || finish(settings.apply(client_builder().referer(false), to)),
+                &settings.authorities,
+            )
+        };
         let client = match (request.reach, is_direct) {
-            (_, false) => self.by_proxy.get_or_init(|| {
-                let settings = self.transport.read()?;
-                build(|| settings.apply(plain_builder(), HttpDestination::Elsewhere), &[])
-            }),
+            (_, false) => self.by_proxy.get_or_init(|| built(&|it| it, HttpDestination::Elsewhere)),
             (PageReach::Configured, true) => {
-                self.direct.get_or_init(|| build(|| plain_builder().no_proxy(), &[]))
+                self.direct.get_or_init(|| built(&|it| it, HttpDestination::ThisMachine))
             }
             (PageReach::Public | PageReach::Named, true) => self.guarded.get_or_init(|| {
-                let resolver = || GuardedResolver { lookup: self.lookup.clone() };
-                build(|| plain_builder().no_proxy().dns_resolver(Arc::new(resolver())), &[])
+                let resolver = || Arc::new(GuardedResolver { lookup: self.lookup.clone() });
+                built(&|it| it.dns_resolver(resolver()), HttpDestination::ThisMachine)
             }),
         };
         client.as_ref().map_err(|reason| PageError::Transport(reason.clone()))
     }
-}
-
-fn plain_builder() -> reqwest::ClientBuilder {
-    client_builder().referer(false)
 }
 
 /// The address that the host is, or stands for, where that is not public.

@@ -31,7 +31,7 @@ fn client(hosts: &[(&'static str, &[&str])]) -> (PageClient, Arc<ScriptedLookup>
         (*name, addresses.iter().map(|address| address.parse().unwrap()).collect())
     });
     let lookup = Arc::new(ScriptedLookup { hosts: hosts.collect(), asked: Mutex::default() });
-    (PageClient::new(lookup.clone()), lookup)
+    (PageClient::new(lookup.clone(), TransportConfig::default()), lookup)
 }
 
 fn get(address: &str, reach: PageReach) -> PageRequest {

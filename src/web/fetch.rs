@@ -6,7 +6,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 
 use crate::domain::{WebAddress, format_bytes};
-use crate::net::{HostLookup, PageClient, PageError, PageReach, PageRequest, PageResponse};
+use crate::net::{PageClient, PageError, PageReach, PageRequest, PageResponse};
 use crate::platform::reader_process::ReaderProcess;
 use crate::tools::{FetchedPage, PageFormat, PageText, SearchResults, WebError, WebPages};
 
@@ -32,15 +32,20 @@ pub struct WebClient {
 }
 
 impl WebClient {
-    /// A web whose names `lookup` resolves, and which `engine` searches. Nothing is connected yet.
+    /// A web whose requests go out through `pages`, and which `engine` searches.
     pub fn new(
-        lookup: Arc<dyn HostLookup>,
+        pages: PageClient,
         reader: ReaderProcess,
         user_agent: String,
         engine: SearchEngine,
     ) -> Self {
-        let (pages, cache) = (PageClient::new(lookup), PageCache::default());
-        Self { pages, reader, user_agent, cache, engine: EngineClient::new(engine) }
+        Self {
+            pages,
+            reader,
+            user_agent,
+            cache: PageCache::default(),
+            engine: EngineClient::new(engine),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::*;
-use crate::net::SystemLookup;
+use crate::net::{SystemLookup, TransportConfig};
 
 /// An engine that answers one request, and what it was asked.
 fn engine(status: &str, body: &str) -> (WebAddress, JoinHandle<String>) {
@@ -40,7 +40,7 @@ async fn ask(
 ) -> (Result<EngineAnswer, WebError>, String) {
     let (base, thread) = engine(status, body);
     let client = EngineClient::at(engine_kind, base);
-    let pages = PageClient::new(Arc::new(SystemLookup));
+    let pages = PageClient::new(Arc::new(SystemLookup), TransportConfig::default());
     let answer = client.ask(&pages, "rust !g web", "slug/test").await;
     (answer, thread.join().unwrap())
 }
