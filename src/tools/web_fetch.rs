@@ -22,7 +22,7 @@ pub(super) struct WebFetchTool;
 
 const SHAPE: InputShape = InputShape {
     tool: "WebFetch",
-    example: r#"{"url": "https://example.org/page", "format": "markdown"}"#,
+    example: r#"{"url": "https://host.example/path/to/page", "format": "markdown"}"#,
     arguments: &[("url", &["uri", "address", "link"]), ("format", &[]), ("offset", &["start"])],
     place: "",
 };

@@ -17,7 +17,7 @@ pub(super) struct WebSearchTool;
 
 const SHAPE: InputShape = InputShape {
     tool: "WebSearch",
-    example: r#"{"query": "rust edition 2024 changes"}"#,
+    example: r#"{"query": "words to look for"}"#,
     arguments: &[
         ("query", &["q", "search"]),
         ("allowed_domains", &["domains", "include_domains"]),
