@@ -3,6 +3,7 @@
 
 mod addresses;
 mod answers;
+mod ask_user;
 mod calls;
 mod commands;
 mod compaction;

@@ -19,8 +19,8 @@ use slug_code::net::HttpClient;
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::platform::files::DiskFiles;
 use slug_code::tools::{
-    FileChange, NoSessionJobs, NoWebPages, OutputFile, OutputFiles, ReadLedger, Tool, ToolContext,
-    ToolEffects, ToolError, WorkingDirectory,
+    FileChange, NoSessionJobs, NoWebPages, NobodyToAsk, OutputFile, OutputFiles, ReadLedger, Tool,
+    ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -144,6 +144,7 @@ impl McpTestEnv {
             processes: self.host.clone(),
             jobs: Arc::new(NoSessionJobs),
             web: Arc::new(NoWebPages),
+            user: Arc::new(NobodyToAsk),
             searches: Arc::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|_: &Path| false),

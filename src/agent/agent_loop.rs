@@ -21,10 +21,10 @@ use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::scratch::SessionScratch;
 use crate::platform::watch::FolderWatcher;
 use crate::session::{LogEntry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome};
-use crate::tools::{OutputFiles, ToolContext};
+use crate::tools::{NobodyToAsk, OutputFiles, ToolContext};
 
 use super::active_session::ActiveSession;
-use super::approvals::PendingApprovals;
+use super::approvals::{PendingApprovals, PendingQuestions};
 use super::budget::BudgetLimits;
 use super::change_tracker;
 use super::compaction::limits::ContextRoom;
@@ -90,6 +90,7 @@ pub(super) struct Agent {
     pub(super) stop: StopHandle,
     pub(super) permissions: Arc<PermissionState>,
     approvals: Arc<PendingApprovals>,
+    questions: Arc<PendingQuestions>,
     pub(super) model: Option<String>,
     pub(super) effort: Option<ReasoningEffort>,
     pub(super) models: OfferedModels,
@@ -162,6 +163,7 @@ impl Agent {
             stop,
             permissions: Arc::new(permissions),
             approvals: Arc::default(),
+            questions: Arc::default(),
             models: OfferedModels::default(),
             images: ConversationImages::default(),
             warned: HashSet::new(),
@@ -266,6 +268,7 @@ impl Agent {
             AgentCommand::UseModel(model) => self.use_model(model).await,
             AgentCommand::SetEffort(effort) => self.set_effort(effort).await,
             AgentCommand::Answer { .. }
+            | AgentCommand::AnswerQuestions { .. }
             | AgentCommand::WithdrawSteer { .. }
             | AgentCommand::SetMode(_)
             | AgentCommand::Context(_)
@@ -282,6 +285,7 @@ impl Agent {
     pub(super) async fn command_at_any_time(&mut self, command: AgentCommand) {
         match command {
             AgentCommand::Answer { id, answer } => self.approvals.answer(id, answer),
+            AgentCommand::AnswerQuestions { id, answers } => self.questions.answer(id, answers),
             AgentCommand::SetMode(mode) => self.set_mode(mode).await,
             AgentCommand::SetTitle(title) => self.set_title(title).await,
             AgentCommand::Save => self.tell_saved().await,
@@ -467,6 +471,7 @@ impl Agent {
             processes: self.setup.processes.clone(),
             jobs: Arc::new(jobs.clone()),
             web: self.setup.web.clone(),
+            user: Arc::new(NobodyToAsk),
             searches: self.session.searches.clone(),
             reads: self.session.reads.clone(),
             is_hidden: Arc::new(move |path| permissions.hides(path)),
@@ -486,6 +491,7 @@ impl Agent {
             escalation: self.setup.escalation.clone(),
             permissions: self.permissions.clone(),
             approvals: self.approvals.clone(),
+            questions: self.questions.clone(),
             watch: self.watch.clone(),
             repeats: RepeatedCalls::default(),
             interactivity: self.setup.interactivity,

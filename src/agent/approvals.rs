@@ -7,21 +7,21 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{ApprovalAnswer, ApprovalId};
+use crate::domain::{ApprovalAnswer, ApprovalId, QuestionAnswer};
 
 /// The id of the next question. Agents share it: an answer that reaches the wrong agent finds no
 /// question there.
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
-/// The open questions of an agent.
-#[derive(Debug, Default)]
-pub(super) struct PendingApprovals {
-    inner: Mutex<OpenApprovals>,
-}
+/// The open questions of an agent about permissions.
+pub(super) type PendingApprovals = PendingAnswers<ApprovalAnswer>;
+/// The open questions of the model's own.
+pub(super) type PendingQuestions = PendingAnswers<Vec<QuestionAnswer>>;
 
-#[derive(Debug, Default)]
-struct OpenApprovals {
-    waiting: HashMap<ApprovalId, oneshot::Sender<ApprovalAnswer>>,
+/// Open questions of an agent, whose answers are of one type.
+#[derive(Debug)]
+pub(super) struct PendingAnswers<A> {
+    waiting: Mutex<HashMap<ApprovalId, oneshot::Sender<A>>>,
 }
 
 /// When a call may ask: once each earlier call has asked, or will not ask. Without this, calls that
@@ -71,21 +71,27 @@ impl ApprovalWait {
     }
 }
 
-impl PendingApprovals {
+impl<A> Default for PendingAnswers<A> {
+    fn default() -> Self {
+        Self { waiting: Mutex::default() }
+    }
+}
+
+impl<A> PendingAnswers<A> {
     /// Opens a question. Dropping the receiver closes it.
-    pub(super) fn open(&self) -> (ApprovalId, oneshot::Receiver<ApprovalAnswer>) {
+    pub(super) fn open(&self) -> (ApprovalId, oneshot::Receiver<A>) {
         let (sender, receiver) = oneshot::channel();
-        let mut inner = self.lock();
-        inner.waiting.retain(|_, waiting| !waiting.is_closed());
+        let mut waiting = self.lock();
+        waiting.retain(|_, waiting| !waiting.is_closed());
         let id = ApprovalId(NEXT_ID.fetch_add(1, Ordering::Relaxed));
-        inner.waiting.insert(id, sender);
+        waiting.insert(id, sender);
         (id, receiver)
     }
 
     /// Hands the answer to the call that asked. An answer to a question that is no longer open does
     /// nothing.
-    pub(super) fn answer(&self, id: ApprovalId, answer: ApprovalAnswer) {
-        let waiting = self.lock().waiting.remove(&id);
+    pub(super) fn answer(&self, id: ApprovalId, answer: A) {
+        let waiting = self.lock().remove(&id);
         if let Some(sender) = waiting
             && sender.send(answer).is_err()
         {
@@ -93,8 +99,8 @@ impl PendingApprovals {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, OpenApprovals> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<ApprovalId, oneshot::Sender<A>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

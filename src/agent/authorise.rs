@@ -227,6 +227,10 @@ async fn ask_until_decided(
                 };
                 return CallAuthorisation::NotRun(output);
             }
+            PermissionOutcome::Allow if asks_nobody(gate, &plan) => {
+                let output = refused_unasked(gate, &plan.call, ASKS_THE_USER, None).await;
+                return CallAuthorisation::NotRun(output);
+            }
             PermissionOutcome::Allow => {
                 return match decision.approve(&plan.call) {
                     Ok(ticket) => CallAuthorisation::granted(gate, plan, ticket, provenance),
@@ -238,7 +242,10 @@ async fn ask_until_decided(
             PermissionOutcome::Ask if gate.interactivity == Interactivity::Headless => {
                 let output = match unreadable_command(&query, &decision) {
                     Some(mistake) => mistake,
-                    None => refused_unasked(gate, &plan.call, &decision).await,
+                    None => {
+                        let (reason, rule) = (decision.reason(), decision.rule().cloned());
+                        refused_unasked(gate, &plan.call, reason, rule).await
+                    }
                 };
                 return CallAuthorisation::NotRun(output);
             }
@@ -365,6 +372,7 @@ async fn can_disclose(gate: &ToolGate, query: &PermissionQuery) -> bool {
         | ResolvedAccess::External { .. }
         | ResolvedAccess::Fetch { .. }
         | ResolvedAccess::Search { .. }
+        | ResolvedAccess::AskUser
         | ResolvedAccess::Nothing => None,
     });
     let (targets, workspace) = (targets.collect::<Vec<_>>(), gate.workspace.clone());
@@ -546,14 +554,22 @@ async fn denied_by_rule(
         .with_display(ToolDisplay::Terminal { text: shown })
 }
 
+/// The reason for refusing a question of the model's where nobody can answer.
+const ASKS_THE_USER: &str = "It asks the user.";
+
+/// Whether a call asks the user something where nobody can answer.
+fn asks_nobody(gate: &ToolGate, plan: &CallPlan) -> bool {
+    gate.interactivity == Interactivity::Headless && plan.accesses.contains(&ToolAccess::AskUser)
+}
+
 async fn refused_unasked(
     gate: &ToolGate,
     call: &ToolCall,
-    decision: &PermissionDecision,
+    reason: &str,
+    rule: Option<RuleSource>,
 ) -> ToolOutput {
-    gate.record_decision(call, PermissionOutcome::Deny, "headless", decision.rule().cloned()).await;
-    let reason = decision.reason().to_owned();
-    gate.events.send(AgentEvent::CallRefused { call: call.clone(), reason: reason.clone() });
+    gate.record_decision(call, PermissionOutcome::Deny, "headless", rule).await;
+    gate.events.send(AgentEvent::CallRefused { call: call.clone(), reason: reason.to_owned() });
     denied(&format!(
         "Refused: {reason} Nobody is there to ask. Go on without it, and say in your answer what \
          you could not do."

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ContextRequest, ReviewPlan, ReviewScope, RewindDestination, RewindPlan, RuleRequest};
 use crate::domain::{
-    AgentId, ApprovalAnswer, ApprovalId, EntryId, JobId, ModelName, PermissionMode,
+    AgentId, ApprovalAnswer, ApprovalId, EntryId, JobId, ModelName, PermissionMode, QuestionAnswer,
     ReasoningEffort, SessionId, UserInput,
 };
 use crate::session::RewindScope;
@@ -41,6 +41,8 @@ pub enum AgentCommand {
     WithdrawSteer { id: SteerId },
     /// Answers a permission question.
     Answer { id: ApprovalId, answer: ApprovalAnswer },
+    /// Answers questions of the model's, in their order; what is missing is left to the model.
+    AnswerQuestions { id: ApprovalId, answers: Vec<QuestionAnswer> },
     /// Runs a shell command that the user typed (`!cargo test`). Its output goes to the model, too.
     Shell {
         /// The command line, without the `!`.

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::{
     AgentId, ApprovalId, ApprovalRequest, CallId, ContextWindow, DangerFact, JobEnd, JobId,
-    JobInfo, ModelName, NoticeLevel, PermissionMode, ReasoningEffort, SessionId, TodoItem,
-    ToolCall, TurnId, UserInput,
+    JobInfo, ModelName, NoticeLevel, PermissionMode, QuestionRequest, ReasoningEffort, SessionId,
+    TodoItem, ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
@@ -167,9 +167,11 @@ pub enum AgentEvent {
     JobEnded { job: JobId, end: JobEnd },
     /// The user is asked. Several questions can be open; the front end queues them.
     ApprovalAsked(Box<ApprovalRequest>),
+    /// The model asks the user something.
+    QuestionsAsked(Box<QuestionRequest>),
     /// What was counted about the call of an open question.
     ApprovalFacts { id: ApprovalId, facts: Vec<DangerFact> },
-    /// A question no longer needs an answer (the turn was stopped, or a new rule decided it).
+    /// A question of slug or of the model no longer needs an answer (the turn was stopped, or a new rule decided it).
     ApprovalWithdrawn(ApprovalId),
     /// A message for the user that is no part of the conversation.
     Notice {

@@ -216,6 +216,7 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::JobStarted(_)
         | AgentEvent::JobEnded { .. }
         | AgentEvent::ApprovalAsked(_)
+        | AgentEvent::QuestionsAsked(_)
         | AgentEvent::ApprovalFacts { .. }
         | AgentEvent::ApprovalWithdrawn(_)
         | AgentEvent::Notice { .. }

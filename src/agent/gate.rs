@@ -18,7 +18,7 @@ use crate::platform::watch::FolderWatcher;
 use crate::session::{BlobStore, LogEntry, PermissionEntry};
 use crate::tools::{AccessMode, Grant, ScopedFiles, ToolContext, ToolRegistry, WorkingDirectory};
 
-use super::approvals::PendingApprovals;
+use super::approvals::{PendingApprovals, PendingQuestions};
 use super::event::AgentEvent;
 use super::event_queue::AgentEventSender;
 use super::hooks::SessionHooks;
@@ -52,6 +52,7 @@ pub(super) struct ToolGate {
     pub(super) escalation: Option<SandboxEscalation>,
     pub(super) permissions: Arc<PermissionState>,
     pub(super) approvals: Arc<PendingApprovals>,
+    pub(super) questions: Arc<PendingQuestions>,
     pub(super) watch: Arc<FolderWatcher>,
     pub(super) repeats: RepeatedCalls,
     pub(super) interactivity: Interactivity,
@@ -81,6 +82,7 @@ impl ToolGate {
                 | ResolvedAccess::External { .. }
                 | ResolvedAccess::Fetch { .. }
                 | ResolvedAccess::Search { .. }
+                | ResolvedAccess::AskUser
                 | ResolvedAccess::Nothing => return None,
             };
             Some(Grant { named: path.path.clone(), real: path.real.clone(), mode })
@@ -142,6 +144,7 @@ impl ToolGate {
             | ToolAccess::External { .. }
             | ToolAccess::Fetch { .. }
             | ToolAccess::Search { .. }
+            | ToolAccess::AskUser
             | ToolAccess::Nothing => None,
         });
         folder.map_or_else(|| self.place().cwd.clone(), |folder| self.workspace.real(&folder))

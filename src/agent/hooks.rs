@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::domain::{ApprovalKind, ApprovalRequest, NoticeLevel, SessionId};
+use crate::domain::{ApprovalKind, ApprovalRequest, NoticeLevel, SessionId, UserQuestion};
 use crate::hooks::{
     HookContext, HookEvent, HookMessage, HookOrigin, HookPayload, HookSet, MergedHookVerdict,
 };
@@ -91,6 +91,13 @@ impl SessionHooks {
             ApprovalKind::Budget => "slug asks about its budget.".into(),
         };
         self.fire_in_background(HookPayload::Notification { kind: "permission_prompt", message });
+    }
+
+    /// Runs the `Notification` hooks because the model asks the user something.
+    pub(super) fn notify_of_questions(&self, questions: &[UserQuestion]) {
+        let first = questions.first().map_or("", |first| first.question.as_str());
+        let message = format!("The model asks: {first}");
+        self.fire_in_background(HookPayload::Notification { kind: "question", message });
     }
 
     /// Names a hook at the beginning of a sentence, by its file and line.

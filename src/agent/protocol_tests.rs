@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 use crate::domain::{
     AgentId, ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallDanger, CallId,
     CallInput, ContextWindow, DangerFact, DangerFacts, EntryId, ExitCause, FileDiff, JobEnd, JobId,
-    JobInfo, Message, ModelName, NoticeLevel, PermissionMode, ReasoningEffort, RuleFile, SessionId,
-    TodoItem, TodoStatus, ToolCall, TurnId, UserInput,
+    JobInfo, Message, ModelName, NoticeLevel, PermissionMode, QuestionAnswer, QuestionOption,
+    QuestionRequest, ReasoningEffort, RuleFile, SessionId, TodoItem, TodoStatus, ToolCall, TurnId,
+    UserInput, UserQuestion,
 };
 use crate::permissions::RuleListReport;
 use crate::permissions::store::RuleSaveError;
@@ -122,6 +123,26 @@ fn approval() -> ApprovalRequest {
     }
 }
 
+fn questions() -> QuestionRequest {
+    let option = QuestionOption {
+        label: "This".into(),
+        description: Some("it is small".into()),
+        preview: Some("fn this() {}".into()),
+    };
+    let question = UserQuestion {
+        question: "Which one?".into(),
+        header: "Choice".into(),
+        options: vec![option],
+        allows_several: true,
+    };
+    QuestionRequest {
+        id: ApprovalId(4),
+        turn: TURN,
+        call: CallId::new("c2"),
+        questions: vec![question],
+    }
+}
+
 fn context_item() -> ContextItem {
     ContextItem { entry: EntryId::generate(), part: ContextPart::Result }
 }
@@ -163,6 +184,10 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::Steer { id: SteerId(1), text },
         AgentCommand::WithdrawSteer { id: SteerId(1) },
         AgentCommand::Answer { id: ApprovalId(3), answer: ApprovalAnswer::Once },
+        AgentCommand::AnswerQuestions {
+            id: ApprovalId(4),
+            answers: vec![QuestionAnswer { chosen: vec![0], text: Some("and that".into()) }],
+        },
         AgentCommand::Shell { command: "ls".into() },
         AgentCommand::Retry,
         AgentCommand::Compact { focus: Some("the API".into()) },
@@ -262,6 +287,7 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::JobEnded { job: JobId(3), end: JobEnd::Exited(ExitCause::Signal(15)) },
         AgentEvent::JobEnded { job: JobId(3), end: JobEnd::Lost },
         AgentEvent::ApprovalAsked(Box::new(approval())),
+        AgentEvent::QuestionsAsked(Box::new(questions())),
         AgentEvent::ApprovalFacts {
             id: ApprovalId(3),
             facts: vec![DangerFact::Commits { count: 3, remote: "origin".into() }],

@@ -10,6 +10,7 @@ use crate::permissions::{HookPermission, PermissionQuery, ResolvedAccess, ToolCa
 use crate::session::{LogEntry, ToolResultInfo};
 use crate::tools::{Processes, ToolContext};
 
+use super::call_questions::CallQuestions;
 use super::change_tracker;
 use super::event::AgentEvent;
 use super::gate::ToolGate;
@@ -98,7 +99,8 @@ pub(super) async fn run(
     let may_outlive = may_outlive(gate, plan, &ticket).await;
     let jobs =
         Arc::new(CallJobs { processes: processes.clone(), may_outlive, ..gate.jobs.clone() });
-    let context = ToolContext { effects, processes, jobs, ..gate.context_for(&query) };
+    let user = Arc::new(CallQuestions::of(gate, plan));
+    let context = ToolContext { effects, processes, jobs, user, ..gate.context_for(&query) };
     let cancelled = gate.context.cancel.clone();
     let out_of_time = async {
         cancelled.cancelled().await;
@@ -154,6 +156,7 @@ fn working_folder(query: &PermissionQuery) -> Option<PathBuf> {
         | ResolvedAccess::External { .. }
         | ResolvedAccess::Fetch { .. }
         | ResolvedAccess::Search { .. }
+        | ResolvedAccess::AskUser
         | ResolvedAccess::Nothing => None,
     })
 }

@@ -58,6 +58,7 @@ impl Agent {
             match command {
                 Some(
                     command @ (AgentCommand::Answer { .. }
+                    | AgentCommand::AnswerQuestions { .. }
                     | AgentCommand::WithdrawSteer { .. }
                     | AgentCommand::SetMode(_)
                     | AgentCommand::SetTitle(_)

@@ -476,6 +476,7 @@ impl Agent {
                 }
             }
             AgentCommand::Answer { .. }
+            | AgentCommand::AnswerQuestions { .. }
             | AgentCommand::SetMode(_)
             | AgentCommand::SetTitle(_)
             | AgentCommand::Save

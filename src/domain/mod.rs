@@ -46,6 +46,7 @@ mod this_machine;
 mod todo;
 mod tool;
 mod usage;
+mod user_question;
 mod web_address;
 
 pub use align::align;
@@ -92,4 +93,5 @@ pub use tool::{
     ToolListing, ToolOutput, ToolPolling, ToolSpec, ToolStatus,
 };
 pub use usage::{TokenUsage, format_tokens};
+pub use user_question::{QuestionAnswer, QuestionOption, QuestionRequest, UserQuestion};
 pub use web_address::{WebAddress, WebAddressError};

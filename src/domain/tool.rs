@@ -138,7 +138,7 @@ impl ToolCapability {
     /// Whether calls with this capability may declare such an access.
     pub fn covers(self, access: &ToolAccess) -> bool {
         match access {
-            ToolAccess::Nothing => true,
+            ToolAccess::AskUser | ToolAccess::Nothing => true,
             ToolAccess::Read(_) => match self {
                 Self::ReadFiles | Self::WriteFiles | Self::RunCommands | Self::External => true,
                 Self::Conversation | Self::Network => false,
@@ -208,6 +208,8 @@ pub enum ToolAccess {
         /// The words that are sent to it.
         query: String,
     },
+    /// Asks the user something, which needs somebody who can answer.
+    AskUser,
     /// Touches nothing beyond the conversation.
     Nothing,
 }
@@ -223,7 +225,7 @@ impl ToolAccess {
         match self {
             Self::Read(_) | Self::Fetch { .. } | Self::Search { .. } | Self::Nothing => true,
             Self::External { read_only, .. } => *read_only,
-            Self::Write(_) | Self::Run { .. } => false,
+            Self::Write(_) | Self::Run { .. } | Self::AskUser => false,
         }
     }
 
@@ -235,6 +237,7 @@ impl ToolAccess {
             | Self::External { .. }
             | Self::Fetch { .. }
             | Self::Search { .. }
+            | Self::AskUser
             | Self::Nothing => None,
         }
     }

@@ -241,6 +241,7 @@ impl HeadlessReport {
             | AgentEvent::ToolStarted { .. }
             | AgentEvent::ToolProgress { .. }
             | AgentEvent::ApprovalAsked(_)
+            | AgentEvent::QuestionsAsked(_)
             | AgentEvent::ApprovalFacts { .. }
             | AgentEvent::ApprovalWithdrawn(_)
             | AgentEvent::Rules(_)

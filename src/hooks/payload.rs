@@ -49,7 +49,7 @@ pub enum HookPayload {
     },
     /// slug asks the user, or waits for the user.
     Notification {
-        /// `permission_prompt` or `idle_prompt`.
+        /// `permission_prompt`, `question` or `idle_prompt`.
         kind: &'static str,
         /// The text of the notification.
         message: String,

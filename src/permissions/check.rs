@@ -101,7 +101,7 @@ pub fn decide(
                 let reason = "Sends these words to a search engine.".to_owned();
                 verdicts.push(context.beyond_sight(query.clone(), true, reason));
             }
-            ResolvedAccess::Nothing => {
+            ResolvedAccess::AskUser | ResolvedAccess::Nothing => {
                 let reason = "Touches no file and runs no command.";
                 verdicts.push(PartVerdict::new(context.tool, PermissionOutcome::Allow, reason));
             }

@@ -54,6 +54,8 @@ pub enum ResolvedAccess {
     Fetch { url: String },
     /// Asks a search engine.
     Search { query: String },
+    /// Asks the user something.
+    AskUser,
     /// Touches nothing.
     Nothing,
 }
@@ -68,6 +70,7 @@ impl ResolvedAccess {
             | Self::External { .. }
             | Self::Fetch { .. }
             | Self::Search { .. }
+            | Self::AskUser
             | Self::Nothing => None,
         }
     }
@@ -81,6 +84,7 @@ impl ResolvedAccess {
             | Self::Write(_)
             | Self::Fetch { .. }
             | Self::Search { .. }
+            | Self::AskUser
             | Self::Nothing => false,
         }
     }
@@ -297,6 +301,7 @@ impl PermissionQuery {
             }
             ToolAccess::Fetch { url } => ResolvedAccess::Fetch { url: url.clone() },
             ToolAccess::Search { query } => ResolvedAccess::Search { query: query.clone() },
+            ToolAccess::AskUser => ResolvedAccess::AskUser,
             ToolAccess::Nothing => ResolvedAccess::Nothing,
         });
         let context_hash = ContentHash::of(b"");
@@ -326,6 +331,7 @@ impl PermissionQuery {
                 }
                 ResolvedAccess::Fetch { url } => parts.add("fetch").add(url),
                 ResolvedAccess::Search { query } => parts.add("search").add(query),
+                ResolvedAccess::AskUser => parts.add("ask"),
                 ResolvedAccess::Nothing => parts.add("nothing"),
             };
         }

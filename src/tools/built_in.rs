@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::ask_user::AskUserTool;
 use super::bash::{BashOutputTool, BashTool, KillBashTool};
 use super::call::CallTool;
 use super::edit::EditTool;
@@ -30,7 +31,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 13] = [
+static TOOLS: [&dyn Tool; 14] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -40,6 +41,7 @@ static TOOLS: [&dyn Tool; 13] = [
     &TodoWriteTool,
     &ToolSearchTool,
     &CallTool,
+    &AskUserTool,
     &BashOutputTool,
     &KillBashTool,
     &WebFetchTool,
@@ -61,6 +63,7 @@ impl ToolPart {
                 Arc::new(TodoWriteTool),
                 Arc::new(ToolSearchTool),
                 Arc::new(CallTool),
+                Arc::new(AskUserTool),
                 Arc::new(BashOutputTool),
                 Arc::new(KillBashTool),
                 Arc::new(WebFetchTool),

@@ -4,6 +4,7 @@
 //! agent's gate decides and then runs them. They reach the machine through the ports in their
 //! [`ToolContext`].
 
+mod ask_user;
 mod bash;
 mod built_in;
 mod call;
@@ -47,6 +48,7 @@ use crate::domain::{
 };
 
 pub use crate::domain::ExitCause;
+pub use ask_user::{AskUser, NobodyToAsk};
 pub(crate) use bash::{job_state, last_lines};
 pub use built_in::{SHELL_TOOL, call_title, kind_of, own_name};
 pub use deferred::{CurrentDeferredTools, DeferredTools};
@@ -159,6 +161,8 @@ pub struct ToolContext {
     pub is_hidden: Arc<dyn Fn(&Path) -> bool + Send + Sync>,
     /// The tools that are not in the tools array.
     pub deferred: CurrentDeferredTools,
+    /// Asks the user.
+    pub user: Arc<dyn AskUser>,
     /// Gets what the user and the log should know while the call runs.
     pub effects: Arc<dyn ToolEffects>,
     /// Where long output goes; `None` in a session without a scratch folder.

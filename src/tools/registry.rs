@@ -181,7 +181,7 @@ mod tests {
         };
         let registry = ToolRegistry::from_parts(parts()).unwrap();
         let specs = registry.specs();
-        let names: Vec<&str> = specs[9..].iter().map(|spec| spec.name.as_str()).collect();
+        let names: Vec<&str> = specs[10..].iter().map(|spec| spec.name.as_str()).collect();
         assert_eq!(names, ["b", "a", "c"]);
         assert!(registry.get("a").is_ok() && registry.get("Bash").is_ok());
         let again = ToolRegistry::from_parts(parts()).unwrap().specs();
@@ -204,9 +204,9 @@ mod tests {
     }
 
     #[test]
-    fn specs_serialise_to_under_4200_bytes() {
+    fn specs_serialise_to_under_4700_bytes() {
         let json = serde_json::to_string(&standard().specs()).unwrap();
-        assert!(json.len() < 4200, "{} bytes", json.len());
+        assert!(json.len() < 4700, "{} bytes", json.len());
     }
 
     #[test]
@@ -216,7 +216,18 @@ mod tests {
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         assert_eq!(
             names,
-            ["Bash", "Read", "Write", "Edit", "Glob", "Grep", "TodoWrite", "ToolSearch", "Call"]
+            [
+                "Bash",
+                "Read",
+                "Write",
+                "Edit",
+                "Glob",
+                "Grep",
+                "TodoWrite",
+                "ToolSearch",
+                "Call",
+                "AskUser"
+            ]
         );
         for spec in specs.iter() {
             assert_eq!(spec.input_schema["type"], "object");

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AccessMode, CurrentDeferredTools, ExitCause, FileChange, Grant, NoSessionJobs, NoWebPages,
-    ProcessError, Processes, ReadLedger, ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext,
-    ToolEffects, ToolError, WorkingDirectory,
+    NobodyToAsk, ProcessError, Processes, ReadLedger, ScopedFiles, ScriptExit, ScriptSpec, Tool,
+    ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
 use crate::domain::{
     ContentHash, MessageImage, ScanExtent, TodoItem, ToolAccess, ToolCapability, ToolDescriptor,
@@ -87,6 +87,7 @@ impl ToolTestEnv {
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),
             deferred: CurrentDeferredTools::default(),
+            user: Arc::new(NobodyToAsk),
             effects: effects.clone(),
             outputs: None,
             cancel: CancellationToken::new(),

@@ -19,8 +19,8 @@ use crate::domain::ContextWindow;
 use crate::domain::{
     AgentId, ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput, CallPart, ContentBlock,
     DangerFacts, EntryId, Message, MessageRole as Speaker, PermissionMode, PermissionOutcome,
-    RuleFile, RuleKind, RuleSource, SessionId, StopReason, TokenUsage, ToolCall, ToolStatus,
-    TurnId,
+    QuestionOption, QuestionRequest, RuleFile, RuleKind, RuleSource, SessionId, StopReason,
+    TokenUsage, ToolCall, ToolStatus, TurnId, UserQuestion,
 };
 use crate::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo, TurnEnd, TurnOutcome};
 
@@ -430,6 +430,24 @@ pub fn done(name: &str, elapsed_ms: u64) -> ToolResultInfo {
 /// The event that reports a log record.
 pub fn recorded(record: &LogRecord) -> AgentEvent {
     AgentEvent::Recorded(Arc::new(record.clone()))
+}
+
+/// A question of the model with two answers.
+pub fn questions(id: u64) -> AgentEvent {
+    let option =
+        |label: &str| QuestionOption { label: label.into(), description: None, preview: None };
+    let question = UserQuestion {
+        question: "Which one?".into(),
+        header: String::new(),
+        options: vec![option("This"), option("That")],
+        allows_several: false,
+    };
+    AgentEvent::QuestionsAsked(Box::new(QuestionRequest {
+        id: ApprovalId(id),
+        turn: TURN,
+        call: CallId::new("c1"),
+        questions: vec![question],
+    }))
 }
 
 /// An approval question for a command of two parts, the first of which a rule allows.

@@ -357,3 +357,35 @@ fn a_fetch_is_asked_about_by_its_address_and_s_allows_its_domain() {
     assert!(refused.contains("127.0.0.1 is this machine or in a private network"), "{refused}");
     server.assert_clean();
 }
+
+#[test]
+fn the_model_asks_and_gets_the_answers() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let questions = json!({"questions": [
+        {"question": "Which store?", "header": "Store", "options": [
+            {"label": "SQLite", "description": "one file"},
+            {"label": "Postgres", "description": "a server"},
+        ]},
+        {"question": "What else?", "multiSelect": true, "options": [
+            {"label": "Logs"}, {"label": "Metrics"}, {"label": "Traces"},
+        ]},
+    ]});
+    server.reply(ServerReply::calls("I need two answers.", &[("c1", "AskUser", questions)]));
+    server.reply(ServerReply::text("Postgres it is."));
+    let mut slug = PtySlug::at(&env, 100, 30).server(&server).open();
+    slug.wait_for("? keys");
+    slug.say("store the prices");
+    slug.wait_for_question("Leave it to the model");
+    slug.keys("2");
+    slug.wait_for_question("[ ] Traces");
+    slug.keys("1");
+    slug.wait_for("[x] Logs");
+    slug.keys("3");
+    slug.wait_for("[x] Traces");
+    slug.keys("\r");
+    slug.wait_for("Postgres it is.");
+    let told = result_of(&server.chat_requests()[1], "c1");
+    assert_eq!(told, "Which store?\n→ Postgres\nWhat else?\n→ Logs, Traces");
+    slug.wait_for("AskUser Which store? and 1 more question");
+    server.assert_clean();
+}

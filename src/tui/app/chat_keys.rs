@@ -137,6 +137,7 @@ fn key_in(
             | KeyContext::Caret
             | KeyContext::Editing
             | KeyContext::Approval
+            | KeyContext::Questions
             | KeyContext::Field
             | KeyContext::List
             | KeyContext::Models

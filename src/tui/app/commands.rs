@@ -16,6 +16,7 @@ use crate::tui::dialogs::hooks::{self, HookDialogOpening};
 use crate::tui::dialogs::key_sheet::KeySheet;
 use crate::tui::dialogs::pager::{self, document::PagerDocument};
 use crate::tui::dialogs::picker::Picker;
+use crate::tui::dialogs::questions::QuestionsDialog;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::settings::{self, SettingOpening};
 use crate::tui::dialogs::{DialogStack, EarlyKey, changes, context, rewind, rules, turn_review};
@@ -45,6 +46,7 @@ use super::status::ScreenStatus;
 use super::store_requests;
 use super::theme_state;
 use super::themes;
+use super::waiting_question::WaitingQuestion;
 
 /// How long a second `/exit` is the answer to the question of the first.
 const EXIT_CONFIRMATION: Duration = Duration::from_secs(60);
@@ -120,27 +122,36 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
     }
 }
 
-/// Shows the next permission question, unless one is on screen already.
-pub fn show_next_approval(model: &mut ScreenModel, early_key: EarlyKey) {
-    if model.dialogs.approval().is_some() {
+/// Shows the next question, unless one is on screen already.
+pub fn show_next_question(model: &mut ScreenModel, early_key: EarlyKey) {
+    if model.dialogs.open_question().is_some() {
         return;
     }
-    if let Some((agent, request)) = model.shared.questions.pop_front() {
-        let several = model.shared.behind > 0;
-        let asking = model.conversation_with(agent);
-        let name = asking.filter(|_| several).map(Conversation::name);
-        let mode = asking.map_or(PermissionMode::Ask, |asking| asking.status.mode);
-        let scope = SessionScope::of(&request, mode, &model.shared.settings.cwd);
-        let counted_rules = rule_offers::counted_rules(&request).to_owned();
-        let allowed_before = asking
-            .and_then(|asking| asking.rule_offers.offered(asking.status.session, &counted_rules));
-        model.shared.asker = Some(AskingAgent { agent, name, counted_rules });
-        model.shared.question_number += 1;
-        let mut question = ApprovalDialog::new(request, early_key, scope);
-        question.allowed_before = allowed_before;
-        model.dialogs.push(question);
-    } else {
+    let Some((agent, question)) = model.shared.questions.pop_front() else {
         model.shared.question_number = 0;
+        return;
+    };
+    model.shared.question_number += 1;
+    let several = model.shared.behind > 0;
+    let asking = model.conversation_with(agent);
+    let name = asking.filter(|_| several).map(Conversation::name);
+    match question {
+        WaitingQuestion::Approval(request) => {
+            let mode = asking.map_or(PermissionMode::Ask, |asking| asking.status.mode);
+            let scope = SessionScope::of(&request, mode, &model.shared.settings.cwd);
+            let counted_rules = rule_offers::counted_rules(&request).to_owned();
+            let allowed_before = asking.and_then(|asking| {
+                asking.rule_offers.offered(asking.status.session, &counted_rules)
+            });
+            model.shared.asker = Some(AskingAgent { agent, name, counted_rules });
+            let mut question = ApprovalDialog::new(*request, early_key, scope);
+            question.allowed_before = allowed_before;
+            model.dialogs.push(question);
+        }
+        WaitingQuestion::Asked(request) => {
+            model.shared.asker = Some(AskingAgent { agent, name, counted_rules: Vec::new() });
+            model.dialogs.push(QuestionsDialog::new(*request, early_key));
+        }
     }
 }
 

@@ -254,9 +254,9 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         AgentEvent::JobEnded { job, end: _ } => {
             model.conversation.status.jobs.retain(|running| running.id != job);
         }
-        AgentEvent::ApprovalAsked(request) => {
-            let effect = approval_events::asked(&mut model.shared, &model.conversation, *request);
-            commands::show_next_approval(model, EarlyKey::PassThrough);
+        event @ (AgentEvent::ApprovalAsked(_) | AgentEvent::QuestionsAsked(_)) => {
+            let effect = approval_events::asked(&mut model.shared, &mut model.conversation, event);
+            commands::show_next_question(model, EarlyKey::PassThrough);
             return effect.into_iter().collect();
         }
         AgentEvent::ApprovalFacts { id, facts } => {
@@ -265,7 +265,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         }
         AgentEvent::ApprovalWithdrawn(id) => {
             approval_events::withdrawn(&mut model.shared, &mut model.dialogs, id);
-            commands::show_next_approval(model, EarlyKey::PassThrough);
+            commands::show_next_question(model, EarlyKey::PassThrough);
         }
         AgentEvent::Notice { level, text } => model.conversation.transcript.notice(level, text),
         AgentEvent::CommandRefused(refusal) => {
@@ -450,7 +450,7 @@ fn open(
     }
     if asks_here && !is_behind {
         model.shared.asker = None;
-        commands::show_next_approval(model, EarlyKey::Discard);
+        commands::show_next_question(model, EarlyKey::Discard);
     }
     effects
 }

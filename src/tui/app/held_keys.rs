@@ -8,12 +8,12 @@
 
 use std::time::Duration;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::tui::dialogs::DialogStack;
 
 use super::guard::QuestionGuard;
-use super::keymap::{KeyContext, KeyPress, Keymap};
+use super::keymap::{KeyContext, KeyPress, Keymap, is_text};
 
 /// The keys that wait, in the order in which they were typed.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -79,13 +79,6 @@ impl HeldKeys {
         let keys = std::mem::take(&mut self.keys);
         if keys.first().is_some_and(is_dropped) { Vec::new() } else { keys }
     }
-}
-
-/// Whether a key writes or corrects a text.
-pub fn is_text(key: &KeyEvent) -> bool {
-    let is_command =
-        key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SUPER);
-    matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace) && !is_command
 }
 
 fn may_answer(key: &KeyEvent) -> bool {

@@ -4,7 +4,9 @@
 
 use crate::agent::{AgentCommand, ReviewScope, RewindDestination};
 use crate::commands::ParsedCommand;
-use crate::domain::{ApprovalAnswer, ApprovalId, ModelName, NoticeLevel, UserInput};
+use crate::domain::{
+    ApprovalAnswer, ApprovalId, ModelName, NoticeLevel, QuestionAnswer, UserInput,
+};
 
 use super::block::BlockId;
 use super::choice::PickerChoice;
@@ -29,6 +31,8 @@ pub enum Intent {
     Close,
     /// Give the agent this answer, do what follows from it, and show the next question.
     Answer(ApprovalId, ApprovalAnswer, AnswerFollowUp),
+    /// Give the agent these answers to the model's questions, and show the next question.
+    AnswerQuestions(ApprovalId, Vec<QuestionAnswer>),
     /// Scroll the conversation in front.
     ScrollTranscript(ScrollAction),
     /// Do what the row of a list stands for.

@@ -219,7 +219,17 @@ pub fn carry_out(
                 effects.push(ScreenEffect::Agent(agent, command));
                 let ScreenModel { conversation, background, shared, .. } = &mut *model;
                 effects.extend(follow_up(conversation, background, shared, (agent, then)));
-                commands::show_next_approval(model, EarlyKey::Discard);
+                commands::show_next_question(model, EarlyKey::Discard);
+            }
+            Intent::AnswerQuestions(id, answers) => {
+                if let Some(at) = from.take() {
+                    model.dialogs.close(at);
+                }
+                let asker = model.shared.asker.take();
+                let agent = asker.map_or(model.conversation.agent, |it| it.agent);
+                let command = agent::AgentCommand::AnswerQuestions { id, answers };
+                effects.push(ScreenEffect::Agent(agent, command));
+                commands::show_next_question(model, EarlyKey::Discard);
             }
             Intent::ScrollTranscript(how) => navigation::scroll(&mut model.conversation, how),
             Intent::Choose(choice) => effects.extend(commands::choose(model, choice)),
@@ -352,15 +362,15 @@ fn follow_up(
         AnswerFollowUp::AllowWaiting(ids) => {
             let (allowed, rest) = std::mem::take(&mut shared.questions)
                 .into_iter()
-                .partition::<Vec<_>, _>(|(_, request)| ids.contains(&request.id));
+                .partition::<Vec<_>, _>(|(_, question)| ids.contains(&question.id()));
             shared.questions = rest.into();
             shared.question_number += allowed.len();
-            let answers = allowed.into_iter().map(|(agent, request)| {
-                let answer = ApprovalAnswer::Once;
+            let answers = allowed.into_iter().filter_map(|(agent, question)| {
+                let (request, answer) = (question.approval()?, ApprovalAnswer::Once);
                 let asking = background.get_mut(&agent).unwrap_or(&mut *conversation);
-                count_answer(asking, rule_offers::counted_rules(&request), &answer);
+                count_answer(asking, rule_offers::counted_rules(request), &answer);
                 let command = agent::AgentCommand::Answer { id: request.id, answer };
-                ScreenEffect::Agent(agent, command)
+                Some(ScreenEffect::Agent(agent, command))
             });
             answers.collect()
         }

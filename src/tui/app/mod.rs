@@ -89,6 +89,7 @@ pub mod trigger;
 pub mod turn;
 mod update;
 pub mod vi;
+pub mod waiting_question;
 pub mod wheel;
 
 pub use effect::ScreenEffect;

@@ -95,9 +95,9 @@ impl ScreenModel {
         self.dialogs.approval()
     }
 
-    /// Whether slug waits for an answer to a permission question.
+    /// Whether an answer of the user is waited for: about a permission, or to the model.
     pub fn has_question(&self) -> bool {
-        self.question().is_some()
+        self.dialogs.open_question().is_some()
     }
 
     /// The shape of the terminal's cursor.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::SteerId;
-use crate::domain::{AgentId, ApprovalRequest, ModelName, NoticeLevel};
+use crate::domain::{AgentId, ModelName, NoticeLevel};
 
 use super::attention::UserAttention;
 use super::geometry::ScreenGeometry;
@@ -20,6 +20,7 @@ use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings, 
 use super::status_line::StatusLine;
 use super::theme_state::{self, ThemeState};
 use super::tour::{TOUR_KEYS, TourForm, TourState};
+use super::waiting_question::WaitingQuestion;
 use super::wheel::WheelRemainder;
 
 /// What every conversation on the screen shares.
@@ -53,11 +54,11 @@ pub struct SharedState {
     pub models: Vec<ModelRow>,
     /// How many conversations are behind the one that is shown.
     pub behind: usize,
-    /// Permission questions that wait behind the one on screen, each with the agent that asks.
-    pub questions: VecDeque<(AgentId, ApprovalRequest)>,
-    /// How many permission questions came up since none waited, the one on screen included.
+    /// Questions that wait behind the one on screen, each with the agent that asks.
+    pub questions: VecDeque<(AgentId, WaitingQuestion)>,
+    /// How many questions came up since none waited, the one on screen included.
     pub question_number: usize,
-    /// The agent whose permission question is on screen.
+    /// The agent whose question is on screen.
     pub asker: Option<AskingAgent>,
     /// Requests without an answer yet.
     pub requests: PendingRequests,

@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::config::ThemeChoice;
-use crate::domain::ApprovalRequest;
+use crate::domain::{ApprovalId, ApprovalRequest};
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
@@ -126,6 +126,11 @@ pub trait Dialog: Debug {
     /// The permission question that it asks.
     fn approval(&self) -> Option<&ApprovalRequest> {
         None
+    }
+
+    /// The id of the question that waits for its answer: one about a permission, or the model's.
+    fn open_question(&self) -> Option<ApprovalId> {
+        self.approval().map(|request| request.id)
     }
 
     /// The theme that the screen shows while the dialog is open.

@@ -32,6 +32,9 @@ pub enum LineAnswerError {
     /// Choosing: a line that is none of the answers.
     #[error("Not one of the answers. Type one of the letters in the question.")]
     NoAnswer,
+    /// A question of the model's: a number that no answer has.
+    #[error("No answer has that number. Type one from the list, or your own words.")]
+    NoOption,
     /// A yes-or-no question: a line that is neither.
     #[error("Type y or n.")]
     YesOrNo,

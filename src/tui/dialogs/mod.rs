@@ -17,6 +17,8 @@ pub mod open_dialog;
 pub mod page_rows;
 pub mod pager;
 pub mod picker;
+mod question_keys;
+pub mod questions;
 pub mod reading;
 pub mod review;
 pub mod rewind;

@@ -15,6 +15,7 @@ use super::hooks::HookTrustDialog;
 use super::key_sheet::KeySheet;
 use super::pager::Pager;
 use super::picker::Picker;
+use super::questions::QuestionsDialog;
 use super::reading::ReadingDialog;
 use super::rewind::RewindDialog;
 use super::rules::RulesPage;
@@ -55,6 +56,8 @@ macro_rules! open_dialogs {
 open_dialogs! {
     /// A permission question.
     Approval(ApprovalDialog),
+    /// What the model asks.
+    Questions(QuestionsDialog),
     /// A list to choose from.
     Picker(Picker),
     /// The sheet of keys.

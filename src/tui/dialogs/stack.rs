@@ -1,7 +1,7 @@
 //! The open dialogs, and for each what its last frame measured.
 
 use crate::config::ThemeChoice;
-use crate::domain::ApprovalRequest;
+use crate::domain::{ApprovalId, ApprovalRequest};
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
@@ -82,18 +82,18 @@ impl DialogStack {
         }
     }
 
-    /// Closes what shows something of the session; its permission question only if `asks`, as another
+    /// Closes what shows something of the session; its open question only if `asks`, as another
     /// agent may have asked.
     pub fn session_closed(&mut self, asks: bool) {
         self.open.retain(|it| match it.dialog.lifetime() {
-            DialogLifetime::Session => !asks && it.dialog.approval().is_some(),
+            DialogLifetime::Session => !asks && it.dialog.open_question().is_some(),
             DialogLifetime::Screen => true,
         });
     }
 
-    /// Closes the permission questions for which `keeps` says no.
-    pub fn retain_approvals(&mut self, keeps: impl Fn(&ApprovalRequest) -> bool) {
-        self.open.retain(|it| it.dialog.approval().is_none_or(&keeps));
+    /// Closes the question with this id.
+    pub fn withdraw(&mut self, id: ApprovalId) {
+        self.open.retain(|it| it.dialog.open_question() != Some(id));
     }
 
     /// Closes what a front end without keys has printed.
@@ -104,6 +104,11 @@ impl DialogStack {
     /// The permission question that is asked.
     pub fn approval(&self) -> Option<&ApprovalRequest> {
         self.iter().find_map(|dialog| dialog.approval())
+    }
+
+    /// The id of the question that waits for its answer.
+    pub fn open_question(&self) -> Option<ApprovalId> {
+        self.iter().find_map(|dialog| dialog.open_question())
     }
 
     /// The theme that the topmost dialog with one previews.

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, AddressedEvent, AgentCommand, AgentEvent};
-use crate::domain::{AgentId, UserInput};
+use crate::domain::{AgentId, ApprovalAnswer, UserInput};
 use crate::platform::signals::ContinuedFlag;
 use crate::session::HistoryPage;
 use crate::tui::app::composer::ChatComposer;
@@ -303,14 +303,20 @@ impl<W: Write> LinearLoop<W> {
             }
         }
         if self.lines == LinearInputState::Ended
-            && let Some(id) = self.model.question().map(|question| question.id)
+            && let Some(id) = self.model.dialogs.open_question()
         {
             let text = "Nobody is left to answer: no.";
             self.writer.write_lines(&[LabelledLine::new(LineLabel::Note, text)])?;
-            let answer = crate::domain::ApprovalAnswer::Deny { instruction: None };
+            let command = match self.model.question() {
+                Some(_) => {
+                    let answer = ApprovalAnswer::Deny { instruction: None };
+                    AgentCommand::Answer { id, answer }
+                }
+                None => AgentCommand::AnswerQuestions { id, answers: Vec::new() },
+            };
             let (agent, withdrawn) =
                 (self.model.conversation.agent, AgentEvent::ApprovalWithdrawn(id));
-            executor.run(ScreenEffect::Agent(agent, AgentCommand::Answer { id, answer }));
+            executor.run(ScreenEffect::Agent(agent, command));
             update(&mut self.model, ScreenMsg::Agent(agent, Box::new(withdrawn)));
         }
         Ok(LinearLoopControl::GoOn)

@@ -16,6 +16,7 @@ mod key_sheet;
 mod keys;
 mod links;
 mod lookups;
+mod model_questions;
 mod navigation;
 mod pager;
 mod partial_approval;

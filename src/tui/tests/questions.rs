@@ -19,7 +19,7 @@ use crate::tui::app::keymap::KeyPlace;
 use crate::tui::app::msg::JobControl;
 use crate::tui::app::{ScreenEffect, ScreenMsg, update};
 use crate::tui::dialogs::OpenDialog;
-use crate::tui::test_screen::{AGENT, TURN, TestScreen, key_named, question, screen};
+use crate::tui::test_screen::{AGENT, TURN, TestScreen, key_named, question, questions, screen};
 
 /// A question: how it is opened, the key that says yes, and keys that must never say yes.
 struct QuestionCase {
@@ -33,7 +33,7 @@ const NEVER: &[&str] = &["enter", "tab", "ctrl+y"];
 /// For what can be taken back: Enter takes the marked yes.
 const NEVER_UNMARKED: &[&str] = &["tab", "ctrl+y"];
 
-const KINDS: [QuestionCase; 9] = [
+const KINDS: [QuestionCase; 10] = [
     QuestionCase {
         name: "a command",
         ask: || asked(ApprovalKind::Permission),
@@ -53,6 +53,12 @@ const KINDS: [QuestionCase; 9] = [
         never: NEVER_UNMARKED,
     },
     QuestionCase { name: "a budget", ask: || asked(ApprovalKind::Budget), yes: "s", never: NEVER },
+    QuestionCase {
+        name: "the model's own",
+        ask: || screen(80, 24).event(questions(1)),
+        yes: "1",
+        never: &["tab", "ctrl+y"],
+    },
     QuestionCase { name: "an edit", ask: edit, yes: "y", never: NEVER_UNMARKED },
     // A rewind can be undone, so Enter may say yes if no file is outside of the workspace.
     QuestionCase { name: "the rewind dialog", ask: rewind, yes: "y", never: &["tab"] },
@@ -142,7 +148,10 @@ fn agreed(scene: &TestScreen) -> bool {
         ) => false,
         ScreenEffect::Agent(
             AGENT,
-            AgentCommand::Answer { .. } | AgentCommand::Rewind { .. } | AgentCommand::Rules(_),
+            AgentCommand::Answer { .. }
+            | AgentCommand::AnswerQuestions { .. }
+            | AgentCommand::Rewind { .. }
+            | AgentCommand::Rules(_),
         ) => true,
         ScreenEffect::Hooks { job, .. } => {
             matches!(job, HookAdminRequest::Trust | HookAdminRequest::Try(_))

@@ -4,13 +4,13 @@ use std::fmt::Debug;
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, ReviewKey,
-    RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
+    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, QuestionKey,
+    ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::tables::{
     ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND, FOUND,
-    INPUT, KeyBinding, LEDGER, LIST, MODELS, PAGER, PANES, READING, REVIEW, REWIND, RULES, SEARCH,
-    SIDEBAR,
+    INPUT, KeyBinding, LEDGER, LIST, MODELS, PAGER, PANES, QUESTIONS, READING, REVIEW, REWIND,
+    RULES, SEARCH, SIDEBAR,
 };
 use crate::tui::app::keymap::actions::EditAction;
 
@@ -38,6 +38,8 @@ pub enum KeyContext {
     Caret,
     /// A permission question.
     Approval,
+    /// A question of the model is on screen.
+    Questions,
     /// A text field of a dialog.
     Field,
     /// A list to choose from.
@@ -79,7 +81,7 @@ pub trait KeyAction: Copy + PartialEq + Debug + 'static {
 
 impl KeyContext {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -98,6 +100,7 @@ impl KeyContext {
         Self::Rewind,
         Self::Review,
         Self::Approval,
+        Self::Questions,
         Self::Field,
         Self::List,
         Self::Models,
@@ -119,6 +122,7 @@ impl KeyContext {
             Self::Match => "match",
             Self::Caret => "caret",
             Self::Approval => "approval",
+            Self::Questions => "questions",
             Self::Field => "field",
             Self::List => "list",
             Self::Models => "models",
@@ -154,6 +158,7 @@ impl KeyContext {
             Self::Match => "Panes, while a match is selected",
             Self::Caret => "Text cursor in the transcript",
             Self::Approval => "Permission question",
+            Self::Questions => "Question of the model",
             Self::Field => "Text fields in dialogs",
             Self::List => "Lists",
             Self::Models => "Model list",
@@ -235,6 +240,11 @@ impl KeyAction for SearchMatchKey {
 impl KeyAction for CaretKey {
     const CONTEXT: KeyContext = KeyContext::Caret;
     const TABLE: &'static [KeyBinding<Self>] = CARET;
+}
+
+impl KeyAction for QuestionKey {
+    const CONTEXT: KeyContext = KeyContext::Questions;
+    const TABLE: &'static [KeyBinding<Self>] = QUESTIONS;
 }
 
 impl KeyAction for ApprovalKey {

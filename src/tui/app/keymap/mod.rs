@@ -22,6 +22,8 @@ pub use actions::*;
 pub use chord::{KeyChord, KeyParseError, KeySequence, TerminalKeys, in_words};
 pub use context::{KeyAction, KeyContext};
 pub use place::KeyPlace;
-pub use press::{KeyPress, KeyPressProgress, PendingKeys, SEQUENCE_TIMEOUT, find, is, typed};
+pub use press::{
+    KeyPress, KeyPressProgress, PendingKeys, SEQUENCE_TIMEOUT, find, is, is_text, typed,
+};
 pub use resolved_keymap::{KeyActionId, KeyOrigin, Keymap, KeymapRow};
 pub use tables::*;

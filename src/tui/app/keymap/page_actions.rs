@@ -100,6 +100,29 @@ pub enum ReviewKey {
     Back,
 }
 
+/// Keys of a question of the model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum QuestionKey {
+    /// Takes the option whose number is the key.
+    Number,
+    /// Takes the marked answer, or goes on with those that are chosen.
+    Accept,
+    /// Chooses the marked option, where several may be, or drops it.
+    Toggle,
+    RowAbove,
+    RowBelow,
+    /// Opens a field for the user's own words.
+    OwnWords,
+    /// Leaves the question to the model.
+    LeaveOpen,
+    /// Goes back to the question before.
+    Back,
+    /// Scrolls what an option would look like.
+    Scroll(ScrollAction),
+    /// Stops the turn.
+    Stop,
+}
+
 /// Keys of a page of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ReadingKey {

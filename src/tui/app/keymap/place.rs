@@ -18,6 +18,8 @@ pub enum KeyPlace {
     /// The caret in the transcript.
     Caret,
     Approval,
+    /// A question of the model.
+    Questions,
     /// A text field of a dialog or of the list of sessions.
     Field,
     /// A list, or the filter of the list of sessions.
@@ -42,7 +44,7 @@ pub enum KeyPlace {
 
 impl KeyPlace {
     /// All places, in the order in which conflicts are reported.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Input,
         Self::EmptyInput,
         Self::InputList,
@@ -51,6 +53,7 @@ impl KeyPlace {
         Self::Match,
         Self::Caret,
         Self::Approval,
+        Self::Questions,
         Self::Field,
         Self::List,
         Self::Choice,
@@ -90,6 +93,7 @@ impl KeyPlace {
             Self::Search => &[Context::Always, Context::Search, Context::Editing],
             Self::Caret => &[Context::Always, Context::Caret, Context::Chat],
             Self::Approval => &[Context::Always, Context::Approval],
+            Self::Questions => &[Context::Always, Context::Questions],
             Self::Field => &[Context::Always, Context::Field, Context::Editing],
             Self::List => &[Context::Always, Context::List, Context::Editing],
             Self::Choice => &[Context::Always, Context::List],
@@ -124,6 +128,7 @@ impl KeyPlace {
             | Self::Panes
             | Self::Search
             | Self::Approval
+            | Self::Questions
             | Self::Field
             | Self::List
             | Self::Choice
@@ -150,6 +155,7 @@ impl KeyPlace {
             Self::Match => "a match",
             Self::Caret => "the caret",
             Self::Approval => "a permission question",
+            Self::Questions => "a question of the model",
             Self::Field => "a field",
             Self::List => "a list",
             Self::Choice => "a choice",

@@ -73,6 +73,13 @@ pub fn is<A: KeyAction>(action: A, key: &KeyPress<'_>) -> bool {
     is_match
 }
 
+/// Whether a key writes or corrects a text.
+pub fn is_text(key: &KeyEvent) -> bool {
+    let is_command =
+        key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SUPER);
+    matches!(key.code, KeyCode::Char(_) | KeyCode::Backspace) && !is_command
+}
+
 /// The character that a key types in a text field.
 pub fn typed(key: &KeyPress<'_>) -> Option<char> {
     key.event().and_then(typed_by)

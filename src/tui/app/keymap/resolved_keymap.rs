@@ -5,8 +5,8 @@
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, ReviewKey,
-    RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
+    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, QuestionKey,
+    ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::chord::KeySequence;
 use super::conflicts::{self, KeyConflict};
@@ -189,6 +189,7 @@ fn built_in(context: KeyContext) -> Vec<KeymapRow> {
         KeyContext::Match => rows::<SearchMatchKey>(),
         KeyContext::Caret => rows::<CaretKey>(),
         KeyContext::Approval => rows::<ApprovalKey>(),
+        KeyContext::Questions => rows::<QuestionKey>(),
         KeyContext::Field => rows::<FieldKey>(),
         KeyContext::List => rows::<ListKey>(),
         KeyContext::Models => rows::<ModelListKey>(),

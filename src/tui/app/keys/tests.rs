@@ -19,7 +19,7 @@ use crate::tui::dialogs::rules::RulesPage;
 use crate::tui::dialogs::settings::SettingField;
 use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
 use crate::tui::dialogs::turn_review::TurnReview;
-use crate::tui::test_screen::{TestScreen, question, recorded, screen, user};
+use crate::tui::test_screen::{TestScreen, question, questions, recorded, screen, user};
 
 /// The actions that are dispatched: each is pressed on a screen of its own.
 fn dispatched(model: &ScreenModel) -> BTreeSet<String> {
@@ -67,6 +67,7 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
         (KeyPlace::Caret, pane().key("v")),
         (KeyPlace::Sessions, screen(80, 24).key("ctrl+b")),
         (KeyPlace::Approval, screen(80, 24).event(question(1, "npm test")).after(400)),
+        (KeyPlace::Questions, screen(80, 24).event(questions(1)).after(400)),
         (KeyPlace::Field, screen(80, 24).event(question(1, "npm test")).after(400).key("t")),
         (
             KeyPlace::List,

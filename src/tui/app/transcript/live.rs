@@ -138,6 +138,14 @@ impl Transcript {
         });
     }
 
+    /// A running call waits for answers of the user.
+    pub fn call_waits(&mut self, call: &CallId) {
+        self.with_tool(call, |tool| {
+            tool.state = ToolCallState::Waiting;
+            tool.since = None;
+        });
+    }
+
     /// Adds live output of a call.
     pub fn tool_progress(&mut self, call: &CallId, text: &str) {
         self.lines += newlines(text);

@@ -21,12 +21,12 @@ use crate::domain::{ApprovalRequest, DangerFacts};
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::geometry::CellRect;
 use crate::tui::app::guard::QuestionGuard;
-use crate::tui::app::held_keys;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::{self, ApprovalKey, KeyContext, KeyPlace, KeyPress, Keymap};
 use crate::tui::app::shared::SharedState;
 use crate::tui::dialogs::geometry::wheel_scrolled;
 use crate::tui::dialogs::linear_page::LinearPage;
+use crate::tui::dialogs::question_keys;
 use crate::tui::view::ViewLayouts;
 
 use crate::tui::dialogs::dialog::{
@@ -91,28 +91,16 @@ impl Dialog for ApprovalDialog {
         {
             return None;
         }
-        let is_text = event.is_some_and(|key| held_keys::is_text(&key));
-        let begins_text = is_text && keymap::find(keymap::APPROVAL, key).is_none();
-        match (self.guard.is_armed(), self.early_key) {
-            (true, _) | (false, EarlyKey::PassThrough) if begins_text => Some(EarlyKey::Text),
-            (true, _) => None,
-            (false, _) if self.guard.is_typing() => Some(EarlyKey::PassThrough),
-            (false, early_key) => Some(early_key),
-        }
+        let answers = keymap::find(keymap::APPROVAL, key).is_some();
+        question_keys::early_key(self.guard, self.early_key, key, answers)
     }
 
-    /// A paste is text: it goes to the input, except one that came before the user was back here.
     fn paste(&mut self, text: &str, around: &mut DialogContext<'_>) -> Option<Vec<Intent>> {
         if let Some(field) = self.field() {
             field.paste(text);
             return Some(Vec::new());
         }
-        let is_for_input = self.guard.is_armed() || self.guard.is_typing();
-        if !is_for_input && self.early_key == EarlyKey::Discard {
-            return Some(Vec::new());
-        }
-        self.guard.text_typed(around.shared.now);
-        None
+        question_keys::paste(&mut self.guard, self.early_key, around.shared.now)
     }
 
     fn cancel(&self) -> Vec<Intent> {

@@ -58,7 +58,7 @@ pub fn answered_with_all<'a>(
 pub(super) fn waiting_with(shared: &SharedState) -> Vec<&ApprovalRequest> {
     let asking = shared.asker.as_ref().map(|it| it.agent);
     let waiting = shared.questions.iter().filter(|(agent, _)| Some(*agent) == asking);
-    answered_with_all(waiting.map(|(_, request)| request), &shared.settings.cwd)
+    answered_with_all(waiting.filter_map(|(_, question)| question.approval()), &shared.settings.cwd)
 }
 
 /// The longest command, in bytes, that is listed among those that wait.

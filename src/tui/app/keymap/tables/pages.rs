@@ -3,8 +3,8 @@
 use crossterm::event::KeyCode;
 
 use crate::tui::app::keymap::actions::{
-    ChangesKey, FindKey, LedgerKey, PagerKey, ReadingKey, ReviewKey, RewindKey, RulesKey,
-    ScrollAction,
+    ChangesKey, FindKey, LedgerKey, PagerKey, QuestionKey, ReadingKey, ReviewKey, RewindKey,
+    RulesKey, ScrollAction,
 };
 
 use super::{KeyBinding, SHIFT, char, held, hinted, key, row};
@@ -49,6 +49,35 @@ pub const LEDGER: &[KeyBinding<LedgerKey>] = &[
     ),
     row(&[char('r')], LedgerKey::Reload, "measure again"),
     hinted(&[key(KeyCode::Esc), char('q')], LedgerKey::Back, "close", "close"),
+];
+
+/// The keys of a question of the model.
+pub const QUESTIONS: &[KeyBinding<QuestionKey>] = &[
+    row(
+        &[
+            char('1'),
+            char('2'),
+            char('3'),
+            char('4'),
+            char('5'),
+            char('6'),
+            char('7'),
+            char('8'),
+            char('9'),
+        ],
+        QuestionKey::Number,
+        "the answer with this number",
+    ),
+    hinted(&[key(KeyCode::Enter)], QuestionKey::Accept, "the marked answer", "select"),
+    hinted(&[key(KeyCode::Esc)], QuestionKey::Stop, "stop the turn", "stop"),
+    hinted(&[char(' ')], QuestionKey::Toggle, "choose the marked answer too, or drop it", "choose"),
+    row(&[key(KeyCode::Up)], QuestionKey::RowAbove, "mark the answer above"),
+    row(&[key(KeyCode::Down)], QuestionKey::RowBelow, "mark the answer below"),
+    row(&[char('t')], QuestionKey::OwnWords, "answer in your own words"),
+    row(&[char('n')], QuestionKey::LeaveOpen, "leave the question to the model"),
+    hinted(&[key(KeyCode::Left)], QuestionKey::Back, "the question before", "back"),
+    row(&[key(KeyCode::PageUp)], QuestionKey::Scroll(ScrollAction::PageUp), "preview up"),
+    row(&[key(KeyCode::PageDown)], QuestionKey::Scroll(ScrollAction::PageDown), "preview down"),
 ];
 
 /// The keys of the rewind dialog.
