@@ -113,6 +113,47 @@ fn a_second_message_waits_for_the_first() {
 }
 
 #[test]
+fn a_compaction_waits_in_the_queue_among_the_messages() {
+    let scene = running(screen(80, 24)).types("one").key_at_once("enter");
+    let scene = scene.types("/compact the API").key_at_once("enter").hides("A turn is running");
+    let scene = scene.types("/compact undo").key_at_once("enter").types("two").key_at_once("enter");
+    let scene = scene.shows("+ /compact the API").shows("+ two").clear_effects();
+    let git = |id| ScreenEffect::ReadGit(RequestId(id));
+    let scene = scene.event(ended(TurnOutcome::Answered)).expect_effects(&[
+        git(1),
+        ScreenEffect::Agent(AGENT, AgentCommand::Send { text: "one".into() }),
+    ]);
+    let scene = running(scene).event(ended(TurnOutcome::Answered)).expect_effects(&[
+        git(2),
+        ScreenEffect::Agent(AGENT, AgentCommand::Compact { focus: Some("the API".into()) }),
+    ]);
+    // What is typed before the compaction has begun waits, too.
+    let scene = scene.types("three").clear_effects().key_at_once("enter");
+    let scene = scene.expect_effects(&[ScreenEffect::AddHistory("three".into())]);
+    running(scene).event(ended(TurnOutcome::Answered)).expect_effects(&[
+        git(3),
+        ScreenEffect::Agent(AGENT, AgentCommand::UndoCompaction),
+        ScreenEffect::Agent(AGENT, AgentCommand::Send { text: "two".into() }),
+    ]);
+}
+
+#[test]
+fn a_command_that_a_turn_rules_out_stays_in_the_input() {
+    for line in ["/undo", "/fork 1", "/new", "/retry", "/effort high", "/model qwen3"] {
+        let scene = running(screen(80, 24)).msg(ScreenMsg::Paste(line.into())).key("esc");
+        let scene = scene.clear_effects().key_at_once("enter").shows("A turn is running");
+        assert_eq!(scene.model.conversation.composer.editor.text(), line);
+        assert!(scene.effects.is_empty(), "{line}: {:?}", scene.effects);
+    }
+}
+
+#[test]
+fn a_compaction_of_the_palette_waits_for_the_turn() {
+    let scene = running(screen(80, 24)).key("ctrl+p").types("/compact").key_at_once("enter");
+    scene.hides("A turn is running").shows("+ /compact");
+}
+
+#[test]
 fn after_a_stop_messages_wait_for_a_word() {
     running(screen(80, 24))
         .types("next")
