@@ -248,7 +248,7 @@ pub enum ErrorRecovery {
     /// Send it again after a pause of slug's own choosing.
     Retry,
     /// No server listens: send it again a few times within seconds, because the server may be
-    /// starting, or within half a minute where it has answered before. After that the user has to act.
+    /// starting, or for two minutes where it has answered before. After that the user has to act.
     RetryBriefly,
     /// Compact the conversation, then send it again. Has the context window in tokens, if the server
     /// names it.

@@ -33,9 +33,8 @@ pub fn submit(
             return Vec::new();
         }
         let next = send_next(conversation, shared);
-        if next.is_empty() && conversation.status.fault.is_some() {
-            let connect = ParsedCommand { command: SlashCommand::Connect, may_run_in_turn: true };
-            return vec![Intent::Run(connect)];
+        if let Some(command) = conversation.remedy().filter(|_| next.is_empty()) {
+            return vec![Intent::Run(ParsedCommand { command, may_run_in_turn: true })];
         }
         return intents(next);
     }

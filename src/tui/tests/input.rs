@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::agent::{AgentCommand, AgentEvent, ForkPosition};
 use crate::domain::{ContextWindow, ModelName, PermissionMode, ReasoningEffort, UserInput};
+use crate::providers::ProviderFault;
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::request::RequestId;
@@ -161,8 +162,41 @@ fn after_a_stop_messages_wait_for_a_word() {
         .clear_effects()
         .event(ended(TurnOutcome::Interrupted))
         .expect_effects(&[ScreenEffect::ReadGit(RequestId(1))])
+        .shows("waits: enter sends  up to edit")
+        .shows("❯ enter sends the message that waits")
         .key("enter")
         .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::Send { text: "next".into() })]);
+}
+
+#[test]
+fn messages_that_wait_after_a_stop_stay_in_sight_and_name_their_keys() {
+    let mut scene = running(screen(80, 24));
+    for text in ["one", "two", "three", "four"] {
+        scene = scene.types(text).key_at_once("enter");
+    }
+    let scene = scene.shows("queued").hides("waits");
+    let scene = scene.event(ended(TurnOutcome::Failed("no".into()))).key("left");
+    let scene =
+        scene.hides("Messages wait").shows("+ 1 more").shows("waits: enter sends the first");
+    let scene = scene.types("x").shows("waits for your next message").hides("up to edit");
+    scene.key("backspace").shows("waits  up to edit");
+}
+
+#[test]
+fn a_turn_that_failed_since_nobody_listens_is_tried_again_with_enter() {
+    let fault = |fault| AgentEvent::ProviderFailed { provider: "local".into(), fault };
+    let retry = ScreenEffect::Agent(AGENT, AgentCommand::Retry);
+    let scene = screen(80, 24).event(fault(ProviderFault::NotListening));
+    let scene = running(scene.shows("enter: fix it now, with /connect"));
+    let scene = scene.event(fault(ProviderFault::NotListening));
+    let scene = scene.event(ended(TurnOutcome::Failed("No server answers.".into())));
+    let scene = scene.shows("enter: try again, with /retry · /connect changes the server");
+    scene.clear_effects().key("enter").expect_effects(&[retry]);
+
+    // Asking again does not help where the key is wrong.
+    let scene = running(screen(80, 24)).event(fault(ProviderFault::KeyRefused));
+    let scene = scene.event(ended(TurnOutcome::Failed("The key is refused.".into())));
+    scene.shows("enter: fix it now, with /connect");
 }
 
 #[test]
