@@ -433,7 +433,9 @@ fn a_turn_of_repeated_calls_fails_the_run() {
         server.reply(ServerReply::calls("", &[(id, "Read", json!({"file_path": "a.txt"}))]));
     }
     let ran = env.ask(&server, &["-p", "go", "--output-format", "json"]).assert_exit_code(1);
-    assert_eq!(ran.json()["error"]["kind"], "repetition");
+    let error = &ran.json()["error"];
+    assert_eq!(error["kind"], "repeated_calls");
+    assert!(error["message"].as_str().unwrap().contains("the same calls, which have"), "{error}");
     assert!(!ran.err.contains("Interrupted"), "{}", ran.describe());
 }
 

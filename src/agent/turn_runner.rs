@@ -209,12 +209,10 @@ impl TurnRun {
                 Some(Err(error)) => failed(error, failures, known),
                 None => failed(ended_early(), failures, known),
             }),
-            lost = finished(&mut self.calls) => match lost {
-                None if self.gate.repeats.is_hopeless() => {
-                    TurnRunEvent::Input(TurnInput::CallsRepeated)
-                }
-                None => TurnRunEvent::Input(TurnInput::CallsDone),
-                Some(calls) => TurnRunEvent::CallsLost(calls),
+            lost = finished(&mut self.calls) => match (lost, self.gate.repeats.hopeless()) {
+                (None, Some(why)) => TurnRunEvent::Input(TurnInput::CallsRepeated(why)),
+                (None, None) => TurnRunEvent::Input(TurnInput::CallsDone),
+                (Some(calls), _) => TurnRunEvent::CallsLost(calls),
             },
             answer = budget::answered(&mut self.over_budget) => TurnRunEvent::Budget(answer),
             merged = asked_hooks(&mut self.stop_hooks) => TurnRunEvent::HooksAsked(Box::new(merged)),

@@ -172,7 +172,7 @@ fn calls_of_a_response_that_was_withheld_are_not_run() {
 #[test]
 fn repeated_calls_fail_the_turn_unless_the_user_stops_it() {
     for (cancelled, outcome) in [
-        (false, TurnOutcome::ModelFailed(ModelFailure::Repetition)),
+        (false, TurnOutcome::ModelFailed(ModelFailure::RepeatedCalls)),
         (true, TurnOutcome::Interrupted),
     ] {
         let mut turn = turn();
@@ -181,7 +181,8 @@ fn repeated_calls_fail_the_turn_unless_the_user_stops_it() {
         if cancelled {
             turn.step(TurnInput::Cancelled);
         }
-        assert_eq!(turn.step(TurnInput::CallsRepeated), [TurnAction::End(outcome)]);
+        let repeated = TurnInput::CallsRepeated(ModelFailure::RepeatedCalls);
+        assert_eq!(turn.step(repeated), [TurnAction::End(outcome)]);
     }
 }
 
@@ -470,7 +471,7 @@ fn any_input() -> impl Strategy<Value = TurnInput> {
         Just(failed(ErrorRecovery::Compact(None), None)),
         Just(TurnInput::PauseOver),
         Just(TurnInput::CallsDone),
-        Just(TurnInput::CallsRepeated),
+        Just(TurnInput::CallsRepeated(ModelFailure::RepeatedCalls)),
         Just(TurnInput::Compacted(CompactionResult::Shorter)),
         Just(TurnInput::ContextFull),
         Just(TurnInput::CompactionAsked),
