@@ -154,7 +154,7 @@ impl ChatDecoder {
 
     fn add(&mut self, calls: Vec<TextToolCall>, out: &mut Vec<StreamEvent>) {
         for TextToolCall { name, input } in calls {
-            self.calls.add_whole(&name, Value::Object(input).to_string(), out);
+            self.calls.add_whole(&name, input.into_text(), out);
         }
     }
 
