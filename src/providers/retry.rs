@@ -156,6 +156,7 @@ fn retries(error: &ProviderError, received: ReceivedContent, history: ServerHist
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::providers::RequestOverflow;
 
     fn error(status: Option<u16>, recovery: ErrorRecovery) -> ProviderError {
         ProviderError { message: "no".into(), status, recovery }
@@ -172,7 +173,7 @@ mod tests {
             (error(Some(529), ErrorRecovery::Retry), Some(1)),
             (error(Some(500), ErrorRecovery::Retry), None),
             (error(Some(429), ErrorRecovery::AskUser), None),
-            (error(Some(400), ErrorRecovery::Compact(None)), None),
+            (error(Some(400), ErrorRecovery::Compact(RequestOverflow::default())), None),
         ];
         for (error, seconds) in table {
             let pause = pause_of_all(&error).map(|pause| pause.as_secs());
@@ -271,9 +272,11 @@ mod tests {
 
     #[test]
     fn permanent_failures_are_not_retried() {
-        for recovery in
-            [ErrorRecovery::Compact(None), ErrorRecovery::AskUser, ErrorRecovery::GiveUp]
-        {
+        for recovery in [
+            ErrorRecovery::Compact(RequestOverflow::default()),
+            ErrorRecovery::AskUser,
+            ErrorRecovery::GiveUp,
+        ] {
             let known = (ReceivedContent::Nothing, ServerHistory::HasAnswered);
             assert_eq!(next(1, &error(None, recovery), known, 1.0), RetryDecision::Stop);
         }

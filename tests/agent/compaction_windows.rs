@@ -160,6 +160,21 @@ async fn a_window_that_shrinks_before_compact_is_read_again() {
     agent.close().await;
 }
 
+/// Digits are tokens of their own to many models: what the server has counted in a refusal is believed, so
+/// that the next request fits.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tokens_that_a_refusal_names_are_believed() {
+    let model = WindowedModel::of_digits(16_000, step_by_step);
+    let fixture = with_files(&model);
+    fixture.put("f1", &"0123456789012345678901234567890\n".repeat(380));
+    let mut agent = with_rounds(&fixture, 1).await;
+    assert_eq!(model.refused(), 0);
+    let outcome = agent.turn("Step 1: go on.").await;
+    assert_eq!(outcome, TurnOutcome::Answered, "{:?}", agent.notices());
+    assert_eq!(model.refused(), 1, "{:?}", agent.notices());
+    agent.close().await;
+}
+
 /// A smaller window may show in an answer that ends before the limit that slug has asked for.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_ends_before_its_limit_has_the_window_read_again() {

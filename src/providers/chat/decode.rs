@@ -8,8 +8,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::calls::ToolCallAssembler;
 use super::details::ReasoningDetails;
 use super::dialect::ReasoningDetailsMode;

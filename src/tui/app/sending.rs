@@ -13,6 +13,7 @@ use super::history::HistoryRetention;
 use super::intent::{Intent, intents};
 use super::keymap::ChatKey;
 use super::queue::{Delivery, MessageQueue};
+use super::settings::InputSource;
 use super::shared::SharedState;
 use super::turn::{RunningTurnPhase, TurnActivity};
 
@@ -191,17 +192,30 @@ pub fn take_back(conversation: &mut Conversation) -> Vec<ScreenEffect> {
     }
 }
 
-/// Puts the messages that wait in a session that is left into the input.
+/// Puts the messages that wait in a session that is left into the input. Where each line replaces the
+/// input, they are written instead, to be sent again.
 pub fn return_queue(conversation: &mut Conversation, shared: &mut SharedState) {
     let count = conversation.queue.items().len();
     if count > 0 {
         let unsent = conversation.unsent();
         conversation.queue = MessageQueue::default();
-        conversation.composer.load(unsent);
-        let text = match count {
-            1 => "The message that waited is in the input.".to_owned(),
-            _ => format!("The {count} messages that waited are in the input."),
+        let text = match (shared.settings.input, count) {
+            (InputSource::Keys, 1) => "The message that waited is in the input.".to_owned(),
+            (InputSource::Keys, _) => format!("The {count} messages that waited are in the input."),
+            (InputSource::Lines, 1) => {
+                format!(
+                    "The message that waited is not sent. Type it again to send it:\n{}",
+                    unsent.text
+                )
+            }
+            (InputSource::Lines, _) => format!(
+                "The {count} messages that waited are not sent. Type them again to send them:\n{}",
+                unsent.text
+            ),
         };
+        if shared.settings.input == InputSource::Keys {
+            conversation.composer.load(unsent);
+        }
         shared.toast(NoticeLevel::Info, text);
     }
 }

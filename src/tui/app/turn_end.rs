@@ -9,6 +9,7 @@ use super::conversation::Conversation;
 use super::effect::ScreenEffect;
 use super::keymap::InputKey;
 use super::sending;
+use super::settings::InputSource;
 use super::shared::SharedState;
 use super::turn::TurnActivity;
 
@@ -40,9 +41,14 @@ pub fn end_turn(
                 let keys = &shared.settings.keys;
                 let (send, edit) = (keys.key(InputKey::Send), keys.key(InputKey::Up));
                 let what = format!("{send} sends the first, {edit} edits the last");
-                let text = match conversation.composer.is_empty() {
-                    true => format!("Messages wait: {what}"),
-                    false => format!("Messages wait. Once the input is empty, {what}"),
+                let text = match (shared.settings.input, conversation.composer.is_empty()) {
+                    (InputSource::Lines, _) => {
+                        "Messages wait: an empty line sends the first".to_owned()
+                    }
+                    (InputSource::Keys, true) => format!("Messages wait: {what}"),
+                    (InputSource::Keys, false) => {
+                        format!("Messages wait. Once the input is empty, {what}")
+                    }
                 };
                 shared.toast(NoticeLevel::Info, text);
             }

@@ -1,16 +1,20 @@
 //! Tests of the input, the queue, and sending.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::json;
 
 use crate::agent::{AgentCommand, AgentEvent, ForkPosition};
-use crate::domain::{ContextWindow, ModelName, PermissionMode, ReasoningEffort, UserInput};
+use crate::domain::{
+    ContextWindow, ModelName, PermissionMode, ReasoningEffort, SessionId, UserInput,
+};
 use crate::providers::ProviderFault;
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::request::RequestId;
 use crate::tui::app::sessions::SessionStoreRequest;
+use crate::tui::app::settings::InputSource;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{AGENT, TURN, TestScreen, recorded, screen, session, turn_end};
 
@@ -180,6 +184,23 @@ fn messages_that_wait_after_a_stop_stay_in_sight_and_name_their_keys() {
         scene.hides("Messages wait").shows("+ 1 more").shows("waits: enter sends the first");
     let scene = scene.types("x").shows("waits for your next message").hides("up to edit");
     scene.key("backspace").shows("waits  up to edit");
+}
+
+#[test]
+fn line_by_line_the_messages_of_a_session_that_is_left_are_written() {
+    let other =
+        AgentEvent::SessionOpened { session: SessionId::generate(), records: Arc::default() };
+    let mut scene = running(screen(80, 24)).types("one").key_at_once("enter");
+    scene.model.shared.settings.input = InputSource::Lines;
+    let scene = scene.event(ended(TurnOutcome::Interrupted)).event(other.clone());
+    let toast = scene.model.shared.toast.as_ref().map(|toast| toast.text.clone());
+    let told = "The message that waited is not sent. Type it again to send it:\none";
+    assert_eq!(toast.as_deref(), Some(told));
+    assert!(scene.model.conversation.composer.is_empty(), "the next line would replace it");
+
+    let scene = running(screen(80, 24)).types("one").key_at_once("enter");
+    let scene = scene.event(ended(TurnOutcome::Interrupted)).event(other);
+    scene.shows("The message that waited is in the input.").shows("❯ one");
 }
 
 #[test]
