@@ -160,7 +160,8 @@ impl HeadlessReport {
         if let AgentEvent::RequestSent { .. } = event {
             self.awaited = AwaitedResponse::Silent;
         } else if let AgentEvent::Prefill { progress, .. } = event {
-            self.awaited = AwaitedResponse::Prefill(*progress);
+            let (read, total) = (progress.processed, progress.total);
+            self.awaited = AwaitedResponse::Prefill { read, total };
         } else if matches!(
             event,
             AgentEvent::Text { .. }

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::domain::format_tokens;
-use crate::providers::PrefillProgress;
 use crate::session::{FileDelta, TurnOutcome};
 
 /// What does not change while a run lasts.
@@ -44,8 +43,8 @@ pub(super) enum AwaitedResponse {
     No,
     /// Nothing has come, and the server does not say what it does.
     Silent,
-    /// The server has said how much of the prompt it has read.
-    Prefill(PrefillProgress),
+    /// The server has said how much of the prompt it has read, in tokens.
+    Prefill { read: u64, total: u64 },
 }
 
 impl AwaitedResponse {
@@ -57,10 +56,10 @@ impl AwaitedResponse {
                              It may still have been reading the prompt: give it more time, or continue with \
                              --continue."
                 .to_owned(),
-            Self::Prefill(PrefillProgress { processed, total, .. }) => format!(
+            Self::Prefill { read, total } => format!(
                 "Stopped: the time was up (--timeout) while the server was still reading the prompt ({} of {} \
                  tokens). Give it more time, or continue with --continue.",
-                format_tokens(processed),
+                format_tokens(read),
                 format_tokens(total)
             ),
         }
