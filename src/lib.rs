@@ -22,3 +22,4 @@ pub mod session;
 pub mod tools;
 pub mod trust;
 pub mod tui;
+pub mod web;

@@ -31,4 +31,5 @@ mod sessions;
 mod spending;
 mod test_agent;
 mod turns;
+mod web_pages;
 mod windowed_model;

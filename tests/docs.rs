@@ -184,6 +184,8 @@ fn defined_names() -> BTreeSet<String> {
             }
         }
     }
+    let registry = ToolRegistry::from_parts(vec![ToolPart::built_in()]).unwrap();
+    names.extend(registry.tools().map(|tool| tool.descriptor().name.to_string()));
     names
 }
 

@@ -28,6 +28,7 @@ mod screen;
 mod security;
 mod tasks;
 mod terminal;
+mod web;
 
 use support::model_server::{bash, last_user_text, result_of};
 use support::test_env::pid;

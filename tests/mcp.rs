@@ -19,8 +19,8 @@ use slug_code::net::HttpClient;
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::platform::files::DiskFiles;
 use slug_code::tools::{
-    FileChange, NoSessionJobs, OutputFile, OutputFiles, ReadLedger, Tool, ToolContext, ToolEffects,
-    ToolError, WorkingDirectory,
+    FileChange, NoSessionJobs, NoWebPages, OutputFile, OutputFiles, ReadLedger, Tool, ToolContext,
+    ToolEffects, ToolError, WorkingDirectory,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -143,6 +143,8 @@ impl McpTestEnv {
             files: Arc::new(DiskFiles),
             processes: self.host.clone(),
             jobs: Arc::new(NoSessionJobs),
+            web: Arc::new(NoWebPages),
+            searches: Arc::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|_: &Path| false),
             deferred: Default::default(),

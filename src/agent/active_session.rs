@@ -1,6 +1,7 @@
 //! The session that an agent works on.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use crate::domain::{EntryId, FileRead, JobId, SessionId, TurnId};
 use crate::platform::scratch::SessionScratch;
@@ -23,6 +24,8 @@ pub(super) struct ActiveSession {
     pub(super) conversation: ReplayedConversation,
     /// What the model has read of which file in this session.
     pub(super) reads: Arc<ReadLedger>,
+    /// How often the model has searched the web since the session was opened.
+    pub(super) searches: Arc<AtomicU32>,
     /// Whether the user stopped the last turn.
     pub(super) was_interrupted: bool,
     /// The newest turn with a message.
@@ -47,6 +50,7 @@ impl ActiveSession {
             id: SessionId::generate(),
             conversation: ReplayedConversation::default(),
             reads: Arc::default(),
+            searches: Arc::default(),
             was_interrupted: false,
             spoken: None,
             untold_rewinds: UntoldRewinds::default(),

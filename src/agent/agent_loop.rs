@@ -466,6 +466,8 @@ impl Agent {
             files: self.setup.files.clone(),
             processes: self.setup.processes.clone(),
             jobs: Arc::new(jobs.clone()),
+            web: self.setup.web.clone(),
+            searches: self.session.searches.clone(),
             reads: self.session.reads.clone(),
             is_hidden: Arc::new(move |path| permissions.hides(path)),
             deferred: self.setup.registry.deferred(),

@@ -364,6 +364,7 @@ async fn can_disclose(gate: &ToolGate, query: &PermissionQuery) -> bool {
         | ResolvedAccess::Run(_)
         | ResolvedAccess::External { .. }
         | ResolvedAccess::Fetch { .. }
+        | ResolvedAccess::Search { .. }
         | ResolvedAccess::Nothing => None,
     });
     let (targets, workspace) = (targets.collect::<Vec<_>>(), gate.workspace.clone());

@@ -80,6 +80,7 @@ impl ToolGate {
                 ResolvedAccess::Run(_)
                 | ResolvedAccess::External { .. }
                 | ResolvedAccess::Fetch { .. }
+                | ResolvedAccess::Search { .. }
                 | ResolvedAccess::Nothing => return None,
             };
             Some(Grant { named: path.path.clone(), real: path.real.clone(), mode })
@@ -140,6 +141,7 @@ impl ToolGate {
             | ToolAccess::Write(_)
             | ToolAccess::External { .. }
             | ToolAccess::Fetch { .. }
+            | ToolAccess::Search { .. }
             | ToolAccess::Nothing => None,
         });
         folder.map_or_else(|| self.place().cwd.clone(), |folder| self.workspace.real(&folder))

@@ -26,6 +26,8 @@ pub fn accesses_of(
         "command": text,
         "file_path": text,
         "path": text,
+        "url": text,
+        "query": text,
         "pattern": "*",
         "content": "",
         "old_string": "a",

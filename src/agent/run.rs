@@ -153,6 +153,7 @@ fn working_folder(query: &PermissionQuery) -> Option<PathBuf> {
         | ResolvedAccess::Write(_)
         | ResolvedAccess::External { .. }
         | ResolvedAccess::Fetch { .. }
+        | ResolvedAccess::Search { .. }
         | ResolvedAccess::Nothing => None,
     })
 }

@@ -15,7 +15,7 @@ use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
 use crate::platform::scratch::ScratchRoot;
 use crate::session::{BlobStore, SessionStore};
-use crate::tools::{Files, Processes, ToolRegistry, WorkingDirectory};
+use crate::tools::{Files, Processes, ToolRegistry, WebPages, WorkingDirectory};
 
 use super::gate::Interactivity;
 use super::provider_set::AgentProviderSet;
@@ -66,6 +66,8 @@ pub struct AgentSetup {
     pub files: Arc<dyn Files>,
     /// Runs commands for the tools; inside the sandbox, if one is in force.
     pub processes: Arc<dyn Processes>,
+    /// Gets pages of the web for the tools.
+    pub web: Arc<dyn WebPages>,
     /// The sandbox that is in force, and how to leave it; `None` without a sandbox.
     pub escalation: Option<SandboxEscalation>,
     /// Whether the project's own settings files count.

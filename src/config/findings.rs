@@ -12,6 +12,7 @@ use super::{
 };
 use crate::domain::{
     ChatDialect, HostRule, ProviderProtocol, ReasoningEffort, SandboxBackendKind, UsageBudget,
+    WebAddress,
 };
 
 /// What was found while layers were made: mistakes, and the secrets that must not be shown.
@@ -108,6 +109,19 @@ impl ConfigFindings {
             }
         }
         Some(ConfigValue { value: hosts, origin: place(it.line) })
+    }
+
+    pub(super) fn searxng(
+        &mut self,
+        it: &LineValue<String>,
+        place: &impl Fn(usize) -> ConfigOrigin,
+    ) -> Option<ConfigValue<WebAddress>> {
+        match WebAddress::parse(&it.value) {
+            Ok(value) => Some(ConfigValue { value, origin: place(it.line) }),
+            Err(error) => {
+                self.error(place(it.line), format!("the address in `web.searxng` {error}"))
+            }
+        }
     }
 
     pub(super) fn method(

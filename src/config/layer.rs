@@ -14,7 +14,7 @@ use super::{
     ExitTranscript, KeyPreset, ModeChoice, ModelChoice, NotificationMethod, ServiceVariables,
     StatusItems, ThemeChoice,
 };
-use crate::domain::{HostRule, ProviderProtocol, SandboxBackendKind, UsageBudget};
+use crate::domain::{HostRule, ProviderProtocol, SandboxBackendKind, UsageBudget, WebAddress};
 
 /// Whose file a layer comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +63,7 @@ pub(super) struct ConfigLayer {
     pub sandbox_network: Option<ConfigValue<bool>>,
     pub sandbox_hosts: Option<ConfigValue<Vec<HostRule>>>,
     pub sandbox_method: Option<ConfigValue<Option<SandboxBackendKind>>>,
+    pub searxng: Option<ConfigValue<WebAddress>>,
 }
 
 /// A named provider: endpoint, key, model and everything that goes with them.
@@ -221,6 +222,7 @@ impl ConfigLayer {
             sandbox_network: raw.sandbox_network.map(flag),
             sandbox_hosts: raw.sandbox_hosts.and_then(|it| findings.hosts(&it, &place)),
             sandbox_method: raw.sandbox_method.and_then(|it| findings.method(&it, &place)),
+            searxng: raw.searxng.and_then(|it| findings.searxng(&it, &place)),
         }
     }
 }
@@ -399,6 +401,7 @@ fn drop_privileged_keys(raw: &mut RawConfig) -> Vec<(&'static str, usize)> {
         ("sandbox.network", raw.sandbox_network.take().map(|it| it.line)),
         ("sandbox.hosts", raw.sandbox_hosts.take().map(|it| it.line)),
         ("sandbox.method", raw.sandbox_method.take().map(|it| it.line)),
+        ("web.searxng", raw.searxng.take().map(|it| it.line)),
         ("ui.status_command", raw.status_command.take().map(|it| it.line)),
     ]
     .into_iter()

@@ -111,6 +111,8 @@ pub struct RawConfig {
     pub sandbox_network: Option<LineValue<bool>>,
     pub sandbox_hosts: Option<LineValue<Vec<LineValue<String>>>>,
     pub sandbox_method: Option<LineValue<String>>,
+    /// `web.searxng`
+    pub searxng: Option<LineValue<String>>,
 }
 
 /// `permission_mode` as written.
@@ -227,6 +229,7 @@ impl ConfigReader<'_> {
                 "mcp" => self.mcp(value),
                 "ui" => self.ui(value),
                 "sandbox" => self.sandbox(value),
+                "web" => self.web(value),
                 _ if self.of_server(&mut server, name, "", value) => {}
                 _ => self.unknown(name, key.span()),
             }
@@ -263,6 +266,17 @@ impl ConfigReader<'_> {
                 "network" => self.parsed.raw.sandbox_network = self.boolean(&path, value),
                 "hosts" => self.parsed.raw.sandbox_hosts = self.strings(&path, value),
                 "method" => self.parsed.raw.sandbox_method = self.string(&path, value),
+                _ => self.unknown(&path, key.span()),
+            }
+        }
+    }
+
+    fn web(&mut self, value: &TomlValue<'_>) {
+        let Some(table) = self.table("web", value) else { return };
+        for (key, value) in table {
+            let path = format!("web.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "searxng" => self.parsed.raw.searxng = self.string(&path, value),
                 _ => self.unknown(&path, key.span()),
             }
         }

@@ -16,7 +16,9 @@ use super::{
     ConfigError, ConfigOrigin, ConfigValue, ExitTranscript, KeyPreset, ModeChoice,
     NotificationMethod, StatusItems, ThemeChoice,
 };
-use crate::domain::{HostRule, PermissionMode, ProviderProtocol, SandboxBackendKind, UsageBudget};
+use crate::domain::{
+    HostRule, PermissionMode, ProviderProtocol, SandboxBackendKind, UsageBudget, WebAddress,
+};
 
 /// The whole configuration of a run.
 #[derive(Debug, Clone)]
@@ -56,6 +58,8 @@ pub struct ResolvedConfig {
     pub sandbox_hosts: Option<ConfigValue<Vec<HostRule>>>,
     /// The sandbox mechanism; `None` takes the best that the machine has.
     pub sandbox_method: ConfigValue<Option<SandboxBackendKind>>,
+    /// The SearXNG server that searches the web; `None` takes another engine.
+    pub searxng: Option<ConfigValue<WebAddress>>,
     /// The texts of `[context.static]` for the model, by name.
     pub statics: BTreeMap<String, ConfigValue<String>>,
     /// The user's MCP servers, as JSON with the keys of `.mcp.json`.
@@ -386,6 +390,7 @@ fn merge(
         top.sandbox_network = layer.sandbox_network.or(top.sandbox_network);
         top.sandbox_hosts = layer.sandbox_hosts.or(top.sandbox_hosts);
         top.sandbox_method = layer.sandbox_method.or(top.sandbox_method);
+        top.searxng = layer.searxng.or(top.searxng);
         top.statics.extend(layer.statics);
         top.mcp.extend(layer.mcp);
     }
@@ -426,6 +431,7 @@ fn merge(
         sandbox_network: top.sandbox_network.unwrap_or(ConfigValue::default(false)),
         sandbox_hosts: top.sandbox_hosts,
         sandbox_method: top.sandbox_method.unwrap_or(ConfigValue::default(None)),
+        searxng: top.searxng,
         statics: top.statics,
         mcp: top.mcp,
         theme: top.theme.unwrap_or(ConfigValue::default(ThemeChoice::default())),

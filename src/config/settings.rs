@@ -141,6 +141,7 @@ pub const SETTINGS: &[SettingDescriptor] = &[
     row("sandbox.network", Switch, NextStart, "network for commands in the sandbox"),
     row("sandbox.hosts", List(Vec::new), NextStart, "hosts that commands in the sandbox reach"),
     row("sandbox.method", Choice(sandboxes), NextStart, "which sandbox is used"),
+    row("web.searxng", Text, NextStart, "the address of a SearXNG server, for WebSearch"),
     row(
         "bash.environment",
         List(Vec::new),

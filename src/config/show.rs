@@ -95,6 +95,7 @@ pub(super) fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
         row("sandbox.method", &config.sandbox_method, |method| {
             json!(method.map_or("auto", SandboxBackendKind::name))
         }),
+        optional("web.searxng", config.searxng.as_ref(), |it| json!(it.as_str())),
         row("context_window", &server.context_window, |count| json!(count)),
     ];
     rows.extend(connection(server));

@@ -12,6 +12,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::this_machine::is_this_machine;
+
 /// The ports at which a host that is listed without a port may be reached: http and https.
 const USUAL_PORTS: [u16; 2] = [80, 443];
 
@@ -57,6 +59,19 @@ pub fn authority(text: &str) -> Option<(NetworkHost, Option<u16>)> {
     let is_port = !digits.is_empty() && digits.bytes().all(|c| c.is_ascii_digit());
     let port: u16 = digits.parse().ok().filter(|port| is_port && *port > 0)?;
     Some((NetworkHost::parse(host)?, Some(port)))
+}
+
+impl NetworkHost {
+    /// Whether a request for this host, which is in no list, may connect to `address`, to which the
+    /// host resolves. An address that is written as one, and `localhost`, say by themselves where they
+    /// lead; every other name leads to the public network only.
+    pub fn may_reach(&self, address: IpAddr) -> bool {
+        match self {
+            Self::Address(own) => *own == address,
+            Self::Name(name) if is_this_machine(name) => address.is_loopback(),
+            Self::Name(_) => AddressScope::Public.allows(address),
+        }
+    }
 }
 
 impl fmt::Display for NetworkHost {
@@ -141,6 +156,16 @@ impl HostRule {
         }
     }
 
+    /// Whether the entry matches `host` and does not name another port.
+    pub fn covers(&self, host: &NetworkHost, port: u16) -> bool {
+        self.matches_host(host) && self.port.is_none_or(|listed| listed == port)
+    }
+
+    /// Whether the entry names this one host, and not the subdomains of a name.
+    pub fn names(&self, host: &NetworkHost, port: u16) -> bool {
+        self.subdomains_only == SubdomainsOnly::No && self.covers(host, port)
+    }
+
     fn address_scope(&self, host: &NetworkHost, port: u16) -> AddressScope {
         let fits = self.port.map_or(USUAL_PORTS.contains(&port), |listed| listed == port);
         match (&self.host, self.port, self.subdomains_only) {
@@ -213,6 +238,11 @@ fn is_public(address: IpAddr) -> bool {
         // IANA assigns global unicast addresses from 2000::/3 only.
         IpAddr::V6(address) => address.segments()[0] & 0xe000 == 0x2000,
     }
+}
+
+/// Whether an IPv6 address stands for an IPv4 one, in whatever way.
+pub(super) fn is_wrapped(address: Ipv6Addr) -> bool {
+    unwrapped(address.into()).is_ipv4()
 }
 
 /// The IPv4 address inside an IPv6 address, if there is one; otherwise the address itself.

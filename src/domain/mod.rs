@@ -46,6 +46,7 @@ mod this_machine;
 mod todo;
 mod tool;
 mod usage;
+mod web_address;
 
 pub use align::align;
 pub use approval::{
@@ -91,3 +92,4 @@ pub use tool::{
     ToolListing, ToolOutput, ToolPolling, ToolSpec, ToolStatus,
 };
 pub use usage::{TokenUsage, format_tokens};
+pub use web_address::{WebAddress, WebAddressError};

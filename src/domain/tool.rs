@@ -149,7 +149,7 @@ impl ToolCapability {
             },
             ToolAccess::Run { .. } => self == Self::RunCommands,
             ToolAccess::External { .. } => self == Self::External,
-            ToolAccess::Fetch { .. } => match self {
+            ToolAccess::Fetch { .. } | ToolAccess::Search { .. } => match self {
                 Self::Network | Self::External => true,
                 Self::Conversation | Self::ReadFiles | Self::WriteFiles | Self::RunCommands => {
                     false
@@ -203,6 +203,11 @@ pub enum ToolAccess {
         /// The address as the model wrote it.
         url: String,
     },
+    /// Asks the search engine of the user's configuration.
+    Search {
+        /// The words that are sent to it.
+        query: String,
+    },
     /// Touches nothing beyond the conversation.
     Nothing,
 }
@@ -216,7 +221,7 @@ impl ToolAccess {
     /// Whether the access changes nothing. Calls with only such accesses may run in parallel.
     pub fn is_read(&self) -> bool {
         match self {
-            Self::Read(_) | Self::Fetch { .. } | Self::Nothing => true,
+            Self::Read(_) | Self::Fetch { .. } | Self::Search { .. } | Self::Nothing => true,
             Self::External { read_only, .. } => *read_only,
             Self::Write(_) | Self::Run { .. } => false,
         }
@@ -226,7 +231,11 @@ impl ToolAccess {
     pub fn path(&self) -> Option<&Path> {
         match self {
             Self::Read(path) | Self::Write(path) => Some(path),
-            Self::Run { .. } | Self::External { .. } | Self::Fetch { .. } | Self::Nothing => None,
+            Self::Run { .. }
+            | Self::External { .. }
+            | Self::Fetch { .. }
+            | Self::Search { .. }
+            | Self::Nothing => None,
         }
     }
 }

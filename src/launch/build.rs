@@ -32,6 +32,7 @@ use super::mcp::{self, McpNote};
 use super::run_context::RunContext;
 use super::sandbox_setup::{self, SandboxSetup};
 use super::servers::ServerConnector;
+use super::web;
 
 /// How long the user is idle before the `Notification` hooks run; the same as in other agents.
 const IDLE_AFTER: Duration = Duration::from_secs(60);
@@ -178,6 +179,11 @@ pub(super) fn parts(
         workspace: Arc::new(workspace),
         registry,
         files: Arc::new(DiskFiles),
+        web: web::client(
+            config,
+            ServerConnector::new(run_context, config, redactor)
+                .transport(&config.server.connection.shared()),
+        )?,
         idle_after: IDLE_AFTER,
         hooks,
         processes: inside,

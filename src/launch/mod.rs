@@ -25,6 +25,7 @@ mod single_prompt;
 mod startup;
 mod subcommands;
 mod themes;
+mod web;
 mod workspace;
 
 use std::ffi::OsString;
@@ -36,7 +37,7 @@ use secrecy::ExposeSecret;
 use crate::cli::{self, Cli, CliExitStatus};
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process_privacy::{self, StartMemory};
-use crate::platform::{environment, supervisor, terminal};
+use crate::platform::{environment, reader_process, supervisor, terminal};
 
 use run_context::RunContext;
 use sandbox_setup::SandboxSetupError;
@@ -48,6 +49,9 @@ pub fn main() -> ExitCode {
         // This does not fail on any supported kernel, and the child has nobody to tell.
         let _ = process_privacy::close_process();
         return supervisor::main(std::env::args_os().skip(2));
+    }
+    if std::env::args_os().nth(1).is_some_and(|first| first == reader_process::COMMAND) {
+        return crate::web::reader_main();
     }
     let memory = StartMemory::open();
     let closed = process_privacy::close_process();

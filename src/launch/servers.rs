@@ -173,9 +173,15 @@ impl<'a> ServerConnector<'a> {
         {
             return Arc::clone(&self.http);
         }
+        Arc::new(self.http.with_shared_limits(self.transport(connection)))
+    }
+
+    /// What these settings mean for any HTTP client.
+    pub(super) fn transport(&self, connection: &ServerTransportConfig) -> TransportConfig {
+        let ServerTransportConfig { origin_bound: own, ca_file, proxy } = connection;
         let headers = own.headers.iter().map(|(name, it)| (name.clone(), self.header(&it.value)));
         let file = |path: &config::ConfigValue<PathBuf>| self.file(&path.value);
-        Arc::new(self.http.with_shared_limits(TransportConfig {
+        TransportConfig {
             headers: headers.collect(),
             ca_file: ca_file.as_ref().map(file),
             client: own.client_certificate.as_ref().map(|certificate| ClientCertificate {
@@ -192,7 +198,7 @@ impl<'a> ServerConnector<'a> {
                     ProxySelection::At(address.clone())
                 }
             },
-        }))
+        }
     }
 
     fn header(&self, text: &config::ConfigHeaderValue) -> SecretHeaderValue {

@@ -292,13 +292,15 @@ pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
     if parts.is_empty() { "no reason given".to_owned() } else { parts.join(": ") }
 }
 
-fn was_refused(error: &reqwest::Error) -> bool {
+pub(super) fn was_refused(error: &reqwest::Error) -> bool {
     let refused = |io: &io::Error| io.kind() == io::ErrorKind::ConnectionRefused;
     causes(error).filter_map(|it| it.downcast_ref()).any(refused)
 }
 
 /// An error and all its causes.
-fn causes<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
+pub(super) fn causes<'a>(
+    error: &'a (dyn Error + 'static),
+) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
     let mut next = Some(error);
     std::iter::from_fn(move || {
         let error = next?;

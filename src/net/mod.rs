@@ -6,7 +6,8 @@
 //! this machine never use a proxy; all others honour the system's (`transport`). `timeouts` limits
 //! how long an answer may take, `rate_limiter` how many requests a server gets at once, and `exchange`
 //! sends a request with its `key` and reads the answer, which `wire_log` can record. `failure` puts into words
-//! what goes wrong on the way.
+//! what goes wrong on the way. `page` asks servers that nobody has configured, and so watches where their
+//! names lead.
 //! What a server says with an error status is for the caller to interpret.
 //!
 //! Building a client reads the system's certificates, which takes milliseconds. It happens at the
@@ -16,6 +17,7 @@ mod endpoint;
 mod exchange;
 mod failure;
 mod key;
+mod page;
 mod proxies;
 mod rate_limiter;
 mod timeouts;
@@ -34,6 +36,9 @@ pub use exchange::{HttpFailure, RefusedResponse, fetch};
 pub use failure::{FailurePersistence, HttpTarget, KeyHeader, TransportError};
 pub(crate) use key::ApiKeyCache;
 pub use key::{ApiKey, ApiKeyFetcher};
+pub use page::{
+    HostLookup, PageBody, PageClient, PageError, PageReach, PageRequest, PageResponse, SystemLookup,
+};
 pub use rate_limiter::RateLimited;
 pub(crate) use rate_limiter::{Permit, RateLimiter};
 pub(crate) use timeouts::{RequestTimer, TimeoutError};

@@ -6,6 +6,7 @@
 mod approvals;
 mod bash;
 mod dangers;
+mod fetch;
 mod invariants;
 mod linked_places;
 mod modes;

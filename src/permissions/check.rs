@@ -9,11 +9,12 @@ use crate::domain::{
 };
 
 use super::bash;
+use super::definition_rule::rule_on_definition;
 use super::paths::{PathZone, ResolvedPath, Workspace};
 use super::pattern::path_rule;
 use super::places::{self, ProtectedPlaceKind, ProtectionReason};
 use super::query::{PermissionQuery, ResolvedAccess};
-use super::rules::{COMMAND_RULE, EDIT_RULE, FileEffect, READ_RULE, RuleSet, rule_on_definition};
+use super::rules::{COMMAND_RULE, EDIT_RULE, FileEffect, READ_RULE, RuleSet};
 use super::shell::AnalysisKind;
 use super::ticket::PermissionDecision;
 
@@ -95,9 +96,10 @@ pub fn decide(
                     }
                 });
             }
-            ResolvedAccess::Fetch { url } => {
-                let reason = "Asks a server on the network.".to_owned();
-                verdicts.push(context.beyond_sight(url.clone(), true, reason));
+            ResolvedAccess::Fetch { url } => verdicts.push(context.fetch(url)),
+            ResolvedAccess::Search { query } => {
+                let reason = "Sends these words to a search engine.".to_owned();
+                verdicts.push(context.beyond_sight(query.clone(), true, reason));
             }
             ResolvedAccess::Nothing => {
                 let reason = "Touches no file and runs no command.";
@@ -195,7 +197,12 @@ impl DecisionContext<'_> {
 
     /// Decides something whose effects cannot be seen: it is asked about, unless a rule on the
     /// whole tool or the mode allows it. The sandbox does not confine it.
-    fn beyond_sight(&self, text: String, read_only: bool, reason: String) -> PartVerdict {
+    pub(super) fn beyond_sight(
+        &self,
+        text: String,
+        read_only: bool,
+        reason: String,
+    ) -> PartVerdict {
         if let Some(rule) = self.rules.on_tool(RuleKind::Allow, self.tool) {
             return PartVerdict::allowed_by(text, rule);
         }
@@ -436,7 +443,7 @@ impl PartVerdict {
     }
 
     /// Offers this rule in place of the one on every call, where one is offered.
-    fn offering(self, rule: String) -> Self {
+    pub(super) fn offering(self, rule: String) -> Self {
         let offer = match self.offer {
             RuleOffer::Rule(_) => RuleOffer::Rule(rule),
             RuleOffer::NotNeeded | RuleOffer::Impossible => self.offer,

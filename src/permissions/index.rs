@@ -1,6 +1,6 @@
 //! Finds the rules that may apply to a part of a call, so that not all of hundreds are tried on
-//! each part: the rules on tools, the rules on files, and those rules on commands that have the
-//! command's name.
+//! each part: the rules on tools, on files and on domains, and those rules on commands that have
+//! the command's name.
 //!
 //! The index does not decide whether a rule matches. Rules keep their order.
 
@@ -15,6 +15,7 @@ use super::wrappers::base_name;
 pub(super) enum RuleSubject<'a> {
     Tools,
     Files,
+    Domains,
     /// Commands with this name; `None` where the rule names no single command.
     Commands(Option<&'a str>),
 }
@@ -31,6 +32,7 @@ pub(super) struct RuleIndex {
 struct RuleKindIndex {
     tools: Vec<usize>,
     files: Vec<usize>,
+    domains: Vec<usize>,
     named: HashMap<String, Vec<usize>>,
     /// Rules on commands that name no single command.
     any_command: Vec<usize>,
@@ -47,6 +49,7 @@ impl RuleIndex {
         let places = match subject {
             RuleSubject::Tools => &mut of_kind.tools,
             RuleSubject::Files => &mut of_kind.files,
+            RuleSubject::Domains => &mut of_kind.domains,
             RuleSubject::Commands(None) => &mut of_kind.any_command,
             RuleSubject::Commands(Some(name)) => of_kind.named.entry(name.to_owned()).or_default(),
         };
@@ -59,6 +62,10 @@ impl RuleIndex {
 
     pub(super) fn files(&self, kind: RuleKind) -> &[usize] {
         &self.of_kind(kind).files
+    }
+
+    pub(super) fn domains(&self, kind: RuleKind) -> &[usize] {
+        &self.of_kind(kind).domains
     }
 
     /// The rules that may apply to a command that begins with `word`: as it stands, without its

@@ -52,6 +52,8 @@ pub enum ResolvedAccess {
     },
     /// Requests a URL.
     Fetch { url: String },
+    /// Asks a search engine.
+    Search { query: String },
     /// Touches nothing.
     Nothing,
 }
@@ -65,6 +67,7 @@ impl ResolvedAccess {
             | Self::Write(_)
             | Self::External { .. }
             | Self::Fetch { .. }
+            | Self::Search { .. }
             | Self::Nothing => None,
         }
     }
@@ -74,7 +77,11 @@ impl ResolvedAccess {
         match self {
             Self::Run(run) => !run.only_reads(),
             Self::External { read_only, .. } => !read_only,
-            Self::Read(_) | Self::Write(_) | Self::Fetch { .. } | Self::Nothing => false,
+            Self::Read(_)
+            | Self::Write(_)
+            | Self::Fetch { .. }
+            | Self::Search { .. }
+            | Self::Nothing => false,
         }
     }
 }
@@ -289,6 +296,7 @@ impl PermissionQuery {
                 }
             }
             ToolAccess::Fetch { url } => ResolvedAccess::Fetch { url: url.clone() },
+            ToolAccess::Search { query } => ResolvedAccess::Search { query: query.clone() },
             ToolAccess::Nothing => ResolvedAccess::Nothing,
         });
         let context_hash = ContentHash::of(b"");
@@ -317,6 +325,7 @@ impl PermissionQuery {
                     parts.add("external").add(server).add(tool).add(definition.as_str())
                 }
                 ResolvedAccess::Fetch { url } => parts.add("fetch").add(url),
+                ResolvedAccess::Search { query } => parts.add("search").add(query),
                 ResolvedAccess::Nothing => parts.add("nothing"),
             };
         }

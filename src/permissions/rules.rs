@@ -6,6 +6,7 @@
 //!   rule covers Edit and MultiEdit, too, since what they report shows the file.
 //! - `Edit`: writing by any tool, redirections included.
 //! - `Write`: the Write tool; a deny or ask rule covers redirections, too.
+//! - `WebFetch(domain:…)`: requests to that host by any tool.
 //! - `Glob`, `Grep`, `MultiEdit`, `NotebookEdit`: that tool alone.
 //! - any other name: that tool; `mcp__…` may end in `*`.
 //!
@@ -19,12 +20,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::domain::jsonc::{self, JsonPathStep, JsoncDocument};
-use crate::domain::{ContentHash, RuleKind, RuleSource, nearest};
+use crate::domain::{ContentHash, HostRule, RuleKind, RuleSource, nearest};
 
+use super::definition_rule::{NO_DEFINITION, definition_of};
+use super::domain_rule::{FETCH_RULE, domain_of};
+use super::file_family::{FileToolFamily, purpose};
 use super::index::{RuleIndex, RuleSubject};
 use super::paths::{ResolvedPath, Workspace};
-use super::pattern::{BashPattern, MatchPurpose, PathPattern, RuleMatchKind};
+use super::pattern::{BashPattern, PathPattern, RuleMatchKind};
 use super::shell::{ShellWord, SimpleCommand};
+
+pub use super::file_family::FileEffect;
 
 /// The name that rules on reading have, whichever tool reads.
 pub const READ_RULE: &str = "Read";
@@ -78,28 +84,10 @@ enum RuleCoverage {
     Tools { start: String },
     /// Simple commands.
     Commands(BashPattern),
+    /// Requests to hosts.
+    Domain(HostRule),
     /// Accesses to files; without a pattern, all of them.
     Files { family: FileToolFamily, pattern: Option<PathPattern> },
-}
-
-/// Which tools and accesses a rule on files covers. The file head says what each covers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum FileToolFamily {
-    Read,
-    Edit,
-    Write,
-    Glob,
-    Grep,
-    MultiEdit,
-    NotebookEdit,
-}
-
-/// What a tool does to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FileEffect {
-    Read,
-    /// Creates or changes the file.
-    Write,
 }
 
 /// The rule that matches a command, and how closely.
@@ -261,7 +249,7 @@ impl RuleSet {
     ///
     /// # Errors
     ///
-    /// Fails when `rule` is not a rule; the error says why and how one is written.
+    /// As for [`Self::add_session`].
     pub fn check(rule: &str, kind: RuleKind, workspace: &Workspace) -> Result<(), RuleError> {
         RuleCoverage::parse(rule, kind, workspace).map(|_| ())
     }
@@ -276,7 +264,8 @@ impl RuleSet {
             RuleCoverage::Files { .. }
             | RuleCoverage::Tool { .. }
             | RuleCoverage::Tools { .. }
-            | RuleCoverage::Commands(_) => false,
+            | RuleCoverage::Commands(_)
+            | RuleCoverage::Domain(_) => false,
         })
     }
 
@@ -287,7 +276,8 @@ impl RuleSet {
             RuleCoverage::Files { .. }
             | RuleCoverage::Tool { .. }
             | RuleCoverage::Tools { .. }
-            | RuleCoverage::Commands(_) => None,
+            | RuleCoverage::Commands(_)
+            | RuleCoverage::Domain(_) => None,
         })
     }
 
@@ -297,7 +287,9 @@ impl RuleSet {
             RuleCoverage::Tool { name, definition: None } => name == tool,
             RuleCoverage::Tool { definition: Some(_), .. } => false,
             RuleCoverage::Tools { start } => tool.starts_with(start.as_str()),
-            RuleCoverage::Commands(_) | RuleCoverage::Files { .. } => false,
+            RuleCoverage::Commands(_) | RuleCoverage::Files { .. } | RuleCoverage::Domain(_) => {
+                false
+            }
         })
     }
 
@@ -315,8 +307,24 @@ impl RuleSet {
                 RuleCoverage::Tool { definition: None, .. }
                 | RuleCoverage::Tools { .. }
                 | RuleCoverage::Commands(_)
-                | RuleCoverage::Files { .. } => false,
+                | RuleCoverage::Files { .. }
+                | RuleCoverage::Domain(_) => false,
             })
+        })
+    }
+
+    /// The rule on requests to a host, whichever tool makes them.
+    pub(super) fn on_host(
+        &self,
+        kind: RuleKind,
+        fits: impl Fn(&HostRule) -> bool,
+    ) -> Option<RuleSource> {
+        self.first(self.index.domains(kind), |covers| match covers {
+            RuleCoverage::Domain(rule) => fits(rule),
+            RuleCoverage::Tool { .. }
+            | RuleCoverage::Tools { .. }
+            | RuleCoverage::Commands(_)
+            | RuleCoverage::Files { .. } => false,
         })
     }
 
@@ -333,9 +341,10 @@ impl RuleSet {
                 family.covers(tool, effect, kind)
                     && pattern.as_ref().is_none_or(|pattern| pattern.fits(path))
             }
-            RuleCoverage::Tool { .. } | RuleCoverage::Tools { .. } | RuleCoverage::Commands(_) => {
-                false
-            }
+            RuleCoverage::Tool { .. }
+            | RuleCoverage::Tools { .. }
+            | RuleCoverage::Commands(_)
+            | RuleCoverage::Domain(_) => false,
         })
     }
 
@@ -356,7 +365,8 @@ impl RuleSet {
             RuleCoverage::Files { .. }
             | RuleCoverage::Tool { .. }
             | RuleCoverage::Tools { .. }
-            | RuleCoverage::Commands(_) => false,
+            | RuleCoverage::Commands(_)
+            | RuleCoverage::Domain(_) => false,
         })
     }
 
@@ -380,7 +390,8 @@ impl RuleSet {
                 RuleCoverage::Files { .. }
                 | RuleCoverage::Tool { .. }
                 | RuleCoverage::Tools { .. }
-                | RuleCoverage::Commands(_),
+                | RuleCoverage::Commands(_)
+                | RuleCoverage::Domain(_),
                 _,
             ) => false,
         })
@@ -396,7 +407,8 @@ impl RuleSet {
             RuleCoverage::Files { pattern: None, .. }
             | RuleCoverage::Tool { .. }
             | RuleCoverage::Tools { .. }
-            | RuleCoverage::Commands(_) => false,
+            | RuleCoverage::Commands(_)
+            | RuleCoverage::Domain(_) => false,
         })
     }
 
@@ -432,9 +444,10 @@ impl RuleSet {
         let name = words.first().and_then(ShellWord::known);
         self.first(&self.index.commands(kind, name), |covers| match covers {
             RuleCoverage::Commands(pattern) => pattern.fits_rough(words),
-            RuleCoverage::Tool { .. } | RuleCoverage::Tools { .. } | RuleCoverage::Files { .. } => {
-                false
-            }
+            RuleCoverage::Tool { .. }
+            | RuleCoverage::Tools { .. }
+            | RuleCoverage::Files { .. }
+            | RuleCoverage::Domain(_) => false,
         })
     }
 
@@ -481,6 +494,7 @@ impl RuleSet {
             RuleCoverage::Tool { .. } | RuleCoverage::Tools { .. } => RuleSubject::Tools,
             RuleCoverage::Files { .. } => RuleSubject::Files,
             RuleCoverage::Commands(pattern) => RuleSubject::Commands(pattern.name()),
+            RuleCoverage::Domain(_) => RuleSubject::Domains,
         };
         self.index.add(self.rules.len(), rule.source.kind, subject);
         self.rules.push(rule);
@@ -517,80 +531,16 @@ impl RuleCoverage {
             return Ok(Self::Files { family, pattern });
         }
         match (tool, pattern) {
+            (FETCH_RULE, Some(text)) => domain_of(text).map(Self::Domain).map_err(fail),
             ("Bash", Some(text)) => BashPattern::parse(text).map(Self::Commands).map_err(fail),
             (_, None) if tool.ends_with('*') => Ok(Self::Tools { start: name.to_owned() }),
             (_, None) => Ok(Self::Tool { name: tool.to_owned(), definition: None }),
             (_, Some(text)) if tool.starts_with("mcp__") && !tool.ends_with('*') => {
-                let hash = text.strip_prefix(DEFINITION).filter(|hash| is_definition(hash));
-                let hash = hash.filter(|_| kind == RuleKind::Allow);
+                let hash = definition_of(text).filter(|_| kind == RuleKind::Allow);
                 let definition = Some(hash.ok_or_else(|| fail(NO_DEFINITION.into()))?.to_owned());
                 Ok(Self::Tool { name: tool.to_owned(), definition })
             }
             (_, Some(_)) => Err(fail(format!("{tool} takes no pattern"))),
         }
-    }
-}
-
-/// What stands before the hash in a rule on a tool as it is defined now.
-const DEFINITION: &str = "definition:";
-/// Digits of the hash in such a rule: 128 bits, so that no server can have two definitions for one.
-const DEFINITION_DIGITS: usize = 32;
-const NO_DEFINITION: &str = "of a server's tool only an allow rule has a pattern, and that is \
-     `definition:` with 32 hexadecimal digits";
-
-/// The rule that allows a tool of a server as it is defined now.
-pub fn rule_on_definition(tool: &str, definition: &ContentHash) -> String {
-    let hash = definition.as_str().get(..DEFINITION_DIGITS).unwrap_or(definition.as_str());
-    format!("{tool}({DEFINITION}{hash})")
-}
-
-/// Whether a rule allows a tool of a server as it is defined now.
-pub fn is_on_definition(rule: &str) -> bool {
-    let pattern = rule.strip_prefix("mcp__").and_then(|rule| rule.split_once('('));
-    pattern.is_some_and(|(_, pattern)| pattern.starts_with(DEFINITION))
-}
-
-fn is_definition(hash: &str) -> bool {
-    hash.len() == DEFINITION_DIGITS
-        && hash.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
-}
-
-impl FileToolFamily {
-    fn of(tool: &str) -> Option<Self> {
-        Some(match tool {
-            "Read" => Self::Read,
-            "Edit" => Self::Edit,
-            "Write" => Self::Write,
-            "Glob" => Self::Glob,
-            "Grep" => Self::Grep,
-            "MultiEdit" => Self::MultiEdit,
-            "NotebookEdit" => Self::NotebookEdit,
-            _ => return None,
-        })
-    }
-
-    fn covers(self, tool: &str, effect: FileEffect, kind: RuleKind) -> bool {
-        let restricts = purpose(kind) == MatchPurpose::Restrict;
-        match self {
-            Self::Read => match effect {
-                FileEffect::Read => true,
-                FileEffect::Write => restricts && matches!(tool, "Edit" | "MultiEdit"),
-            },
-            Self::Edit => effect == FileEffect::Write,
-            Self::Write => {
-                effect == FileEffect::Write && (tool == "Write" || (restricts && tool == "Bash"))
-            }
-            Self::Glob => tool == "Glob",
-            Self::Grep => tool == "Grep",
-            Self::MultiEdit => tool == "MultiEdit",
-            Self::NotebookEdit => tool == "NotebookEdit",
-        }
-    }
-}
-
-fn purpose(kind: RuleKind) -> MatchPurpose {
-    match kind {
-        RuleKind::Deny | RuleKind::Ask => MatchPurpose::Restrict,
-        RuleKind::Allow => MatchPurpose::Allow,
     }
 }

@@ -15,8 +15,14 @@ use crate::domain::secrets::{is_secret_name, is_secret_value};
 use super::redact::Redactor;
 
 /// The variables from which slug takes keys without any configuration.
-pub const KEY_VARIABLES: [&str; 5] =
-    ["SLUG_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "SERPER_API_KEY"];
+pub const KEY_VARIABLES: [&str; 6] = [
+    "SLUG_API_KEY",
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "SERPER_API_KEY",
+    "BRAVE_API_KEY",
+];
 
 /// How a variable is treated when a command is started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,7 @@ pub mod logging;
 pub mod paths;
 pub mod process;
 pub mod process_privacy;
+pub mod reader_process;
 pub mod redact;
 pub mod restore;
 pub mod sandbox;

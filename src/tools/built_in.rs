@@ -17,6 +17,8 @@ use super::read::ReadTool;
 use super::registry::ToolPart;
 use super::todo_write::TodoWriteTool;
 use super::tool_search::ToolSearchTool;
+use super::web_fetch::WebFetchTool;
+use super::web_search::WebSearchTool;
 use super::write::WriteTool;
 use super::{Tool, titles};
 use crate::domain::ToolKind;
@@ -28,7 +30,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 11] = [
+static TOOLS: [&dyn Tool; 13] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -40,6 +42,8 @@ static TOOLS: [&dyn Tool; 11] = [
     &CallTool,
     &BashOutputTool,
     &KillBashTool,
+    &WebFetchTool,
+    &WebSearchTool,
 ];
 
 impl ToolPart {
@@ -59,6 +63,8 @@ impl ToolPart {
                 Arc::new(CallTool),
                 Arc::new(BashOutputTool),
                 Arc::new(KillBashTool),
+                Arc::new(WebFetchTool),
+                Arc::new(WebSearchTool),
             ],
         }
     }
@@ -122,6 +128,8 @@ mod tests {
             ("todo_write", ToolKind::Think),
             ("multi_edit", ToolKind::Edit),
             ("browser", ToolKind::Other),
+            ("web_fetch", ToolKind::Fetch),
+            ("web_search", ToolKind::Search),
         ] {
             assert_eq!(kind_of(name), kind, "{name}");
         }
@@ -151,6 +159,11 @@ mod tests {
             ("Glob", json!({"pattern": "**/*.rs"}), "**/*.rs"),
             ("TodoWrite", json!({"todos": [{"status": "completed"}, {}]}), "1 of 2 done"),
             ("mcp__tracker__find", json!({"n": 1, "query": "open bugs"}), "open bugs"),
+            (
+                "WebFetch",
+                json!({"format": "text", "url": "https://a.example"}),
+                "https://a.example",
+            ),
             ("Read", json!([]), ""),
         ];
         for (name, input, expected) in cases {

@@ -28,10 +28,14 @@ mod todo_write;
 mod tool_search;
 mod truncation;
 mod walk;
+mod web;
+mod web_fetch;
+mod web_search;
 mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -57,6 +61,9 @@ pub use ports::{
 };
 pub use registry::{ToolNameConflict, ToolPart, ToolRegistry};
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};
+pub use web::{
+    FetchedPage, FoundPage, NoWebPages, PageFormat, PageText, SearchResults, WebError, WebPages,
+};
 
 /// Something that the model can do.
 #[async_trait]
@@ -143,6 +150,9 @@ pub struct ToolContext {
     pub processes: Arc<dyn Processes>,
     /// Starts and finds the jobs of the session; they run as this call may run commands.
     pub jobs: Arc<dyn JobStarter>,
+    pub web: Arc<dyn WebPages>,
+    /// How often this session has searched the web.
+    pub searches: Arc<AtomicU32>,
     /// The content of each file as the model last read it, by hash.
     pub reads: Arc<ReadLedger>,
     /// Says which paths a deny rule hides from searches.

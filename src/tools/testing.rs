@@ -11,9 +11,9 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AccessMode, CurrentDeferredTools, ExitCause, FileChange, Grant, NoSessionJobs, ProcessError,
-    Processes, ReadLedger, ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects,
-    ToolError, WorkingDirectory,
+    AccessMode, CurrentDeferredTools, ExitCause, FileChange, Grant, NoSessionJobs, NoWebPages,
+    ProcessError, Processes, ReadLedger, ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext,
+    ToolEffects, ToolError, WorkingDirectory,
 };
 use crate::domain::{
     ContentHash, MessageImage, ScanExtent, TodoItem, ToolAccess, ToolCapability, ToolDescriptor,
@@ -82,6 +82,8 @@ impl ToolTestEnv {
             files: Arc::new(DiskFiles),
             processes: processes.clone(),
             jobs: Arc::new(NoSessionJobs),
+            web: Arc::new(NoWebPages),
+            searches: Arc::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),
             deferred: CurrentDeferredTools::default(),

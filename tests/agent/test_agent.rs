@@ -28,7 +28,7 @@ use slug_code::session::{
     LogEntry, LogRecord, MessageEntry, ReplayedConversation, SessionStore, ToolResultInfo,
     TurnOutcome,
 };
-use slug_code::tools::{Processes, ToolPart, ToolRegistry, WorkingDirectory};
+use slug_code::tools::{NoWebPages, Processes, ToolPart, ToolRegistry, WorkingDirectory};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -181,6 +181,7 @@ impl AgentFixture {
             workspace: Arc::new(workspace),
             registry: Arc::new(ToolRegistry::from_parts(vec![ToolPart::built_in()]).unwrap()),
             files: self.files.clone(),
+            web: Arc::new(NoWebPages),
             processes: self.sandbox.clone().unwrap_or_else(|| self.processes.clone()),
             escalation: self.sandbox.as_ref().map(around),
             project: self.project,

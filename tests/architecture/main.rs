@@ -93,8 +93,10 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "tools",
             "trust",
             "tui",
+            "web",
         ],
     ),
+    ("web", &["domain", "net", "platform", "tools"]),
 ];
 
 const TASKS: &[&str] = &["tokio", "std::thread"];
@@ -219,6 +221,8 @@ const TOOL_NAMES: &[(&str, &str)] = &[
     ("src/cli/command.rs", "the default of a flag"),
     ("src/domain/inner_call.rs", "the tool that runs another one"),
     ("src/hooks/payload.rs", "the example that a hook is tried with"),
+    ("src/permissions/domain_rule.rs", "rules as they are written"),
+    ("src/permissions/file_family.rs", "rules as they are written"),
     ("src/permissions/meaning.rs", "rules as they are written"),
     ("src/permissions/pattern.rs", "the rule that is offered"),
     ("src/permissions/rules.rs", "rules as they are written"),
@@ -248,6 +252,7 @@ fn tools_are_named_only_where_they_are_made_or_configured() {
 /// Where programs are started, and which.
 const STARTERS: &[(&str, &str)] = &[
     ("src/context/git.rs", "git, hardened, in a trusted folder"),
+    ("src/platform/reader_process.rs", "slug itself, to read what others made"),
     ("src/platform/supervisor.rs", "what passed the gate, below a supervisor"),
     ("src/platform/clipboard.rs", "the system's clipboard programs"),
     ("src/platform/editor.rs", "the user's editor and pager"),

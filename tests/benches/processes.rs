@@ -11,8 +11,8 @@ use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
 use slug_code::platform::files::DiskFiles;
 use slug_code::platform::process::{HostPrograms, ProcessHost};
 use slug_code::tools::{
-    FileChange, NoSessionJobs, ReadLedger, SHELL_TOOL, ToolContext, ToolEffects, ToolPart,
-    ToolRegistry, WorkingDirectory,
+    FileChange, NoSessionJobs, NoWebPages, ReadLedger, SHELL_TOOL, ToolContext, ToolEffects,
+    ToolPart, ToolRegistry, WorkingDirectory,
 };
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -45,6 +45,8 @@ fn context() -> ToolContext {
         files: Arc::new(DiskFiles),
         processes: Arc::new(ProcessHost::new(programs, environment).unwrap()),
         jobs: Arc::new(NoSessionJobs),
+        web: Arc::new(NoWebPages),
+        searches: Arc::default(),
         reads: Arc::new(ReadLedger::default()),
         is_hidden: Arc::new(|_| false),
         deferred: Default::default(),

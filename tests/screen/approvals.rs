@@ -298,3 +298,62 @@ fn a_rule_can_be_edited_before_it_is_saved() {
     assert!(env.path("one").exists() && env.path("two").exists());
     assert!(env.read(".slug/settings.local.json").contains("Bash(touch *)"));
 }
+
+/// A proxy that answers every request for a page itself, so that no name is resolved.
+fn page_proxy() -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut buffer = [0; 8192];
+            let count = std::io::Read::read(&mut stream, &mut buffer).unwrap_or_default();
+            let head = String::from_utf8_lossy(&buffer[..count]);
+            let asked = head.split(' ').nth(1).unwrap_or_default();
+            let body = format!("<title>A page</title><p>You asked for {asked}.</p>");
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {}\r\n\
+                 Connection: close\r\n\r\n{body}",
+                body.len()
+            );
+            let _ = std::io::Write::write_all(&mut stream, answer.as_bytes());
+        }
+    });
+    address
+}
+
+#[test]
+fn a_fetch_is_asked_about_by_its_address_and_s_allows_its_domain() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let fetch = |id: &'static str, url: &str| {
+        let input = json!({"tool": "WebFetch", "input": {"url": url, "format": "text"}});
+        ServerReply::calls("", &[(id, "Call", input)])
+    };
+    server.reply(fetch("c1", "http://docs.example.org/a"));
+    server.reply(fetch("c2", "http://docs.example.org/b"));
+    server.reply(fetch("c3", "http://127.0.0.1:1234/"));
+    server.reply(ServerReply::text("Read."));
+    let proxy = page_proxy();
+    let slug = PtySlug::at(&env, 100, 30).server(&server).env("HTTP_PROXY", &proxy);
+    let mut slug = slug.open();
+    slug.wait_for("? keys");
+    slug.say("read both");
+    slug.wait_for_dialog("http://docs.example.org/a");
+    let screen = slug.screen();
+    for part in
+        ["Fetch this?", "Asks the server docs.example.org.", "`docs.example.org` this session"]
+    {
+        assert!(screen.contains(part), "{part}:\n{screen}");
+    }
+    slug.keys("s");
+    slug.wait_for("Read.");
+    let requests = server.chat_requests();
+    for (at, id, path) in [(1, "c1", "a"), (2, "c2", "b")] {
+        let page = result_of(&requests[at], id);
+        let text = format!("You asked for http://docs.example.org/{path}.");
+        assert!(page.contains("</untrusted ") && page.contains(&text), "{page}");
+    }
+    let refused = result_of(&requests[3], "c3");
+    assert!(refused.contains("127.0.0.1 is this machine or in a private network"), "{refused}");
+    server.assert_clean();
+}

@@ -334,13 +334,15 @@ fn a_mode_is_a_name_or_a_table_with_a_type() {
 #[test]
 fn s118_no_project_says_anything_of_the_sandbox() {
     let project = "permission_mode = \"ask\"\n[sandbox]\nnetwork = true\nhosts = [\"a.org\"]\n\
-                   method = \"landlock\"";
+                   method = \"landlock\"\n[web]\nsearxng = \"https://evil.example\"";
     let user = "permission_mode = \"sandbox\"";
     let found = config(&TestConfigLayers { user, project, ..TestConfigLayers::default() });
     assert_eq!(found.mode.value, PermissionMode::Sandbox);
     assert_eq!((found.sandbox_network.value, found.sandbox_method.value), (false, None));
-    assert_eq!(found.sandbox_hosts, None);
-    for key in ["permission_mode", "sandbox.network", "sandbox.hosts", "sandbox.method"] {
+    assert_eq!((found.sandbox_hosts, found.searxng), (None, None));
+    for key in
+        ["permission_mode", "sandbox.network", "sandbox.hosts", "sandbox.method", "web.searxng"]
+    {
         let is_reported =
             found.warnings.iter().any(|it| it.contains(&format!("cannot set `{key}`")));
         assert!(is_reported, "{key}: {:?}", found.warnings);

@@ -181,6 +181,7 @@ fn what_slug_cannot_see_is_asked_about_unless_a_rule_names_the_tool() {
         (vec![external(false)], Deny),
         (vec![external(true)], Ask),
         (vec![fetch], Ask),
+        (vec![ToolAccess::Search { query: "words".into() }], Ask),
         (vec![ToolAccess::Nothing, external(false)], Deny),
     ] {
         let query = PermissionQuery::resolve("Tickets", &accesses, &env.workspace);

@@ -19,7 +19,7 @@ fn bad_rules_are_reported_with_their_line_and_the_others_hold() {
   "hooks": {"x": ["Bash(rm *"]},
   "permissions": {
     "allow": ["Bash(ls *)", 3, "Bash(ls",
-      "Bash()", "Ba sh", "WebFetch(domain:x)", "Edit(../x)", "Edit([)"],
+      "Bash()", "Ba sh", "WebFetch(x)", "Edit(../x)", "Edit([)"],
     "denied": [], "ask": "Bash"
   }
 }"#;

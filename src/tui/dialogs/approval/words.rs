@@ -11,7 +11,7 @@ use crate::domain::{
     ApprovalKind, ApprovalRequest, CallDanger, DangerFacts, DiffLineTag, FileDiff, NOT_COUNTED,
     ToolKind, pluralise,
 };
-use crate::permissions::is_on_definition;
+use crate::permissions::{domain_in, is_on_definition};
 use crate::tools;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::title::{home_path, visible_path};
@@ -232,8 +232,11 @@ fn named(rule: &str) -> String {
     format!("`{}`", sanitize_line(pattern(rule)))
 }
 
-/// What a rule is about: the text in its parentheses, or else the whole rule.
+/// What a rule is about: a host, the text in its parentheses, or else the whole rule.
 fn pattern(rule: &str) -> &str {
+    if let Some(host) = domain_in(rule) {
+        return host;
+    }
     let inside = rule.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     inside.filter(|inside| !inside.is_empty()).unwrap_or(rule)
 }
@@ -268,6 +271,7 @@ mod tests {
         for (rule, named) in [
             ("Bash(git push *)", "git push *"),
             ("Edit(src/(a).rs)", "src/(a).rs"),
+            ("WebFetch(domain:docs.example.org)", "docs.example.org"),
             ("Read", "Read"),
             ("Read()", "Read()"),
         ] {
