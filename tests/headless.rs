@@ -433,7 +433,9 @@ fn a_turn_of_repeated_calls_fails_the_run() {
         server.reply(ServerReply::calls("", &[(id, "Read", json!({"file_path": "a.txt"}))]));
     }
     let ran = env.ask(&server, &["-p", "go", "--output-format", "json"]).assert_exit_code(1);
-    assert_eq!(ran.json()["error"]["kind"], "repetition");
+    let error = &ran.json()["error"];
+    assert_eq!(error["kind"], "repeated_calls");
+    assert!(error["message"].as_str().unwrap().contains("the same calls, which have"), "{error}");
     assert!(!ran.err.contains("Interrupted"), "{}", ran.describe());
 }
 
@@ -505,6 +507,7 @@ fn a_time_limit_stops_a_run_with_three() {
     assert_eq!((&result["exit"], &result["error"]["kind"]), (&json!(3), &json!("timeout")));
     assert!(result["text"].as_str().unwrap().starts_with("one two"), "{result}");
     assert!(wait_until(|| server.aborted_replies() == 1), "the server still generates");
+    assert!(!ran.err.contains("reading the prompt"), "{}", ran.describe());
     // What takes less time is not stopped, and a wrong time is an error of the command line.
     server.reply(ServerReply::text("Four."));
     env.ask(&server, &["--continue", "-p", "go on", "--timeout", "1m"]).assert_exit_code(0);
@@ -512,6 +515,21 @@ fn a_time_limit_stops_a_run_with_three() {
         env.ask(&server, &["-p", "go", "--timeout", wrong]).assert_exit_code(2);
     }
     server.assert_clean();
+}
+
+#[test]
+fn a_time_limit_says_that_the_server_was_still_reading() {
+    let progress = "data: {\"choices\":[],\"prompt_progress\":{\"total\":12000,\"cache\":0,\"processed\":4096}}\n\n";
+    for (pieces, told) in [
+        (vec![progress], "while the server was still reading the prompt (4.1k of 12k tokens)."),
+        (vec![": still here\n\n"], "before the server sent any of its answer."),
+    ] {
+        let (env, server) = (TestEnv::new(), ModelServer::start());
+        let shown = pieces.len();
+        server.reply(ServerReply::raw(200, "text/event-stream", pieces).hanging_after(shown));
+        let ran = env.ask(&server, &["-p", "count", "--timeout", "2s"]).assert_exit_code(3);
+        assert!(ran.err.contains(told) && ran.err.contains("--continue"), "{}", ran.describe());
+    }
 }
 
 #[test]

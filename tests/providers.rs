@@ -16,7 +16,7 @@ use slug_code::net::{HttpClient, HttpEndpoint, PlainHttp};
 use slug_code::providers::EncodedImages;
 use slug_code::providers::{
     ConnectionConfig, ErrorRecovery, ModelInfo, PrefillProgress, Provider, ProviderError,
-    ProviderRequest, StreamEvent, ToolChoice, connect,
+    ProviderRequest, RequestOverflow, StreamEvent, ToolChoice, connect,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -319,7 +319,7 @@ async fn error_responses_carry_a_remedy() {
         (ServerReply::error(500, "boom"), ErrorRecovery::Retry, "boom"),
         (
             ServerReply::error(400, "prompt is too long: 9 tokens > 8 maximum"),
-            ErrorRecovery::Compact(Some(8)),
+            ErrorRecovery::Compact(RequestOverflow { window: Some(8), prompt: Some(9) }),
             "larger window with /model",
         ),
         (ServerReply::error(401, "no"), ErrorRecovery::AskUser, "requires a key"),
@@ -345,7 +345,7 @@ async fn error_responses_carry_a_remedy() {
                 200,
                 &json!({"error": {"message": "Context size has been exceeded."}}),
             ),
-            ErrorRecovery::Compact(None),
+            ErrorRecovery::Compact(RequestOverflow::default()),
             "larger window with /model",
         ),
         (

@@ -19,7 +19,7 @@ use crate::domain::{
     ToolStatus,
 };
 use crate::permissions::{self, RuleSet};
-use crate::session::{LogEntry, MessageEntry};
+use crate::session::{LogEntry, MessageEntry, ModelFailure};
 use crate::tools::ToolError;
 
 use super::authorise::{CallAuthorisation, CallDependencies, GrantedCall, authorise};
@@ -139,7 +139,7 @@ fn count_failure(
     };
     let times = failures.count(&tool, kind.clone());
     if times >= MAX_FAILURES && gate.interactivity == Interactivity::Headless {
-        gate.repeats.give_up();
+        gate.repeats.give_up(ModelFailure::RepeatedFailures);
     }
     if times < HINT_FROM {
         return output;

@@ -8,12 +8,13 @@
 //! result far more often.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 
 use crate::domain::{CallInput, ContentHash, JobState, ToolAccess, ToolCall, ToolOutput};
+use crate::session::ModelFailure;
 use crate::tools::SHELL_TOOL;
 
 use super::plan::CallFootprint;
@@ -35,7 +36,8 @@ const MAX_NOTES: u32 = 3;
 pub(super) struct RepeatedCalls {
     seen: Mutex<HashMap<ContentHash, RepeatedResult>>,
     notes: AtomicU32,
-    is_hopeless: AtomicBool,
+    /// Why the turn ends, once it does.
+    hopeless: OnceLock<ModelFailure>,
     /// Calls that fail in the same way, each with other arguments.
     pub(super) failures: RepeatedFailures,
 }
@@ -61,18 +63,18 @@ impl RepeatedCalls {
     pub(super) fn count_note(&self) {
         let before = self.notes.fetch_add(1, Ordering::Relaxed);
         if before >= MAX_NOTES {
-            self.give_up();
+            self.give_up(ModelFailure::RepeatedCalls);
         }
     }
 
-    /// Ends the turn after the calls of this response.
-    pub(super) fn give_up(&self) {
-        self.is_hopeless.store(true, Ordering::Relaxed);
+    /// Ends the turn after the calls of this response. The first reason stays.
+    pub(super) fn give_up(&self, why: ModelFailure) {
+        self.hopeless.get_or_init(|| why);
     }
 
-    /// Whether the turn ends, because what the model is told does not help.
-    pub(super) fn is_hopeless(&self) -> bool {
-        self.is_hopeless.load(Ordering::Relaxed)
+    /// Why the turn ends, because what the model is told does not help; `None` as long as it may go on.
+    pub(super) fn hopeless(&self) -> Option<ModelFailure> {
+        self.hopeless.get().copied()
     }
 
     /// Counts this call from zero again, because the user lets the model go on.
@@ -199,10 +201,11 @@ mod tests {
         let repeats = RepeatedCalls::default();
         for _ in 0..3 {
             repeats.count_note();
-            assert!(!repeats.is_hopeless());
+            assert_eq!(repeats.hopeless(), None);
         }
         repeats.count_note();
-        assert!(repeats.is_hopeless());
+        repeats.give_up(ModelFailure::RepeatedFailures);
+        assert_eq!(repeats.hopeless(), Some(ModelFailure::RepeatedCalls));
     }
 
     #[test]

@@ -81,7 +81,7 @@ pub enum TurnInput {
     /// All calls of the response have their results in the log.
     CallsDone,
     /// The same, and the model repeats itself whatever it is told.
-    CallsRepeated,
+    CallsRepeated(ModelFailure),
     /// The compaction is done.
     Compacted(CompactionResult),
     /// A message of the user's waits for the next tool boundary.
@@ -318,7 +318,7 @@ impl TurnMachine {
                 | TurnMachinePhase::Over => Vec::new(),
             },
             TurnInput::CallsDone => self.calls_done(),
-            TurnInput::CallsRepeated => self.calls_repeated(),
+            TurnInput::CallsRepeated(why) => self.calls_repeated(why),
             TurnInput::Compacted(outcome) => self.compacted(outcome),
             TurnInput::Steered => {
                 self.steering = SteeringState::Waiting;
@@ -382,10 +382,10 @@ impl TurnMachine {
         }
     }
 
-    fn calls_repeated(&mut self) -> Vec<TurnAction> {
+    fn calls_repeated(&mut self, why: ModelFailure) -> Vec<TurnAction> {
         match self.phase {
             TurnMachinePhase::Running(AfterCalls::Continue) => {
-                self.end(TurnOutcome::ModelFailed(ModelFailure::Repetition))
+                self.end(TurnOutcome::ModelFailed(why))
             }
             TurnMachinePhase::Running(AfterCalls::StopInterrupted)
             | TurnMachinePhase::Idle
@@ -537,7 +537,7 @@ impl TurnMachine {
     fn repeats_itself(&mut self) -> Vec<TurnAction> {
         let mut actions = self.record_streamed();
         actions.extend(match self.summary {
-            SummaryState::NotAsked => self.unusable(ModelFailure::Repetition),
+            SummaryState::NotAsked => self.unusable(ModelFailure::RepeatedText),
             SummaryState::Asked => self.end(TurnOutcome::RoundLimit),
         });
         actions

@@ -18,7 +18,7 @@ use crate::domain::{
 use crate::hooks::{HookPayload, MergedHookVerdict};
 use crate::platform::debug_log::DebugEventNumber;
 use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision, ServerHistory};
-use crate::providers::{ProviderError, ProviderFault, StreamEvent, ToolChoice};
+use crate::providers::{ProviderError, ProviderFault, RequestOverflow, StreamEvent, ToolChoice};
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
 use super::agent_loop::Agent;
@@ -86,8 +86,8 @@ pub(super) struct TurnRun {
     pause_over: Option<tokio::time::Instant>,
     steering: VecDeque<(SteerId, UserInput)>,
     outcome: Option<TurnOutcome>,
-    /// The window that the server has named when it refused the last request as too long.
-    named_window: Option<u64>,
+    /// What the server has said when it refused the last request as too long.
+    overflow: Option<RequestOverflow>,
     /// What the last failed request says about the provider.
     fault: Option<ProviderFault>,
     /// The question about the budget that the next request waits for.
@@ -169,7 +169,7 @@ impl TurnRun {
             pause_over: None,
             steering: VecDeque::new(),
             outcome: None,
-            named_window: None,
+            overflow: None,
             fault: None,
             over_budget: None,
             stop_hooks: None,
@@ -209,12 +209,10 @@ impl TurnRun {
                 Some(Err(error)) => failed(error, failures, known),
                 None => failed(ended_early(), failures, known),
             }),
-            lost = finished(&mut self.calls) => match lost {
-                None if self.gate.repeats.is_hopeless() => {
-                    TurnRunEvent::Input(TurnInput::CallsRepeated)
-                }
-                None => TurnRunEvent::Input(TurnInput::CallsDone),
-                Some(calls) => TurnRunEvent::CallsLost(calls),
+            lost = finished(&mut self.calls) => match (lost, self.gate.repeats.hopeless()) {
+                (None, Some(why)) => TurnRunEvent::Input(TurnInput::CallsRepeated(why)),
+                (None, None) => TurnRunEvent::Input(TurnInput::CallsDone),
+                (Some(calls), _) => TurnRunEvent::CallsLost(calls),
             },
             answer = budget::answered(&mut self.over_budget) => TurnRunEvent::Budget(answer),
             merged = asked_hooks(&mut self.stop_hooks) => TurnRunEvent::HooksAsked(Box::new(merged)),
@@ -277,7 +275,7 @@ impl Agent {
             }
             if let TurnInput::Failed { error, .. } = &input {
                 running.fault = Some(error.fault());
-                running.named_window = error.named_window();
+                running.overflow = error.overflow();
             }
             if let TurnInput::Failed { error, .. } = &input
                 && let Some(exchange) = running.exchange.take()

@@ -394,6 +394,9 @@ mod tests {
             ("/rewind 2", false),
             ("/sessions", true),
             ("/mode plan", true),
+            ("/model", true),
+            ("/model qwen3", false),
+            ("/effort high", false),
             ("/quit", true),
         ] {
             assert_eq!(registry.parse(line).unwrap().unwrap().may_run_in_turn, may_run, "{line}");

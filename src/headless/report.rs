@@ -13,7 +13,7 @@ use crate::domain::{
 };
 use crate::session::{FileDelta, LogEntry, LogRecord, MessageEntry, SpendingBySource, TurnOutcome};
 
-use super::run_facts::{RunEnd, RunError, RunFacts, TimeState};
+use super::run_facts::{AwaitedResponse, RunEnd, RunError, RunFacts, TimeState};
 
 /// What has happened so far, and what the result will be.
 #[derive(Debug)]
@@ -26,6 +26,7 @@ pub struct HeadlessReport {
     model: Option<ModelName>,
     mode: Option<PermissionMode>,
     time: TimeState,
+    awaited: AwaitedResponse,
     /// How many responses made calls.
     rounds: u32,
     /// The records of changed files.
@@ -73,6 +74,7 @@ impl HeadlessReport {
             model: None,
             mode: None,
             time: TimeState::Left,
+            awaited: AwaitedResponse::No,
             rounds: 0,
             changes: Vec::new(),
             jobs: BTreeMap::new(),
@@ -95,12 +97,12 @@ impl HeadlessReport {
 
     /// Notes that the time is up, and that the turn is therefore stopped.
     pub(super) fn stop_for_time(&mut self) {
-        self.time = TimeState::Up;
+        self.time = TimeState::Up(self.awaited);
     }
 
     /// Whether the run was stopped because its time is up.
     pub(super) fn is_out_of_time(&self) -> bool {
-        self.time == TimeState::Up
+        matches!(self.time, TimeState::Up(_))
     }
 
     /// The records of the files that the run has changed so far.
@@ -153,7 +155,31 @@ impl HeadlessReport {
         lines
     }
 
+    /// Follows whether a response is awaited, for a run whose time is up.
+    fn note_awaited(&mut self, event: &AgentEvent) {
+        if let AgentEvent::RequestSent { .. } = event {
+            self.awaited = AwaitedResponse::Silent;
+        } else if let AgentEvent::Prefill { progress, .. } = event {
+            let (read, total) = (progress.processed, progress.total);
+            self.awaited = AwaitedResponse::Prefill { read, total };
+        } else if matches!(
+            event,
+            AgentEvent::Text { .. }
+                | AgentEvent::Thinking { .. }
+                | AgentEvent::CallStarted { .. }
+                | AgentEvent::ResponseDropped { .. }
+                | AgentEvent::RequestRateLimited { .. }
+                | AgentEvent::ToolStarted { .. }
+                | AgentEvent::CompactionStarted { .. }
+                | AgentEvent::Recorded(_)
+                | AgentEvent::NotRecorded(_)
+        ) {
+            self.awaited = AwaitedResponse::No;
+        }
+    }
+
     fn lines_of(&mut self, event: &AgentEvent) -> ReportLines {
+        self.note_awaited(event);
         match event {
             AgentEvent::SessionOpened { session, .. } => {
                 self.session = Some(*session);

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::domain::format_tokens;
 use crate::session::{FileDelta, TurnOutcome};
 
 /// What does not change while a run lasts.
@@ -30,7 +31,39 @@ pub(super) struct RunEnd {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TimeState {
     Left,
-    Up,
+    /// It is, and this is what the response was doing then.
+    Up(AwaitedResponse),
+}
+
+/// Whether a request waits for the first word of its response.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum AwaitedResponse {
+    /// The response streams, or something else runs.
+    #[default]
+    No,
+    /// Nothing has come, and the server does not say what it does.
+    Silent,
+    /// The server has said how much of the prompt it has read, in tokens.
+    Prefill { read: u64, total: u64 },
+}
+
+impl AwaitedResponse {
+    /// What a run whose time is up ends with.
+    fn timeout_text(self) -> String {
+        match self {
+            Self::No => "Stopped: the time is up (--timeout). Continue with --continue.".to_owned(),
+            Self::Silent => "Stopped: the time was up (--timeout) before the server sent any of its answer. \
+                             It may still have been reading the prompt: give it more time, or continue with \
+                             --continue."
+                .to_owned(),
+            Self::Prefill { read, total } => format!(
+                "Stopped: the time was up (--timeout) while the server was still reading the prompt ({} of {} \
+                 tokens). Give it more time, or continue with --continue.",
+                format_tokens(read),
+                format_tokens(total)
+            ),
+        }
+    }
 }
 
 /// Why a run has no answer, or not the whole one.
@@ -45,10 +78,9 @@ impl RunError {
     pub(super) fn of(outcome: Option<&TurnOutcome>, time: TimeState) -> Option<Self> {
         let (kind, message) = match (outcome, time) {
             (Some(TurnOutcome::Answered), _) => return None,
-            (Some(TurnOutcome::Interrupted) | None, TimeState::Up) => (
-                "timeout",
-                "Stopped: the time is up (--timeout). Continue with --continue.".to_owned(),
-            ),
+            (Some(TurnOutcome::Interrupted) | None, TimeState::Up(awaited)) => {
+                ("timeout", awaited.timeout_text())
+            }
             (Some(TurnOutcome::Interrupted) | None, TimeState::Left) => {
                 ("interrupted", "Interrupted.".to_owned())
             }

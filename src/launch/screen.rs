@@ -34,7 +34,9 @@ use crate::platform::{logging, status_command, supervisor};
 use crate::tui::app::JobControl;
 use crate::tui::app::keymap::Keymap;
 use crate::tui::app::setting_response::LiveSettings;
-use crate::tui::app::settings::{ScreenSettings, StartMode, StartSettings, StatusCommandState};
+use crate::tui::app::settings::{
+    InputSource, ScreenSettings, StartMode, StartSettings, StatusCommandState,
+};
 use crate::tui::app::startup::StartupAnswer;
 use crate::tui::app::status::{GitSummary, ScreenStatus};
 use crate::tui::app::theme_state::ThemeState;
@@ -397,6 +399,7 @@ fn settings(run_context: &RunContext, config: &ResolvedConfig, keys: Keymap) -> 
         },
         boundary: None,
         start: StartSettings::default(),
+        input: InputSource::default(),
     }
 }
 

@@ -225,9 +225,9 @@ pub enum ProviderFault {
 }
 
 impl ProviderError {
-    /// The context window that the server has named in refusing a request as too long, in tokens.
-    pub fn named_window(&self) -> Option<u64> {
-        if let ErrorRecovery::Compact(window) = self.recovery { window } else { None }
+    /// What the server has said in refusing a request as too long; `None` for any other error.
+    pub fn overflow(&self) -> Option<RequestOverflow> {
+        if let ErrorRecovery::Compact(overflow) = self.recovery { Some(overflow) } else { None }
     }
 
     /// What is wrong with the provider, by status and remedy.
@@ -240,6 +240,15 @@ impl ProviderError {
     }
 }
 
+/// What a server says of a request that is too long for it, in tokens.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct RequestOverflow {
+    /// The context window, if the server names it.
+    pub window: Option<u64>,
+    /// The length of the prompt as the server has counted it, if it says so.
+    pub prompt: Option<u64>,
+}
+
 /// What to do after a failed request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorRecovery {
@@ -248,11 +257,10 @@ pub enum ErrorRecovery {
     /// Send it again after a pause of slug's own choosing.
     Retry,
     /// No server listens: send it again a few times within seconds, because the server may be
-    /// starting, or within half a minute where it has answered before. After that the user has to act.
+    /// starting, or for two minutes where it has answered before. After that the user has to act.
     RetryBriefly,
-    /// Compact the conversation, then send it again. Has the context window in tokens, if the server
-    /// names it.
-    Compact(Option<u64>),
+    /// Compact the conversation, then send it again.
+    Compact(RequestOverflow),
     /// Send it again: the server takes no tools with this model, and the provider describes them in
     /// the prompt from now on.
     DescribeTools,

@@ -259,13 +259,24 @@ pub enum ModelFailure {
     /// The provider withheld the answer, or the rest of it.
     #[error("The provider withheld this answer. Rephrase the question, or choose another model.")]
     ContentFilter,
-    /// The same calls with the same results, although the model was told; or the same text over and
-    /// over in one answer.
+    /// The same calls with the same results, although the model was told.
     #[error(
-        "The model keeps repeating the same calls or the same text. Say more precisely what to do, or \
+        "The model keeps making the same calls, which have the same results. Say more precisely what to \
+         do, or choose another model."
+    )]
+    #[serde(alias = "repetition")]
+    RepeatedCalls,
+    /// Calls of one tool that failed in the same way, response after response.
+    #[error(
+        "The model keeps making calls that fail in the same way. Say more precisely what to do, or \
          choose another model."
     )]
-    Repetition,
+    RepeatedFailures,
+    /// The same text over and over in one answer.
+    #[error(
+        "The model keeps writing the same text. Say more precisely what to do, or choose another model."
+    )]
+    RepeatedText,
     /// One call after another that the output limit cut.
     #[error(
         "The output limit cut off one call after another. Raise `max_tokens`, or ask for \
@@ -302,7 +313,9 @@ impl ModelFailure {
         match self {
             Self::EmptyAnswer => "empty_answer",
             Self::ContentFilter => "content_filter",
-            Self::Repetition => "repetition",
+            Self::RepeatedCalls => "repeated_calls",
+            Self::RepeatedFailures => "repeated_failures",
+            Self::RepeatedText => "repeated_text",
             Self::OutputLimit => "output_limit",
         }
     }

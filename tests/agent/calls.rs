@@ -239,7 +239,7 @@ async fn without_a_user_a_model_that_only_repeats_calls_ends_its_turn() {
     let mut agent = fixture.open(InitialSession::New).await;
     let again = ["c1", "c2", "c3", "c4", "c5", "c6", "c7"].map(|id| calls(&[read(id, "a")]));
     queue_replies(&fixture, again);
-    let repetition = TurnOutcome::ModelFailed(ModelFailure::Repetition);
+    let repetition = TurnOutcome::ModelFailed(ModelFailure::RepeatedCalls);
     assert_eq!(agent.turn("go").await, repetition);
     for id in ["c3", "c4", "c5", "c6"] {
         assert!(agent.result(id).0.starts_with("Not run:"), "{id}: {}", agent.result(id).0);
@@ -262,7 +262,7 @@ async fn without_a_user_a_tool_that_fails_in_the_same_way_ten_times_ends_the_tur
     let fixture = AgentFixture { interactivity, rounds: Some(20), ..AgentFixture::new() };
     let mut agent = fixture.open(InitialSession::New).await;
     queue_wrong_reads(&fixture, 1..=12);
-    let repetition = TurnOutcome::ModelFailed(ModelFailure::Repetition);
+    let repetition = TurnOutcome::ModelFailed(ModelFailure::RepeatedFailures);
     assert_eq!(agent.turn("go").await, repetition);
     assert_eq!(fixture.model.requests().len(), 10);
     let hint = "The arguments of Read were wrong 5 times in a row. A valid call of Read has one JSON object with";
@@ -309,7 +309,7 @@ async fn ever_other_names_and_broken_arguments_are_failures_of_the_same_way() {
         let name = format!("guess_{number}");
         queue_replies(&fixture, [calls(&[(&name, &name, json!({"n": number}))])]);
     }
-    let repetition = TurnOutcome::ModelFailed(ModelFailure::Repetition);
+    let repetition = TurnOutcome::ModelFailed(ModelFailure::RepeatedFailures);
     assert_eq!(agent.turn("go").await, repetition);
     assert_eq!(fixture.model.requests().len(), 10);
     assert!(agent.result("guess_5").0.contains("Calls named no tool 5 times in a row."));

@@ -1,7 +1,7 @@
 //! Compaction where the window is smaller than slug takes it for, or becomes so.
 
 use slug_code::agent::{AgentCommand, AgentEvent, ContextRequest, InitialSession};
-use slug_code::domain::{ContentBlock, StopReason};
+use slug_code::domain::{ContentBlock, StopReason, format_tokens};
 use slug_code::providers::{ProviderRequest, StreamEvent};
 use slug_code::session::TurnOutcome;
 
@@ -10,7 +10,7 @@ use super::compaction::{
 };
 use super::fakes::{ScriptedEvent, finish_event, words};
 use super::test_agent::AgentFixture;
-use super::windowed_model::{WindowedModel, count_tokens, whole_text};
+use super::windowed_model::{WindowedModel, count_tokens, count_with_digits, whole_text};
 
 /// A session goes on with a model whose window is much smaller.
 #[tokio::test(flavor = "multi_thread")]
@@ -157,6 +157,23 @@ async fn a_window_that_shrinks_before_compact_is_read_again() {
         assert_eq!(outcome, TurnOutcome::Answered, "{:?}", agent.notices());
     }
     assert_eq!(model.refused(), 1, "{:?}", agent.notices());
+    agent.close().await;
+}
+
+/// Digits are tokens of their own to many models: what the server has counted in a refusal is believed, so
+/// that the user learns what is too long, and that no window is taken for smaller than it is.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tokens_that_a_refusal_names_are_believed() {
+    let model = WindowedModel::of_digits(16_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    let numbers = "0123456789 ".repeat(2_000);
+    let outcome = agent.turn(&format!("Step 0: add up {numbers}")).await;
+    let counted = count_with_digits(&model.requests()[0]);
+    assert_eq!(model.refused(), 1, "{:?}", agent.notices());
+    let TurnOutcome::Failed(told) = outcome else { panic!("{outcome:?}") };
+    let size = format!("~{}", format_tokens(counted));
+    assert!(told.contains(&size), "no {size} in {told}");
     agent.close().await;
 }
 

@@ -142,7 +142,7 @@ async fn a_stop_during_the_pause_before_a_retry() {
     goes_on(&fixture, agent).await;
 }
 
-/// A server that has answered before gets half a minute to come back, and Escape ends the wait.
+/// A server that has answered before gets two minutes to come back, and Escape ends the wait.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_while_a_server_restarts() {
     let fixture = AgentFixture::new();
@@ -155,8 +155,8 @@ async fn a_stop_while_a_server_restarts() {
     queue_replies(&fixture, [words("Good morning."), gone(), gone(), gone()]);
     assert_eq!(agent.turn("hello").await, TurnOutcome::Answered);
     agent.send("and now?").await;
-    let third = |event: &AgentEvent| matches!(event, AgentEvent::ResponseDropped { again: Some(it), .. } if it.number == 3 && it.of == 9);
-    agent.wait_for("the third try of nine", third).await;
+    let third = |event: &AgentEvent| matches!(event, AgentEvent::ResponseDropped { again: Some(it), .. } if it.number == 3 && it.of == 17);
+    agent.wait_for("the third try of seventeen", third).await;
     assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
     goes_on(&fixture, agent).await;
 }

@@ -193,7 +193,7 @@ async fn a_sentence_over_and_over_ends_the_answer_as_a_repetition() {
     queue_replies(&fixture, [looped, words("Sorry.")]);
     let mut agent = fixture.open(InitialSession::New).await;
     let outcome = agent.turn(TASK).await;
-    assert_eq!(outcome, TurnOutcome::ModelFailed(ModelFailure::Repetition));
+    assert_eq!(outcome, TurnOutcome::ModelFailed(ModelFailure::RepeatedText));
     let entry = agent.messages().pop().unwrap();
     assert_eq!(entry.message().text().trim(), again.repeat(2).trim());
     assert_eq!(entry.stop_reason, Some(StopReason::Interrupted));

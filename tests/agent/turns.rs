@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, SteerId};
 use slug_code::domain::{MessageRole, PermissionMode, StopReason, ToolStatus};
-use slug_code::providers::{ErrorRecovery, StreamEvent, ToolChoice};
+use slug_code::providers::{ErrorRecovery, RequestOverflow, StreamEvent, ToolChoice};
 use slug_code::session::{LogEntry, LogRecord, ModelFailure, TurnOutcome};
 use slug_code::tui::app::block::BlockBody;
 use slug_code::tui::app::transcript::Transcript;
@@ -209,7 +209,10 @@ async fn a_prompt_that_is_too_long_is_made_shorter() {
         queue_replies(&fixture, [read, words("read")]);
         agent.turn("read").await;
     }
-    queue_replies(&fixture, [vec![failure(400, ErrorRecovery::Compact(None))], words("fine now")]);
+    queue_replies(
+        &fixture,
+        [vec![failure(400, ErrorRecovery::Compact(RequestOverflow::default()))], words("fine now")],
+    );
     assert_eq!(agent.turn("go on").await, TurnOutcome::Answered);
     let stubs = |messages: &[_]| {
         serde_json::to_string(messages).unwrap().matches("dropped to save").count()
@@ -219,7 +222,10 @@ async fn a_prompt_that_is_too_long_is_made_shorter() {
     assert_eq!((stubs(&before.messages), stubs(&after.messages)), (0, 3));
     assert_eq!(before.messages.len(), after.messages.len());
     // With nothing left to leave out, the turn fails with the server's message.
-    queue_replies(&fixture, (0..3).map(|_| vec![failure(400, ErrorRecovery::Compact(None))]));
+    queue_replies(
+        &fixture,
+        (0..3).map(|_| vec![failure(400, ErrorRecovery::Compact(RequestOverflow::default()))]),
+    );
     assert_eq!(agent.turn("more").await, TurnOutcome::Failed("The server said 400.".into()));
     agent.close().await;
 }

@@ -7,7 +7,8 @@ use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use slug_code::domain::{ContentBlock, Message, TokenUsage};
 use slug_code::providers::{
-    ErrorRecovery, ModelInfo, Provider, ProviderError, ProviderRequest, StreamEvent,
+    ErrorRecovery, ModelInfo, Provider, ProviderError, ProviderRequest, RequestOverflow,
+    StreamEvent,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -25,6 +26,9 @@ pub struct WindowedModel {
     window: Mutex<u64>,
     /// Whether refusals name the window.
     names_window: bool,
+    /// Whether refusals name the tokens that were counted.
+    names_prompt: bool,
+    count: fn(&ProviderRequest) -> u64,
     /// Whether a request with its limit for the answer has to fit.
     counts_limit: Mutex<bool>,
     answer: Answer,
@@ -58,6 +62,8 @@ impl WindowedModel {
         Self {
             window,
             names_window: false,
+            names_prompt: false,
+            count: count_tokens,
             counts_limit,
             answer,
             summary,
@@ -73,6 +79,15 @@ impl WindowedModel {
         answer: impl Fn(&ProviderRequest) -> ScriptedStream + Send + Sync + 'static,
     ) -> Arc<Self> {
         Arc::new(Self { names_window: true, ..Self::of(window, Box::new(answer), true) })
+    }
+
+    /// A model to which a digit is a token, and whose server says in a refusal how many it has counted.
+    pub fn of_digits(
+        window: u64,
+        answer: impl Fn(&ProviderRequest) -> ScriptedStream + Send + Sync + 'static,
+    ) -> Arc<Self> {
+        let model = Self::of(window, Box::new(answer), true);
+        Arc::new(Self { names_prompt: true, count: count_with_digits, ..model })
     }
 
     /// Serves the model with another window from now on.
@@ -121,6 +136,13 @@ pub fn count_tokens(request: &ProviderRequest) -> u64 {
     ((messages.len() + tools.len() + request.system.len()) / 3) as u64
 }
 
+/// The same with each digit as a token of its own, as newer models have them.
+pub fn count_with_digits(request: &ProviderRequest) -> u64 {
+    let messages = serde_json::to_string(&request.messages).unwrap();
+    let digits = messages.bytes().filter(u8::is_ascii_digit).count() as u64;
+    count_tokens(request) + digits * 2 / 3
+}
+
 pub fn asks_for_summary(request: &ProviderRequest) -> bool {
     let last = request.messages.last().unwrap();
     let mut notes = last.content.iter().filter_map(ContentBlock::as_context);
@@ -139,14 +161,17 @@ impl Provider for WindowedModel {
         request: ProviderRequest,
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
-        let tokens = count_tokens(&request);
+        let tokens = (self.count)(&request);
         let limit = request.max_tokens.filter(|_| *self.counts_limit.lock().unwrap());
         let answer = u64::from(limit.unwrap_or(0));
         let reply = if tokens + answer > self.window() {
             *self.refused.lock().unwrap() += 1;
             let message = format!("It has {tokens} of {} tokens.", self.window());
-            let (status, recovery) =
-                (Some(400), ErrorRecovery::Compact(self.names_window.then(|| self.window())));
+            let overflow = RequestOverflow {
+                window: self.names_window.then(|| self.window()),
+                prompt: self.names_prompt.then_some(tokens),
+            };
+            let (status, recovery) = (Some(400), ErrorRecovery::Compact(overflow));
             vec![ScriptedEvent::Fail(ProviderError { message, status, recovery })]
         } else {
             let mut reply = if asks_for_summary(&request) {

@@ -300,7 +300,7 @@ async fn r33_permanent_refusals_are_reported_briefly_and_not_retried() {
                 let error = collect(protocol, reply, long_timeouts()).await.error();
                 let case = format!("{protocol}, {status}, {content_type}: {error}");
                 let recovery = match status {
-                    413 => ErrorRecovery::Compact(None),
+                    413 => ErrorRecovery::Compact(RequestOverflow::default()),
                     401 | 403 | 404 => ErrorRecovery::AskUser,
                     _ => ErrorRecovery::GiveUp,
                 };

@@ -49,6 +49,14 @@ impl TokenCalibration {
         }
     }
 
+    /// Learns from the prompt that the server has counted in refusing the last request, which stays
+    /// without an answer.
+    pub(in crate::agent) fn refused(&mut self, model: &str, prompt: u64) {
+        if let Some(measure) = self.sent {
+            self.learn(model, measure, prompt);
+        }
+    }
+
     /// Whether a server has counted a request for this model.
     pub(in crate::agent) fn has_learned(&self, model: &str) -> bool {
         self.per_mille.contains_key(model)

@@ -20,7 +20,7 @@ use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
 use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision, ServerHistory};
 use crate::providers::{
-    ErrorRecovery, PrefillProgress, Provider, ProviderError, ProviderRequest, StreamEvent,
+    PrefillProgress, Provider, ProviderError, ProviderRequest, RequestOverflow, StreamEvent,
 };
 use crate::session::{COMPACTION_CONTEXT, ReplayedConversation};
 
@@ -93,8 +93,8 @@ pub(in crate::agent) struct CompactionAnswer {
     pub(in crate::agent) summary: Option<String>,
     /// Why there is no summary, as a sentence of the server's or of slug's.
     pub(in crate::agent) failure: Option<String>,
-    /// Set where the server has refused the request as too long: to the window that it has named.
-    pub(in crate::agent) refused: Option<Option<u64>>,
+    /// What the server has said, where it has refused the request as too long.
+    pub(in crate::agent) overflow: Option<RequestOverflow>,
     /// What the model has written, each with what it took.
     pub(in crate::agent) responses: Vec<(Message, StopReason, Option<TokenUsage>)>,
 }
@@ -180,11 +180,10 @@ impl SummaryRequest {
             let (message, stop, usage) = match self.ask(cancel).await {
                 Ok(response) => response,
                 Err(error) => {
-                    answer.failure = Some(error.message);
-                    if let ErrorRecovery::Compact(window) = error.recovery {
-                        answer.refused = Some(window);
-                        answer.failure = Some(TOO_LONG.to_owned());
-                    }
+                    answer.overflow = error.overflow();
+                    let is_too_long = answer.overflow.is_some();
+                    answer.failure =
+                        Some(if is_too_long { TOO_LONG.to_owned() } else { error.message });
                     return;
                 }
             };

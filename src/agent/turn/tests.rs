@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::{CallId, ContentBlock};
+use crate::providers::RequestOverflow;
 
 mod limits;
 mod repetition;
@@ -172,7 +173,7 @@ fn calls_of_a_response_that_was_withheld_are_not_run() {
 #[test]
 fn repeated_calls_fail_the_turn_unless_the_user_stops_it() {
     for (cancelled, outcome) in [
-        (false, TurnOutcome::ModelFailed(ModelFailure::Repetition)),
+        (false, TurnOutcome::ModelFailed(ModelFailure::RepeatedCalls)),
         (true, TurnOutcome::Interrupted),
     ] {
         let mut turn = turn();
@@ -181,7 +182,8 @@ fn repeated_calls_fail_the_turn_unless_the_user_stops_it() {
         if cancelled {
             turn.step(TurnInput::Cancelled);
         }
-        assert_eq!(turn.step(TurnInput::CallsRepeated), [TurnAction::End(outcome)]);
+        let repeated = TurnInput::CallsRepeated(ModelFailure::RepeatedCalls);
+        assert_eq!(turn.step(repeated), [TurnAction::End(outcome)]);
     }
 }
 
@@ -302,10 +304,16 @@ fn r33_a_prompt_that_is_refused_is_made_shorter_only_so_often() {
     let refused = [TurnAction::Compact(CompactionTrigger::Refused)];
     let shorter = || TurnInput::Compacted(CompactionResult::Shorter);
     for _ in 0..4 {
-        assert_eq!(turn.step(failed(ErrorRecovery::Compact(None), None)), refused);
+        assert_eq!(
+            turn.step(failed(ErrorRecovery::Compact(RequestOverflow::default()), None)),
+            refused
+        );
         assert_eq!(turn.step(shorter()), [TurnAction::Request]);
     }
-    assert_eq!(names(&turn.step(failed(ErrorRecovery::Compact(None), None))), ["end"]);
+    assert_eq!(
+        names(&turn.step(failed(ErrorRecovery::Compact(RequestOverflow::default()), None))),
+        ["end"]
+    );
 }
 
 #[test]
@@ -313,19 +321,22 @@ fn r33_an_answer_in_between_allows_the_next_compactions() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
     for _ in 0..4 {
-        turn.step(failed(ErrorRecovery::Compact(None), None));
+        turn.step(failed(ErrorRecovery::Compact(RequestOverflow::default()), None));
         turn.step(TurnInput::Compacted(CompactionResult::Shorter));
     }
     assert_eq!(names(&call(&mut turn, "a")), ["record", "run"]);
     turn.step(TurnInput::CallsDone);
-    assert_eq!(names(&turn.step(failed(ErrorRecovery::Compact(None), None))), ["compact"]);
+    assert_eq!(
+        names(&turn.step(failed(ErrorRecovery::Compact(RequestOverflow::default()), None))),
+        ["compact"]
+    );
 }
 
 #[test]
 fn r33_with_nothing_left_to_leave_out_the_turn_fails_as_the_server_said() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
-    turn.step(failed(ErrorRecovery::Compact(None), None));
+    turn.step(failed(ErrorRecovery::Compact(RequestOverflow::default()), None));
     let nothing = TurnInput::Compacted(CompactionResult::NothingLeft);
     assert_eq!(turn.step(nothing), [TurnAction::End(TurnOutcome::Failed("it broke".into()))]);
 }
@@ -371,7 +382,7 @@ fn a_stop_ends_a_turn_whose_conversation_is_being_compacted() {
 #[test]
 fn text_streamed_before_another_request_is_dropped() {
     for (recovery, then) in [
-        (ErrorRecovery::Compact(None), vec!["drop", "compact"]),
+        (ErrorRecovery::Compact(RequestOverflow::default()), vec!["drop", "compact"]),
         (ErrorRecovery::LeaveImagesOut, vec!["drop", "leave images out", "request"]),
         (ErrorRecovery::DescribeTools, vec!["drop", "describe tools", "request"]),
     ] {
@@ -467,10 +478,10 @@ fn any_input() -> impl Strategy<Value = TurnInput> {
         Just(TurnInput::Event(StreamEvent::Finished(StopReason::MaxTokens))),
         Just(refused(529)),
         Just(failed(ErrorRecovery::Retry, Some(Duration::ZERO))),
-        Just(failed(ErrorRecovery::Compact(None), None)),
+        Just(failed(ErrorRecovery::Compact(RequestOverflow::default()), None)),
         Just(TurnInput::PauseOver),
         Just(TurnInput::CallsDone),
-        Just(TurnInput::CallsRepeated),
+        Just(TurnInput::CallsRepeated(ModelFailure::RepeatedCalls)),
         Just(TurnInput::Compacted(CompactionResult::Shorter)),
         Just(TurnInput::ContextFull),
         Just(TurnInput::CompactionAsked),

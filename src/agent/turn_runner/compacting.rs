@@ -27,7 +27,7 @@ use crate::agent::normalise::normalise;
 use crate::agent::request;
 use crate::context::ContextProvider;
 use crate::domain::{NoticeLevel, RequestSource};
-use crate::providers::{CapabilitySupport, DEFAULT_OUTPUT_LIMIT};
+use crate::providers::{CapabilitySupport, DEFAULT_OUTPUT_LIMIT, RequestOverflow};
 use crate::session::{
     CompactionEntry, CompactionTokens, LogEntry, MessageEntry, ReplayedConversation,
 };
@@ -103,8 +103,11 @@ impl Agent {
         self.session.catch_up();
         let base = running.request_base();
         if trigger == CompactionTrigger::Refused {
-            let named = running.named_window.take();
-            if !self.reread_window(&base.model, named, &running.cancel).await {
+            let RequestOverflow { window, prompt } = running.overflow.take().unwrap_or_default();
+            if let Some(prompt) = prompt {
+                self.room.tokens.refused(&base.model, prompt);
+            }
+            if !self.reread_window(&base.model, window, &running.cancel).await {
                 self.room.note_refusal(&base.model);
             }
         }
@@ -181,8 +184,8 @@ impl Agent {
         let CompletedCompaction { trigger, plan, before, conversation, answer } = done;
         self.record_side_responses(&base, &answer).await;
         // The plan was made for a window that is smaller by now: the next request is measured anew.
-        if let Some(named) = answer.refused
-            && self.reread_window(&base.model, named, cancel).await
+        if let Some(overflow) = answer.overflow
+            && self.reread_window(&base.model, overflow.window, cancel).await
             && trigger != CompactionTrigger::Asked
         {
             return CompactionResult::Shorter;

@@ -32,6 +32,8 @@ struct PartialToolCall {
     id: Option<String>,
     name: String,
     arguments: String,
+    /// Whether it was added as a whole: what it lacks then, no limit has cut off.
+    is_whole: bool,
     /// The index in slug's events, once the call has a name and is announced.
     index: Option<usize>,
 }
@@ -75,6 +77,7 @@ impl ToolCallAssembler {
         self.calls.push(PartialToolCall {
             name: name.to_owned(),
             arguments,
+            is_whole: true,
             ..PartialToolCall::default()
         });
         self.announce(self.calls.len() - 1, out);
@@ -96,7 +99,9 @@ impl ToolCallAssembler {
 
     /// Whether the arguments of the last call are truncated.
     pub(super) fn is_cut(&self) -> bool {
-        self.calls.last().is_some_and(|call| CallInput::is_truncated(&call.arguments))
+        let is_cut =
+            |call: &PartialToolCall| !call.is_whole && CallInput::is_truncated(&call.arguments);
+        self.calls.last().is_some_and(is_cut)
     }
 
     fn add(&mut self, fragment: ToolCallFragment<'_>, out: &mut Vec<StreamEvent>) {

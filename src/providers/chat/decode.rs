@@ -8,8 +8,6 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::calls::ToolCallAssembler;
 use super::details::ReasoningDetails;
 use super::dialect::ReasoningDetailsMode;
@@ -154,7 +152,7 @@ impl ChatDecoder {
 
     fn add(&mut self, calls: Vec<TextToolCall>, out: &mut Vec<StreamEvent>) {
         for TextToolCall { name, input } in calls {
-            self.calls.add_whole(&name, Value::Object(input).to_string(), out);
+            self.calls.add_whole(&name, input.into_text(), out);
         }
     }
 

@@ -142,7 +142,8 @@ mod tests {
         parser.push(&described.messages[1].text(), &mut |text| shown.push_str(text));
         let calls = parser.finish(&mut |text| shown.push_str(text));
         assert_eq!(shown.trim(), "Looking.");
-        let calls: Vec<_> = calls.into_iter().map(|it| (it.name, json!(it.input))).collect();
+        let calls: Vec<_> = calls.into_iter().map(|it| (it.name, it.input.into_text())).collect();
+        let input = input.to_string();
         assert_eq!(calls, [("Read".to_owned(), input.clone()), ("Read".to_owned(), input)]);
     }
 

@@ -6,8 +6,10 @@
 //! and the call itself are held back. A call counts if it is complete, all its names are declared
 //! and its arguments are unambiguous; everything else is shown as text. The exception is an answer
 //! that is one JSON object and nothing else: if it has the shape of a call, it counts whatever tool
-//! it names, so that the model is told which tools there are. The calls are reported at the end of
-//! the answer, and only if the server reported none itself.
+//! it names, so that the model is told which tools there are. An object in the shape of a call that
+//! only lacks brackets at the end of the answer counts, too: as the call where one brace is missing
+//! that has only one place, otherwise as a call that fails and says why. The calls are reported at the
+//! end of the answer, and only if the server reported none itself.
 //!
 //! The forms are the rows of [`FAMILIES`]; [`read`], [`tags`] and [`special_tokens`] parse the
 //! calls.
@@ -265,6 +267,15 @@ impl TextToolCallParser {
                 }
                 CallParseOutcome::Broken => {
                     let is_alone = !self.has_said && self.found.is_empty();
+                    let is_cut = end == 0 && stream == TextStreamStatus::Over;
+                    let unclosed = (is_cut && rest.starts_with('{'))
+                        .then(|| read::unclosed(rest, &self.tools, is_alone));
+                    if let Some(call) = unclosed.flatten() {
+                        self.found.push(call);
+                        self.call_text.push_str(rest);
+                        self.state = TextCallState::After;
+                        return TextScanStep::Past(rest.len());
+                    }
                     let call = (is_alone && rest.starts_with('{'))
                         .then(|| read::undeclared(&rest[..end], &self.tools))
                         .flatten();

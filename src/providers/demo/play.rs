@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use super::script::{DemoFailure, DemoResponse, DemoScript, DemoStep};
 use crate::domain::{CallId, ContentBlock, Message, MessageRole, StopReason, TokenUsage};
-use crate::providers::{ErrorRecovery, ProviderError, ProviderRequest, StreamEvent};
+use crate::providers::{
+    ErrorRecovery, ProviderError, ProviderRequest, RequestOverflow, StreamEvent,
+};
 
 /// Bytes per token, roughly; for the demo's token counts.
 const BYTES_A_TOKEN: u64 = 4;
@@ -218,7 +220,7 @@ impl DemoFailure {
             Self::TooLong => (
                 "The conversation is longer than the demo can read.",
                 Some(400),
-                ErrorRecovery::Compact(None),
+                ErrorRecovery::Compact(RequestOverflow::default()),
             ),
             Self::BadKey => (
                 "The demo refuses the key. Set `api_key` in ~/.slug/config.toml.",

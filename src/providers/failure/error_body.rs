@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::RequestTarget;
 use crate::net::HttpTarget;
-use crate::providers::{ErrorRecovery, ProviderError};
+use crate::providers::{ErrorRecovery, ProviderError, RequestOverflow};
 
 /// The pause before asking a server again that is still loading its model.
 pub(super) const LOADING: Duration = Duration::from_secs(5);
@@ -21,8 +21,8 @@ pub(super) struct ServerErrorBody {
     pub(super) status: Option<u16>,
     /// The pause that the body asks for.
     pub(super) delay: Option<Duration>,
-    /// The context window that the body names, in tokens.
-    window: Option<u64>,
+    /// What the body says of the sizes of a request that is too long.
+    overflow: RequestOverflow,
     /// Whether the body is a web page, so that this is not a model server.
     is_page: bool,
 }
@@ -34,8 +34,8 @@ impl ServerErrorBody {
             let page = title(body);
             let text = site.http.plain_line(page.as_deref().unwrap_or(body));
             let (all, is_page) = (text.to_lowercase(), page.is_some());
-            let window = window(&Value::Null, &all);
-            return Self { all, text, status: None, delay: None, window, is_page };
+            let overflow = overflow(&Value::Null, &all);
+            return Self { all, text, status: None, delay: None, overflow, is_page };
         };
         let json = json.get(0).unwrap_or(&json);
         let error = json.get("error").filter(|error| !error.is_null()).unwrap_or(json);
@@ -58,8 +58,8 @@ impl ServerErrorBody {
             .or_else(|| {
                 TYPES.iter().find(|(name, _)| all.contains(name)).map(|(_, status)| *status)
             });
-        let (window, delay) = (window(error, &all), delay(error));
-        Self { text: site.http.plain_line(&text), all, status, delay, window, is_page: false }
+        let (overflow, delay) = (overflow(error, &all), delay(error));
+        Self { text: site.http.plain_line(&text), all, status, delay, overflow, is_page: false }
     }
 
     /// Whether the same request may succeed later. An error within an answer counts as transient
@@ -96,7 +96,7 @@ impl ServerErrorBody {
             table.iter().find(|(words, _)| self.all.contains(words)).map(|(_, remedy)| *remedy)
         };
         if self.has_any(TOO_LONG) {
-            Some((ErrorRecovery::Compact(self.window), self.too_long(site)))
+            Some((ErrorRecovery::Compact(self.overflow), self.too_long(site)))
         } else if self.has_any(NO_IMAGES) {
             Some((ErrorRecovery::LeaveImagesOut, self.no_images(site)))
         } else if let Some(remedy) = remedy_in(MISTAKES) {
@@ -131,7 +131,7 @@ impl ServerErrorBody {
     fn by_status(&self, site: &RequestTarget) -> Option<(ErrorRecovery, String)> {
         let message = match self.status {
             Some(413) => {
-                return Some((ErrorRecovery::Compact(self.window), self.too_long(site)));
+                return Some((ErrorRecovery::Compact(self.overflow), self.too_long(site)));
             }
             Some(402) => self.no_credit(site),
             Some(401 | 403) => self.bad_key(site),
@@ -240,6 +240,20 @@ const BEFORE_WINDOW: &[&str] = &[
     " tokens > ",
 ];
 
+/// What stands before the length of the prompt in such errors: OpenAI's, vLLM's two, llama.cpp's, Anthropic's
+/// and Gemini's.
+const BEFORE_PROMPT: &[&str] = &[
+    "messages resulted in ",
+    "your request has ",
+    "decoder prompt (length ",
+    "request (",
+    "prompt is too long: ",
+    "input token count (",
+];
+
+/// What stands behind it in those of vLLM that count the completion, too.
+const BEHIND_PROMPT: &str = " in the messages";
+
 /// Error types and their statuses, for errors within an answer, after a 200.
 const TYPES: &[(&str, u16)] = &[
     ("overloaded_error", 529),
@@ -338,16 +352,27 @@ fn delay(error: &Value) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok().filter(|wait| !wait.is_zero())
 }
 
-/// The context window that an error names: llama.cpp has a field for it, others write it in lower case
-/// `words`.
-fn window(error: &Value, words: &str) -> Option<u64> {
-    let written = BEFORE_WINDOW.iter().find_map(|before| {
-        let (_, behind) = words.split_once(before)?;
+/// The sizes that an error names: llama.cpp has fields for them, others write them in lower case `words`.
+fn overflow(error: &Value, words: &str) -> RequestOverflow {
+    let field = |name: &str| error.get(name).and_then(Value::as_u64).filter(|tokens| *tokens > 0);
+    let window = field("n_ctx").or_else(|| number_behind(BEFORE_WINDOW, words));
+    let prompt =
+        field("n_prompt_tokens").or_else(|| number_behind(BEFORE_PROMPT, words)).or_else(|| {
+            let before = words.split_once(BEHIND_PROMPT)?.0;
+            let start = before.rfind(|c: char| !c.is_ascii_digit()).map_or(0, |at| at + 1);
+            before[start..].parse().ok()
+        });
+    RequestOverflow { window, prompt }
+}
+
+/// The number behind the first of these phrases that has one.
+fn number_behind(phrases: &[&str], words: &str) -> Option<u64> {
+    let number = |phrase: &&str| {
+        let (_, behind) = words.split_once(phrase)?;
         let end = behind.find(|c: char| !c.is_ascii_digit()).unwrap_or(behind.len());
         behind[..end].parse().ok()
-    });
-    let field = error.get("n_ctx").and_then(Value::as_u64);
-    field.or(written).filter(|window| *window > 0)
+    };
+    phrases.iter().find_map(number).filter(|number| *number > 0)
 }
 
 fn status_in(value: &Value) -> Option<u16> {

@@ -5,6 +5,7 @@ use reqwest::header::HeaderValue;
 
 use super::error_body::LOADING;
 use super::*;
+use crate::providers::RequestOverflow;
 
 fn site() -> RequestTarget {
     let http = HttpTarget {
@@ -153,7 +154,55 @@ fn the_window_is_taken_from_the_errors_that_name_it() {
         (r#"{"error":{"message":"Your input exceeds the context window of this model."}}"#, None),
     ];
     for (body, window) in table {
-        assert_eq!(refused(400, body).recovery, ErrorRecovery::Compact(window), "{body}");
+        let overflow = refused(400, body).overflow();
+        assert_eq!(overflow.unwrap().window, window, "{body}");
+    }
+}
+
+#[test]
+fn the_length_of_the_prompt_is_taken_from_the_errors_that_name_it() {
+    let table = [
+        (
+            r#"{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5021,"n_ctx":4096}}"#,
+            Some(5_021),
+        ),
+        (
+            r#"{"error":{"code":400,"message":"request (2009 tokens) exceeds the available context size (512 tokens), try increasing it"}}"#,
+            Some(2_009),
+        ),
+        (
+            r#"{"error":{"message":"This model's maximum context length is 4097 tokens. However, your messages resulted in 5038 tokens. Please reduce the length of the messages."}}"#,
+            Some(5_038),
+        ),
+        (
+            r#"{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4500 in the messages, 500 in the completion).","code":400}"#,
+            Some(4_500),
+        ),
+        (
+            r#"{"object":"error","message":"'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 8192 tokens and your request has 6000 input tokens (4096 > 8192 - 6000).","code":400}"#,
+            Some(6_000),
+        ),
+        (
+            r#"{"object":"error","message":"The decoder prompt (length 90) is longer than the maximum model length of 80","code":400}"#,
+            Some(90),
+        ),
+        (
+            r#"{"error":{"message":"prompt is too long: 210000 tokens > 200000 maximum"}}"#,
+            Some(210_000),
+        ),
+        (
+            r#"[{"error":{"code":400,"message":"The input token count (9) exceeds the maximum number of tokens allowed (8)."}}]"#,
+            Some(9),
+        ),
+        (
+            r#"{"error":{"message":"This model's maximum context length is 8192 tokens. However, you requested 4096 output tokens"}}"#,
+            None,
+        ),
+        (r#"{"error":{"message":"Your input exceeds the context window of this model."}}"#, None),
+    ];
+    for (body, prompt) in table {
+        let overflow = refused(400, body).overflow();
+        assert_eq!(overflow.unwrap().prompt, prompt, "{body}");
     }
 }
 
@@ -302,7 +351,11 @@ fn an_error_within_an_answer_is_transient_unless_it_says_otherwise() {
             ErrorRecovery::Retry,
             Some(400),
         ),
-        (r#"{"error":{"message":"prompt is too long"}}"#, ErrorRecovery::Compact(None), None),
+        (
+            r#"{"error":{"message":"prompt is too long"}}"#,
+            ErrorRecovery::Compact(RequestOverflow::default()),
+            None,
+        ),
         ("plain words", ErrorRecovery::Retry, None),
         ("<!doctype html><title>Log in</title>", ErrorRecovery::AskUser, None),
     ];

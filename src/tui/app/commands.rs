@@ -65,10 +65,9 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
             effects
         }
         PickerChoice::Command(name) => {
-            match model.shared.settings.commands.parse(&format!("/{name}")) {
-                Some(Ok(command)) => run(model, command),
-                Some(Err(_)) | None => Vec::new(),
-            }
+            let (conversation, shared) = (&mut model.conversation, &mut model.shared);
+            let wanted = sending::run_from_list(conversation, shared, &name);
+            keys::carry_out(model, None, wanted)
         }
         PickerChoice::Model(name) => {
             vec![ScreenEffect::Agent(model.conversation.agent, agent::AgentCommand::UseModel(name))]

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::agent::AgentCommand;
+use crate::commands::SlashCommand;
 use crate::domain::{AgentId, TodoItem, UserInput};
+use crate::providers::ProviderFault;
 
 use super::block::BlockId;
 use super::completion_list::CompletionList;
@@ -76,6 +78,8 @@ pub struct Conversation {
     /// Messages typed while a turn runs.
     pub queue: MessageQueue,
     pub turn: TurnActivity,
+    /// Whether the last turn failed, so that `/retry` would go on with it.
+    pub turn_failed: bool,
     /// A jump to a place in a session that is not loaded yet.
     pub pending_jump: Option<PendingJump>,
     /// The files that the session changed.
@@ -162,6 +166,7 @@ impl Conversation {
             recent: RecentSessions::default(),
             queue: MessageQueue::default(),
             turn: TurnActivity::Idle,
+            turn_failed: false,
             pending_jump: None,
             changes: SessionChanges::default(),
             denied_calls: Vec::new(),
@@ -188,6 +193,14 @@ impl Conversation {
             self.focus = KeyboardFocus::Input;
         }
         self
+    }
+
+    /// What Enter runs in an empty input while something is wrong with the provider: where nobody listens
+    /// a failed turn is tried again, since the server may be back. `None` where nothing is wrong.
+    pub fn remedy(&self) -> Option<SlashCommand> {
+        let fault = self.status.fault?;
+        let may_be_back = self.turn_failed && fault == ProviderFault::NotListening;
+        Some(if may_be_back { SlashCommand::Retry } else { SlashCommand::Connect })
     }
 
     /// A command for the agent.

@@ -9,14 +9,13 @@ use crate::domain::{
 use crate::providers::{ModelInfo, ProviderFault};
 use crate::session::undo::RewindHistory;
 use crate::session::{
-    LogEntry, LogRecord, MessageEntry, SessionSpending, TurnOutcome, ends_unanswered, note_title,
+    LogEntry, LogRecord, MessageEntry, SessionSpending, ends_unanswered, note_title,
 };
 
 use crate::tui::dialogs::EarlyKey;
 use crate::tui::dialogs::picker::Picker;
 
 use super::approval_events;
-use super::attention::TurnEndKind;
 use super::commands;
 use super::completion_items;
 use super::conversation::Conversation;
@@ -25,7 +24,6 @@ use super::dialog_reply::DialogReply;
 use super::effect::ScreenEffect;
 use super::focus::KeyboardFocus;
 use super::jump;
-use super::keymap::InputKey;
 use super::keys;
 use super::model::ScreenModel;
 use super::msg::{FavouriteMark, ModelRow};
@@ -43,6 +41,7 @@ use super::status::ModelHost;
 use super::store_requests;
 use super::transcript::backfill::{BackfillRequest, parent};
 use super::turn::{RunningTurn, RunningTurnPhase, StreamedBytes, TurnActivity};
+use super::turn_end;
 
 /// Applies an event of an agent to its conversation. One of an agent that has no conversation here
 /// changes nothing.
@@ -138,6 +137,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         AgentEvent::TurnStarted { turn } => {
             model.conversation.turn = TurnActivity::Running(RunningTurn::new(turn, now));
             model.conversation.status.fault = None;
+            model.conversation.turn_failed = false;
         }
         AgentEvent::Recorded(record) | AgentEvent::NotRecorded(record) => {
             let ScreenModel { conversation, sidebar, shared, .. } = model;
@@ -360,7 +360,7 @@ fn take_record(
         LogEntry::Title { .. } => effects.extend(sidebar::title_changed(sidebar, shared)),
         LogEntry::FileChange(_) => replies.push(DialogReply::FileChanged),
         LogEntry::TurnEnd(end) => {
-            effects.extend(end_turn(conversation, shared, record.turn, &end.outcome));
+            effects.extend(turn_end::end_turn(conversation, shared, record.turn, &end.outcome));
         }
         LogEntry::Session(_)
         | LogEntry::ToolStarted { .. }
@@ -398,6 +398,7 @@ fn open(
         sending::return_queue(&mut model.conversation, &mut model.shared);
     }
     model.conversation.turn = TurnActivity::Idle;
+    model.conversation.turn_failed = false;
     model.conversation.todos = Vec::new();
     model.conversation.context_shares = ContextShares::default();
     model.conversation.context_shares.outdate();
@@ -423,7 +424,7 @@ fn open(
         }
     }
     let mut effects = vec![
-        read_git(&mut model.conversation, &mut model.shared),
+        turn_end::read_git(&mut model.conversation, &mut model.shared),
         store_requests::ask_for_folds(
             &mut model.conversation,
             &mut model.shared,
@@ -532,57 +533,6 @@ fn end_response(conversation: &mut Conversation, turn: TurnId, message: &Message
     }
 }
 
-fn end_turn(
-    conversation: &mut Conversation,
-    shared: &mut SharedState,
-    turn: TurnId,
-    outcome: &TurnOutcome,
-) -> Vec<ScreenEffect> {
-    if conversation.turn.running().is_some_and(|running| running.id != turn) {
-        return Vec::new();
-    }
-    let took = shared.now.saturating_sub(conversation.turn.since().unwrap_or(shared.now));
-    conversation.turn = TurnActivity::Idle;
-    conversation.queue.requeue_steered();
-    let mut effects = vec![read_git(conversation, shared)];
-    match outcome {
-        TurnOutcome::Answered => effects.extend(sending::send_next(conversation, shared)),
-        // After a turn that did not end well, queued messages wait for the user to send them.
-        TurnOutcome::Interrupted
-        | TurnOutcome::RoundLimit
-        | TurnOutcome::Budget(_)
-        | TurnOutcome::Failed(_)
-        | TurnOutcome::ModelFailed(_) => {
-            if !conversation.queue.items().is_empty() {
-                let keys = &shared.settings.keys;
-                let (send, edit) = (keys.key(InputKey::Send), keys.key(InputKey::Up));
-                let what = format!("{send} sends the first, {edit} edits the last");
-                let text = match conversation.composer.is_empty() {
-                    true => format!("Messages wait: {what}"),
-                    false => format!("Messages wait. Once the input is empty, {what}"),
-                };
-                shared.toast(NoticeLevel::Info, text);
-            }
-        }
-    }
-    let how = match outcome {
-        TurnOutcome::Answered => Some(TurnEndKind::Answered),
-        TurnOutcome::RoundLimit | TurnOutcome::Failed(_) | TurnOutcome::ModelFailed(_) => {
-            Some(TurnEndKind::Failed)
-        }
-        // The user has just answered the budget question, so they are here.
-        TurnOutcome::Budget(_) => None,
-        TurnOutcome::Interrupted => None,
-    };
-    // If a queued message follows at once, slug is not done yet.
-    if conversation.turn.is_idle() {
-        let how = how.filter(|_| took >= shared.settings.notify_after);
-        let project = &conversation.status.project;
-        effects.extend(how.and_then(|how| shared.attention.notify_turn_end(project, took, how)));
-    }
-    effects
-}
-
 fn request_backfill(
     conversation: &mut Conversation,
     shared: &mut SharedState,
@@ -591,10 +541,4 @@ fn request_backfill(
     let id = shared.requests.issue();
     conversation.requests.backfill = Some(id);
     ScreenEffect::Backfill { id, older }
-}
-
-fn read_git(conversation: &mut Conversation, shared: &mut SharedState) -> ScreenEffect {
-    let id = shared.requests.issue();
-    conversation.requests.git = Some(id);
-    ScreenEffect::ReadGit(id)
 }

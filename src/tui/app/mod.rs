@@ -87,6 +87,7 @@ pub mod tour_progress;
 pub mod transcript;
 pub mod trigger;
 pub mod turn;
+pub mod turn_end;
 mod update;
 pub mod vi;
 pub mod waiting_question;

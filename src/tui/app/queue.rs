@@ -1,4 +1,5 @@
-//! Messages typed while a turn runs. They are shown above the input until they are sent.
+//! Messages typed while a turn runs, and the `/compact` among them, as the line that was typed. They are
+//! shown above the input until they are sent.
 
 use crate::agent::SteerId;
 use crate::domain::UserInput;

@@ -13,11 +13,12 @@ use super::history::HistoryRetention;
 use super::intent::{Intent, intents};
 use super::keymap::ChatKey;
 use super::queue::{Delivery, MessageQueue};
+use super::settings::InputSource;
 use super::shared::SharedState;
 use super::turn::{RunningTurnPhase, TurnActivity};
 
-/// Takes the text out of the input and sends it or has it run as a slash command. An invalid slash
-/// command stays in the input.
+/// Takes the text out of the input and sends it or has it run as a slash command. A slash command that
+/// is invalid, or that the running turn rules out, stays in the input; `/compact` waits for the turn's end.
 pub fn submit(
     conversation: &mut Conversation,
     shared: &mut SharedState,
@@ -33,9 +34,8 @@ pub fn submit(
             return Vec::new();
         }
         let next = send_next(conversation, shared);
-        if next.is_empty() && conversation.status.fault.is_some() {
-            let connect = ParsedCommand { command: SlashCommand::Connect, may_run_in_turn: true };
-            return vec![Intent::Run(connect)];
+        if let Some(command) = conversation.remedy().filter(|_| next.is_empty()) {
+            return vec![Intent::Run(ParsedCommand { command, may_run_in_turn: true })];
         }
         return intents(next);
     }
@@ -47,14 +47,51 @@ pub fn submit(
         Some(Ok(command)) => Some(command),
         None => None,
     };
+    let is_early = !conversation.turn.is_idle();
+    let too_early = command.as_ref().filter(|it| is_early && !it.may_run_in_turn);
+    let waits = too_early.is_some_and(|it| after_turn(&it.command).is_some());
+    if too_early.is_some() && !waits {
+        return intents(warn_of_turn(shared));
+    }
     let text = conversation.composer.take();
     conversation.completion = None;
     let mut wanted = intents(remember(conversation, shared, &text));
     match command {
+        Some(_) if waits => queue_command(conversation, shared, text),
         Some(command) => wanted.push(Intent::Run(command)),
         None => wanted.extend(intents(say(conversation, shared, text, delivery))),
     }
     wanted
+}
+
+/// What a slash command asks of the agent, if it waits for the end of a turn as a message does; `None`
+/// for one that has to be typed again. The queue holds its line, so the line must say all there is to it.
+fn after_turn(command: &SlashCommand) -> Option<AgentCommand> {
+    if let SlashCommand::Compact(focus) = command {
+        return Some(AgentCommand::Compact { focus: focus.clone() });
+    }
+    (*command == SlashCommand::UndoCompaction).then_some(AgentCommand::UndoCompaction)
+}
+
+/// Has the line of a slash command wait for the end of the turn.
+fn queue_command(conversation: &mut Conversation, shared: &mut SharedState, line: UserInput) {
+    conversation.scroll.to_tail();
+    conversation.queue.push(shared.requests.issue_steer(), line, Delivery::Queue);
+}
+
+/// Runs a slash command from a list, which has no text to keep: it waits where a typed one would.
+pub fn run_from_list(
+    conversation: &mut Conversation,
+    shared: &mut SharedState,
+    name: &str,
+) -> Vec<Intent> {
+    let line = format!("/{name}");
+    let Some(Ok(parsed)) = shared.settings.commands.parse(&line) else { return Vec::new() };
+    if conversation.turn.is_idle() || after_turn(&parsed.command).is_none() {
+        return vec![Intent::Run(parsed)];
+    }
+    queue_command(conversation, shared, line.into());
+    Vec::new()
 }
 
 /// Whether Escape would stop something: a turn, or a shell command of the user.
@@ -119,12 +156,23 @@ pub fn start(conversation: &mut Conversation, shared: &SharedState, effects: &[S
     }
 }
 
-/// Sends the first queued message.
+/// Sends the first queued message, and the commands before it that take no turn.
 pub fn send_next(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<ScreenEffect> {
-    conversation
-        .queue
-        .take_next()
-        .map_or_else(Vec::new, |text| say(conversation, shared, text, Delivery::Queue))
+    let mut effects = Vec::new();
+    while let Some(text) = conversation.queue.take_next() {
+        let parsed = shared.settings.commands.parse(&text.text).and_then(Result::ok);
+        let Some(command) = parsed.and_then(|parsed| after_turn(&parsed.command)) else {
+            effects.extend(say(conversation, shared, text, Delivery::Queue));
+            break;
+        };
+        let takes_turn = matches!(command, AgentCommand::Compact { .. });
+        effects.push(conversation.command(command));
+        if takes_turn {
+            conversation.turn = TurnActivity::Starting { since: shared.now };
+            break;
+        }
+    }
+    effects
 }
 
 /// Moves the last queued message back into the input.
@@ -144,17 +192,30 @@ pub fn take_back(conversation: &mut Conversation) -> Vec<ScreenEffect> {
     }
 }
 
-/// Puts the messages that wait in a session that is left into the input.
+/// Puts the messages that wait in a session that is left into the input. Where each line replaces the
+/// input, they are written instead, to be sent again.
 pub fn return_queue(conversation: &mut Conversation, shared: &mut SharedState) {
     let count = conversation.queue.items().len();
     if count > 0 {
         let unsent = conversation.unsent();
         conversation.queue = MessageQueue::default();
-        conversation.composer.load(unsent);
-        let text = match count {
-            1 => "The message that waited is in the input.".to_owned(),
-            _ => format!("The {count} messages that waited are in the input."),
+        let text = match (shared.settings.input, count) {
+            (InputSource::Keys, 1) => "The message that waited is in the input.".to_owned(),
+            (InputSource::Keys, _) => format!("The {count} messages that waited are in the input."),
+            (InputSource::Lines, 1) => {
+                format!(
+                    "The message that waited is not sent. Type it again to send it:\n{}",
+                    unsent.text
+                )
+            }
+            (InputSource::Lines, _) => format!(
+                "The {count} messages that waited are not sent. Type them again to send them:\n{}",
+                unsent.text
+            ),
         };
+        if shared.settings.input == InputSource::Keys {
+            conversation.composer.load(unsent);
+        }
         shared.toast(NoticeLevel::Info, text);
     }
 }

@@ -44,6 +44,17 @@ pub struct ScreenSettings {
     /// The active sandbox.
     pub boundary: Option<SandboxSummary>,
     pub start: StartSettings,
+    pub input: InputSource,
+}
+
+/// How the user's input comes.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum InputSource {
+    /// Key by key, into an input that stays.
+    #[default]
+    Keys,
+    /// Line by line: each line replaces what was in the input.
+    Lines,
 }
 
 /// What the start screen says that does not depend on the session.

@@ -19,7 +19,7 @@ use crate::session::HistoryPage;
 use crate::tui::app::composer::ChatComposer;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::line_input::expected_line;
-use crate::tui::app::settings::ScreenSettings;
+use crate::tui::app::settings::{InputSource, ScreenSettings};
 use crate::tui::app::status::ScreenStatus;
 use crate::tui::app::tour::{TourForm, TourState};
 use crate::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, due_at, update};
@@ -101,6 +101,7 @@ pub async fn run<W: Write>(
     } = start;
     let (answers_in, mut answers) = mpsc::channel(64);
     let mut composer = ChatComposer::new(Vec::new(), "");
+    let settings = ScreenSettings { input: InputSource::Lines, ..settings };
     composer.history.prepend(history, &settings.cwd);
     let mut ui = LinearLoop {
         model: ScreenModel::new(agent, settings, status, composer, SIZE),

@@ -1,15 +1,20 @@
 //! Tests of the input, the queue, and sending.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::json;
 
 use crate::agent::{AgentCommand, AgentEvent, ForkPosition};
-use crate::domain::{ContextWindow, ModelName, PermissionMode, ReasoningEffort, UserInput};
+use crate::domain::{
+    ContextWindow, ModelName, PermissionMode, ReasoningEffort, SessionId, UserInput,
+};
+use crate::providers::ProviderFault;
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::request::RequestId;
 use crate::tui::app::sessions::SessionStoreRequest;
+use crate::tui::app::settings::InputSource;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{AGENT, TURN, TestScreen, recorded, screen, session, turn_end};
 
@@ -113,6 +118,47 @@ fn a_second_message_waits_for_the_first() {
 }
 
 #[test]
+fn a_compaction_waits_in_the_queue_among_the_messages() {
+    let scene = running(screen(80, 24)).types("one").key_at_once("enter");
+    let scene = scene.types("/compact the API").key_at_once("enter").hides("A turn is running");
+    let scene = scene.types("/compact undo").key_at_once("enter").types("two").key_at_once("enter");
+    let scene = scene.shows("+ /compact the API").shows("+ two").clear_effects();
+    let git = |id| ScreenEffect::ReadGit(RequestId(id));
+    let scene = scene.event(ended(TurnOutcome::Answered)).expect_effects(&[
+        git(1),
+        ScreenEffect::Agent(AGENT, AgentCommand::Send { text: "one".into() }),
+    ]);
+    let scene = running(scene).event(ended(TurnOutcome::Answered)).expect_effects(&[
+        git(2),
+        ScreenEffect::Agent(AGENT, AgentCommand::Compact { focus: Some("the API".into()) }),
+    ]);
+    // What is typed before the compaction has begun waits, too.
+    let scene = scene.types("three").clear_effects().key_at_once("enter");
+    let scene = scene.expect_effects(&[ScreenEffect::AddHistory("three".into())]);
+    running(scene).event(ended(TurnOutcome::Answered)).expect_effects(&[
+        git(3),
+        ScreenEffect::Agent(AGENT, AgentCommand::UndoCompaction),
+        ScreenEffect::Agent(AGENT, AgentCommand::Send { text: "two".into() }),
+    ]);
+}
+
+#[test]
+fn a_command_that_a_turn_rules_out_stays_in_the_input() {
+    for line in ["/undo", "/fork 1", "/new", "/retry", "/effort high", "/model qwen3"] {
+        let scene = running(screen(80, 24)).msg(ScreenMsg::Paste(line.into())).key("esc");
+        let scene = scene.clear_effects().key_at_once("enter").shows("A turn is running");
+        assert_eq!(scene.model.conversation.composer.editor.text(), line);
+        assert!(scene.effects.is_empty(), "{line}: {:?}", scene.effects);
+    }
+}
+
+#[test]
+fn a_compaction_of_the_palette_waits_for_the_turn() {
+    let scene = running(screen(80, 24)).key("ctrl+p").types("/compact").key_at_once("enter");
+    scene.hides("A turn is running").shows("+ /compact");
+}
+
+#[test]
 fn after_a_stop_messages_wait_for_a_word() {
     running(screen(80, 24))
         .types("next")
@@ -120,8 +166,58 @@ fn after_a_stop_messages_wait_for_a_word() {
         .clear_effects()
         .event(ended(TurnOutcome::Interrupted))
         .expect_effects(&[ScreenEffect::ReadGit(RequestId(1))])
+        .shows("waits: enter sends  up to edit")
+        .shows("❯ enter sends the message that waits")
         .key("enter")
         .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::Send { text: "next".into() })]);
+}
+
+#[test]
+fn messages_that_wait_after_a_stop_stay_in_sight_and_name_their_keys() {
+    let mut scene = running(screen(80, 24));
+    for text in ["one", "two", "three", "four"] {
+        scene = scene.types(text).key_at_once("enter");
+    }
+    let scene = scene.shows("queued").hides("waits");
+    let scene = scene.event(ended(TurnOutcome::Failed("no".into()))).key("left");
+    let scene =
+        scene.hides("Messages wait").shows("+ 1 more").shows("waits: enter sends the first");
+    let scene = scene.types("x").shows("waits for your next message").hides("up to edit");
+    scene.key("backspace").shows("waits  up to edit");
+}
+
+#[test]
+fn line_by_line_the_messages_of_a_session_that_is_left_are_written() {
+    let other =
+        AgentEvent::SessionOpened { session: SessionId::generate(), records: Arc::default() };
+    let mut scene = running(screen(80, 24)).types("one").key_at_once("enter");
+    scene.model.shared.settings.input = InputSource::Lines;
+    let scene = scene.event(ended(TurnOutcome::Interrupted)).event(other.clone());
+    let toast = scene.model.shared.toast.as_ref().map(|toast| toast.text.clone());
+    let told = "The message that waited is not sent. Type it again to send it:\none";
+    assert_eq!(toast.as_deref(), Some(told));
+    assert!(scene.model.conversation.composer.is_empty(), "the next line would replace it");
+
+    let scene = running(screen(80, 24)).types("one").key_at_once("enter");
+    let scene = scene.event(ended(TurnOutcome::Interrupted)).event(other);
+    scene.shows("The message that waited is in the input.").shows("❯ one");
+}
+
+#[test]
+fn a_turn_that_failed_since_nobody_listens_is_tried_again_with_enter() {
+    let fault = |fault| AgentEvent::ProviderFailed { provider: "local".into(), fault };
+    let retry = ScreenEffect::Agent(AGENT, AgentCommand::Retry);
+    let scene = screen(80, 24).event(fault(ProviderFault::NotListening));
+    let scene = running(scene.shows("enter: fix it now, with /connect"));
+    let scene = scene.event(fault(ProviderFault::NotListening));
+    let scene = scene.event(ended(TurnOutcome::Failed("No server answers.".into())));
+    let scene = scene.shows("enter: try again, with /retry · /connect changes the server");
+    scene.clear_effects().key("enter").expect_effects(&[retry]);
+
+    // Asking again does not help where the key is wrong.
+    let scene = running(screen(80, 24)).event(fault(ProviderFault::KeyRefused));
+    let scene = scene.event(ended(TurnOutcome::Failed("The key is refused.".into())));
+    scene.shows("enter: fix it now, with /connect");
 }
 
 #[test]

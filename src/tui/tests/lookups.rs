@@ -140,3 +140,61 @@ fn live_and_replayed_runs_are_the_same() {
     assert_eq!(bodies(&live)[1], BlockBody::Lookups);
     assert!(live.blocks().is_sorted_by(|one, two| one.id < two.id));
 }
+
+/// While a turn streams read after read, no frame has a hole: at most two empty rows stand between others.
+#[test]
+fn a_turn_of_many_reads_leaves_no_empty_rows() {
+    let long = (1..=60).map(|n| format!("Line {n} of the first answer.\n\n")).collect::<String>();
+    for (thinks, says) in
+        [("", ""), ("", "\n\n"), ("Hm.\n\n\n", ""), ("\n\n", "\n"), ("", "Next.\n")]
+    {
+        let mut scene = screen(120, 40).event(recorded(&user("hello")));
+        let text = ContentBlock::Text { text: long.clone() };
+        scene = scene.event(recorded(&assistant(vec![text]))).event(recorded(&user("look around")));
+        scene = scene.event(AgentEvent::TurnStarted { turn: TURN });
+        for round in 0..12 {
+            let (id, file) = (format!("c{round}"), format!("file{round}.py"));
+            let ContentBlock::ToolUse(made) = read(&id, &file) else { unreachable!() };
+            let mut content = Vec::new();
+            let mut events = vec![AgentEvent::RequestSent { turn: TURN }];
+            if !thinks.is_empty() {
+                events.push(AgentEvent::Thinking { turn: TURN, text: thinks.into() });
+                content.push(ContentBlock::Thinking { thinking: thinks.into(), signature: None });
+            }
+            if !says.is_empty() {
+                events.push(AgentEvent::Text { turn: TURN, text: says.into() });
+                content.push(ContentBlock::Text { text: says.into() });
+            }
+            let call = made.id.clone();
+            events.push(AgentEvent::CallStarted {
+                turn: TURN,
+                call: call.clone(),
+                name: "Read".into(),
+            });
+            let json = format!("{{\"file_path\": \"{ROOT}/src/{file}\"}}");
+            events.push(AgentEvent::CallInput { turn: TURN, call, json });
+            content.push(ContentBlock::ToolUse(made.clone()));
+            events.push(recorded(&assistant(content)));
+            events.push(AgentEvent::ToolStarted { turn: TURN, call: made });
+            let lines = "1 text\n".repeat(40);
+            events.push(recorded(&result(&id, &lines, done("Read", 3))));
+            for event in events {
+                scene = scene.event(event).after(20);
+                assert!(longest_gap(&scene) <= 2, "{thinks:?} {says:?} {round}\n{}", scene.text());
+            }
+        }
+        for n in 0..12 {
+            let text = format!("A line {n} of the answer.\n\n");
+            scene = scene.event(AgentEvent::Text { turn: TURN, text }).after(20);
+            assert!(longest_gap(&scene) <= 2, "{thinks:?} {says:?}\n{}", scene.text());
+        }
+    }
+}
+
+/// The most empty rows in a row of the transcript.
+fn longest_gap(scene: &TestScreen) -> usize {
+    let text = scene.text();
+    let rows: Vec<bool> =
+        text.lines().map(|row| row.trim_matches(|c| "\" ▐".contains(c)).is_empty()).collect();
+    rows.split(|is_empty| !is_empty).map(<[bool]>::len).max().unwrap_or(0)
+}

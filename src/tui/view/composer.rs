@@ -4,6 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::style::Modifier;
 
+use crate::commands::SlashCommand;
 use crate::domain::PermissionMode;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::focus::KeyboardFocus;
@@ -73,16 +74,28 @@ pub fn draw_placeholder(
         return;
     }
     let words = match &model.conversation.turn {
-        TurnActivity::Idle if model.conversation.status.fault.is_some() => {
-            "enter: fix it now, with /connect".to_owned()
-        }
-        TurnActivity::Idle => "What should I do?".to_owned(),
+        TurnActivity::Idle => idle_words(model),
         TurnActivity::Starting { .. } | TurnActivity::Running(_) => {
             let key = model.shared.settings.keys.key(InputKey::Steer);
             format!("Sent when this turn ends · {key} sends now")
         }
     };
     paint::spans(&[span(words, StyleRole::Muted)], styles, text_area(area), buffer);
+}
+
+/// What Enter does in an empty input while no turn runs.
+fn idle_words(model: &ScreenModel) -> String {
+    let keys = &model.shared.settings.keys;
+    let send = keys.key(InputKey::Send);
+    match (model.conversation.queue.items().len(), model.conversation.remedy()) {
+        (0, None) => "What should I do?".to_owned(),
+        (0, Some(SlashCommand::Retry)) => {
+            format!("{send}: try again, with /retry · /connect changes the server")
+        }
+        (0, Some(_)) => format!("{send}: fix it now, with /connect"),
+        (1, _) => format!("{send} sends the message that waits"),
+        (_, _) => format!("{send} sends the first message that waits"),
+    }
 }
 
 /// The cells of the input's text: the prompt is on their left.

@@ -4,9 +4,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::app::ScreenModel;
+use crate::tui::app::keymap::InputKey;
 use crate::tui::app::queue::Delivery;
 use crate::tui::app::title::first_line;
-use crate::tui::layout::StyleRole;
+use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
 use super::paint::{self, RoleStyles, span, spans_width, truncate};
@@ -17,6 +18,33 @@ const MOST: usize = 3;
 pub fn height(model: &ScreenModel) -> u16 {
     let count = model.conversation.queue.items().len();
     u16::try_from(count.min(MOST) + usize::from(count > MOST)).unwrap_or(0)
+}
+
+/// What the rows say of a message besides its text: what it waits for, and the keys for the first and the
+/// last one.
+fn state_spans(model: &ScreenModel, number: usize, hidden: usize) -> Vec<StyledSpan> {
+    let conversation = &model.conversation;
+    let items = conversation.queue.items();
+    let keys = &model.shared.settings.keys;
+    let is_typing = !conversation.composer.is_empty();
+    let is_first = number == hidden;
+    let mut spans = match items[number].delivery {
+        Delivery::Steer => vec![span("next step", StyleRole::System)],
+        Delivery::Queue if !conversation.turn.is_idle() => vec![span("queued", StyleRole::Muted)],
+        Delivery::Queue if is_first && is_typing => {
+            vec![span("waits for your next message", StyleRole::Warning)]
+        }
+        Delivery::Queue if is_first => {
+            let first = if hidden > 0 { " the first" } else { "" };
+            let text = format!("waits: {} sends{first}", keys.key(InputKey::Send));
+            vec![span(text, StyleRole::Warning)]
+        }
+        Delivery::Queue => vec![span("waits", StyleRole::Warning)],
+    };
+    if number + 1 == items.len() && !is_typing {
+        spans.push(span(format!("  {} to edit", keys.key(InputKey::Up)), StyleRole::Muted));
+    }
+    spans
 }
 
 /// Draws the waiting messages, the newest last.
@@ -39,13 +67,7 @@ pub fn draw(model: &ScreenModel, styles: &dyn RoleStyles, area: Rect, buffer: &m
         if y >= area.y + area.height {
             break;
         }
-        let mut right = match item.delivery {
-            Delivery::Steer => vec![span("next step", StyleRole::System)],
-            Delivery::Queue => vec![span("queued", StyleRole::Muted)],
-        };
-        if number + 1 == items.len() {
-            right.push(span("  up to edit", StyleRole::Muted));
-        }
+        let right = state_spans(model, number, hidden);
         let room = area.width.saturating_sub(spans_width(&right) + 3);
         let text = truncate(&harmless(&first_line(&item.text.text)), room);
         let left = [span("+ ", StyleRole::User), span(text, StyleRole::User)];

@@ -25,7 +25,7 @@ fn an_answer_that_repeats_one_sentence_is_ended_and_its_repetitions_are_not_kept
         else {
             panic!("{ended:?}")
         };
-        assert_eq!(*outcome, TurnOutcome::ModelFailed(ModelFailure::Repetition));
+        assert_eq!(*outcome, TurnOutcome::ModelFailed(ModelFailure::RepeatedText));
         let kept = match &message.content[0] {
             ContentBlock::Thinking { thinking, .. } => thinking,
             block => block.as_text().unwrap(),

@@ -1,12 +1,12 @@
 //! Answers in every shape that servers send.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::domain::TokenUsage;
 use crate::providers::chat::dialect;
 use crate::providers::reader::testing;
-use crate::providers::{ErrorRecovery, PrefillProgress};
+use crate::providers::{ErrorRecovery, PrefillProgress, RequestOverflow};
 
 /// The events of an answer, combined.
 #[derive(Debug, Default, PartialEq)]
@@ -195,7 +195,7 @@ fn errors_are_found_wherever_they_come() {
 #[test]
 fn an_answer_without_a_stream_is_recognised_by_its_content() {
     let decoded = decode_body(r#" {"error":{"message":"prompt is too long"}}"#);
-    assert_eq!(decoded.error.unwrap().recovery, ErrorRecovery::Compact(None));
+    assert_eq!(decoded.error.unwrap().recovery, ErrorRecovery::Compact(RequestOverflow::default()));
 
     let page = decode_body("<!DOCTYPE html><html><title>Log in</title></html>").error.unwrap();
     assert!(page.message.contains("Log in"), "{page}");

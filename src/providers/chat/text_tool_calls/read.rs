@@ -11,7 +11,26 @@ use crate::domain::lenient_json::{self, LenientJsonError};
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::providers::chat) struct TextToolCall {
     pub(in crate::providers::chat) name: String,
-    pub(in crate::providers::chat) input: Map<String, Value>,
+    pub(in crate::providers::chat) input: TextCallInput,
+}
+
+/// The arguments of a call that was found in text.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::providers::chat) enum TextCallInput {
+    Object(Map<String, Value>),
+    /// The call was not closed, so that its arguments are not certain: all of it as it was written.
+    Unclosed(String),
+}
+
+impl TextCallInput {
+    /// The arguments as the model of a server's call would have sent them; no JSON where they are not
+    /// certain, so that the call fails and says why.
+    pub(in crate::providers::chat) fn into_text(self) -> String {
+        match self {
+            Self::Object(input) => Value::Object(input).to_string(),
+            Self::Unclosed(text) => text,
+        }
+    }
 }
 
 /// The text of one or more calls.
@@ -89,7 +108,9 @@ impl DeclaredTools {
         let known = |name: &str| self.names().find(|known| known.eq_ignore_ascii_case(name));
         let bare = name.strip_prefix("functions.").unwrap_or(name);
         match known(name).or_else(|| known(bare)) {
-            Some(name) => Ok(TextToolCall { name: name.to_owned(), input }),
+            Some(name) => {
+                Ok(TextToolCall { name: name.to_owned(), input: TextCallInput::Object(input) })
+            }
             None => Err(CallParseStop::Broken),
         }
     }
@@ -186,7 +207,46 @@ pub(super) fn undeclared(text: &str, tools: &DeclaredTools) -> Option<TextToolCa
         && name.len() <= MAX_NAME
         && name.chars().all(|it| it.is_ascii_alphanumeric() || matches!(it, '_' | '-' | '.'));
     let is_call = is_name && kind.is_none_or(is_call_kind) && tools.call(name, Map::new()).is_err();
-    is_call.then(|| TextToolCall { name: name.to_owned(), input })
+    is_call.then(|| TextToolCall { name: name.to_owned(), input: TextCallInput::Object(input) })
+}
+
+/// The call in a text without marks that only lacks brackets at its end. `is_alone` says whether the call
+/// of an undeclared tool counts.
+///
+/// Where nothing but the last brace is missing and no argument is an object, the brace has one place and
+/// the call is whole. Everywhere else its arguments may go on, so they are not read.
+pub(super) fn unclosed(text: &str, tools: &DeclaredTools, is_alone: bool) -> Option<TextToolCall> {
+    let missing = missing_brackets(text)?;
+    let closed = format!("{text}{missing}");
+    let declared = || call(typed(&closed)?, tools, CallMarkers::No).ok();
+    let call = declared().or_else(|| undeclared(&closed, tools).filter(|_| is_alone))?;
+    let is_whole = missing == "}"
+        && !text.trim_end().ends_with(',')
+        && matches!(&call.input, TextCallInput::Object(input)
+            if !input.values().any(Value::is_object));
+    if is_whole {
+        return Some(call);
+    }
+    Some(TextToolCall { input: TextCallInput::Unclosed(text.trim_end().to_owned()), ..call })
+}
+
+/// The brackets that close all that `text` leaves open; `None` if it ends within a string.
+fn missing_brackets(text: &str) -> Option<String> {
+    let (mut open, mut is_quoted, mut is_escaped) = (Vec::new(), false, false);
+    for letter in text.chars() {
+        match letter {
+            _ if std::mem::take(&mut is_escaped) => {}
+            '\\' if is_quoted => is_escaped = true,
+            '"' => is_quoted = !is_quoted,
+            '{' if !is_quoted => open.push('}'),
+            '[' if !is_quoted => open.push(']'),
+            '}' | ']' if !is_quoted => {
+                open.pop();
+            }
+            _ => {}
+        }
+    }
+    (!is_quoted).then(|| open.into_iter().rev().collect())
 }
 
 /// The most bytes of a tool's name, as providers allow.
