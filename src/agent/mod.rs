@@ -21,6 +21,7 @@ mod event_queue;
 mod gate;
 mod hooks;
 mod images;
+mod job_follower;
 mod job_notes;
 mod jobs;
 mod journal;

@@ -43,7 +43,7 @@ use crate::domain::{
 };
 
 pub use crate::domain::ExitCause;
-pub(crate) use bash::{job_state, last_lines};
+pub(crate) use bash::{LiveTextDecoder, job_state, last_lines};
 pub use built_in::{SHELL_TOOL, call_title, kind_of, own_name};
 pub use deferred::{CurrentDeferredTools, DeferredTools};
 pub use jobs::{

@@ -4,13 +4,13 @@ use std::fmt::Debug;
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey, ReviewKey,
-    RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
+    FindKey, InputKey, JobsKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, ReadingKey,
+    ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::tables::{
     ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND, FOUND,
-    INPUT, KeyBinding, LEDGER, LIST, MODELS, PAGER, PANES, READING, REVIEW, REWIND, RULES, SEARCH,
-    SIDEBAR,
+    INPUT, JOBS, KeyBinding, LEDGER, LIST, MODELS, PAGER, PANES, READING, REVIEW, REWIND, RULES,
+    SEARCH, SIDEBAR,
 };
 use crate::tui::app::keymap::actions::EditAction;
 
@@ -61,6 +61,8 @@ pub enum KeyContext {
     Rewind,
     /// The review of a turn.
     Review,
+    /// The page of jobs.
+    Jobs,
 }
 
 /// The actions of one context.
@@ -79,7 +81,7 @@ pub trait KeyAction: Copy + PartialEq + Debug + 'static {
 
 impl KeyContext {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -97,6 +99,7 @@ impl KeyContext {
         Self::Rules,
         Self::Rewind,
         Self::Review,
+        Self::Jobs,
         Self::Approval,
         Self::Field,
         Self::List,
@@ -128,6 +131,7 @@ impl KeyContext {
             Self::Find => "find",
             Self::Changes => "changes",
             Self::Context => "context",
+            Self::Jobs => "jobs",
             Self::Rules => "rules",
             Self::Rewind => "rewind",
             Self::Review => "review",
@@ -163,6 +167,7 @@ impl KeyContext {
             Self::Find => "Search in the full view",
             Self::Changes => "Session changes",
             Self::Context => "Context window",
+            Self::Jobs => "Jobs",
             Self::Rules => "Permission rules",
             Self::Rewind => "Rewind",
             Self::Review => "Review of a turn",
@@ -290,6 +295,11 @@ impl KeyAction for RulesKey {
 impl KeyAction for LedgerKey {
     const CONTEXT: KeyContext = KeyContext::Context;
     const TABLE: &'static [KeyBinding<Self>] = LEDGER;
+}
+
+impl KeyAction for JobsKey {
+    const CONTEXT: KeyContext = KeyContext::Jobs;
+    const TABLE: &'static [KeyBinding<Self>] = JOBS;
 }
 
 impl KeyAction for RewindKey {

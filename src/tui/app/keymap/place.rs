@@ -34,6 +34,7 @@ pub enum KeyPlace {
     PagerSearch,
     Changes,
     Context,
+    Jobs,
     Rules,
     Rewind,
     /// The review of a turn.
@@ -42,7 +43,7 @@ pub enum KeyPlace {
 
 impl KeyPlace {
     /// All places, in the order in which conflicts are reported.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::Input,
         Self::EmptyInput,
         Self::InputList,
@@ -61,6 +62,7 @@ impl KeyPlace {
         Self::PagerSearch,
         Self::Changes,
         Self::Context,
+        Self::Jobs,
         Self::Rules,
         Self::Rewind,
         Self::Review,
@@ -100,6 +102,7 @@ impl KeyPlace {
             Self::PagerSearch => &[Context::Always, Context::Find, Context::Editing],
             Self::Changes => &[Context::Always, Context::Changes],
             Self::Context => &[Context::Always, Context::Context],
+            Self::Jobs => &[Context::Always, Context::Jobs],
             Self::Rules => &[Context::Always, Context::Rules],
             Self::Rewind => &[Context::Always, Context::Rewind],
             Self::Review => &[Context::Always, Context::Review],
@@ -133,6 +136,7 @@ impl KeyPlace {
             | Self::PagerSearch
             | Self::Changes
             | Self::Context
+            | Self::Jobs
             | Self::Rules
             | Self::Rewind
             | Self::Review => self.contexts(),
@@ -160,6 +164,7 @@ impl KeyPlace {
             Self::PagerSearch => "the pager's search",
             Self::Changes => "the session changes",
             Self::Context => "the context window",
+            Self::Jobs => "the jobs",
             Self::Rules => "the rules",
             Self::Rewind => "the rewind dialog",
             Self::Review => "the review",

@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 
 use crate::tui::app::keymap::actions::{
-    ChangesKey, FindKey, LedgerKey, PagerKey, ReadingKey, ReviewKey, RewindKey, RulesKey,
+    ChangesKey, FindKey, JobsKey, LedgerKey, PagerKey, ReadingKey, ReviewKey, RewindKey, RulesKey,
     ScrollAction,
 };
 
@@ -49,6 +49,39 @@ pub const LEDGER: &[KeyBinding<LedgerKey>] = &[
     ),
     row(&[char('r')], LedgerKey::Reload, "measure again"),
     hinted(&[key(KeyCode::Esc), char('q')], LedgerKey::Back, "close", "close"),
+];
+
+/// The keys of the page of jobs.
+pub const JOBS: &[KeyBinding<JobsKey>] = &[
+    row(&[key(KeyCode::Up)], JobsKey::Previous, "previous job"),
+    row(&[key(KeyCode::Down)], JobsKey::Next, "next job"),
+    row(&[held(SHIFT, KeyCode::Up)], JobsKey::Scroll(ScrollAction::LineUp), "line up"),
+    row(&[held(SHIFT, KeyCode::Down)], JobsKey::Scroll(ScrollAction::LineDown), "line down"),
+    row(&[key(KeyCode::PageUp), char('b')], JobsKey::Scroll(ScrollAction::PageUp), "page up"),
+    row(&[key(KeyCode::PageDown), char(' ')], JobsKey::Scroll(ScrollAction::PageDown), "page down"),
+    row(&[char('u')], JobsKey::Scroll(ScrollAction::HalfUp), "half a page up"),
+    row(&[char('d')], JobsKey::Scroll(ScrollAction::HalfDown), "half a page down"),
+    row(&[key(KeyCode::Home), char('g')], JobsKey::Scroll(ScrollAction::Top), "go to the start"),
+    hinted(
+        &[key(KeyCode::End), char('G')],
+        JobsKey::Scroll(ScrollAction::Bottom),
+        "go to the end, and follow it",
+        "follow",
+    ),
+    hinted(
+        &[char('k'), key(KeyCode::Delete)],
+        JobsKey::End,
+        "end the job (press twice)",
+        "end job",
+    ),
+    hinted(&[char('y')], JobsKey::Copy, "copy the output on screen", "copy"),
+    hinted(
+        &[char('o'), key(KeyCode::Enter)],
+        JobsKey::Open,
+        "open the output in full view, to search and mark it",
+        "open",
+    ),
+    hinted(&[key(KeyCode::Esc), char('q')], JobsKey::Back, "close", "close"),
 ];
 
 /// The keys of the rewind dialog.
