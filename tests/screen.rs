@@ -10,6 +10,7 @@ mod exit;
 mod first_hour;
 mod images;
 mod interrupt;
+mod jobs;
 mod linear;
 mod mouse;
 mod picture;

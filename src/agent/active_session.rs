@@ -13,6 +13,7 @@ use crate::session::{
 use crate::tools::ReadLedger;
 
 use super::event_queue::AgentEventSender;
+use super::job_follower::JobFollower;
 use super::jobs::SessionJobs;
 use super::journal::SessionJournal;
 use super::rewind_note::UntoldRewinds;
@@ -34,6 +35,8 @@ pub(super) struct ActiveSession {
     pub(super) untold_rewinds: UntoldRewinds,
     /// What runs beside the conversation until the session is left.
     pub(super) jobs: Arc<SessionJobs>,
+    /// Tells the front end about the jobs, while it wants to know.
+    pub(super) follower: Option<JobFollower>,
     /// Why nothing can be added to this session; `None` for a session that can go on.
     pub(super) read_only: Option<String>,
     /// The scratch folder of the newest turn; `None` where there can be none.
@@ -55,6 +58,7 @@ impl ActiveSession {
             spoken: None,
             untold_rewinds: UntoldRewinds::default(),
             jobs: Arc::default(),
+            follower: None,
             read_only: None,
             scratch: None,
             journal: None,
@@ -208,6 +212,7 @@ impl ActiveSession {
 
     /// Ends the session's jobs, saves what is left and releases the session for other processes.
     pub(super) async fn close(&mut self) {
+        self.follower = None;
         self.jobs.end_all();
         if let Some(scratch) = self.scratch.take() {
             scratch.remove_if_empty();

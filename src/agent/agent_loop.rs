@@ -32,6 +32,7 @@ use super::event_queue::{AgentEventReceiver, AgentEventSender, event_queue};
 use super::gate::ToolGate;
 use super::hooks::BackgroundHooks;
 use super::images::ConversationImages;
+use super::job_follower::JobFollower;
 use super::journal::tell_not_recorded;
 use super::lifecycle::{MAX_HOOK_CONTINUATIONS, wait_until};
 use super::models::{ANY_MODEL, OfferedModels};
@@ -277,6 +278,7 @@ impl Agent {
             | AgentCommand::Save
             | AgentCommand::EndJob { .. }
             | AgentCommand::DetachCommand
+            | AgentCommand::FollowJobs(_)
             | AgentCommand::Rules(_) => self.command_at_any_time(command).await,
         }
     }
@@ -291,6 +293,11 @@ impl Agent {
             AgentCommand::Save => self.tell_saved().await,
             AgentCommand::EndJob { job } => self.session.jobs.end(job),
             AgentCommand::DetachCommand => self.session.jobs.detach_foreground(),
+            AgentCommand::FollowJobs(wanted) => {
+                let (jobs, events) = (&self.session.jobs, &self.events);
+                let start = |wanted| JobFollower::start(jobs, wanted, events.clone());
+                self.session.follower = wanted.map(start);
+            }
             AgentCommand::Rules(order) => self.rules(order).await,
             AgentCommand::Context(request) => self.context(request).await,
             AgentCommand::PlanReview(scope) => self.plan_review(scope).await,

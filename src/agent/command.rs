@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ContextRequest, ReviewPlan, ReviewScope, RewindDestination, RewindPlan, RuleRequest};
 use crate::domain::{
-    AgentId, ApprovalAnswer, ApprovalId, EntryId, JobId, ModelName, PermissionMode, QuestionAnswer,
-    ReasoningEffort, SessionId, UserInput,
+    AgentId, ApprovalAnswer, ApprovalId, EntryId, FollowedJobs, JobId, ModelName, PermissionMode,
+    QuestionAnswer, ReasoningEffort, SessionId, UserInput,
 };
 use crate::session::RewindScope;
 use crate::session::undo::FileRejection;
@@ -95,6 +95,11 @@ pub enum AgentCommand {
     Save,
     /// Ends a job of the open session; `JobEnded` follows. Does nothing where there is none.
     EndJob { job: JobId },
+    /// Tells how the jobs of the open session stand, now and when that changes: `Jobs` events, at most
+    /// one a second while jobs run. Also what one of them prints, as `JobOutput` events: the end of what
+    /// it has printed, then what follows, without parts where it prints too fast. `None`, or the end of
+    /// the session, ends this.
+    FollowJobs(Option<FollowedJobs>),
     /// Lets the command that a call, or the user's own `!` line, waits for go on in the background as a
     /// job. Does nothing where no command runs.
     DetachCommand,

@@ -59,6 +59,8 @@ fn is_delta(event: &AgentEvent) -> bool {
             | AgentEvent::CallInput { .. }
             | AgentEvent::ToolProgress { .. }
             | AgentEvent::Prefill { .. }
+            | AgentEvent::Jobs(_)
+            | AgentEvent::JobOutput(_)
     )
 }
 

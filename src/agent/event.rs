@@ -6,9 +6,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    AgentId, ApprovalId, ApprovalRequest, CallId, ContextWindow, DangerFact, JobEnd, JobId,
-    JobInfo, ModelName, NoticeLevel, PermissionMode, QuestionRequest, ReasoningEffort, SessionId,
-    TodoItem, ToolCall, TurnId, UserInput,
+    AgentId, ApprovalId, ApprovalRequest, CallId, ContextWindow, DangerFact, FollowedOutput,
+    JobEnd, JobId, JobInfo, JobReport, ModelName, NoticeLevel, PermissionMode, QuestionRequest,
+    ReasoningEffort, SessionId, TodoItem, ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
@@ -165,6 +165,11 @@ pub enum AgentEvent {
     JobStarted(JobInfo),
     /// Nothing of a job runs any more.
     JobEnded { job: JobId, end: JobEnd },
+    /// How the jobs of the session stand that run or have ended not long ago, in the order in which
+    /// they were started. Only after `FollowJobs`.
+    Jobs(Vec<JobReport>),
+    /// More output of the job that `FollowJobs` named.
+    JobOutput(FollowedOutput),
     /// The user is asked. Several questions can be open; the front end queues them.
     ApprovalAsked(Box<ApprovalRequest>),
     /// The model asks the user something.

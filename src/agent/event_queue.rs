@@ -105,6 +105,11 @@ impl AgentEventSender {
         queue.arrived.notify_one();
     }
 
+    /// How many events wait for the front end.
+    pub(super) fn waiting(&self) -> usize {
+        self.side.0.lock().waiting.len()
+    }
+
     pub(super) fn notice(&self, level: NoticeLevel, text: impl Into<String>) {
         self.send(AgentEvent::Notice { level, text: text.into() });
     }
@@ -215,6 +220,8 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::ToolStarted { .. }
         | AgentEvent::JobStarted(_)
         | AgentEvent::JobEnded { .. }
+        | AgentEvent::Jobs(_)
+        | AgentEvent::JobOutput(_)
         | AgentEvent::ApprovalAsked(_)
         | AgentEvent::QuestionsAsked(_)
         | AgentEvent::ApprovalFacts { .. }

@@ -10,6 +10,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -36,6 +37,8 @@ const MAX_COMMAND_CHARACTERS: usize = 200;
 pub(super) struct SessionJobs {
     state: Mutex<SessionJobsState>,
     watchers: TaskTracker,
+    /// Marked whenever a job begins or ends.
+    changes: watch::Sender<()>,
 }
 
 #[derive(Default)]
@@ -61,22 +64,35 @@ impl SessionJobs {
             state.jobs.insert(info.id, (info.clone(), job.clone()));
         }
         events.send(AgentEvent::JobStarted(info));
-        let events = events.clone();
+        self.changes.send_replace(());
+        let (events, changes) = (events.clone(), self.changes.clone());
         self.watchers.spawn(async move {
             let end = job.process.wait().await;
             job.progress.end();
             events.send(AgentEvent::JobEnded { job: job.id, end });
+            changes.send_replace(());
         });
         true
     }
 
-    fn find(&self, job: JobId) -> Option<SessionJob> {
+    /// A job of the session that runs, or has ended not long ago.
+    pub(super) fn find(&self, job: JobId) -> Option<SessionJob> {
         self.lock().jobs.get(&job).map(|(_, job)| job.clone())
     }
 
     /// All jobs, in the order in which they were started.
     pub(super) fn all(&self) -> Vec<SessionJob> {
         self.lock().jobs.values().map(|(_, job)| job.clone()).collect()
+    }
+
+    /// All jobs as front ends know them, in the order in which they were started.
+    pub(super) fn reported(&self) -> Vec<(JobInfo, SessionJob)> {
+        self.lock().jobs.values().cloned().collect()
+    }
+
+    /// Changes whenever a job begins or ends.
+    pub(super) fn changes(&self) -> watch::Receiver<()> {
+        self.changes.subscribe()
     }
 
     /// Starts no job: there is nothing that one could outlive its call in.

@@ -22,6 +22,7 @@ mod event_queue;
 mod gate;
 mod hooks;
 mod images;
+mod job_follower;
 mod job_notes;
 mod jobs;
 mod journal;

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use crate::domain::{
     AgentId, ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, CallDanger, CallId,
-    CallInput, ContextWindow, DangerFact, DangerFacts, EntryId, ExitCause, FileDiff, JobEnd, JobId,
-    JobInfo, Message, ModelName, NoticeLevel, PermissionMode, QuestionAnswer, QuestionOption,
-    QuestionRequest, ReasoningEffort, RuleFile, SessionId, TodoItem, TodoStatus, ToolCall, TurnId,
-    UserInput, UserQuestion,
+    CallInput, ContextWindow, DangerFact, DangerFacts, EntryId, ExitCause, FileDiff, FollowedJobs,
+    FollowedOutput, JobEnd, JobId, JobInfo, JobReport, Message, ModelName, NoticeLevel,
+    PermissionMode, QuestionAnswer, QuestionOption, QuestionRequest, ReasoningEffort, RuleFile,
+    SessionId, TodoItem, TodoStatus, ToolCall, TurnId, UserInput, UserQuestion,
 };
 use crate::permissions::RuleListReport;
 use crate::permissions::store::RuleSaveError;
@@ -213,6 +213,8 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::Save,
         AgentCommand::EndJob { job: JobId(3) },
         AgentCommand::DetachCommand,
+        AgentCommand::FollowJobs(Some(FollowedJobs { output_of: Some(JobId(3)) })),
+        AgentCommand::FollowJobs(None),
         AgentCommand::Rules(RuleRequest::Try("ls".into())),
         AgentCommand::Context(ContextRequest::Show),
         AgentCommand::Context(ContextRequest::Edit {
@@ -286,6 +288,19 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::JobStarted(JobInfo { id: JobId(3), command: "npm run dev".into() }),
         AgentEvent::JobEnded { job: JobId(3), end: JobEnd::Exited(ExitCause::Signal(15)) },
         AgentEvent::JobEnded { job: JobId(3), end: JobEnd::Lost },
+        AgentEvent::Jobs(vec![JobReport {
+            job: JobInfo { id: JobId(3), command: "npm run dev".into() },
+            elapsed: Duration::from_secs(72),
+            end: Some(JobEnd::Exited(ExitCause::Code(1))),
+            printed: 3_400,
+            last_lines: "listening on 3000".into(),
+        }]),
+        AgentEvent::JobOutput(FollowedOutput::Printed {
+            job: JobId(3),
+            skipped: 7,
+            text: "up\n".into(),
+        }),
+        AgentEvent::JobOutput(FollowedOutput::Lost { job: JobId(3), reason: "It is gone.".into() }),
         AgentEvent::ApprovalAsked(Box::new(approval())),
         AgentEvent::QuestionsAsked(Box::new(questions())),
         AgentEvent::ApprovalFacts {

@@ -65,6 +65,7 @@ impl Agent {
                     | AgentCommand::Save
                     | AgentCommand::EndJob { .. }
                     | AgentCommand::DetachCommand
+                    | AgentCommand::FollowJobs(_)
                     | AgentCommand::Rules(_)
                     | AgentCommand::Context(_)
                     | AgentCommand::PlanReview(_)),

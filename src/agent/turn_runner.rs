@@ -480,6 +480,7 @@ impl Agent {
             | AgentCommand::Save
             | AgentCommand::EndJob { .. }
             | AgentCommand::DetachCommand
+            | AgentCommand::FollowJobs(_)
             | AgentCommand::Rules(_)
             | AgentCommand::Context(_)
             | AgentCommand::PlanReview(_) => self.command_at_any_time(command).await,

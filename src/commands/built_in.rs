@@ -222,6 +222,14 @@ const TABLE: &[CommandRow] = &[
         read: |_| Ok(SlashCommand::Todos),
     },
     CommandRow {
+        name: "jobs",
+        aliases: &["bashes"],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "show commands in the background, and end one",
+        read: |_| Ok(SlashCommand::Jobs),
+    },
+    CommandRow {
         name: "status",
         aliases: &["cost", "usage", "stats"],
         argument: SlashArgumentKind::None,

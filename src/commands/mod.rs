@@ -33,6 +33,8 @@ pub enum SlashCommand {
     Mode(Option<PermissionMode>),
     /// Shows what fills the context window.
     Context,
+    /// Shows the jobs and their output.
+    Jobs,
     /// Shows the permission rules.
     Permissions,
     /// Has the model think harder or less, or lists how hard it can.

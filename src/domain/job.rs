@@ -1,6 +1,7 @@
 //! Jobs: commands that run beside the conversation and outlive the call that started them.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -31,6 +32,49 @@ pub struct JobInfo {
     pub id: JobId,
     /// The first line of the command, at most 200 characters of it, without slug's own keys.
     pub command: String,
+}
+
+/// How a job stands, for a list of jobs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct JobReport {
+    pub job: JobInfo,
+    /// How long it has run; once it has ended, in all.
+    pub elapsed: Duration,
+    /// How it ended; `None` while something of it runs.
+    pub end: Option<JobEnd>,
+    /// The length of its output in bytes, with what is no longer kept.
+    pub printed: u64,
+    /// The end of its output as plain text: at most 5 lines, and 1 KB.
+    pub last_lines: String,
+}
+
+/// What a front end wants to be told about the jobs of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FollowedJobs {
+    /// The job whose output it wants, beside how all of them stand.
+    pub output_of: Option<JobId>,
+}
+
+/// News of the output of a job that is followed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(tag = "type", content = "data", rename_all = "snake_case")]
+pub enum FollowedOutput {
+    /// The next part, as the job printed it: sequences that a terminal would obey are still in it.
+    Printed {
+        job: JobId,
+        /// How many bytes of the output between the part before and this one are left out.
+        skipped: u64,
+        text: String,
+    },
+    /// The output cannot be told, or no more of it.
+    Lost {
+        job: JobId,
+        /// Why, as a sentence.
+        reason: String,
+    },
 }
 
 /// A job when a call of it was over.

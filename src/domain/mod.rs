@@ -67,7 +67,10 @@ pub use hosts::{AddressScope, HostRule, NetworkHost, ParseHostError, address_sco
 pub use ids::{AgentId, CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};
 pub use image::{Attachment, MediaType, MessageImage, UserInput};
 pub use inner_call::CALL_TOOL;
-pub use job::{ExitCause, JobEnd, JobId, JobInfo, JobOutputPiece, JobState};
+pub use job::{
+    ExitCause, FollowedJobs, FollowedOutput, JobEnd, JobId, JobInfo, JobOutputPiece, JobReport,
+    JobState,
+};
 pub use markup::escape_markup;
 pub use message::{CallInput, ContentBlock, Message, MessageRole, StopReason, ToolCall};
 pub use mode::{PermissionMode, UnknownMode};

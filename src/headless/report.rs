@@ -272,6 +272,8 @@ impl HeadlessReport {
             | AgentEvent::ApprovalWithdrawn(_)
             | AgentEvent::Rules(_)
             | AgentEvent::Context(_)
+            | AgentEvent::Jobs(_)
+            | AgentEvent::JobOutput(_)
             | AgentEvent::RewindPlanned(_)
             | AgentEvent::ReviewPlanned(_)
             | AgentEvent::Rewound { .. }

@@ -12,6 +12,7 @@ mod job_start;
 mod job_tools;
 mod whole_output;
 
+pub(crate) use capture::LiveTextDecoder;
 pub(crate) use job_output::{job_state, last_lines};
 pub(super) use job_tools::{BashOutputTool, KillBashTool};
 
@@ -140,7 +141,7 @@ impl Tool for BashTool {
             ScriptSpec::new(wanted.command.clone(), wanted.workdir.clone(), wanted.timeout);
         let mut capture = OutputCapture::new();
         let mut whole = WholeOutput::new(context.outputs.clone());
-        let mut live = capture::LiveTextDecoder::new();
+        let mut live = LiveTextDecoder::new();
         let mut output = |bytes: &[u8]| {
             capture.push(bytes);
             whole.push(bytes);

@@ -49,7 +49,7 @@ use crate::domain::{
 
 pub use crate::domain::ExitCause;
 pub use ask_user::{AskUser, NobodyToAsk};
-pub(crate) use bash::{job_state, last_lines};
+pub(crate) use bash::{LiveTextDecoder, job_state, last_lines};
 pub use built_in::{SHELL_TOOL, call_title, kind_of, own_name};
 pub use deferred::{CurrentDeferredTools, DeferredTools};
 pub use jobs::{

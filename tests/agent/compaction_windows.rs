@@ -120,7 +120,7 @@ async fn a_window_that_shrinks_is_read_again() {
         let mut agent = with_rounds(&fixture, 16).await;
         let sent = count_tokens(&model.requests().pop().unwrap());
         assert!(sent > 9_500, "{sent} tokens fit into the smaller window");
-        model.restart_with(9_000);
+        model.restart_with(9_400);
         for number in 16..30 {
             let outcome = agent.turn(&format!("Step {number}: go on.")).await;
             assert_eq!(outcome, TurnOutcome::Answered, "{:?}", agent.notices());
@@ -129,11 +129,11 @@ async fn a_window_that_shrinks_is_read_again() {
         assert_eq!(
             agent.notices(),
             [
-                "The context window of test-model has 9k tokens now, as its server says. slug sends no \
+                "The context window of test-model has 9.4k tokens now, as its server says. slug sends no \
               more than that from now on."
             ]
         );
-        let is_told = |event: &AgentEvent| matches!(event, AgentEvent::ModelChanged { window, .. } if window.tokens() == 9_000);
+        let is_told = |event: &AgentEvent| matches!(event, AgentEvent::ModelChanged { window, .. } if window.tokens() == 9_400);
         assert!(agent.events.iter().any(is_told), "the front end shows the window");
         for request in model.requests() {
             assert!(whole_text(&request.messages).contains(TASK));

@@ -9,8 +9,8 @@ use secrecy::SecretString;
 use serde_json::{Value, json};
 use slug_code::agent::{AgentCommand, AgentEvent, AgentSetup, InitialSession};
 use slug_code::domain::{
-    JobEnd, JobId, JobInfo, PermissionMode, ToolAccess, ToolCapability, ToolDescriptor, ToolKind,
-    ToolOutput, ToolSpec,
+    FollowedJobs, FollowedOutput, JobEnd, JobId, JobInfo, PermissionMode, ToolAccess,
+    ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec,
 };
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::session::TurnOutcome;
@@ -255,5 +255,79 @@ async fn s100_slugs_own_key_is_in_no_output_of_a_job() {
     assert_eq!(printed(&*job.output).await.0, expected);
     let (info, _) = fixture.start(&mut agent, ": CANARY-0123456789").await;
     assert!(info.command.ends_with(&format!(" {}", marks.0)), "{}", info.command);
+    agent.close().await;
+}
+
+fn follow(job: JobId) -> AgentCommand {
+    AgentCommand::FollowJobs(Some(FollowedJobs { output_of: Some(job) }))
+}
+
+/// What has come of a job's output since it was followed.
+fn followed(agent: &TestAgent, job: JobId) -> String {
+    let parts = agent.events.iter().filter_map(|event| match event {
+        AgentEvent::JobOutput(FollowedOutput::Printed { job: of, text, .. }) if *of == job => {
+            Some(text.as_str())
+        }
+        _ => None,
+    });
+    parts.collect()
+}
+
+fn is_output(event: &AgentEvent, text: &str) -> bool {
+    let printed = |of: &FollowedOutput| matches!(of, FollowedOutput::Printed { text: it, .. } if it.contains(text));
+    matches!(event, AgentEvent::JobOutput(of) if printed(of))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_front_end_is_told_about_jobs_while_it_follows_them() {
+    let fixture = JobFixture::new();
+    fixture.fixture.redactor.learn_key("work", &SecretString::from("CANARY-0123456789"));
+    let mut agent = fixture.open().await;
+    let text = "echo it is CANARY-0123456789; while read line; do echo \"got $line\"; done; exit 3";
+    let (info, job) = fixture.start(&mut agent, text).await;
+    let is_told = |it: &AgentEvent| matches!(it, AgentEvent::Jobs(_) | AgentEvent::JobOutput(_));
+    assert!(!agent.events.iter().any(is_told), "nobody has asked");
+
+    agent.tell(follow(info.id)).await;
+    agent.wait_for("what was printed before", |it| is_output(it, "it is")).await;
+    job.process.write(b"one\n").await.unwrap();
+    agent.wait_for("what is printed now", |it| is_output(it, "got one")).await;
+    let told = followed(&agent, info.id);
+    assert_eq!(told, "it is [redacted: slug's key for work]\ngot one\n");
+    job.process.close_input().await;
+    let ended = |it: &AgentEvent| matches!(it, AgentEvent::Jobs(all) if all[0].end.is_some());
+    let AgentEvent::Jobs(reports) = agent.wait_for("its end", ended).await else { unreachable!() };
+    let [report] = &*reports else { panic!("{reports:?}") };
+    assert_eq!((&report.job, report.printed), (&info, told.len() as u64));
+    assert_eq!(report.end, Some(JobEnd::Exited(ExitCause::Code(3))));
+    assert_eq!(report.last_lines, told.trim_end());
+
+    agent.tell(follow(JobId(u64::MAX))).await;
+    let lost = |it: &AgentEvent| matches!(it, AgentEvent::JobOutput(FollowedOutput::Lost { .. }));
+    agent.wait_for("a job that is not known", lost).await;
+    agent.tell(AgentCommand::FollowJobs(None)).await;
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_long_output_the_end_is_told_and_the_rest_counted() {
+    let fixture = JobFixture::new();
+    let mut agent = fixture.open().await;
+    let (info, job) = fixture.start(&mut agent, "seq 3000000; echo last").await;
+    job.process.wait().await;
+    agent.tell(follow(info.id)).await;
+    agent.wait_for("the end of the output", |it| is_output(it, "\nlast\n")).await;
+    let skipped: u64 = agent
+        .events
+        .iter()
+        .map(|event| match event {
+            AgentEvent::JobOutput(FollowedOutput::Printed { skipped, .. }) => *skipped,
+            _ => 0,
+        })
+        .sum();
+    let told = followed(&agent, info.id);
+    assert_eq!(skipped + told.len() as u64, job.output.length());
+    assert!(told.len() <= 256 << 10, "{}", told.len());
+    assert!(told.lines().next().unwrap().len() == 7, "a line is not whole");
     agent.close().await;
 }

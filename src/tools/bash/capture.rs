@@ -66,7 +66,7 @@ impl OutputCapture {
 
 /// Decodes the pieces of an output as they come. A character that is split between two pieces comes
 /// with the second.
-pub(super) struct LiveTextDecoder {
+pub(crate) struct LiveTextDecoder {
     decoder: Decoder,
     text: String,
 }

@@ -146,6 +146,7 @@ fn key_in(
             | KeyContext::Find
             | KeyContext::Changes
             | KeyContext::Context
+            | KeyContext::Jobs
             | KeyContext::Rules
             | KeyContext::Rewind
             | KeyContext::Review,

@@ -19,7 +19,9 @@ use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::questions::QuestionsDialog;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::settings::{self, SettingOpening};
-use crate::tui::dialogs::{DialogStack, EarlyKey, changes, context, rewind, rules, turn_review};
+use crate::tui::dialogs::{
+    DialogStack, EarlyKey, changes, context, jobs, rewind, rules, turn_review,
+};
 
 use super::block::{BlockId, PaneFold, TranscriptBlock};
 use super::choice::PickerChoice;
@@ -297,6 +299,10 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             let now = completion_items::modes(&model.shared).position(|item| is_now(&item));
             picker.list.select(now.unwrap_or_default());
             model.dialogs.push(picker);
+            Vec::new()
+        }
+        SlashCommand::Jobs => {
+            model.dialogs.push(jobs::open(&model.conversation, &mut model.shared));
             Vec::new()
         }
         SlashCommand::Context => model.dialogs.open(context::open(model.conversation.agent)),

@@ -4,7 +4,9 @@
 use std::sync::Arc;
 
 use crate::agent::{ContextReply, ReviewPlan, RewindError, RewindPlan, RuleReply};
-use crate::domain::{ApprovalId, CallId, ContentHash, DangerFact, NoticeLevel};
+use crate::domain::{
+    ApprovalId, CallId, ContentHash, DangerFact, FollowedOutput, JobReport, NoticeLevel,
+};
 use crate::tui::dialogs::pager::document::PagerDocument;
 use crate::tui::dialogs::pager::search::PagerMatch;
 
@@ -46,6 +48,10 @@ pub enum DialogReply {
     ApprovalFacts { id: ApprovalId, facts: Vec<DangerFact> },
     /// The agent's reply to a request about the context ledger.
     Context(Box<ContextReply>),
+    /// How the jobs stand.
+    Jobs(Vec<JobReport>),
+    /// News of the output of the job that is followed.
+    JobOutput(FollowedOutput),
     /// What a rewind would do, or why there is none.
     RewindPlanned(Result<Arc<RewindPlan>, RewindError>),
     /// What a turn or the session changed, or why that cannot be told.

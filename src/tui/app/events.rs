@@ -251,9 +251,9 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             }
         }
         AgentEvent::JobStarted(job) => model.conversation.status.jobs.push(job),
-        AgentEvent::JobEnded { job, end: _ } => {
-            model.conversation.status.jobs.retain(|running| running.id != job);
-        }
+        AgentEvent::JobEnded { job, end: _ } => model.conversation.status.job_ended(job),
+        AgentEvent::Jobs(all) => return keys::tell_dialogs(model, &DialogReply::Jobs(all)),
+        AgentEvent::JobOutput(it) => return keys::tell_dialogs(model, &DialogReply::JobOutput(it)),
         event @ (AgentEvent::ApprovalAsked(_) | AgentEvent::QuestionsAsked(_)) => {
             let effect = approval_events::asked(&mut model.shared, &mut model.conversation, event);
             commands::show_next_question(model, EarlyKey::PassThrough);

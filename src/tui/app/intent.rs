@@ -2,11 +2,15 @@
 //! out in one place (`keys::carry_out`). A component changes itself; whatever lies elsewhere it returns
 //! as an intent, so that it knows none of the other components.
 
+use std::sync::Arc;
+
 use crate::agent::{AgentCommand, ReviewScope, RewindDestination};
 use crate::commands::ParsedCommand;
 use crate::domain::{
     ApprovalAnswer, ApprovalId, ModelName, NoticeLevel, QuestionAnswer, UserInput,
 };
+
+use crate::tui::dialogs::pager::document::PagerDocument;
 
 use super::block::BlockId;
 use super::choice::PickerChoice;
@@ -79,6 +83,8 @@ pub enum Intent {
     OpenChanges(Option<String>),
     /// Show a text in full.
     OpenText { title: String, text: String },
+    /// Show a text in full that is cut into lines already.
+    OpenDocument { title: String, document: Arc<PagerDocument> },
     /// Stop the running turn.
     StopTurn,
     /// Tell the open dialogs.

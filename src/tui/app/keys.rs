@@ -307,6 +307,9 @@ pub fn carry_out(
                 let document = PagerDocument::new(model.shared.requests.issue().0, &text);
                 model.dialogs.push(Pager::new(title, Arc::new(document)));
             }
+            Intent::OpenDocument { title, document } => {
+                model.dialogs.push(Pager::new(title, document));
+            }
             // The turn of the agent that asks.
             Intent::StopTurn => {
                 let ScreenModel { conversation, background, shared, .. } = &mut *model;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::SteerId;
-use crate::domain::{AgentId, ModelName, NoticeLevel};
+use crate::domain::{AgentId, FollowedJobs, ModelName, NoticeLevel};
 
 use super::attention::UserAttention;
 use super::geometry::ScreenGeometry;
@@ -68,6 +68,8 @@ pub struct SharedState {
     /// Output of the user's status command.
     pub status_line: StatusLine,
     pub pictures: PictureCache,
+    /// The agent that tells about its jobs, and what of them; `None` while none does.
+    pub followed_jobs: Option<(AgentId, FollowedJobs)>,
 }
 
 /// The agent that asks a permission question.
@@ -168,6 +170,7 @@ impl SharedState {
             attention: UserAttention::default(),
             tour,
             status_line: StatusLine::default(),
+            followed_jobs: None,
             pictures: PictureCache::default(),
         }
     }

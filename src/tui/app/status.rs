@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use crate::domain::{
-    ContextWindow, JobInfo, PermissionMode, ReasoningEffort, SessionId, TokenUsage, pluralise,
+    ContextWindow, JobId, JobInfo, PermissionMode, ReasoningEffort, SessionId, TokenUsage,
+    pluralise,
 };
 use crate::providers::ProviderFault;
 use crate::session::{SessionSpending, StoreSize};
@@ -48,6 +49,11 @@ pub struct ScreenStatus {
 }
 
 impl ScreenStatus {
+    /// A job runs no more.
+    pub fn job_ended(&mut self, job: JobId) {
+        self.jobs.retain(|running| running.id != job);
+    }
+
     /// The jobs that end with the session, as the rest of a sentence: the command of a single one, or
     /// how many there are. `None` without jobs.
     pub fn jobs_phrase(&self) -> Option<String> {

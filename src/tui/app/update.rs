@@ -54,7 +54,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
     if is_typed(&msg) {
         model.dialogs.on_guard(|guard| guard.typed(now));
     }
-    let effects = match msg {
+    let mut effects = match msg {
         ScreenMsg::Tick(now) => {
             let has_question = model.has_question();
             tick(&mut model.conversation, &mut model.shared, now, has_question)
@@ -271,7 +271,26 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
         }
     };
     tour_progress::advance(&model.conversation, &mut model.shared, &mut model.dialogs);
+    effects.extend(follow_jobs(&model.conversation, &mut model.shared, &model.dialogs));
     effects
+}
+
+/// Has the agent in front tell about its jobs while a dialog shows them, and nobody otherwise.
+fn follow_jobs(
+    conversation: &Conversation,
+    shared: &mut SharedState,
+    dialogs: &DialogStack,
+) -> Vec<ScreenEffect> {
+    let wanted = dialogs.followed_jobs().map(|jobs| (conversation.agent, jobs));
+    if wanted == shared.followed_jobs {
+        return Vec::new();
+    }
+    let before = std::mem::replace(&mut shared.followed_jobs, wanted);
+    // A new request takes the place of the same agent's last one.
+    let left = before.map(|(agent, _)| agent).filter(|it| wanted.is_none_or(|(to, _)| to != *it));
+    let all = left.map(|agent| (agent, None)).into_iter();
+    let all = all.chain(wanted.map(|(agent, jobs)| (agent, Some(jobs))));
+    all.map(|(agent, jobs)| ScreenEffect::Agent(agent, AgentCommand::FollowJobs(jobs))).collect()
 }
 
 /// When the screen next changes by itself; `None` if nothing moves, so that no timer runs.

@@ -10,7 +10,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::config::ThemeChoice;
-use crate::domain::{ApprovalId, ApprovalRequest};
+use crate::domain::{ApprovalId, ApprovalRequest, FollowedJobs};
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
@@ -116,6 +116,11 @@ pub trait Dialog: Debug {
     /// Another program had the terminal, so unread input may not be meant for the dialog.
     fn screen_lost(&mut self) {
         self.guard_mut().into_iter().for_each(QuestionGuard::hidden);
+    }
+
+    /// The jobs that the agent has to tell about while the dialog is open; `None` for none.
+    fn followed_jobs(&self) -> Option<FollowedJobs> {
+        None
     }
 
     /// Whether the dialog closes when another session is opened.

@@ -10,6 +10,7 @@ pub mod context;
 pub mod dialog;
 pub mod geometry;
 pub mod hooks;
+pub mod jobs;
 pub mod key_sheet;
 pub mod line;
 pub mod linear_page;

@@ -12,6 +12,7 @@ use super::connect::ConnectDialog;
 use super::context::ContextPage;
 use super::dialog::Dialog;
 use super::hooks::HookTrustDialog;
+use super::jobs::JobsPage;
 use super::key_sheet::KeySheet;
 use super::pager::Pager;
 use super::picker::Picker;
@@ -72,6 +73,8 @@ open_dialogs! {
     Changes(ChangesPage),
     /// What fills the context window.
     Context(ContextPage),
+    /// The jobs, and what one of them prints.
+    Jobs(JobsPage),
     /// The permission rules.
     Rules(RulesPage),
     /// The new value of a setting.

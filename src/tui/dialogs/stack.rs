@@ -1,7 +1,7 @@
 //! The open dialogs, and for each what its last frame measured.
 
 use crate::config::ThemeChoice;
-use crate::domain::{ApprovalId, ApprovalRequest};
+use crate::domain::{ApprovalId, ApprovalRequest, FollowedJobs};
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
@@ -114,6 +114,11 @@ impl DialogStack {
     /// The theme that the topmost dialog with one previews.
     pub fn theme_preview(&self) -> Option<&ThemeChoice> {
         self.iter().rev().find_map(|dialog| dialog.theme_preview())
+    }
+
+    /// The jobs that the agent has to tell about for an open dialog.
+    pub fn followed_jobs(&self) -> Option<FollowedJobs> {
+        self.iter().find_map(|dialog| dialog.followed_jobs())
     }
 
     /// Whether a dialog waits for the answer to this request.

@@ -12,6 +12,7 @@ mod hooks;
 mod idle;
 mod images;
 mod input;
+mod jobs;
 mod key_sheet;
 mod keys;
 mod links;

@@ -185,8 +185,10 @@ fn jobs(model: &ScreenModel) -> Vec<PanelRow> {
     if jobs.is_empty() {
         return Vec::new();
     }
-    let mut rows = vec![heading("Running", Vec::new(), None)];
+    let opens = Some(SlashCommand::Jobs);
+    let mut rows = vec![heading("Running", Vec::new(), opens.clone())];
     rows.extend(jobs.iter().map(|job| PanelRow {
+        opens: opens.clone(),
         left: vec![
             span("◐ ", StyleRole::Warning),
             span(sanitize_line(&job.command), StyleRole::Text),

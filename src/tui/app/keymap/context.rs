@@ -4,13 +4,13 @@ use std::fmt::Debug;
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, QuestionKey,
+    FindKey, InputKey, JobsKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, QuestionKey,
     ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::tables::{
     ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND, FOUND,
-    INPUT, KeyBinding, LEDGER, LIST, MODELS, PAGER, PANES, QUESTIONS, READING, REVIEW, REWIND,
-    RULES, SEARCH, SIDEBAR,
+    INPUT, JOBS, KeyBinding, LEDGER, LIST, MODELS, PAGER, PANES, QUESTIONS, READING, REVIEW,
+    REWIND, RULES, SEARCH, SIDEBAR,
 };
 use crate::tui::app::keymap::actions::EditAction;
 
@@ -63,6 +63,8 @@ pub enum KeyContext {
     Rewind,
     /// The review of a turn.
     Review,
+    /// The page of jobs.
+    Jobs,
 }
 
 /// The actions of one context.
@@ -81,7 +83,7 @@ pub trait KeyAction: Copy + PartialEq + Debug + 'static {
 
 impl KeyContext {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -99,6 +101,7 @@ impl KeyContext {
         Self::Rules,
         Self::Rewind,
         Self::Review,
+        Self::Jobs,
         Self::Approval,
         Self::Questions,
         Self::Field,
@@ -132,6 +135,7 @@ impl KeyContext {
             Self::Find => "find",
             Self::Changes => "changes",
             Self::Context => "context",
+            Self::Jobs => "jobs",
             Self::Rules => "rules",
             Self::Rewind => "rewind",
             Self::Review => "review",
@@ -168,6 +172,7 @@ impl KeyContext {
             Self::Find => "Search in the full view",
             Self::Changes => "Session changes",
             Self::Context => "Context window",
+            Self::Jobs => "Jobs",
             Self::Rules => "Permission rules",
             Self::Rewind => "Rewind",
             Self::Review => "Review of a turn",
@@ -300,6 +305,11 @@ impl KeyAction for RulesKey {
 impl KeyAction for LedgerKey {
     const CONTEXT: KeyContext = KeyContext::Context;
     const TABLE: &'static [KeyBinding<Self>] = LEDGER;
+}
+
+impl KeyAction for JobsKey {
+    const CONTEXT: KeyContext = KeyContext::Jobs;
+    const TABLE: &'static [KeyBinding<Self>] = JOBS;
 }
 
 impl KeyAction for RewindKey {

@@ -56,6 +56,25 @@ pub enum LedgerKey {
     Back,
 }
 
+/// Keys of the page of jobs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum JobsKey {
+    /// The job above.
+    Previous,
+    /// The job below.
+    Next,
+    /// Scrolls the output. To its end also follows it.
+    Scroll(ScrollAction),
+    /// Ends the job when pressed twice.
+    End,
+    /// Copies the part of the output that is on screen.
+    Copy,
+    /// Shows the output in the pager.
+    Open,
+    /// Closes the page.
+    Back,
+}
+
 /// Keys of the rewind dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RewindKey {

@@ -36,6 +36,7 @@ pub enum KeyPlace {
     PagerSearch,
     Changes,
     Context,
+    Jobs,
     Rules,
     Rewind,
     /// The review of a turn.
@@ -44,7 +45,7 @@ pub enum KeyPlace {
 
 impl KeyPlace {
     /// All places, in the order in which conflicts are reported.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::Input,
         Self::EmptyInput,
         Self::InputList,
@@ -64,6 +65,7 @@ impl KeyPlace {
         Self::PagerSearch,
         Self::Changes,
         Self::Context,
+        Self::Jobs,
         Self::Rules,
         Self::Rewind,
         Self::Review,
@@ -104,6 +106,7 @@ impl KeyPlace {
             Self::PagerSearch => &[Context::Always, Context::Find, Context::Editing],
             Self::Changes => &[Context::Always, Context::Changes],
             Self::Context => &[Context::Always, Context::Context],
+            Self::Jobs => &[Context::Always, Context::Jobs],
             Self::Rules => &[Context::Always, Context::Rules],
             Self::Rewind => &[Context::Always, Context::Rewind],
             Self::Review => &[Context::Always, Context::Review],
@@ -138,6 +141,7 @@ impl KeyPlace {
             | Self::PagerSearch
             | Self::Changes
             | Self::Context
+            | Self::Jobs
             | Self::Rules
             | Self::Rewind
             | Self::Review => self.contexts(),
@@ -166,6 +170,7 @@ impl KeyPlace {
             Self::PagerSearch => "the pager's search",
             Self::Changes => "the session changes",
             Self::Context => "the context window",
+            Self::Jobs => "the jobs",
             Self::Rules => "the rules",
             Self::Rewind => "the rewind dialog",
             Self::Review => "the review",

@@ -5,7 +5,7 @@
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, QuestionKey,
+    FindKey, InputKey, JobsKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, QuestionKey,
     ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::chord::KeySequence;
@@ -199,6 +199,7 @@ fn built_in(context: KeyContext) -> Vec<KeymapRow> {
         KeyContext::Find => rows::<FindKey>(),
         KeyContext::Changes => rows::<ChangesKey>(),
         KeyContext::Context => rows::<LedgerKey>(),
+        KeyContext::Jobs => rows::<JobsKey>(),
         KeyContext::Rules => rows::<RulesKey>(),
         KeyContext::Rewind => rows::<RewindKey>(),
         KeyContext::Review => rows::<ReviewKey>(),

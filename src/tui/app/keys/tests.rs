@@ -8,10 +8,12 @@ use crate::config::{SettingValue, ThemeChoice, setting};
 use crate::domain::ModelName;
 use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::picker_list::PickerItem;
+use crate::tui::app::request::RequestId;
 use crate::tui::dialogs::changes::ChangesPage;
 use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::context::ContextPage;
 use crate::tui::dialogs::hooks::HookTrustDialog;
+use crate::tui::dialogs::jobs::JobsPage;
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::rewind::{RewindDialog, RewindStage};
@@ -89,6 +91,7 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
         (KeyPlace::PagerSearch, pager().key("/")),
         (KeyPlace::Changes, done(|it| it.dialogs.push(ChangesPage::new(None)))),
         (KeyPlace::Context, done(|it| it.dialogs.push(ContextPage::default()))),
+        (KeyPlace::Jobs, done(|it| it.dialogs.push(JobsPage::new(None, RequestId(9))))),
         (KeyPlace::Rules, done(|it| it.dialogs.push(RulesPage::default()))),
         (KeyPlace::Field, done(|it| it.dialogs.push(setting_field()))),
         (KeyPlace::Field, done(|it| it.dialogs.push(RulesPage::default())).key("a")),

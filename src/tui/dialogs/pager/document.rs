@@ -39,9 +39,15 @@ impl PagerDocument {
 
     /// Adds text at the end; the cost is that of the new text. May drop the older half.
     pub fn push(&mut self, text: &str) {
+        self.push_within(text, GROWS_TO);
+    }
+
+    /// Adds text at the end. Where that makes more than `most` bytes, drops all but the last half of
+    /// them.
+    pub fn push_within(&mut self, text: &str, most: usize) {
         self.take(text);
-        if self.text.len() > GROWS_TO {
-            self.let_go_of_half();
+        if self.text.len() > most {
+            self.keep_last(most / 2);
         }
     }
 
@@ -102,16 +108,21 @@ impl PagerDocument {
         self.starts.extend(starts.map(offset));
     }
 
-    fn let_go_of_half(&mut self) {
-        let wanted = offset(self.text.len() - GROWS_TO / 2);
-        let first = self.starts.partition_point(|start| *start < wanted);
-        let cut = self.starts.get(first).copied().unwrap_or(wanted);
+    /// Drops the lines before the last `bytes`; of a last line that is longer, its beginning.
+    fn keep_last(&mut self, bytes: usize) {
+        let wanted = self.text.ceil_char_boundary(self.text.len() - bytes);
+        let first = self.starts.partition_point(|start| *start < offset(wanted));
+        let cut = self.starts.get(first).copied().unwrap_or(offset(wanted));
+        let is_in_last = first == self.starts.len();
         self.text.drain(..cut as usize);
         self.starts.drain(..first);
         for start in &mut self.starts {
             *start -= cut;
         }
-        self.dropped_lines += first;
+        if is_in_last {
+            self.starts.push(0);
+        }
+        self.dropped_lines += first - usize::from(is_in_last);
     }
 }
 
@@ -145,6 +156,16 @@ mod tests {
         assert!(document.bytes() <= GROWS_TO, "{}", document.bytes());
         assert_eq!(document.dropped_lines() + document.len(), 200_000);
         assert!(lines(&document).iter().all(|line| line.len() == 99));
+    }
+
+    #[test]
+    fn of_a_last_line_that_is_too_long_the_end_is_kept() {
+        let mut document = PagerDocument::default();
+        document.push_within("one\n", 16);
+        document.push_within("ééééééééé", 16);
+        assert_eq!((lines(&document), document.dropped_lines()), (vec!["éééé"], 1));
+        document.push_within("é\ntwo\n", 16);
+        assert_eq!(lines(&document), ["ééééé", "two"]);
     }
 
     proptest! {

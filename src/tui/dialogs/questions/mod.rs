@@ -64,8 +64,7 @@ impl Dialog for QuestionsDialog {
     }
 
     fn draw(&self, around: DialogView<'_>, canvas: DialogCanvas<'_>) -> Option<Position> {
-        let DialogCanvas { styles, dock, buffer, measured, .. } = canvas;
-        view::draw(around, self, styles, dock, buffer, measured)
+        view::draw(around, self, canvas)
     }
 
     fn docked_rows(
@@ -125,8 +124,8 @@ impl Dialog for QuestionsDialog {
         taken.map_or_else(Vec::new, |row| self.take(row))
     }
 
-    fn guard_mut(&mut self) -> Option<&mut QuestionGuard> {
-        Some(&mut self.guard)
+    fn lifetime(&self) -> DialogLifetime {
+        DialogLifetime::Session
     }
 
     fn guard(&self) -> Option<QuestionGuard> {
@@ -138,8 +137,8 @@ impl Dialog for QuestionsDialog {
         self.early_key = EarlyKey::Discard;
     }
 
-    fn lifetime(&self) -> DialogLifetime {
-        DialogLifetime::Session
+    fn guard_mut(&mut self) -> Option<&mut QuestionGuard> {
+        Some(&mut self.guard)
     }
 
     fn open_question(&self) -> Option<ApprovalId> {

@@ -1,17 +1,16 @@
 //! Draws a question of the model above the input, at full width: the question, a row for each answer, and
 //! below them what the marked option would look like.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
 use crate::tui::app::keymap::{QuestionKey, ScrollAction};
 use crate::tui::app::softwrap;
-use crate::tui::dialogs::dialog::DialogView;
-use crate::tui::dialogs::geometry::{DialogGeometry, ScrollExtent};
+use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
+use crate::tui::dialogs::geometry::ScrollExtent;
 use crate::tui::layout::{StyleRole, StyledSpan, plain};
 use crate::tui::view::blocks::harmless;
 use crate::tui::view::field;
-use crate::tui::view::paint::{self, RoleStyles, span, truncate};
+use crate::tui::view::paint::{self, span, truncate};
 
 use super::state::{QuestionRow, QuestionsDialog};
 
@@ -70,12 +69,9 @@ pub(super) fn rows_wanted(
 pub(super) fn draw(
     around: DialogView<'_>,
     dialog: &QuestionsDialog,
-    styles: &dyn RoleStyles,
-    area: Rect,
-    buffer: &mut Buffer,
-    measured: &mut DialogGeometry,
+    DialogCanvas { styles, dock, buffer, measured, .. }: DialogCanvas<'_>,
 ) -> Option<Position> {
-    let area = area.intersection(*buffer.area());
+    let area = dock.intersection(*buffer.area());
     measured.docked = Some(area.into());
     if area.width <= MARGINS || area.height == 0 {
         return None;

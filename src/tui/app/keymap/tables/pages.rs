@@ -3,8 +3,8 @@
 use crossterm::event::KeyCode;
 
 use crate::tui::app::keymap::actions::{
-    ChangesKey, FindKey, LedgerKey, PagerKey, QuestionKey, ReadingKey, ReviewKey, RewindKey,
-    RulesKey, ScrollAction,
+    ChangesKey, FindKey, JobsKey, LedgerKey, PagerKey, QuestionKey, ReadingKey, ReviewKey,
+    RewindKey, RulesKey, ScrollAction,
 };
 
 use super::{KeyBinding, SHIFT, char, held, hinted, key, row};
@@ -78,6 +78,39 @@ pub const QUESTIONS: &[KeyBinding<QuestionKey>] = &[
     hinted(&[key(KeyCode::Left)], QuestionKey::Back, "the question before", "back"),
     row(&[key(KeyCode::PageUp)], QuestionKey::Scroll(ScrollAction::PageUp), "preview up"),
     row(&[key(KeyCode::PageDown)], QuestionKey::Scroll(ScrollAction::PageDown), "preview down"),
+];
+
+/// The keys of the page of jobs.
+pub const JOBS: &[KeyBinding<JobsKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], JobsKey::Previous, "previous job"),
+    row(&[key(KeyCode::Down), char('j')], JobsKey::Next, "next job"),
+    row(&[held(SHIFT, KeyCode::Up)], JobsKey::Scroll(ScrollAction::LineUp), "line up"),
+    row(&[held(SHIFT, KeyCode::Down)], JobsKey::Scroll(ScrollAction::LineDown), "line down"),
+    row(&[key(KeyCode::PageUp), char('b')], JobsKey::Scroll(ScrollAction::PageUp), "page up"),
+    row(&[key(KeyCode::PageDown), char(' ')], JobsKey::Scroll(ScrollAction::PageDown), "page down"),
+    row(&[char('u')], JobsKey::Scroll(ScrollAction::HalfUp), "half a page up"),
+    row(&[char('d')], JobsKey::Scroll(ScrollAction::HalfDown), "half a page down"),
+    row(&[key(KeyCode::Home), char('g')], JobsKey::Scroll(ScrollAction::Top), "go to the start"),
+    hinted(
+        &[key(KeyCode::End), char('G')],
+        JobsKey::Scroll(ScrollAction::Bottom),
+        "go to the end, and follow it",
+        "follow",
+    ),
+    hinted(
+        &[char('x'), key(KeyCode::Delete)],
+        JobsKey::End,
+        "end the job (press twice)",
+        "end job",
+    ),
+    hinted(&[char('y')], JobsKey::Copy, "copy the output on screen", "copy"),
+    hinted(
+        &[char('o'), key(KeyCode::Enter)],
+        JobsKey::Open,
+        "open the output in full view, to search and mark it",
+        "open",
+    ),
+    hinted(&[key(KeyCode::Esc), char('q')], JobsKey::Back, "close", "close"),
 ];
 
 /// The keys of the rewind dialog.
