@@ -11,7 +11,9 @@ use axum::Json;
 use axum::http::StatusCode;
 use axum::routing::post;
 use serde_json::{Value, json};
-use slug_code::domain::{ContentHash, MessageImage, TodoItem, ToolAccess, ToolOutput, ToolStatus};
+use slug_code::domain::{
+    ContentHash, MessageImage, PermissionMode, TodoItem, ToolAccess, ToolOutput, ToolStatus,
+};
 use slug_code::mcp::{
     McpDefinitions, McpPorts, McpServerState, McpServers, McpStore, McpSurroundings,
 };
@@ -19,8 +21,8 @@ use slug_code::net::HttpClient;
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::platform::files::DiskFiles;
 use slug_code::tools::{
-    FileChange, NoSessionJobs, NoWebPages, NobodyToAsk, OutputFile, OutputFiles, ReadLedger, Tool,
-    ToolContext, ToolEffects, ToolError, WorkingDirectory,
+    FileChange, FixedMode, NoSessionJobs, NoWebPages, NobodyToAsk, OutputFile, OutputFiles,
+    ReadLedger, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -145,6 +147,7 @@ impl McpTestEnv {
             jobs: Arc::new(NoSessionJobs),
             web: Arc::new(NoWebPages),
             user: Arc::new(NobodyToAsk),
+            mode: Arc::new(FixedMode(PermissionMode::Ask)),
             searches: Arc::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|_: &Path| false),

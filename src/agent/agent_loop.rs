@@ -21,7 +21,7 @@ use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::scratch::SessionScratch;
 use crate::platform::watch::FolderWatcher;
 use crate::session::{LogEntry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome};
-use crate::tools::{NobodyToAsk, OutputFiles, ToolContext};
+use crate::tools::{FixedMode, NobodyToAsk, OutputFiles, ToolContext};
 
 use super::active_session::ActiveSession;
 use super::approvals::{PendingApprovals, PendingQuestions};
@@ -479,6 +479,7 @@ impl Agent {
             jobs: Arc::new(jobs.clone()),
             web: self.setup.web.clone(),
             user: Arc::new(NobodyToAsk),
+            mode: Arc::new(FixedMode(self.permissions.mode())),
             searches: self.session.searches.clone(),
             reads: self.session.reads.clone(),
             is_hidden: Arc::new(move |path| permissions.hides(path)),

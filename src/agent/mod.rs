@@ -11,6 +11,7 @@ mod batch;
 mod blocking;
 mod budget;
 mod call_hooks;
+mod call_mode;
 mod call_questions;
 mod change_tracker;
 mod command;

@@ -12,6 +12,13 @@ use super::gate::Interactivity;
 /// The name of the note.
 pub(super) const MODE_NOTE: &str = "mode";
 
+/// What plan mode is where a user can agree to the plan.
+const PLAN_WITH_USER: &str = "change nothing; of commands, only those that read run. Send a plan (files, steps, \
+     risks, how to verify it) for the user's word with Call: tool ExitPlanMode, input {\"plan\": \"…\"}";
+/// What plan mode is where nobody can.
+const PLAN_ALONE: &str = "change nothing; of commands, only those that read run. End with a plan: the files, \
+     the steps, the risks, and how to verify it";
+
 /// The most rules that the note names.
 const MAX_RULES: usize = 12;
 
@@ -57,10 +64,10 @@ impl ModeNote<'_> {
             PermissionMode::AllowEdits => {
                 "reading and edits in the working folder need no question; all else is asked about"
             }
-            PermissionMode::Plan => {
-                "change nothing; of commands, only those that read run. End with a plan: the files, \
-                 the steps, the risks, and how to verify it"
-            }
+            PermissionMode::Plan => match self.interactivity {
+                Interactivity::Interactive => PLAN_WITH_USER,
+                Interactivity::Headless => PLAN_ALONE,
+            },
             PermissionMode::Sandbox => "commands run in a sandbox, without a question",
             PermissionMode::Yolo => "almost nothing is asked about",
         };

@@ -40,6 +40,8 @@ struct RulesAndMode {
     rules: RuleSet,
     of_session: Vec<(RuleKind, String)>,
     mode: PermissionMode,
+    /// The mode before the present plan mode.
+    before_plan: Option<PermissionMode>,
 }
 
 impl PermissionState {
@@ -52,7 +54,8 @@ impl PermissionState {
     ) -> Self {
         let settings = SettingsFiles::read(&workspace, project);
         let rules = settings.rules(&workspace);
-        let inner = Mutex::new(RulesAndMode { rules, of_session: Vec::new(), mode });
+        let inner =
+            Mutex::new(RulesAndMode { rules, of_session: Vec::new(), mode, before_plan: None });
         let settings = Mutex::new(settings);
         let version = watch::channel(0).0;
         let state = Self { workspace, project, inner, settings, version, read_rules };
@@ -86,8 +89,16 @@ impl PermissionState {
         self.lock().mode
     }
 
+    /// The mode that held before plan mode was chosen last.
+    pub(super) fn mode_before_plan(&self) -> Option<PermissionMode> {
+        self.lock().before_plan
+    }
+
     pub(super) fn set_mode(&self, mode: PermissionMode) {
         let mut inner = self.lock();
+        if mode == PermissionMode::Plan && inner.mode != mode {
+            inner.before_plan = Some(inner.mode);
+        }
         inner.mode = mode;
         self.changed(&inner);
     }

@@ -134,6 +134,7 @@ fn questions() -> QuestionRequest {
         header: "Choice".into(),
         options: vec![option],
         allows_several: true,
+        document: Some("1. This".into()),
     };
     QuestionRequest {
         id: ApprovalId(4),
@@ -186,7 +187,11 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::Answer { id: ApprovalId(3), answer: ApprovalAnswer::Once },
         AgentCommand::AnswerQuestions {
             id: ApprovalId(4),
-            answers: vec![QuestionAnswer { chosen: vec![0], text: Some("and that".into()) }],
+            answers: vec![QuestionAnswer {
+                chosen: vec![0],
+                text: Some("and that".into()),
+                document: Some("1. That".into()),
+            }],
         },
         AgentCommand::Shell { command: "ls".into() },
         AgentCommand::Retry,

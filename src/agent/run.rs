@@ -10,6 +10,7 @@ use crate::permissions::{HookPermission, PermissionQuery, ResolvedAccess, ToolCa
 use crate::session::{LogEntry, ToolResultInfo};
 use crate::tools::{Processes, ToolContext};
 
+use super::call_mode::CallMode;
 use super::call_questions::CallQuestions;
 use super::change_tracker;
 use super::event::AgentEvent;
@@ -99,8 +100,8 @@ pub(super) async fn run(
     let may_outlive = may_outlive(gate, plan, &ticket).await;
     let jobs =
         Arc::new(CallJobs { processes: processes.clone(), may_outlive, ..gate.jobs.clone() });
-    let user = Arc::new(CallQuestions::of(gate, plan));
-    let context = ToolContext { effects, processes, jobs, user, ..gate.context_for(&query) };
+    let (user, mode) = (Arc::new(CallQuestions::of(gate, plan)), Arc::new(CallMode::of(gate)));
+    let context = ToolContext { effects, processes, jobs, user, mode, ..gate.context_for(&query) };
     let cancelled = gate.context.cancel.clone();
     let out_of_time = async {
         cancelled.cancelled().await;

@@ -18,7 +18,7 @@ pub struct QuestionRequest {
 }
 
 /// A question with the answers that the model thinks of. The user may always write another one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct UserQuestion {
     pub question: String,
@@ -30,6 +30,10 @@ pub struct UserQuestion {
     /// Whether the user may choose more than one option.
     #[serde(default)]
     pub allows_several: bool,
+    /// A text in Markdown that the question is about, such as a plan, which the user may change. Such a
+    /// question is not left open.
+    #[serde(default)]
+    pub document: Option<String>,
 }
 
 /// An answer that the model offers.
@@ -53,6 +57,9 @@ pub struct QuestionAnswer {
     pub chosen: Vec<usize>,
     /// The user's own words, in place of the options or besides them.
     pub text: Option<String>,
+    /// The document as the user has changed it.
+    #[serde(default)]
+    pub document: Option<String>,
 }
 
 impl UserQuestion {
@@ -84,9 +91,11 @@ mod tests {
             header: String::new(),
             options: vec![option("a"), option("b"), option("c")],
             allows_several: true,
+            ..UserQuestion::default()
         };
         let words = |chosen: &[usize], text: Option<&str>| {
-            let answer = QuestionAnswer { chosen: chosen.to_vec(), text: text.map(str::to_owned) };
+            let text = text.map(str::to_owned);
+            let answer = QuestionAnswer { chosen: chosen.to_vec(), text, document: None };
             question.in_words(&answer)
         };
         assert_eq!(words(&[2, 0], None).as_deref(), Some("c, a"));

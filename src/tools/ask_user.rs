@@ -188,7 +188,8 @@ fn question(item: &Value) -> Result<UserQuestion, ToolError> {
         return Err(read.wrong(format!("`options` holds more than {most} options")));
     }
     let header = read.optional_text("header")?.unwrap_or_default().trim().to_owned();
-    Ok(UserQuestion { question, header, options, allows_several: read.flag("multiSelect")? })
+    let allows_several = read.flag("multiSelect")?;
+    Ok(UserQuestion { question, header, options, allows_several, document: None })
 }
 
 fn option(item: &Value) -> Result<QuestionOption, ToolError> {
@@ -262,8 +263,8 @@ mod tests {
             {"question": "Name?", "options": []},
         ]});
         let answers = vec![
-            QuestionAnswer { chosen: vec![0], text: None },
-            QuestionAnswer { chosen: vec![0, 1], text: Some("and traces".into()) },
+            QuestionAnswer { chosen: vec![0], ..QuestionAnswer::default() },
+            QuestionAnswer { chosen: vec![0, 1], text: Some("and traces".into()), document: None },
             QuestionAnswer::default(),
         ];
         let (output, asked) = run(input.clone(), Some(answers)).await;

@@ -14,6 +14,7 @@ use super::call::CallTool;
 use super::edit::EditTool;
 use super::glob::GlobTool;
 use super::grep::GrepTool;
+use super::plan_mode::{EnterPlanModeTool, ExitPlanModeTool};
 use super::read::ReadTool;
 use super::registry::ToolPart;
 use super::todo_write::TodoWriteTool;
@@ -31,7 +32,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 14] = [
+static TOOLS: [&dyn Tool; 16] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -46,6 +47,8 @@ static TOOLS: [&dyn Tool; 14] = [
     &KillBashTool,
     &WebFetchTool,
     &WebSearchTool,
+    &EnterPlanModeTool,
+    &ExitPlanModeTool,
 ];
 
 impl ToolPart {
@@ -68,6 +71,8 @@ impl ToolPart {
                 Arc::new(KillBashTool),
                 Arc::new(WebFetchTool),
                 Arc::new(WebSearchTool),
+                Arc::new(EnterPlanModeTool),
+                Arc::new(ExitPlanModeTool),
             ],
         }
     }

@@ -258,6 +258,11 @@ impl InputShape {
         if !unknown.is_empty() {
             let (unknown, place) = (unknown.join(" or "), self.place);
             let known: Vec<&str> = self.arguments.iter().map(|(name, _)| *name).collect();
+            if known.is_empty() {
+                return Err(
+                    self.wrong(format!("there is no argument {unknown}{place}, nor any other"))
+                );
+            }
             let noun = pluralise(known.len(), "argument");
             return Err(self.wrong(format!(
                 "there is no argument {unknown}{place}, only {noun}: {}",

@@ -16,6 +16,7 @@ mod grep;
 mod input;
 mod jobs;
 mod paths;
+mod plan_mode;
 mod ports;
 mod read;
 mod registry;
@@ -56,6 +57,7 @@ pub use jobs::{
     JobHandle, JobOutput, JobProgress, JobSpec, JobStarter, JobStreams, NoSessionJobs, OutputSink,
     SessionJob, TerminalSize,
 };
+pub use plan_mode::{FixedMode, ModeControl};
 pub use ports::{
     DetachPolicy, DetachedScript, FileError, FileState, Files, FolderItem, FolderItemKind,
     OutputFile, OutputFiles, ProcessError, Processes, ReadLedger, ScriptExit, ScriptOutcome,
@@ -163,6 +165,8 @@ pub struct ToolContext {
     pub deferred: CurrentDeferredTools,
     /// Asks the user.
     pub user: Arc<dyn AskUser>,
+    /// The permission mode, for the tools that change it.
+    pub mode: Arc<dyn ModeControl>,
     /// Gets what the user and the log should know while the call runs.
     pub effects: Arc<dyn ToolEffects>,
     /// Where long output goes; `None` in a session without a scratch folder.

@@ -245,6 +245,11 @@ mod tests {
         for tool in ToolPart::built_in().tools {
             let spec = tool.spec();
             let error = tool.access(&json!({"surplus": 1}), &place).unwrap_err().0;
+            if spec.input_schema["properties"] == json!({}) {
+                let none = format!("{}: there is no argument `surplus`, nor any other", spec.name);
+                assert!(error.starts_with(&none), "{error}");
+                continue;
+            }
             let named = error
                 .strip_prefix(&format!("{}: there is no argument `surplus`, only ", spec.name));
             let named = named.unwrap_or_else(|| panic!("{error}")).split_once(". Send").unwrap().0;

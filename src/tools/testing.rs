@@ -11,13 +11,13 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AccessMode, CurrentDeferredTools, ExitCause, FileChange, Grant, NoSessionJobs, NoWebPages,
-    NobodyToAsk, ProcessError, Processes, ReadLedger, ScopedFiles, ScriptExit, ScriptSpec, Tool,
-    ToolContext, ToolEffects, ToolError, WorkingDirectory,
+    AccessMode, CurrentDeferredTools, ExitCause, FileChange, FixedMode, Grant, NoSessionJobs,
+    NoWebPages, NobodyToAsk, ProcessError, Processes, ReadLedger, ScopedFiles, ScriptExit,
+    ScriptSpec, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
 use crate::domain::{
-    ContentHash, MessageImage, ScanExtent, TodoItem, ToolAccess, ToolCapability, ToolDescriptor,
-    ToolKind, ToolOutput, ToolSpec,
+    ContentHash, MessageImage, PermissionMode, ScanExtent, TodoItem, ToolAccess, ToolCapability,
+    ToolDescriptor, ToolKind, ToolOutput, ToolSpec,
 };
 use crate::platform::files::DiskFiles;
 use crate::platform::image;
@@ -88,6 +88,7 @@ impl ToolTestEnv {
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),
             deferred: CurrentDeferredTools::default(),
             user: Arc::new(NobodyToAsk),
+            mode: Arc::new(FixedMode(PermissionMode::Ask)),
             effects: effects.clone(),
             outputs: None,
             cancel: CancellationToken::new(),

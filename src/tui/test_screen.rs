@@ -440,7 +440,7 @@ pub fn questions(id: u64) -> AgentEvent {
         question: "Which one?".into(),
         header: String::new(),
         options: vec![option("This"), option("That")],
-        allows_several: false,
+        ..UserQuestion::default()
     };
     AgentEvent::QuestionsAsked(Box::new(QuestionRequest {
         id: ApprovalId(id),

@@ -6,13 +6,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use divan::Bencher;
 use serde_json::json;
-use slug_code::domain::{ContentHash, MessageImage, TodoItem};
+use slug_code::domain::{ContentHash, MessageImage, PermissionMode, TodoItem};
 use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
 use slug_code::platform::files::DiskFiles;
 use slug_code::platform::process::{HostPrograms, ProcessHost};
 use slug_code::tools::{
-    FileChange, NoSessionJobs, NoWebPages, NobodyToAsk, ReadLedger, SHELL_TOOL, ToolContext,
-    ToolEffects, ToolPart, ToolRegistry, WorkingDirectory,
+    FileChange, FixedMode, NoSessionJobs, NoWebPages, NobodyToAsk, ReadLedger, SHELL_TOOL,
+    ToolContext, ToolEffects, ToolPart, ToolRegistry, WorkingDirectory,
 };
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -44,9 +44,10 @@ fn context() -> ToolContext {
         place: WorkingDirectory { cwd: std::env::temp_dir(), home: None },
         files: Arc::new(DiskFiles),
         processes: Arc::new(ProcessHost::new(programs, environment).unwrap()),
+        user: Arc::new(NobodyToAsk),
+        mode: Arc::new(FixedMode(PermissionMode::Ask)),
         jobs: Arc::new(NoSessionJobs),
         web: Arc::new(NoWebPages),
-        user: Arc::new(NobodyToAsk),
         searches: Arc::default(),
         reads: Arc::new(ReadLedger::default()),
         is_hidden: Arc::new(|_| false),

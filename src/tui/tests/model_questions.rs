@@ -26,7 +26,7 @@ fn store() -> UserQuestion {
             ),
             option("Keep the JSON file", "", ""),
         ],
-        allows_several: false,
+        ..UserQuestion::default()
     }
 }
 
@@ -36,6 +36,7 @@ fn extras() -> UserQuestion {
         header: String::new(),
         options: vec![option("Logs", "", ""), option("Metrics", "", ""), option("Traces", "", "")],
         allows_several: true,
+        ..UserQuestion::default()
     }
 }
 
@@ -59,6 +60,7 @@ fn answered(answers: &[(&[usize], Option<&str>)]) -> [ScreenEffect; 1] {
     let answers = answers.iter().map(|(chosen, text)| QuestionAnswer {
         chosen: chosen.to_vec(),
         text: text.map(str::to_owned),
+        document: None,
     });
     let (id, answers) = (ApprovalId(1), answers.collect());
     [ScreenEffect::Agent(AGENT, AgentCommand::AnswerQuestions { id, answers })]
@@ -137,4 +139,62 @@ fn a_question_that_is_withdrawn_goes_and_the_next_one_comes() {
     let scene = open(80, 24, vec![store()]).event(asked(2, vec![extras()]));
     let scene = scene.event(AgentEvent::ApprovalWithdrawn(ApprovalId(1)));
     scene.hides("Which store").shows("What else?");
+}
+
+const PLAN: &str = "# Faster price list\n\n1. Measure `load_prices` with the file of 40 MB\n2. Read line by \
+     line in `src/prices.rs`\n3. Keep the old order\n\n**Risk:** the order of equal prices.\n\n- Verify with \
+     `cargo test prices`\n- Verify the time with `cargo bench`\n";
+
+fn plan() -> UserQuestion {
+    UserQuestion {
+        question: "Carry out this plan?".into(),
+        header: "Plan".into(),
+        options: vec![
+            option("Yes, and ask before each change", "", ""),
+            option("Yes, and allow edits in the workspace", "", ""),
+            option("No, keep planning", "", ""),
+        ],
+        document: Some(PLAN.into()),
+        ..UserQuestion::default()
+    }
+}
+
+#[test]
+fn a_plan_80x24() {
+    insta::assert_snapshot!(open(80, 24, vec![plan()]).text());
+}
+
+#[test]
+fn a_plan_120x40() {
+    insta::assert_snapshot!(open(120, 40, vec![plan()]).text());
+}
+
+#[test]
+fn a_plan_200x60() {
+    insta::assert_snapshot!(open(200, 60, vec![plan()]).text());
+}
+
+#[test]
+fn a_plan_on_a_small_screen_60x14() {
+    insta::assert_snapshot!(open(60, 14, vec![plan()]).key("pgdn").text());
+}
+
+#[test]
+fn a_plan_that_is_edited_80x24() {
+    insta::assert_snapshot!(open(80, 24, vec![plan()]).key("e").types("4. Tell the team").text());
+}
+
+#[test]
+fn a_plan_is_not_left_open_and_the_users_version_goes_with_the_yes() {
+    let scene = open(120, 40, vec![plan()]).hides("Leave it to the model");
+    let scene = scene.key("e").types("4. Tell the team").key("enter").expect_effects(&[]);
+    let scene = scene.shows("4. Tell the team").key("1");
+    let changed = format!("{PLAN}4. Tell the team");
+    let answer = QuestionAnswer { chosen: vec![0], text: None, document: Some(changed) };
+    let command = AgentCommand::AnswerQuestions { id: ApprovalId(1), answers: vec![answer] };
+    scene.expect_effects(&[ScreenEffect::Agent(AGENT, command)]);
+    // An edit that is given up changes nothing.
+    let scene = open(80, 24, vec![plan()]).key("e").types("x").key("esc").key("t");
+    let scene = scene.types("tests first").key("enter");
+    scene.expect_effects(&answered(&[(&[], Some("tests first"))]));
 }

@@ -184,6 +184,20 @@ impl ViewLayouts {
         self.kept.get(key, highlighter, || code::shell_command(command, width, highlighter))
     }
 
+    /// The lines of the Markdown that a question of the model is about. `revision` counts what the user
+    /// has changed in it.
+    pub fn question_document(
+        &mut self,
+        id: ApprovalId,
+        (text, revision): (&str, u64),
+        width: u16,
+    ) -> Arc<[StyledLine]> {
+        let (block, fold) = (u64::MAX - id.0, PaneFold::Open);
+        let key = LayoutKey { owner: 0, block, revision, width, fold };
+        let highlighter = &self.highlighter;
+        self.kept.get(key, highlighter, || layout::markdown::render(text, width, highlighter))
+    }
+
     /// The rows of one line of a long text.
     pub fn pager_line(
         &mut self,

@@ -136,7 +136,9 @@ pub enum QuestionKey {
     LeaveOpen,
     /// Goes back to the question before.
     Back,
-    /// Scrolls what an option would look like.
+    /// Opens the document that the question is about, to change it.
+    EditDocument,
+    /// Scrolls the document, or what an option would look like.
     Scroll(ScrollAction),
     /// Stops the turn.
     Stop,

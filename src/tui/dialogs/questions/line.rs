@@ -17,7 +17,7 @@ impl QuestionsDialog {
         let line = line.trim();
         match line.to_lowercase().as_str() {
             "" => return Err(LineAnswerError::NoOption),
-            "n" => return Ok(self.take(QuestionRow::LeaveOpen)),
+            "n" if self.document().is_none() => return Ok(self.take(QuestionRow::LeaveOpen)),
             "stop" => return Ok(vec![Intent::StopTurn]),
             _ => {}
         }
@@ -38,7 +38,7 @@ impl QuestionsDialog {
             return Err(LineAnswerError::NoOption);
         }
         let chosen = numbers.iter().map(|number| number - 1).collect();
-        self.set_answer(QuestionAnswer { chosen, text: None });
+        self.set_answer(QuestionAnswer { chosen, ..self.kept_document() });
         Ok(self.go_on())
     }
 }

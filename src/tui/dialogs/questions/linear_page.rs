@@ -16,6 +16,9 @@ pub(super) fn linear_page(dialog: &QuestionsDialog) -> LinearPage {
     let subject = view::subject(dialog);
     let subject = if subject.is_empty() { subject } else { format!("({subject}) ") };
     let mut out = lines(LineLabel::Question, &format!("{subject}{}", question.question));
+    if let Some(document) = dialog.document() {
+        out.extend(lines(LineLabel::Continuation, &indented(document)));
+    }
     for (number, option) in question.options.iter().enumerate() {
         let about = option.description.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
         let text = line(&format!("  {} {}{about}", number + 1, option.label));
@@ -29,7 +32,8 @@ pub(super) fn linear_page(dialog: &QuestionsDialog) -> LinearPage {
         (false, false) => "a number, ",
         (false, true) => "numbers such as 1 3, ",
     };
-    let text = format!("Type {numbers}your own words, n to leave it to the model, or stop.");
+    let open = if dialog.document().is_some() { "" } else { ", n to leave it to the model" };
+    let text = format!("Type {numbers}your own words{open}, or stop.");
     out.push(LabelledLine::new(LineLabel::Continuation, text));
     LinearPage { key: format!("questions {id} {at}"), lines: out }
 }

@@ -27,6 +27,7 @@ use crate::tui::dialogs::linear_page::LinearPage;
 use crate::tui::dialogs::question_keys;
 use crate::tui::view::ViewLayouts;
 
+use state::QuestionField;
 pub use state::QuestionsDialog;
 
 impl Dialog for QuestionsDialog {
@@ -38,7 +39,7 @@ impl Dialog for QuestionsDialog {
     }
 
     fn key(&mut self, key: &KeyPress<'_>, around: &mut DialogContext<'_>) -> Vec<Intent> {
-        let Some(editor) = &mut self.field else {
+        let Some(field) = &mut self.field else {
             let pressed = key.event().and_then(|event| event.code.as_char());
             return match keymap::find(keymap::QUESTIONS, key) {
                 Some(QuestionKey::Scroll(how)) => {
@@ -52,13 +53,16 @@ impl Dialog for QuestionsDialog {
         match keymap::find(keymap::FIELD, key) {
             Some(FieldKey::Accept) if !self.guard.is_armed() => {}
             Some(FieldKey::Accept) => {
-                let words = editor.expanded();
-                return self.accept_words(&words);
+                let text = field.editor().expanded();
+                match field {
+                    QuestionField::OwnWords(_) => return self.accept_words(&text),
+                    QuestionField::Document(_) => self.accept_document(&text),
+                }
             }
             Some(FieldKey::Back) => self.field = None,
-            Some(FieldKey::Newline) => editor.insert_char('\n'),
+            Some(FieldKey::Newline) => field.editor().insert_char('\n'),
             Some(FieldKey::Next) => {}
-            None => editor.key(key),
+            None => field.editor().key(key),
         }
         Vec::new()
     }
@@ -70,10 +74,10 @@ impl Dialog for QuestionsDialog {
     fn docked_rows(
         &self,
         around: DialogView<'_>,
-        _layouts: &mut ViewLayouts,
-        size: (u16, u16),
+        layouts: &mut ViewLayouts,
+        (width, room): (u16, u16),
     ) -> Option<u16> {
-        Some(view::rows_wanted(around, self, size))
+        Some(view::rows_wanted(around, self, layouts, (width, room)))
     }
 
     /// Keys that do nothing for this question are not named.
@@ -84,6 +88,7 @@ impl Dialog for QuestionsDialog {
         let hidden = [
             keys.hint(QuestionKey::Toggle).filter(|_| !self.allows_several()),
             keys.hint(QuestionKey::Back).filter(|_| self.at == 0),
+            keys.hint(QuestionKey::EditDocument).filter(|_| self.document().is_none()),
         ];
         let all = keys.hints(KeyContext::Questions);
         all.filter(|hint| !hidden.iter().flatten().any(|it| it == hint)).collect()
@@ -100,7 +105,7 @@ impl Dialog for QuestionsDialog {
 
     fn paste(&mut self, text: &str, around: &mut DialogContext<'_>) -> Option<Vec<Intent>> {
         if let Some(field) = &mut self.field {
-            field.paste(text);
+            field.editor().paste(text);
             return Some(Vec::new());
         }
         question_keys::paste(&mut self.guard, self.early_key, around.shared.now)

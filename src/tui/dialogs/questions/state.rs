@@ -17,12 +17,30 @@ pub struct QuestionsDialog {
     pub(super) at: usize,
     /// The row that Enter takes.
     pub(super) mark: QuestionRow,
-    /// The field for the user's own words while it is open.
-    pub(super) field: Option<TextEditor>,
+    /// The open field, if one is.
+    pub(super) field: Option<QuestionField>,
+    /// How often the user has changed a document.
+    pub(super) revision: u64,
     /// Rows scrolled past at the top of what stands below the title.
     pub(super) scroll: usize,
     pub(super) guard: QuestionGuard,
     pub(super) early_key: EarlyKey,
+}
+
+/// What the user types.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum QuestionField {
+    OwnWords(TextEditor),
+    /// What the question is about, such as a plan.
+    Document(TextEditor),
+}
+
+impl QuestionField {
+    pub(super) fn editor(&mut self) -> &mut TextEditor {
+        match self {
+            Self::OwnWords(editor) | Self::Document(editor) => editor,
+        }
+    }
 }
 
 /// A row that can be taken.
@@ -44,6 +62,7 @@ impl QuestionsDialog {
             at: 0,
             mark: QuestionRow::OwnWords,
             field: None,
+            revision: 0,
             scroll: 0,
             guard: QuestionGuard::default(),
             early_key,
@@ -59,7 +78,23 @@ impl QuestionsDialog {
     pub(super) fn rows(&self) -> Vec<QuestionRow> {
         let options = self.question().map_or(0, |question| question.options.len());
         let options = (0..options).map(QuestionRow::Option);
-        options.chain([QuestionRow::OwnWords, QuestionRow::LeaveOpen]).collect()
+        let has_document = self.document().is_some();
+        let others = [QuestionRow::OwnWords, QuestionRow::LeaveOpen];
+        let others =
+            others.into_iter().filter(|row| !has_document || *row != QuestionRow::LeaveOpen);
+        options.chain(others).collect()
+    }
+
+    /// What the question is about, such as a plan. as the user has changed it.
+    pub(super) fn document(&self) -> Option<&str> {
+        let changed = self.answers.get(self.at).and_then(|answer| answer.document.as_deref());
+        changed.or_else(|| self.question()?.document.as_deref())
+    }
+
+    /// An answer with nothing but the document as the user has changed it.
+    pub(super) fn kept_document(&self) -> QuestionAnswer {
+        let document = self.answers.get(self.at).and_then(|answer| answer.document.clone());
+        QuestionAnswer { document, ..QuestionAnswer::default() }
     }
 
     pub(super) fn allows_several(&self) -> bool {
@@ -98,15 +133,17 @@ impl QuestionsDialog {
                 Vec::new()
             }
             QuestionRow::Option(option) => {
-                self.set_answer(QuestionAnswer { chosen: vec![option], text: None });
+                self.set_answer(QuestionAnswer { chosen: vec![option], ..self.kept_document() });
                 self.go_on()
             }
             QuestionRow::OwnWords => {
                 let said = self.answers.get(self.at).and_then(|answer| answer.text.as_deref());
                 let said = said.unwrap_or_default();
-                self.field = Some(TextEditor::with_text(EditorLines::Many, said));
+                let editor = TextEditor::with_text(EditorLines::Many, said);
+                self.field = Some(QuestionField::OwnWords(editor));
                 Vec::new()
             }
+            QuestionRow::LeaveOpen if self.document().is_some() => Vec::new(),
             QuestionRow::LeaveOpen => {
                 self.set_answer(QuestionAnswer::default());
                 self.go_on()
@@ -145,8 +182,28 @@ impl QuestionsDialog {
         }
         let kept = self.answers.get(self.at).filter(|_| self.allows_several());
         let chosen = kept.map(|answer| answer.chosen.clone()).unwrap_or_default();
-        self.set_answer(QuestionAnswer { chosen, text: Some(words.to_owned()) });
+        let text = Some(words.to_owned());
+        self.set_answer(QuestionAnswer { chosen, text, ..self.kept_document() });
         self.go_on()
+    }
+
+    /// Opens the document to change it.
+    pub(super) fn edit_document(&mut self) {
+        if let Some(text) = self.document() {
+            let editor = TextEditor::with_text(EditorLines::Many, text);
+            self.field = Some(QuestionField::Document(editor));
+        }
+    }
+
+    /// Takes over what the user has made of the document; an empty text leaves it as it is.
+    pub(super) fn accept_document(&mut self, text: &str) {
+        self.field = None;
+        self.scroll = 0;
+        self.revision += 1;
+        if !text.trim().is_empty() {
+            let document = Some(text.to_owned());
+            self.set_answer(QuestionAnswer { document, ..QuestionAnswer::default() });
+        }
     }
 
     pub(super) fn set_answer(&mut self, answer: QuestionAnswer) {
@@ -160,7 +217,9 @@ impl QuestionsDialog {
         let at = rows.iter().position(|row| *row == self.mark).unwrap_or(0);
         let at = at.saturating_add_signed(by).min(rows.len() - 1);
         self.mark = rows[at];
-        self.scroll = 0;
+        if self.document().is_none() {
+            self.scroll = 0;
+        }
     }
 
     pub(super) fn press(&mut self, key: QuestionKey, pressed: Option<char>) -> Vec<Intent> {
@@ -195,6 +254,10 @@ impl QuestionsDialog {
                 if let Some(before) = self.at.checked_sub(1) {
                     self.show(before);
                 }
+                Vec::new()
+            }
+            QuestionKey::EditDocument => {
+                self.edit_document();
                 Vec::new()
             }
             QuestionKey::Stop => vec![Intent::StopTurn],

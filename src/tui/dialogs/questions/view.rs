@@ -3,16 +3,19 @@
 
 use ratatui::layout::{Position, Rect};
 
+use crate::domain::pluralise;
+use crate::tui::app::editor::TextEditor;
 use crate::tui::app::keymap::{QuestionKey, ScrollAction};
 use crate::tui::app::softwrap;
 use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
 use crate::tui::dialogs::geometry::ScrollExtent;
 use crate::tui::layout::{StyleRole, StyledSpan, plain};
+use crate::tui::view::ViewLayouts;
 use crate::tui::view::blocks::harmless;
 use crate::tui::view::field;
 use crate::tui::view::paint::{self, span, truncate};
 
-use super::state::{QuestionRow, QuestionsDialog};
+use super::state::{QuestionField, QuestionRow, QuestionsDialog};
 
 /// Columns on the left for the bar and a space, and one on the right.
 const MARGINS: u16 = 3;
@@ -22,6 +25,8 @@ const KEY_COLUMNS: u16 = 5;
 const HEADER_COLUMNS: u16 = 20;
 /// The most rows of a question that stay on screen.
 const QUESTION_ROWS: usize = 6;
+/// Rows of a document that are on screen before each answer has a row.
+const DOCUMENT_ROWS: usize = 4;
 /// The most rows of the field for the user's own words.
 const FIELD_ROWS: usize = 4;
 
@@ -40,7 +45,18 @@ struct QuestionLines {
     marked: (usize, usize),
     /// The caret's line among `rows` and its column, while the user types.
     caret: Option<(usize, u16)>,
-    preview: Vec<QuestionLine>,
+    /// The document above the answers, or what the marked option would look like below them.
+    body: Vec<QuestionLine>,
+    place: BodyPlace,
+    /// The caret's line in the body and its column, while the user changes the document.
+    body_caret: Option<(usize, u16)>,
+}
+
+/// Where the part that scrolls stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum BodyPlace {
+    AboveAnswers,
+    BelowAnswers,
 }
 
 /// The model's word for the question, and which of several it is; empty where there is neither.
@@ -57,11 +73,12 @@ pub(super) fn subject(dialog: &QuestionsDialog) -> String {
 pub(super) fn rows_wanted(
     around: DialogView<'_>,
     dialog: &QuestionsDialog,
+    layouts: &mut ViewLayouts,
     (width, room): (u16, u16),
 ) -> u16 {
     let width = width.saturating_sub(MARGINS).max(1);
-    let lines = question_lines(around, dialog, width, AnswerDetail::All);
-    let wanted = lines.head.len() + lines.rows.len() + lines.preview.len();
+    let lines = question_lines(around, dialog, layouts, width, AnswerDetail::All);
+    let wanted = lines.head.len() + lines.rows.len() + lines.body.len();
     u16::try_from(wanted).unwrap_or(u16::MAX).min(room)
 }
 
@@ -69,7 +86,7 @@ pub(super) fn rows_wanted(
 pub(super) fn draw(
     around: DialogView<'_>,
     dialog: &QuestionsDialog,
-    DialogCanvas { styles, dock, buffer, measured, .. }: DialogCanvas<'_>,
+    DialogCanvas { layouts, styles, dock, buffer, measured, .. }: DialogCanvas<'_>,
 ) -> Option<Position> {
     let area = dock.intersection(*buffer.area());
     measured.docked = Some(area.into());
@@ -83,27 +100,35 @@ pub(super) fn draw(
     }
     let inner = Rect { x: area.x + 2, width: area.width - MARGINS, ..area };
     let height = usize::from(inner.height);
-    let mut lines = question_lines(around, dialog, inner.width, AnswerDetail::All);
+    let mut lines = question_lines(around, dialog, layouts, inner.width, AnswerDetail::All);
     if lines.head.len() + lines.rows.len() > height {
-        lines = question_lines(around, dialog, inner.width, AnswerDetail::OfMarked);
+        lines = question_lines(around, dialog, layouts, inner.width, AnswerDetail::OfMarked);
     }
-    let QuestionLines { head, rows, marked, caret, preview } = lines;
-    // The marked row stays longest, then the question.
+    let QuestionLines { head, rows, marked, caret, body, place, body_caret } = lines;
+    // The marked row stays longest, then the question, and then some of a document.
     let above = head.len().min(height.saturating_sub(1));
+    let least = if place == BodyPlace::AboveAnswers { DOCUMENT_ROWS.min(body.len()) } else { 0 };
     let left = height - above;
-    let first = match rows.len() <= left {
+    let shown_rows = rows.len().min(left.saturating_sub(least).max(1));
+    let first = match rows.len() <= shown_rows {
         true => 0,
-        false => (marked.1 + 1).saturating_sub(left).min(marked.0),
+        false => (marked.1 + 1).saturating_sub(shown_rows).min(marked.0),
     };
-    let shown_rows = rows.len().min(left);
-    let room = left - shown_rows;
-    let scroll = dialog.scroll.min(preview.len().saturating_sub(room));
-    measured.extent = ScrollExtent { rows: preview.len(), shown: room };
-    let lines = head
-        .iter()
-        .take(above)
-        .chain(rows.iter().skip(first).take(shown_rows))
-        .chain(preview.iter().skip(scroll).take(room));
+    let room = left - shown_rows.min(left);
+    let scroll = dialog.scroll.min(body.len().saturating_sub(room));
+    let scroll = match body_caret {
+        Some((line, _)) => (line + 1).saturating_sub(room),
+        None => scroll,
+    };
+    let body_shown = room.min(body.len() - scroll);
+    measured.extent = ScrollExtent { rows: body.len(), shown: room };
+    let answers = rows.iter().skip(first).take(shown_rows);
+    let shown_body = body.iter().skip(scroll).take(room);
+    let head = head.iter().take(above);
+    let lines: Vec<&QuestionLine> = match place {
+        BodyPlace::AboveAnswers => head.chain(shown_body).chain(answers).collect(),
+        BodyPlace::BelowAnswers => head.chain(answers).chain(shown_body).collect(),
+    };
     for (y, line) in (inner.y..inner.y + inner.height).zip(lines) {
         let place = Rect { y, height: 1, ..inner };
         paint::spans(&line.spans, styles, place, buffer);
@@ -111,10 +136,31 @@ pub(super) fn draw(
     }
     let subject = [span(subject(dialog), StyleRole::Muted)];
     let width = paint::spans_width(&subject).min(inner.width);
-    let place = Rect { x: inner.x + inner.width - width, width, height: 1, ..inner };
-    paint::spans(&subject, styles, place, buffer);
-    let (line, column) = caret?;
-    let y = inner.y + u16::try_from(above + line.checked_sub(first)?).ok()?;
+    let cell = Rect { x: inner.x + inner.width - width, width, height: 1, ..inner };
+    paint::spans(&subject, styles, cell, buffer);
+    let below = body.len() - scroll - body_shown;
+    if place == BodyPlace::AboveAnswers && below > 0 && body_caret.is_none() {
+        let down = around.shared.settings.keys.key(QuestionKey::Scroll(ScrollAction::PageDown));
+        let rest =
+            [span(format!(" {}: {down} ", pluralise(below, "more line")), StyleRole::Warning)];
+        let width = paint::spans_width(&rest).min(inner.width);
+        let y = inner.y + u16::try_from(above + body_shown).ok()?.saturating_sub(1);
+        let cell = Rect { x: inner.x + inner.width - width, y, width, height: 1 };
+        paint::clear(cell, styles, buffer);
+        paint::spans(&rest, styles, cell, buffer);
+    }
+    let answers_top = match place {
+        BodyPlace::AboveAnswers => above + body_shown,
+        BodyPlace::BelowAnswers => above,
+    };
+    let (line, column) = match body_caret {
+        Some((line, column)) => (above + line.checked_sub(scroll)?, column),
+        None => {
+            let (line, column) = caret?;
+            (answers_top + line.checked_sub(first)?, column)
+        }
+    };
+    let y = inner.y + u16::try_from(line).ok()?;
     (y < inner.y + inner.height)
         .then(|| Position { x: (inner.x + column).min(inner.x + inner.width), y })
 }
@@ -130,13 +176,21 @@ enum AnswerDetail {
 fn question_lines(
     around: DialogView<'_>,
     dialog: &QuestionsDialog,
+    layouts: &mut ViewLayouts,
     width: u16,
     detail: AnswerDetail,
 ) -> QuestionLines {
     let keys = &around.shared.settings.keys;
     let Some(question) = dialog.question() else {
-        let (head, rows, preview) = (Vec::new(), Vec::new(), Vec::new());
-        return QuestionLines { head, rows, marked: (0, 0), caret: None, preview };
+        return QuestionLines {
+            head: Vec::new(),
+            rows: Vec::new(),
+            marked: (0, 0),
+            caret: None,
+            body: Vec::new(),
+            place: BodyPlace::BelowAnswers,
+            body_caret: None,
+        };
     };
     let narrower = paint::width(&subject(dialog));
     let narrower = if narrower > 0 { narrower + 2 } else { 0 };
@@ -171,7 +225,11 @@ fn question_lines(
                 ((option + 1).to_string(), label, offered.description.as_deref().map(harmless))
             }
             QuestionRow::OwnWords => {
-                (keys.key(QuestionKey::OwnWords), "In my own words …".to_owned(), None)
+                let label = match question.document {
+                    None => "In my own words …",
+                    Some(_) => "No, and say what to change …",
+                };
+                (keys.key(QuestionKey::OwnWords), label.to_owned(), None)
             }
             QuestionRow::LeaveOpen => {
                 (keys.key(QuestionKey::LeaveOpen), "Leave it to the model".to_owned(), None)
@@ -180,7 +238,7 @@ fn question_lines(
         let first = rows.len();
         let is_marked = row == dialog.mark;
         let field = dialog.field.as_ref().filter(|_| row == QuestionRow::OwnWords);
-        if let Some(editor) = field {
+        if let Some(QuestionField::OwnWords(editor)) = field {
             let text = editor.text();
             let typed = editor.rows(width.saturating_sub(KEY_COLUMNS).max(1));
             let (line, column) =
@@ -231,8 +289,34 @@ fn question_lines(
             marked = (first, rows.len().saturating_sub(1));
         }
     }
-    let preview = preview_lines(around, dialog, width);
-    QuestionLines { head, rows, marked, caret, preview }
+    let (body, place, body_caret) = match (dialog.document(), &dialog.field) {
+        (Some(_), Some(QuestionField::Document(editor))) => {
+            let (lines, caret) = edited_document(editor, width);
+            (lines, BodyPlace::AboveAnswers, Some(caret))
+        }
+        (Some(document), _) => {
+            let lines =
+                layouts.question_document(dialog.request.id, (document, dialog.revision), width);
+            let lines = lines.iter().map(|line| line.spans.clone()).chain([Vec::new()]);
+            let lines = lines.map(|spans| QuestionLine { spans, row: None }).collect();
+            (lines, BodyPlace::AboveAnswers, None)
+        }
+        (None, _) => (preview_lines(around, dialog, width), BodyPlace::BelowAnswers, None),
+    };
+    QuestionLines { head, rows, marked, caret, body, place, body_caret }
+}
+
+/// The document in its field, with the caret's line and column.
+fn edited_document(editor: &TextEditor, width: u16) -> (Vec<QuestionLine>, (usize, u16)) {
+    let text = editor.text();
+    let typed = editor.rows(width.saturating_sub(2).max(1));
+    let (line, column) = softwrap::place_with(&text, &typed, editor.caret(), editor.chips());
+    let lines = typed.iter().map(|part| {
+        let bar = span("│ ", StyleRole::User);
+        let spans = std::iter::once(bar).chain(field::typed_row(editor, &text, part)).collect();
+        QuestionLine { spans, row: None }
+    });
+    (lines.collect(), (line, column + 2))
 }
 
 /// What the marked option would look like, below an empty row.

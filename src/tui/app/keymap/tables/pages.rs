@@ -74,10 +74,15 @@ pub const QUESTIONS: &[KeyBinding<QuestionKey>] = &[
     row(&[key(KeyCode::Up)], QuestionKey::RowAbove, "mark the answer above"),
     row(&[key(KeyCode::Down)], QuestionKey::RowBelow, "mark the answer below"),
     row(&[char('t')], QuestionKey::OwnWords, "answer in your own words"),
+    hinted(&[char('e')], QuestionKey::EditDocument, "change the plan", "edit plan"),
     row(&[char('n')], QuestionKey::LeaveOpen, "leave the question to the model"),
     hinted(&[key(KeyCode::Left)], QuestionKey::Back, "the question before", "back"),
-    row(&[key(KeyCode::PageUp)], QuestionKey::Scroll(ScrollAction::PageUp), "preview up"),
-    row(&[key(KeyCode::PageDown)], QuestionKey::Scroll(ScrollAction::PageDown), "preview down"),
+    row(
+        &[key(KeyCode::PageUp)],
+        QuestionKey::Scroll(ScrollAction::PageUp),
+        "page up: in the plan, or in a preview",
+    ),
+    row(&[key(KeyCode::PageDown)], QuestionKey::Scroll(ScrollAction::PageDown), "page down"),
 ];
 
 /// The keys of the page of jobs.
