@@ -18,6 +18,13 @@ pub const RETRIES_WHEN_REFUSED: u32 = 4;
 /// loads its model again, and over in about two minutes.
 pub const RETRIES_WHEN_RESTARTING: u32 = 17;
 
+/// Retries if a server says that it is loading its model: for about three minutes with the pauses of five
+/// seconds that slug makes then.
+pub const RETRIES_WHEN_LOADING: u32 = 36;
+
+/// The longest pause that is taken for that of a server that loads.
+const LOADING_PAUSE: Duration = Duration::from_secs(5);
+
 /// Retries after an answer whose connection broke halfway. The part that came has been paid for.
 pub const RETRIES_WHEN_CUT: u32 = 3;
 
@@ -146,6 +153,11 @@ fn retries(error: &ProviderError, received: ReceivedContent, history: ServerHist
             ServerHistory::Unknown => RETRIES_WHEN_REFUSED,
             ServerHistory::HasAnswered => RETRIES_WHEN_RESTARTING,
         },
+        (ErrorRecovery::RetryAfter(asked), Some(503), ReceivedContent::Nothing)
+            if asked <= LOADING_PAUSE =>
+        {
+            RETRIES_WHEN_LOADING
+        }
         (_, Some(429), _) => RETRIES_WHEN_LIMITED,
         (_, Some(_), ReceivedContent::Part) => RETRIES_IN_MIDST,
         (_, None, ReceivedContent::Part) => RETRIES_WHEN_CUT,
@@ -226,6 +238,18 @@ mod tests {
                 10,
             ),
             (Some(529), ErrorRecovery::Retry, ReceivedContent::Part, 5),
+            (
+                Some(503),
+                ErrorRecovery::RetryAfter(Duration::from_secs(5)),
+                ReceivedContent::Nothing,
+                36,
+            ),
+            (
+                Some(503),
+                ErrorRecovery::RetryAfter(Duration::from_secs(20)),
+                ReceivedContent::Nothing,
+                10,
+            ),
             (None, ErrorRecovery::Retry, ReceivedContent::Nothing, 10),
             (None, ErrorRecovery::Retry, ReceivedContent::Part, 3),
             (None, ErrorRecovery::RetryBriefly, ReceivedContent::Nothing, 4),

@@ -61,7 +61,7 @@ impl Agent {
         let messages = self.session.conversation.messages.iter().map(|(_, message)| message);
         let size = estimator.messages(messages);
         let window = self.window(&model).await.tokens();
-        self.room.hold(self.session.id, window.max(size + window / 10));
+        self.room.hold(self.session.id, size, window.max(size + window / 10));
         (size, window)
     }
 

@@ -37,8 +37,17 @@ pub(in crate::agent) struct ContextRoom {
     pub(in crate::agent) tokens: TokenCalibration,
     /// The measure of the smallest request that the server of a model has refused as too long.
     refused: HashMap<String, u64>,
-    /// The session that was compacted last, and the size from which on it is compacted again.
-    hold: Option<(SessionId, u64)>,
+    hold: Option<CompactionHold>,
+}
+
+/// The session that was compacted last is left alone until new text comes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CompactionHold {
+    session: SessionId,
+    /// The size of its next request after the compaction.
+    size: u64,
+    /// The size from which on it is compacted again.
+    from: u64,
 }
 
 impl ContextRoom {
@@ -68,14 +77,17 @@ impl ContextRoom {
         }
     }
 
-    /// Compacts this session again only once a request has this size.
-    pub(in crate::agent) fn hold(&mut self, session: SessionId, size: u64) {
-        self.hold = Some((session, size));
+    /// Compacts this session, whose next request has this size, again only once one has the size `from`.
+    pub(in crate::agent) fn hold(&mut self, session: SessionId, size: u64, from: u64) {
+        self.hold = Some(CompactionHold { session, size, from });
     }
 
-    /// Whether a request of this size may be made smaller.
-    pub(in crate::agent) fn may_compact(&self, session: SessionId, size: u64) -> bool {
-        self.hold.is_none_or(|(of, from)| of != session || size >= from)
+    /// Whether a request of this size may be made smaller. A conversation that has become clearly
+    /// smaller, as after a rewind, is another one than that which is held.
+    pub(in crate::agent) fn may_compact(&mut self, session: SessionId, size: u64) -> bool {
+        let holds = |it: &CompactionHold| it.session == session && size >= it.size / 10 * 9;
+        self.hold = self.hold.filter(holds);
+        self.hold.is_none_or(|hold| size >= hold.from)
     }
 }
 
@@ -197,6 +209,20 @@ mod tests {
         assert_eq!(limits.answer(12_000, 500), 500, "nor more than was wanted");
         let nobody_says = RequestLimits { window: ContextWindow::Assumed(16_000), ..limits };
         assert!(nobody_says.fits(40_000) && nobody_says.answer(40_000, 5_000) == 5_000);
+    }
+
+    /// A rewind took back a paste that had filled the window, and nothing was compacted any more until the
+    /// window was full once again.
+    #[test]
+    fn a_conversation_that_became_smaller_is_not_held() {
+        let (session, other) = (SessionId::generate(), SessionId::generate());
+        let mut room = ContextRoom::default();
+        room.hold(session, 14_000, 15_400);
+        assert!(!room.may_compact(session, 14_000) && room.may_compact(session, 15_400));
+        assert!(!room.may_compact(session, 13_800), "estimates vary");
+        assert!(room.may_compact(session, 3_000) && room.may_compact(session, 9_000));
+        room.hold(session, 14_000, 15_400);
+        assert!(room.may_compact(other, 14_000));
     }
 
     fn limits(window: u64, wanted: u64) -> RequestLimits {

@@ -192,7 +192,7 @@ impl Agent {
         }
         let limits = self.request_limits(&base).await;
         if let Some(refusal) = answer.refusal {
-            self.room.hold(self.session.id, limits.next_size(before));
+            self.room.hold(self.session.id, before, limits.next_size(before));
             match trigger {
                 CompactionTrigger::Asked => self.error(refusal),
                 CompactionTrigger::Full | CompactionTrigger::Refused => self.warn(refusal),
@@ -225,7 +225,7 @@ impl Agent {
             }
             None => (before, conversation),
         };
-        self.room.hold(self.session.id, limits.next_size(after));
+        self.room.hold(self.session.id, after, limits.next_size(after));
         let floor = self.floor(&base, &conversation);
         let large = self.large(&base, after, &limits, &floor);
         match trigger {

@@ -174,10 +174,12 @@ impl Transcript {
         }
     }
 
-    /// Whether one of the last notices begins with this text, so that it is still in sight.
+    /// Whether the last notice begins with this text and is still in sight: "this reason" is the last
+    /// that was told.
     fn was_just_told(&self, text: &str) -> bool {
-        self.blocks.iter().rev().take(RECENT_BLOCKS).any(|block| match &block.body {
-            BlockBody::Notice(notice) => notice.text.starts_with(text),
+        let mut recent = self.blocks.iter().rev().take(RECENT_BLOCKS);
+        let last = recent.find_map(|block| match &block.body {
+            BlockBody::Notice(notice) => Some(notice),
             BlockBody::User(_)
             | BlockBody::Assistant(_)
             | BlockBody::Thinking(_)
@@ -185,8 +187,9 @@ impl Transcript {
             | BlockBody::Image(_)
             | BlockBody::Lookups
             | BlockBody::TurnEnd(_)
-            | BlockBody::Compacted(_) => false,
-        })
+            | BlockBody::Compacted(_) => None,
+        });
+        last.is_some_and(|notice| notice.text.starts_with(text))
     }
 
     /// Notes that the user stopped the turn. Its end follows, unless slug did not live to write it.
