@@ -14,6 +14,7 @@ use super::call::CallTool;
 use super::edit::EditTool;
 use super::glob::GlobTool;
 use super::grep::GrepTool;
+use super::notebook_edit::NotebookEditTool;
 use super::read::ReadTool;
 use super::registry::ToolPart;
 use super::todo_write::TodoWriteTool;
@@ -31,7 +32,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 14] = [
+static TOOLS: [&dyn Tool; 15] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -46,6 +47,7 @@ static TOOLS: [&dyn Tool; 14] = [
     &KillBashTool,
     &WebFetchTool,
     &WebSearchTool,
+    &NotebookEditTool,
 ];
 
 impl ToolPart {
@@ -68,6 +70,7 @@ impl ToolPart {
                 Arc::new(KillBashTool),
                 Arc::new(WebFetchTool),
                 Arc::new(WebSearchTool),
+                Arc::new(NotebookEditTool),
             ],
         }
     }
@@ -126,6 +129,7 @@ mod tests {
             ("TodoWrite", ToolKind::Think),
             ("ToolSearch", ToolKind::Search),
             ("Call", ToolKind::Other),
+            ("NotebookEdit", ToolKind::Edit),
             ("mcp__server__read", ToolKind::Other),
             ("bash", ToolKind::Execute),
             ("todo_write", ToolKind::Think),

@@ -1,0 +1,152 @@
+//! Tests of changes of one cell.
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+/// As Jupyter writes a notebook: indent 1, sorted keys, characters beyond ASCII as they are.
+const JUPYTER: &str = r##"{
+ "cells": [
+  {
+   "cell_type": "markdown",
+   "id": "intro",
+   "metadata": {},
+   "source": [
+    "# Title\n",
+    "text é"
+   ]
+  },
+  {
+   "cell_type": "code",
+   "execution_count": 3,
+   "id": "b2",
+   "metadata": {"x": 1.0, "big": 123456789012345678901234567890},
+   "outputs": [
+    {"name": "stdout", "output_type": "stream", "text": ["1\n"]}
+   ],
+   "source": "print(1)"
+  }
+ ],
+ "metadata": {},
+ "nbformat": 4,
+ "nbformat_minor": 5
+}
+"##;
+
+const COMPACT: &str = r#"{"cells":[{"cell_type":"raw","metadata":{},"source":["a\u00e9"]}],"metadata":{},"nbformat":4,"nbformat_minor":2}"#;
+
+fn replace(cell: &str, source: &str) -> CellChange {
+    CellChange::Replace { cell: cell.into(), source: source.into() }
+}
+
+fn insert(after: Option<&str>, kind: CellKind, source: &str) -> CellChange {
+    CellChange::Insert { after: after.map(Into::into), kind, source: source.into() }
+}
+
+fn changed(text: &str, wanted: &CellChange) -> String {
+    change(text, wanted).unwrap().text
+}
+
+#[test]
+fn only_the_source_of_the_cell_changes() {
+    let lines = "[\n    \"# Title\\n\",\n    \"text é\"\n   ]";
+    let new = changed(JUPYTER, &replace("intro", "one\ntwo \"2\"\n"));
+    assert_eq!(new, JUPYTER.replace(lines, "[\n    \"one\\n\",\n    \"two \\\"2\\\"\\n\"\n   ]"));
+    assert_eq!(changed(JUPYTER, &replace("0", "")), JUPYTER.replace(lines, "[]"));
+    let code = change(JUPYTER, &replace("b2", "print(2)\né")).unwrap();
+    assert_eq!(code.text, JUPYTER.replace("\"print(1)\"", "\"print(2)\\né\""));
+    assert!(code.has_old_outputs && code.cell == "b2");
+    let windows = JUPYTER.replace('\n', "\r\n");
+    let new = changed(&windows, &replace("intro", "a\nb"));
+    let lines = lines.replace('\n', "\r\n");
+    assert_eq!(new, windows.replace(&lines, "[\r\n    \"a\\n\",\r\n    \"b\"\r\n   ]"));
+}
+
+#[test]
+fn a_new_cell_is_laid_out_as_its_neighbours_are() {
+    let text = changed(JUPYTER, &insert(Some("intro"), CellKind::Code, "x = 1\ny"));
+    let value: Value = serde_json::from_str(&text).unwrap();
+    let id = value["cells"][1]["id"].as_str().unwrap().to_owned();
+    assert!(id.len() == 8 && id.bytes().all(|c| c.is_ascii_hexdigit()), "{id}");
+    let cell = format!(
+        "  }},\n  {{\n   \"cell_type\": \"code\",\n   \"execution_count\": null,\n   \"id\": \"{id}\",\n   \
+         \"metadata\": {{}},\n   \"outputs\": [],\n   \"source\": [\n    \"x = 1\\n\",\n    \"y\"\n   ]\n  }},\n"
+    );
+    assert_eq!(text, JUPYTER.replacen("  },\n", &cell, 1));
+    let again = changed(JUPYTER, &insert(Some("intro"), CellKind::Code, "x = 1\ny"));
+    assert_eq!(text, again, "the same call writes the same cell");
+
+    let compact = changed(COMPACT, &insert(None, CellKind::Markdown, "é\nb"));
+    let cell = r#"{"cell_type":"markdown","metadata":{},"source":["\u00e9\n","b"]},"#;
+    assert_eq!(compact, COMPACT.replacen("[{", &format!("[{cell}{{"), 1), "no id before minor 5");
+}
+
+#[test]
+fn a_deleted_cell_takes_its_comma_with_it() {
+    let kinds = |text: &str| -> Vec<String> {
+        let value: Value = serde_json::from_str(text).unwrap();
+        let cells = value["cells"].as_array().unwrap().clone();
+        cells.iter().map(|cell| cell["cell_type"].as_str().unwrap().to_owned()).collect()
+    };
+    let delete = |cell: &str| CellChange::Delete { cell: cell.into() };
+    let first = changed(JUPYTER, &delete("intro"));
+    assert_eq!(kinds(&first), ["code"]);
+    assert!(first.starts_with("{\n \"cells\": [\n  {\n   \"cell_type\": \"code\""), "{first}");
+    let last = changed(JUPYTER, &delete("1"));
+    assert_eq!(kinds(&last), ["markdown"]);
+    assert!(last.contains("   ]\n  }\n ],\n"), "{last}");
+    let none = changed(&last, &delete("intro"));
+    assert_eq!(kinds(&none), [""; 0]);
+    let one = changed(&none, &insert(None, CellKind::Markdown, "a"));
+    assert_eq!(kinds(&one), ["markdown"]);
+    assert_eq!(kinds(&changed(COMPACT, &delete("0"))), [""; 0]);
+}
+
+#[test]
+fn what_is_no_notebook_or_has_no_such_cell_is_refused() {
+    let deep =
+        format!("{{\"nbformat\":4,\"cells\":{}{}}}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+    for (text, wanted, expected) in [
+        ("{", replace("0", ""), "is not valid JSON"),
+        ("[]", replace("0", ""), "is not a notebook of nbformat 4"),
+        (
+            "{\"nbformat\": 3}",
+            replace("0", ""),
+            "is not a notebook of nbformat 4 (`nbformat` is 3)",
+        ),
+        ("{\"nbformat\": 4}", replace("0", ""), "has no list `cells`"),
+        ("{\"nbformat\": 4, \"cells\": [1]}", replace("0", ""), "has a cell that is no object"),
+        ("{\"nbformat\": 4, \"cells\": [{}]}", replace("0", ""), "has a cell 0 without `source`"),
+        ("{\"nbformat\": 4, // x\n \"cells\": []}", replace("0", ""), "is not valid JSON"),
+        (deep.as_str(), replace("0", ""), "is not valid JSON"),
+        (JUPYTER, replace("cell-1", ""), "has no cell \"cell-1\". Its 2 cells are intro, b2"),
+        (JUPYTER, replace("2", ""), "has no cell \"2\""),
+    ] {
+        let error = change(text, &wanted).unwrap_err();
+        assert!(error.starts_with(expected), "{error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// The text that a cell is given is the text that it has, and nothing else changes.
+    #[test]
+    fn a_cell_has_the_text_that_it_was_given(source in any::<String>(), at in 0..2_usize) {
+        for text in [JUPYTER, COMPACT] {
+            let at = if text == COMPACT { 0 } else { at };
+            let new = changed(text, &replace(&at.to_string(), &source));
+            let mut before: Value = serde_json::from_str(text).unwrap();
+            let mut after: Value = serde_json::from_str(&new).unwrap();
+            let written = match &after["cells"][at]["source"] {
+                Value::Array(lines) => lines.iter().map(|it| it.as_str().unwrap()).collect(),
+                other => other.as_str().unwrap().to_owned(),
+            };
+            prop_assert_eq!(written, source.clone());
+            before["cells"][at]["source"] = json!(null);
+            after["cells"][at]["source"] = json!(null);
+            prop_assert_eq!(before, after);
+        }
+    }
+}
