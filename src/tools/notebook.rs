@@ -5,14 +5,21 @@
 //! and the layout, and each program that writes notebooks has another one. What is added is laid out as
 //! its neighbours are. The form is that of nbformat 4.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use jsonc_parser::ast::{self, Object};
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::domain::ContentHash;
 
-/// The kind of a cell.
+/// The most values that the JSON of a notebook may have: the trees of two million take 300 MB.
+const MAX_VALUES: usize = 2_000_000;
+/// The most cells that an error names.
+const MAX_NAMED: usize = 30;
+
+/// What a cell holds, as its `cell_type` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum CellKind {
     Code,
@@ -20,12 +27,13 @@ pub(super) enum CellKind {
     Raw,
 }
 
-/// A change of one cell.
+/// What a call does to the cells of a notebook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CellChange {
-    /// The text of a cell, by its id or its number.
+    /// The text of a cell, by its id or its number; a `kind` must be the one that the cell has.
     Replace {
         cell: String,
+        kind: Option<CellKind>,
         source: String,
     },
     /// A new cell behind another one, or before all.
@@ -47,6 +55,8 @@ pub(super) struct ChangedNotebook {
     pub cell: String,
     /// Whether the cell has outputs of the code that it had before.
     pub has_old_outputs: bool,
+    /// Whether cells that have no other name than their number have another one now.
+    pub moves_numbers: bool,
 }
 
 struct NotebookCell {
@@ -60,12 +70,16 @@ struct NotebookCell {
     first_field: usize,
 }
 
-struct Notebook<'a> {
+struct ParsedNotebook<'a> {
     text: &'a str,
     cells: Vec<NotebookCell>,
+    /// Of each cell, as [`cell_names`] has them.
+    names: Vec<String>,
     /// The list of cells with its brackets.
     list: Range<usize>,
     has_ids: bool,
+    /// Whether characters beyond ASCII are written as `\u…`.
+    has_escapes: bool,
 }
 
 impl CellKind {
@@ -82,13 +96,25 @@ impl CellKind {
     }
 }
 
-/// Changes one cell of a notebook. The error is the rest of a sentence that begins with its name.
+/// Changes one cell of a notebook.
+///
+/// # Errors
+///
+/// When it is no valid notebook or has no such cell; the rest of a sentence that begins with its name.
 pub(super) fn change(text: &str, change: &CellChange) -> Result<ChangedNotebook, String> {
-    let notebook = Notebook::parse(text)?;
+    let notebook = ParsedNotebook::parse(text)?;
     let changed = match change {
-        CellChange::Replace { cell, source } => {
+        CellChange::Replace { cell, kind, source } => {
             let at = notebook.find(cell)?;
             let cell = &notebook.cells[at];
+            if kind.is_some() && cell.kind != *kind {
+                let now = cell.kind.map_or("unknown", CellKind::name);
+                return Err(format!(
+                    "has the cell {} with the type {now}, which a replacement keeps. For another \
+                     type delete the cell and insert one",
+                    notebook.name(at)
+                ));
+            }
             let Some((span, is_list)) = &cell.source else {
                 return Err(format!("has a cell {} without `source`", notebook.name(at)));
             };
@@ -97,6 +123,7 @@ pub(super) fn change(text: &str, change: &CellChange) -> Result<ChangedNotebook,
                 text: notebook.with(span.clone(), &written),
                 cell: notebook.name(at),
                 has_old_outputs: cell.has_outputs && cell.kind == Some(CellKind::Code),
+                moves_numbers: false,
             }
         }
         CellChange::Insert { after, kind, source } => {
@@ -108,29 +135,20 @@ pub(super) fn change(text: &str, change: &CellChange) -> Result<ChangedNotebook,
                 text: notebook.with(notebook.span_to_delete(at), ""),
                 cell: notebook.name(at),
                 has_old_outputs: false,
+                moves_numbers: notebook.has_numbers(at + 1),
             }
         }
     };
     // What is written is read once more: a notebook that no longer opens would be worse than an error.
-    match serde_json::from_str::<Value>(&changed.text) {
+    match serde_json::from_str::<IgnoredAny>(&changed.text) {
         Ok(_) => Ok(changed),
         Err(error) => Err(format!("would no longer be JSON ({error})")),
     }
 }
 
-impl<'a> Notebook<'a> {
+impl<'a> ParsedNotebook<'a> {
     fn parse(text: &'a str) -> Result<Self, String> {
-        // This parser refuses deep nesting, which would overflow the stack of the next one.
-        let value: Value =
-            serde_json::from_str(text).map_err(|error| format!("is not valid JSON: {error}"))?;
-        let major = value["nbformat"].as_u64().unwrap_or(0);
-        let minor = value["nbformat_minor"].as_u64().unwrap_or(0);
-        if major != 4 {
-            return Err(format!(
-                "is not a notebook of nbformat 4 (`nbformat` is {})",
-                value["nbformat"]
-            ));
-        }
+        let minor = nbformat_minor(&parse_json(text)?)?;
         let parsed =
             jsonc_parser::parse_to_ast(text, &Default::default(), &crate::domain::jsonc::OPTIONS)
                 .map_err(|error| format!("is not valid JSON: {error}"))?;
@@ -145,27 +163,44 @@ impl<'a> Notebook<'a> {
             _ => Err("has a cell that is no object".to_owned()),
         });
         let cells = cells.collect::<Result<Vec<_>, _>>()?;
+        let names = cell_names(cells.iter().map(|cell| cell.id.as_deref()));
         let list = list.range.start..list.range.end;
-        Ok(Self { text, cells, list, has_ids: minor >= 5 })
+        let has_escapes = text.is_ascii() && text.contains("\\u");
+        Ok(Self { text, cells, names, list, has_ids: minor >= 5, has_escapes })
     }
 
-    /// The cell of this id, or else of this number, counted from 0.
+    /// The cell of this id, or else of this number, counted from 0; with `#` only of the number.
     fn find(&self, cell: &str) -> Result<usize, String> {
-        if let Some(at) = self.cells.iter().position(|it| it.id.as_deref() == Some(cell)) {
-            return Ok(at);
-        }
-        let number = cell.parse::<usize>().ok();
-        number.filter(|at| *at < self.cells.len()).ok_or_else(|| {
-            let names: Vec<String> =
-                (0..self.cells.len().min(30)).map(|at| self.name(at)).collect();
-            let more = if self.cells.len() > 30 { ", …" } else { "" };
-            let count = self.cells.len();
-            format!("has no cell {cell:?}. Its {count} cells are {}{more}", names.join(", "))
+        let with_id: Vec<usize> = (0..self.cells.len())
+            .filter(|at| self.cells[*at].id.as_deref() == Some(cell))
+            .collect();
+        let at = match (cell.strip_prefix('#'), with_id.as_slice()) {
+            (Some(number), _) => number.parse().ok(),
+            (None, [one]) => Some(*one),
+            (None, []) => cell.parse().ok(),
+            (None, several) => {
+                let numbers = listed(several.iter().map(|at| format!("#{at}")));
+                return Err(format!(
+                    "has {} cells with the id {cell:?}. Name one by its number: {numbers}",
+                    several.len()
+                ));
+            }
+        };
+        at.filter(|at| *at < self.cells.len()).ok_or_else(|| {
+            if self.cells.is_empty() {
+                return format!("has no cell {cell:?}, and no other");
+            }
+            format!("has no cell {cell:?}. Its cells: {}", listed(self.names.iter().cloned()))
         })
     }
 
     fn name(&self, at: usize) -> String {
-        self.cells[at].id.clone().unwrap_or_else(|| at.to_string())
+        self.names[at].clone()
+    }
+
+    /// Whether a cell from this one on goes by its number.
+    fn has_numbers(&self, from: usize) -> bool {
+        self.names.iter().skip(from).any(|name| name.starts_with('#'))
     }
 
     fn with(&self, span: Range<usize>, new: &str) -> String {
@@ -181,8 +216,10 @@ impl<'a> Notebook<'a> {
         let id = self.has_ids.then(|| self.new_id(after, source));
         let at = after.map(|after| self.find(after)).transpose()?;
         let place = at.map_or(0, |at| at + 1);
-        let cell = id.clone().unwrap_or_else(|| place.to_string());
-        let changed = |text| Ok(ChangedNotebook { text, cell, has_old_outputs: false });
+        let cell = id.clone().unwrap_or_else(|| format!("#{place}"));
+        let moves_numbers = self.has_numbers(place);
+        let changed =
+            |text| Ok(ChangedNotebook { text, cell, has_old_outputs: false, moves_numbers });
         let Some(first) = self.cells.first() else {
             let outer = self.indent_of(self.list.start);
             let (cell, close) = match outer {
@@ -292,7 +329,7 @@ impl<'a> Notebook<'a> {
     /// A string, with characters beyond ASCII escaped where the notebook escapes them.
     fn string(&self, text: &str) -> String {
         let written = Value::String(text.to_owned()).to_string();
-        if !self.text.is_ascii() || !self.text.contains("\\u") {
+        if !self.has_escapes {
             return written;
         }
         let mut escaped = String::with_capacity(written.len());
@@ -369,6 +406,55 @@ impl NotebookCell {
             first_field: cell.properties.first().map_or(cell.range.start, |it| it.range.start),
         }
     }
+}
+
+/// The value of a whole notebook, which has neither too many values nor deep nesting, so that other
+/// readers of the text need to fear neither.
+fn parse_json(text: &str) -> Result<Value, String> {
+    let marks = text.bytes().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{')).count();
+    if marks > MAX_VALUES {
+        return Err("has too many values to be read as a notebook. Use Bash with a script".into());
+    }
+    serde_json::from_str(text).map_err(|error| format!("is not valid JSON: {error}"))
+}
+
+/// The minor version of a notebook of nbformat 4. Cells have ids from 5 on.
+fn nbformat_minor(notebook: &Value) -> Result<u64, String> {
+    match &notebook["nbformat"] {
+        Value::Number(major) if major.as_u64() == Some(4) => {
+            Ok(notebook["nbformat_minor"].as_u64().unwrap_or(0))
+        }
+        Value::Number(major) => {
+            Err(format!("is not a notebook of nbformat 4 (`nbformat` is {major})"))
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            Err("is not a notebook of nbformat 4 (it has no `nbformat`)".into())
+        }
+    }
+}
+
+/// What each cell is called: by its id where that is one as nbformat 4.5 has them and no other cell has
+/// it, otherwise by its number. No id begins with `#`, so each name means one cell only.
+fn cell_names<'a>(ids: impl Iterator<Item = Option<&'a str>> + Clone) -> Vec<String> {
+    let mut counts = BTreeMap::new();
+    for id in ids.clone().flatten() {
+        *counts.entry(id).or_insert(0_u32) += 1;
+    }
+    let is_plain = |id: &&str| {
+        let is_allowed = |c: u8| c.is_ascii_alphanumeric() || c == b'-' || c == b'_';
+        (1..=64).contains(&id.len()) && id.bytes().all(is_allowed) && counts.get(id) == Some(&1)
+    };
+    ids.enumerate()
+        .map(|(at, id)| id.filter(is_plain).map_or_else(|| format!("#{at}"), str::to_owned))
+        .collect()
+}
+
+/// The first names of a list, and how many more there are.
+fn listed(mut names: impl ExactSizeIterator<Item = String>) -> String {
+    let more = names.len().saturating_sub(MAX_NAMED);
+    let shown: Vec<String> = names.by_ref().take(MAX_NAMED).collect();
+    let end = if more > 0 { format!(" and {more} more") } else { String::new() };
+    shown.join(", ") + &end
 }
 
 /// The value of a field; of several with one name the last, as JSON readers take it.

@@ -21,8 +21,9 @@ pub(super) struct NotebookEditTool;
 
 const SHAPE: InputShape = InputShape {
     tool: "NotebookEdit",
-    example: r#"{"file_path": "a.ipynb", "cell": "3f9c", "new_source": "print(1)"}"#,
+    example: r#"{"file_path": "path/to/notebook.ipynb", "cell": "id", "new_source": "print(1)"}"#,
     arguments: &[
+        // FILE_NAMES and the name that Claude Code has.
         ("file_path", &["notebook_path", "path", "filePath", "filename", "file", "file_name"]),
         ("cell", &["cell_id", "cell_number", "cell_index"]),
         ("new_source", &["source", "content"]),
@@ -54,7 +55,7 @@ impl Tool for NotebookEditTool {
                     "file_path": {"type": "string"},
                     "cell": {
                         "type": "string",
-                        "description": "id, or number counted from 0; insert: the cell before, none: at the top",
+                        "description": "id, or #number from 0; insert: the cell before, none: at the top",
                     },
                     "new_source": {"type": "string"},
                     "edit_mode": {"type": "string", "enum": ["replace", "insert", "delete"]},
@@ -87,7 +88,8 @@ impl Tool for NotebookEditTool {
         input: &Value,
         place: &WorkingDirectory,
     ) -> Result<Vec<ToolAccess>, ToolError> {
-        Ok(vec![ToolAccess::Write(parse_arguments(input, place)?.path)])
+        let NotebookEditArguments { path, .. } = parse_arguments(input, place)?;
+        Ok(vec![ToolAccess::Write(path)])
     }
 
     async fn preview(
@@ -115,6 +117,9 @@ impl Tool for NotebookEditTool {
         if !is_deletion {
             output.observation.push_str(&format!(" The cell is {}.", changed.cell));
         }
+        if changed.moves_numbers {
+            output.observation.push_str(" The cells behind it have other numbers now.");
+        }
         if changed.has_old_outputs {
             output.observation.push_str(" Its outputs are those of the old code until it runs.");
         }
@@ -138,7 +143,9 @@ fn parse_arguments(
     let named = || cell.clone().ok_or_else(|| input.wrong("`cell` is missing"));
     let mode = input.optional_text("edit_mode")?.unwrap_or_default();
     let change = match mode.to_lowercase().as_str() {
-        "" | "replace" => CellChange::Replace { cell: named()?, source: input.text("new_source")? },
+        "" | "replace" => {
+            CellChange::Replace { cell: named()?, kind, source: input.text("new_source")? }
+        }
         "insert" => CellChange::Insert {
             after: cell.clone().filter(|cell| !cell.is_empty()),
             kind: kind.unwrap_or(CellKind::Code),
@@ -160,7 +167,11 @@ async fn planned(
     let NotebookEditArguments { path, change } = wanted;
     let shown = context.place.show(&path);
     let (before, seen) = match change::current(context, &path, "edit").await? {
-        WriteTarget::File(bytes, seen) => (bytes, seen),
+        // The call says nothing of the old source, and a number may mean another cell by now.
+        WriteTarget::File(bytes, seen) => {
+            seen.must_be_current(&shown)?;
+            (bytes, seen)
+        }
         WriteTarget::Missing => return Err(paths::missing(context, &path, paths::FIND_IT).await),
     };
     let work = move || {
@@ -190,6 +201,7 @@ mod tests {
     async fn a_cell_is_changed_in_place_and_its_outputs_are_called_old() {
         let env = ToolTestEnv::new();
         env.put("a.ipynb", NOTEBOOK);
+        env.seen("a.ipynb");
         let input = json!({"notebook_path": "a.ipynb", "cell_id": "a1", "new_source": "y\n"});
         let output = env.run(&NotebookEditTool, input).await.unwrap();
         let expected = NOTEBOOK.replace("\"x\"", "\"y\\n\"");
@@ -206,6 +218,7 @@ mod tests {
     async fn what_was_shown_is_what_is_written() {
         let env = ToolTestEnv::new();
         env.put("a.ipynb", NOTEBOOK);
+        env.seen("a.ipynb");
         let input = json!({"file_path": "a.ipynb", "edit_mode": "insert", "cell_type": "markdown",
                            "new_source": "# Title"});
         let context = env.context_for(&NotebookEditTool, &input).unwrap();
@@ -219,6 +232,12 @@ mod tests {
         let env = ToolTestEnv::new();
         env.put("a.ipynb", NOTEBOOK);
         env.put("image.ipynb", b"\x89PNG\r\n\x1a\n\0");
+        env.put("unread.ipynb", NOTEBOOK);
+        env.put("changed.ipynb", "{}");
+        for name in ["a.ipynb", "image.ipynb", "changed.ipynb"] {
+            env.seen(name);
+        }
+        env.put("changed.ipynb", NOTEBOOK);
         for (input, expected) in [
             (json!({}), "NotebookEdit: `file_path` is missing."),
             (json!({"file_path": "a.ipynb"}), "NotebookEdit: `cell` is missing."),
@@ -236,7 +255,15 @@ mod tests {
             ),
             (
                 json!({"file_path": "a.ipynb", "cell": "zz", "edit_mode": "delete"}),
-                "a.ipynb has no cell \"zz\". Its 1 cells are a1. Nothing was written.",
+                "a.ipynb has no cell \"zz\". Its cells: a1. Nothing was written.",
+            ),
+            (
+                json!({"file_path": "unread.ipynb", "cell": "zz", "edit_mode": "delete"}),
+                "You have not read unread.ipynb yet. Read it first, then repeat the call.",
+            ),
+            (
+                json!({"file_path": "changed.ipynb", "cell": "a1", "edit_mode": "delete"}),
+                "changed.ipynb has changed since it was read. Read it again, then repeat the call.",
             ),
             (
                 json!({"file_path": "image.ipynb", "cell": "0", "edit_mode": "delete"}),
@@ -255,6 +282,7 @@ mod tests {
     async fn a_stopped_call_writes_nothing() {
         let env = ToolTestEnv::new();
         env.put("a.ipynb", NOTEBOOK);
+        env.seen("a.ipynb");
         env.context.cancel.cancel();
         let input = json!({"file_path": "a.ipynb", "cell": "a1", "edit_mode": "delete"});
         let output = env.run(&NotebookEditTool, input).await.unwrap();

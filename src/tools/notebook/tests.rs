@@ -37,7 +37,7 @@ const JUPYTER: &str = r##"{
 const COMPACT: &str = r#"{"cells":[{"cell_type":"raw","metadata":{},"source":["a\u00e9"]}],"metadata":{},"nbformat":4,"nbformat_minor":2}"#;
 
 fn replace(cell: &str, source: &str) -> CellChange {
-    CellChange::Replace { cell: cell.into(), source: source.into() }
+    CellChange::Replace { cell: cell.into(), kind: None, source: source.into() }
 }
 
 fn insert(after: Option<&str>, kind: CellKind, source: &str) -> CellChange {
@@ -107,9 +107,15 @@ fn a_deleted_cell_takes_its_comma_with_it() {
 fn what_is_no_notebook_or_has_no_such_cell_is_refused() {
     let deep =
         format!("{{\"nbformat\":4,\"cells\":{}{}}}", "[".repeat(1_000_000), "]".repeat(1_000_000));
+    let empty = "{\"nbformat\": 4, \"cells\": []}";
+    let long = format!("{{\"nbformat\": \"{}\"}}", "x".repeat(1_000_000));
+    let many = format!("{{\"nbformat\": 4, \"cells\": [{}{{}}]}}", "{},".repeat(2_000_000));
+    let cells = format!("{{\"nbformat\": 4, \"cells\": [{}{{}}]}}", "{},".repeat(99));
+    let names: Vec<String> = (0..30).map(|at| format!("#{at}")).collect();
+    let listed = format!("has no cell \"x\". Its cells: {} and 70 more", names.join(", "));
     for (text, wanted, expected) in [
         ("{", replace("0", ""), "is not valid JSON"),
-        ("[]", replace("0", ""), "is not a notebook of nbformat 4"),
+        ("[]", replace("0", ""), "is not a notebook of nbformat 4 (it has no `nbformat`)"),
         (
             "{\"nbformat\": 3}",
             replace("0", ""),
@@ -117,15 +123,64 @@ fn what_is_no_notebook_or_has_no_such_cell_is_refused() {
         ),
         ("{\"nbformat\": 4}", replace("0", ""), "has no list `cells`"),
         ("{\"nbformat\": 4, \"cells\": [1]}", replace("0", ""), "has a cell that is no object"),
-        ("{\"nbformat\": 4, \"cells\": [{}]}", replace("0", ""), "has a cell 0 without `source`"),
+        ("{\"nbformat\": 4, \"cells\": [{}]}", replace("0", ""), "has a cell #0 without `source`"),
         ("{\"nbformat\": 4, // x\n \"cells\": []}", replace("0", ""), "is not valid JSON"),
         (deep.as_str(), replace("0", ""), "is not valid JSON"),
-        (JUPYTER, replace("cell-1", ""), "has no cell \"cell-1\". Its 2 cells are intro, b2"),
+        (JUPYTER, replace("cell-1", ""), "has no cell \"cell-1\". Its cells: intro, b2"),
         (JUPYTER, replace("2", ""), "has no cell \"2\""),
+        (JUPYTER, replace("#2", ""), "has no cell \"#2\""),
+        (JUPYTER, replace("#intro", ""), "has no cell \"#intro\""),
+        (empty, replace("0", ""), "has no cell \"0\", and no other"),
+        (long.as_str(), replace("0", ""), "is not a notebook of nbformat 4 (it has no `nbformat`)"),
+        (many.as_str(), replace("0", ""), "has too many values"),
+        (&cells, replace("x", ""), &listed),
     ] {
         let error = change(text, &wanted).unwrap_err();
-        assert!(error.starts_with(expected), "{error}");
+        assert!(error.starts_with(expected) && error.len() < 500, "{error}");
     }
+    let other_kind = CellChange::Replace {
+        cell: "b2".into(),
+        kind: Some(CellKind::Markdown),
+        source: String::new(),
+    };
+    assert!(
+        change(JUPYTER, &other_kind).unwrap_err().starts_with("has the cell b2 with the type code")
+    );
+}
+
+/// A cell that one name means is the one that the name was given to.
+#[test]
+fn each_name_means_one_cell() {
+    let ids = [
+        json!("a"),
+        json!("twice"),
+        json!("twice"),
+        json!(null),
+        json!("1"),
+        json!(""),
+        json!("#0"),
+        json!("new\nline"),
+        json!(7),
+        json!("é"),
+        json!("x".repeat(65)),
+    ];
+    let cells: Vec<Value> = ids.iter().map(|id| json!({"id": id, "source": "old"})).collect();
+    let text = json!({"nbformat": 4, "nbformat_minor": 5, "cells": cells}).to_string();
+    let names = ParsedNotebook::parse(&text).unwrap().names;
+    assert_eq!(names, ["a", "#1", "#2", "#3", "1", "#5", "#6", "#7", "#8", "#9", "#10"]);
+    for (at, name) in names.iter().enumerate() {
+        let new = change(&text, &replace(name, "new")).unwrap();
+        assert_eq!(&new.cell, name);
+        let value: Value = serde_json::from_str(&new.text).unwrap();
+        let is_new = |cell: &Value| cell["source"] == "new";
+        assert_eq!(value["cells"].as_array().unwrap().iter().position(is_new), Some(at), "{name}");
+    }
+    assert_eq!(
+        change(&text, &replace("twice", "")).unwrap_err(),
+        "has 2 cells with the id \"twice\". Name one by its number: #1, #2"
+    );
+    let delete = |cell: &str| change(&text, &CellChange::Delete { cell: cell.into() }).unwrap();
+    assert!(delete("a").moves_numbers && !delete("#10").moves_numbers);
 }
 
 proptest! {
