@@ -5,6 +5,8 @@
 //! and the layout, and each program that writes notebooks has another one. What is added is laid out as
 //! its neighbours are. The form is that of nbformat 4.
 
+mod outline;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -13,6 +15,8 @@ use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::domain::ContentHash;
+
+pub(super) use outline::outline;
 
 /// The most values that the JSON of a notebook may have: the trees of two million take 300 MB.
 const MAX_VALUES: usize = 2_000_000;
