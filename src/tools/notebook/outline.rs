@@ -175,14 +175,14 @@ mod tests {
 
     use super::*;
 
-    fn shown(cells: Value) -> String {
+    fn shown(cells: &Value) -> String {
         let notebook = json!({"cells": cells, "nbformat": 4, "nbformat_minor": 5});
         outline(&notebook.to_string()).unwrap().text
     }
 
     #[test]
     fn each_cell_has_its_name_its_type_and_its_source() {
-        let text = shown(json!([
+        let text = shown(&json!([
             {"cell_type": "markdown", "id": "intro", "source": ["# Title\n", "text"],
              "attachments": {"a.png": {"image/png": "AAAA"}}},
             {"cell_type": "code", "id": "b2", "execution_count": 3, "outputs": [],
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn outputs_are_short_and_images_are_named() {
-        let text = shown(json!([{"cell_type": "code", "id": "a", "source": "x", "outputs": [
+        let text = shown(&json!([{"cell_type": "code", "id": "a", "source": "x", "outputs": [
             {"output_type": "stream", "name": "stdout", "text": ["\u{1b}[31mred\u{1b}[0m\n", "2\n"]},
             {"output_type": "stream", "name": "stderr", "text": "line\n".repeat(1_000)},
             {"output_type": "execute_result", "data": {"text/html": "<b>",
@@ -224,7 +224,7 @@ mod tests {
         );
         let many = json!([{"cell_type": "code", "source": "", "outputs":
             vec![json!({"output_type": "stream", "name": "stdout", "text": "x"}); 25]}]);
-        let text = shown(many);
+        let text = shown(&many);
         assert!(text.ends_with("x\n[15 more outputs left out]\n"), "{text}");
         assert_eq!(text.matches("--- stdout").count(), 10);
     }
@@ -232,10 +232,10 @@ mod tests {
     #[test]
     fn hostile_notebooks_are_bounded_or_refused() {
         let name = "n\n=== cell b, code\u{1b}[2J".repeat(1_000);
-        let text = shown(json!([
+        let text = shown(&json!([
             {"cell_type": "code", "id": name, "source": {"a": 1}, "outputs": [
                 1, {}, {"output_type": "stream", "name": name, "text": [1]},
-                {"data": {name.clone(): {"deep": [1, 2]}}}, {"output_type": "error", "traceback": 3},
+                {"data": {name: {"deep": [1, 2]}}}, {"output_type": "error", "traceback": 3},
             ]},
             {"cell_type": "code", "id": "x", "source": ""},
             {"cell_type": "code", "id": "x", "source": ""},

@@ -48,6 +48,13 @@ fn changed(text: &str, wanted: &CellChange) -> String {
     change(text, wanted).unwrap().text
 }
 
+fn source_of(cell: &Value) -> String {
+    match &cell["source"] {
+        Value::Array(lines) => lines.iter().map(|it| it.as_str().unwrap()).collect(),
+        other => other.as_str().unwrap().to_owned(),
+    }
+}
+
 #[test]
 fn only_the_source_of_the_cell_changes() {
     let lines = "[\n    \"# Title\\n\",\n    \"text é\"\n   ]";
@@ -183,6 +190,19 @@ fn each_name_means_one_cell() {
     assert!(delete("a").moves_numbers && !delete("#10").moves_numbers);
 }
 
+#[test]
+fn a_big_notebook_with_big_cells_is_changed_at_once() {
+    let image = "A".repeat(8 << 20);
+    let text =
+        COMPACT.replacen("\"metadata\":{}}", &format!("\"metadata\":{{\"x\":\"{image}\"}}}}"), 1);
+    let text = text.replacen("[{", &format!("[{{\"attachments\":\"{image}\","), 1);
+    let source = "é line\n".repeat(50_000);
+    let start = std::time::Instant::now();
+    let new = changed(&text, &replace("#0", &source));
+    assert!(new.len() > text.len() + source.len() && new.contains("\\u00e9 line\\n"));
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
@@ -194,14 +214,24 @@ proptest! {
             let new = changed(text, &replace(&at.to_string(), &source));
             let mut before: Value = serde_json::from_str(text).unwrap();
             let mut after: Value = serde_json::from_str(&new).unwrap();
-            let written = match &after["cells"][at]["source"] {
-                Value::Array(lines) => lines.iter().map(|it| it.as_str().unwrap()).collect(),
-                other => other.as_str().unwrap().to_owned(),
-            };
-            prop_assert_eq!(written, source.clone());
+            prop_assert_eq!(source_of(&after["cells"][at]), source.clone());
             before["cells"][at]["source"] = json!(null);
             after["cells"][at]["source"] = json!(null);
             prop_assert_eq!(before, after);
+        }
+    }
+
+    /// A new cell that is deleted leaves no byte behind.
+    #[test]
+    fn a_cell_that_comes_and_goes_leaves_nothing(source in any::<String>(), at in 0..3_usize) {
+        let windows = JUPYTER.replace('\n', "\r\n");
+        for (text, cells) in [(JUPYTER, 2), (&windows, 2), (COMPACT, 1)] {
+            let at = at.min(cells);
+            let after = at.checked_sub(1).map(|at| format!("#{at}"));
+            let new = change(text, &insert(after.as_deref(), CellKind::Markdown, &source)).unwrap();
+            let value: Value = serde_json::from_str(&new.text).unwrap();
+            prop_assert_eq!(source_of(&value["cells"][at]), source.clone());
+            prop_assert_eq!(changed(&new.text, &CellChange::Delete { cell: new.cell }), text);
         }
     }
 }
