@@ -14,6 +14,7 @@ use super::call::CallTool;
 use super::edit::EditTool;
 use super::glob::GlobTool;
 use super::grep::GrepTool;
+use super::notebook_edit::NotebookEditTool;
 use super::plan_mode::{EnterPlanModeTool, ExitPlanModeTool};
 use super::read::ReadTool;
 use super::registry::ToolPart;
@@ -32,7 +33,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 16] = [
+static TOOLS: [&dyn Tool; 17] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -49,6 +50,7 @@ static TOOLS: [&dyn Tool; 16] = [
     &WebSearchTool,
     &EnterPlanModeTool,
     &ExitPlanModeTool,
+    &NotebookEditTool,
 ];
 
 impl ToolPart {
@@ -73,6 +75,7 @@ impl ToolPart {
                 Arc::new(WebSearchTool),
                 Arc::new(EnterPlanModeTool),
                 Arc::new(ExitPlanModeTool),
+                Arc::new(NotebookEditTool),
             ],
         }
     }
@@ -131,6 +134,7 @@ mod tests {
             ("TodoWrite", ToolKind::Think),
             ("ToolSearch", ToolKind::Search),
             ("Call", ToolKind::Other),
+            ("NotebookEdit", ToolKind::Edit),
             ("mcp__server__read", ToolKind::Other),
             ("bash", ToolKind::Execute),
             ("todo_write", ToolKind::Think),

@@ -28,6 +28,25 @@ pub(super) enum SeenState {
     Unread,
 }
 
+impl SeenState {
+    /// For a call that replaces content which it does not name.
+    ///
+    /// # Errors
+    ///
+    /// When the model has not seen the content that the file has now.
+    pub fn must_be_current(self, shown: &str) -> Result<(), ToolError> {
+        match self {
+            Self::Current => Ok(()),
+            Self::Unread => Err(ToolError(format!(
+                "You have not read {shown} yet. Read it first, then repeat the call."
+            ))),
+            Self::Changed => Err(ToolError(format!(
+                "{shown} has changed since it was read. Read it again, then repeat the call."
+            ))),
+        }
+    }
+}
+
 /// The change of one file, before it is written.
 #[derive(Debug, Clone)]
 pub(super) struct PlannedWrite {

@@ -15,6 +15,8 @@ mod glob;
 mod grep;
 mod input;
 mod jobs;
+mod notebook;
+mod notebook_edit;
 mod paths;
 mod plan_mode;
 mod ports;

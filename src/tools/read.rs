@@ -1,4 +1,5 @@
-//! Read: shows the lines of a text file, numbered; an image; or what is in a folder.
+//! Read: shows the lines of a text file, numbered; a notebook by its cells; an image; or what is in a
+//! folder.
 //!
 //! A file of up to 16 MB is read whole, so that a later call can tell whether it has changed. A
 //! bigger file is read only up to the end of the lines that the call asks for. Of a very long file a
@@ -15,8 +16,8 @@ use serde_json::{Value, json};
 use super::input::{ArgumentReader, FILE_NAMES, InputShape};
 use super::text::{self, WHOLE_FILE};
 use super::{
-    FileState, Tool, ToolContext, ToolError, WorkingDirectory, paths, stopped_output, titles,
-    truncation,
+    FileState, Tool, ToolContext, ToolError, WorkingDirectory, notebook, off_thread, paths,
+    stopped_output, titles, truncation,
 };
 use crate::domain::{
     ContentHash, MediaType, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput,
@@ -123,8 +124,15 @@ impl Tool for ReadTool {
                 Ok(output.with_read(&wanted.path, hash))
             }
             FileState::File(bytes) => {
-                let output = whole(&bytes, &wanted, &shown)?;
                 let hash = ContentHash::of(&bytes);
+                let output = if wanted.path.extension().is_some_and(|it| it == "ipynb") {
+                    match cells(context, bytes, &wanted, &shown).await? {
+                        Some(output) => output,
+                        None => return Ok(stopped_output()),
+                    }
+                } else {
+                    whole(&bytes, &wanted, &shown)?
+                };
                 context.reads.record_hash(&wanted.path, hash.clone());
                 Ok(output.with_read(&wanted.path, hash))
             }
@@ -171,9 +179,53 @@ async fn picture(
 }
 
 fn whole(bytes: &[u8], wanted: &ReadArguments, shown: &str) -> Result<ToolOutput, ToolError> {
-    let Some((text, _)) = text::decode(bytes) else {
-        return Ok(binary(bytes, bytes.len() as u64, shown));
+    match text::decode(bytes) {
+        Some((text, _)) => lines(&text, bytes.len(), "", wanted, shown),
+        None => Ok(binary(bytes, bytes.len() as u64, shown)),
+    }
+}
+
+/// Shows a notebook by its cells, or as any text if it is no valid one; `None` if the call was stopped.
+async fn cells(
+    context: &ToolContext,
+    bytes: Vec<u8>,
+    wanted: &ReadArguments,
+    shown: &str,
+) -> Result<Option<ToolOutput>, ToolError> {
+    let work = move || match text::decode(&bytes) {
+        Some((text, _)) => Ok((notebook::outline(&text), text)),
+        None => Err(bytes),
     };
+    Ok(Some(match off_thread(&context.cancel, work).await? {
+        None => return Ok(None),
+        Some(Err(bytes)) => binary(&bytes, bytes.len() as u64, shown),
+        Some(Ok((Ok(outline), _))) => {
+            let cells = truncation::pluralise(outline.cells as u64, "cell");
+            if outline.cells == 0 {
+                let text = format!("{shown} is a notebook without cells.");
+                return Ok(Some(ToolOutput::text(text).with_summary("no cells")));
+            }
+            let heading = format!(
+                "[{shown} is a notebook with {cells}, shown as text. NotebookEdit changes a cell by \
+                 the name that follows \"cell\".]\n"
+            );
+            lines(&outline.text, outline.text.len(), &heading, wanted, shown)?.with_summary(cells)
+        }
+        Some(Ok((Err(why), text))) => {
+            let heading = format!("[{shown} {why}. So it is shown as any text.]\n");
+            lines(&text, text.len(), &heading, wanted, shown)?
+        }
+    }))
+}
+
+/// Shows the lines of `text` that the call asks for, the first of them after the `heading`.
+fn lines(
+    text: &str,
+    size: usize,
+    heading: &str,
+    wanted: &ReadArguments,
+    shown: &str,
+) -> Result<ToolOutput, ToolError> {
     let total = text.lines().count() as u64;
     if total == 0 {
         return Ok(ToolOutput::text(format!("{shown} is empty.")).with_summary("empty"));
@@ -184,12 +236,14 @@ fn whole(bytes: &[u8], wanted: &ReadArguments, shown: &str) -> Result<ToolOutput
             truncation::pluralise(total, "line")
         )));
     }
-    let is_long = total > LONG_LINES || bytes.len() > LONG_BYTES;
+    let is_long = total > LONG_LINES || size > LONG_BYTES;
     let mut excerpt = ReadExcerpt::new(wanted, is_long);
+    if wanted.offset == 1 {
+        excerpt.text.push_str(heading);
+    }
     if is_long && !wanted.names_lines {
-        let (lines, size) =
-            (truncation::pluralise(total, "line"), truncation::size(bytes.len() as u64));
-        excerpt.text = format!("[{shown} has {lines} ({size}). {BEGINNING_ONLY}]\n");
+        let (lines, size) = (truncation::pluralise(total, "line"), truncation::size(size as u64));
+        excerpt.text += &format!("[{shown} has {lines} ({size}). {BEGINNING_ONLY}]\n");
     }
     let first = usize::try_from(wanted.offset - 1).unwrap_or(usize::MAX);
     for line in text.lines().skip(first) {

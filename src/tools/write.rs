@@ -131,16 +131,9 @@ async fn planned(context: &ToolContext, wanted: WriteArguments) -> Result<Planne
     let shown = context.place.show(&path);
     // What stands in a file that is replaced whole is lost, so the model has to know it.
     let before = match change::current(context, &path, "overwrite").await? {
-        WriteTarget::File(bytes, SeenState::Current) => Some(bytes),
-        WriteTarget::File(_, SeenState::Unread) => {
-            return Err(ToolError(format!(
-                "You have not read {shown} yet. Read it first, then repeat the call."
-            )));
-        }
-        WriteTarget::File(_, SeenState::Changed) => {
-            return Err(ToolError(format!(
-                "{shown} has changed since it was read. Read it again, then repeat the call."
-            )));
+        WriteTarget::File(bytes, seen) => {
+            seen.must_be_current(&shown)?;
+            Some(bytes)
         }
         WriteTarget::Missing => None,
     };

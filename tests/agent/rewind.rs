@@ -126,6 +126,41 @@ async fn files_and_conversation_go_back_and_forth() {
     agent.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_changed_cell_of_a_notebook_is_asked_about_and_goes_back() {
+    const NOTEBOOK: &str = "{\"cells\": [{\"cell_type\": \"raw\", \"id\": \"a1\", \"source\": \"old\"}], \
+                            \"nbformat\": 4, \"nbformat_minor\": 5}";
+    let fixture = AgentFixture::new();
+    fixture.put("n.ipynb", NOTEBOOK);
+    let cell = json!({"notebook_path": "n.ipynb", "cell_id": "a1", "new_source": "new"});
+    let call = |id| calls(&[(id, "Call", json!({"tool": "NotebookEdit", "input": cell}))]);
+    let read = calls(&[("c2", "Read", json!({"file_path": "n.ipynb"}))]);
+    queue_replies(&fixture, [call("c1"), read, call("c3"), call("c4"), words("Done.")]);
+    let mut agent = fixture.open(InitialSession::New).await;
+    agent.send("change it").await;
+    let question = agent.next_approval().await;
+    assert_eq!(
+        (question.tool.as_str(), question.call.to_string().as_str()),
+        ("NotebookEdit", "c3")
+    );
+    let preview = question.preview.clone().expect("it changes a file");
+    assert_eq!((preview.added, preview.removed), (1, 1));
+    assert_eq!(fixture.read("n.ipynb"), NOTEBOOK, "nothing is written before the answer");
+    let deny = ApprovalAnswer::Deny { instruction: Some("first tell me why".into()) };
+    agent.answer(&question, deny).await;
+    let question = agent.next_approval().await;
+    assert_eq!(fixture.read("n.ipynb"), NOTEBOOK);
+    agent.answer(&question, ApprovalAnswer::Once).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let (unread, _) = agent.result("c1");
+    assert!(unread.contains("You have not read n.ipynb yet."), "{unread}");
+    assert!(agent.result("c2").0.contains("=== cell a1, raw"));
+    assert_eq!(fixture.read("n.ipynb"), NOTEBOOK.replace("old", "new"));
+    agent.go(RewindDestination::Last, RewindScope::Both).await;
+    assert_eq!(fixture.read("n.ipynb"), NOTEBOOK);
+    agent.close().await;
+}
+
 #[tokio::test]
 async fn a_rewind_is_the_same_after_a_restart() {
     let fixture = AgentFixture::in_mode(PermissionMode::Yolo);

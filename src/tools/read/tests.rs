@@ -96,6 +96,62 @@ async fn binary_and_empty_files_say_so() {
 }
 
 #[tokio::test]
+async fn a_notebook_is_shown_by_its_cells() {
+    let env = ToolTestEnv::new();
+    let cell = |id: &str, source: String| json!({"cell_type": "code", "id": id, "source": source});
+    let notebook =
+        |cells: Vec<Value>| json!({"cells": cells, "nbformat": 4, "nbformat_minor": 5}).to_string();
+    env.put("a.ipynb", notebook(vec![cell("a1", "x\ny".into()), cell("b2", "z".into())]));
+    let output = env.run(&ReadTool, json!({"path": "a.ipynb"})).await.unwrap();
+    let heading = "[a.ipynb is a notebook with 2 cells, shown as text. NotebookEdit changes a cell by the \
+                   name that follows \"cell\".]\n";
+    let cells = "1\t=== cell a1, code\n2\tx\n3\ty\n4\t=== cell b2, code\n5\tz\n";
+    assert_eq!(output.observation, format!("{heading}{cells}"));
+    assert_eq!(output.summary.as_deref(), Some("2 cells"));
+    assert_eq!(output.read.unwrap().hash, ContentHash::of(&env.bytes("a.ipynb")));
+    let part = read(&env, json!({"path": "a.ipynb", "offset": 2, "limit": 1})).await;
+    assert_eq!(part, "2\tx\n[Lines 2-2 of 5. Go on with offset=3.]");
+    env.put("none.ipynb", notebook(vec![]));
+    assert_eq!(
+        read(&env, json!({"path": "none.ipynb"})).await,
+        "none.ipynb is a notebook without cells."
+    );
+    env.put("long.ipynb", notebook(vec![cell("a", "1\n".repeat(20_000))]));
+    let long = read(&env, json!({"path": "long.ipynb"})).await;
+    assert!(long.contains("]\n[long.ipynb has 20001 lines (39.1 KB). Only"), "{}", &long[..300]);
+    assert!(long.ends_with("[Lines 1-200 of 20001. Go on with offset=201.]"));
+    env.context.cancel.cancel();
+    let output = env.run(&ReadTool, json!({"path": "a.ipynb"})).await.unwrap();
+    assert_eq!(output.status, crate::domain::ToolStatus::Cancelled);
+}
+
+#[tokio::test]
+async fn what_is_no_valid_notebook_is_shown_as_any_text() {
+    let env = ToolTestEnv::new();
+    for (content, expected) in [
+        (
+            "{\n",
+            "[a.ipynb is not valid JSON: EOF while parsing an object at line 2 column 0. So it is \
+                 shown as any text.]\n1\t{\n",
+        ),
+        (
+            "[]",
+            "[a.ipynb is not a notebook of nbformat 4 (it has no `nbformat`). So it is shown as any \
+                text.]\n1\t[]\n",
+        ),
+        ("", "a.ipynb is empty."),
+        (
+            "\0\0\0\0",
+            "a.ipynb is no text file (binary file, 4 bytes). Read shows text files, images \
+                     and folders.",
+        ),
+    ] {
+        env.put("a.ipynb", content);
+        assert_eq!(read(&env, json!({"path": "a.ipynb"})).await, expected);
+    }
+}
+
+#[tokio::test]
 async fn an_image_goes_to_the_model() {
     let env = ToolTestEnv::new();
     let png = crate::platform::image::png("p", (30, 20), &[9; 30 * 20 * 4]).unwrap();
