@@ -1,7 +1,7 @@
 //! The last part of a job's output, and which of its rows are on screen.
 //!
 //! The end stays in sight until the user scrolls up. What is kept is bounded: at most [`KEPT`] bytes,
-//! and no line is longer than [`LONGEST_LINE`], so that no line is costly to lay out.
+//! and no line is longer than `LONGEST_LINE`, so that no line is costly to lay out.
 
 use std::sync::Arc;
 
