@@ -73,6 +73,7 @@ pub(super) fn draw(
 ) -> Option<Position> {
     let area = dock.intersection(*buffer.area());
     measured.docked = Some(area.into());
+    measured.is_cramped = true;
     if area.width <= MARGINS || area.height == 0 {
         return None;
     }
@@ -99,6 +100,7 @@ pub(super) fn draw(
     let room = left - shown_rows;
     let scroll = dialog.scroll.min(preview.len().saturating_sub(room));
     measured.extent = ScrollExtent { rows: preview.len(), shown: room };
+    measured.is_cramped = above == 0 || shown_rows == 0;
     let lines = head
         .iter()
         .take(above)
