@@ -292,6 +292,29 @@ async fn a_missing_program_and_a_flood_fail_by_themselves() {
     assert_eq!(status[1].state, McpServerState::Failed("It has ended with status 127.".into()));
 }
 
+/// A server that sends without end, and reads no answer.
+#[tokio::test]
+async fn a_server_that_floods_with_requests_or_notifications_is_ended() {
+    for message in [
+        r#"{"jsonrpc":"2.0","id":"r","method":"ping"}"#,
+        r#"{"jsonrpc":"2.0","id":"r","method":"sampling/createMessage","params":{}}"#,
+        r#"{"jsonrpc":"2.0","id":"r","method":"no/such"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#,
+    ] {
+        let env = McpTestEnv::started(Value::Null).await;
+        std::fs::write(env.folder.path().join("flood"), message).unwrap();
+        let error = env.call("mcp__s__hang", json!({})).await.unwrap_err().0;
+        assert!(error.contains("It floods slug with messages"), "{message}: {error}");
+        let state = env.state();
+        assert!(matches!(state, McpServerState::Failed(_)), "{message}: {state:?}");
+        let pid = env.file("flooding").trim().parse::<u32>().unwrap();
+        // What has ended has no command line, even before anyone has asked how it ended.
+        let words = || std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let running = || words().starts_with(b"yes");
+        env.until("the program is ended", || !running()).await;
+    }
+}
+
 #[tokio::test]
 async fn a_huge_result_is_cut_and_kept() {
     let env = McpTestEnv::started(Value::Null).await;

@@ -135,7 +135,7 @@ async fn s84_redirects_are_followed_on_the_same_host_and_port_only() {
         ("/loop", "redirects more than 5 times"),
         ("/disguised", "stands for an IPv4 one"),
         ("/file", "has the scheme file"),
-        ("/port", "has the port 1, which is not a web server's"),
+        ("/port", "has the port 1, which browsers refuse, too"),
         ("/nowhere", "redirects to nowhere"),
     ] {
         let error = failure(&web, &server.page(path)).await;

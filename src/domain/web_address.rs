@@ -48,7 +48,7 @@ pub enum WebAddressError {
     Spelling(String),
     #[error("has an IPv6 address that stands for an IPv4 one: write the IPv4 address")]
     Wrapped,
-    #[error("has the port {0}, which is not a web server's")]
+    #[error("has the port {0}, which browsers refuse, too")]
     Port(u16),
 }
 

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::str::FromStr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -21,10 +22,10 @@ use rmcp::service::{
     ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, NotificationContext,
     PeerRequestOptions, RoleClient, RunningService, ServiceError, serve_client_with_lifecycle,
 };
-use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientHandler, Peer};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc};
@@ -37,6 +38,7 @@ use crate::tools::Processes;
 
 use super::call_result::{McpCallResult, read_call_result};
 use super::definition::{McpTimeLimits, McpTransport};
+use super::flood::FloodLimit;
 use super::lists::{MAX_DESCRIPTION, MAX_TOOLS, McpToolDefinition, cut, read_tool_page};
 use super::stdio::{McpErrorOutput, McpProgram, McpProgramSpec, is_variable_name};
 
@@ -65,6 +67,9 @@ pub enum McpError {
     /// The server has ended or closed the connection.
     #[error("It has ended{0}.")]
     Gone(String),
+    /// It sends requests and notifications faster than slug takes them.
+    #[error("It floods slug with messages, so slug has ended the connection.")]
+    Flooded,
     #[error("It answered with an error: {0}")]
     Refused(String),
     #[error("It sent what slug cannot read: {0}.")]
@@ -85,6 +90,8 @@ pub(super) struct McpConnection {
     running: RunningService<RoleClient, McpClient>,
     program: Option<McpProgram>,
     limits: McpTimeLimits,
+    /// Whether the connection was ended because of what the server sent unasked.
+    flooded: Arc<AtomicBool>,
     /// Told when the server says that its tools have changed.
     pub(super) tools_changed: Arc<Notify>,
 }
@@ -112,6 +119,11 @@ impl McpConnection {
     ) -> Result<Self, McpError> {
         let client = McpClient::default();
         let tools_changed = client.tools_changed.clone();
+        let flooded = Arc::new(AtomicBool::new(false));
+        let failed = |error: &ClientInitializeError, ended| match flooded.load(Ordering::Relaxed) {
+            true => McpError::Flooded,
+            false => start_error(error, ended),
+        };
         let (running, program) = match transport {
             McpTransport::Stdio { command, args, env, cwd: own } => {
                 let cwd = own.as_ref().map_or_else(|| cwd.to_owned(), |own| cwd.join(own));
@@ -126,24 +138,27 @@ impl McpConnection {
                         .map_err(|error| McpError::NotStarted(format!("{error}.")))?;
                 let transport = AsyncRwTransport::new_client(streams.output, streams.input)
                     .with_max_line_length(MAX_MESSAGE);
+                let transport = FloodLimit::new(transport, flooded.clone(), program.ending());
                 // Probing first would start the backend of lazy servers, and hangs others.
                 let lifecycle = ClientLifecycleMode::Initialize;
                 let running = serve_client_with_lifecycle(client, transport, lifecycle).await;
-                (running.map_err(|error| start_error(&error, program.ended()))?, Some(program))
+                (running.map_err(|error| failed(&error, program.ended()))?, Some(program))
             }
             McpTransport::Http { url, headers } => {
                 let transport = http_transport(url, headers, &ports.http)?;
+                let transport = transport.into_transport();
+                let transport = FloodLimit::new(transport, flooded.clone(), Box::new(|| {}));
                 let lifecycle = ClientLifecycleMode::Auto {
                     preferred_versions: vec![ProtocolVersion::LATEST],
                     legacy_version: None,
                 };
                 let running = serve_client_with_lifecycle(client, transport, lifecycle).await;
-                (running.map_err(|error| start_error(&error, None))?, None)
+                (running.map_err(|error| failed(&error, None))?, None)
             }
         };
         // Lists that the server lets be kept would hide a change (case S93).
         running.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
-        Ok(Self { running, program, limits, tools_changed })
+        Ok(Self { running, program, limits, flooded, tools_changed })
     }
 
     /// What the server tells models about itself, harmless and cut.
@@ -268,6 +283,9 @@ impl McpConnection {
     fn failure(&self, error: &ServiceError) -> McpError {
         if error.is_authorization_required() {
             return McpError::NeedsLogin;
+        }
+        if self.flooded.load(Ordering::Relaxed) {
+            return McpError::Flooded;
         }
         let ended = self.program.as_ref().and_then(McpProgram::ended);
         match error {

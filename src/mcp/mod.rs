@@ -8,6 +8,7 @@
 mod call_result;
 mod connection;
 mod definition;
+mod flood;
 mod lists;
 mod names;
 mod server;

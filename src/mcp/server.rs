@@ -317,7 +317,8 @@ impl McpServer {
             connection = self.connected() => connection?,
         };
         let called = connection.call(tool, arguments, cancel, progress).await;
-        if let Err(error @ (McpError::Gone(_) | McpError::NeedsLogin)) = &called {
+        if let Err(error @ (McpError::Gone(_) | McpError::Flooded | McpError::NeedsLogin)) = &called
+        {
             self.set_state(match error {
                 McpError::NeedsLogin => McpServerState::NeedsLogin,
                 other => McpServerState::Failed(other.to_string()),

@@ -18,6 +18,8 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::domain::JobEnd;
 use crate::tools::{JobHandle, JobSpec, JobStreams, OutputSink, Processes};
 
+use super::flood::EndServer;
+
 /// The buffer between a server's pipes and the protocol.
 const BUFFER: usize = 64 * 1024;
 
@@ -128,6 +130,12 @@ impl McpProgram {
     /// How the program has ended; `None` while it runs.
     pub(super) fn ended(&self) -> Option<JobEnd> {
         self.job.ended()
+    }
+
+    /// What [`Self::terminate`] does, to be done by another.
+    pub(super) fn ending(&self) -> EndServer {
+        let job = self.job.clone();
+        Box::new(move || job.terminate())
     }
 
     /// Ends the program and all that it started.

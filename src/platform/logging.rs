@@ -17,7 +17,8 @@ use tracing_subscriber::layer::SubscriberExt;
 use super::paths::{private_dir, private_file};
 use super::redact::Redactor;
 
-const DEFAULT_FILTER: &str = "warn,slug_code=info,slug=info";
+/// `rmcp` warns of each message that it cannot answer, as many as a server sends.
+const DEFAULT_FILTER: &str = "warn,rmcp=error,slug_code=info,slug=info";
 
 /// How many daily files are kept.
 const KEPT_DAYS: usize = 14;

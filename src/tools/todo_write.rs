@@ -22,6 +22,9 @@ const SHAPE: InputShape = InputShape {
     place: "",
 };
 
+/// The most steps of a plan: nobody reads more.
+const MAX_STEPS: usize = 200;
+
 /// A step of the plan.
 const STEP: InputShape = InputShape {
     arguments: &[
@@ -111,6 +114,10 @@ fn todos(input: &Value) -> Result<Vec<TodoItem>, ToolError> {
             return Err(input.wrong("`todos` must be an array"));
         }
     };
+    if items.len() > MAX_STEPS {
+        let count = items.len();
+        return Err(input.wrong(format!("`todos` has {count} steps, but at most {MAX_STEPS} fit")));
+    }
     items.iter().map(todo).collect()
 }
 
@@ -140,6 +147,15 @@ fn todo(item: &Value) -> Result<TodoItem, ToolError> {
 mod tests {
     use super::*;
     use crate::tools::testing::ToolTestEnv;
+
+    #[test]
+    fn a_plan_has_so_many_steps_at_most() {
+        let step = json!({"content": "a", "status": "pending", "activeForm": "a"});
+        let plan = |count: usize| todos(&json!({"todos": vec![step.clone(); count]}));
+        assert_eq!(plan(200).unwrap().len(), 200);
+        let error = plan(201).unwrap_err().to_string();
+        assert!(error.contains("has 201 steps, but at most 200 fit"), "{error}");
+    }
 
     #[tokio::test]
     async fn a_plan_is_reported_and_counted() {

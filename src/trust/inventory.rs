@@ -1,6 +1,7 @@
 //! Lists what would become active in a folder when the user trusts it, for the question to the
 //! user.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -72,14 +73,18 @@ pub fn inventory(folder: &Path) -> Vec<InventoryItem> {
         .into_iter()
         .filter_map(|path| item(folder, path, InventoryItemKind::Instructions));
     let mut all: Vec<InventoryItem> = Vec::new();
+    let mut places: HashMap<PathBuf, usize> = HashMap::new();
     for item in privileged.chain(scripts(folder)).chain(texts) {
-        match all.iter_mut().find(|it| it.path == item.path) {
+        match places.get(&item.path).and_then(|at| all.get_mut(*at)) {
             // A hook can name a file that is read as instructions, too.
             Some(same) => {
                 same.kinds.extend(item.kinds);
                 same.lines.extend(item.lines);
             }
-            None => all.push(item),
+            None => {
+                places.insert(item.path.clone(), all.len());
+                all.push(item);
+            }
         }
     }
     all.sort_by_key(|item| !item.kinds.contains(&InventoryItemKind::Hooks));

@@ -28,6 +28,10 @@ while IFS= read -r line; do
     answer '{"content":[{"type":"text","text":"echo: '"${BASH_REMATCH[1]}"'"}]}' ;;
   *'"method":"tools/call"'*'"name":"second"'*)
     answer '{"content":[{"type":"hologram"}],"isError":true}' ;;
+  *'"method":"tools/call"'*'"name":"hang"'*)
+    [ -e "$state/flood" ] || continue
+    echo $$ >"$state/flooding"
+    exec yes "$(cat "$state/flood")" ;;
   *'"method":"tools/call"'*'"name":"die"'*)
     kill -9 $$ ;;
   *'"method":"tools/call"'*'"name":"big"'*)

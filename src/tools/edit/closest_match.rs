@@ -1,5 +1,6 @@
 //! The hint for the model when a file does not contain the old text. Pure.
 
+use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::lines::{key, split};
@@ -13,6 +14,9 @@ const SHOWN_LINES: usize = 20;
 const SHOWN_CHARS: usize = 200;
 /// A place with a lower score is not worth showing.
 const ALIKE: f32 = 0.5;
+/// How much is compared in search of the closest place, in lines of the old text and bytes of lines: less
+/// than a second.
+const MAX_WORK: usize = 20_000_000;
 
 /// A hint of some lines about the closest place, or that there is none.
 pub(super) fn hint(text: &str, old: &str, new: &str) -> String {
@@ -31,35 +35,54 @@ pub(super) fn hint(text: &str, old: &str, new: &str) -> String {
         );
     }
     let (old, there) = (split(old), split(text));
-    if let Some(start) = closest(&old, &there) {
-        describe(&mut hint, &old, &there, start);
-    } else {
-        hint.push_str("Nothing in the file looks like it. Read the file again.\n");
+    let (start, compared) = closest(&old, &there);
+    if compared < there.len() {
+        let _ = writeln!(hint, "Only the first {compared} lines were compared with it.");
+    }
+    match start {
+        Some(start) => describe(&mut hint, &old, &there, start),
+        None if compared < there.len() => hint.push_str("Nothing there looks like it.\n"),
+        None => hint.push_str("Nothing in the file looks like it. Read the file again.\n"),
     }
     hint
 }
 
-/// The place with most lines of `old`; failing that, the place that resembles its longest line.
-fn closest(old: &[&str], there: &[&str]) -> Option<usize> {
+/// The place with most lines of `old`; failing that, the place that resembles its longest line. Also
+/// how many lines of the file were compared: as many as [`MAX_WORK`] allows.
+fn closest(old: &[&str], there: &[&str]) -> (Option<usize>, usize) {
     let wanted: Vec<String> = old.iter().map(|line| key(line)).collect();
     let keys: Vec<String> = there.iter().map(|line| key(line)).collect();
-    let (longest, telling) =
-        wanted.iter().enumerate().max_by_key(|(_, line)| line.chars().count())?;
-    if telling.is_empty() {
-        return None;
+    let longest = wanted.iter().enumerate().max_by_key(|(_, line)| line.chars().count());
+    let Some((longest, telling)) = longest.filter(|(_, line)| !line.is_empty()) else {
+        return (None, there.len());
+    };
+    // A line with a brace alone is everywhere, so it has no number.
+    let mut numbers: HashMap<&str, usize> = HashMap::new();
+    for line in wanted.iter().filter(|line| line.contains(char::is_alphanumeric)) {
+        let next = numbers.len();
+        numbers.entry(line).or_insert(next);
     }
-    let starts = (0..keys.len()).map(|place| place.saturating_sub(longest));
-    let scored = starts.map(|start| {
-        let same = |(offset, line): (usize, &String)| {
-            // A line with a brace alone is everywhere.
-            line.contains(char::is_alphanumeric) && keys.get(start + offset) == Some(line)
-        };
-        let equal = wanted.iter().enumerate().filter(|pair| same(*pair)).count();
-        let alike = keys.get(start + longest).map_or(0.0, |line| bounded(telling, line));
-        (equal as f32 + alike, start)
-    });
-    let (score, start) = scored.reduce(|best, next| if next.0 > best.0 { next } else { best })?;
-    (score >= ALIKE).then_some(start)
+    let number = |line: &String| numbers.get(line.as_str()).copied();
+    let wanted_numbers: Vec<Option<usize>> = wanted.iter().map(number).collect();
+    let key_numbers: Vec<Option<usize>> = keys.iter().map(number).collect();
+
+    let mut best: Option<(f32, usize)> = None;
+    let mut work = 0;
+    for place in 0..keys.len() {
+        let start = place.saturating_sub(longest);
+        let line = keys.get(start + longest);
+        work += wanted.len() + telling.len() + line.map_or(0, String::len);
+        if work > MAX_WORK {
+            return (best.filter(|best| best.0 >= ALIKE).map(|best| best.1), place);
+        }
+        let pairs = wanted_numbers.iter().zip(key_numbers.iter().skip(start));
+        let equal = pairs.filter(|(old, there)| old.is_some() && old == there).count();
+        let score = equal as f32 + line.map_or(0.0, |line| bounded(telling, line));
+        if best.is_none_or(|best| score > best.0) {
+            best = Some((score, start));
+        }
+    }
+    (best.filter(|best| best.0 >= ALIKE).map(|best| best.1), keys.len())
 }
 
 /// The similarity of two lines; 0 for minified lines and for lines of too different length.
@@ -141,5 +164,13 @@ mod tests {
     fn a_file_with_nothing_similar_is_reported() {
         let hint = hint("abc\ndef\n", "zzz yyy", "x");
         assert_eq!(hint, "Nothing in the file looks like it. Read the file again.\n");
+    }
+
+    #[test]
+    fn the_search_has_a_limit_which_the_hint_tells() {
+        let (text, old) = ("a\n".repeat(100_000), "a\n".repeat(2_500) + "b\n");
+        let hint = hint(&text, &old, "x");
+        assert!(hint.starts_with("Only the first 79"), "{hint}");
+        assert!(hint.contains("The closest place"), "{hint}");
     }
 }

@@ -8,15 +8,28 @@ use similar::DiffOp;
 use super::matching::{TextReplacement, normalise_char, with_line_ends};
 use crate::domain::align;
 
+/// The most places that are told of a text that is in several.
+pub(super) const MAX_PLACES: usize = 1000;
+
 /// The lines, counted from 0, at which the lines of `old` begin in `text`, compared when trimmed.
 pub(super) fn find(text: &str, old: &str) -> Vec<usize> {
     let wanted: Vec<String> = split(old).iter().map(|line| key(line)).collect();
     if wanted.iter().all(String::is_empty) {
         return Vec::new();
     }
+    // As one text each, so that equal lines do not make it lines times lines.
+    let joined = |lines: &[String]| format!("\n{}\n", lines.join("\n"));
     let there: Vec<String> = split(text).iter().map(|line| key(line)).collect();
-    let starts = there.windows(wanted.len()).enumerate();
-    starts.filter(|(_, window)| *window == wanted).map(|(start, _)| start).collect()
+    let (wanted, there) = (joined(&wanted), joined(&there));
+    let (mut starts, mut from, mut line) = (Vec::new(), 0, 0);
+    while starts.len() < MAX_PLACES
+        && let Some(at) = there[from..].find(&wanted)
+    {
+        line += there[from..from + at].matches('\n').count();
+        starts.push(line);
+        (from, line) = (from + at + 1, line + 1);
+    }
+    starts
 }
 
 /// The replacement of the lines of `old` at `start` by `new`, with the file's indentation.

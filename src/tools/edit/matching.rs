@@ -200,7 +200,7 @@ impl NormalisedText {
         let mut numbers = Vec::new();
         let mut from = 0;
         while let Some(at) = self.text[from..].find(needle)
-            && numbers.len() < 1000
+            && numbers.len() < lines::MAX_PLACES
         {
             numbers.push(line_number(original, self.original(from + at)));
             from += at + first_char;

@@ -301,6 +301,18 @@ async fn a_big_file_is_edited_or_explained() {
 }
 
 #[tokio::test]
+async fn many_equal_lines_take_no_longer_than_others() {
+    let text = "a\n".repeat(100_000);
+    let old = "a\n".repeat(50_000) + "b\n";
+    let began = std::time::Instant::now();
+    let missing = edited(&text, input(&old, "x")).await.unwrap_err();
+    assert!(missing.contains("lines were compared"), "{missing}");
+    let several = edited(&text, input(&" a \n".repeat(50), "x")).await.unwrap_err();
+    assert!(several.contains("matches 1000 places"), "{several}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
 async fn a_part_of_an_edit_is_an_edit_of_its_own() {
     let all = |old: &str, new: &str| json!({"file_path": "f", "old_string": old, "new_string": new, "replace_all": true});
     let cases = [

@@ -27,12 +27,24 @@ pub struct DialogGeometry {
     pub docked: Option<CellRect>,
     /// The requests that a question lists because they wait.
     pub listed: Vec<ApprovalId>,
+    /// Whether a question had no room for its title, a row of its subject and an answer. It takes no
+    /// answers then: what is not on screen cannot be agreed to.
+    pub is_cramped: bool,
 }
+
+/// The fewest columns and rows of a screen on which a question can be read.
+const LEAST_SCREEN: (u16, u16) = (20, 3);
 
 impl DialogGeometry {
     /// How many rows of the list are on screen; 1 before it was drawn.
     pub fn list_rows(&self) -> usize {
         self.list.map_or(1, |list| usize::from(list.height)).max(1)
+    }
+
+    /// Takes the size of the screen into account, on which no question can be read if it is too small.
+    pub fn on_screen(mut self, (width, height): (u16, u16)) -> Self {
+        self.is_cramped |= width < LEAST_SCREEN.0 || height < LEAST_SCREEN.1;
+        self
     }
 }
 

@@ -162,7 +162,7 @@ impl DialogStack {
         shared: &mut SharedState,
     ) -> DialogIntents {
         for (it, measured) in self.open.iter_mut().zip(measured) {
-            it.measured = measured;
+            it.measured = measured.on_screen((shared.geometry.width, shared.geometry.height));
         }
         self.shown();
         self.each(conversation, shared, |dialog, layer, around| dialog.drawn(layer, around))
@@ -176,12 +176,16 @@ impl DialogStack {
     }
 
     /// Tells the guards which questions are visible: only the topmost one, as questions below another
-    /// dialog accept no answer.
+    /// dialog accept no answer, and that one only if the screen has room for it.
     pub fn shown(&mut self) {
         let Some((top, below)) = self.open.split_last_mut() else { return };
         let guards = below.iter_mut().filter_map(|it| it.dialog.guard_mut());
         guards.for_each(QuestionGuard::hidden);
-        top.dialog.guard_mut().into_iter().for_each(QuestionGuard::drawn);
+        let tell = match top.measured.is_cramped {
+            true => QuestionGuard::hidden,
+            false => QuestionGuard::drawn,
+        };
+        top.dialog.guard_mut().into_iter().for_each(tell);
     }
 
     /// Another program had the terminal.

@@ -94,7 +94,7 @@ fn one_is_switched_off_and_the_list_comes_again() {
     answer(scene, Ok(HookAdminResponse::Listed(after.collect()))).shows("Hooks");
 }
 
-fn changed(width: u16, height: u16) -> TestScreen {
+pub(super) fn changed(width: u16, height: u16) -> TestScreen {
     let news = ".slug/settings.json, programs that slug would run\n    on Stop runs cargo test -q\n  \
          + on Stop runs curl x.example\n";
     let scene = screen(width, height).types("/hooks").key("enter");
@@ -111,19 +111,23 @@ fn trusting_what_is_new_is_asked_at_80_columns() {
     insta::assert_snapshot!(changed(80, 24).key("enter").text());
 }
 
+/// Whether the screen has asked to trust what is new.
+pub(super) fn is_trusted(scene: &TestScreen) -> bool {
+    job(scene) == Some(HookAdminRequest::Trust)
+}
+
 /// Pressing only enter trusts nothing.
 #[test]
 fn changed_hooks_are_trusted_by_y_only_and_shown_in_full() {
-    let asked = |scene: &TestScreen| job(scene) == Some(HookAdminRequest::Trust);
     let scene = changed(120, 40).key("enter").shows("+ on Stop runs curl x.example");
     let scene = scene.key("enter").key("Y").key("space").key("tab").key_at_once("enter");
-    assert!(!asked(&scene));
+    assert!(!is_trusted(&scene));
     for no in ["n", "esc", "q"] {
         let scene = changed(80, 24).key("enter").key(no).hides("curl");
-        assert!(!asked(&scene));
+        assert!(!is_trusted(&scene));
     }
     let scene = changed(80, 24).key("enter").key("y");
-    assert!(asked(&scene));
+    assert!(is_trusted(&scene));
     answer(scene, Ok(HookAdminResponse::Listed(rows()))).shows("Hooks");
 }
 

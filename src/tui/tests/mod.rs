@@ -33,6 +33,7 @@ mod sessions;
 mod settings;
 mod side_panel;
 mod sizes;
+mod small_screens;
 mod spending;
 mod start;
 mod status_areas;

@@ -8,6 +8,7 @@ use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::ApprovalKey;
 use crate::tui::dialogs::geometry::ScrollExtent;
 use crate::tui::dialogs::line::LineAnswerError;
+use crate::tui::dialogs::review::QuestionReview;
 
 use crate::tui::dialogs::approval::{
     ApprovalDialog, ApprovalRequestExt, ApprovalRuleSlot, ApprovalStage, SessionScope,
@@ -26,7 +27,7 @@ impl ApprovalDialog {
     /// looks ([`LineAnswerError::Wide`], which still takes the rule over: a plain `s` or `a` then
     /// confirms it).
     pub(super) fn answer_with(&mut self, line: &str) -> Result<Vec<Intent>, LineAnswerError> {
-        self.note_drawn(ScrollExtent { rows: 0, shown: 0 });
+        self.review = QuestionReview::Seen;
         match self.stage {
             ApprovalStage::Choosing => self.answer_line(line.trim()),
             ApprovalStage::Rule(slot, _) => self.rule_line(slot, line.trim()),

@@ -91,8 +91,12 @@ impl Dialog for ApprovalDialog {
         {
             return None;
         }
-        let answers = keymap::find(keymap::APPROVAL, key).is_some();
-        question_keys::early_key(self.guard, self.early_key, key, answers)
+        let answer = keymap::find(keymap::APPROVAL, key);
+        // In the chat it allows all edits, too, and nothing of this one is on screen.
+        if answer == Some(ApprovalKey::AllowEdits) && self.guard.is_hidden() {
+            return Some(EarlyKey::Discard);
+        }
+        question_keys::early_key(self.guard, self.early_key, key, answer.is_some())
     }
 
     fn paste(&mut self, text: &str, around: &mut DialogContext<'_>) -> Option<Vec<Intent>> {
@@ -149,7 +153,7 @@ impl Dialog for ApprovalDialog {
 
     fn drawn(&mut self, layer: DialogLayer, around: &mut DialogContext<'_>) -> Vec<Intent> {
         if layer == DialogLayer::Top {
-            self.note_drawn(around.measured.extent);
+            self.note_drawn(around.measured);
             self.waiting.clone_from(&around.measured.listed);
         }
         Vec::new()

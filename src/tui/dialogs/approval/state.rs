@@ -11,7 +11,7 @@ use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::{AnswerFollowUp, Intent};
 use crate::tui::app::keymap::{self, ApprovalKey, FieldKey, KeyPress, ScrollAction};
 use crate::tui::dialogs::dialog::EarlyKey;
-use crate::tui::dialogs::geometry::{ScrollExtent, scrolled};
+use crate::tui::dialogs::geometry::{DialogGeometry, ScrollExtent, scrolled};
 use crate::tui::dialogs::review::QuestionReview;
 
 use super::hunk_selection::{HunkDirection, HunkSelection};
@@ -99,9 +99,10 @@ impl ApprovalDialog {
     }
 
     /// Records a drawn frame: clamps the scroll position and updates the review.
-    pub fn note_drawn(&mut self, extent: ScrollExtent) {
+    pub fn note_drawn(&mut self, measured: &DialogGeometry) {
+        let extent = measured.extent;
         self.scroll = self.scroll.min(extent.rows.saturating_sub(extent.shown));
-        self.review.drawn(self.scroll, extent);
+        self.review.drawn(self.scroll, measured);
     }
 
     /// Scrolls to a row. `hunk_rows` are the rows of each change of an edit; the focus follows.

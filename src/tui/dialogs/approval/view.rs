@@ -20,7 +20,7 @@ use crate::tui::dialogs::geometry::ScrollExtent;
 use crate::tui::dialogs::review::QuestionReview;
 use crate::tui::layout::{StyleRole, StyledSpan};
 
-use crate::domain::{ApprovalId, pluralise};
+use crate::domain::{ApprovalId, ApprovalRequest, pluralise};
 use crate::tui::view::blocks::harmless;
 use crate::tui::view::layouts::ViewLayouts;
 use crate::tui::view::paint;
@@ -32,6 +32,8 @@ use subject::{ApprovalSubject, MARGIN};
 const MARGINS: u16 = 3;
 /// Below this width answers are words in a row.
 const NARROW: u16 = 48;
+/// On fewer columns a command cannot be judged, so the question takes no answer.
+const LEAST_WIDTH: u16 = 20;
 /// From this width on answers can stand in two columns.
 const TWO_COLUMNS: u16 = 70;
 /// On screens with fewer rows the question lists no others, and no verdicts of rules.
@@ -77,6 +79,13 @@ impl QuestionRows {
             true => Self { head, subject: room - 1, has_rest: true, answers },
             false => Self { head, subject: room.min(subject), has_rest: false, answers },
         }
+    }
+
+    /// Whether what is asked can be read: the title, the danger if there is one, a row of the subject,
+    /// and an answer.
+    fn can_be_read(&self, request: &ApprovalRequest, subject: usize) -> bool {
+        let head = if request.dangers.is_empty() { 1 } else { 2 };
+        self.head >= head && self.subject >= subject.min(1) && self.answers > 0
     }
 }
 
@@ -142,6 +151,7 @@ pub fn draw(
 ) -> Option<Position> {
     let area = area.intersection(*buffer.area());
     measured.docked = Some(area.into());
+    measured.is_cramped = true;
     if area.is_empty() {
         return None;
     }
@@ -176,6 +186,14 @@ pub fn draw(
     let title = head.first().map_or(&[][..], |title| title);
     let counter = [span(counter, StyleRole::Muted)];
     paint::both_edges(title, &counter, styles, row_at(0), buffer);
+    measured.is_cramped = area.width < LEAST_WIDTH || !rows.can_be_read(&approval.request, above.1);
+    if measured.is_cramped {
+        let text = truncate("Enlarge the window to answer.", inner.width);
+        let place = row_at(usize::from(inner.height > 1));
+        paint::clear(place, styles, buffer);
+        paint::spans(&[span(text, StyleRole::Warning)], styles, place, buffer);
+        return None;
+    }
     let left_out = head.len() - rows.head.saturating_sub(1).min(head.len());
     for (at, line) in head.iter().skip(left_out.max(1)).enumerate() {
         paint::spans(line, styles, row_at(1 + at), buffer);

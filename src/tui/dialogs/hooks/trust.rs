@@ -104,7 +104,7 @@ impl Dialog for HookTrustDialog {
 
     fn drawn(&mut self, layer: DialogLayer, around: &mut DialogContext<'_>) -> Vec<Intent> {
         if layer == DialogLayer::Top {
-            self.end.drawn(self.scroll, around.measured.extent);
+            self.end.drawn(self.scroll, around.measured);
         }
         Vec::new()
     }

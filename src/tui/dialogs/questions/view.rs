@@ -90,6 +90,7 @@ pub(super) fn draw(
 ) -> Option<Position> {
     let area = dock.intersection(*buffer.area());
     measured.docked = Some(area.into());
+    measured.is_cramped = true;
     if area.width <= MARGINS || area.height == 0 {
         return None;
     }
@@ -122,6 +123,8 @@ pub(super) fn draw(
     };
     let body_shown = room.min(body.len() - scroll);
     measured.extent = ScrollExtent { rows: body.len(), shown: room };
+    let lacks_document = place == BodyPlace::AboveAnswers && body_shown == 0;
+    measured.is_cramped = above == 0 || shown_rows == 0 || lacks_document;
     let answers = rows.iter().skip(first).take(shown_rows);
     let shown_body = body.iter().skip(scroll).take(room);
     let head = head.iter().take(above);

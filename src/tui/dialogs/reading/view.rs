@@ -45,6 +45,7 @@ pub fn draw_page(
         paint::spans(&line.spans, *styles, Rect { y, height: 1, ..inner }, buffer);
     }
     measured.extent = ScrollExtent { rows: lines.len(), shown: usize::from(inner.height) };
+    measured.is_cramped = inner.height == 0;
 }
 
 /// The card of the tour, in two rows for each thing where there is little room.

@@ -69,6 +69,7 @@ pub fn draw(
         }
     }
     measured.extent = ScrollExtent { rows: lines.len(), shown: usize::from(above.height) };
+    measured.is_cramped = above.height == 0;
 }
 
 fn name_width(row: &RewindRow) -> u16 {

@@ -193,6 +193,7 @@ impl Dialog for TrustDialog {
             frame::hints(&ANSWERS, styles, column.hints, buffer);
         }
         measured.extent = extent;
+        measured.is_cramped = extent.shown == 0;
         None
     }
 
@@ -216,7 +217,7 @@ impl Dialog for TrustDialog {
     fn drawn(&mut self, layer: DialogLayer, around: &mut DialogContext<'_>) -> Vec<Intent> {
         self.scroll = self.first_row(around.measured.extent);
         if layer == DialogLayer::Top {
-            self.end.drawn(self.scroll, around.measured.extent);
+            self.end.drawn(self.scroll, around.measured);
         }
         Vec::new()
     }
@@ -439,6 +440,23 @@ mod tests {
     #[test]
     fn of_an_empty_folder() {
         insta::assert_snapshot!(trust(&[], 80, 24).picture());
+    }
+
+    #[test]
+    fn no_yes_is_taken_where_the_question_cannot_be_read() {
+        for (width, height) in (1..=6).flat_map(|y| (1..=30).map(move |x| (x, y))) {
+            let mut trust = trust(&items(), width, height);
+            let mut seen = String::new();
+            for _ in 0..200 {
+                seen.push_str(&trust.picture());
+                if trust_answer(trust.press(KeyCode::Char('y'))).is_some() {
+                    let is_read = seen.contains("Do you trust") && seen.contains("88 lines");
+                    assert!(width >= 20 && is_read, "{width}x{height}\n{seen}");
+                    break;
+                }
+                trust.press(KeyCode::PageDown);
+            }
+        }
     }
 
     #[test]
