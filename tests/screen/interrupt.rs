@@ -67,7 +67,7 @@ fn a_server_that_still_loads_its_model_is_waited_for_until_escape() {
     slug.wait_for("is still loading the model");
     slug.say("hello");
     slug.wait_until("the countdown", |screen| {
-        screen.contains("Trying again in") && screen.contains(" of 10) · esc stops")
+        screen.contains("Trying again in") && screen.contains(" of 36) · esc stops")
     });
     slug.keys(key::ESC);
     wait_for_the_end(&mut slug);

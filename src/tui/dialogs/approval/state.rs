@@ -5,7 +5,8 @@ use std::ops::Range;
 use crossterm::event::KeyCode;
 use serde_json::Value;
 
-use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest};
+use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, ApprovalRequest, ToolKind};
+use crate::tools;
 use crate::tui::app::editor::{EditorLines, TextEditor};
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::{AnswerFollowUp, Intent};
@@ -386,12 +387,14 @@ impl ApprovalDialog {
 
 /// What the dialog reads from a request's arguments.
 pub trait ApprovalRequestExt {
-    /// The shell command that would run; `None` for tools without a `command` argument.
+    /// The shell command that would run; `None` for tools that run none, whatever their arguments are
+    /// called.
     fn command(&self) -> Option<&str>;
 }
 
 impl ApprovalRequestExt for ApprovalRequest {
     fn command(&self) -> Option<&str> {
-        self.input.get("command").and_then(Value::as_str)
+        let runs_commands = tools::kind_of(&self.tool) == ToolKind::Execute;
+        self.input.get("command").and_then(Value::as_str).filter(|_| runs_commands)
     }
 }
