@@ -1,7 +1,7 @@
 //! Tests of the rules that a question offers, and how it names them.
 
 use crate::agent::{AgentCommand, AgentEvent};
-use crate::domain::{ApprovalAnswer, ApprovalId, CallDanger, ContentHash};
+use crate::domain::{ApprovalAnswer, ApprovalId, ApprovalKind, CallDanger, ContentHash};
 use crate::permissions::rule_on_definition;
 use crate::tui::app::ScreenEffect;
 use crate::tui::test_screen::{AGENT, question, screen};
@@ -26,6 +26,16 @@ fn a_yes_to_a_servers_tool_says_that_a_changed_definition_is_asked_about() {
         .shows("a  Always allow this tool as defined now …")
         .shows("d  Never allow `mcp__tickets__search` …");
     scene.key("s").expect_effects(&answered(ApprovalAnswer::Session { rules: vec![rule] }));
+}
+
+/// It was asked about as a shell command, which could be edited and would never run.
+#[test]
+fn a_call_of_a_tool_that_runs_nothing_is_no_command_whatever_its_arguments() {
+    let AgentEvent::ApprovalAsked(mut request) = question(1, "git status") else { panic!() };
+    request.tool = "cart.py".into();
+    request.kind = ApprovalKind::RepeatedCall;
+    let scene = screen(80, 24).event(AgentEvent::ApprovalAsked(request)).after(400);
+    scene.shows("Use cart.py again?").hides("Run this command").hides("Edit the command");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Tests of the line that closes a turn.
 
-use crate::domain::{Money, TokenUsage};
+use crate::agent::AgentEvent;
+use crate::domain::{Money, NoticeLevel, TokenUsage};
 use crate::session::{ChangedLines, LogEntry, LogRecord, TurnChanges, TurnEnd, TurnOutcome};
 use crate::tui::app::ScreenEffect;
 use crate::tui::app::store_query::StoreQuery;
@@ -71,4 +72,19 @@ fn a_turn_that_changed_nothing_opens_nothing() {
     }
     let scene = answered(80, 24, &quick).clear_effects().click("14 s");
     assert!(!asks_for_changes(&scene));
+}
+
+/// "This reason" under another notice named the wrong one.
+#[test]
+fn a_failed_turn_repeats_its_reason_unless_that_was_told_last() {
+    let notice = |text: &str| AgentEvent::Notice { level: NoticeLevel::Warning, text: text.into() };
+    let reason = "The server is still loading the model.";
+    let failed = || recorded(&end(TurnOutcome::Failed(reason.into())));
+    let told = |notices: &[&str]| {
+        let asked = screen(80, 24).event(recorded(&user("fix it")));
+        asked.events(notices.iter().map(|text| notice(text))).event(failed())
+    };
+    told(&[reason]).shows("The turn has failed for this reason.");
+    let scene = told(&[reason, "No summary was written."]).hides("for this reason");
+    assert_eq!(scene.text().matches(reason).count(), 2, "{}", scene.text());
 }
