@@ -176,7 +176,8 @@ pub enum AgentEvent {
     QuestionsAsked(Box<QuestionRequest>),
     /// What was counted about the call of an open question.
     ApprovalFacts { id: ApprovalId, facts: Vec<DangerFact> },
-    /// A question of slug or of the model no longer needs an answer (the turn was stopped, or a new rule decided it).
+    /// A question of slug or of the model no longer needs an answer (the turn was stopped, or a new rule
+    /// decided it).
     ApprovalWithdrawn(ApprovalId),
     /// A message for the user that is no part of the conversation.
     Notice {

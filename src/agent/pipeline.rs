@@ -3,8 +3,8 @@
 //! A call takes these steps: a plan of what it would touch (`plan`), the hooks before it
 //! (`call_hooks`), rules, mode and the user (`authorise`), the last check, the intent in the log and
 //! the run (`run`), the hooks after it, and the result in the log. Only arguments that the user or a
-//! hook changes go back: they are planned, and decided about, like the first. A command that failed in the sandbox may be authorised a second time, to run outside
-//! (`sandbox_escalation`).
+//! hook changes go back: they are planned, and decided about, like the first. A command that failed in
+//! the sandbox may be authorised a second time, to run outside (`sandbox_escalation`).
 //!
 //! A command that the user types goes through [`execute_for_user`]: typing it is its approval.
 
