@@ -20,15 +20,22 @@ use crate::support::test_env::{SLUG, TestEnv};
 /// The user `nobody`, a plain user of every system.
 const NOBODY: u32 = 65534;
 
-/// A key for each place that slug takes keys from. The flag's key is the one that is used.
-const KEYS: [(&str, &str); 6] = [
-    ("flag", "sk-CANARY-flag-0123456789"),
-    ("SLUG_API_KEY", "sk-CANARY-slug-9876543210"),
-    ("OPENAI_API_KEY", "sk-CANARY-open-5678901234"),
-    ("MINE", "CANARY.overridden/by+everything"),
-    ("OTHERS", "CANARY.of.a.provider.not.asked"),
-    ("file", "CANARY-written-in-the-file-1"),
-];
+/// The place of each key, or its variable, and the key.
+type Keys = [(&'static str, String); 6];
+
+/// A key for each place that slug takes keys from. The flag's key is the one that is used. Each test
+/// has keys of its own: the command line of a slug that is just starting still holds the flag's, and
+/// the commands of the tests that run at the same time can see it.
+fn keys_of(test: &str) -> Keys {
+    [
+        ("flag", format!("sk-CANARY-flag-{test}-0123456789")),
+        ("SLUG_API_KEY", format!("sk-CANARY-slug-{test}-9876543210")),
+        ("OPENAI_API_KEY", format!("sk-CANARY-open-{test}-5678901234")),
+        ("MINE", format!("CANARY.overridden/by+everything.{test}")),
+        ("OTHERS", format!("CANARY.of.a.provider.{test}.not.asked")),
+        ("file", format!("CANARY-written-in-the-file-{test}-1")),
+    ]
+}
 
 /// Looks for keys where a program can look, and writes down what it finds. `open` and `closed` say
 /// what could be read of slug and of its supervisor.
@@ -55,8 +62,8 @@ const PRINT: &str = "cat notes; base64 notes; base64 -w0 notes; (printf x; cat n
     while read -r line; do for ((i=${#line}-1;i>=0;i--)); do printf %s \"${line:i:1}\"; done; echo; \
     done < notes";
 
-fn with_all_keys(env: &TestEnv, server: &ModelServer) -> Command {
-    let [(_, flag), .., (_, file)] = KEYS;
+fn with_all_keys(env: &TestEnv, server: &ModelServer, keys: &Keys) -> Command {
+    let [(_, flag), .., (_, file)] = keys;
     env.write_home("settings.json", r#"{"permissions":{"allow":["Bash"]}}"#);
     env.write("look.sh", LOOK);
     let other = "[providers.other]\nendpoint = \"http://localhost:1/v1\"";
@@ -73,7 +80,7 @@ fn with_all_keys(env: &TestEnv, server: &ModelServer) -> Command {
     let endpoint = server.endpoint();
     let mut command = env.command(&["--trust-workspace", "-m", "test-model", "-e", &endpoint]);
     command.args(["-k", flag, "-p", "go"]);
-    command.envs(KEYS[1..5].iter().copied());
+    command.envs(keys[1..5].iter().cloned());
     command
 }
 
@@ -106,20 +113,19 @@ fn can_be_started_by_all() -> bool {
     can
 }
 
-fn look(command: &mut Command, server: &ModelServer) {
+fn look(command: &mut Command, server: &ModelServer, keys: &Keys) {
     server.reply(crate::bash("l1", "bash look.sh $PPID"));
     server.reply(ServerReply::text("Done."));
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let (_, flag) = KEYS[0];
+    let (_, flag) = &keys[0];
     assert_eq!(server.chat_requests()[0].headers["authorization"], format!("Bearer {flag}"));
 }
 
-fn assert_nothing_found(env: &TestEnv) {
+fn assert_nothing_found(env: &TestEnv, keys: &Keys) {
     let found = String::from_utf8_lossy(&fs::read(env.path("found")).unwrap()).into_owned();
     assert!(found.contains("PATH="), "it has looked");
-    // Other tests that run at the same time have keys of their own.
-    let is_key = |line: &&str| KEYS.iter().any(|(_, key)| line.contains(key));
+    let is_key = |line: &&str| keys.iter().any(|(_, key)| line.contains(key));
     assert_eq!(found.lines().find(is_key), None, "a command finds a key of slug's");
 }
 
@@ -181,10 +187,10 @@ fn s100_a_command_of_a_plain_user_cannot_read_slug_or_its_supervisor() {
     if !can_be_started_by_all() {
         return;
     }
-    let (env, server) = (TestEnv::new(), ModelServer::start());
-    let mut command = with_all_keys(&env, &server);
+    let (env, server, keys) = (TestEnv::new(), ModelServer::start(), keys_of("plain"));
+    let mut command = with_all_keys(&env, &server, &keys);
     as_plain_user(&env, &mut command);
-    look(&mut command, &server);
+    look(&mut command, &server, &keys);
     let looked = env.read("looked");
     for line in [
         "supervisor environ closed",
@@ -199,22 +205,23 @@ fn s100_a_command_of_a_plain_user_cannot_read_slug_or_its_supervisor() {
     ] {
         assert!(looked.lines().any(|it| it == line), "{line} in {looked}");
     }
-    assert_nothing_found(&env);
+    assert_nothing_found(&env, &keys);
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn s100_no_environment_or_command_line_holds_a_key_whoever_reads_it() {
-    let (env, server) = (TestEnv::new(), ModelServer::start());
-    look(&mut with_all_keys(&env, &server), &server);
-    assert_nothing_found(&env);
+    let (env, server, keys) = (TestEnv::new(), ModelServer::start(), keys_of("whoever"));
+    look(&mut with_all_keys(&env, &server, &keys), &server, &keys);
+    assert_nothing_found(&env, &keys);
 }
 
 #[test]
 fn s100_a_key_of_any_layer_is_redacted_in_each_usual_form() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
-    let mut command = with_all_keys(&env, &server);
-    let keys = KEYS.map(|(_, key)| key);
+    let keys = keys_of("layer");
+    let mut command = with_all_keys(&env, &server, &keys);
+    let keys = keys.map(|(_, key)| key);
     env.write("notes", &format!("{}\n", keys.join("\n")));
     server.reply(ServerReply::calls(
         "",
@@ -225,14 +232,14 @@ fn s100_a_key_of_any_layer_is_redacted_in_each_usual_form() {
     assert!(output.status.success(), "{output:?}");
     let results = ["p1", "r1"].map(|id| result_of(&server.chat_requests()[1], id)).concat();
     let solid: String = results.split_whitespace().collect();
-    for key in keys {
+    for key in &keys {
         let hex: String = key.bytes().map(|byte| format!("{byte:02x}")).collect();
         let percent: String = key.bytes().map(|byte| format!("%{byte:02x}")).collect();
         let reversed: String = key.chars().rev().collect();
         // Wherever the key begins in base64, its middle is one of three texts.
         let base64 = [0, 1, 2].map(|from| STANDARD.encode(&key[from..from + 9]));
         let url = base64.clone().map(|it| it.replace('+', "-").replace('/', "_"));
-        let forms = [key.to_owned(), hex.clone(), hex.to_uppercase(), percent, reversed];
+        let forms = [key.clone(), hex.clone(), hex.to_uppercase(), percent, reversed];
         for form in forms.into_iter().chain(base64).chain(url) {
             assert!(!solid.contains(&form), "{form} of {key} in {results}");
         }
@@ -251,7 +258,7 @@ fn s100_a_command_that_prints_a_key_gets_all_but_slugs_keys() {
     );
     server.reply(ServerReply::text("Done."));
     let mut command = env.command(&["--trust-workspace", "-m", "test-model", "-p", "go"]);
-    command.env("OPENAI_API_KEY", KEYS[2].1).env("VAULT_TOKEN", "passes");
+    command.env("OPENAI_API_KEY", "sk-CANARY-open-5678901234").env("VAULT_TOKEN", "passes");
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let seen = fs::read_to_string(env.home().join("seen")).unwrap();
