@@ -27,9 +27,9 @@ use super::active_session::ActiveSession;
 use super::approvals::{PendingApprovals, PendingQuestions};
 use super::budget::BudgetLimits;
 use super::change_tracker;
+use super::command_inbox::{self, CommandInbox, StopHandle};
 use super::compaction::limits::ContextRoom;
 use super::event_queue::{AgentEventReceiver, AgentEventSender, event_queue};
-use super::gate::ToolGate;
 use super::hooks::BackgroundHooks;
 use super::images::ConversationImages;
 use super::job_follower::JobFollower;
@@ -42,8 +42,8 @@ use super::prefix::PromptCacheMonitor;
 use super::provider_set::AgentProvider;
 use super::repeats::RepeatedCalls;
 use super::setup::AgentSetup;
-use super::stop::{self, CommandInbox, StopHandle};
 use super::tool_events::ToolEventQueue;
+use super::tool_gate::ToolGate;
 use super::turn::{TurnLimits, TurnMachine};
 use super::turn_runner::{TurnPurpose, TurnRun};
 use super::{AddressedCommand, AgentCommand, AgentEvent};
@@ -127,7 +127,7 @@ pub fn spawn_into(
 ) -> AgentHandle {
     let outbox = outbox.with_debug_log(setup.debug.clone());
     let id = outbox.agent();
-    let (commands, inbox, stop) = stop::channel(MAX_QUEUED_COMMANDS, outbox.clone());
+    let (commands, inbox, stop) = command_inbox::channel(MAX_QUEUED_COMMANDS, outbox.clone());
     let stopped = stop.clone();
     // Inside the task, because reading hundreds of rules would delay the first frame.
     let task =
@@ -142,7 +142,7 @@ impl Agent {
     ) -> (Self, AgentEventReceiver, mpsc::Sender<AddressedCommand>) {
         let (outbox, events) = event_queue(AgentId::generate());
         let outbox = outbox.with_debug_log(setup.debug.clone());
-        let (commands, inbox, stop) = stop::channel(MAX_QUEUED_COMMANDS, outbox.clone());
+        let (commands, inbox, stop) = command_inbox::channel(MAX_QUEUED_COMMANDS, outbox.clone());
         (Self::with(setup, inbox, outbox, stop), events, commands)
     }
 

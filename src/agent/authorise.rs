@@ -25,12 +25,12 @@ use crate::tools::ToolError;
 
 use super::approvals::{ApprovalOrder, ApprovalWait};
 use super::call_hooks;
+use super::call_plan::{ArgumentsOrigin, CallPlan, CallProvenance};
 use super::danger_facts::danger_facts;
 use super::event::AgentEvent;
-use super::gate::{Interactivity, ToolGate};
 use super::partial_approval::{PartialApproval, narrow_to_part};
-use super::plan::{ArgumentsOrigin, CallPlan, CallProvenance};
 use super::rule_request::RuleReply;
+use super::tool_gate::{Interactivity, ToolGate};
 use super::tool_messages::{denied, denied_by_user, repeated_call, stopped};
 
 /// What was decided about a call.

@@ -20,10 +20,10 @@ use crate::domain::{ToolCall, ToolOutput};
 
 use super::approvals::ApprovalOrder;
 use super::authorise::CallDependencies;
-use super::gate::ToolGate;
+use super::call_plan::{CallFootprint, CallPlan};
 use super::pipeline::{answer_unrun, execute_with_permission};
-use super::plan::{CallFootprint, CallPlan};
 use super::repeats::repeated_within;
+use super::tool_gate::ToolGate;
 use super::tool_messages::SAME_CALL;
 
 /// Runs `calls` to their results. All results are in the log when this returns.

@@ -19,7 +19,7 @@ use crate::domain::{
 use crate::session::{SessionSpending, SpendingSum};
 
 use super::agent_loop::Agent;
-use super::gate::{Interactivity, ToolGate};
+use super::tool_gate::{Interactivity, ToolGate};
 
 /// The limits that hold now: the configured budgets, and what the user has raised them to.
 #[derive(Debug, Clone, Copy, Default)]

@@ -10,9 +10,9 @@ use crate::domain::{NoticeLevel, PermissionOutcome, ToolCall, ToolOutput, ToolSt
 use crate::hooks::{HookEvent, HookMessage, HookPayload, HookToolCall, MergedHookDecision};
 use crate::permissions::HookPermission;
 
+use super::call_plan::{ArgumentsOrigin, CallPlan, CallProvenance};
 use super::event::AgentEvent;
-use super::gate::{Interactivity, ToolGate};
-use super::plan::{ArgumentsOrigin, CallPlan, CallProvenance};
+use super::tool_gate::{Interactivity, ToolGate};
 use super::tool_messages::denied;
 
 /// Runs the hooks before a call is decided. Returns the arguments, changed or not, and what the

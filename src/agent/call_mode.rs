@@ -10,9 +10,9 @@ use crate::tools::ModeControl;
 
 use super::event::AgentEvent;
 use super::event_queue::AgentEventSender;
-use super::gate::ToolGate;
 use super::journal::SessionJournal;
 use super::permission_state::PermissionState;
+use super::tool_gate::ToolGate;
 
 /// Changes the mode for a call.
 pub(super) struct CallMode {

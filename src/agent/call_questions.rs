@@ -9,11 +9,11 @@ use crate::domain::{ApprovalId, CallId, QuestionAnswer, QuestionRequest, TurnId,
 use crate::tools::AskUser;
 
 use super::approvals::PendingQuestions;
+use super::call_plan::CallPlan;
 use super::event::AgentEvent;
 use super::event_queue::AgentEventSender;
-use super::gate::ToolGate;
 use super::hooks::SessionHooks;
-use super::plan::CallPlan;
+use super::tool_gate::ToolGate;
 
 /// Asks for one call.
 pub(super) struct CallQuestions {

@@ -13,8 +13,8 @@ use crate::session::{
     UntrackedChanges, UntrackedFile, UntrackedReason, UnwatchedFolderReason,
 };
 
-use super::gate::ToolGate;
 use super::tool_event_recorder::ToolEventRecorder;
+use super::tool_gate::ToolGate;
 
 /// The most untracked files that one entry names; the rest is only counted.
 const MAX_NAMED: usize = 20;

@@ -16,8 +16,8 @@ use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
 use super::AgentEvent;
 use super::agent_loop::Agent;
-use super::gate::{Interactivity, ToolGate};
 use super::hooks::SessionHooks;
+use super::tool_gate::{Interactivity, ToolGate};
 
 /// How long the `SessionEnd` hooks may take when slug ends, since the user waits for the shell.
 const SESSION_END_TIMEOUT: Duration = Duration::from_millis(1500);

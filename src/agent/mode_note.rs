@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::context;
 use crate::domain::{ContentBlock, PermissionMode, SCRATCH_VARIABLE, SandboxSummary};
 
-use super::gate::Interactivity;
+use super::tool_gate::Interactivity;
 
 /// The name of the note.
 pub(super) const MODE_NOTE: &str = "mode";

@@ -15,9 +15,9 @@ use crate::session::{LastModels, LogEntry, ReplayedConversation, TurnOutcome};
 use super::AgentEvent;
 use super::agent_loop::Agent;
 use super::blocking::blocking;
-use super::gate::Interactivity;
 use super::provider_set::AgentProvider;
 use super::setup::ModelPin;
+use super::tool_gate::Interactivity;
 use super::turn_runner::random_fraction;
 use crate::domain::{
     ContextWindow, ModelName, NoticeLevel, ReasoningEffort, TurnId, format_tokens,

@@ -1,6 +1,6 @@
 //! The only way to run a tool: every call of the model goes through [`execute_with_permission`].
 //!
-//! A call takes these steps: a plan of what it would touch (`plan`), the hooks before it
+//! A call takes these steps: a plan of what it would touch (`call_plan`), the hooks before it
 //! (`call_hooks`), rules, mode and the user (`authorise`), the last check, the intent in the log and
 //! the run (`run`), the hooks after it, and the result in the log. Only arguments that the user or a
 //! hook changes go back: they are planned, and decided about, like the first. A command that failed in
@@ -24,12 +24,12 @@ use crate::tools::ToolError;
 
 use super::authorise::{CallAuthorisation, CallDependencies, GrantedCall, authorise};
 use super::call_hooks;
+use super::call_plan::{ArgumentsOrigin, CallPlan};
 use super::debug_events;
-use super::gate::{Interactivity, ToolGate};
-use super::plan::{ArgumentsOrigin, CallPlan};
 use super::repeated_failures::{FailureKind, HINT_FROM, MAX_FAILURES};
 use super::run::{CompletedCall, RunLocation, run};
 use super::sandbox_escalation::{SandboxEscalationOutcome, authorise_outside};
+use super::tool_gate::{Interactivity, ToolGate};
 use super::tool_messages::{
     ArgumentsEditor, crashed, denied, failing_calls, invalid_calls, unknown_tools,
     with_other_input, with_partial_note,

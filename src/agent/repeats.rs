@@ -17,7 +17,7 @@ use crate::domain::{CallInput, ContentHash, JobState, ToolAccess, ToolCall, Tool
 use crate::session::ModelFailure;
 use crate::tools::SHELL_TOOL;
 
-use super::plan::CallFootprint;
+use super::call_plan::CallFootprint;
 use super::repeated_failures::RepeatedFailures;
 
 /// How often a call may have the same result within a turn.

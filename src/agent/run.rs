@@ -11,14 +11,14 @@ use crate::session::{LogEntry, ToolResultInfo};
 use crate::tools::{Processes, ToolContext};
 
 use super::call_mode::CallMode;
+use super::call_plan::CallPlan;
 use super::call_questions::CallQuestions;
 use super::change_tracker;
 use super::event::AgentEvent;
-use super::gate::ToolGate;
 use super::jobs::CallJobs;
-use super::plan::CallPlan;
 use super::redacting_processes::{RedactingProcesses, without_keys};
 use super::tool_events::ToolEventQueue;
+use super::tool_gate::ToolGate;
 use super::tool_messages::{stopped, stopped_after};
 
 /// How long a cancelled tool may take to end by itself, before the gate answers for it.

@@ -15,9 +15,9 @@ use crate::platform::sandbox::denial_line;
 
 use super::authorise::NO;
 use super::call_hooks;
+use super::call_plan::CallPlan;
 use super::event::AgentEvent;
-use super::gate::{Interactivity, ToolGate};
-use super::plan::CallPlan;
+use super::tool_gate::{Interactivity, ToolGate};
 
 /// The name of the approval in the log.
 const ANSWER: &str = "outside the sandbox";

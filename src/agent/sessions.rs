@@ -12,8 +12,8 @@ use crate::session::{LoadedLog, LogEntry, LogRecord, StoreError};
 use super::active_session::ActiveSession;
 use super::agent_loop::Agent;
 use super::blocking::blocking;
-use super::gate::Interactivity;
 use super::jobs::{CallJobs, ended_with_session};
+use super::tool_gate::Interactivity;
 use super::{AgentEvent, ForkPosition};
 
 impl Agent {

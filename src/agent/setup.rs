@@ -17,9 +17,9 @@ use crate::platform::scratch::ScratchRoot;
 use crate::session::{BlobStore, SessionStore};
 use crate::tools::{Files, Processes, ToolRegistry, WebPages, WorkingDirectory};
 
-use super::gate::Interactivity;
 use super::provider_set::AgentProviderSet;
-use super::sandbox::SandboxEscalation;
+use super::sandbox_in_force::SandboxEscalation;
+use super::tool_gate::Interactivity;
 
 /// Whether the model that a run begins with replaces the model of a resumed session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

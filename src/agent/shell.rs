@@ -10,9 +10,9 @@ use crate::tools::SHELL_TOOL;
 
 use super::AgentCommand;
 use super::agent_loop::Agent;
-use super::gate::ToolGate;
 use super::pipeline::execute_for_user;
 use super::run::CompletedCall;
+use super::tool_gate::ToolGate;
 use super::turn_runner::FrontEndState;
 
 /// The longest that a command may run, in milliseconds: the most that the tool allows.

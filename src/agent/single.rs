@@ -4,8 +4,8 @@ use crate::domain::{ToolCall, ToolOutput, TurnId};
 
 use super::agent_loop::Agent;
 use super::authorise::CallDependencies;
+use super::call_plan::CallPlan;
 use super::pipeline::execute_with_permission;
-use super::plan::CallPlan;
 use super::setup::AgentSetup;
 
 /// Runs `call` and returns its result. `None`, with the reason in slug's own log, when the session

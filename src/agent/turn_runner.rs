@@ -22,11 +22,11 @@ use crate::providers::{ProviderError, ProviderFault, RequestOverflow, StreamEven
 use crate::session::{LogEntry, MessageEntry, TurnOutcome};
 
 use super::agent_loop::Agent;
+use super::command_inbox::CommandInbox;
 use super::compaction::summary::{self, CompactionRun, CompletedCompaction};
-use super::gate::ToolGate;
 use super::lifecycle::StopHookDecision;
 use super::pipeline::{give_up, refuse};
-use super::stop::CommandInbox;
+use super::tool_gate::ToolGate;
 use super::tool_messages::{cut_call, output_limit, rounds_left};
 use super::turn::{StopHookState, TruncationPoint, TurnAction, TurnInput, TurnMachine};
 use super::{AgentCommand, AgentEvent, CommandRefusal, SteerId, batch, budget};

@@ -33,12 +33,12 @@ use crate::platform::terminal_notifier::{
 use crate::platform::{logging, status_command, supervisor};
 use crate::tui::app::JobControl;
 use crate::tui::app::keymap::Keymap;
+use crate::tui::app::screen_status::{GitSummary, ScreenStatus};
 use crate::tui::app::setting_response::LiveSettings;
 use crate::tui::app::settings::{
     InputSource, ScreenSettings, StartMode, StartSettings, StatusCommandState,
 };
 use crate::tui::app::startup::StartupAnswer;
-use crate::tui::app::status::{GitSummary, ScreenStatus};
 use crate::tui::app::theme_state::ThemeState;
 use crate::tui::dialogs::{DialogOpening, OpenDialog};
 use crate::tui::executor::{AgentConnection, ExecutorHandles, FrontEndServices};

@@ -11,7 +11,7 @@ use reqwest::RequestBuilder;
 
 use super::client::ModelServerClient;
 use super::connection_config::ConnectionConfig;
-use super::driver::WireProtocol;
+use super::protocol_provider::WireProtocol;
 use super::{ProviderError, ProviderRequest};
 use crate::domain::ProviderProtocol;
 

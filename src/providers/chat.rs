@@ -23,9 +23,9 @@ use reqwest::header::{HeaderMap, SERVER};
 
 use super::client::ModelServerClient;
 use super::connection_config::ConnectionConfig;
-use super::driver::WireProtocol;
 use super::history::ConversationKeyField;
 use super::listing::ServerModelList;
+use super::protocol_provider::WireProtocol;
 use super::{CapabilitySupport, ModelCapabilities, ProviderError, ProviderRequest, history};
 use crate::domain::{ChatDialect, ProviderProtocol};
 use dialect::ImagePartSupport;

@@ -13,7 +13,7 @@ use reqwest::RequestBuilder;
 
 use super::client::ModelServerClient;
 use super::connection_config::ConnectionConfig;
-use super::driver::WireProtocol;
+use super::protocol_provider::WireProtocol;
 use super::{ProviderError, ProviderRequest, history};
 use crate::domain::ProviderProtocol;
 

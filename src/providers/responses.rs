@@ -11,8 +11,8 @@ use reqwest::RequestBuilder;
 
 use super::client::ModelServerClient;
 use super::connection_config::ConnectionConfig;
-use super::driver::WireProtocol;
 use super::history::ConversationKeyField;
+use super::protocol_provider::WireProtocol;
 use super::{ProviderError, ProviderRequest, chat, history};
 use crate::domain::ProviderProtocol;
 

@@ -19,7 +19,7 @@ use crate::domain::{AgentId, NoticeLevel, SessionId};
 
 use super::app::connect::ConnectJob;
 use super::app::paths;
-use super::app::request::RequestId;
+use super::app::request_id::RequestId;
 use super::app::startup::StartupAnswer;
 use super::app::{ScreenEffect, ScreenMsg};
 use crate::tui::dialogs::pager::document::PagerDocument;

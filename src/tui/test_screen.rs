@@ -27,8 +27,8 @@ use crate::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo, TurnEnd,
 use super::app::composer::ChatComposer;
 use super::app::keymap::Keymap;
 use super::app::paths;
+use super::app::screen_status::{GitSummary, ModelHost, ScreenStatus};
 use super::app::settings::ScreenSettings;
-use super::app::status::{GitSummary, ModelHost, ScreenStatus};
 use super::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use super::layout::{StyleRole, SyntaxHighlighter};
 use super::view::{RoleStyles, ViewLayouts, view};

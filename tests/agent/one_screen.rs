@@ -13,8 +13,8 @@ use slug_code::agent::{
 };
 use slug_code::domain::AgentId;
 use slug_code::tui::app::composer::ChatComposer;
+use slug_code::tui::app::screen_status::ScreenStatus;
 use slug_code::tui::app::settings::ScreenSettings;
-use slug_code::tui::app::status::ScreenStatus;
 use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use slug_code::tui::layout::SyntaxHighlighter;
 use slug_code::tui::theme::{ColorDepth, Theme};

@@ -3,12 +3,12 @@
 //!
 //! The sizes are those of `compaction::estimate`, by which conversations are compacted; where the
 //! server has counted the whole, the parts are shares of its count. `parts` takes a conversation
-//! apart, `driver` is the agent's half. What a decision does to the conversation is in
+//! apart, `context_requests` is the agent's half. What a decision does to the conversation is in
 //! `session::context_edit`, since a log has to be read the same way each time.
 //!
 //! A new source (skills, an MCP server) is a variant of [`ContextSource`] and the part that has it.
 
-mod driver;
+mod context_requests;
 mod parts;
 
 use serde::{Deserialize, Serialize};

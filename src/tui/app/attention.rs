@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use super::effect::ScreenEffect;
-use super::status::clock;
+use super::screen_status::clock;
 
 /// How long no key may have come before a question notifies, where the focus is unknown.
 const QUIET: Duration = Duration::from_secs(10);

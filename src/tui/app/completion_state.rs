@@ -20,7 +20,7 @@ use super::editor::ChipContent;
 use super::effect::ScreenEffect;
 use super::keymap::CompletionKey;
 use super::paths;
-use super::request::RequestId;
+use super::request_id::RequestId;
 use super::sessions::{SessionStoreRequest, SessionStoreResponse};
 use super::shared::SharedState;
 use super::trigger::{self, CompletionTrigger, escaped, trigger};

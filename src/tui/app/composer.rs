@@ -17,7 +17,7 @@ use super::effect::ScreenEffect;
 use super::history::{InputHistory, InputHistoryEntry, RecalledInput};
 use super::keymap::EditAction;
 use super::queue::MessageQueue;
-use super::request::RequestId;
+use super::request_id::RequestId;
 use super::vi::{self, ViState};
 
 /// How long the text must be unchanged before the draft is saved.

@@ -12,7 +12,7 @@ use crate::tui::dialogs::pager::search::PagerMatch;
 
 use super::connect::ConnectEvent;
 use super::picker_list::{PickerItem, PickerPreview, PickerSource};
-use super::request::RequestId;
+use super::request_id::RequestId;
 use super::session_changes::NetFileChange;
 use super::sessions::BranchPage;
 

@@ -21,7 +21,7 @@ use tui_textarea::{CursorMove, TextArea};
 use crate::domain::sanitize::strip_ansi;
 use crate::domain::{MessageImage, UserInput};
 
-use super::request::RequestId;
+use super::request_id::RequestId;
 use super::softwrap::{self, SoftWrapRow};
 
 pub use chips::{ChipContent, ChipSet, InputChip, is_chip};

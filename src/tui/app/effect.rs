@@ -12,7 +12,7 @@ use crate::session::{KindFolds, SessionFolds};
 
 use super::connect::ConnectJob;
 use super::images::ImageSource;
-use super::request::RequestId;
+use super::request_id::RequestId;
 use super::sessions::SessionStoreRequest;
 use super::setting_admin::SettingRequest;
 use super::startup::StartupAnswer;

@@ -7,7 +7,7 @@ use super::conversation::Conversation;
 use super::editor::ChipContent;
 use super::effect::ScreenEffect;
 use super::images::{DroppedFile, ImageLoadResult, ImageSource, dropped};
-use super::request::RequestId;
+use super::request_id::RequestId;
 use super::shared::SharedState;
 
 /// Inserts a chip for each of these files, and reads them.

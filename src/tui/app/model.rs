@@ -9,10 +9,10 @@ use crate::tui::dialogs::DialogStack;
 use super::composer::{CaretShape, ChatComposer};
 use super::conversation::Conversation;
 use super::held_keys::HeldKeys;
+use super::screen_status::ScreenStatus;
 use super::settings::ScreenSettings;
 use super::shared::SharedState;
 use super::sidebar::Sidebar;
-use super::status::ScreenStatus;
 
 /// The state of the screen. `update` changes it; the view only reads it.
 #[derive(Debug, Clone, PartialEq)]

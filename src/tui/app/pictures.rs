@@ -11,7 +11,7 @@ use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::tui::picture_cells::TerminalPicture;
 
 use super::effect::ScreenEffect;
-use super::request::{RequestCounter, RequestId};
+use super::request_id::{RequestCounter, RequestId};
 
 /// Most pictures that are kept.
 const KEPT: usize = 16;

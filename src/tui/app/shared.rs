@@ -13,7 +13,7 @@ use super::geometry::ScreenGeometry;
 use super::keymap::{ChatKey, KeymapRow, PendingKeys};
 use super::msg::{FavouriteMark, ModelRow};
 use super::pictures::PictureCache;
-use super::request::{RequestCounter, RequestId};
+use super::request_id::{RequestCounter, RequestId};
 use super::saved_rules::SavedRules;
 use super::sessions::SessionList;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings, StartMode};

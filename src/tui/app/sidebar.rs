@@ -28,7 +28,7 @@ use super::editor::TextEditor;
 use super::effect::ScreenEffect;
 use super::keymap::{KeyPlace, Keymap, SidebarKey};
 use super::pending_jump::PendingJump;
-use super::request::{RequestCounter, RequestId};
+use super::request_id::{RequestCounter, RequestId};
 use super::sessions::{
     SessionList, SessionLockState, SessionRow, SessionStoreRequest, SessionStoreResponse,
 };

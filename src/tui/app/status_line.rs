@@ -9,7 +9,7 @@ pub mod command;
 
 use std::time::Duration;
 
-use super::request::RequestId;
+use super::request_id::RequestId;
 
 /// The least time between two runs.
 const REST: Duration = Duration::from_secs(1);

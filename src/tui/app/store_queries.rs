@@ -6,7 +6,7 @@ use super::conversation::Conversation;
 use super::dialog_reply::DialogReply;
 use super::fold_actions::keep_session;
 use super::intent::Intent;
-use super::request::RequestId;
+use super::request_id::RequestId;
 use super::store_query::StoreQueryResult;
 
 /// Routes an answer to the component that waits for it; a failure ends the waiting and is shown.

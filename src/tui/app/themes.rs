@@ -11,7 +11,7 @@ use super::choice::PickerChoice;
 use super::effect::ScreenEffect;
 use super::model::ScreenModel;
 use super::picker_list::PickerItem;
-use super::request::RequestId;
+use super::request_id::RequestId;
 use super::shared::SharedState;
 use super::theme_state::{ThemeReadPurpose, ThemeState};
 use crate::tui::dialogs::DialogStack;

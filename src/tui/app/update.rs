@@ -26,7 +26,7 @@ use super::keymap::AlwaysKey;
 use super::model::ScreenModel;
 use super::msg::{JobControl, ScreenMsg};
 use super::picker_list::PickerPreview;
-use super::request::RequestId;
+use super::request_id::RequestId;
 use super::sessions::SessionStoreResponse;
 use super::setting_admin::timing_words;
 use super::setting_response::{SavedSetting, SettingResponse};
@@ -38,8 +38,8 @@ use super::themes;
 use super::tour_progress;
 use super::turn::TurnActivity;
 use super::{
-    backfill, caret, completion_items, completion_state, conversation_mouse, events, keys,
-    line_input, mouse, search, sending, sidebar, start_screen, status_line, store_queries,
+    caret, completion_items, completion_state, conversation_mouse, events, keys, line_input, mouse,
+    older_records, search, sending, sidebar, start_screen, status_line, store_queries,
 };
 
 /// Handles a message, and returns the effects to carry out.
@@ -219,7 +219,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
         ScreenMsg::Backfilled { id, folded } => {
             let ScreenModel { conversation, background, shared, .. } = model;
             waiting(conversation, background, |asked| asked.backfill == Some(id))
-                .map_or_else(Vec::new, |it| backfill::on_backfilled(it, shared, id, folded))
+                .map_or_else(Vec::new, |it| older_records::on_backfilled(it, shared, id, folded))
         }
         ScreenMsg::ModelsListed { id, models } => {
             let mut effects = Vec::new();

@@ -17,7 +17,7 @@ use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::{KeyPlace, KeyPress, Keymap};
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::shared::SharedState;
 use crate::tui::view::{RoleStyles, ViewLayouts};
 

@@ -7,7 +7,7 @@ use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::shared::SharedState;
 
 use super::dialog::{Dialog, DialogContext, DialogLayer, DialogLifetime, DialogOpening};

@@ -15,8 +15,8 @@ use crate::tui::app::block::{
     AssistantText, BlockBody, BlockId, TextState, TranscriptBlock, TranscriptNotice,
 };
 use crate::tui::app::closing_line::TurnEnding;
+use crate::tui::app::screen_status::clock;
 use crate::tui::app::shared::ToastMessage;
-use crate::tui::app::status::clock;
 use crate::tui::app::title::home_path;
 use crate::tui::app::tour_progress::shown_extent;
 use crate::tui::app::turn::RunningTurnPhase;

@@ -12,9 +12,9 @@ use crate::agent::AgentEvent;
 use crate::domain::{AgentId, ModelName, SessionId};
 use crate::session::{LogEntry, ReplayedConversation};
 use crate::tui::app::composer::ChatComposer;
+use crate::tui::app::screen_status::ScreenStatus;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::shared::SharedState;
-use crate::tui::app::status::ScreenStatus;
 use crate::tui::app::theme_state::ThemeState;
 use crate::tui::app::{ScreenModel, ScreenMsg};
 

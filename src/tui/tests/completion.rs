@@ -6,7 +6,7 @@ use crate::commands::{
     SlashArgumentKind, SlashCommand,
 };
 use crate::domain::PermissionMode;
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::sessions::SessionStoreResponse;
 use crate::tui::app::sidebar::samples;
 use crate::tui::app::{ScreenEffect, ScreenMsg};

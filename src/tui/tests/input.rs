@@ -12,7 +12,7 @@ use crate::domain::{
 use crate::providers::ProviderFault;
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::sessions::SessionStoreRequest;
 use crate::tui::app::settings::InputSource;
 use crate::tui::app::{ScreenEffect, ScreenMsg};

@@ -10,7 +10,7 @@ use crate::config::{
 use crate::tui::app::composer::EditingMode;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::msg::ScreenMsg;
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::setting_admin::SettingRequest;
 use crate::tui::app::setting_response::{LiveSettings, SavedSetting, SettingResponse};
 use crate::tui::app::settings::MotionPreference;

@@ -227,7 +227,9 @@ fn with_command() -> TestScreen {
 }
 
 /// The requests to run the status command, with its input.
-fn asked(scene: &mut TestScreen) -> Vec<(crate::tui::app::request::RequestId, serde_json::Value)> {
+fn asked(
+    scene: &mut TestScreen,
+) -> Vec<(crate::tui::app::request_id::RequestId, serde_json::Value)> {
     let parse = |effect| match effect {
         ScreenEffect::RunStatusCommand { id, state } => {
             Some((id, serde_json::from_str(&state).unwrap()))

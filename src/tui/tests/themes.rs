@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::config::ThemeChoice;
 use crate::platform::terminal_background::TerminalBackground;
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::{ScreenEffect, ScreenMsg, themes};
 use crate::tui::test_screen::{TestScreen, screen};
 use crate::tui::theme::ThemeLibrary;

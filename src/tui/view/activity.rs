@@ -12,8 +12,8 @@ use crate::providers::PrefillProgress;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::block::{ToolCallBlock, ToolCallState};
 use crate::tui::app::keymap::ChatKey;
+use crate::tui::app::screen_status::clock;
 use crate::tui::app::settings::MotionPreference;
-use crate::tui::app::status::clock;
 use crate::tui::app::turn::{RunningTurn, RunningTurnPhase, TokenCountCertainty, TurnActivity};
 use crate::tui::layout::{StyleRole, StyledSpan};
 

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use crate::config::StatusItem;
 use crate::domain::{ContextWindow, format_tokens, pluralise};
 use crate::tui::app::ScreenModel;
-use crate::tui::app::status::{GitSummary, ModelHost, ScreenStatus};
+use crate::tui::app::screen_status::{GitSummary, ModelHost, ScreenStatus};
 use crate::tui::dialogs::reading::status_page;
 use crate::tui::layout::ansi::{self, AnsiExcerpt};
 use crate::tui::layout::{StyleRole, StyledSpan};

@@ -7,7 +7,7 @@ use crate::domain::sanitize::sanitize_line;
 use crate::domain::{ToolKind, pluralise};
 use crate::tools::kind_of;
 use crate::tui::app::block::{PaneFold, ToolCallBlock, ToolCallState, TranscriptBlock};
-use crate::tui::app::status::clock;
+use crate::tui::app::screen_status::clock;
 use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::paint::{self, span, spans_width, truncate};

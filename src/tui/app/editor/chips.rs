@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use crate::domain::sanitize::sanitize;
 use crate::domain::{Attachment, MessageImage, SessionId, UserInput, grouped};
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 
 /// The characters that stand for chips: the end of the last private plane, which no font uses.
 const PLACES: RangeInclusive<char> = '\u{10f000}'..='\u{10fffd}';

@@ -8,7 +8,7 @@ use crate::config::{SettingValue, ThemeChoice, setting};
 use crate::domain::ModelName;
 use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::picker_list::PickerItem;
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::dialogs::changes::ChangesPage;
 use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::context::ContextPage;

@@ -2,7 +2,7 @@
 //! fast the selection moves.
 
 use crate::domain::{EntryId, SessionId};
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::sessions::{SessionPreview, SessionStoreResponse};
 
 /// The state of the preview.

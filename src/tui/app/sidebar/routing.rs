@@ -11,7 +11,7 @@ use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::intent::{Intent, intents};
 use crate::tui::app::keymap::KeyPress;
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::sessions::{BranchPageRequest, SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::title::home_path;

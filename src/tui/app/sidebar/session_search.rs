@@ -3,7 +3,7 @@
 
 use crate::session::SessionSearchResult;
 use crate::tui::app::effect::ScreenEffect;
-use crate::tui::app::request::{RequestCounter, RequestId};
+use crate::tui::app::request_id::{RequestCounter, RequestId};
 
 use super::{SessionTree, Sidebar};
 

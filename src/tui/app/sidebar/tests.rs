@@ -15,8 +15,8 @@ use crate::tui::app::composer::ChatComposer;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::CellRect;
 use crate::tui::app::model::ScreenModel;
+use crate::tui::app::screen_status::ScreenStatus;
 use crate::tui::app::settings::ScreenSettings;
-use crate::tui::app::status::ScreenStatus;
 use crate::tui::app::{ScreenMsg, update};
 
 /// A screen with the list open and filled.

@@ -6,7 +6,7 @@ use super::{REST, StatusLineFreshness, StatusLineHealth};
 use crate::domain::{ContextWindow, Money, NoticeLevel};
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::effect::ScreenEffect;
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::settings::StatusCommandState;
 use crate::tui::app::shared::SharedState;
 

@@ -22,7 +22,7 @@ use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap;
 use crate::tui::app::keymap::{ChangesKey, KeyPlace, KeyPress};
 use crate::tui::app::page_position::{PagePosition, PageRow};
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::session_changes::NetFileChange;
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::store_query::StoreQuery;

@@ -15,7 +15,7 @@ use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::picker_list::{PickerItem, PickerPreview};
-use crate::tui::app::request::RequestCounter;
+use crate::tui::app::request_id::RequestCounter;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::title::home_path;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::domain::format_bytes;
 use crate::tui::app::keymap::ScrollAction;
 use crate::tui::app::page_position::{PageEnd, PagePosition, PageRow};
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::dialogs::geometry::PageGeometry;
 use crate::tui::dialogs::pager::PagerFollow;
 use crate::tui::dialogs::pager::document::PagerDocument;

@@ -9,7 +9,7 @@ use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap;
 use crate::tui::app::keymap::{FindKey, KeyPress, PagerKey};
 use crate::tui::app::page_position::{PageEnd, PagePosition};
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::text_query::TextQueryKind;
 use crate::tui::dialogs::dialog::DialogContext;
 use crate::tui::dialogs::geometry::PageGeometry;

@@ -25,7 +25,7 @@ use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::{KeyPlace, KeyPress, ScrollAction};
 use crate::tui::app::page_position::{PagePosition, PageRow};
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::sessions::{BranchPage, BranchPageRequest, SessionStoreRequest};
 use crate::tui::app::store_query::StoreQuery;
 use crate::tui::app::text_query::{TextQuery, TextQueryError, TextQueryKind};

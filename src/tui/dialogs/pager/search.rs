@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::text_query::TextQuery;
 use crate::tui::layout::pager_lines;
 

@@ -10,7 +10,7 @@ use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::history::InputHistoryEntry;
 use crate::tui::app::picker_list::{PickerItem, PickerList, PickerPreview, PickerSource};
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::shared::SharedState;
 use crate::tui::dialogs::dialog::DialogOpening;
 

@@ -16,7 +16,7 @@ use crate::tui::app::keymap::{
     self, KeyContext, KeyPlace, KeyPress, Keymap, ListKey, ModelListKey,
 };
 use crate::tui::app::picker_list::{PickerItem, PickerList, PickerPreview, PickerSource};
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::dialogs::linear_page::LinearPage;
 
 use super::dialog::{Dialog, DialogCanvas, DialogContext, DialogView};

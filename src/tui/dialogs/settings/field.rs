@@ -9,7 +9,7 @@ use crate::tui::app::editor::{EditorLines, TextEditor};
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::{self, FieldKey, KeyPlace, KeyPress};
-use crate::tui::app::request::RequestId;
+use crate::tui::app::request_id::RequestId;
 use crate::tui::app::setting_admin::{SettingRequest, timing_words};
 use crate::tui::dialogs::dialog::{Dialog, DialogCanvas, DialogContext, DialogView};
 use crate::tui::dialogs::line::{ExpectedLine, LineAnswerError};

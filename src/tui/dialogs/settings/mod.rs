@@ -12,7 +12,7 @@ use crate::tui::app::choice::{PickerChoice, SettingChoice};
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::picker_list::PickerItem;
-use crate::tui::app::request::RequestCounter;
+use crate::tui::app::request_id::RequestCounter;
 use crate::tui::app::setting_admin::{SettingRequest, timing_words};
 use crate::tui::app::setting_response::SettingResponse;
 

@@ -4,7 +4,7 @@ use super::conversation::Conversation;
 use super::effect::ScreenEffect;
 use super::jump;
 use super::pending_jump::BackfillState;
-use super::request::RequestId;
+use super::request_id::RequestId;
 use super::shared::SharedState;
 use super::store_requests;
 use super::transcript::backfill::BackfillResult;

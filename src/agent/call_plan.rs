@@ -16,8 +16,8 @@ use crate::tools::{Tool, ToolError, ToolRegistry, WorkingDirectory};
 
 use crate::session::holds_cut;
 
-use super::gate::ToolGate;
 use super::partial_approval::PartialApproval;
+use super::tool_gate::ToolGate;
 use super::tool_messages::not_json;
 
 /// What a model is told that repeats what a compaction has left of an earlier call: run, it would

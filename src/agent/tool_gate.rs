@@ -26,7 +26,7 @@ use super::jobs::CallJobs;
 use super::journal::SessionJournal;
 use super::permission_state::PermissionState;
 use super::repeats::RepeatedCalls;
-use super::sandbox::SandboxEscalation;
+use super::sandbox_in_force::SandboxEscalation;
 use super::tool_event_recorder::ToolEventRecorder;
 
 /// Whether somebody can answer questions.
