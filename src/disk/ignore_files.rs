@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder, gitconfig_excludes_path};
@@ -18,8 +19,11 @@ use ignore::{DirEntry, Match};
 
 use super::regular::read_regular;
 
-/// How much of an ignore file is read, in bytes.
-const MAX_BYTES: u64 = 1 << 20;
+/// How much of an ignore file is read, in bytes. The largest of real projects have 20 KB, and the
+/// machine that matches patterns takes up to 700 bytes of memory for each byte of them.
+const MAX_BYTES: u64 = 64 << 10;
+/// How much is read of all ignore files for one walk, in bytes.
+const MAX_TOTAL_BYTES: u64 = 512 << 10;
 /// How much is read of `.git` and `commondir`, by which a worktree names its repository, in bytes.
 const MAX_NAME: u64 = 4096;
 
@@ -32,6 +36,13 @@ pub struct IgnoreFiles {
     above: Arc<IgnoreLevel>,
     /// Keyed by the path's bytes, which are much cheaper to compare than path components.
     folders: RwLock<HashMap<OsString, Arc<IgnoreLevel>>>,
+    reader: IgnoreFileReader,
+}
+
+/// Reads ignore files up to the limits.
+struct IgnoreFileReader {
+    /// How many bytes may still be read.
+    left: AtomicU64,
 }
 
 /// The rules of a folder that has ignore files.
@@ -47,17 +58,19 @@ impl IgnoreFiles {
     /// now.
     pub fn of(root: &Path) -> Self {
         let real_root = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let reader = IgnoreFileReader { left: AtomicU64::new(MAX_TOTAL_BYTES) };
         let mut above = Arc::new(IgnoreLevel::default());
         for folder in real_root.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
-            above = level(folder, above);
+            above = reader.level(folder, above);
         }
-        let global = gitconfig_excludes_path().and_then(|path| rules(&real_root, &path));
+        let global = gitconfig_excludes_path().and_then(|path| reader.rules(&real_root, &path));
         Self {
             root: root.to_owned(),
             real_root: (real_root != root).then_some(real_root),
             global,
             above,
             folders: RwLock::default(),
+            reader,
         }
     }
 
@@ -99,8 +112,8 @@ impl IgnoreFiles {
         let Ok(inside) = folder.strip_prefix(&self.root) else { return self.above.clone() };
         let outer = folder.parent().map_or_else(|| self.above.clone(), |it| self.level_of(it));
         let level = match &self.real_root {
-            None => level(folder, outer),
-            Some(real_root) => level(&real_root.join(inside), outer),
+            None => self.reader.level(folder, outer),
+            Some(real_root) => self.reader.level(&real_root.join(inside), outer),
         };
         let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
         folders.insert(folder.as_os_str().to_owned(), level.clone());
@@ -116,27 +129,43 @@ fn folder_of(path: &Path) -> &Path {
     Path::new(OsStr::from_bytes(&bytes[..end.max(1).min(bytes.len())]))
 }
 
-/// The rules of a folder, given its canonical path; those of the outer folder where it has no
-/// ignore files.
-fn level(folder: &Path, outer: Arc<IgnoreLevel>) -> Arc<IgnoreLevel> {
-    let in_folder = |name: &str| rules(folder, &folder.join(name));
-    let exclude = git_folder(folder).and_then(|git| rules(folder, &git.join("info/exclude")));
-    let files = [in_folder(".ignore"), in_folder(".gitignore"), exclude];
-    match files.iter().all(Option::is_none) {
-        true => outer,
-        false => Arc::new(IgnoreLevel { files, outer: Some(outer) }),
+impl IgnoreFileReader {
+    /// The rules of a folder, given its canonical path; those of the outer folder where it has no
+    /// ignore files.
+    fn level(&self, folder: &Path, outer: Arc<IgnoreLevel>) -> Arc<IgnoreLevel> {
+        let in_folder = |name: &str| self.rules(folder, &folder.join(name));
+        let exclude =
+            git_folder(folder).and_then(|git| self.rules(folder, &git.join("info/exclude")));
+        let files = [in_folder(".ignore"), in_folder(".gitignore"), exclude];
+        match files.iter().all(Option::is_none) {
+            true => outer,
+            false => Arc::new(IgnoreLevel { files, outer: Some(outer) }),
+        }
+    }
+
+    fn rules(&self, folder: &Path, file: &Path) -> Option<Gitignore> {
+        let bytes = read_regular(file, MAX_BYTES).ok()??;
+        let read = bytes.len() as u64;
+        let take = |left: u64| left.checked_sub(read);
+        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).ok()?;
+        ignore_rules(folder, &bytes).filter(|rules| !rules.is_empty())
     }
 }
 
-fn rules(folder: &Path, file: &Path) -> Option<Gitignore> {
-    let bytes = read_regular(file, MAX_BYTES).ok()??;
-    let text = String::from_utf8_lossy(&bytes);
+/// The rules that the text of an ignore file in a folder has within its first [`MAX_BYTES`]. A line
+/// that is no pattern leaves nothing out, nor does one that the limit cuts.
+pub fn ignore_rules(folder: &Path, text: &[u8]) -> Option<Gitignore> {
+    let limit = usize::try_from(MAX_BYTES).unwrap_or(usize::MAX);
+    let text = match text.get(..limit) {
+        Some(read) => &read[..memchr::memrchr(b'\n', read).unwrap_or(0)],
+        None => text,
+    };
+    let text = String::from_utf8_lossy(text);
     let mut builder = GitignoreBuilder::new(folder);
     for line in text.trim_start_matches('\u{feff}').lines() {
-        // A line that is not a pattern leaves nothing out.
         let _ = builder.add_line(None, line);
     }
-    builder.build().ok().filter(|rules| !rules.is_empty())
+    builder.build().ok()
 }
 
 /// The git folder that all worktrees of a repository share.
@@ -211,6 +240,37 @@ mod tests {
         }
         let found = by_slug(&root);
         assert!(found.contains(Path::new("b/c")) && !found.contains(Path::new("d/e")), "{found:?}");
+    }
+
+    #[test]
+    fn long_ignore_files_count_up_to_their_limits() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        let long = |first: &str, bytes: u64| {
+            let more = "abcdefgh\n".repeat(usize::try_from(bytes).unwrap() / 9);
+            format!("{first}\n{more}")
+        };
+        write(root, &[(".gitignore", &(long("first", MAX_BYTES) + "\nlast"))]);
+        write(root, &[("first", ""), ("last", "")]);
+        let found = by_slug(root);
+        assert!(!found.contains(Path::new("first")), "{found:?}");
+        assert!(found.contains(Path::new("last")), "{found:?}");
+
+        // A pattern that is cut could hide more than the whole one.
+        let cut = format!("{}*{}", long("first", MAX_BYTES - 20), "y".repeat(60));
+        let rules = ignore_rules(root, cut.as_bytes()).unwrap();
+        assert!(rules.matched(root.join("first"), false).is_ignore());
+        assert!(!rules.matched(root.join("y".repeat(40)), false).is_ignore());
+
+        let many = MAX_TOTAL_BYTES / (MAX_BYTES / 2) + 4;
+        for number in 0..many {
+            let name = format!("{number}/.gitignore");
+            write(root, &[(&name, &long("hidden", MAX_BYTES / 2))]);
+            write(root, &[(&format!("{number}/hidden"), "")]);
+        }
+        let found = by_slug(root);
+        let shown = found.iter().filter(|path| path.ends_with("hidden")).count();
+        assert!((4..=7).contains(&shown), "{shown} of {many}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod project_top;
 mod regular;
 mod user_owned;
 
-pub use ignore_files::IgnoreFiles;
+pub use ignore_files::{IgnoreFiles, ignore_rules};
 pub use project_top::project_top;
 pub use regular::{FileTextError, open_regular, read_regular, read_text};
 pub use user_owned::{UserOwnedText, UserOwnedTextError, read_user_owned};

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use ignore::WalkBuilder;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::Gitignore;
 
-use crate::disk::IgnoreFiles;
+use crate::disk::{IgnoreFiles, ignore_rules};
 use crate::domain::MaskedPathKind;
 use crate::platform::restore::PathContent;
 use crate::platform::sandbox::is_placeholder;
@@ -189,9 +189,7 @@ impl PreviousIgnoreRules {
     pub(super) fn by(path: &Path, before: Option<PathContent>) -> Self {
         let folder = path.parent().unwrap_or(path).to_owned();
         let rules = match before {
-            Some(PathContent::File { bytes, .. }) => {
-                rules(&folder, &String::from_utf8_lossy(&bytes))
-            }
+            Some(PathContent::File { bytes, .. }) => ignore_rules(&folder, &bytes),
             Some(PathContent::Nothing | PathContent::Link { .. }) | None => None,
         };
         Self { folder, rules }
@@ -205,13 +203,4 @@ impl PreviousIgnoreRules {
                 .as_ref()
                 .is_none_or(|rules| rules.matched_path_or_any_parents(path, false).is_ignore())
     }
-}
-
-fn rules(folder: &Path, text: &str) -> Option<Gitignore> {
-    let mut builder = GitignoreBuilder::new(folder);
-    for line in text.lines() {
-        // A line that is no pattern hid nothing.
-        let _ = builder.add_line(None, line);
-    }
-    builder.build().ok()
 }
