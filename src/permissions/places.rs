@@ -2,9 +2,9 @@
 //! there runs or decides later without a question. Writing there is asked about in every mode.
 //!
 //! One table, with a reason in each row. A pattern is one or more names; it stands for what has
-//! these names, at any depth, and for everything below. A `*` is the beginning or the end of a
-//! name. Names are compared without respect to case, because some file systems do so. What a
-//! program writes without naming it is not seen here; only a sandbox prevents that.
+//! these names, at any depth, and for everything below. A `*` is any part of a name. Names are
+//! compared without respect to case, because some file systems do so. What a program writes without
+//! naming it is not seen here; only a sandbox prevents that.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -256,6 +256,17 @@ pub(super) const AT_HOME: &[ProtectedPlace] = &[
     reserved(".local/bin/", StartUp, PROGRAMS),
     reserved("library/launchagents/", StartUp, SERVICES),
     reserved("bin/", StartUp, PROGRAMS),
+    // Shells, editors and desktops that the rows above do not name.
+    place(".config/zsh/", StartUp, SHELL),
+    place(".config/plasma-workspace/", StartUp, SERVICES),
+    place(".local/share/systemd/", StartUp, SERVICES),
+    place(".local/share/applications/", StartUp, SERVICES),
+    place(".*rc", StartUp, SHELL),
+    place(".*env", StartUp, SHELL),
+    place(".*login", StartUp, SHELL),
+    place(".*profile", StartUp, SHELL),
+    place(".cargo/env*", StartUp, SHELL),
+    place(".emacs*", StartUp, EDITOR),
 ];
 
 /// The names that, beside a `HEAD`, make git take a folder for a repository, and from which git
@@ -294,19 +305,16 @@ impl ProtectedPlace {
     }
 }
 
-/// Whether a name matches one name of a pattern, which may begin or end with `*`.
+/// Whether a name matches one name of a pattern, which may have one `*`.
 fn fits_name(pattern: &str, name: &[u8]) -> bool {
-    let starts = |start: &str| {
-        name.get(..start.len()).is_some_and(|it| it.eq_ignore_ascii_case(start.as_bytes()))
+    let (start, end) = pattern.split_once('*').unwrap_or((pattern, ""));
+    let is_long_enough = match pattern.len() - start.len() - end.len() {
+        0 => name.len() == pattern.len(),
+        _ => name.len() >= start.len() + end.len(),
     };
-    match (pattern.strip_suffix('*'), pattern.strip_prefix('*')) {
-        (Some(start), _) => starts(start),
-        (None, Some(end)) => {
-            let from = name.len().checked_sub(end.len());
-            from.is_some_and(|from| name[from..].eq_ignore_ascii_case(end.as_bytes()))
-        }
-        (None, None) => name.len() == pattern.len() && starts(pattern),
-    }
+    is_long_enough
+        && name[..start.len()].eq_ignore_ascii_case(start.as_bytes())
+        && name[name.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
 }
 
 /// The rows by the first letter of a name that could match them: that letter alone rules out most
@@ -404,8 +412,11 @@ pub(super) fn named_in(text: &str) -> Option<ProtectionReason> {
                 && !(name == ".slug" && after.starts_with("/memory/"))
         })
     };
-    // `bin` is too common to be a sign of the place.
-    let of_home = AT_HOME.iter().filter(|row| row.text().starts_with('.'));
+    // `bin` is too common to be a sign of the place, and so are the names that are not reserved.
+    let is_sign = |row: &&ProtectedPlace| {
+        row.text().starts_with('.') && row.reserved == PlaceReservation::Always
+    };
+    let of_home = AT_HOME.iter().filter(is_sign);
     let all = ANYWHERE.iter().chain(of_home);
     all.filter(|row| has_dot || !row.pattern.contains('.')).find(is_named).map(|row| row.protected)
 }
@@ -489,6 +500,12 @@ mod tests {
         }
         for row in AT_HOME {
             assert!(at_home(Path::new(row.text())).is_some(), "{}", row.pattern);
+        }
+        for name in [".mkshrc", ".login", ".cargo/env", ".config/zsh/.zshrc", ".emacs.d/init.el"] {
+            assert!(at_home(Path::new(name)).is_some(), "{name}");
+        }
+        for name in ["src", "src/.zshrc", "venv/bin/x", ".venv.txt", ".config/app.toml", ".c"] {
+            assert!(at_home(Path::new(name)).is_none(), "{name}");
         }
     }
 
