@@ -18,6 +18,7 @@ pub mod net;
 pub mod permissions;
 pub mod platform;
 pub mod providers;
+pub mod services;
 pub mod session;
 pub mod tools;
 pub mod trust;

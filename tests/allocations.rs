@@ -18,10 +18,10 @@ use slug_code::agent::AgentEvent;
 use slug_code::domain::{SessionId, TurnId};
 use slug_code::platform::logging;
 use slug_code::platform::redact::Redactor;
-use slug_code::session::SessionGrouping;
-use slug_code::tui::app::sessions::{
+use slug_code::services::sessions::{
     SessionList, SessionLockState, SessionRow, SessionStoreResponse,
 };
+use slug_code::session::SessionGrouping;
 use slug_code::tui::app::{ScreenEffect, ScreenMsg};
 
 #[path = "benches/samples.rs"]

@@ -14,15 +14,15 @@ use crate::config::{ConfigKeySource, ConfigOrigin, ModelServerConfig, NamedServe
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
-use crate::trust::TrustStore;
-use crate::tui::app::connect::{
+use crate::services::connect::{
     ConnectEvent, ConnectFailure, ConnectJob, ConnectPlace, ConnectPreference, ConnectTarget,
     ConnectedProvider,
 };
+use crate::services::server_search::run_search;
+use crate::trust::TrustStore;
 use crate::tui::app::setting_admin::SettingRequest;
 use crate::tui::app::setting_response::{SavedSetting, SettingResponse};
 use crate::tui::app::title::home_path;
-use crate::tui::server_search::run_search;
 
 use super::build::{self, DEMO_PROVIDER};
 use super::live_settings::live_settings;

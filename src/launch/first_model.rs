@@ -8,11 +8,11 @@ use crate::cli::Cli;
 use crate::config::{EndpointSecurity, ResolvedConfig};
 use crate::domain::sanitize::sanitize;
 use crate::platform::process_privacy;
-use crate::tui::app::connect::{
+use crate::services::connect::{
     ConnectTarget, DetectedApiKey, DetectedServer, HostedService, ServerAccess,
 };
-use crate::tui::server_address;
-use crate::tui::server_search::found_keys;
+use crate::services::server_address;
+use crate::services::server_search::found_keys;
 
 use super::linear::LinearStartup;
 use super::print;

@@ -7,8 +7,8 @@ use anyhow::bail;
 
 use crate::config::ResolvedConfig;
 use crate::platform::process_privacy;
-use crate::tui::app::connect::{DetectedApiKey, DetectedServer};
-use crate::tui::server_search::found_keys;
+use crate::services::connect::{DetectedApiKey, DetectedServer};
+use crate::services::server_search::found_keys;
 
 use super::questions;
 use super::run_context::RunContext;
@@ -56,7 +56,7 @@ fn advice(servers: &[DetectedServer], keys: &[DetectedApiKey]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::app::connect::ServerAccess;
+    use crate::services::connect::ServerAccess;
 
     #[test]
     fn three_ways_are_named_with_what_is_there() {

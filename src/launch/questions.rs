@@ -14,10 +14,11 @@ use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process_privacy;
 use crate::platform::signals::ContinuedFlag;
 use crate::platform::terminal::{drop_unread, waits_for_input};
-use crate::trust::{TrustQuestion, TrustStatus, git_config};
-use crate::tui::app::connect::{
+use crate::services::connect::{
     ConnectEvent, ConnectJob, ConnectPlace, ConnectPreference, ConnectTarget, DetectedServer, rank,
 };
+use crate::services::server_search::{found_keys, run_job, run_search};
+use crate::trust::{TrustQuestion, TrustStatus, git_config};
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::startup::{FirstRunAnswer, StartupAnswer, TrustAnswer};
 use crate::tui::app::title::home_path;
@@ -25,7 +26,6 @@ use crate::tui::dialogs::DialogOpening;
 use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
 use crate::tui::executor::FrontEndServices;
-use crate::tui::server_search::{found_keys, run_job, run_search};
 
 use super::connections;
 use super::run_context::RunContext;

@@ -21,27 +21,27 @@ use crate::platform::status_command::{self, StatusCommand};
 use crate::platform::terminal::output::TerminalOutput;
 use crate::platform::terminal_kind::TerminalInfo;
 use crate::platform::{editor, which};
+use crate::services::connect::{ConnectEvent, ConnectJob};
+use crate::services::hook_admin::{HookAdminRequest, HookAdminResponse};
+use crate::services::session_jobs::{self, SessionJobPaths};
+use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
+use crate::services::store_query::{StoreQuery, StoreQueryResult};
+use crate::services::store_query_jobs;
 use crate::session::{
     DraftStore, FavouriteModels, HistoryPage, KindFolds, PromptHistoryFile, SessionDraft,
     SessionFolds, SessionSearchResult, SessionStore,
 };
 use crate::tools::WorkingDirectory;
 use crate::trust::TrustQuestion;
-use crate::tui::app::connect::{ConnectEvent, ConnectJob};
-use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::pictures;
 use crate::tui::app::screen_status::GitSummary;
-use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::setting_admin::SettingRequest;
 use crate::tui::app::setting_response::SettingResponse;
-use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::app::title;
 use crate::tui::executor::FrontEndServices;
-use crate::tui::page_jobs;
 use crate::tui::picture_cells::TerminalPicture;
-use crate::tui::session_jobs::{self, SessionJobPaths};
 use crate::tui::theme::ThemeLibrary;
 
 use super::connections::ProviderConnections;
@@ -183,7 +183,7 @@ impl FrontEndServices for ScreenServices {
 
     async fn pages(&self, job: StoreQuery) -> Result<StoreQueryResult, String> {
         let (store, folds) = (self.store.clone(), self.folds.clone());
-        blocking(move || page_jobs::run(&store, &folds, &job)).await?
+        blocking(move || store_query_jobs::run(&store, &folds, &job)).await?
     }
 
     async fn settings(&self, job: SettingRequest) -> Result<SettingResponse, String> {

@@ -10,7 +10,7 @@ use crate::config::{ResolvedConfig, ServerTransportConfig};
 use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
 use crate::platform::redact::Redactor;
 use crate::providers::{ConnectionConfig, ProviderFault, connect};
-use crate::tui::app::connect::{ConnectFailure, ConnectTarget};
+use crate::services::connect::{ConnectFailure, ConnectTarget};
 
 use super::run_context::RunContext;
 use super::servers::ServerConnector;

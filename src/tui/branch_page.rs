@@ -6,15 +6,18 @@
 //! The page is text with colours (SGR sequences), which a pager can show and copy. Every row fits
 //! the width.
 
+use std::sync::Arc;
+
 use crate::domain::sanitize::sanitize_line;
 use crate::domain::{MessageRole as Speaker, pluralise};
 use crate::session::{BranchComparison, BranchMessage, FileDelta, SessionBranch};
 
-use super::branch_text::title;
 use super::layout::wrap::{
     StyledPiece, WrapFrame, display_width, escape, truncate, truncate_path, wrap,
 };
 use super::layout::{StyleRole, StyledLine, StyledSpan, SyntaxHighlighter, markdown, two_columns};
+use crate::services::branch_text::title;
+use crate::services::text_document::TextDocument;
 
 /// From this width on the branches stand side by side: each then has the columns that prose needs.
 pub const SIDE_BY_SIDE: u16 = 100;
@@ -43,6 +46,22 @@ const ROLE_SGR: [(StyleRole, &str); 14] = [
     (StyleRole::Removed, "\u{1b}[31m"),
     (StyleRole::Warning, "\u{1b}[33m"),
 ];
+
+/// A comparison of two branches, laid out for a width.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BranchPage {
+    pub branches: Arc<BranchComparison>,
+    /// In columns.
+    pub width: u16,
+    pub document: Arc<TextDocument>,
+}
+
+/// Lays a comparison out for a width in columns, as a text with this id.
+pub fn lay_out(branches: Arc<BranchComparison>, document: u64, width: u16) -> BranchPage {
+    let text = render_comparison(&branches, width);
+    let document = Arc::new(TextDocument::new(document, &text));
+    BranchPage { branches, width, document }
+}
 
 /// The whole page, one line per row.
 pub fn render_comparison(comparison: &BranchComparison, width: u16) -> String {

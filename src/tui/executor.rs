@@ -17,12 +17,14 @@ use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use crate::agent::{AddressedCommand, AgentCommand};
 use crate::domain::{AgentId, NoticeLevel, SessionId};
 
-use super::app::connect::ConnectJob;
 use super::app::paths;
 use super::app::request_id::RequestId;
 use super::app::startup::StartupAnswer;
 use super::app::{ScreenEffect, ScreenMsg};
-use crate::tui::dialogs::pager::document::PagerDocument;
+use super::branch_page;
+use super::dialogs::pager::plain_text;
+use crate::services::connect::ConnectJob;
+use crate::services::text_document::TextDocument;
 use crate::tui::dialogs::pager::search;
 
 pub use services::FrontEndServices;
@@ -65,7 +67,7 @@ pub enum TerminalAction {
     /// Calls the user with this text, as the terminal can: a bell or a notification.
     Notify(String),
     /// Gives the terminal to the pager.
-    OpenPager(Arc<PagerDocument>),
+    OpenPager(Arc<TextDocument>),
     /// Leaves a question before the chat.
     AnswerStartup(StartupAnswer),
 }
@@ -144,6 +146,13 @@ impl EffectExecutor {
             ScreenEffect::Sessions { id, job } => self.answer(async move {
                 ScreenMsg::Sessions { id, answer: services.sessions(job).await }
             }),
+            ScreenEffect::LayOutBranches { id, branches, width } => self.answer(async move {
+                let lay_out = move || branch_page::lay_out(branches, id.0, width);
+                match tokio::task::spawn_blocking(lay_out).await {
+                    Ok(page) => ScreenMsg::BranchesLaidOut { id, page },
+                    Err(error) => failed("show the branches", &error),
+                }
+            }),
             ScreenEffect::SearchSessions { id, text, sessions } => {
                 self.stop_search();
                 self.search(id, text, sessions);
@@ -171,7 +180,7 @@ impl EffectExecutor {
                 }
             }),
             ScreenEffect::CopyLines { document, lines, what } => self.answer(async move {
-                match tokio::task::spawn_blocking(move || document.read(lines)).await {
+                match tokio::task::spawn_blocking(move || plain_text(&document, lines)).await {
                     Ok(text) => ScreenMsg::LinesRead { text, what },
                     Err(error) => failed("copy it", &error),
                 }
@@ -337,8 +346,8 @@ impl EffectExecutor {
     /// # Errors
     ///
     /// A sentence for the user when the pager cannot be run or fails.
-    pub fn show_in_pager(&self, document: &PagerDocument) -> Result<(), String> {
-        self.handles.services.show_in_pager(&document.read(0..document.len()))
+    pub fn show_in_pager(&self, document: &TextDocument) -> Result<(), String> {
+        self.handles.services.show_in_pager(&plain_text(&document, 0..document.len()))
     }
 
     /// Waits until drafts, history and other files are written.

@@ -3,8 +3,7 @@
 //! model from laid-out lines.
 
 pub mod app;
-mod branch_page;
-mod branch_text;
+pub mod branch_page;
 pub mod dialogs;
 pub mod executor;
 pub mod exit_transcript;
@@ -12,13 +11,9 @@ pub mod input;
 pub mod layout;
 pub mod linear;
 pub mod links;
-pub mod page_jobs;
 pub mod picture_cells;
 pub mod replay;
 pub mod runtime;
-pub mod server_address;
-pub mod server_search;
-pub mod session_jobs;
 pub mod theme;
 pub mod view;
 

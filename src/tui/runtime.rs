@@ -383,6 +383,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
             | ScreenMsg::PictureMade { .. }
             | ScreenMsg::Backfilled { .. }
             | ScreenMsg::Sessions { .. }
+            | ScreenMsg::BranchesLaidOut { .. }
             | ScreenMsg::SessionsFound { .. }
             | ScreenMsg::StoreAnswered { .. }
             | ScreenMsg::Hooks { .. }

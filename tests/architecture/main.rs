@@ -51,6 +51,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("doctor", &["catalogue", "config", "context", "domain", "providers"]),
     ("eval", &["agent", "domain", "session"]),
     ("headless", &["agent", "cli", "domain", "session"]),
+    ("services", &["config", "disk", "domain", "hooks", "providers", "session"]),
     (
         "tui",
         &[
@@ -64,6 +65,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "permissions",
             "platform",
             "providers",
+            "services",
             "session",
             "tools",
             "trust",
@@ -89,6 +91,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "permissions",
             "platform",
             "providers",
+            "services",
             "session",
             "tools",
             "trust",
@@ -124,6 +127,9 @@ const CLOCK_READERS: &[(&str, &str, &str)] = &[
 /// What stays pure, and what it may not name.
 const PURE: &[(&str, &[&[&str]])] = &[
     ("src/domain", &[TASKS, NETWORK, DISK, PROGRAMS, TERMINAL, CLOCKS]),
+    ("src/services/connect.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
+    ("src/services/sessions.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
+    ("src/services/session_changes.rs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
     ("src/tui/app", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
     ("src/tui/dialogs", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS]),
     ("src/tui/view", &[TASKS, NETWORK, DISK, PROGRAMS, CLOCKS, &["crate::agent"]]),

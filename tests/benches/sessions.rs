@@ -17,13 +17,13 @@ use divan::Bencher;
 use divan::counter::BytesCount;
 use ratatui::backend::TestBackend;
 use slug_code::domain::{EntryId, SessionId, TurnId};
+use slug_code::services::session_jobs::{self, SessionJobPaths};
+use slug_code::services::sessions::SessionStoreRequest;
 use slug_code::session::{
     LogEntry, LogRecord, MessageEntry, SearchText, SessionHeader, SessionStore,
 };
-use slug_code::tui::app::sessions::SessionStoreRequest;
 use slug_code::tui::app::settings::ScreenSettings;
 use slug_code::tui::app::{ScreenEffect, ScreenMsg};
-use slug_code::tui::session_jobs::{self, SessionJobPaths};
 use tempfile::TempDir;
 
 use crate::samples;

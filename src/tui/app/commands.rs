@@ -10,11 +10,12 @@ use crate::commands::{
 use crate::config::ThemeChoice;
 use crate::domain::{NoticeLevel, PermissionMode, ReasoningEffort};
 
+use crate::services::text_document::TextDocument;
 use crate::tui::dialogs::approval::{ApprovalDialog, SessionScope};
 use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::hooks::{self, HookDialogOpening};
 use crate::tui::dialogs::key_sheet::KeySheet;
-use crate::tui::dialogs::pager::{self, document::PagerDocument};
+use crate::tui::dialogs::pager;
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::questions::QuestionsDialog;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
@@ -368,7 +369,7 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
         SlashCommand::Pager => {
             let id = model.shared.requests.issue();
             let text = source::whole(&model.conversation.transcript);
-            vec![ScreenEffect::OpenPager(Arc::new(PagerDocument::new(id.0, &text)))]
+            vec![ScreenEffect::OpenPager(Arc::new(TextDocument::new(id.0, &text)))]
         }
         SlashCommand::Fold(None) => {
             navigation::hold_above_tail(&mut model.conversation);

@@ -21,9 +21,9 @@ use super::effect::ScreenEffect;
 use super::keymap::CompletionKey;
 use super::paths;
 use super::request_id::RequestId;
-use super::sessions::{SessionStoreRequest, SessionStoreResponse};
 use super::shared::SharedState;
 use super::trigger::{self, CompletionTrigger, escaped, trigger};
+use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::picker_list::PickerList;
 
 /// What comes before the id of a past session.

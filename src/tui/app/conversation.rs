@@ -28,8 +28,8 @@ use super::side_panel::ContextShares;
 use super::start_screen::RecentSessions;
 use super::transcript::Transcript;
 use super::turn::TurnActivity;
+use crate::services::session_changes::SessionChanges;
 use crate::tui::app::denied_calls::DeniedCall;
-use crate::tui::app::session_changes::SessionChanges;
 
 /// The conversation with one agent.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,14 +7,14 @@ use crate::agent::{ContextReply, ReviewPlan, RewindError, RewindPlan, RuleReply}
 use crate::domain::{
     ApprovalId, CallId, ContentHash, DangerFact, FollowedOutput, JobReport, NoticeLevel,
 };
-use crate::tui::dialogs::pager::document::PagerDocument;
+use crate::services::text_document::TextDocument;
 use crate::tui::dialogs::pager::search::PagerMatch;
 
-use super::connect::ConnectEvent;
 use super::picker_list::{PickerItem, PickerPreview, PickerSource};
 use super::request_id::RequestId;
-use super::session_changes::NetFileChange;
-use super::sessions::BranchPage;
+use crate::services::connect::ConnectEvent;
+use crate::services::session_changes::NetFileChange;
+use crate::tui::branch_page::BranchPage;
 
 /// An answer, or other news, for the open dialogs. Most are for one of them, which knows its request's
 /// id.
@@ -29,7 +29,7 @@ pub enum DialogReply {
     /// The lines of a text that have matches, and how many lines were searched.
     Found { id: RequestId, hits: Vec<PagerMatch>, searched: usize },
     /// The full output of a call; `None` if it could not be read.
-    FullOutput { id: RequestId, document: Option<Arc<PagerDocument>> },
+    FullOutput { id: RequestId, document: Option<Arc<TextDocument>> },
     /// The comparison of two branches, laid out for another width.
     BranchesLaidOut { id: RequestId, page: BranchPage },
     /// The settings after a request, or why it could not be done.

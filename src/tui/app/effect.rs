@@ -10,18 +10,19 @@ use crate::domain::{AgentId, MessageImage, ModelName, SessionId, UserInput};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{KindFolds, SessionFolds};
 
-use super::connect::ConnectJob;
 use super::images::ImageSource;
 use super::request_id::RequestId;
-use super::sessions::SessionStoreRequest;
 use super::setting_admin::SettingRequest;
 use super::startup::StartupAnswer;
-use super::store_query::StoreQuery;
 use super::text_query::TextQuery;
 use super::transcript::backfill::BackfillRequest;
-use crate::tui::app::hook_admin::HookAdminRequest;
+use crate::services::connect::ConnectJob;
+use crate::services::hook_admin::HookAdminRequest;
+use crate::services::sessions::SessionStoreRequest;
+use crate::services::store_query::StoreQuery;
+use crate::services::text_document::TextDocument;
+use crate::session::BranchComparison;
 use crate::tui::app::picker_list::PickerPaths;
-use crate::tui::dialogs::pager::document::PagerDocument;
 
 /// An action that the update function asks `executor` for.
 #[derive(Debug, Clone, PartialEq)]
@@ -79,6 +80,13 @@ pub enum ScreenEffect {
         id: RequestId,
         job: SessionStoreRequest,
     },
+    /// Lays out the comparison of two branches for a width in columns, as a text with the
+    /// request's id.
+    LayOutBranches {
+        id: RequestId,
+        branches: Arc<BranchComparison>,
+        width: u16,
+    },
     /// Reads what a page or the panes need from the session store.
     QueryStore {
         id: RequestId,
@@ -97,19 +105,19 @@ pub enum ScreenEffect {
     /// Searches a long text, off the UI task.
     Find {
         id: RequestId,
-        document: Arc<PagerDocument>,
+        document: Arc<TextDocument>,
         query: TextQuery,
     },
     /// Copies lines of a long text to the clipboard.
     CopyLines {
-        document: Arc<PagerDocument>,
+        document: Arc<TextDocument>,
         /// Line indexes from 0.
         lines: Range<usize>,
         /// What they are, for the notice.
         what: &'static str,
     },
     /// Opens a long text in the pager that the user has set (`$PAGER`, else `less`).
-    OpenPager(Arc<PagerDocument>),
+    OpenPager(Arc<TextDocument>),
     /// Saves how the panes of a session are folded.
     KeepFolds {
         session: SessionId,

@@ -33,7 +33,6 @@ use super::saved_rules;
 use super::screen_status::ModelHost;
 use super::search;
 use super::sending;
-use super::session_changes::SessionChanges;
 use super::shared::SharedState;
 use super::side_panel::ContextShares;
 use super::sidebar::{self, Sidebar};
@@ -42,6 +41,7 @@ use super::store_requests;
 use super::transcript::backfill::{BackfillRequest, parent};
 use super::turn::{RunningTurn, RunningTurnPhase, StreamedBytes, TurnActivity};
 use super::turn_end;
+use crate::services::session_changes::SessionChanges;
 
 /// Applies an event of an agent to its conversation. One of an agent that has no conversation here
 /// changes nothing.

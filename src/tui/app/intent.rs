@@ -10,7 +10,7 @@ use crate::domain::{
     ApprovalAnswer, ApprovalId, ModelName, NoticeLevel, QuestionAnswer, UserInput,
 };
 
-use crate::tui::dialogs::pager::document::PagerDocument;
+use crate::services::text_document::TextDocument;
 
 use super::block::BlockId;
 use super::choice::PickerChoice;
@@ -19,8 +19,8 @@ use super::effect::ScreenEffect;
 use super::keymap::ScrollAction;
 use super::pending_jump::PendingJump;
 use super::search::TranscriptMatch;
-use super::sessions::BranchPage;
 use super::text_query::TextQuery;
+use crate::tui::branch_page::BranchPage;
 
 /// A wish of a component or dialog. Intents are carried out in order.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,7 +84,7 @@ pub enum Intent {
     /// Show a text in full.
     OpenText { title: String, text: String },
     /// Show a text in full that is cut into lines already.
-    OpenDocument { title: String, document: Arc<PagerDocument> },
+    OpenDocument { title: String, document: Arc<TextDocument> },
     /// Stop the running turn.
     StopTurn,
     /// Tell the open dialogs.

@@ -11,8 +11,8 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
 use crate::agent;
 use crate::domain::{AgentId, ApprovalAnswer, NoticeLevel, PermissionMode};
+use crate::services::text_document::TextDocument;
 use crate::tui::dialogs::key_sheet::{self, KeySheet};
-use crate::tui::dialogs::pager::document::PagerDocument;
 use crate::tui::dialogs::pager::{self, Pager};
 use crate::tui::dialogs::picker::history;
 use crate::tui::dialogs::stack::DialogIntents;
@@ -304,7 +304,7 @@ pub fn carry_out(
             }
             Intent::OpenBranches(page) => model.dialogs.push(Pager::of_branches(page)),
             Intent::OpenText { title, text } => {
-                let document = PagerDocument::new(model.shared.requests.issue().0, &text);
+                let document = TextDocument::new(model.shared.requests.issue().0, &text);
                 model.dialogs.push(Pager::new(title, Arc::new(document)));
             }
             Intent::OpenDocument { title, document } => {

@@ -9,20 +9,21 @@ use crate::agent;
 use crate::domain::{AgentId, ModelName, NoticeLevel};
 use crate::platform::terminal_background::TerminalBackground;
 use crate::session::{HistoryPage, SessionSearchResult};
+use crate::tui::branch_page::BranchPage;
 use crate::tui::picture_cells::TerminalPicture;
 use crate::tui::theme::ThemeLibrary;
 
 use super::attention::TerminalFocus;
-use super::connect::ConnectEvent;
 use super::geometry::FrameGeometry;
 use super::images::ImageLoadResult;
 use super::request_id::RequestId;
 use super::screen_status::GitSummary;
-use super::sessions::SessionStoreResponse;
 use super::setting_response::SettingResponse;
-use super::store_query::StoreQueryResult;
 use super::transcript::backfill::BackfillResult;
-use crate::tui::app::hook_admin::HookAdminResponse;
+use crate::services::connect::ConnectEvent;
+use crate::services::hook_admin::HookAdminResponse;
+use crate::services::sessions::SessionStoreResponse;
+use crate::services::store_query::StoreQueryResult;
 use crate::tui::dialogs::pager::search::PagerMatch;
 
 /// Job control signals from the shell, or from a program that acts for it.
@@ -114,6 +115,11 @@ pub enum ScreenMsg {
         id: RequestId,
         /// `Err` says why it failed.
         answer: Result<SessionStoreResponse, String>,
+    },
+    /// Answer to `LayOutBranches`.
+    BranchesLaidOut {
+        id: RequestId,
+        page: BranchPage,
     },
     /// Answer to `QueryStore`.
     StoreAnswered {

@@ -1,5 +1,5 @@
 //! What the screen asks of the settings service. The answer is a
-//! [`SettingResponse`](super::setting_response::SettingResponse).
+//! [`SettingResponse`](crate::tui::app::setting_response::SettingResponse).
 
 use crate::config::{SettingChange, SettingTiming};
 

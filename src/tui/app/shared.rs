@@ -15,13 +15,13 @@ use super::msg::{FavouriteMark, ModelRow};
 use super::pictures::PictureCache;
 use super::request_id::{RequestCounter, RequestId};
 use super::saved_rules::SavedRules;
-use super::sessions::SessionList;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings, StartMode};
 use super::status_line::StatusLine;
 use super::theme_state::{self, ThemeState};
 use super::tour::{TOUR_KEYS, TourForm, TourState};
 use super::waiting_question::WaitingQuestion;
 use super::wheel::WheelRemainder;
+use crate::services::sessions::SessionList;
 
 /// What every conversation on the screen shares.
 #[derive(Debug, Clone, PartialEq)]

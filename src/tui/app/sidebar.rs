@@ -29,7 +29,7 @@ use super::effect::ScreenEffect;
 use super::keymap::{KeyPlace, Keymap, SidebarKey};
 use super::pending_jump::PendingJump;
 use super::request_id::{RequestCounter, RequestId};
-use super::sessions::{
+use crate::services::sessions::{
     SessionList, SessionLockState, SessionRow, SessionStoreRequest, SessionStoreResponse,
 };
 
@@ -38,8 +38,8 @@ use changes::SidebarChange;
 pub use crate::domain::NoticeLevel;
 pub use pane::SidebarPreview;
 pub use routing::{
-    SidebarPlacement, answered, ask_for_export, found, key, leave, mouse, on_screen, open,
-    open_line, paste, placement, session_opened, title_changed, toggle,
+    SidebarPlacement, answered, ask_for_export, branches_laid_out, found, key, leave, mouse,
+    on_screen, open, open_line, paste, placement, session_opened, title_changed, toggle,
 };
 pub use session_search::SidebarSearchState;
 pub use tree::{SessionTitleMatcher, SessionTree, SessionTreeLine, SidebarScope, age};

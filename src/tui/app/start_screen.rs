@@ -10,9 +10,9 @@ use super::choice::PickerChoice;
 use super::conversation::Conversation;
 use super::effect::ScreenEffect;
 use super::intent::Intent;
-use super::sessions::{SessionList, SessionStoreRequest};
 use super::shared::SharedState;
 use super::sidebar::age;
+use crate::services::sessions::{SessionList, SessionStoreRequest};
 
 /// The most sessions that are listed: one for each digit key.
 const MOST_RECENT: usize = 9;

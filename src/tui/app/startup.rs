@@ -1,7 +1,7 @@
 //! What the questions before the chat are about and what they are answered with. Plain values, so that
 //! effects, messages and front ends without a screen can all name them.
 
-use super::connect::ConnectTarget;
+use crate::services::connect::ConnectTarget;
 
 /// The answer to a question before the chat.
 #[derive(Debug, Clone, PartialEq)]

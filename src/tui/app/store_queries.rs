@@ -7,7 +7,7 @@ use super::dialog_reply::DialogReply;
 use super::fold_actions::keep_session;
 use super::intent::Intent;
 use super::request_id::RequestId;
-use super::store_query::StoreQueryResult;
+use crate::services::store_query::StoreQueryResult;
 
 /// Routes an answer to the component that waits for it; a failure ends the waiting and is shown.
 /// `waiting` is the conversation that waits for this answer, unless a dialog does.

@@ -5,7 +5,7 @@ use crate::domain::SessionId;
 use super::conversation::Conversation;
 use super::effect::ScreenEffect;
 use super::shared::SharedState;
-use super::store_query::StoreQuery;
+use crate::services::store_query::StoreQuery;
 
 /// Queries the size of the store.
 pub fn ask_for_size(shared: &mut SharedState) -> ScreenEffect {

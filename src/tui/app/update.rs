@@ -27,13 +27,11 @@ use super::model::ScreenModel;
 use super::msg::{JobControl, ScreenMsg};
 use super::picker_list::PickerPreview;
 use super::request_id::RequestId;
-use super::sessions::SessionStoreResponse;
 use super::setting_admin::timing_words;
 use super::setting_response::{SavedSetting, SettingResponse};
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS};
 use super::shared::SharedState;
 use super::sidebar::Sidebar;
-use super::store_query::StoreQueryResult;
 use super::themes;
 use super::tour_progress;
 use super::turn::TurnActivity;
@@ -41,6 +39,8 @@ use super::{
     caret, completion_items, completion_state, conversation_mouse, events, keys, line_input, mouse,
     older_records, search, sending, sidebar, start_screen, status_line, store_queries,
 };
+use crate::services::sessions::SessionStoreResponse;
+use crate::services::store_query::StoreQueryResult;
 
 /// Handles a message, and returns the effects to carry out.
 pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
@@ -163,7 +163,6 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
                 })
         }
         ScreenMsg::Sessions { id, answer } => {
-            let by_dialog = model.dialogs.is_waiting_for(id);
             let ScreenModel { conversation, shared, sidebar, .. } = model;
             if shared.requests.recent == Some(id) {
                 if let Ok(SessionStoreResponse::Listed(list)) = answer {
@@ -171,7 +170,14 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
                 }
                 return Vec::new();
             }
-            let wanted = sessions_answered(conversation, shared, sidebar, by_dialog, id, answer);
+            let wanted = sessions_answered(conversation, shared, sidebar, id, answer);
+            keys::carry_out(model, None, wanted)
+        }
+        ScreenMsg::BranchesLaidOut { id, page } => {
+            let wanted = match model.dialogs.is_waiting_for(id) {
+                true => vec![Intent::TellDialogs(DialogReply::BranchesLaidOut { id, page })],
+                false => sidebar::branches_laid_out(&mut model.sidebar, id, page),
+            };
             keys::carry_out(model, None, wanted)
         }
         ScreenMsg::SessionsFound { id, found } => {
@@ -420,25 +426,17 @@ fn models_listed(
     DialogReply::Rows { id, rows }
 }
 
-/// Routes an answer of the store to the completion list, the pager (if it waits `by_dialog`) or the
-/// list of sessions.
+/// Routes an answer of the store to the completion list or the list of sessions.
 fn sessions_answered(
     conversation: &mut Conversation,
     shared: &mut SharedState,
     sidebar: &mut Sidebar,
-    by_dialog: bool,
     id: RequestId,
     answer: Result<SessionStoreResponse, String>,
 ) -> Vec<Intent> {
-    let answer = match completion_state::on_sessions_listed(conversation, shared, id, answer) {
-        Ok(effects) => return intents(effects),
-        Err(answer) => answer,
-    };
-    match answer {
-        Ok(SessionStoreResponse::Compared(page)) if by_dialog => {
-            vec![Intent::TellDialogs(DialogReply::BranchesLaidOut { id, page })]
-        }
-        answer => sidebar::answered(sidebar, shared, id, answer),
+    match completion_state::on_sessions_listed(conversation, shared, id, answer) {
+        Ok(effects) => intents(effects),
+        Err(answer) => sidebar::answered(sidebar, shared, id, answer),
     }
 }
 

@@ -9,16 +9,16 @@ use tokio::sync::mpsc;
 use crate::config::ThemeChoice;
 use crate::domain::{MessageImage, ModelName, SessionId, UserInput};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
+use crate::services::connect::{ConnectEvent, ConnectJob};
+use crate::services::hook_admin::{HookAdminRequest, HookAdminResponse};
+use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
+use crate::services::store_query::{StoreQuery, StoreQueryResult};
 use crate::session::{HistoryPage, KindFolds, SessionFolds, SessionSearchResult};
-use crate::tui::app::connect::{ConnectEvent, ConnectJob};
-use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::screen_status::GitSummary;
-use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::setting_admin::SettingRequest;
 use crate::tui::app::setting_response::SettingResponse;
-use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::picture_cells::TerminalPicture;
 use crate::tui::theme::ThemeLibrary;
 
@@ -29,7 +29,7 @@ const UNAVAILABLE: &str = "Not available here.";
 /// not implemented finds and saves nothing.
 #[async_trait]
 pub trait FrontEndServices: Send + Sync + 'static {
-    /// Reads or changes past sessions, as `session_jobs::run` does on a thread that may block.
+    /// Reads or changes past sessions, as `services::session_jobs::run` does on a thread that may block.
     ///
     /// # Errors
     ///
@@ -37,8 +37,8 @@ pub trait FrontEndServices: Send + Sync + 'static {
     async fn sessions(&self, _job: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
         Err(UNAVAILABLE.to_owned())
     }
-    /// Searches the text of these sessions, as `session_jobs::search` does on a thread that may
-    /// block, until the receiver of `found` is dropped.
+    /// Searches the text of these sessions, as `services::session_jobs::search` does on a thread
+    /// that may block, until the receiver of `found` is dropped.
     async fn search_sessions(
         &self,
         _text: String,
@@ -46,7 +46,8 @@ pub trait FrontEndServices: Send + Sync + 'static {
         _found: mpsc::Sender<SessionSearchResult>,
     ) {
     }
-    /// Answers a query of a page, as `page_jobs::run` does on a thread that may block.
+    /// Answers a query of a page, as `services::store_query_jobs::run` does on a thread that
+    /// may block.
     ///
     /// # Errors
     ///

@@ -7,9 +7,9 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::domain::{PermissionMode, UserInput};
+use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::session::SessionSearchResult;
 use crate::tui::app::msg::ModelRow;
-use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::test_screen::AGENT;
 
 #[derive(Default)]

@@ -13,6 +13,14 @@ use super::ansi::{self, AnsiExcerpt, MAX_COLUMNS};
 use super::wrap::display_width;
 use super::{LineJoin, StyleRole, StyledLine, StyledSpan};
 
+/// Whether long lines wrap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PagerWrap {
+    On,
+    /// Lines are cut; the visible part begins at this column.
+    Off(usize),
+}
+
 /// The rows of a line, wrapped.
 pub fn rows(line: &str, width: u16) -> Vec<StyledLine> {
     ansi::render(line, AnsiExcerpt::All, width.max(1))

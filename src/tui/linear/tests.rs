@@ -21,15 +21,15 @@ use crate::domain::{
 };
 use crate::providers::RateLimited;
 use crate::providers::retry::RetryAttempt;
+use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
+use crate::services::store_query::{StoreQuery, StoreQueryResult};
 use crate::session::undo::{self, Alternative, FileAction, FilesPlan, PlannedFile, PlannedRestore};
 use crate::session::{
     FileChangeSource, FileKind, LogEntry, RewindScope, ToolResultInfo, TurnOutcome,
 };
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::screen_status::ScreenStatus;
-use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::settings::ScreenSettings;
-use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel};
 use crate::tui::executor::{AgentConnection, ExecutorHandles, FrontEndServices};
 use crate::tui::runtime::FrontEndExit;

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use crate::domain::{ContentHash, DiffContextSize, FileDiff, FileModeChange};
+use crate::services::session_changes::{ExternalChange, NetChangeContent, NetFileChange};
+use crate::services::store_query::{StoreQuery, StoreQueryResult};
 use crate::session::{
     FileChangeEntry, FileChangeSource, FileKind, FileVersion, LogEntry, LogRecord,
 };
-use crate::tui::app::session_changes::{ExternalChange, NetChangeContent, NetFileChange};
-use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{TestScreen, record, recorded, screen};
 

@@ -6,8 +6,8 @@ use crate::commands::{
     SlashArgumentKind, SlashCommand,
 };
 use crate::domain::PermissionMode;
+use crate::services::sessions::SessionStoreResponse;
 use crate::tui::app::request_id::RequestId;
-use crate::tui::app::sessions::SessionStoreResponse;
 use crate::tui::app::sidebar::samples;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{AGENT, TURN, TestScreen, screen};

@@ -7,8 +7,8 @@ use serde_json::json;
 
 use crate::agent::AgentEvent;
 use crate::domain::{ContentBlock, PaneFold, ToolStatus};
+use crate::services::store_query::{StoreQuery, StoreQueryResult};
 use crate::session::{KindFolds, LogRecord, SessionFolds, ToolResultInfo};
-use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{TestScreen, assistant, call, done, result, screen, session, user};
 

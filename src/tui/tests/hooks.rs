@@ -7,7 +7,7 @@ use crate::hooks::{
     HookAction, HookCommandResult, HookDecision, HookEvent, HookExit, HookId, HookOrigin, HookRow,
     HookTrial, HookVerdict,
 };
-use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
+use crate::services::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{TestScreen, screen};
 

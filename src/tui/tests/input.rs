@@ -10,10 +10,10 @@ use crate::domain::{
     ContextWindow, ModelName, PermissionMode, ReasoningEffort, SessionId, UserInput,
 };
 use crate::providers::ProviderFault;
+use crate::services::sessions::SessionStoreRequest;
 use crate::session::{HistoryPage, TurnOutcome};
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::request_id::RequestId;
-use crate::tui::app::sessions::SessionStoreRequest;
 use crate::tui::app::settings::InputSource;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{AGENT, TURN, TestScreen, recorded, screen, session, turn_end};

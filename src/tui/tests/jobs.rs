@@ -11,6 +11,7 @@ use crate::domain::{
 };
 use crate::tui::app::ScreenEffect;
 use crate::tui::dialogs::OpenDialog;
+use crate::tui::dialogs::pager::plain_text;
 use crate::tui::test_screen::{AGENT, TestScreen, screen};
 
 fn info(id: u64, command: &str) -> JobInfo {
@@ -199,7 +200,10 @@ fn the_rows_on_screen_are_copied_and_all_is_opened_in_full_view() {
     let Some(ScreenEffect::CopyLines { document, lines, .. }) = scene.effects.front() else {
         panic!("{:?}", scene.effects)
     };
-    assert_eq!(document.read(lines.clone()).lines().next_back(), Some("GET /cart/80 200 in 80 ms"));
+    assert_eq!(
+        plain_text(document, lines.clone()).lines().next_back(),
+        Some("GET /cart/80 200 in 80 ms")
+    );
     let scene = scene.clear_effects().key("o");
     assert!(matches!(scene.model.dialogs.top(), Some(OpenDialog::Pager(_))));
     let scene = scene.shows("Job 4").shows("12.4 MB of the output not shown");

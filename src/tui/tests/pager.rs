@@ -6,10 +6,11 @@ use serde_json::json;
 
 use crate::agent::AgentEvent;
 use crate::domain::{CallId, ContentBlock, ContentHash};
+use crate::services::store_query::{StoreQuery, StoreQueryResult};
+use crate::services::text_document::TextDocument;
 use crate::session::ToolResultInfo;
-use crate::tui::app::store_query::{StoreQuery, StoreQueryResult};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::dialogs::pager::document::PagerDocument;
+use crate::tui::dialogs::pager::plain_text;
 use crate::tui::test_screen::{TURN, TestScreen, assistant, call, done, recorded, result, screen};
 
 pub(super) fn ran(width: u16, height: u16, output: &str, kept: Option<ContentHash>) -> TestScreen {
@@ -37,7 +38,7 @@ fn answered(mut scene: TestScreen, text: &str) -> TestScreen {
             _ => None,
         })
         .expect("the whole is asked for");
-    let answer = StoreQueryResult::FullOutput(Arc::new(PagerDocument::new(document, text)));
+    let answer = StoreQueryResult::FullOutput(Arc::new(TextDocument::new(document, text)));
     scene.msg(ScreenMsg::StoreAnswered { id, answer: Ok(answer) })
 }
 
@@ -119,7 +120,9 @@ fn long_lines_wrap_or_are_looked_at_sideways() {
 fn lines_or_all_of_it_are_copied() {
     let mut scene = ran(80, 24, &numbered(30), None).key("j").key("v").key("j").key("c");
     let copied = |scene: &mut TestScreen| match scene.effects.pop_front() {
-        Some(ScreenEffect::CopyLines { document, lines, what }) => (document.read(lines), what),
+        Some(ScreenEffect::CopyLines { document, lines, what }) => {
+            (plain_text(&document, lines), what)
+        }
         other => panic!("{other:?}"),
     };
     assert_eq!(copied(&mut scene), ("line 2\nline 3\n".to_owned(), "the lines"));

@@ -12,9 +12,9 @@ use crate::domain::{
 };
 use crate::hooks::{HookAction, HookEvent, HookId, HookOrigin, HookRow};
 use crate::permissions::RuleListReport;
+use crate::services::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::session::RewindScope;
 use crate::tui::app::attention::TerminalFocus;
-use crate::tui::app::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::keymap::KeyPlace;
 use crate::tui::app::msg::JobControl;
 use crate::tui::app::{ScreenEffect, ScreenMsg, update};

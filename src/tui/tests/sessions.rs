@@ -6,6 +6,7 @@ use serde_json::json;
 
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{CallId, ContentBlock, EntryId};
+use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::session::{
     LogEntry, LogRecord, SearchHitSource, SessionHeader, SessionSearchHit, SessionSearchResult,
     TurnOutcome,
@@ -13,7 +14,6 @@ use crate::session::{
 use crate::tui::app::ScreenEffect;
 use crate::tui::app::ScreenMsg;
 use crate::tui::app::focus::KeyboardFocus;
-use crate::tui::app::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::sidebar::samples::{HERE, id, now, week};
 use crate::tui::test_screen::{
     AGENT, TestScreen, assistant, call, done, recorded, result, screen, turn_end, user,

@@ -6,10 +6,10 @@ use chrono::{DateTime, FixedOffset, TimeDelta};
 
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{NoticeLevel, SessionId};
-use crate::session::SessionGrouping;
-use crate::tui::app::sessions::{
+use crate::services::sessions::{
     SessionList, SessionLockState, SessionRow, SessionStoreRequest, SessionStoreResponse,
 };
+use crate::session::SessionGrouping;
 use crate::tui::app::settings::StartMode;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{AGENT, TestScreen, screen, session};

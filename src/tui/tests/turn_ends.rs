@@ -2,9 +2,9 @@
 
 use crate::agent::AgentEvent;
 use crate::domain::{Money, NoticeLevel, TokenUsage};
+use crate::services::store_query::StoreQuery;
 use crate::session::{ChangedLines, LogEntry, LogRecord, TurnChanges, TurnEnd, TurnOutcome};
 use crate::tui::app::ScreenEffect;
-use crate::tui::app::store_query::StoreQuery;
 use crate::tui::test_screen::{TestScreen, assistant, record, recorded, screen, user};
 
 fn end(outcome: TurnOutcome) -> LogRecord {

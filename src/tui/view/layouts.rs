@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::domain::{AgentId, ApprovalId, FileDiff};
 use crate::platform::graphics::GraphicsCanvas;
+use crate::services::text_document::TextDocument;
 use crate::tui::app::block::{BlockBody, BlockId, PaneFold, TextState, TranscriptBlock};
-use crate::tui::dialogs::pager::document::PagerDocument;
-use crate::tui::dialogs::pager::document::PagerWrap;
 use crate::tui::layout::diff::rows::DiffRow;
 use crate::tui::layout::diff::{self, DiffRenderer};
+use crate::tui::layout::pager_lines::PagerWrap;
 use crate::tui::layout::{
     self, BlockLayout, HighlightState, LayoutKey, StyledLine, SyntaxHighlighter, code, pager_lines,
 };
@@ -201,7 +201,7 @@ impl ViewLayouts {
     /// The rows of one line of a long text.
     pub fn pager_line(
         &mut self,
-        document: &PagerDocument,
+        document: &TextDocument,
         line: usize,
         width: u16,
         wrap: PagerWrap,

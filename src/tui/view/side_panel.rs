@@ -7,10 +7,10 @@ use ratatui::layout::Rect;
 use crate::commands::SlashCommand;
 use crate::domain::sanitize::sanitize_line;
 use crate::domain::{TodoItem, TodoStatus, format_tokens};
+use crate::services::session_changes::ChangedFile;
 use crate::session::ChangedLines;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::geometry::{CellRect, SidePanelGeometry};
-use crate::tui::app::session_changes::ChangedFile;
 use crate::tui::dialogs::reading::status_page;
 use crate::tui::layout::{StyleRole, StyledSpan};
 

@@ -9,11 +9,11 @@ use ratatui::style::Modifier;
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::domain::{MessageRole as Speaker, SessionId};
+use crate::services::sessions::{PreviewMessage, SessionLockState, SessionPreview, SessionRow};
 use crate::session::{SearchHitSource, SessionGrouping, SessionSearchHit};
 use crate::tui::app::editor::TextEditor;
 use crate::tui::app::geometry::CellRect;
 use crate::tui::app::keymap::{FieldKey, KeyContext, Keymap, ListKey, SidebarKey};
-use crate::tui::app::sessions::{PreviewMessage, SessionLockState, SessionPreview, SessionRow};
 use crate::tui::app::sidebar::{
     NoticeLevel, SessionTitleMatcher, SessionTree, SessionTreeLine, Sidebar, SidebarMode,
     SidebarPreview, SidebarScope, SidebarSearchState, age,

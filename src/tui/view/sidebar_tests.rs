@@ -8,12 +8,12 @@ use ratatui::style::Style;
 
 use super::*;
 use crate::domain::EntryId;
+use crate::services::sessions::SessionStoreResponse;
 use crate::session::SessionSearchResult;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::keymap::KeyPress;
 use crate::tui::app::request_id::RequestCounter;
 use crate::tui::app::request_id::RequestId;
-use crate::tui::app::sessions::SessionStoreResponse;
 use crate::tui::app::sidebar::samples::{HERE, id, list, now, row, week};
 use crate::tui::app::sidebar::{SidebarContext, SidebarPlacement, placement};
 
@@ -51,7 +51,7 @@ fn after(keys: &str) -> Sidebar {
 }
 
 fn answer(sidebar: &mut Sidebar, requests: &mut RequestCounter) {
-    use crate::tui::app::sessions::SessionStoreRequest;
+    use crate::services::sessions::SessionStoreRequest;
     for effect in sidebar.jobs(requests) {
         let ScreenEffect::Sessions { id, job } = effect else { continue };
         let answer = match job {
@@ -63,7 +63,6 @@ fn answer(sidebar: &mut Sidebar, requests: &mut RequestCounter) {
             | SessionStoreRequest::Trash { .. }
             | SessionStoreRequest::Restore { .. }
             | SessionStoreRequest::Compare { .. }
-            | SessionStoreRequest::Lay { .. }
             | SessionStoreRequest::Export { .. }
             | SessionStoreRequest::SumUp { .. }
             | SessionStoreRequest::Group(_) => SessionStoreResponse::Changed,

@@ -119,7 +119,7 @@ fn connect(model: &mut ScreenModel) {
 
 fn pager() -> TestScreen {
     done(|it| {
-        let document = Arc::new(PagerDocument::new(1, "one\ntwo\n"));
+        let document = Arc::new(TextDocument::new(1, "one\ntwo\n"));
         it.dialogs.push(Pager::new("A text".to_owned(), document));
     })
 }

@@ -1,9 +1,9 @@
 //! Changes of sessions on disk: renaming, deleting, and undoing a deletion.
 
 use crate::domain::{NoticeLevel, SessionId};
+use crate::services::sessions::{SessionRow, SessionStoreRequest};
 use crate::tui::app::editor::{EditorLines, TextEditor};
 use crate::tui::app::keymap::{self, FieldKey, KeyPress, SidebarKey};
-use crate::tui::app::sessions::{SessionRow, SessionStoreRequest};
 
 use super::{Sidebar, SidebarContext, SidebarMode, SidebarOutcome, SidebarReadState};
 

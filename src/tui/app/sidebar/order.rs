@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Datelike, Days, FixedOffset};
 
 use crate::domain::SessionId;
+use crate::services::sessions::SessionRow;
 use crate::session::SessionGrouping;
-use crate::tui::app::sessions::SessionRow;
 
 /// All sessions in order, before any filter.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -2,8 +2,8 @@
 //! fast the selection moves.
 
 use crate::domain::{EntryId, SessionId};
+use crate::services::sessions::{SessionPreview, SessionStoreResponse};
 use crate::tui::app::request_id::RequestId;
-use crate::tui::app::sessions::{SessionPreview, SessionStoreResponse};
 
 /// The state of the preview.
 #[derive(Debug, Clone, PartialEq)]

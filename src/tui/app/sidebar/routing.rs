@@ -6,15 +6,16 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use crate::agent::{AgentCommand, ForkPosition};
 use crate::domain::sanitize::sanitize;
 use crate::domain::{NoticeLevel, SessionId};
+use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::session::{ExportedFile, SessionSearchResult};
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::intent::{Intent, intents};
 use crate::tui::app::keymap::KeyPress;
 use crate::tui::app::request_id::RequestId;
-use crate::tui::app::sessions::{BranchPageRequest, SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::title::home_path;
+use crate::tui::branch_page::BranchPage;
 
 use super::{Sidebar, SidebarContext, SidebarMode, SidebarOutcome, SidebarVisibility};
 
@@ -183,14 +184,18 @@ pub fn answered(
     with_jobs(sidebar, shared, Vec::new())
 }
 
-/// Shows a comparison in the pager, or puts a summary into the input for the user to edit and send.
+/// Has a comparison laid out for the pager, or puts a summary into the input for the user to edit and send.
 fn branches_read(
     sidebar: &mut Sidebar,
     shared: &mut SharedState,
     answer: Result<SessionStoreResponse, String>,
 ) -> Vec<Intent> {
     match answer {
-        Ok(SessionStoreResponse::Compared(page)) => vec![Intent::OpenBranches(page)],
+        Ok(SessionStoreResponse::Compared(branches)) => {
+            let (id, width) = (shared.requests.issue(), shared.geometry.page_text_width());
+            sidebar.branches = Some(id);
+            vec![Intent::Effect(ScreenEffect::LayOutBranches { id, branches, width })]
+        }
         Ok(SessionStoreResponse::SummedUp(note)) => {
             if let SidebarPlacement::Over(_) = placement(shared.geometry.width) {
                 sidebar.close();
@@ -209,6 +214,12 @@ fn branches_read(
             Vec::new()
         }
     }
+}
+
+/// Shows the comparison that was asked for last in the pager.
+pub fn branches_laid_out(sidebar: &mut Sidebar, id: RequestId, page: BranchPage) -> Vec<Intent> {
+    let asked = sidebar.branches.take_if(|asked| *asked == id);
+    asked.map(|_| Intent::OpenBranches(page)).into_iter().collect()
 }
 
 /// Asks the store to export a session as a web page; [`answered`] says where it is.
@@ -257,11 +268,11 @@ fn exported(
 fn ask_for_branches(
     sidebar: &mut Sidebar,
     shared: &mut SharedState,
-    job: impl FnOnce(RequestId) -> SessionStoreRequest,
+    job: SessionStoreRequest,
 ) -> Vec<Intent> {
     let id = shared.requests.issue();
     sidebar.branches = Some(id);
-    vec![Intent::Effect(ScreenEffect::Sessions { id, job: job(id) })]
+    vec![Intent::Effect(ScreenEffect::Sessions { id, job })]
 }
 
 /// Takes over sessions that the search in messages found.
@@ -328,19 +339,14 @@ fn carry_out(
             vec![Intent::WhenIdle(AgentCommand::Fork { session, at })]
         }
         SidebarOutcome::Compare(sessions) => {
-            let width = shared.geometry.page_text_width();
-            let page = |id: RequestId| BranchPageRequest { document: id.0, width };
-            ask_for_branches(sidebar, shared, |id| SessionStoreRequest::Compare {
-                sessions,
-                page: page(id),
-            })
+            ask_for_branches(sidebar, shared, SessionStoreRequest::Compare { sessions })
         }
         SidebarOutcome::Export(session) => {
             vec![Intent::Effect(ask_for_export(sidebar, shared, session))]
         }
         SidebarOutcome::SumUp(session) => {
             let beside = open.filter(|open| *open != session);
-            ask_for_branches(sidebar, shared, |_| SessionStoreRequest::SumUp { session, beside })
+            ask_for_branches(sidebar, shared, SessionStoreRequest::SumUp { session, beside })
         }
         SidebarOutcome::Retitle(title) => {
             vec![Intent::Command(AgentCommand::SetTitle(title))]

@@ -3,8 +3,8 @@
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
 use crate::domain::SessionId;
+use crate::services::sessions::{SessionList, SessionLockState, SessionRow};
 use crate::session::SessionGrouping;
-use crate::tui::app::sessions::{SessionList, SessionLockState, SessionRow};
 
 /// The working folder of the tests.
 pub const HERE: &str = "/home/me/webshop";

@@ -15,11 +15,11 @@ use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
 use crate::domain::SessionId;
+use crate::services::sessions::{SessionList, SessionRow};
 use crate::session::{
     SessionAttributes, SessionGrouping, SessionListFilter, SessionSearchHit, SessionSearchResult,
     without_copies,
 };
-use crate::tui::app::sessions::{SessionList, SessionRow};
 
 use super::order::{SessionOrder, SessionOrderContext, SiblingPosition, order, tail};
 

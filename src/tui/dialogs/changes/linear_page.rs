@@ -1,6 +1,6 @@
 //! The files that the session changed, read out.
 
-use crate::tui::app::session_changes::{ExternalChange, NetChangeContent};
+use crate::services::session_changes::{ExternalChange, NetChangeContent};
 use crate::tui::dialogs::linear_page::{
     LabelledLine, LineLabel, LinearPage, count_words, line, lines,
 };

@@ -15,6 +15,8 @@ use std::sync::Arc;
 use ratatui::layout::Position;
 
 use crate::domain::NoticeLevel;
+use crate::services::session_changes::NetFileChange;
+use crate::services::store_query::StoreQuery;
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
@@ -23,9 +25,7 @@ use crate::tui::app::keymap;
 use crate::tui::app::keymap::{ChangesKey, KeyPlace, KeyPress};
 use crate::tui::app::page_position::{PagePosition, PageRow};
 use crate::tui::app::request_id::RequestId;
-use crate::tui::app::session_changes::NetFileChange;
 use crate::tui::app::shared::SharedState;
-use crate::tui::app::store_query::StoreQuery;
 use crate::tui::dialogs::linear_page::LinearPage;
 use crate::tui::layout::diff::default_diff_style;
 use crate::tui::layout::diff::rows;
@@ -369,7 +369,7 @@ fn copied(text: String, what: &'static str) -> Intent {
 
 #[cfg(test)]
 mod tests {
-    use crate::tui::app::session_changes::{ExternalChange, NetChangeContent};
+    use crate::services::session_changes::{ExternalChange, NetChangeContent};
     use crate::tui::dialogs::changes::*;
 
     #[test]

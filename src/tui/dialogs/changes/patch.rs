@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::domain::{DiffLine, DiffLineTag, FileDiff, LineEnding};
 
-use crate::tui::app::session_changes::{NetChangeContent, NetFileChange};
+use crate::services::session_changes::{NetChangeContent, NetFileChange};
 
 /// Context lines around each change, as in `git diff`.
 const AROUND: usize = 3;
@@ -124,7 +124,7 @@ mod tests {
     use proptest::prelude::*;
 
     use crate::domain::{DiffContextSize, FileModeChange};
-    use crate::tui::app::session_changes::ExternalChange;
+    use crate::services::session_changes::ExternalChange;
 
     use crate::tui::dialogs::changes::patch::*;
 

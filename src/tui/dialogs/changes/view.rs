@@ -4,8 +4,8 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
+use crate::services::session_changes::{ExternalChange, NetChangeContent, NetFileChange};
 use crate::tui::app::page_position::PageEnd;
-use crate::tui::app::session_changes::{ExternalChange, NetChangeContent, NetFileChange};
 use crate::tui::dialogs::changes::{ChangesPage, columns};
 use crate::tui::dialogs::geometry::DialogGeometry;
 use crate::tui::dialogs::geometry::PageGeometry;

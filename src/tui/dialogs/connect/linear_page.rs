@@ -1,7 +1,7 @@
 //! The page read out as numbered lines, and what a line answers. A key is never typed there, because
 //! the terminal would show it.
 
-use crate::tui::app::connect::HostedService;
+use crate::services::connect::HostedService;
 use crate::tui::app::intent::Intent;
 use crate::tui::dialogs::line::{ExpectedLine, LineAnswerError};
 use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel, LinearPage, lines};

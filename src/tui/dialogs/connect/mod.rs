@@ -19,7 +19,7 @@ use crate::config::ConfigEndpoint;
 use crate::domain::sanitize::sanitize;
 use crate::domain::{ModelName, NoticeLevel};
 use crate::providers::ProviderFault;
-use crate::tui::app::connect::{
+use crate::services::connect::{
     ConnectEvent, ConnectFailure, ConnectJob, ConnectPlace, ConnectPreference, ConnectTarget,
     ConnectedProvider, DetectedApiKey, DetectedServer, HostedService, ServerAccess, rank,
 };

@@ -4,8 +4,8 @@ use crossterm::event::KeyCode;
 
 use super::*;
 use crate::config::EndpointSecurity;
+use crate::services::server_address;
 use crate::tui::app::keymap::{self, ListKey};
-use crate::tui::server_address;
 
 /// Models that page up and page down move by.
 const PAGE: usize = 10;

@@ -5,11 +5,11 @@ use secrecy::ExposeSecret;
 
 use super::*;
 use crate::domain::ProviderProtocol;
+use crate::services::connect::ServerAccess;
+use crate::services::server_search::found_keys;
 use crate::tui::app::ScreenMsg;
-use crate::tui::app::connect::ServerAccess;
 use crate::tui::dialogs::OpenDialog;
 use crate::tui::dialogs::startup::samples::{StartupScene, answer};
-use crate::tui::server_search::found_keys;
 
 fn dialog(scene: &StartupScene) -> &ConnectDialog {
     match scene.model.dialogs.top() {

@@ -5,7 +5,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::domain::pluralise;
 use crate::domain::sanitize::sanitize_line;
-use crate::tui::app::connect::{ConnectedProvider, DetectedServer, HostedService, ServerAccess};
+use crate::services::connect::{ConnectedProvider, DetectedServer, HostedService, ServerAccess};
 use crate::tui::app::editor::TextEditor;
 use crate::tui::dialogs::startup::frame::{self, StartupFieldDisplay, StartupRow};
 use crate::tui::layout::StyleRole;

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use crate::domain::format_bytes;
+use crate::services::text_document::TextDocument;
 use crate::tui::app::keymap::ScrollAction;
 use crate::tui::app::page_position::{PageEnd, PagePosition, PageRow};
 use crate::tui::app::request_id::RequestId;
 use crate::tui::dialogs::geometry::PageGeometry;
 use crate::tui::dialogs::pager::PagerFollow;
-use crate::tui::dialogs::pager::document::PagerDocument;
 
 use super::is_up;
 
@@ -23,7 +23,7 @@ const LONGEST_LINE: usize = 64 << 10;
 /// The last part of an output.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputTail {
-    pub document: Arc<PagerDocument>,
+    pub document: Arc<TextDocument>,
     pub position: PagePosition,
     pub follow: PagerFollow,
     /// Why nothing more comes, as a sentence.
@@ -36,7 +36,7 @@ impl OutputTail {
     /// An output of which nothing is known. No two documents on screen have the same id.
     pub fn new(id: RequestId) -> Self {
         Self {
-            document: Arc::new(PagerDocument::new(id.0, "")),
+            document: Arc::new(TextDocument::new(id.0, "")),
             position: PagePosition::END,
             follow: PagerFollow::Tail,
             lost: None,

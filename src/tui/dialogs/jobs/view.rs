@@ -12,7 +12,7 @@ use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
 use crate::tui::dialogs::geometry::PageGeometry;
 use crate::tui::dialogs::page_rows;
 use crate::tui::dialogs::pager::PagerFollow;
-use crate::tui::dialogs::pager::document::PagerWrap;
+use crate::tui::layout::pager_lines::PagerWrap;
 use crate::tui::layout::{StyleRole, StyledSpan, plain};
 use crate::tui::view::ViewLayouts;
 use crate::tui::view::blocks::harmless;

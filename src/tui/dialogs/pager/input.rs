@@ -14,9 +14,9 @@ use crate::tui::app::text_query::TextQueryKind;
 use crate::tui::dialogs::dialog::DialogContext;
 use crate::tui::dialogs::geometry::PageGeometry;
 
-use crate::tui::dialogs::pager::document::PagerWrap;
 use crate::tui::dialogs::pager::search::{PagerSearch, PagerSearchDirection};
 use crate::tui::dialogs::pager::{Pager, PagerFollow, PagerLineNumbers, PagerPrompt, PagerSource};
+use crate::tui::layout::pager_lines::PagerWrap;
 
 /// Columns that an unwrapped text moves sideways for one key.
 const SIDEWAYS: usize = 8;

@@ -4,7 +4,6 @@
 //! as soon as it is read. Only what is on screen is laid out; lines are found once. While a command
 //! runs, its output is added as it comes, and followed until the user scrolls up.
 
-pub mod document;
 mod input;
 mod opening;
 pub mod search;
@@ -17,8 +16,10 @@ use ratatui::layout::Position;
 
 use crate::domain::{CallId, ContentHash};
 use crate::session::BranchComparison;
-use crate::tui::layout::pager_lines;
+use crate::tui::layout::pager_lines::{self, PagerWrap};
 
+use crate::services::store_query::StoreQuery;
+use crate::services::text_document::TextDocument;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::editor::TextEditor;
 use crate::tui::app::effect::ScreenEffect;
@@ -26,15 +27,13 @@ use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::{KeyPlace, KeyPress, ScrollAction};
 use crate::tui::app::page_position::{PagePosition, PageRow};
 use crate::tui::app::request_id::RequestId;
-use crate::tui::app::sessions::{BranchPage, BranchPageRequest, SessionStoreRequest};
-use crate::tui::app::store_query::StoreQuery;
 use crate::tui::app::text_query::{TextQuery, TextQueryError, TextQueryKind};
+use crate::tui::branch_page::BranchPage;
 use crate::tui::dialogs::dialog::{
     Dialog, DialogCanvas, DialogContext, DialogLayer, DialogLifetime, DialogView,
 };
 use crate::tui::dialogs::geometry::PageGeometry;
 use crate::tui::dialogs::linear_page::{LineLabel, LinearPage, lines};
-use document::{PagerDocument, PagerWrap};
 use search::{PagerSearch, PagerSearchDirection};
 
 use input::PagerDrag;
@@ -46,7 +45,7 @@ pub use opening::{open, open_at};
 pub struct Pager {
     pub title: String,
     /// The text so far.
-    pub document: Arc<PagerDocument>,
+    pub document: Arc<TextDocument>,
     pub position: PagePosition,
     pub wrap: PagerWrap,
     pub numbers: PagerLineNumbers,
@@ -105,9 +104,20 @@ pub struct PagerPrompt {
     before: PagePosition,
 }
 
+/// Some lines of a text as a terminal would show them, without escape sequences, each with a line
+/// feed.
+pub fn plain_text(document: &TextDocument, lines: Range<usize>) -> String {
+    let mut text = String::new();
+    for line in lines {
+        text.push_str(&pager_lines::text(document.line(line)));
+        text.push('\n');
+    }
+    text
+}
+
 impl Pager {
     /// Shows a complete text from its beginning, wrapped and without line numbers.
-    pub fn new(title: String, document: Arc<PagerDocument>) -> Self {
+    pub fn new(title: String, document: Arc<TextDocument>) -> Self {
         Self {
             title,
             document,
@@ -154,9 +164,7 @@ impl Pager {
             return None;
         }
         *asked = Some(id);
-        let page = BranchPageRequest { document: id.0, width };
-        let job = SessionStoreRequest::Lay { branches: branches.clone(), page };
-        Some(ScreenEffect::Sessions { id, job })
+        Some(ScreenEffect::LayOutBranches { id, branches: branches.clone(), width })
     }
 
     fn scroll(&mut self, how: ScrollAction, page: &PageGeometry) {
@@ -300,7 +308,7 @@ impl Pager {
     /// in the second half keeps its distance from the end.
     fn replace(
         &mut self,
-        document: Arc<PagerDocument>,
+        document: Arc<TextDocument>,
         page: &PageGeometry,
         id: RequestId,
     ) -> Option<ScreenEffect> {
@@ -389,7 +397,7 @@ impl Pager {
     fn full_output(
         &mut self,
         id: RequestId,
-        document: Option<&Arc<PagerDocument>>,
+        document: Option<&Arc<TextDocument>>,
         around: &mut DialogContext<'_>,
     ) -> Option<ScreenEffect> {
         let (_, follow) = self.waiting.take_if(|(asked, _)| *asked == id)?;
@@ -438,7 +446,7 @@ impl Dialog for Pager {
     }
 
     fn linear_page(&self, _around: DialogView<'_>) -> Option<LinearPage> {
-        let text = self.document.read(0..self.document.len());
+        let text = plain_text(&self.document, 0..self.document.len());
         let key = format!("pager {}", self.document.id());
         Some(LinearPage { key, lines: lines(LineLabel::Note, &text) })
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::NoticeLevel;
+use crate::services::store_query::StoreQuery;
 use crate::tui::app::block::{BlockBody, ToolCallBlock, ToolCallContent, TranscriptBlock};
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::effect::ScreenEffect;
@@ -10,14 +11,13 @@ use crate::tui::app::page_position::PagePosition;
 use crate::tui::app::search::TranscriptMatch as Match;
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::source::{self, BlockPart};
-use crate::tui::app::store_query::StoreQuery;
 use crate::tui::app::text_query::TextQuery;
 use crate::tui::app::transcript::BlockId;
 use crate::tui::dialogs::dialog::DialogOpening;
 
-use super::document::PagerDocument;
 use super::search::PagerSearch;
 use super::{Pager, PagerFollow, PagerSource};
+use crate::services::text_document::TextDocument;
 
 /// Opens the full text of a block, or shows a notice if there is none.
 pub fn open(
@@ -54,7 +54,7 @@ pub fn open(
         )
         | None => 0,
     };
-    let mut pager = Pager::new(title, Arc::new(PagerDocument::with(id.0, &text, hidden_lines)));
+    let mut pager = Pager::new(title, Arc::new(TextDocument::with(id.0, &text, hidden_lines)));
     if let Some(tool) = tool {
         if !tool.is_over() {
             pager.source = PagerSource::Running(tool.call.clone(), PagerFollow::Tail);

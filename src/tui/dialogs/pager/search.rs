@@ -8,7 +8,7 @@ use crate::tui::app::request_id::RequestId;
 use crate::tui::app::text_query::TextQuery;
 use crate::tui::layout::pager_lines;
 
-use crate::tui::dialogs::pager::document::PagerDocument;
+use crate::services::text_document::TextDocument;
 
 /// Documents of at most this many bytes are searched at once.
 pub const AT_ONCE: usize = 128 * 1024;
@@ -56,7 +56,7 @@ pub enum PagerSearchDirection {
 }
 
 /// The lines with matches within `lines`.
-pub fn hits(document: &PagerDocument, query: &TextQuery, lines: Range<usize>) -> Vec<PagerMatch> {
+pub fn hits(document: &TextDocument, query: &TextQuery, lines: Range<usize>) -> Vec<PagerMatch> {
     let count = |line: usize| query.matches(&pager_lines::text(document.line(line))).len();
     let hits = lines.map(|line| PagerMatch { line, count: count(line) });
     hits.filter(|hit| hit.count > 0).collect()
@@ -81,7 +81,7 @@ impl PagerSearch {
 
     /// Takes over the matches in the lines before `searched`, searches the rest, and selects the
     /// first match from the origin on, else the first of all.
-    pub fn found(&mut self, found: Vec<PagerMatch>, searched: usize, document: &PagerDocument) {
+    pub fn found(&mut self, found: Vec<PagerMatch>, searched: usize, document: &TextDocument) {
         self.hits = found;
         self.asked = None;
         self.searched = searched.saturating_sub(1);
@@ -95,7 +95,7 @@ impl PagerSearch {
     }
 
     /// Searches the lines that were added since, and the last line again, which may have grown.
-    pub fn go_on(&mut self, document: &PagerDocument) {
+    pub fn go_on(&mut self, document: &TextDocument) {
         if self.asked.is_some() {
             return;
         }
@@ -151,7 +151,7 @@ mod tests {
 
     use crate::tui::dialogs::pager::search::*;
 
-    fn search(text: &str, document: &PagerDocument, origin: usize) -> PagerSearch {
+    fn search(text: &str, document: &TextDocument, origin: usize) -> PagerSearch {
         let query = TextQuery::new(text, TextQueryKind::Plain).unwrap();
         let found = hits(document, &query, 0..document.len());
         let mut search = PagerSearch::new(query, origin);
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn stepping_through_matches_wraps_at_the_ends() {
-        let document = PagerDocument::new(1, "aXa\nb\na\n\u{1b}[1ma\u{1b}[0m");
+        let document = TextDocument::new(1, "aXa\nb\na\n\u{1b}[1ma\u{1b}[0m");
         let mut search = search("a", &document, 1);
         assert_eq!(
             (search.total(), search.number(), search.current_place()),
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn a_query_without_matches_has_no_current_place() {
-        let document = PagerDocument::new(1, "abc");
+        let document = TextDocument::new(1, "abc");
         let mut search = search("x", &document, 0);
         search.step(PagerSearchDirection::Next);
         assert_eq!((search.total(), search.number(), search.current_place()), (0, None, None));
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn added_lines_are_searched_too() {
-        let mut document = PagerDocument::new(1, "a\nno a");
+        let mut document = TextDocument::new(1, "a\nno a");
         let mut search = search("a", &document, 0);
         document.push("a\na\n");
         search.go_on(&document);

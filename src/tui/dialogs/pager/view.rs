@@ -12,8 +12,8 @@ use crate::tui::app::page_position::{PageEnd, PageRow};
 use crate::tui::app::text_query::TextQueryKind;
 use crate::tui::dialogs::geometry::DialogGeometry;
 use crate::tui::dialogs::geometry::PageGeometry;
-use crate::tui::dialogs::pager::document::PagerWrap;
 use crate::tui::dialogs::pager::{Pager, PagerFollow, PagerLineNumbers, PagerPrompt, PagerSource};
+use crate::tui::layout::pager_lines::PagerWrap;
 use crate::tui::layout::{StyleRole, StyledLine, StyledSpan, pager_lines};
 
 use crate::tui::view::blocks::harmless;

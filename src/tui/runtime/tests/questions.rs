@@ -4,13 +4,13 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::*;
 use crate::providers::ProviderFault;
-use crate::tui::app::connect::{ConnectEvent, ConnectFailure, ConnectJob, ConnectTarget};
+use crate::services::connect::{ConnectEvent, ConnectFailure, ConnectJob, ConnectTarget};
+use crate::services::server_search::run_job;
 use crate::tui::app::guard::QUIET_TIME;
 use crate::tui::app::startup::{FirstRunAnswer, TrustAnswer};
 use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
 use crate::tui::dialogs::{DialogOpening, OpenDialog};
-use crate::tui::server_search::run_job;
 
 /// The services of a question that needs none.
 struct NoServices;

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::*;
 use crate::domain::MessageRole;
+use crate::services::sessions::{PreviewMessage, SessionPreview};
 use crate::session::{BranchComparison, ExportedFile, SessionBranch};
 use crate::tui::app::geometry::{FrameGeometry, ScreenGeometry};
-use crate::tui::app::sessions::{BranchPage, BranchPageRequest, PreviewMessage, SessionPreview};
+use crate::tui::branch_page;
 use crate::tui::dialogs::OpenDialog;
 use crate::tui::dialogs::geometry::{DialogGeometry, PageGeometry};
-use crate::tui::dialogs::pager::document::PagerDocument;
 
 #[test]
 fn a_preview_follows_the_selection_one_read_at_a_time() {
@@ -98,28 +98,43 @@ fn c_on_two_sessions_compares_them() {
     screen.press("c down c");
     let asked = screen.asked();
     let sessions = [id(1), id(2)];
-    let page =
-        BranchPageRequest { document: asked.0, width: screen.model.shared.geometry.width - 2 };
-    assert_eq!(screen.jobs(), [SessionStoreRequest::Compare { sessions, page }]);
-    screen.answer(asked, Ok(SessionStoreResponse::Compared(page_of(page))));
+    assert_eq!(screen.jobs(), [SessionStoreRequest::Compare { sessions }]);
+    screen.answer(asked, Ok(SessionStoreResponse::Compared(empty_branches())));
+    let id = screen.asked_layout(screen.model.shared.geometry.width - 2);
+    screen.lay_out(RequestId(id.0 + 9), 118);
+    assert!(screen.model.dialogs.top().is_none(), "nobody asked for that one");
+    screen.lay_out(id, 118);
     assert!(matches!(screen.model.dialogs.top(), Some(OpenDialog::Pager(_))));
 }
 
 /// A comparison of two empty branches.
-fn page_of(page: BranchPageRequest) -> BranchPage {
+fn empty_branches() -> Arc<BranchComparison> {
     let branch = || SessionBranch { title: None, said: Vec::new(), files: Vec::new() };
-    let branches =
-        BranchComparison { shared: 0, last_shared: None, branches: [branch(), branch()] };
-    let document = Arc::new(PagerDocument::new(page.document, "A and B"));
-    BranchPage { branches: Arc::new(branches), width: page.width, document }
+    let branches = [branch(), branch()];
+    Arc::new(BranchComparison { shared: 0, last_shared: None, branches })
+}
+
+impl TestSidebar {
+    /// The request for a layout of this width that the last message led to.
+    fn asked_layout(&self, width: u16) -> RequestId {
+        match self.effects.as_slice() {
+            [ScreenEffect::LayOutBranches { id, width: asked, .. }] if *asked == width => *id,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn lay_out(&mut self, id: RequestId, width: u16) {
+        let page = branch_page::lay_out(empty_branches(), id.0, width);
+        self.effects = update(&mut self.model, ScreenMsg::BranchesLaidOut { id, page });
+    }
 }
 
 #[test]
 fn a_comparison_is_laid_out_for_the_width_that_it_is_drawn_in() {
     let mut screen = TestSidebar::of(week());
     screen.press("c down c");
-    let order = BranchPageRequest { document: screen.asked().0, width: 118 };
-    screen.answer(screen.asked(), Ok(SessionStoreResponse::Compared(page_of(order))));
+    screen.answer(screen.asked(), Ok(SessionStoreResponse::Compared(empty_branches())));
+    screen.lay_out(screen.asked_layout(118), 118);
     let drawn = |screen: &mut TestSidebar, width| {
         let area = CellRect { x: 1, y: 2, width, height: 20 };
         let page = PageGeometry { area, ..PageGeometry::default() };
@@ -132,15 +147,12 @@ fn a_comparison_is_laid_out_for_the_width_that_it_is_drawn_in() {
     drawn(&mut screen, 118);
     assert!(screen.effects.is_empty(), "it has that width");
     drawn(&mut screen, 78);
-    let asked = screen.asked();
-    let order = BranchPageRequest { document: asked.0, width: 78 };
-    let branches = page_of(order).branches;
-    assert_eq!(screen.jobs(), [SessionStoreRequest::Lay { branches, page: order }]);
+    let asked = screen.asked_layout(78);
     drawn(&mut screen, 60);
     assert!(screen.effects.is_empty(), "one at a time");
-    screen.answer(asked, Ok(SessionStoreResponse::Compared(page_of(order))));
+    screen.lay_out(asked, 78);
     drawn(&mut screen, 60);
-    assert_eq!(screen.jobs().len(), 1, "and then for what it is now");
+    screen.asked_layout(60);
 }
 
 #[test]

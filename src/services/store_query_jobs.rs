@@ -1,5 +1,5 @@
-//! Answers the store queries of the pages over the chat, and of the panes in it. These functions
-//! read and write files and block until that is done: call them on a thread that may block.
+//! Answers the queries of `store_query`. These functions read and write files and block until that
+//! is done: call them on a thread that may block.
 
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -10,11 +10,9 @@ use crate::disk::{FileTextError, open_regular};
 use crate::domain::{ContentHash, DiffContextSize, FileDiff, FileModeChange};
 use crate::session::{BlobStore, KindFolds, SessionStore};
 
-use super::app::store_query::{StoreQuery, StoreQueryResult};
-use crate::tui::app::session_changes::{
-    ChangedFile, ExternalChange, NetChangeContent, NetFileChange,
-};
-use crate::tui::dialogs::pager::document::PagerDocument;
+use super::session_changes::{ChangedFile, ExternalChange, NetChangeContent, NetFileChange};
+use super::store_query::{StoreQuery, StoreQueryResult};
+use super::text_document::TextDocument;
 
 /// Files with more bytes than this are not compared.
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -42,7 +40,7 @@ pub fn run(
             // Text is taken as it is; bytes that are not UTF-8 become U+FFFD.
             let text = String::from_utf8(whole)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-            Ok(StoreQueryResult::FullOutput(Arc::new(PagerDocument::new(*document, &text))))
+            Ok(StoreQueryResult::FullOutput(Arc::new(TextDocument::new(*document, &text))))
         }
         StoreQuery::Changes { files, cwd } => {
             let root = root(cwd);
@@ -174,7 +172,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::tui::app::session_changes::ShownChanges;
+    use crate::services::session_changes::ShownChanges;
 
     struct TestPageStore {
         folder: tempfile::TempDir,
@@ -276,7 +274,7 @@ mod tests {
         let hash = home.store.blobs().put(b"one\n\xfftwo\n").unwrap();
         let answer =
             run(&home.store, Path::new("/none"), &StoreQuery::FullOutput { document: 7, hash });
-        let document = PagerDocument::new(7, "one\n\u{fffd}two\n");
+        let document = TextDocument::new(7, "one\n\u{fffd}two\n");
         assert_eq!(answer, Ok(StoreQueryResult::FullOutput(Arc::new(document))));
     }
 }

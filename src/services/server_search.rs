@@ -9,7 +9,7 @@ use tokio::time::timeout;
 
 use crate::providers::ProviderFault;
 
-use super::app::connect::{
+use super::connect::{
     ConnectEvent, ConnectFailure, ConnectJob, ConnectTarget, DetectedApiKey, DetectedServer,
     HostedService, LOCAL_SERVERS, ServerAccess,
 };

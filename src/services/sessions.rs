@@ -1,5 +1,5 @@
-//! Past sessions as the screen knows them: plain data, which `tui::session_jobs` makes from the
-//! store for a [`SessionStoreRequest`]. Nothing here reads a file or a clock.
+//! Past sessions as a front end knows them: plain data, which `session_jobs` makes from the store
+//! for a [`SessionStoreRequest`]. Nothing here reads a file or a clock.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,8 +8,6 @@ use chrono::{DateTime, FixedOffset};
 
 use crate::domain::{EntryId, MessageRole, SessionId};
 use crate::session::{BranchComparison, ExportedFile, SessionGrouping};
-
-use crate::tui::dialogs::pager::document::PagerDocument;
 
 /// A request to the sessions on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,10 +28,8 @@ pub enum SessionStoreRequest {
     Preview { session: SessionId },
     /// Saves how the list groups sessions.
     Group(SessionGrouping),
-    /// Compares two sessions and lays the comparison out.
-    Compare { sessions: [SessionId; 2], page: BranchPageRequest },
-    /// Lays a comparison out again, for another width.
-    Lay { branches: Arc<BranchComparison>, page: BranchPageRequest },
+    /// Compares two sessions, as two branches of one.
+    Compare { sessions: [SessionId; 2] },
     /// Exports a session to a file that can be shared, without secrets.
     Export { session: SessionId },
     /// Summarizes a session as a note for the input.
@@ -53,30 +49,12 @@ pub enum SessionStoreResponse {
     Changed,
     /// To `Preview`.
     Previewed(SessionPreview),
-    /// To `Compare` and `Lay`.
-    Compared(BranchPage),
+    /// To `Compare`.
+    Compared(Arc<BranchComparison>),
     /// To `Export`.
     Exported(ExportedFile),
     /// To `SumUp`: the note for the input.
     SummedUp(String),
-}
-
-/// How to lay out the comparison of two branches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BranchPageRequest {
-    /// The id for the page's [`PagerDocument`].
-    pub document: u64,
-    /// In columns.
-    pub width: u16,
-}
-
-/// A comparison of two branches, laid out for a width.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BranchPage {
-    pub branches: Arc<BranchComparison>,
-    /// In columns.
-    pub width: u16,
-    pub document: Arc<PagerDocument>,
 }
 
 /// All sessions, as of one point in time.

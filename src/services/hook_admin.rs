@@ -1,4 +1,4 @@
-//! What the screen asks of the hooks, and the answers.
+//! What a front end asks of the hooks, and the answers.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Queries of the screen to the store, other than those for the list of sessions. `tui::page_jobs`
-//! carries them out off the UI task.
+//! Queries to the session store, other than those for the list of sessions; `store_query_jobs`
+//! carries them out.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use std::sync::Arc;
 use crate::domain::{ContentHash, SessionId};
 use crate::session::{KindFolds, SessionFolds, StoreSize};
 
-use crate::tui::app::session_changes::{ChangedFile, NetFileChange};
-use crate::tui::dialogs::pager::document::PagerDocument;
+use super::session_changes::{ChangedFile, NetFileChange};
+use super::text_document::TextDocument;
 
 /// A query that is answered with a [`StoreQueryResult`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub enum StoreQuery {
     },
     /// The full output of a call.
     FullOutput {
-        /// The id for the [`PagerDocument`].
+        /// The id for the [`TextDocument`].
         document: u64,
         hash: ContentHash,
     },
@@ -42,7 +42,7 @@ pub enum StoreQueryResult {
         kinds: KindFolds,
     },
     /// The full output of a call.
-    FullOutput(Arc<PagerDocument>),
+    FullOutput(Arc<TextDocument>),
     /// The net changes of files.
     Changes(Arc<Vec<NetFileChange>>),
     /// The size of the store on disk.

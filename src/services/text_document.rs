@@ -1,21 +1,11 @@
-//! The text of the pager, cut into lines once. It may still grow at its end.
-
-use crate::tui::layout::pager_lines;
-
-/// Whether long lines wrap.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PagerWrap {
-    On,
-    /// Lines are cut; the visible part begins at this column.
-    Off(usize),
-}
+//! A long text, cut into lines once, that is read line by line. It may still grow at its end.
 
 /// Most bytes of a growing document: beyond, its older half is dropped. The tool keeps the whole.
 const GROWS_TO: usize = 16 * 1024 * 1024;
 
 /// A text and where its lines begin.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct PagerDocument {
+pub struct TextDocument {
     id: u64,
     text: String,
     /// Byte offset of each line. Documents are smaller than 4 GB.
@@ -24,7 +14,7 @@ pub struct PagerDocument {
     dropped_lines: usize,
 }
 
-impl PagerDocument {
+impl TextDocument {
     /// A complete text. No two documents on screen may have the same id.
     pub fn new(id: u64, text: &str) -> Self {
         Self::with(id, text, 0)
@@ -84,17 +74,6 @@ impl PagerDocument {
         line.strip_suffix('\n').unwrap_or(line)
     }
 
-    /// Some lines as plain text: without escape sequences, as a terminal would show them, each with
-    /// a line feed.
-    pub fn read(&self, lines: std::ops::Range<usize>) -> String {
-        let mut text = String::new();
-        for line in lines {
-            text.push_str(&pager_lines::text(self.line(line)));
-            text.push('\n');
-        }
-        text
-    }
-
     fn take(&mut self, text: &str) {
         let from = self.text.len();
         self.text.push_str(text);
@@ -126,9 +105,9 @@ impl PagerDocument {
     }
 }
 
-impl std::fmt::Debug for PagerDocument {
+impl std::fmt::Debug for TextDocument {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Document").field("id", &self.id).field("lines", &self.len()).finish()
+        f.debug_struct("TextDocument").field("id", &self.id).field("lines", &self.len()).finish()
     }
 }
 
@@ -140,15 +119,15 @@ fn offset(at: usize) -> u32 {
 mod tests {
     use proptest::prelude::*;
 
-    use crate::tui::dialogs::pager::document::*;
+    use super::*;
 
-    fn lines(document: &PagerDocument) -> Vec<&str> {
+    fn lines(document: &TextDocument) -> Vec<&str> {
         (0..document.len()).map(|at| document.line(at)).collect()
     }
 
     #[test]
     fn a_document_that_grows_too_large_drops_its_beginning() {
-        let mut document = PagerDocument::default();
+        let mut document = TextDocument::default();
         let piece: String = (0..1000).map(|_| "x".repeat(99) + "\n").collect();
         for _ in 0..200 {
             document.push(&piece);
@@ -160,7 +139,7 @@ mod tests {
 
     #[test]
     fn of_a_last_line_that_is_too_long_the_end_is_kept() {
-        let mut document = PagerDocument::default();
+        let mut document = TextDocument::default();
         document.push_within("one\n", 16);
         document.push_within("ééééééééé", 16);
         assert_eq!((lines(&document), document.dropped_lines()), (vec!["éééé"], 1));
@@ -171,11 +150,11 @@ mod tests {
     proptest! {
         #[test]
         fn however_it_grows_the_lines_are_those_of_the_text(pieces in proptest::collection::vec("[aé\n]{0,6}", 0..8)) {
-            let mut grown = PagerDocument::default();
+            let mut grown = TextDocument::default();
             pieces.iter().for_each(|piece| grown.push(piece));
             let whole = pieces.concat();
             prop_assert_eq!(lines(&grown), whole.split_terminator('\n').collect::<Vec<_>>());
-            prop_assert_eq!(grown, PagerDocument::new(0, &whole));
+            prop_assert_eq!(grown, TextDocument::new(0, &whole));
         }
     }
 }

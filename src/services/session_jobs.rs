@@ -15,16 +15,15 @@ use crate::domain::SessionId;
 use crate::domain::sanitize::sanitize;
 use crate::session::undo::RewindHistory;
 use crate::session::{
-    BranchComparison, ExportForm, LogEntry, LogRecord, SearchText, SessionGrouping, SessionListing,
-    SessionMeta, SessionSearchResult, SessionStore, StoreError,
+    ExportForm, LogEntry, LogRecord, SearchText, SessionGrouping, SessionListing, SessionMeta,
+    SessionSearchResult, SessionStore, StoreError,
 };
 
-use super::app::sessions::{
-    BranchPage, BranchPageRequest, PreviewMessage, SessionList, SessionLockState, SessionPreview,
-    SessionRow, SessionStoreRequest, SessionStoreResponse,
+use super::branch_text;
+use super::sessions::{
+    PreviewMessage, SessionList, SessionLockState, SessionPreview, SessionRow, SessionStoreRequest,
+    SessionStoreResponse,
 };
-use super::{branch_page, branch_text};
-use crate::tui::dialogs::pager::document::PagerDocument;
 
 /// Sessions that are listed at once: more than a screen has rows, and few enough to read without a
 /// wait.
@@ -59,11 +58,8 @@ pub fn run(
             let kept = chosen.keep(grouping).map(|()| SessionStoreResponse::Changed);
             return kept.map_err(|error| format!("The grouping could not be saved: {error}."));
         }
-        SessionStoreRequest::Compare { sessions, page } => {
-            store.compare(*sessions).map(|compared| lay_out_branches(Arc::new(compared), *page))
-        }
-        SessionStoreRequest::Lay { branches, page } => {
-            Ok(lay_out_branches(branches.clone(), *page))
+        SessionStoreRequest::Compare { sessions } => {
+            store.compare(*sessions).map(|it| SessionStoreResponse::Compared(Arc::new(it)))
         }
         SessionStoreRequest::Export { session } => {
             let exported = store.export_into(&paths.exports, *session, ExportForm::Html);
@@ -109,16 +105,6 @@ pub fn search(
         // A failed send means that nobody waits: `stopped` then ends the search.
         let _ = found.blocking_send(one);
     });
-}
-
-fn lay_out_branches(
-    branches: Arc<BranchComparison>,
-    page: BranchPageRequest,
-) -> SessionStoreResponse {
-    let BranchPageRequest { document, width } = page;
-    let text = branch_page::render_comparison(&branches, width);
-    let document = Arc::new(PagerDocument::new(document, &text));
-    SessionStoreResponse::Compared(BranchPage { branches, width, document })
 }
 
 fn list(store: &SessionStore, grouping: &Path) -> Result<SessionList, StoreError> {

@@ -1,0 +1,15 @@
+//! What every front end needs besides the agent: past sessions, stored content, hooks and the
+//! connecting of models. Requests and answers are plain data; the work reads files and asks servers,
+//! so it runs on a thread that may block.
+
+pub mod branch_text;
+pub mod connect;
+pub mod hook_admin;
+pub mod server_address;
+pub mod server_search;
+pub mod session_changes;
+pub mod session_jobs;
+pub mod sessions;
+pub mod store_query;
+pub mod store_query_jobs;
+pub mod text_document;
