@@ -20,9 +20,9 @@ use crate::services::connect::{
 };
 use crate::services::server_search::run_search;
 use crate::trust::TrustStore;
+use crate::tui::app::conversation::title::home_path;
 use crate::tui::app::setting_admin::SettingRequest;
 use crate::tui::app::setting_response::{SavedSetting, SettingResponse};
-use crate::tui::app::title::home_path;
 
 use super::build::{self, DEMO_PROVIDER};
 use super::live_settings::live_settings;

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::config::{ConfigOrigin, KeyPreset, ResolvedConfig};
 use crate::platform::terminal_kind::TerminalInfo;
-use crate::tui::app::composer::EditingMode;
+use crate::tui::app::conversation::composer::EditingMode;
+use crate::tui::app::conversation::side_panel::SidePanelChoice;
 use crate::tui::app::setting_response::LiveSettings;
 use crate::tui::app::settings::MotionPreference;
-use crate::tui::app::side_panel::SidePanelChoice;
 use crate::tui::app::wheel::WheelSettings;
 
 pub(super) fn live_settings(config: &ResolvedConfig) -> LiveSettings {

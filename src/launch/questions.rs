@@ -19,9 +19,9 @@ use crate::services::connect::{
 };
 use crate::services::server_search::{found_keys, run_job, run_search};
 use crate::trust::{TrustQuestion, TrustStatus, git_config};
+use crate::tui::app::conversation::title::home_path;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::startup::{FirstRunAnswer, StartupAnswer, TrustAnswer};
-use crate::tui::app::title::home_path;
 use crate::tui::dialogs::DialogOpening;
 use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};

@@ -33,13 +33,13 @@ use crate::session::{
 };
 use crate::tools::WorkingDirectory;
 use crate::trust::TrustQuestion;
-use crate::tui::app::images::{ImageLoadResult, ImageSource};
+use crate::tui::app::conversation::images::{ImageLoadResult, ImageSource};
+use crate::tui::app::conversation::pictures;
+use crate::tui::app::conversation::title;
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
-use crate::tui::app::pictures;
 use crate::tui::app::screen_status::GitSummary;
 use crate::tui::app::setting_admin::SettingRequest;
 use crate::tui::app::setting_response::SettingResponse;
-use crate::tui::app::title;
 use crate::tui::executor::FrontEndServices;
 use crate::tui::picture_cells::TerminalPicture;
 use crate::tui::theme::ThemeLibrary;

@@ -10,7 +10,7 @@ use std::path::Path;
 use ignore::WalkBuilder;
 
 use crate::disk::{FileTextError, IgnoreFiles, open_regular};
-use crate::tui::app::paths;
+use crate::tui::app::conversation::paths;
 
 /// The most paths that are listed; more than anybody picks from.
 const MAX_PATHS: usize = 200_000;

@@ -17,7 +17,7 @@ use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use crate::agent::{AddressedCommand, AgentCommand};
 use crate::domain::{AgentId, NoticeLevel, SessionId};
 
-use super::app::paths;
+use super::app::conversation::paths;
 use super::app::request_id::RequestId;
 use super::app::startup::StartupAnswer;
 use super::app::{ScreenEffect, ScreenMsg};

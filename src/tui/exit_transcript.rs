@@ -9,7 +9,7 @@ use ratatui::style::{Color, Modifier, Style};
 use crate::config::ExitTranscript;
 
 use super::app::ScreenModel;
-use super::app::block::BlockBody;
+use super::app::conversation::block::BlockBody;
 use super::layout::StyledSpan;
 use super::view::transcript::{TranscriptRowContent, row};
 use super::view::window::{BlockRowPosition, TranscriptRowFinder};

@@ -24,7 +24,7 @@ use crate::platform::terminal_background::FilteredEvent;
 use crate::platform::terminal_notifier::TerminalProgress;
 
 use super::app::attention::TerminalFocus;
-use super::app::composer::CaretShape;
+use super::app::conversation::composer::CaretShape;
 use super::app::geometry::FrameGeometry;
 use super::app::startup::StartupAnswer;
 use super::app::themes;

@@ -24,9 +24,9 @@ use crate::domain::{
 };
 use crate::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo, TurnEnd, TurnOutcome};
 
-use super::app::composer::ChatComposer;
+use super::app::conversation::composer::ChatComposer;
+use super::app::conversation::paths;
 use super::app::keymap::Keymap;
-use super::app::paths;
 use super::app::screen_status::{GitSummary, ModelHost, ScreenStatus};
 use super::app::settings::ScreenSettings;
 use super::app::{ScreenEffect, ScreenModel, ScreenMsg, update};

@@ -12,7 +12,7 @@ use slug_code::agent::{
     AddressedEvent, AgentEventReceiver, AgentHandle, InitialSession, event_queue, spawn_into,
 };
 use slug_code::domain::AgentId;
-use slug_code::tui::app::composer::ChatComposer;
+use slug_code::tui::app::conversation::composer::ChatComposer;
 use slug_code::tui::app::screen_status::ScreenStatus;
 use slug_code::tui::app::settings::ScreenSettings;
 use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};

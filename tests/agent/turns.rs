@@ -7,8 +7,8 @@ use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, SteerId};
 use slug_code::domain::{MessageRole, PermissionMode, StopReason, ToolStatus};
 use slug_code::providers::{ErrorRecovery, RequestOverflow, StreamEvent, ToolChoice};
 use slug_code::session::{LogEntry, LogRecord, ModelFailure, TurnOutcome};
-use slug_code::tui::app::block::BlockBody;
-use slug_code::tui::app::transcript::Transcript;
+use slug_code::tui::app::conversation::block::BlockBody;
+use slug_code::tui::app::conversation::transcript::Transcript;
 
 use super::fakes::{ScriptedEvent, bash, calls, failure, finish_event, unfinished_calls, words};
 use super::test_agent::{AgentFixture, queue_replies, turn_end};

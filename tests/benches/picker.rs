@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use divan::Bencher;
-use slug_code::tui::app::paths;
+use slug_code::tui::app::conversation::paths;
 use slug_code::tui::app::picker_list::{PickerList, PickerPaths, PickerSource};
 
 /// Each letter of a query over 50,000 paths.

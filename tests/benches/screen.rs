@@ -11,7 +11,7 @@ use ratatui::layout::Rect;
 use ratatui::{Terminal, TerminalOptions, Viewport};
 use slug_code::agent::AgentEvent;
 use slug_code::domain::{AgentId, SessionId};
-use slug_code::tui::app::composer::ChatComposer;
+use slug_code::tui::app::conversation::composer::ChatComposer;
 use slug_code::tui::app::screen_status::ScreenStatus;
 use slug_code::tui::app::settings::ScreenSettings;
 use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};

@@ -9,32 +9,32 @@ use crate::agent::{ReviewScope, RewindDestination};
 use crate::commands::CopyArgument;
 use crate::domain::NoticeLevel;
 
-use super::block::{BlockBody, BlockId, ClosingLine};
-use super::caret;
-use super::completion_state::{self, CompletionFollowUp, CompletionInsertion};
 use super::conversation::Conversation;
-use super::copying;
+use super::conversation::block::{BlockBody, BlockId, ClosingLine};
+use super::conversation::caret;
+use super::conversation::completion_state::{self, CompletionFollowUp, CompletionInsertion};
+use super::conversation::copying;
+use super::conversation::fold_actions;
+use super::conversation::fold_actions::FoldScope;
+use super::conversation::image_input;
+use super::conversation::images;
+use super::conversation::navigation::{self, hold, hold_above_tail, scroll, step_pane, swap_focus};
+use super::conversation::queue::Delivery;
+use super::conversation::rewind_messages;
+use super::conversation::search;
+use super::conversation::sending::{self, stop_turn, submit};
+use super::conversation::start_screen;
 use super::editor::ChipExpansion;
 use super::effect::ScreenEffect;
 use super::focus::KeyboardFocus;
-use super::fold_actions;
-use super::fold_actions::FoldScope;
-use super::image_input;
-use super::images;
 use super::intent::{Intent, intents};
 use super::keymap::EditAction;
 use super::keymap::{
     self, AlwaysKey, ChatKey, CompletionKey, EmptyInputKey, InputKey, KeyContext, KeyPlace,
     KeyPress, PaneKey,
 };
-use super::navigation::{self, hold, hold_above_tail, scroll, step_pane, swap_focus};
-use super::queue::Delivery;
-use super::search;
-use super::sending::{self, stop_turn, submit};
 use super::shared::SharedState;
-use super::start_screen;
 use super::vi;
-use crate::tui::app::rewind_messages;
 
 /// The second Escape must come within this time.
 const DOUBLE_ESCAPE_TIME: Duration = Duration::from_millis(1500);

@@ -1,6 +1,48 @@
 //! All that belongs to one agent on the screen: its transcript with everything done in it, the input
 //! and its queue, and what is known of its session.
 
+mod approval_events;
+pub mod block;
+pub mod caret;
+pub mod closing_line;
+pub mod completion_items;
+pub mod completion_list;
+pub mod completion_state;
+pub mod composer;
+pub mod copying;
+pub mod denied_calls;
+pub mod events;
+pub mod fold_actions;
+pub mod folds;
+pub mod history;
+pub mod image_input;
+pub mod images;
+pub mod jump;
+pub mod navigation;
+pub mod older_records;
+pub mod pane_kind;
+pub mod paths;
+pub mod pending_jump;
+pub mod pictures;
+pub mod queue;
+pub mod recent_paths;
+pub mod rewind_messages;
+pub mod rule_offers;
+pub mod scroll;
+pub mod search;
+pub mod select;
+pub mod sending;
+pub mod side_panel;
+pub mod source;
+pub mod start_screen;
+pub mod title;
+pub mod tour_progress;
+pub mod transcript;
+pub mod transcript_mouse;
+pub mod trigger;
+pub mod turn;
+pub mod turn_end;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,26 +52,26 @@ use crate::commands::SlashCommand;
 use crate::domain::{AgentId, TodoItem, UserInput};
 use crate::providers::ProviderFault;
 
-use super::block::BlockId;
-use super::completion_list::CompletionList;
-use super::composer::{CaretShape, ChatComposer};
+use self::block::BlockId;
+use self::completion_list::CompletionList;
+use self::composer::{CaretShape, ChatComposer};
+use self::denied_calls::DeniedCall;
+use self::pending_jump::PendingJump;
+use self::queue::MessageQueue;
+use self::rule_offers::RuleOffers;
+use self::scroll::TranscriptScroll;
+use self::search::TranscriptSearch;
+use self::select::{ClickCounter, MouseDrag, TranscriptSelection};
+use self::side_panel::ContextShares;
+use self::start_screen::RecentSessions;
+use self::transcript::Transcript;
+use self::turn::TurnActivity;
 use super::effect::ScreenEffect;
 use super::focus::KeyboardFocus;
 use super::geometry::ConversationGeometry;
-use super::pending_jump::PendingJump;
-use super::queue::MessageQueue;
 use super::request_id::RequestId;
-use super::rule_offers::RuleOffers;
 use super::screen_status::ScreenStatus;
-use super::scroll::TranscriptScroll;
-use super::search::TranscriptSearch;
-use super::select::{ClickCounter, MouseDrag, TranscriptSelection};
-use super::side_panel::ContextShares;
-use super::start_screen::RecentSessions;
-use super::transcript::Transcript;
-use super::turn::TurnActivity;
 use crate::services::session_changes::SessionChanges;
-use crate::tui::app::denied_calls::DeniedCall;
 
 /// The conversation with one agent.
 #[derive(Debug, Clone, PartialEq)]

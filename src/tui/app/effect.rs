@@ -10,12 +10,12 @@ use crate::domain::{AgentId, MessageImage, ModelName, SessionId, UserInput};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::session::{KindFolds, SessionFolds};
 
-use super::images::ImageSource;
+use super::conversation::images::ImageSource;
+use super::conversation::transcript::backfill::BackfillRequest;
 use super::request_id::RequestId;
 use super::setting_admin::SettingRequest;
 use super::startup::StartupAnswer;
 use super::text_query::TextQuery;
-use super::transcript::backfill::BackfillRequest;
 use crate::services::connect::ConnectJob;
 use crate::services::hook_admin::HookAdminRequest;
 use crate::services::sessions::SessionStoreRequest;

@@ -1,7 +1,7 @@
 //! Which part of the screen gets the keys.
 
-use super::block::BlockId;
-use super::caret::TranscriptCaret;
+use super::conversation::block::BlockId;
+use super::conversation::caret::TranscriptCaret;
 
 /// The part of the screen that gets the keys, below any dialog.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

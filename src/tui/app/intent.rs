@@ -12,13 +12,13 @@ use crate::domain::{
 
 use crate::services::text_document::TextDocument;
 
-use super::block::BlockId;
 use super::choice::PickerChoice;
+use super::conversation::block::BlockId;
+use super::conversation::pending_jump::PendingJump;
+use super::conversation::search::TranscriptMatch;
 use super::dialog_reply::DialogReply;
 use super::effect::ScreenEffect;
 use super::keymap::ScrollAction;
-use super::pending_jump::PendingJump;
-use super::search::TranscriptMatch;
 use super::text_query::TextQuery;
 use crate::tui::branch_page::BranchPage;
 

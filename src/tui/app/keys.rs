@@ -20,22 +20,22 @@ use crate::tui::dialogs::{Dialog, DialogContext, EarlyKey, changes, rewind, turn
 
 use super::chat_keys;
 use super::commands;
-use super::completion_items;
 use super::conversation::Conversation;
+use super::conversation::completion_items;
+use super::conversation::jump;
+use super::conversation::navigation;
+use super::conversation::rule_offers;
+use super::conversation::search;
+use super::conversation::sending;
 use super::dialog_reply::DialogReply;
 use super::effect::ScreenEffect;
 use super::focus::KeyboardFocus;
 use super::intent::{AnswerFollowUp, Intent};
-use super::jump;
 use super::keymap::{
     self, AlwaysKey, KeyPlace, KeyPress, KeyPressProgress, PendingKeys, SEQUENCE_TIMEOUT,
 };
 use super::model::ScreenModel;
-use super::navigation;
-use super::rule_offers;
 use super::saved_rules;
-use super::search;
-use super::sending;
 use super::shared::SharedState;
 use super::sidebar::{self, SidebarVisibility};
 use super::tour::{TOUR_KEYS, TourState};

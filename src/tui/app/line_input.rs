@@ -6,13 +6,13 @@
 use crate::domain::{NoticeLevel, SessionId};
 use crate::tui::dialogs::line::{ExpectedLine, LineAnswerError};
 
+use super::conversation::queue::Delivery;
+use super::conversation::sending;
 use super::effect::ScreenEffect;
 use super::focus::KeyboardFocus;
 use super::intent::Intent;
 use super::keys;
 use super::model::ScreenModel;
-use super::queue::Delivery;
-use super::sending;
 use super::shared::SharedState;
 use super::sidebar::{self, Sidebar, SidebarVisibility};
 

@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use crate::domain::{AgentId, ApprovalRequest};
 use crate::tui::dialogs::DialogStack;
 
-use super::composer::{CaretShape, ChatComposer};
 use super::conversation::Conversation;
+use super::conversation::composer::{CaretShape, ChatComposer};
 use super::held_keys::HeldKeys;
 use super::screen_status::ScreenStatus;
 use super::settings::ScreenSettings;

@@ -6,7 +6,7 @@ use crossterm::event::{MouseButton, MouseEvent, MouseEventKind};
 use crate::commands::ParsedCommand;
 
 use super::commands;
-use super::conversation_mouse;
+use super::conversation::transcript_mouse;
 use super::effect::ScreenEffect;
 use super::keys;
 use super::model::ScreenModel;
@@ -53,7 +53,7 @@ pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
                 Some(Vec::new())
             });
             if by_dialog.flatten().is_none() {
-                conversation_mouse::wheel(&mut model.conversation, rows);
+                transcript_mouse::wheel(&mut model.conversation, rows);
             }
         }
         (MouseEventKind::Down(MouseButton::Left), None) => {
@@ -63,19 +63,19 @@ pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
             }
             match keys::on_dialog(model, top, |dialog, around| Some(dialog.click(at, around))) {
                 Some(effects) => return effects.unwrap_or_default(),
-                None => conversation_mouse::press(&mut model.conversation, &model.shared, event),
+                None => transcript_mouse::press(&mut model.conversation, &model.shared, event),
             }
         }
         (MouseEventKind::Drag(MouseButton::Left), None) => {
             match keys::on_dialog(model, top, |dialog, around| dialog.drag(at, around)).flatten() {
                 Some(effects) => return effects,
-                None => conversation_mouse::drag(&mut model.conversation, &model.shared, event),
+                None => transcript_mouse::drag(&mut model.conversation, &model.shared, event),
             }
         }
         (MouseEventKind::Up(MouseButton::Left), None) => {
             let by_dialog = keys::on_dialog(model, top, |dialog, _| dialog.button_up()).flatten();
             return by_dialog.unwrap_or_else(|| {
-                let wanted = conversation_mouse::release(&mut model.conversation);
+                let wanted = transcript_mouse::release(&mut model.conversation);
                 keys::carry_out(model, None, wanted)
             });
         }

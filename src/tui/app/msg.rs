@@ -14,12 +14,12 @@ use crate::tui::picture_cells::TerminalPicture;
 use crate::tui::theme::ThemeLibrary;
 
 use super::attention::TerminalFocus;
+use super::conversation::images::ImageLoadResult;
+use super::conversation::transcript::backfill::BackfillResult;
 use super::geometry::FrameGeometry;
-use super::images::ImageLoadResult;
 use super::request_id::RequestId;
 use super::screen_status::GitSummary;
 use super::setting_response::SettingResponse;
-use super::transcript::backfill::BackfillResult;
 use crate::services::connect::ConnectEvent;
 use crate::services::hook_admin::HookAdminResponse;
 use crate::services::sessions::SessionStoreResponse;

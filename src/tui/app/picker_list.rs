@@ -11,8 +11,8 @@ use std::sync::Arc;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
+use super::conversation::paths;
 use crate::tui::app::choice::PickerChoice;
-use crate::tui::app::paths;
 use crate::tui::app::picker_rank;
 
 /// A row of a list.

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::config::{SettingChange, SettingValue, StatusItems};
 
-use super::composer::EditingMode;
+use super::conversation::composer::EditingMode;
+use super::conversation::side_panel::SidePanelChoice;
 use super::settings::{MotionPreference, ScreenSettings};
-use super::side_panel::SidePanelChoice;
 use super::wheel::WheelSettings;
 
 /// All settings, after what was asked.

@@ -10,9 +10,9 @@ use crate::config::StatusItems;
 use crate::domain::SandboxSummary;
 use crate::platform::graphics::GraphicsCanvas;
 
-use super::composer::EditingMode;
+use super::conversation::composer::EditingMode;
+use super::conversation::side_panel::SidePanelChoice;
 use super::keymap::Keymap;
-use super::side_panel::SidePanelChoice;
 use super::wheel::WheelSettings;
 
 /// What all conversations of a screen go by.

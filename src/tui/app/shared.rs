@@ -9,10 +9,10 @@ use crate::agent::SteerId;
 use crate::domain::{AgentId, FollowedJobs, ModelName, NoticeLevel};
 
 use super::attention::UserAttention;
+use super::conversation::pictures::PictureCache;
 use super::geometry::ScreenGeometry;
 use super::keymap::{ChatKey, KeymapRow, PendingKeys};
 use super::msg::{FavouriteMark, ModelRow};
-use super::pictures::PictureCache;
 use super::request_id::{RequestCounter, RequestId};
 use super::saved_rules::SavedRules;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings, StartMode};
@@ -78,7 +78,7 @@ pub struct AskingAgent {
     pub agent: AgentId,
     /// The name of its conversation; `None` where there is only one.
     pub name: Option<String>,
-    /// The rules by which the answer is counted ([`RuleOffers`](super::rule_offers::RuleOffers)).
+    /// The rules by which the answer is counted ([`RuleOffers`](super::conversation::rule_offers::RuleOffers)).
     pub counted_rules: Vec<String>,
 }
 

@@ -24,10 +24,10 @@ use chrono::{DateTime, FixedOffset, TimeDelta};
 use crate::domain::{EntryId, SessionId};
 use crate::session::SessionGrouping;
 
+use super::conversation::pending_jump::PendingJump;
 use super::editor::TextEditor;
 use super::effect::ScreenEffect;
 use super::keymap::{KeyPlace, Keymap, SidebarKey};
-use super::pending_jump::PendingJump;
 use super::request_id::{RequestCounter, RequestId};
 use crate::services::sessions::{
     SessionList, SessionLockState, SessionRow, SessionStoreRequest, SessionStoreResponse,

@@ -3,8 +3,8 @@
 use crate::domain::NoticeLevel;
 
 use super::conversation::Conversation;
+use super::conversation::fold_actions::keep_session;
 use super::dialog_reply::DialogReply;
-use super::fold_actions::keep_session;
 use super::intent::Intent;
 use super::request_id::RequestId;
 use crate::services::store_query::StoreQueryResult;

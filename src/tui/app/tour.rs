@@ -1,5 +1,5 @@
 //! The guided tour of the demo: its marks, and what each says. What ends a mark is in
-//! [`super::tour_progress`].
+//! [`super::conversation::tour_progress`].
 
 use super::keymap::{
     AlwaysKey, ApprovalKey, ChangesKey, ChatKey, InputKey, Keymap, ListKey, RewindKey, ScrollAction,

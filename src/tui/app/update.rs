@@ -16,11 +16,17 @@ use crate::agent::{AgentCommand, ContextRequest};
 
 use super::attention::TerminalFocus;
 use super::choice::PickerChoice;
+use super::conversation::image_input;
+use super::conversation::tour_progress;
+use super::conversation::turn::TurnActivity;
 use super::conversation::{Conversation, waiting};
+use super::conversation::{
+    caret, completion_items, completion_state, events, older_records, search, sending,
+    start_screen, transcript_mouse,
+};
 use super::dialog_reply::{DialogReply, ListRows};
 use super::effect::ScreenEffect;
 use super::geometry::FrameGeometry;
-use super::image_input;
 use super::intent::{Intent, intents};
 use super::keymap::AlwaysKey;
 use super::model::ScreenModel;
@@ -33,12 +39,7 @@ use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS};
 use super::shared::SharedState;
 use super::sidebar::Sidebar;
 use super::themes;
-use super::tour_progress;
-use super::turn::TurnActivity;
-use super::{
-    caret, completion_items, completion_state, conversation_mouse, events, keys, line_input, mouse,
-    older_records, search, sending, sidebar, start_screen, status_line, store_queries,
-};
+use super::{keys, line_input, mouse, sidebar, status_line, store_queries};
 use crate::services::sessions::SessionStoreResponse;
 use crate::services::store_query::StoreQueryResult;
 
@@ -328,7 +329,7 @@ pub fn due_at(model: &ScreenModel) -> Option<Duration> {
         pending,
         model.shared.toast.as_ref().map(|toast| toast.until),
         model.conversation.composer.wake_at(model.shared.now, &model.conversation.queue),
-        conversation_mouse::wake_at(&model.conversation),
+        transcript_mouse::wake_at(&model.conversation),
         again,
         model.shared.attention.wake_at(),
         model.shared.status_line.wake_at(),
@@ -370,7 +371,7 @@ fn tick(
 ) -> Vec<ScreenEffect> {
     shared.now = now;
     shared.needs_redraw = false;
-    conversation_mouse::tick(conversation, shared);
+    transcript_mouse::tick(conversation, shared);
     search::keys::tick(conversation);
     if shared.toast.as_ref().is_some_and(|toast| toast.until <= now) {
         shared.toast = None;
@@ -453,7 +454,7 @@ fn drawn(
     shared.geometry = geometry;
     conversation.geometry = measured;
     let asked = dialogs.drawn(measured_dialogs, conversation, shared);
-    conversation_mouse::drawn(conversation, shared);
+    transcript_mouse::drawn(conversation, shared);
     caret::keys::drawn(conversation, shared);
     let wanted = std::mem::take(&mut conversation.geometry.pictures);
     let canvas = shared.settings.canvas;

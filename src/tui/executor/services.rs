@@ -14,7 +14,7 @@ use crate::services::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::services::store_query::{StoreQuery, StoreQueryResult};
 use crate::session::{HistoryPage, KindFolds, SessionFolds, SessionSearchResult};
-use crate::tui::app::images::{ImageLoadResult, ImageSource};
+use crate::tui::app::conversation::images::{ImageLoadResult, ImageSource};
 use crate::tui::app::msg::ModelRow;
 use crate::tui::app::screen_status::GitSummary;
 use crate::tui::app::setting_admin::SettingRequest;

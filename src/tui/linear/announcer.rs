@@ -11,15 +11,15 @@ use std::time::Duration;
 use crate::domain::NoticeLevel;
 use crate::domain::SessionId;
 use crate::tui::app::ScreenModel;
-use crate::tui::app::block::{
+use crate::tui::app::conversation::block::{
     AssistantText, BlockBody, BlockId, TextState, TranscriptBlock, TranscriptNotice,
 };
-use crate::tui::app::closing_line::TurnEnding;
+use crate::tui::app::conversation::closing_line::TurnEnding;
+use crate::tui::app::conversation::title::home_path;
+use crate::tui::app::conversation::tour_progress::shown_extent;
+use crate::tui::app::conversation::turn::RunningTurnPhase;
 use crate::tui::app::screen_status::clock;
 use crate::tui::app::shared::ToastMessage;
-use crate::tui::app::title::home_path;
-use crate::tui::app::tour_progress::shown_extent;
-use crate::tui::app::turn::RunningTurnPhase;
 use crate::tui::view::{activity, closing_line};
 
 use super::pages;

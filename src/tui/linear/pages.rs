@@ -3,12 +3,12 @@
 
 use crate::domain::{NoticeLevel, TodoItem, TodoStatus};
 use crate::tui::app::ScreenModel;
-use crate::tui::app::block::{
+use crate::tui::app::conversation::block::{
     PaneFold, ToolCallBlock, ToolCallContent, ToolCallOrigin, ToolCallState, TranscriptBlock,
 };
+use crate::tui::app::conversation::title::home_path;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::sidebar::{Sidebar, SidebarVisibility, age};
-use crate::tui::app::title::home_path;
 use crate::tui::dialogs::DialogView;
 use crate::tui::dialogs::linear_page::{
     LabelledLine, LineLabel, LinearPage, count_words, line, lines,

@@ -16,7 +16,7 @@ use crate::agent::{self, AddressedEvent, AgentCommand, AgentEvent};
 use crate::domain::{AgentId, ApprovalAnswer, UserInput};
 use crate::platform::signals::ContinuedFlag;
 use crate::session::HistoryPage;
-use crate::tui::app::composer::ChatComposer;
+use crate::tui::app::conversation::composer::ChatComposer;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::line_input::expected_line;
 use crate::tui::app::screen_status::ScreenStatus;

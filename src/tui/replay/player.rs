@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::agent::AgentEvent;
 use crate::domain::{AgentId, ModelName, SessionId};
 use crate::session::{LogEntry, ReplayedConversation};
-use crate::tui::app::composer::ChatComposer;
+use crate::tui::app::conversation::composer::ChatComposer;
 use crate::tui::app::screen_status::ScreenStatus;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::shared::SharedState;

@@ -16,7 +16,7 @@ use crate::platform::signals::ContinuedFlag;
 use crate::platform::terminal::{TerminalEvents, TerminalGuard};
 use crate::platform::terminal_notifier::TerminalNotifier;
 use crate::session::HistoryPage;
-use crate::tui::app::composer::ChatComposer;
+use crate::tui::app::conversation::composer::ChatComposer;
 use crate::tui::app::screen_status::ScreenStatus;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::startup::StartupAnswer;

@@ -18,7 +18,7 @@ use crate::platform::terminal::{
 };
 use crate::platform::terminal_background::QUESTION;
 use crate::platform::terminal_notifier::{KEEP_TITLE, TerminalNotifier};
-use crate::tui::app::composer::CaretShape;
+use crate::tui::app::conversation::composer::CaretShape;
 use crate::tui::links::LinkTable;
 use crate::tui::picture_cells::PictureTable;
 

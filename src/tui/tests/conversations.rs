@@ -3,7 +3,7 @@
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{AgentId, ApprovalAnswer, ApprovalId};
 use crate::tui::app::ScreenEffect;
-use crate::tui::app::composer::ChatComposer;
+use crate::tui::app::conversation::composer::ChatComposer;
 use crate::tui::app::screen_status::ScreenStatus;
 use crate::tui::test_screen::{AGENT, TURN, TestScreen, question, recorded, screen, user};
 

@@ -5,8 +5,8 @@ use serde_json::json;
 use crate::agent::AgentEvent;
 use crate::domain::{CallId, ContentBlock, ToolStatus};
 use crate::session::{LogRecord, ToolResultInfo};
-use crate::tui::app::block::BlockBody;
-use crate::tui::app::transcript::Transcript;
+use crate::tui::app::conversation::block::BlockBody;
+use crate::tui::app::conversation::transcript::Transcript;
 use crate::tui::test_screen::{
     TURN, TestScreen, assistant, call, done, recorded, result, screen, user,
 };

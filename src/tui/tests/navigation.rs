@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::domain::{ContentBlock, ToolStatus};
 use crate::session::ToolResultInfo;
-use crate::tui::app::scroll::ScrollAnchor;
+use crate::tui::app::conversation::scroll::ScrollAnchor;
 use crate::tui::app::wheel::WheelSettings;
 use crate::tui::test_screen::{TestScreen, assistant, call, done, recorded, result, screen, user};
 

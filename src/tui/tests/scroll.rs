@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::agent::AgentEvent;
 use crate::domain::ContentBlock;
-use crate::tui::app::scroll::ScrollAnchor;
+use crate::tui::app::conversation::scroll::ScrollAnchor;
 use crate::tui::test_screen::{
     TURN, TestScreen, assistant, call, done, recorded, result, screen, user,
 };

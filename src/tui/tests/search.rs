@@ -6,8 +6,8 @@ use crate::agent::AgentEvent;
 use crate::domain::{ContentBlock, ToolDisplay};
 use crate::session::ToolResultInfo;
 use crate::tui::app::ScreenEffect;
+use crate::tui::app::conversation::scroll::ScrollAnchor;
 use crate::tui::app::focus::KeyboardFocus;
-use crate::tui::app::scroll::ScrollAnchor;
 use crate::tui::test_screen::{
     TURN, TestScreen, assistant, call, done, recorded, result, screen, user,
 };

@@ -247,8 +247,11 @@ proptest! {
                 shown += run.bytes;
             }
         }
-        let letters = |text: &str| text.chars().filter(|c| c.is_ascii_lowercase()).count();
-        prop_assert!(shown >= letters(&text.replace("http://a.b/c", "").replace("rust", "").replace("&amp;", "")) );
+        // The heads of a narrow table are labels of each of its cells, which show no bytes.
+        let mapped: Vec<&str> = text.lines().filter(|line| !line.starts_with("| h ")).collect();
+        let mapped = mapped.join(" ").replace("http://a.b/c", "").replace("rust", "");
+        let letters = mapped.replace("&amp;", "").chars().filter(char::is_ascii_lowercase).count();
+        prop_assert!(shown >= letters);
     }
 
     #[test]

@@ -7,14 +7,14 @@ use crate::config::{
     ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts, SettingChange, SettingInput,
     StatusItem, StatusItems, resolve, setting, setting_values,
 };
-use crate::tui::app::composer::EditingMode;
+use crate::tui::app::conversation::composer::EditingMode;
+use crate::tui::app::conversation::side_panel::SidePanelChoice;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::msg::ScreenMsg;
 use crate::tui::app::request_id::RequestId;
 use crate::tui::app::setting_admin::SettingRequest;
 use crate::tui::app::setting_response::{LiveSettings, SavedSetting, SettingResponse};
 use crate::tui::app::settings::MotionPreference;
-use crate::tui::app::side_panel::SidePanelChoice;
 use crate::tui::app::wheel::WheelSettings;
 use crate::tui::test_screen::{TestScreen, screen};
 

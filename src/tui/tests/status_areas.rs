@@ -271,7 +271,7 @@ fn the_command_runs_at_most_once_a_second_and_one_at_a_time() {
     let mut scene = scene.msg(ScreenMsg::StatusLine { id, line: Ok("a".into()) }).after(1);
     let id = asked(&mut scene)[0].0;
     let mut scene = scene.msg(ScreenMsg::StatusLine { id, line: Ok("b".into()) });
-    scene.model.conversation.turn = crate::tui::app::turn::TurnActivity::Idle;
+    scene.model.conversation.turn = crate::tui::app::conversation::turn::TurnActivity::Idle;
     let mut scene = scene.after(500);
     assert!(asked(&mut scene).is_empty(), "a second has not passed");
     assert!(wake_at(&scene.model).is_some());

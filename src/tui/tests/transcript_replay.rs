@@ -11,8 +11,8 @@ use crate::providers::retry::RetryAttempt;
 use crate::session::{
     LogEntry, LogRecord, RewindEntry, RewindScope, ToolResultInfo, TurnEnd, TurnOutcome,
 };
-use crate::tui::app::block::{BlockBody, ThinkingText, ToolCallBlock};
-use crate::tui::app::transcript::Transcript;
+use crate::tui::app::conversation::block::{BlockBody, ThinkingText, ToolCallBlock};
+use crate::tui::app::conversation::transcript::Transcript;
 use crate::tui::test_screen::{
     TURN, TestScreen, assistant, call, done, recorded, result, screen, turn_end, user,
 };

@@ -2,7 +2,7 @@
 //! of the mode.
 
 use crate::agent::{AgentCommand, AgentEvent};
-use crate::tui::app::composer::{CaretShape, EditingMode};
+use crate::tui::app::conversation::composer::{CaretShape, EditingMode};
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{AGENT, TURN, TestScreen, screen};
 

@@ -4,11 +4,11 @@
 pub use crate::domain::sanitize::sanitize_line as harmless;
 use crate::domain::{NoticeLevel, grouped};
 use crate::platform::graphics::GraphicsCanvas;
-use crate::tui::app::block::{
+use crate::tui::app::conversation::block::{
     AssistantText, BlockBody, LiveOutput, PaneFold, TextState, ToolCallBlock, ToolCallContent,
     ToolCallState, TranscriptBlock,
 };
-use crate::tui::app::source;
+use crate::tui::app::conversation::source;
 use crate::tui::layout::ansi::{self, AnsiExcerpt};
 use crate::tui::layout::wrap::PROSE_WIDTH;
 use crate::tui::layout::{

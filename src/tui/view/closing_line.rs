@@ -2,7 +2,7 @@
 
 use crate::domain::{format_tokens, pluralise};
 use crate::session::TurnChanges;
-use crate::tui::app::closing_line::{ClosingLine, TurnEnding};
+use crate::tui::app::conversation::closing_line::{ClosingLine, TurnEnding};
 use crate::tui::layout::{StyleRole, StyledLine, StyledSpan};
 
 use super::heads::format_elapsed;

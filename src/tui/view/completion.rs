@@ -4,7 +4,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::app::ScreenModel;
-use crate::tui::app::completion_items::{self, CompletionHint};
+use crate::tui::app::conversation::completion_items::{self, CompletionHint};
 use crate::tui::app::picker_list::PickerList;
 use crate::tui::layout::StyleRole;
 

@@ -7,11 +7,11 @@ use ratatui::style::Modifier;
 use crate::commands::SlashCommand;
 use crate::domain::PermissionMode;
 use crate::tui::app::ScreenModel;
+use crate::tui::app::conversation::turn::TurnActivity;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::ConversationGeometry;
 use crate::tui::app::keymap::InputKey;
 use crate::tui::app::softwrap::{self, SoftWrapRow};
-use crate::tui::app::turn::TurnActivity;
 use crate::tui::layout::StyleRole;
 
 use super::field::typed_row;

@@ -4,13 +4,14 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::domain::NoticeLevel;
+use crate::tui::app::conversation::sending;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::{CellRect, ConversationGeometry};
 use crate::tui::app::keymap::{
     ChatKey, EditAction, EmptyInputKey, InputKey, KeyContext, PendingKeys, ScrollAction,
     SidebarKey, in_words,
 };
-use crate::tui::app::{ScreenModel, place, sending};
+use crate::tui::app::{ScreenModel, place};
 use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
@@ -38,7 +39,7 @@ pub fn draw_rule(
         paint::spans(&[toast], styles, place.intersection(area), buffer);
         return None;
     }
-    if geometry.anchor == crate::tui::app::scroll::ScrollAnchor::Tail {
+    if geometry.anchor == crate::tui::app::conversation::scroll::ScrollAnchor::Tail {
         return None;
     }
     let key = model.shared.settings.keys.key(ChatKey::Scroll(ScrollAction::Bottom));

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use crate::domain::MessageImage;
-use crate::tui::app::block::{
+use crate::tui::app::conversation::block::{
     BlockBody, CompactionBlock, PaneFold, TextState, ThinkingText, ToolCallBlock, ToolCallContent,
     ToolCallOrigin, ToolCallState, TranscriptBlock,
 };

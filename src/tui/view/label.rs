@@ -2,7 +2,7 @@
 
 use crate::platform::terminal_notifier::TerminalProgress;
 use crate::tui::app::ScreenModel;
-use crate::tui::app::turn::{RunningTurnPhase, TurnActivity};
+use crate::tui::app::conversation::turn::{RunningTurnPhase, TurnActivity};
 
 /// What the terminal is told outside of the frame.
 #[derive(Debug, Clone, PartialEq, Eq)]

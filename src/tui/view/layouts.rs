@@ -6,7 +6,9 @@ use std::sync::Arc;
 use crate::domain::{AgentId, ApprovalId, FileDiff};
 use crate::platform::graphics::GraphicsCanvas;
 use crate::services::text_document::TextDocument;
-use crate::tui::app::block::{BlockBody, BlockId, PaneFold, TextState, TranscriptBlock};
+use crate::tui::app::conversation::block::{
+    BlockBody, BlockId, PaneFold, TextState, TranscriptBlock,
+};
 use crate::tui::layout::diff::rows::DiffRow;
 use crate::tui::layout::diff::{self, DiffRenderer};
 use crate::tui::layout::pager_lines::PagerWrap;

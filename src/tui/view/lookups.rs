@@ -6,7 +6,9 @@ use std::time::Duration;
 use crate::domain::sanitize::sanitize_line;
 use crate::domain::{ToolKind, pluralise};
 use crate::tools::kind_of;
-use crate::tui::app::block::{PaneFold, ToolCallBlock, ToolCallState, TranscriptBlock};
+use crate::tui::app::conversation::block::{
+    PaneFold, ToolCallBlock, ToolCallState, TranscriptBlock,
+};
 use crate::tui::app::screen_status::clock;
 use crate::tui::layout::{StyleRole, StyledSpan};
 

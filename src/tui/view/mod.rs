@@ -37,10 +37,10 @@ use ratatui::Frame;
 use ratatui::layout::Rect;
 
 use super::app::ScreenModel;
+use super::app::conversation::side_panel::columns as panel_columns;
 use super::app::focus::KeyboardFocus;
 use super::app::geometry::{CellRect, FrameGeometry};
 use super::app::keymap::{ChatKey, PaneKey};
-use super::app::side_panel::columns as panel_columns;
 use super::app::sidebar::{SidebarPlacement, on_screen};
 use super::dialogs::geometry::DialogGeometry;
 use super::dialogs::{DialogCanvas, DialogView};

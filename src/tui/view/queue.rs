@@ -4,9 +4,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::app::ScreenModel;
+use crate::tui::app::conversation::queue::Delivery;
+use crate::tui::app::conversation::title::first_line;
 use crate::tui::app::keymap::InputKey;
-use crate::tui::app::queue::Delivery;
-use crate::tui::app::title::first_line;
 use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;

@@ -7,13 +7,13 @@ use ratatui::layout::{Position, Rect};
 use ratatui::style::Style;
 
 use crate::tui::app::ScreenModel;
+use crate::tui::app::conversation::search::{
+    TranscriptSearch, TranscriptSearchStage, TranscriptSearchStatus, is_shown,
+};
+use crate::tui::app::conversation::source::BlockPart;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::{ConversationGeometry, VisibleRow};
 use crate::tui::app::keymap::{KeyContext, Keymap, PaneKey, SearchKey};
-use crate::tui::app::search::{
-    TranscriptSearch, TranscriptSearchStage, TranscriptSearchStatus, is_shown,
-};
-use crate::tui::app::source::BlockPart;
 use crate::tui::app::text_query::TextQueryKind;
 use crate::tui::layout::{StyleRole, StyledSpan};
 

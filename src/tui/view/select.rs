@@ -1,9 +1,9 @@
 //! Computes which cells of a row are selected.
 
 use crate::tui::app::ScreenModel;
+use crate::tui::app::conversation::select::TranscriptSelection;
+use crate::tui::app::conversation::source::TranscriptPosition;
 use crate::tui::app::geometry::VisibleRow;
-use crate::tui::app::select::TranscriptSelection;
-use crate::tui::app::source::TranscriptPosition;
 
 /// The selected columns of a row as pairs: the first column, and the one after the last.
 pub fn columns(model: &ScreenModel, row: &VisibleRow) -> Vec<(u16, u16)> {

@@ -5,10 +5,10 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::app::ScreenModel;
+use crate::tui::app::conversation::start_screen::RecentSession;
+use crate::tui::app::conversation::title::home_path;
 use crate::tui::app::keymap::{ChatKey, EmptyInputKey, InputKey, Keymap};
 use crate::tui::app::settings::StartMode;
-use crate::tui::app::start_screen::RecentSession;
-use crate::tui::app::title::home_path;
 use crate::tui::layout::{StyleRole, StyledLine, plain};
 
 use super::paint::{self, RoleStyles, line, span};

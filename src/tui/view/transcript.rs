@@ -4,9 +4,10 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 
+use crate::tui::app::ScreenModel;
+use crate::tui::app::conversation::{caret, start_screen};
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::{ConversationGeometry, ScrollBar, TranscriptRowKind, VisibleRow};
-use crate::tui::app::{ScreenModel, caret, start_screen};
 use crate::tui::layout::{StyleRole, StyledLine};
 
 use super::heads;
@@ -124,7 +125,7 @@ pub fn row(
     let shape: BlockShape =
         TranscriptRowFinder::new(&model.conversation, layouts, width).shape(at.index);
     let Some(block) = model.conversation.transcript.blocks().get(at.index) else {
-        let block = crate::tui::app::block::BlockId(u64::MAX);
+        let block = crate::tui::app::conversation::block::BlockId(u64::MAX);
         let visible = VisibleRow {
             block,
             row: at.row,

@@ -1,9 +1,9 @@
 //! Computes which rows of the transcript are on screen: up and down from the anchor, laying out
 //! only the blocks on the way.
 
-use crate::tui::app::block::BlockId;
 use crate::tui::app::conversation::Conversation;
-use crate::tui::app::scroll::{BlockPosition, SHARES, ScrollAnchor};
+use crate::tui::app::conversation::block::BlockId;
+use crate::tui::app::conversation::scroll::{BlockPosition, SHARES, ScrollAnchor};
 
 use super::heads;
 use super::layouts::ViewLayouts;

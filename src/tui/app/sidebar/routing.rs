@@ -8,13 +8,13 @@ use crate::domain::sanitize::sanitize;
 use crate::domain::{NoticeLevel, SessionId};
 use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::session::{ExportedFile, SessionSearchResult};
+use crate::tui::app::conversation::title::home_path;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::intent::{Intent, intents};
 use crate::tui::app::keymap::KeyPress;
 use crate::tui::app::request_id::RequestId;
 use crate::tui::app::shared::SharedState;
-use crate::tui::app::title::home_path;
 use crate::tui::branch_page::BranchPage;
 
 use super::{Sidebar, SidebarContext, SidebarMode, SidebarOutcome, SidebarVisibility};

@@ -11,7 +11,7 @@ use crate::tui::test_screen::AGENT;
 use super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
 use crate::agent::{AgentCommand, ForkPosition};
-use crate::tui::app::composer::ChatComposer;
+use crate::tui::app::conversation::composer::ChatComposer;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::CellRect;
 use crate::tui::app::model::ScreenModel;

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use crate::domain::{CallPart, DangerFacts, PermissionOutcome};
 use crate::permissions::meaning;
+use crate::tui::app::conversation::title::{home_path, visible_path};
 use crate::tui::app::diff_text;
 use crate::tui::app::settings::ScreenSettings;
-use crate::tui::app::title::{home_path, visible_path};
 use crate::tui::dialogs::DialogView;
 use crate::tui::dialogs::linear_page::{
     LabelledLine, LineLabel, LinearPage, count_words, indented, line, lines,

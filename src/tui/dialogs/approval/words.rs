@@ -13,8 +13,8 @@ use crate::domain::{
 };
 use crate::permissions::{domain_in, is_on_definition};
 use crate::tools;
+use crate::tui::app::conversation::title::{home_path, visible_path};
 use crate::tui::app::settings::ScreenSettings;
-use crate::tui::app::title::{home_path, visible_path};
 
 use super::offers::{OfferedAnswer, SessionScope};
 use super::{ApprovalDialog, ApprovalRequestExt, ApprovalRuleSlot};

@@ -5,8 +5,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::agent::{ContextLedger, ContextSource, LedgerItem, LedgerItemState, LedgerSource};
+use crate::tui::app::conversation::title::home_path;
 use crate::tui::app::settings::ScreenSettings;
-use crate::tui::app::title::home_path;
 use crate::tui::dialogs::dialog::DialogView;
 use crate::tui::dialogs::geometry::DialogGeometry;
 use crate::tui::layout::{StyleRole, StyledLine, StyledSpan, SyntaxTokenKind, plain};

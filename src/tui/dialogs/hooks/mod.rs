@@ -11,13 +11,13 @@ use crate::domain::NoticeLevel;
 use crate::hooks::{HookAction, HookDecision, HookEvent, HookExit, HookOrigin, HookRow, HookTrial};
 use crate::services::hook_admin::{HookAdminRequest, HookAdminResponse};
 use crate::tui::app::choice::{HookChoice, HookChoiceAction, HookNewsAction, PickerChoice};
+use crate::tui::app::conversation::title::home_path;
 use crate::tui::app::dialog_reply::ListRows;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::picker_list::{PickerItem, PickerPreview};
 use crate::tui::app::request_id::RequestCounter;
 use crate::tui::app::settings::ScreenSettings;
-use crate::tui::app::title::home_path;
 
 use crate::tui::dialogs::dialog::DialogOpening;
 use crate::tui::dialogs::picker::Picker;

@@ -4,15 +4,17 @@ use std::sync::Arc;
 
 use crate::domain::NoticeLevel;
 use crate::services::store_query::StoreQuery;
-use crate::tui::app::block::{BlockBody, ToolCallBlock, ToolCallContent, TranscriptBlock};
 use crate::tui::app::conversation::Conversation;
+use crate::tui::app::conversation::block::{
+    BlockBody, ToolCallBlock, ToolCallContent, TranscriptBlock,
+};
+use crate::tui::app::conversation::search::TranscriptMatch as Match;
+use crate::tui::app::conversation::source::{self, BlockPart};
+use crate::tui::app::conversation::transcript::BlockId;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::page_position::PagePosition;
-use crate::tui::app::search::TranscriptMatch as Match;
 use crate::tui::app::shared::SharedState;
-use crate::tui::app::source::{self, BlockPart};
 use crate::tui::app::text_query::TextQuery;
-use crate::tui::app::transcript::BlockId;
 use crate::tui::dialogs::dialog::DialogOpening;
 
 use super::search::PagerSearch;

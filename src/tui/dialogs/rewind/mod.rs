@@ -21,16 +21,16 @@ use crate::session::undo::{FileAction, FilePlace, PlannedFile, SkipReason};
 use crate::session::{FileChangeSource, RewindScope, UntrackedChanges, UnwatchedFolderReason};
 use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::conversation::Conversation;
+use crate::tui::app::conversation::rewind_messages::{NOTHING_SAID, RewindMessage, user_messages};
+use crate::tui::app::conversation::sending;
+use crate::tui::app::conversation::title::first_line;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::{self, ChatKey, KeyPlace, KeyPress, RewindKey};
 use crate::tui::app::picker_list::PickerItem;
-use crate::tui::app::rewind_messages::{NOTHING_SAID, RewindMessage, user_messages};
-use crate::tui::app::sending;
 use crate::tui::app::shared::SharedState;
-use crate::tui::app::title::first_line;
 use crate::tui::dialogs::linear_page::LinearPage;
 
 use crate::tui::dialogs::dialog::{

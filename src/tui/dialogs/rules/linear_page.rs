@@ -1,6 +1,6 @@
 //! The page of permission rules, read out.
 
-use crate::tui::app::title::first_line;
+use crate::tui::app::conversation::title::first_line;
 use crate::tui::dialogs::DialogView;
 use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel, LinearPage, line};
 

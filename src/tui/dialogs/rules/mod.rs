@@ -15,7 +15,8 @@ use crate::agent::{self, RuleReply, RuleRequest};
 use crate::domain::{AgentId, PermissionMode, RuleKind, RuleSource};
 use crate::permissions::store::{RuleEdit, RuleEntry};
 use crate::permissions::{PermissionTestReport, RuleListReport, RuleWarning};
-use crate::tui::app::denied_calls::DeniedCall;
+use crate::tui::app::conversation::denied_calls::DeniedCall;
+use crate::tui::app::conversation::title::home_path;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::editor::{EditorLines, TextEditor};
 use crate::tui::app::effect::ScreenEffect;
@@ -24,7 +25,6 @@ use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap;
 use crate::tui::app::keymap::{FieldKey, KeyPlace, KeyPress, RulesKey};
 use crate::tui::app::settings::ScreenSettings;
-use crate::tui::app::title::home_path;
 use crate::tui::dialogs::linear_page::LinearPage;
 
 use crate::tui::dialogs::dialog::{Dialog, DialogCanvas, DialogContext, DialogOpening, DialogView};

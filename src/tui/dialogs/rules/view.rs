@@ -7,7 +7,7 @@ use ratatui::layout::{Position, Rect};
 
 use crate::domain::{CallPart, PermissionOutcome, RuleKind, RuleSource, first_step};
 use crate::permissions::meaning;
-use crate::tui::app::denied_calls::DeniedCall;
+use crate::tui::app::conversation::denied_calls::DeniedCall;
 use crate::tui::app::keymap::{FieldKey, RulesKey};
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::dialogs::dialog::DialogView;

@@ -13,7 +13,7 @@ use ratatui::layout::Rect;
 use serde_json::Value;
 
 use crate::domain::ApprovalRequest;
-use crate::tui::app::title::{home_path, visible_path};
+use crate::tui::app::conversation::title::{home_path, visible_path};
 use crate::tui::dialogs::approval::{ApprovalDialog, ApprovalRequestExt, HunkSelection, words};
 use crate::tui::dialogs::dialog::DialogView;
 use crate::tui::dialogs::rules::view::of_part;
