@@ -1,4 +1,4 @@
-//! One request and its answer: sends it with the key, and reads the answer streamed or whole.
+//! One request and its response: sends it with the key, and reads the response streamed or whole.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,19 +15,19 @@ use super::{HttpTarget, KeyHeader, TransportError, failure};
 /// The most bytes of an error response that are read.
 const REFUSAL_BYTES: usize = 64 << 10;
 
-/// The time limit for a whole short answer: a list of models, an error response.
+/// The time limit for a whole short response: a list of models, an error response.
 const SHORT_ANSWER_LIMIT: Duration = Duration::from_secs(15);
 
-/// Why a request has no answer.
+/// Why a request has no response.
 #[derive(Debug)]
 pub enum HttpFailure {
-    /// It did not get through, or the answer broke off.
+    /// It did not get through, or the response broke off.
     Transport(TransportError),
     /// The server answered with an error status, or with a redirect, which is never followed.
     Refused(RefusedResponse),
 }
 
-/// An answer with a status other than success.
+/// A response with a status other than success.
 #[derive(Debug)]
 pub struct RefusedResponse {
     pub status: u16,
@@ -42,12 +42,12 @@ impl From<TransportError> for HttpFailure {
     }
 }
 
-/// Sends a request whose answer is streamed, and returns once the server has accepted it.
+/// Sends a request whose response is streamed, and returns once the server has accepted it.
 pub(crate) async fn open(
     request: RequestBuilder,
     timer: &RequestTimer,
     wire_log: Option<&Arc<dyn WireLog>>,
-) -> Result<HttpAnswer, HttpFailure> {
+) -> Result<HttpResponse, HttpFailure> {
     let target = &timer.target;
     let mut recording = wire_log.and_then(|log| WireRecording::begin(log, &request));
     let response =
@@ -58,7 +58,7 @@ pub(crate) async fn open(
         recording.answered(status.as_u16());
     }
     if status.is_success() {
-        return Ok(HttpAnswer { response, recording });
+        return Ok(HttpResponse { response, recording });
     }
     let refusal = refusal(response, target).await;
     if let (Some(recording), HttpFailure::Refused(refused)) = (&mut recording, &refusal) {
@@ -67,7 +67,7 @@ pub(crate) async fn open(
     Err(refusal)
 }
 
-/// Sends a request with a short answer, and returns its text, cut to `limit` bytes.
+/// Sends a request with a short response, and returns its text, cut to `limit` bytes.
 ///
 /// # Errors
 ///
@@ -91,26 +91,26 @@ pub async fn fetch(
     })?
 }
 
-/// A streamed answer that has begun.
-pub(crate) struct HttpAnswer {
+/// A streamed response that has begun.
+pub(crate) struct HttpResponse {
     response: Response,
     recording: Option<WireRecording>,
 }
 
-impl HttpAnswer {
+impl HttpResponse {
     pub(crate) fn headers(&self) -> &HeaderMap {
         self.response.headers()
     }
 
     /// The body, which has to come within the limits of `timer`.
     pub(crate) fn into_body(self, timer: RequestTimer) -> HttpBody {
-        HttpBody { answer: self, timer, stage: HttpResponseStage::NothingYet }
+        HttpBody { response: self, timer, stage: HttpResponseStage::NothingYet }
     }
 }
 
-/// The body of a streamed answer.
+/// The body of a streamed response.
 pub(crate) struct HttpBody {
-    answer: HttpAnswer,
+    response: HttpResponse,
     timer: RequestTimer,
     stage: HttpResponseStage,
 }
@@ -121,12 +121,12 @@ impl HttpBody {
         &mut self,
         buffer: &mut Vec<u8>,
     ) -> Option<Result<(), TransportError>> {
-        let Self { answer, timer, stage } = self;
-        match timer.within(*stage, answer.response.chunk()).await {
+        let Self { response, timer, stage } = self;
+        match timer.within(*stage, response.response.chunk()).await {
             Ok(Ok(None)) => return None,
             Ok(Ok(Some(piece))) => {
                 buffer.extend_from_slice(&piece);
-                if let Some(recording) = &mut answer.recording {
+                if let Some(recording) = &mut response.recording {
                     recording.received(&piece);
                 }
             }
@@ -234,8 +234,8 @@ mod tests {
             let timer = RequestTimer::start(target, timeouts);
             let error = match open(get, &timer, None).await {
                 Err(failure) => transport_error(failure),
-                Ok(answer) => {
-                    let mut body = answer.into_body(timer);
+                Ok(response) => {
+                    let mut body = response.into_body(timer);
                     loop {
                         if let Err(error) = body.read(&mut Vec::new()).await.unwrap() {
                             break error;

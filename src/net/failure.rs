@@ -78,7 +78,7 @@ impl KeyHeader {
     }
 }
 
-/// Why a request did not get through or its answer broke off: a sentence with a remedy.
+/// Why a request did not get through or its response broke off: a sentence with a remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct TransportError {

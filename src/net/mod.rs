@@ -4,9 +4,9 @@
 //! A key is sent only to the origin that it was configured for: no redirect is followed, and plain
 //! http leaves this machine only if the caller says that the user agreed (`endpoint`). Requests to
 //! this machine never use a proxy; all others honour the system's (`transport`). `timeouts` limits
-//! how long an answer may take, `rate_limiter` how many requests a server gets at once, and `exchange`
-//! sends a request with its `key` and reads the answer, which `wire_log` can record. `failure` puts into words
-//! what goes wrong on the way. `page` asks servers that nobody has configured, and so watches where their
+//! how long a response may take, `rate_limiter` how many requests a server gets at once, and `exchange`
+//! sends a request with its `key` and reads the response, which `wire_log` can record. `failure`
+//! puts into words what goes wrong on the way. `page` asks servers that nobody has configured, and so watches where their
 //! names lead.
 //! What a server says with an error status is for the caller to interpret.
 //!
@@ -31,7 +31,7 @@ use reqwest::{Certificate, Client, ClientBuilder};
 use secrecy::SecretString;
 
 pub use endpoint::{HttpEndpoint, HttpEndpointError, PlainHttp};
-pub(crate) use exchange::{HttpAnswer, HttpBody, open};
+pub(crate) use exchange::{HttpBody, HttpResponse, open};
 pub use exchange::{HttpFailure, RefusedResponse, fetch};
 pub use failure::{FailurePersistence, HttpTarget, KeyHeader, TransportError};
 pub(crate) use key::ApiKeyCache;
@@ -90,7 +90,7 @@ impl HttpClient {
         self.rate_limiters.of(endpoint.origin(), key)
     }
 
-    /// Where the bodies of requests and answers are recorded.
+    /// Where the bodies of requests and responses are recorded.
     pub(crate) fn wire_log(&self) -> Option<&Arc<dyn WireLog>> {
         self.transport.wire_log.as_ref()
     }

@@ -5,7 +5,7 @@
 //! moment later. A host that is an address never reaches a resolver and is checked by itself. Behind a
 //! proxy it is the proxy that resolves, so there only the host as it is written is checked.
 //!
-//! No cookie, key or referrer is sent, no redirect is followed, and the answer is bounded in time and,
+//! No cookie, key or referrer is sent, no redirect is followed, and the response is bounded in time and,
 //! after decompression, in size.
 
 use std::io;
@@ -77,7 +77,7 @@ pub struct PageRequest {
     pub headers: Vec<(&'static str, SecretString)>,
     /// `None` for a GET request.
     pub body: Option<PageBody>,
-    /// The most bytes of the answer's body, after decompression.
+    /// The most bytes of the response's body, after decompression.
     pub limit: usize,
 }
 
@@ -88,7 +88,7 @@ pub struct PageBody {
     pub text: String,
 }
 
-/// An answer, whatever its status.
+/// A response, whatever its status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageResponse {
     pub status: u16,
@@ -100,7 +100,7 @@ pub struct PageResponse {
     pub is_cut: bool,
 }
 
-/// Why a request has no answer. Each text is a sentence about it.
+/// Why a request has no response. Each text is a sentence about it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PageError {
     /// The host is, or leads to, an address that the request may not connect to.
@@ -138,11 +138,11 @@ impl PageClient {
         }
     }
 
-    /// Sends a request and reads the answer. A drop ends it.
+    /// Sends a request and reads the response. A drop ends it.
     ///
     /// # Errors
     ///
-    /// When the host may not be connected to, cannot be reached, or does not answer in time. An answer
+    /// When the host may not be connected to, cannot be reached, or does not answer in time. A response
     /// with an error status is none.
     pub async fn request(&self, request: &PageRequest) -> Result<PageResponse, PageError> {
         let host = request.address.host().to_string();

@@ -3,7 +3,7 @@
 //!
 //! All agents of a process that ask the same server with the same key share one [`RateLimiter`], so
 //! that a refusal of one request pauses all of them. [`RateLimiters`] finds the shared one. A
-//! request holds its [`Permit`] until its answer is complete.
+//! request holds its [`Permit`] until its response is complete.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

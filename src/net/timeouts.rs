@@ -1,6 +1,6 @@
-//! The time limits of an answer.
+//! The time limits of a response.
 //!
-//! Each answer has limits: until its first byte, between two pieces, with nothing but keep-alives,
+//! Each response has limits: until its first byte, between two pieces, with nothing but keep-alives,
 //! and in total. A machine that has slept finds its connections dead without being notified. slug
 //! detects sleep by the wall clock, which goes on while timers stand still.
 
@@ -24,23 +24,23 @@ const KEEP_ALIVES: u32 = 20;
 /// The time limits that the user has set; `None` means the default.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct TimeoutSettings {
-    /// Until the first byte of an answer.
+    /// Until the first byte of a response.
     pub first_byte: Option<Duration>,
-    /// Between two pieces of an answer.
+    /// Between two pieces of a response.
     pub idle: Option<Duration>,
-    /// From the request to the end of the answer.
+    /// From the request to the end of the response.
     pub total: Option<Duration>,
 }
 
-/// The time limits of one answer. Comments and keep-alives count as bytes.
+/// The time limits of one response. Comments and keep-alives count as bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// From the request to the first byte of the answer. `None` for a server on this machine, which
+    /// From the request to the first byte of the response. `None` for a server on this machine, which
     /// may take minutes to read a long prompt.
     pub first_byte: Option<Duration>,
-    /// Between two pieces of the answer.
+    /// Between two pieces of the response.
     pub idle: Duration,
-    /// From the request to the end of the answer. `None` by default: a slow machine may write for
+    /// From the request to the end of the response. `None` by default: a slow machine may write for
     /// hours.
     pub total: Option<Duration>,
     /// What a sleep of this machine does to the connection.
@@ -72,7 +72,7 @@ impl Timeouts {
         }
     }
 
-    /// How long an answer may consist of keep-alives only.
+    /// How long a response may consist of keep-alives only.
     pub(crate) fn keep_alives(&self) -> Duration {
         self.idle.saturating_mul(KEEP_ALIVES)
     }
@@ -94,7 +94,7 @@ struct SleepDetector {
     poll_interval: Duration,
 }
 
-/// Which limit ended the wait for an answer.
+/// Which limit ended the wait for a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeoutError {
     Silent(Duration),
@@ -103,7 +103,7 @@ pub(crate) enum TimeoutError {
     Slept,
 }
 
-/// How much of an answer has come.
+/// How much of a response has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HttpResponseStage {
     NothingYet,

@@ -25,7 +25,7 @@ pub struct TransportConfig {
     pub proxy: ProxySelection,
     /// The user's own time limits.
     pub timeouts: TimeoutSettings,
-    /// Records the bodies of requests and answers; `None` while nobody wants them.
+    /// Records the bodies of requests and responses; `None` while nobody wants them.
     pub wire_log: Option<Arc<dyn WireLog>>,
 }
 

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use reqwest::RequestBuilder;
 
-/// The most bytes of an answer that are kept.
+/// The most bytes of a response that are kept.
 const KEPT_BYTES: usize = 16 << 20;
 
-/// Keeps the bodies of requests and answers as they travel.
+/// Keeps the bodies of requests and responses as they travel.
 pub trait WireLog: Debug + Send + Sync {
-    /// Keeps the body of a request, and returns the number by which its answer refers to it.
+    /// Keeps the body of a request, and returns the number by which its response refers to it.
     fn request(&self, address: &str, body: &str) -> u32;
 
-    /// Keeps the body of the answer to a request, or as much of it as has come.
+    /// Keeps the body of the response to a request, or as much of it as has come.
     fn response(&self, request: u32, status: u16, body: &str);
 }
 
-/// The answer to one request, which is recorded when it has ended, however it ends.
+/// The response to one request, which is recorded when it has ended, however it ends.
 pub(super) struct WireRecording {
     log: Arc<dyn WireLog>,
     request: u32,
@@ -26,7 +26,7 @@ pub(super) struct WireRecording {
 }
 
 impl WireRecording {
-    /// Records `request`, and begins the record of its answer.
+    /// Records `request`, and begins the record of its response.
     pub(super) fn begin(log: &Arc<dyn WireLog>, request: &RequestBuilder) -> Option<Self> {
         let request = request.try_clone()?.build().ok()?;
         let mut address = request.url().clone();

@@ -45,7 +45,7 @@ pub(super) struct ChatProtocol {
     detected_dialect: OnceLock<ChatDialect>,
     /// The models with which the server takes no tools.
     refusing_tools: Mutex<HashSet<String>>,
-    /// How the server's answers name their reasoning.
+    /// How the server's responses name their reasoning.
     reasoning_names: ReasoningNames,
 }
 

@@ -13,7 +13,7 @@ use super::failure::{self, ErrorResponse, RequestTarget};
 use super::listing::{self, ServerModelList};
 use super::reader::ByteSource;
 use crate::net::{
-    self, ApiKeyCache, HttpAnswer, HttpBody, HttpClient, HttpEndpoint, HttpTarget, KeyHeader,
+    self, ApiKeyCache, HttpBody, HttpClient, HttpEndpoint, HttpResponse, HttpTarget, KeyHeader,
     RateLimiter, RequestTimer,
 };
 
@@ -29,9 +29,9 @@ pub(super) struct ModelServerClient {
     pub(super) rate_limiter: Arc<RateLimiter>,
 }
 
-/// An answer that the server has begun to send.
+/// A response that the server has begun to send.
 pub(super) struct ServerResponse {
-    answer: HttpAnswer,
+    response: HttpResponse,
     timer: RequestTimer,
     site: RequestTarget,
 }
@@ -91,7 +91,7 @@ impl ModelServerClient {
         let wire_log = self.http.wire_log();
         let opened = net::open(post, &timer, wire_log).await;
         let opened = opened.map_err(|failure| failure::of(&site, failure));
-        let answer = match opened {
+        let response = match opened {
             Err(ErrorResponse { error, .. }) if error.status == Some(401) => {
                 let post = self.with_another_key(&mut site, copy, error).await?;
                 timer.target.key.clone_from(&site.http.key);
@@ -100,7 +100,7 @@ impl ModelServerClient {
             }
             opened => opened?,
         };
-        Ok(ServerResponse { answer, timer, site })
+        Ok(ServerResponse { response, timer, site })
     }
 
     /// The models in the list that `get` fetches; the configured ones if the server has no list.
@@ -184,12 +184,12 @@ fn is_no_list(error: &ProviderError) -> bool {
 
 impl ServerResponse {
     pub(super) fn headers(&self) -> &HeaderMap {
-        self.answer.headers()
+        self.response.headers()
     }
 
-    /// The body of the answer, and the server that sends it.
+    /// The body of the response, and the server that sends it.
     pub(super) fn into_body(self) -> (HttpBody, RequestTarget) {
-        (self.answer.into_body(self.timer), self.site)
+        (self.response.into_body(self.timer), self.site)
     }
 }
 

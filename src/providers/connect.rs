@@ -27,7 +27,7 @@ pub fn connect(protocol: ProviderProtocol, config: ConnectionConfig) -> Arc<dyn 
     }
 }
 
-/// Decodes the body of the answer to the first request of a conversation that declares `tools`. The
+/// Decodes the body of the response to the first request of a conversation that declares `tools`. The
 /// stream ends after `Finished` or the first error.
 pub fn decode<S, B>(
     protocol: ProviderProtocol,

@@ -69,7 +69,7 @@ impl From<ErrorResponse> for ProviderError {
     }
 }
 
-/// The meaning of a request without an answer.
+/// The meaning of a request without a response.
 pub(super) fn of(site: &RequestTarget, failure: HttpFailure) -> ErrorResponse {
     match failure {
         HttpFailure::Transport(error) => error.into(),
@@ -80,7 +80,7 @@ pub(super) fn of(site: &RequestTarget, failure: HttpFailure) -> ErrorResponse {
     }
 }
 
-/// Sends a request with a short answer, and returns its text, cut to `limit` bytes.
+/// Sends a request with a short response, and returns its text, cut to `limit` bytes.
 ///
 /// # Errors
 ///
@@ -130,7 +130,7 @@ pub fn of_response(
     }
 }
 
-/// The meaning of an error that came instead of an answer, or within one.
+/// The meaning of an error that came instead of a response, or within one.
 pub fn of_stream(site: &RequestTarget, payload: &str) -> ProviderError {
     let server_error = ServerErrorBody::read(payload, site);
     let passing = server_error.is_transient().then_some(transient_recovery(server_error.delay));

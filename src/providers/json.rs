@@ -9,7 +9,7 @@
 //!
 //! What serde_json accepts is read with the same result, which a test holds; the limit to nesting
 //! is the same too. Beyond JSON it accepts control characters, and lone surrogates, which become
-//! U+FFFD: no answer should fail because of those. Keys are compared as written, because no server
+//! U+FFFD: no response should fail because of those. Keys are compared as written, because no server
 //! escapes them.
 
 use std::borrow::Cow;

@@ -164,7 +164,7 @@ impl ContextWindowQuery<'_> {
         }
     }
 
-    /// The answer to a request for a path beside the endpoint. `None` is not a failure: older
+    /// The response to a request for a path beside the endpoint. `None` is not a failure: older
     /// versions and some settings do not serve the path.
     async fn ask(&self, path: &str, body: Option<&Value>) -> Option<Value> {
         let client = self.http.client(self.endpoint).ok()?;

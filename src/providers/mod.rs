@@ -48,7 +48,7 @@ use crate::domain::{
 /// A model server, or something that behaves like one.
 #[async_trait]
 pub trait Provider: Send + Sync {
-    /// Sends `request` and streams the answer.
+    /// Sends `request` and streams the response.
     ///
     /// The stream ends after `Finished` or after the first error. Cancelling closes the
     /// connection, so that the server stops generating; the stream then just ends.
@@ -197,7 +197,7 @@ pub struct ModelInfo {
     pub max_output: Option<u64>,
 }
 
-/// Why there is no answer, and what to do about it.
+/// Why there is no response, and what to do about it.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{message}")]
 pub struct ProviderError {

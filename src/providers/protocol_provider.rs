@@ -1,7 +1,7 @@
 //! One provider for all protocols over HTTP: sends a request, waits for the server's rate limiter,
-//! and streams the answer. What differs from protocol to protocol is a [`WireProtocol`].
+//! and streams the response. What differs from protocol to protocol is a [`WireProtocol`].
 //!
-//! The whole way of an answer is one pump, [`AnswerPump`]: it ends the stream at its terminal event,
+//! The whole way of a response is one pump, [`ResponsePump`]: it ends the stream at its terminal event,
 //! at its first error, and on cancellation, which closes the connection.
 
 use std::collections::HashMap;
@@ -31,7 +31,7 @@ use crate::net::{HttpBody, Permit, RateLimited};
 pub(super) trait WireProtocol: Send + Sync + 'static {
     /// Its name.
     const PROTOCOL: ProviderProtocol;
-    /// Decodes the answer to one request.
+    /// Decodes the response to one request.
     type Decoder: StreamDecoder;
 
     /// The protocol as the server that `config` describes speaks it.
@@ -55,10 +55,10 @@ pub(super) trait WireProtocol: Send + Sync + 'static {
     /// Fails if the HTTP client cannot be built.
     fn model_list(&self, client: &ModelServerClient) -> Result<RequestBuilder, ProviderError>;
 
-    /// The decoder of the answer to `request`.
+    /// The decoder of the response to `request`.
     fn decoder(&self, request: &ProviderRequest) -> Self::Decoder;
 
-    /// Learns about the server from the headers of an answer.
+    /// Learns about the server from the headers of a response.
     fn learn_from_headers(&self, _headers: &HeaderMap) {}
 
     /// Learns about the server from its list of models.
@@ -111,7 +111,7 @@ impl<P: WireProtocol> ProtocolServer<P> {
                 let (body, target) = response.into_body();
                 Ok(ResponseReader::new(body, decoder, target))
             }
-            // A refusal that contains the model's text is an answer, although the server could not
+            // A refusal that contains the model's text is a response, although the server could not
             // parse it.
             Err(refusal) => {
                 let target = client.site(&request.model).await?;
@@ -135,7 +135,7 @@ impl<P: WireProtocol> Provider for ProtocolProvider<P> {
         cancel: CancellationToken,
     ) -> BoxStream<'static, Result<StreamEvent, ProviderError>> {
         let phase = AnswerPhase::Waiting(None);
-        let pump = AnswerPump { server: Arc::clone(&self.0), request, phase };
+        let pump = ResponsePump { server: Arc::clone(&self.0), request, phase };
         let pumped = stream::unfold((pump, cancel), |(mut pump, cancel)| async move {
             let event = tokio::select! {
                 biased;
@@ -180,8 +180,8 @@ impl<P: WireProtocol> Provider for ProtocolProvider<P> {
     }
 }
 
-/// A request on its way from the rate limiter to the end of its answer.
-struct AnswerPump<P: WireProtocol> {
+/// A request on its way from the rate limiter to the end of its response.
+struct ResponsePump<P: WireProtocol> {
     server: Arc<ProtocolServer<P>>,
     request: ProviderRequest,
     phase: AnswerPhase<P::Decoder>,
@@ -197,7 +197,7 @@ enum AnswerPhase<D> {
     Over,
 }
 
-impl<P: WireProtocol> AnswerPump<P> {
+impl<P: WireProtocol> ResponsePump<P> {
     async fn next(&mut self) -> Option<Result<StreamEvent, ProviderError>> {
         let next = match &mut self.phase {
             AnswerPhase::Over => return None,

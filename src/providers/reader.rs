@@ -1,8 +1,8 @@
-//! Turns the bytes of an answer into events, for every streaming protocol.
+//! Turns the bytes of a response into events, for every streaming protocol.
 //!
 //! A response is complete when its protocol's terminal sign has come; the end of the bytes alone
 //! proves nothing. The first byte tells whether something else came instead of a stream (an error,
-//! a whole answer, a web page), because servers send wrong content types.
+//! a whole response, a web page), because servers send wrong content types.
 
 #[cfg(test)]
 pub(super) mod testing;
@@ -20,18 +20,18 @@ use super::sse::{self, SseFlow};
 use super::{ErrorRecovery, ProviderError, StreamEvent};
 use crate::net::TimeoutError;
 
-/// The most bytes of an answer that is not a stream.
+/// The most bytes of a response that is not a stream.
 const WHOLE_ANSWER: usize = 16 << 20;
 
-/// The most white space before an answer that is buffered.
+/// The most white space before a response that is buffered.
 const BLANK_HEAD: usize = 4 << 10;
 
-/// How long a server may keep the connection open behind a complete answer.
+/// How long a server may keep the connection open behind a complete response.
 const TRAILER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Turns the JSON values of one protocol's stream into [`StreamEvent`]s.
 pub(super) trait StreamDecoder: Send + 'static {
-    /// Whether `[DONE]` ends an answer that has had no other terminal sign.
+    /// Whether `[DONE]` ends a response that has had no other terminal sign.
     const DONE_ENDS: bool = false;
 
     /// Decodes one value of the stream.
@@ -41,7 +41,7 @@ pub(super) trait StreamDecoder: Send + 'static {
         out: &mut Vec<StreamEvent>,
     ) -> Result<DecoderFlow, ProviderError>;
 
-    /// Decodes an answer that came in one piece, which ends it.
+    /// Decodes a response that came in one piece, which ends it.
     fn whole(
         &mut self,
         value: StreamedValue<'_>,
@@ -51,11 +51,11 @@ pub(super) trait StreamDecoder: Send + 'static {
     /// Whether a terminal sign has come. Errors behind it do no harm.
     fn is_complete(&self) -> bool;
 
-    /// Ends a complete answer whose stream has ended.
+    /// Ends a complete response whose stream has ended.
     fn finish(&mut self, out: &mut Vec<StreamEvent>);
 
-    /// Handles an error that came instead of an answer or within it, and ends the answer. `Ok` if
-    /// the error holds the answer.
+    /// Handles an error that came instead of a response or within it, and ends the response. `Ok` if
+    /// the error holds the response.
     fn failed(
         &mut self,
         payload: &str,
@@ -86,13 +86,13 @@ impl StreamedValue<'_> {
 /// Whether the decoder needs more input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DecoderFlow {
-    /// The answer goes on.
+    /// The response goes on.
     More,
-    /// The answer has ended.
+    /// The response has ended.
     Over,
 }
 
-/// Where the bytes of an answer come from.
+/// Where the bytes of a response come from.
 pub(super) trait ByteSource: Send {
     /// Adds the next bytes to `buffer`; `None` at the end. Nothing is lost when it is dropped.
     fn read(
@@ -114,7 +114,7 @@ where
     }
 }
 
-/// Decodes the body of an answer. Ends after `Finished` or the first error.
+/// Decodes the body of a response. Ends after `Finished` or the first error.
 pub(super) fn decode<S, B>(
     bytes: S,
     target: RequestTarget,
@@ -144,14 +144,14 @@ fn unreadable(target: &RequestTarget, error: &JsonTapeError) -> ProviderError {
 /// Reads as many bytes as the decoder needs.
 pub(super) struct ResponseReader<S, D> {
     source: ResponseSource<S>,
-    answer: DecodedAnswer<D>,
+    response: DecodedResponse<D>,
     /// The events of the last bytes that have not been taken yet, and the error behind them.
     ready: IntoIter<StreamEvent>,
     failure: Option<ProviderError>,
 }
 
 /// The decoder with what it reads into.
-struct DecodedAnswer<D> {
+struct DecodedResponse<D> {
     decoder: D,
     target: RequestTarget,
     tape: JsonTape,
@@ -170,13 +170,13 @@ struct SseStream<S> {
     parser: sse::SseParser,
     /// The bytes that were read last and are not parsed yet.
     buffer: Vec<u8>,
-    /// When reading behind a complete answer stops.
+    /// When reading behind a complete response stops.
     closing: Option<Instant>,
     /// When the last event came, or the wait for the first byte began.
     last: Instant,
 }
 
-impl<D: StreamDecoder> DecodedAnswer<D> {
+impl<D: StreamDecoder> DecodedResponse<D> {
     fn new(decoder: D, target: RequestTarget) -> Self {
         Self { decoder, target, tape: JsonTape::default(), out: Vec::new() }
     }
@@ -196,7 +196,7 @@ impl<D: StreamDecoder> DecodedAnswer<D> {
             "[DONE]" => Ok(DecoderFlow::More),
             _ => match tape.read(text) {
                 Ok(json) => decoder.value(StreamedValue { json, text, target }, out),
-                // A broken piece after a complete answer does no harm.
+                // A broken piece after a complete response does no harm.
                 Err(_) if decoder.is_complete() => Ok(DecoderFlow::More),
                 Err(error) => Err(unreadable(target, &error)),
             },
@@ -224,22 +224,22 @@ impl<D: StreamDecoder> DecodedAnswer<D> {
 }
 
 impl<S: ByteSource, D: StreamDecoder> ResponseReader<S, D> {
-    /// A reader of the answer in `bytes`.
+    /// A reader of the response in `bytes`.
     pub(super) fn new(bytes: S, decoder: D, target: RequestTarget) -> Self {
         Self {
             source: ResponseSource::Unread(bytes),
-            answer: DecodedAnswer::new(decoder, target),
+            response: DecodedResponse::new(decoder, target),
             ready: Vec::new().into_iter(),
             failure: None,
         }
     }
 
-    /// A reader of the answer that the body of a refusal holds; `None` if it holds none.
+    /// A reader of the response that the body of a refusal holds; `None` if it holds none.
     pub(super) fn of_refusal(body: &str, decoder: D, target: RequestTarget) -> Option<Self> {
-        let mut answer = DecodedAnswer::new(decoder, target);
-        answer.decoder.failed(body, &answer.target, &mut answer.out).ok()?;
-        let ready = std::mem::take(&mut answer.out).into_iter();
-        Some(Self { source: ResponseSource::Over, answer, ready, failure: None })
+        let mut response = DecodedResponse::new(decoder, target);
+        response.decoder.failed(body, &response.target, &mut response.out).ok()?;
+        let ready = std::mem::take(&mut response.out).into_iter();
+        Some(Self { source: ResponseSource::Over, response, ready, failure: None })
     }
 
     /// The next event. After an error or the last event comes `None`.
@@ -263,7 +263,7 @@ impl<S: ByteSource, D: StreamDecoder> ResponseReader<S, D> {
                 Ok(source) => self.source = source,
                 Err(error) => self.failure = Some(error),
             }
-            self.ready = std::mem::take(&mut self.answer.out).into_iter();
+            self.ready = std::mem::take(&mut self.response.out).into_iter();
         }
     }
 
@@ -276,7 +276,7 @@ impl<S: ByteSource, D: StreamDecoder> ResponseReader<S, D> {
                 Some(read) => read?,
                 None => break None,
             }
-            self.answer.keeps_on(began)?;
+            self.response.keeps_on(began)?;
             let mark = head.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&head);
             if let Some(first) = mark.iter().find(|byte| !byte.is_ascii_whitespace()) {
                 break Some(*first);
@@ -299,7 +299,7 @@ impl<S: ByteSource, D: StreamDecoder> ResponseReader<S, D> {
             consume_budget().await;
         }
         let text = String::from_utf8_lossy(&head);
-        self.answer.whole(text.trim_start_matches('\u{FEFF}').trim())?;
+        self.response.whole(text.trim_start_matches('\u{FEFF}').trim())?;
         Ok(ResponseSource::Over)
     }
 
@@ -316,12 +316,12 @@ impl<S: ByteSource, D: StreamDecoder> ResponseReader<S, D> {
         } else {
             bytes.read(buffer).await
         };
-        let answer = &mut self.answer;
+        let response = &mut self.response;
         let mut ended = None;
         let mut any = false;
         let mut take = |event: sse::SseEvent<'_>| {
             any = true;
-            ended = match answer.event(event) {
+            ended = match response.event(event) {
                 Ok(DecoderFlow::More) => return SseFlow::Continue(()),
                 Ok(DecoderFlow::Over) => Some(Ok(())),
                 Err(error) => Some(Err(error)),
@@ -339,11 +339,11 @@ impl<S: ByteSource, D: StreamDecoder> ResponseReader<S, D> {
         let outcome = match (reading, next) {
             (SseFlow::Break(outcome), _) => outcome,
             (SseFlow::Continue(()), Some(read)) => read,
-            (SseFlow::Continue(()), None) => Err(broke_off(&answer.target)),
+            (SseFlow::Continue(()), None) => Err(broke_off(&response.target)),
         };
         match outcome {
-            Err(_) if answer.decoder.is_complete() => {
-                answer.decoder.finish(&mut answer.out);
+            Err(_) if response.decoder.is_complete() => {
+                response.decoder.finish(&mut response.out);
                 return Ok(ResponseSource::Over);
             }
             Err(error) => return Err(error),
@@ -353,16 +353,16 @@ impl<S: ByteSource, D: StreamDecoder> ResponseReader<S, D> {
         if any {
             *last = Instant::now();
         } else {
-            answer.keeps_on(*last)?;
+            response.keeps_on(*last)?;
         }
-        if answer.decoder.is_complete() && (any || closing.is_none()) {
+        if response.decoder.is_complete() && (any || closing.is_none()) {
             *closing = Some(Instant::now() + TRAILER_LIMIT);
         }
         Ok(ResponseSource::Events(events))
     }
 }
 
-/// The error for an answer without a terminal sign.
+/// The error for a response without a terminal sign.
 pub(super) fn broke_off(target: &RequestTarget) -> ProviderError {
     ProviderError {
         message: format!("{} ended the answer before it was complete.", target.http.server),
@@ -383,7 +383,7 @@ mod tests {
     use super::super::responses::ResponsesDecoder;
     use super::*;
 
-    /// The error of an answer that repeats `piece` forever without any wait. A gzipped body arrives
+    /// The error of a response that repeats `piece` forever without any wait. A gzipped body arrives
     /// like that.
     fn end_of(
         piece: &'static str,

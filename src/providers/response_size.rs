@@ -1,15 +1,15 @@
-//! Limits how much of one answer is accepted, in every protocol.
+//! Limits how much of one response is accepted, in every protocol.
 //!
-//! An answer that never ends, or that consists of calls, would otherwise use up all memory.
+//! A response that never ends, or that consists of calls, would otherwise use up all memory.
 
 use super::{ErrorRecovery, ProviderError, StreamEvent};
 
-/// The most tool calls of one answer.
+/// The most tool calls of one response.
 pub const MAX_CALLS: usize = 256;
-/// The most bytes of one answer: text, thinking, arguments.
+/// The most bytes of one response: text, thinking, arguments.
 pub const MAX_BYTES: usize = 16 << 20;
 
-/// How much of one answer has come.
+/// How much of one response has come.
 #[derive(Debug, Default)]
 pub struct ResponseSize {
     calls: usize,
@@ -17,11 +17,11 @@ pub struct ResponseSize {
 }
 
 impl ResponseSize {
-    /// Adds a piece of the answer.
+    /// Adds a piece of the response.
     ///
     /// # Errors
     ///
-    /// Fails if the answer exceeds a limit with this piece. Nothing behind it is to be read.
+    /// Fails if the response exceeds a limit with this piece. Nothing behind it is to be read.
     pub fn add(&mut self, piece: &StreamEvent) -> Result<(), ProviderError> {
         self.calls += usize::from(matches!(piece, StreamEvent::ToolUseStarted { .. }));
         self.bytes += size(piece);

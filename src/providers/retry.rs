@@ -25,10 +25,10 @@ pub const RETRIES_WHEN_LOADING: u32 = 36;
 /// The longest pause that is taken for that of a server that loads.
 const LOADING_PAUSE: Duration = Duration::from_secs(5);
 
-/// Retries after an answer whose connection broke halfway. The part that came has been paid for.
+/// Retries after a response whose connection broke halfway. The part that came has been paid for.
 pub const RETRIES_WHEN_CUT: u32 = 3;
 
-/// Retries after an error that a server reported within its answer.
+/// Retries after an error that a server reported within its response.
 pub const RETRIES_IN_MIDST: u32 = 5;
 
 /// Retries after any other transient failure.
@@ -72,7 +72,7 @@ pub struct RetryAttempt {
     pub of: u32,
 }
 
-/// How much of the answer came before the failure.
+/// How much of the response came before the failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReceivedContent {
     /// Not a single event of it.

@@ -1,4 +1,4 @@
-//! Turns the body of an answer into events.
+//! Turns the body of a response into events.
 //!
 //! A response is complete at `message_stop`, or, if a gateway leaves that out, once the stop reason
 //! has come. Blocks of unknown kinds are assembled and kept unchanged, because a paused response

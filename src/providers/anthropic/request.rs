@@ -289,7 +289,7 @@ fn thinking(
             Some(AnthropicThinkingConfig::Adaptive { display: "summarized" })
         }
         (AnthropicThinking::Budget, effort) => {
-            // The budget counts towards the limit, so the answer needs room beside it.
+            // The budget counts towards the limit, so the response needs room beside it.
             let budget = effort.map_or(BUDGET, budget).min(max_tokens.saturating_sub(LEAST_BUDGET));
             (budget >= LEAST_BUDGET)
                 .then_some(AnthropicThinkingConfig::Enabled { budget_tokens: budget })

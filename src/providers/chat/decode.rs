@@ -1,8 +1,8 @@
-//! Turns the body of an answer into events.
+//! Turns the body of a response into events.
 //!
 //! A response is complete at a terminal sign: a finish reason, `[DONE]`, or the closing chunk with
 //! the usage and no choices. Errors come at any place and in any shape, even with status 200. An
-//! error that carries the model's text, because the server found no call in it, ends the answer
+//! error that carries the model's text, because the server found no call in it, ends the response
 //! normally if slug finds the call.
 
 use std::collections::HashSet;
@@ -69,7 +69,7 @@ impl StreamDecoder for ChatDecoder {
         out: &mut Vec<StreamEvent>,
     ) -> Result<DecoderFlow, ProviderError> {
         if !value.json.is_object() {
-            // A broken chunk after a complete answer does no harm.
+            // A broken chunk after a complete response does no harm.
             return if self.is_complete() { Ok(DecoderFlow::More) } else { Err(value.error()) };
         }
         let chunk = ChatChunk::of(value.json);
@@ -133,7 +133,7 @@ impl StreamDecoder for ChatDecoder {
 }
 
 impl ChatDecoder {
-    /// A decoder of the answer to the request that `context` describes.
+    /// A decoder of the response to the request that `context` describes.
     pub(in crate::providers) fn new(context: ChatRequestContext) -> Self {
         Self {
             calls: ToolCallAssembler::new(context.taken),
@@ -283,7 +283,7 @@ impl ChatDecoder {
 /// Where a choice has its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ChatDeltaLookup {
-    /// In `delta`. A `message` beside it repeats the whole answer.
+    /// In `delta`. A `message` beside it repeats the whole response.
     Only,
     /// In `message`, if there is no `delta`.
     OrMessage,

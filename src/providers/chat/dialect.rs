@@ -35,7 +35,7 @@ pub(super) struct DialectQuirks {
 }
 
 impl DialectQuirks {
-    /// Whether only the server's answers can tell under which name reasoning goes back.
+    /// Whether only the server's responses can tell under which name reasoning goes back.
     pub(super) fn is_reasoning_name_open(self) -> bool {
         self.reasoning == BOTH
     }

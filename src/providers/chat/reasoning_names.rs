@@ -1,7 +1,7 @@
 //! The fields under which each model's reasoning goes back: those in which it came.
 //!
 //! Servers name the field differently and ignore names that they do not know. Where neither the
-//! dialect nor an answer tells, the reasoning goes back under all names, and then stays so: another
+//! dialect nor a response tells, the reasoning goes back under all names, and then stays so: another
 //! name later would change what has been sent, and cost the server's prompt cache.
 
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ pub(super) type ReasoningName = Arc<OnceLock<&'static [ReasoningField]>>;
 pub(super) struct ReasoningNames(Mutex<HashMap<String, ReasoningName>>);
 
 impl ReasoningNames {
-    /// Where the answer of `model` tells its field; `None` where the dialect knows it.
+    /// Where the response of `model` tells its field; `None` where the dialect knows it.
     pub(super) fn open(&self, model: &str, quirks: DialectQuirks) -> Option<ReasoningName> {
         quirks.is_reasoning_name_open().then(|| {
             let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);

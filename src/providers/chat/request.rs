@@ -291,7 +291,7 @@ fn messages(request: &ProviderRequest, quirks: DialectQuirks) -> Vec<ChatMessage
     for message in &request.messages {
         match message.role {
             MessageRole::User => push_user_message(message, &request.images, quirks, &mut out),
-            MessageRole::Assistant => out.push(answer(message, quirks)),
+            MessageRole::Assistant => out.push(assistant_message(message, quirks)),
         }
     }
     if quirks.cache_marks == CacheMarkSupport::WithClaude {
@@ -373,7 +373,7 @@ fn push_user_message<'a>(
     }
 }
 
-fn answer(message: &Message, quirks: DialectQuirks) -> ChatMessage<'_> {
+fn assistant_message(message: &Message, quirks: DialectQuirks) -> ChatMessage<'_> {
     let text = message.text();
     let tool_calls: Vec<ChatToolCall> = message.calls().map(|it| call(it, quirks)).collect();
     let details = match quirks.details {

@@ -1,15 +1,15 @@
 //! Recovers tool calls that a model wrote into its text, because its server has no parser for their
 //! form.
 //!
-//! Only the answer's text is scanned, not its thinking, and only plain Markdown prose: code and
+//! Only the response's text is scanned, not its thinking, and only plain Markdown prose: code and
 //! quotes hold examples ([`prose`]). Text streams on at once; only a possible beginning of a call
 //! and the call itself are held back. A call counts if it is complete, all its names are declared
-//! and its arguments are unambiguous; everything else is shown as text. The exception is an answer
+//! and its arguments are unambiguous; everything else is shown as text. The exception is a response
 //! that is one JSON object and nothing else: if it has the shape of a call, it counts whatever tool
 //! it names, so that the model is told which tools there are. An object in the shape of a call that
-//! only lacks brackets at the end of the answer counts, too: as the call where one brace is missing
+//! only lacks brackets at the end of the response counts, too: as the call where one brace is missing
 //! that has only one place, otherwise as a call that fails and says why. The calls are reported at the
-//! end of the answer, and only if the server reported none itself.
+//! end of the response, and only if the server reported none itself.
 //!
 //! The forms are the rows of [`FAMILIES`]; [`read`], [`tags`] and [`special_tokens`] parse the
 //! calls.
@@ -37,7 +37,7 @@ pub(super) struct TextToolCallParser {
     prose: ProseTracker,
     /// Text that is not decided yet.
     held: String,
-    /// Whether anything but white space was said, so that no call can be all of the answer.
+    /// Whether anything but white space was said, so that no call can be all of the response.
     has_said: bool,
     found: Vec<TextToolCall>,
     /// The text of the calls that were found.
@@ -51,7 +51,7 @@ enum TextCallState {
     Text,
     /// Inside what looks like a call, with which `held` begins.
     Call(CallCandidate),
-    /// Behind the call of an undeclared tool, which counts if it is the whole answer. `held` begins
+    /// Behind the call of an undeclared tool, which counts if it is the whole response. `held` begins
     /// with it, up to `end`.
     Undeclared { call: TextToolCall, end: usize },
     /// Behind a call, where another one may follow.
@@ -147,7 +147,7 @@ impl TextToolCallParser {
         }
     }
 
-    /// Ends the answer and returns its calls. Held text that is no call goes to `say`.
+    /// Ends the response and returns its calls. Held text that is no call goes to `say`.
     pub(super) fn finish(&mut self, say: &mut dyn FnMut(&str)) -> Vec<TextToolCall> {
         let held = std::mem::take(&mut self.held);
         self.go_on(&held, TextStreamStatus::Over, say);
@@ -288,7 +288,7 @@ impl TextToolCallParser {
         }
     }
 
-    /// An undeclared call that is all of the answer counts, and is text if anything follows.
+    /// An undeclared call that is all of the response counts, and is text if anything follows.
     fn undeclared(
         &mut self,
         rest: &str,

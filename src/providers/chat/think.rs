@@ -1,17 +1,17 @@
 //! Splits reasoning off the text, if the server has no parser for it and the model writes it
 //! between `<think>` and `</think>`.
 //!
-//! The opening tag counts only at the beginning of the answer. Many templates open the tag in the
-//! prompt, so that the answer holds only the closing tag. By then the text before it has been
+//! The opening tag counts only at the beginning of the response. Many templates open the tag in the
+//! prompt, so that the response holds only the closing tag. By then the text before it has been
 //! shown; it stays text, and only the tag is removed. A lone closing tag counts only on a line of
-//! its own, before any code block, so that an answer about such tags keeps them.
+//! its own, before any code block, so that a response about such tags keeps them.
 
 use memchr::memchr2;
 
 const OPEN: &str = "<think>";
 const CLOSE: &str = "</think>";
 
-/// A piece of an answer, after the split.
+/// A piece of a response, after the split.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AnswerPiece<'a> {
     /// Part of the visible answer.
@@ -31,7 +31,7 @@ pub(super) struct ThinkTagSplitter {
     held: String,
 }
 
-/// The visible part of a whole answer.
+/// The visible part of a whole response.
 pub(super) fn without_thought(answer: &str) -> String {
     let mut visible = String::new();
     let mut take = |piece: AnswerPiece<'_>| match piece {
@@ -87,7 +87,7 @@ impl ThinkTagSplitter {
         }
     }
 
-    /// Ends the answer: releases the held text.
+    /// Ends the response: releases the held text.
     pub(super) fn finish(&mut self, take: AnswerPieceSink<'_>) {
         let held = std::mem::take(&mut self.held);
         match self.state {

@@ -4,7 +4,7 @@
 //! model = "demo"        # the name shown, "demo" if left out
 //! pace = 200            # characters a second, 200 if left out
 //!
-//! [[response]]          # the first answer of the model
+//! [[response]]          # the first response of the model
 //! [[response.step]]
 //! wait = 500            # milliseconds
 //! [[response.step]]
@@ -15,7 +15,7 @@
 //! call = "Read"
 //! input = { file_path = "README.md" }
 //!
-//! [[response]]          # its answer to the result
+//! [[response]]          # its response to the result
 //! [[response.step]]
 //! fail = "overloaded"   # or rate-limit, disconnect, too-long, bad-key
 //! [[response.step]]

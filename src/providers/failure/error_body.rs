@@ -62,7 +62,7 @@ impl ServerErrorBody {
         Self { text: site.http.plain_line(&text), all, status, delay, overflow, is_page: false }
     }
 
-    /// Whether the same request may succeed later. An error within an answer counts as transient
+    /// Whether the same request may succeed later. An error within a response counts as transient
     /// unless it names a status that says otherwise.
     pub(super) fn is_transient(&self) -> bool {
         self.status.is_none_or(|status| matches!(status, 408 | 409 | 425 | 429 | 498 | 500..))
@@ -254,7 +254,7 @@ const BEFORE_PROMPT: &[&str] = &[
 /// What stands behind it in those of vLLM that count the completion, too.
 const BEHIND_PROMPT: &str = " in the messages";
 
-/// Error types and their statuses, for errors within an answer, after a 200.
+/// Error types and their statuses, for errors within a response, after a 200.
 const TYPES: &[(&str, u16)] = &[
     ("overloaded_error", 529),
     ("rate_limit_error", 429),

@@ -1,4 +1,4 @@
-//! Turns the body of an answer into events.
+//! Turns the body of a response into events.
 //!
 //! Every chunk is a whole response that holds the new parts. Calls come whole, mostly without an
 //! id. A response is complete once it has a finish reason. Parts of unknown kinds are kept
@@ -44,11 +44,11 @@ struct GeminiTokenCounts {
 /// The finish reason for a request that is not answered at all.
 const BLOCKED: &str = "SAFETY";
 
-/// Finish reasons of an answer that is withheld.
+/// Finish reasons of a response that is withheld.
 const REFUSAL_REASONS: [&str; 7] =
     [BLOCKED, "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"];
 
-/// Finish reasons of an answer that the server could not parse; the model may write a better one.
+/// Finish reasons of a response that the server could not parse; the model may write a better one.
 const MALFORMED_REASONS: [&str; 5] = [
     "MALFORMED_FUNCTION_CALL",
     "MALFORMED_RESPONSE",
@@ -67,7 +67,7 @@ impl StreamDecoder for GeminiDecoder {
         Ok(DecoderFlow::More)
     }
 
-    /// Reads an answer in one piece: without `alt=sse` chunks come as an array, and so do some
+    /// Reads a response in one piece: without `alt=sse` chunks come as an array, and so do some
     /// errors.
     fn whole(
         &mut self,
@@ -256,7 +256,7 @@ impl GeminiDecoder {
     }
 }
 
-/// The error for an answer that the server could not parse.
+/// The error for a response that the server could not parse.
 fn spoiled(target: &RequestTarget, word: &str, says: Option<&str>) -> ProviderError {
     let word = word.to_lowercase().replace('_', " ");
     let says = says.map_or(String::new(), |says| format!(": {}", says.trim_end_matches('.')));

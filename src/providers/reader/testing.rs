@@ -8,7 +8,7 @@ use crate::domain::CallId;
 use crate::providers::failure::RequestTarget;
 use crate::providers::{ProviderError, StreamEvent};
 
-/// The events of an answer, and the error that ended it.
+/// The events of a response, and the error that ended it.
 pub(in crate::providers) type DecodedEvents = (Vec<StreamEvent>, Option<ProviderError>);
 
 /// Decodes a body that comes in these chunks. Ids that slug generates become "own". Panics if
@@ -18,7 +18,7 @@ pub(in crate::providers) fn decode_chunks(
     decoder: impl StreamDecoder,
 ) -> DecodedEvents {
     let chunks: Vec<_> = chunks.iter().map(|chunk| Ok(chunk.to_vec())).collect();
-    // The wait behind a complete answer needs a clock.
+    // The wait behind a complete response needs a clock.
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     let events = super::decode(stream::iter(chunks), RequestTarget::default(), decoder);
     let received: Vec<_> = runtime.block_on(events.collect());

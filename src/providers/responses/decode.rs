@@ -1,4 +1,4 @@
-//! Turns the body of an answer into events.
+//! Turns the body of a response into events.
 //!
 //! Text, reasoning and arguments stream. The final form of an item comes from the event that ends
 //! it, because the response in the last event may be empty. Items are identified by their place in
@@ -251,7 +251,7 @@ impl ResponsesDecoder {
         }
     }
 
-    /// Handles the final response object, which ends the answer.
+    /// Handles the final response object, which ends the response.
     fn end(
         &mut self,
         response: JsonView<'_>,

@@ -22,7 +22,7 @@ pub(super) fn body(request: &ProviderRequest, conversation_key: ConversationKeyF
     for message in &request.messages {
         match message.role {
             MessageRole::User => push_user_items(message, request, &mut input),
-            MessageRole::Assistant => answer(message, &mut input),
+            MessageRole::Assistant => assistant_items(message, &mut input),
         }
     }
     let body = ResponsesRequestBody {
@@ -200,7 +200,7 @@ fn push_user_items<'a>(
     }
 }
 
-fn answer<'a>(message: &'a Message, input: &mut Vec<ResponsesInputItem<'a>>) {
+fn assistant_items<'a>(message: &'a Message, input: &mut Vec<ResponsesInputItem<'a>>) {
     let before = input.len();
     // Reasoning that waits for the next item, and what belongs to that item.
     let mut waiting: Vec<ResponsesInputItem> = Vec::new();

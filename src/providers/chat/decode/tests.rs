@@ -8,7 +8,7 @@ use crate::providers::chat::dialect;
 use crate::providers::reader::testing;
 use crate::providers::{ErrorRecovery, PrefillProgress, RequestOverflow};
 
-/// The events of an answer, combined.
+/// The events of a response, combined.
 #[derive(Debug, Default, PartialEq)]
 struct DecodedChat {
     text: String,

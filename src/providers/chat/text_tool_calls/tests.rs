@@ -301,7 +301,7 @@ fn a_tool_that_was_not_declared_is_not_called() {
     }
 }
 
-/// It used to end the turn as an answer, and the user read JSON.
+/// It used to end the turn as a response, and the user read JSON.
 #[test]
 fn an_answer_that_is_one_call_of_an_undeclared_tool_is_called() {
     let fetch = r#"{"name": "web_fetch", "arguments": {"url": "https://a.example"}}"#;
@@ -336,7 +336,7 @@ fn an_answer_that_is_one_call_of_an_undeclared_tool_is_called() {
     assert_eq!(parse([behind.as_str()]).1, [r#"Read {"path":"a"}"#]);
 }
 
-/// It used to end the turn as an answer.
+/// It used to end the turn as a response.
 #[test]
 fn a_call_without_its_last_brackets_is_made_or_fails() {
     let read = r#"{"name": "Read", "arguments": {"path": "a.rs", "limit": 3}"#;
