@@ -34,7 +34,9 @@ fn inside(call: &ToolCall) -> Option<ToolCall> {
         return None;
     }
     let is_known = |name: &str| TOOL_NAMES.contains(&name) || INPUT_NAMES.contains(&name);
-    if !fields.keys().all(|name| is_known(name)) {
+    let has_input = INPUT_NAMES.iter().any(|name| fields.contains_key(*name));
+    let is_flat = !has_input && fields.contains_key(TOOL_NAMES[0]);
+    if !is_flat && !fields.keys().all(|name| is_known(name)) {
         return None;
     }
     let name = TOOL_NAMES.iter().find_map(|name| fields.get(*name)?.as_str())?.trim();
@@ -43,6 +45,12 @@ fn inside(call: &ToolCall) -> Option<ToolCall> {
     }
     let input = INPUT_NAMES.iter().find_map(|name| fields.get(*name));
     let input = match input {
+        // Models write the arguments beside the tool's name, too.
+        None if is_flat => {
+            let mut arguments = fields.clone();
+            arguments.shift_remove(TOOL_NAMES[0]);
+            CallInput::Valid(Value::Object(arguments))
+        }
         None | Some(Value::Null) => CallInput::Valid(Value::Object(serde_json::Map::new())),
         Some(Value::String(text)) => match lenient_json::parse_object(text) {
             Ok(fields) => CallInput::Valid(Value::Object(fields)),
@@ -74,6 +82,7 @@ mod tests {
             json!({"tool": "WebFetch", "input": {"url": "https://a.example"}}),
             json!({"name": "WebFetch", "arguments": {"url": "https://a.example"}}),
             json!({"tool": " WebFetch ", "input": "{\"url\": \"https://a.example\"}"}),
+            json!({"tool": "WebFetch", "url": "https://a.example"}),
             json!({"tool": "Call", "input": {"tool": "WebFetch", "input": {"url": "https://a.example"}}}),
         ] {
             assert_eq!(*call("Call", input.clone()).inner(), fetch, "{input}");
@@ -93,7 +102,8 @@ mod tests {
             call("Read", json!({"tool": "WebFetch", "input": {}})),
             call("Call", json!({"input": {}})),
             call("Call", json!({"tool": ""})),
-            call("Call", json!({"tool": "A", "phone": "1"})),
+            call("Call", json!({"tool": "A", "input": {}, "phone": "1"})),
+            call("Call", json!({"name": "A", "phone": "1"})),
             call("Call", json!(["A"])),
             ToolCall { input: CallInput::Invalid("{".into()), ..call("Call", json!({})) },
         ] {

@@ -22,6 +22,9 @@ use crate::domain::{ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOu
 /// Lists files and folders by name, the newest first.
 pub(super) struct GlobTool;
 
+/// The advice about a folder that a pattern begins with and that is not there.
+const ANY_FOLDER: &str = "A pattern without / finds files in any folder.";
+
 const SHAPE: InputShape = InputShape {
     tool: "Glob",
     example: r#"{"pattern": "path/to/folder/**/*.extension"}"#,
@@ -84,7 +87,11 @@ impl Tool for GlobTool {
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let GlobArguments { root, pattern } = parse_arguments(&input, &context.place)?;
         let matcher = matcher(&pattern)?;
-        match walk::root(context, &root).await? {
+        let advice = match input.get("path") {
+            None | Some(Value::Null) => ANY_FOLDER,
+            Some(_) => walk::SEARCH_ALL,
+        };
+        match walk::root(context, &root, advice).await? {
             Some(SearchRoot::Folder) => {}
             Some(SearchRoot::File) => {
                 let shown = context.place.show(&root);
@@ -433,6 +440,9 @@ mod tests {
         let nowhere = json!({"pattern": "*", "path": "nothing-like-it"});
         let error = env.run(&GlobTool, nowhere).await.unwrap_err().0;
         assert!(error.ends_with("Leave `path` out to search the whole working folder."), "{error}");
+        let in_pattern = json!({"pattern": "nothing-like-it/**/*.rs"});
+        let error = env.run(&GlobTool, in_pattern).await.unwrap_err().0;
+        assert!(error.ends_with("A pattern without / finds files in any folder."), "{error}");
         let none = env.run(&GlobTool, json!({"pattern": "*.zig"})).await.unwrap();
         assert!(none.observation.starts_with("Nothing matches **/*.zig"), "{}", none.observation);
     }

@@ -172,7 +172,7 @@ impl Tool for GrepTool {
             limit: wanted.offset + wanted.limit,
             files: context.files.clone(),
         };
-        let Some(kind) = walk::root(context, &wanted.root).await? else {
+        let Some(kind) = walk::root(context, &wanted.root, walk::SEARCH_ALL).await? else {
             return Ok(stopped_output());
         };
         let GrepArguments { root, names, types, .. } = wanted;

@@ -18,8 +18,8 @@ use crate::disk::IgnoreFiles;
 
 use super::{ToolContext, ToolError, off_thread, paths};
 
-/// The advice about a folder to search that is not there.
-const SEARCH_ALL: &str = "Leave `path` out to search the whole working folder.";
+/// The advice about a folder to search that a call gives as `path` and that is not there.
+pub(super) const SEARCH_ALL: &str = "Leave `path` out to search the whole working folder.";
 
 /// The most threads: more gain nothing on a file system.
 const THREADS: usize = 8;
@@ -178,10 +178,12 @@ pub(super) enum SearchRoot {
     File,
 }
 
-/// Finds out what a search starts from; `None` where the call was stopped.
+/// Finds out what a search starts from; `None` where the call was stopped. `advice` says what to do
+/// where nothing is there.
 pub(super) async fn root(
     context: &ToolContext,
     path: &Path,
+    advice: &str,
 ) -> Result<Option<SearchRoot>, ToolError> {
     let owned = path.to_owned();
     let Some(metadata) = off_thread(&context.cancel, move || fs::metadata(owned)).await? else {
@@ -195,7 +197,7 @@ pub(super) async fn root(
             Err(ToolError(format!("{} is a FIFO, socket or device, not to be searched.", shown())))
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Err(paths::missing(context, path, SEARCH_ALL).await)
+            Err(paths::missing(context, path, advice).await)
         }
         Err(error) => Err(ToolError(format!("Cannot look at {}: {error}.", shown()))),
     }
