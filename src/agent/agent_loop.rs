@@ -265,6 +265,7 @@ impl Agent {
             AgentCommand::PlanRewind(to) => self.plan_rewind(to).await,
             AgentCommand::Rewind { plan, what } => self.rewind(plan, what).await,
             AgentCommand::Reject { plan, rejected } => self.reject_changes(plan, rejected).await,
+            AgentCommand::UndoCall { call } => self.undo_call(call).await,
             AgentCommand::SetModel(typed) => self.set_model(&typed).await,
             AgentCommand::UseModel(model) => self.use_model(model).await,
             AgentCommand::SetEffort(effort) => self.set_effort(effort).await,
@@ -315,6 +316,7 @@ impl Agent {
             | AgentCommand::PlanRewind(_)
             | AgentCommand::Rewind { .. }
             | AgentCommand::Reject { .. }
+            | AgentCommand::UndoCall { .. }
             | AgentCommand::SetModel(_)
             | AgentCommand::UseModel(_)
             | AgentCommand::SetEffort(_) => {}

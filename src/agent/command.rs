@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ContextRequest, ReviewPlan, ReviewScope, RewindDestination, RewindPlan, RuleRequest};
 use crate::domain::{
-    AgentId, ApprovalAnswer, ApprovalId, EntryId, FollowedJobs, JobId, ModelName, PermissionMode,
-    QuestionAnswer, ReasoningEffort, SessionId, UserInput,
+    AgentId, ApprovalAnswer, ApprovalId, CallId, EntryId, FollowedJobs, JobId, ModelName,
+    PermissionMode, QuestionAnswer, ReasoningEffort, SessionId, UserInput,
 };
 use crate::session::RewindScope;
 use crate::session::undo::FileRejection;
@@ -81,6 +81,9 @@ pub enum AgentCommand {
         plan: Arc<ReviewPlan>,
         rejected: Vec<FileRejection>,
     },
+    /// Takes back all that one call changed in files; `Rewound` says what was done, or a notice why
+    /// nothing was.
+    UndoCall { call: CallId },
     /// Changes the permission mode.
     SetMode(PermissionMode),
     /// Changes the model to what the user typed: a model's name, or `PROVIDER/MODEL`.

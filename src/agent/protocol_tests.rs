@@ -203,6 +203,7 @@ pub(super) fn commands() -> Vec<AgentCommand> {
         AgentCommand::PlanRewind(RewindDestination::Last),
         AgentCommand::Rewind { plan: plan(), what: RewindScope::Files },
         AgentCommand::PlanReview(ReviewScope::LastTurn),
+        AgentCommand::UndoCall { call: CallId::new("c1") },
         AgentCommand::Reject {
             plan: review(),
             rejected: vec![FileRejection {

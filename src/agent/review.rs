@@ -3,13 +3,16 @@
 //!
 //! Planning only reads, so it is possible while a turn runs. A rejection is a rewind of a part of
 //! the files: it is announced in the log, stores what it overwrites, and a redo reverses it. What
-//! changed since the user saw it is planned and shown again.
+//! changed since the user saw it is planned and shown again. What a single call changed is taken back
+//! in the same way, without a review.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::domain::{NoticeLevel, TurnId, UserInput, pluralise};
-use crate::session::undo::{self, FileRejection, FilesPlan, PlannedFile, RewindHistory, points};
+use crate::domain::{CallId, EntryId, NoticeLevel, TurnId, UserInput, pluralise};
+use crate::session::undo::{
+    self, FileAction, FileRejection, FilesPlan, PlannedFile, RewindHistory, SkipReason, points,
+};
 use crate::session::{
     FileChangeSource, LogEntry, LogRecord, RejectedChanges, RewindEntry, RewindPart, RewindScope,
 };
@@ -51,6 +54,41 @@ impl Agent {
     ) {
         if let Err(reason) = self.apply_rejection(shown, rejected).await {
             self.events.send(AgentEvent::ReviewPlanned(Err(reason)));
+        }
+    }
+
+    /// Takes back all that one call changed in files, and leaves what others changed since.
+    pub(super) async fn undo_call(&mut self, call: CallId) {
+        match self.apply_call_undo(call).await {
+            Ok(CallUndo::Done(told)) => {
+                self.events.send(AgentEvent::Rewound { message: None, told });
+            }
+            Ok(CallUndo::Nothing) => {
+                let text = "Nothing of this call is left in the files.";
+                self.events.notice(NoticeLevel::Info, text);
+            }
+            Ok(CallUndo::Left(reason)) => {
+                let text =
+                    format!("Nothing was undone: {}. /review shows what can be.", reason.words());
+                self.events.notice(NoticeLevel::Warning, text);
+            }
+            Err(reason) => self.events.notice(NoticeLevel::Error, reason.to_string()),
+        }
+    }
+
+    async fn apply_call_undo(&mut self, call: CallId) -> Result<CallUndo, RewindError> {
+        let records = self.rewindable_records().await?;
+        let (blobs, workspace) = (self.setup.blobs.clone(), self.setup.workspace.clone());
+        let prepared = blocking(move || {
+            let disk = RewindFileSystem { blobs: &blobs, workspace: &workspace };
+            prepare_call_undo(&records, call, &disk)
+        });
+        match prepared.await.map_err(|error| RewindError::Log(error.to_string()))?? {
+            PreparedCallUndo::Nothing => Ok(CallUndo::Nothing),
+            PreparedCallUndo::Left(reason) => Ok(CallUndo::Left(reason)),
+            PreparedCallUndo::Ready(rewind, writes) => {
+                self.restore_part(*rewind, writes, "Undone:").await.map(CallUndo::Done)
+            }
         }
     }
 
@@ -119,6 +157,62 @@ impl Agent {
         }
         self.saved_records().await.map_err(RewindError::Log)
     }
+}
+
+/// What came of taking a call's changes back.
+enum CallUndo {
+    /// What was done, as a phrase.
+    Done(String),
+    /// The files are already as they were before the call.
+    Nothing,
+    /// No file could be changed, for this reason.
+    Left(SkipReason),
+}
+
+/// What taking a call's changes back would be.
+enum PreparedCallUndo {
+    Ready(Box<RewindEntry>, Vec<FileRestore>),
+    Nothing,
+    Left(SkipReason),
+}
+
+/// Plans that a call's changes are taken back, and stores what would be overwritten.
+fn prepare_call_undo(
+    records: &[LogRecord],
+    call: CallId,
+    disk: &RewindFileSystem<'_>,
+) -> Result<PreparedCallUndo, RewindError> {
+    let live = live(records);
+    let mut plan = undo::plan_call_undo(&live, &call, disk);
+    let made = |record: &&&LogRecord| match &record.entry {
+        LogEntry::FileChange(change) => change.call.as_ref() == Some(&call),
+        _ => false,
+    };
+    let Some(first) = live.iter().find(made) else { return Ok(PreparedCallUndo::Nothing) };
+    for file in &mut plan.files {
+        // The user asked for the files of this very call.
+        if file.action == FileAction::Skip(SkipReason::NeedsAnswer) {
+            file.toggle_override();
+        }
+    }
+    let is_changed =
+        |file: &PlannedFile| matches!(file.action, FileAction::Put(_) | FileAction::Remove);
+    if !plan.files.iter().any(is_changed) {
+        let reason = plan.files.iter().find_map(|file| match &file.action {
+            FileAction::Skip(reason) => Some(reason.clone()),
+            FileAction::Put(_) | FileAction::Remove | FileAction::Nothing => None,
+        });
+        return Ok(reason.map_or(PreparedCallUndo::Nothing, PreparedCallUndo::Left));
+    }
+    let all = |file: &PlannedFile| RejectedChanges {
+        path: file.path.clone(),
+        count: 1,
+        total: 1,
+        text: String::new(),
+    };
+    let part = RewindPart { files: plan.files.iter().map(all).collect(), call: Some(call) };
+    let (rewind, writes) = announce(records, first.id, part, plan, disk)?;
+    Ok(PreparedCallUndo::Ready(Box::new(rewind), writes))
 }
 
 /// The records in force.
@@ -208,22 +302,34 @@ fn prepare(
         part.push(RejectedChanges { path: path.clone(), count, total, text });
         plan.files.push(planned);
     }
-    let (touched, left): (Vec<PlannedFile>, Vec<PlannedFile>) =
-        plan.files.into_iter().partition(|file| {
-            matches!(file.action, undo::FileAction::Put(_) | undo::FileAction::Remove)
-        });
-    part.retain(|file| touched.iter().any(|touched| touched.path == file.path));
+    announce(records, before, RewindPart { call: None, files: part }, plan, disk).map(Some)
+}
+
+/// What taking a part of the changes back is, in the log and in the files, and stores what would be
+/// overwritten. Files that stay as they are do not count as a part.
+fn announce(
+    records: &[LogRecord],
+    before: EntryId,
+    mut part: RewindPart,
+    plan: FilesPlan,
+    disk: &RewindFileSystem<'_>,
+) -> Result<(RewindEntry, Vec<FileRestore>), RewindError> {
+    let (touched, left): (Vec<PlannedFile>, Vec<PlannedFile>) = plan
+        .files
+        .into_iter()
+        .partition(|file| matches!(file.action, FileAction::Put(_) | FileAction::Remove));
+    part.files.retain(|file| touched.iter().any(|touched| touched.path == file.path));
     let mut writes = Vec::new();
     for file in &touched {
         writes.push(disk.write(file)?);
     }
     restored_files::sort(&mut writes);
     let mut rewind = RewindEntry {
-        part: Some(RewindPart { call: None, files: part }),
+        part: Some(part),
         files: writes.iter().map(|write| write.change.clone()).collect(),
         left: left.into_iter().map(|file| file.path).collect(),
         ..entry(before, RewindScope::Files)
     };
     (rewind.messages, rewind.summary) = message_summary_after(records, &rewind);
-    Ok(Some((rewind, writes)))
+    Ok((rewind, writes))
 }

@@ -495,6 +495,7 @@ impl Agent {
             | AgentCommand::PlanRewind(_)
             | AgentCommand::Rewind { .. }
             | AgentCommand::Reject { .. }
+            | AgentCommand::UndoCall { .. }
             | AgentCommand::SetModel(_)
             | AgentCommand::UseModel(_)
             | AgentCommand::SetEffort(_) => match running.purpose {

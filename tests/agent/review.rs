@@ -8,7 +8,7 @@ use slug_code::agent::{
     AgentCommand, AgentEvent, InitialSession, ReviewPlan, ReviewScope, RewindDestination,
     RewindError,
 };
-use slug_code::domain::{ContentBlock, PermissionMode, TurnId};
+use slug_code::domain::{CallId, ContentBlock, PermissionMode, TurnId};
 use slug_code::session::undo::{FileRejection, ReviewedChange};
 use slug_code::session::{LogEntry, RewindScope};
 
@@ -177,5 +177,53 @@ async fn while_a_turn_runs_a_review_is_planned_and_not_applied() {
     assert_eq!(fixture.read("list"), NEW);
     let is_rewind = |entry: &LogEntry| matches!(entry, LogEntry::Rewind(_));
     assert!(!agent.records().iter().any(|record| is_rewind(&record.entry)));
+    agent.close().await;
+}
+
+async fn undo_call(agent: &mut TestAgent, call: &str) -> AgentEvent {
+    agent.tell(AgentCommand::UndoCall { call: CallId::new(call) }).await;
+    let is_told =
+        |it: &AgentEvent| matches!(it, AgentEvent::Rewound { .. } | AgentEvent::Notice { .. });
+    agent.wait_for("undo", is_told).await
+}
+
+#[tokio::test]
+async fn one_call_is_undone_alone_the_model_is_told_and_a_redo_restores_it() {
+    let fixture = AgentFixture::in_mode(PermissionMode::Yolo);
+    let mut agent = reviewed(&fixture).await;
+    let done = undo_call(&mut agent, "c2").await;
+    let AgentEvent::Rewound { told: done, .. } = done else { panic!("{done:?}") };
+    assert_eq!(done, "Undone: 1 change in list");
+    assert_eq!(fixture.read("list"), NEW.replace('E', "e"));
+
+    let again = undo_call(&mut agent, "c2").await;
+    let AgentEvent::Notice { text, .. } = again else { panic!("{again:?}") };
+    assert_eq!(text, "Nothing of this call is left in the files.");
+
+    redo(&mut agent).await;
+    assert_eq!(fixture.read("list"), NEW);
+    undo_call(&mut agent, "c4").await;
+    assert!(!fixture.work.join("b").exists(), "a command's file goes, too");
+
+    queue_replies(&fixture, [words("Fine.")]);
+    agent.turn("and now?").await;
+    let note = told(&fixture).expect("the model is told");
+    assert!(note.starts_with("The user undid one of your calls"), "{note}");
+    assert!(note.contains("b: all changes"), "{note}");
+    agent.close().await;
+}
+
+#[tokio::test]
+async fn a_call_whose_lines_were_changed_since_is_not_undone() {
+    let fixture = AgentFixture::in_mode(PermissionMode::Yolo);
+    let mut agent = reviewed(&fixture).await;
+    let mine = NEW.replace('E', "mine");
+    fixture.put("list", &mine);
+    let left = undo_call(&mut agent, "c2").await;
+    let AgentEvent::Notice { text, .. } = left else { panic!("{left:?}") };
+    assert!(text.starts_with("Nothing was undone: you changed the same lines."), "{text}");
+    assert_eq!(fixture.read("list"), mine);
+    undo_call(&mut agent, "c1").await;
+    assert_eq!(fixture.read("list"), mine.replace('A', "a"));
     agent.close().await;
 }

@@ -158,6 +158,21 @@ pub enum SkipReason {
     Other(String),
 }
 
+impl SkipReason {
+    /// The reason as the end of a sentence.
+    pub fn words(&self) -> &str {
+        match self {
+            Self::SameLines => "you changed the same lines",
+            Self::Changed => "you changed it since",
+            Self::Removed => "you deleted it since",
+            Self::MadeAnew => "you created it again",
+            Self::Lost => "its content is not stored",
+            Self::NeedsAnswer => "it needs your answer",
+            Self::Other(what) => what,
+        }
+    }
+}
+
 impl PlannedFile {
     /// Swaps the action with its alternative, where there is one.
     pub fn toggle_override(&mut self) {

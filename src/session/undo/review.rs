@@ -180,7 +180,7 @@ pub fn plan_rejection<'a>(
 
 /// Plans what happens to the files when all that one call changed is taken back.
 pub fn plan_call_undo(
-    records: &[LogRecord],
+    records: &[&LogRecord],
     call: &CallId,
     view: &dyn FileSystemView,
 ) -> FilesPlan {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crossterm::event::KeyCode;
 
-use crate::agent::{ReviewScope, RewindDestination};
+use crate::agent::{AgentCommand, ReviewScope, RewindDestination};
 use crate::commands::CopyArgument;
-use crate::domain::NoticeLevel;
+use crate::domain::{CallId, NoticeLevel};
 
 use super::conversation::Conversation;
 use super::conversation::block::{BlockBody, BlockId, ClosingLine};
@@ -172,6 +172,10 @@ pub fn action(
             fold_actions::toggle_all(conversation)
         }
         ChatKey::Background => sending::detach_command(conversation),
+        ChatKey::UndoEdit => {
+            let last = conversation.transcript.last_edit().cloned();
+            return undo_call(shared, last, "No edit to undo.");
+        }
         ChatKey::NextMode => sending::next_mode(conversation, shared),
         ChatKey::CopyAnswer => copying::copy(conversation, shared, CopyArgument::Answer),
         ChatKey::CopyCode => copying::copy(conversation, shared, CopyArgument::Code),
@@ -286,6 +290,17 @@ fn escape(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<Inte
     Vec::new()
 }
 
+/// Takes a call's changes back; says `otherwise` where there is none.
+fn undo_call(shared: &mut SharedState, call: Option<CallId>, otherwise: &str) -> Vec<Intent> {
+    match call {
+        Some(call) => vec![Intent::WhenIdle(AgentCommand::UndoCall { call })],
+        None => {
+            shared.toast(NoticeLevel::Info, otherwise);
+            Vec::new()
+        }
+    }
+}
+
 fn pane_key(
     conversation: &mut Conversation,
     shared: &mut SharedState,
@@ -323,6 +338,12 @@ fn pane_key(
             return vec![Intent::OpenReview(
                 message.map_or(ReviewScope::Session, ReviewScope::Message),
             )];
+        }
+        PaneKey::Undo => {
+            let block = conversation.transcript.get(block);
+            let tool = block.and_then(|block| block.body.tool_call());
+            let call = tool.filter(|tool| tool.is_edit()).map(|tool| tool.call.clone());
+            return undo_call(shared, call, "This pane changed no file.");
         }
         PaneKey::Help => return vec![Intent::OpenHelp],
         PaneKey::Previous => {

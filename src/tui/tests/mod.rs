@@ -41,4 +41,5 @@ mod themes;
 mod tour;
 mod transcript_replay;
 mod turn_ends;
+mod undo_edits;
 mod vi;

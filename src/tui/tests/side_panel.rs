@@ -74,7 +74,7 @@ fn told() -> AgentEvent {
 }
 
 /// A session with a plan and two changed files.
-fn worked(width: u16, height: u16) -> TestScreen {
+pub(super) fn worked(width: u16, height: u16) -> TestScreen {
     let todos = vec![
         step("Find where prices are decided", TodoStatus::Completed),
         step(

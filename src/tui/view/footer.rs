@@ -166,17 +166,23 @@ fn chat_hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
     let runs = crate::tui::app::is_busy(&model.conversation);
     let map = &model.shared.settings.keys;
     let has_command = sending::has_foreground_command(&model.conversation);
+    let has_edit = model.conversation.transcript.last_edit().is_some();
     let all = map.hints(KeyContext::Chat).filter(|(_, word)| match *word {
         "stop" => runs,
         // There is room for one of them.
         "background" => has_command,
+        "undo edit" => !runs && has_edit && model.conversation.composer.editor.is_empty(),
         "sessions" => !has_command,
         _ => true,
     });
     let keys = map.hint(EmptyInputKey::Help);
     match model.conversation.focus {
         KeyboardFocus::Pane(_) => {
-            let panes = map.hints(KeyContext::Panes).filter(|(_, word)| *word != "keys");
+            let panes = map.hints(KeyContext::Panes).filter(|(_, word)| match *word {
+                "keys" => false,
+                "undo" => is_edit(model),
+                _ => true,
+            });
             let back = (map.key(ChatKey::Focus), "input");
             let stop = all.filter(|(_, word)| matches!(*word, "stop" | "background"));
             (panes.collect(), stop.chain([back]).chain(keys).collect())
@@ -215,6 +221,14 @@ fn chat_hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
             (typing.chain(now).chain(signs).chain(kept).collect(), all.chain(keys).collect())
         }
     }
+}
+
+/// Whether the pane with the focus shows an edit that can be undone.
+fn is_edit(model: &ScreenModel) -> bool {
+    let KeyboardFocus::Pane(id) = model.conversation.focus else { return false };
+    let block = model.conversation.transcript.get(id);
+    let tool = block.and_then(|block| block.body.tool_call());
+    tool.is_some_and(|tool| tool.is_edit() && !tool.is_undone)
 }
 
 /// On an empty input: the keys that bring back what was there, if there is anything.

@@ -199,7 +199,9 @@ fn outcome(tool: &ToolCallBlock) -> Vec<StyledSpan> {
                 let before = summary.and_then(|summary| {
                     summary.strip_suffix(&format!("{added} {removed}")).map(str::to_owned)
                 });
+                let undone = if tool.is_undone { "undone  " } else { "" };
                 vec![
+                    span(undone, StyleRole::Muted),
                     span(before.unwrap_or_default(), StyleRole::Muted),
                     span(added, StyleRole::Success),
                     span(" ", StyleRole::Text),

@@ -222,7 +222,9 @@ fn one_call_is_taken_back_alone() {
         change.call = Some(CallId::new(call));
     }
     let undone = |model: &FolderModel, call: &str| {
-        plan_call_undo(&model.log, &CallId::new(call), model).files[0].action.clone()
+        plan_call_undo(&model.log.iter().collect::<Vec<_>>(), &CallId::new(call), model).files[0]
+            .action
+            .clone()
     };
     let FileAction::Put(put) = undone(&model, "first") else { panic!("not undone") };
     let second = [3].into_iter().collect();

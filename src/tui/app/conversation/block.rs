@@ -101,6 +101,8 @@ pub struct ToolCallBlock {
     pub content: ToolCallContent,
     /// The blob with the whole output, if the result holds only a part of it.
     pub full_output: Option<ContentHash>,
+    /// Whether the user has taken its changes of files back.
+    pub is_undone: bool,
 }
 
 /// Who asked for a tool call.
@@ -196,6 +198,10 @@ impl BlockBody {
         if let Self::Tool(tool) = self { Some(tool) } else { None }
     }
 
+    pub(super) fn tool_call_mut(&mut self) -> Option<&mut ToolCallBlock> {
+        if let Self::Tool(tool) = self { Some(tool) } else { None }
+    }
+
     /// The answer of the model that the block shows.
     pub fn answer(&self) -> Option<&AssistantText> {
         if let Self::Assistant(answer) = self { Some(answer) } else { None }
@@ -262,6 +268,11 @@ impl TranscriptBlock {
 }
 
 impl ToolCallBlock {
+    /// Whether it changed a file.
+    pub fn is_edit(&self) -> bool {
+        self.state == ToolCallState::Done && self.content.diff().is_some()
+    }
+
     fn natural_fold(&self) -> PaneFold {
         let is_lookup = kind_of(&self.name).is_lookup();
         let is_plan = self.is_plan();

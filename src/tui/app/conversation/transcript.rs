@@ -51,6 +51,10 @@ pub struct Transcript {
     /// The last turn whose end is marked, so that the event and the log's record mark it only once.
     ended: Option<TurnId>,
     lines: u64,
+    /// The calls that changed a file and are not undone, in order.
+    edits: Vec<CallId>,
+    /// The calls that are undone, also those whose blocks are not loaded yet.
+    undone: Vec<CallId>,
     /// The rewinds among the shown records, which also affect older records.
     marks: Vec<RewindMark>,
 }
@@ -136,6 +140,14 @@ impl Transcript {
     /// Puts older blocks before all others.
     pub fn prepend(&mut self, mut blocks: Vec<TranscriptBlock>) {
         let joint = blocks.len();
+        let mut edits = Vec::new();
+        for tool in blocks.iter_mut().filter_map(|block| block.body.tool_call_mut()) {
+            tool.is_undone = self.undone.contains(&tool.call);
+            if tool.is_edit() && !tool.is_undone {
+                edits.push(tool.call.clone());
+            }
+        }
+        self.edits.splice(..0, edits);
         blocks.append(&mut self.blocks);
         self.blocks = blocks;
         self.settle_runs(joint);
@@ -190,6 +202,28 @@ impl Transcript {
     pub fn last_answer(&self) -> Option<&str> {
         let mut answers = self.blocks.iter().rev().filter_map(|block| block.body.answer());
         answers.find(|answer| !answer.text.trim().is_empty()).map(|answer| answer.text.as_str())
+    }
+
+    /// The last call that changed a file and is not undone.
+    pub fn last_edit(&self) -> Option<&CallId> {
+        self.edits.last()
+    }
+
+    /// Notes that a call's changes were taken back, or are there again.
+    fn set_undone(&mut self, call: &CallId, is_undone: bool) {
+        self.edits.retain(|it| it != call);
+        self.undone.retain(|it| it != call);
+        for block in self.blocks.iter_mut().rev() {
+            if let BlockBody::Tool(tool) = &mut block.body
+                && tool.call == *call
+            {
+                tool.is_undone = is_undone;
+                block.revision += 1;
+                break;
+            }
+        }
+        let now = if is_undone { &mut self.undone } else { &mut self.edits };
+        now.push(call.clone());
     }
 
     /// The changes of files that calls show as diffs, in order.
@@ -294,6 +328,7 @@ impl ToolCallBlock {
             summary: None,
             content: ToolCallContent::Nothing,
             full_output: None,
+            is_undone: false,
         }
     }
 

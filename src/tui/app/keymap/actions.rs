@@ -51,6 +51,8 @@ pub enum ChatKey {
     NextConversation,
     /// Lets the running command go on in the background.
     Background,
+    /// Takes back what the last call that changed a file changed.
+    UndoEdit,
 }
 
 /// How something scrolls: by rows, by half a page, by a page, or to either end.
@@ -148,6 +150,8 @@ pub enum PaneKey {
     Rewind,
     /// Reviews what the turn of this pane changed.
     Review,
+    /// Takes back what the call of this pane changed in files.
+    Undo,
     /// Shows the keys.
     Help,
     /// Moves through the transcript.

@@ -158,6 +158,7 @@ pub const CHAT: &[KeyBinding<ChatKey>] = &[
         "let the running command go on in the background",
         "background",
     ),
+    hinted(&[alt('u')], ChatKey::UndoEdit, "undo the last edit", "undo edit"),
 ];
 
 /// The keys of the input.

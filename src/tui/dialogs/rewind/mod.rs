@@ -490,9 +490,7 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
             };
             (word.to_owned(), RewindFileOutcome::Back)
         }
-        FileAction::Skip(left) => {
-            (format!("skipped: {}", skip_reason(left)), RewindFileOutcome::Stays)
-        }
+        FileAction::Skip(left) => (format!("skipped: {}", left.words()), RewindFileOutcome::Stays),
     };
     let marked = match (&file.action, file.place.needs_answer()) {
         (_, false) => what,
@@ -509,19 +507,6 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
         }
     };
     RewindRow::File { name, lines: file.lines, what: marked, fate, asked }
-}
-
-/// Why a file is left as it is, as the end of a sentence.
-pub fn skip_reason(reason: &SkipReason) -> &str {
-    match reason {
-        SkipReason::SameLines => "you changed the same lines",
-        SkipReason::Changed => "you changed it since",
-        SkipReason::Removed => "you deleted it since",
-        SkipReason::MadeAnew => "you created it again",
-        SkipReason::Lost => "its content is not stored",
-        SkipReason::NeedsAnswer => "it needs your answer",
-        SkipReason::Other(what) => what,
-    }
 }
 
 /// The label of a file that needs an answer of its own; empty for other files.

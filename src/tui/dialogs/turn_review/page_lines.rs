@@ -11,7 +11,7 @@ use crate::session::FileChangeSource;
 use crate::session::undo::{
     ReviewFiles, ReviewedChange, ReviewedContent, ReviewedFile, SkipReason,
 };
-use crate::tui::dialogs::rewind::{not_covered, place_warning, skip_reason};
+use crate::tui::dialogs::rewind::{not_covered, place_warning};
 use crate::tui::layout::diff::rows::{self, DiffFolds, DiffRow, DiffRows, DiffStyle};
 
 /// A line of the page.
@@ -91,7 +91,7 @@ pub fn lines(
                 page.lines.extend(state_note(change));
             }
             ReviewedContent::Unavailable { reason } => {
-                let text = format!("Cannot be reviewed: {}.", skip_reason(reason));
+                let text = format!("Cannot be reviewed: {}.", reason.words());
                 page.lines.push(ReviewLine::Warning(text));
             }
         }
@@ -156,7 +156,7 @@ fn state_note(state: &ReviewedChange) -> Option<ReviewLine> {
 
 /// Why a change cannot be rejected, and what to do.
 pub fn conflict(reason: &SkipReason) -> String {
-    format!("Conflict: {}. Edit the file to change this.", skip_reason(reason))
+    format!("Conflict: {}. Edit the file to change this.", reason.words())
 }
 
 /// What is known of a change without lines.

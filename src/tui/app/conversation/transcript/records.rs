@@ -35,7 +35,7 @@ impl Transcript {
                 let id = self.push(BlockBody::Compacted(CompactionBlock { told, note }));
                 self.set_entry(id, record);
             }
-            LogEntry::Rewind(rewind) if rewind.redoes.is_none() => self.rewound(rewind),
+            LogEntry::Rewind(rewind) => self.rewound(rewind),
             LogEntry::Interrupted => self.turn_interrupted(record.turn, now),
             LogEntry::TurnEnd(end) => self.end_turn(record.turn, end, now),
             LogEntry::Session(_)
@@ -44,7 +44,6 @@ impl Transcript {
             | LogEntry::Permission(_)
             | LogEntry::FileChange(_)
             | LogEntry::NotCovered(_)
-            | LogEntry::Rewind(_)
             | LogEntry::ContextEdit(_)
             | LogEntry::Title { .. }
             | LogEntry::Todo { .. }
@@ -56,6 +55,12 @@ impl Transcript {
 
     /// Notes that the user went back to here, and which files were left.
     fn rewound(&mut self, rewind: &RewindEntry) {
+        if let Some(call) = rewind.part.as_ref().and_then(|part| part.call.as_ref()) {
+            self.set_undone(call, rewind.redoes.is_none());
+        }
+        if rewind.redoes.is_some() {
+            return;
+        }
         if let Some(part) = &rewind.part {
             return self.restored_part(part);
         }
@@ -86,11 +91,12 @@ impl Transcript {
         }
     }
 
-    /// Notes which changes the user rejected.
+    /// Notes which changes the user rejected, or which call they undid.
     fn restored_part(&mut self, part: &RewindPart) {
         let file = |file: &RejectedChanges| {
             let name = file.path.strip_prefix(&self.cwd).unwrap_or(&file.path).display();
             match file.count == file.total {
+                true if part.call.is_some() => name.to_string(),
                 true => format!("all of {name}"),
                 false => format!("{} of {} in {name}", file.count, file.total),
             }
@@ -100,8 +106,11 @@ impl Transcript {
             0 => String::new(),
             more => format!(", and {}", pluralise(more, "more file")),
         };
-        let text =
-            format!("You rejected changes: {}{more}. /redo restores them.", files.join(", "));
+        let files = files.join(", ");
+        let text = match &part.call {
+            None => format!("You rejected changes: {files}{more}. /redo restores them."),
+            Some(_) => format!("You undid an edit of {files}{more}. /redo restores it."),
+        };
         self.notice(NoticeLevel::Info, text);
     }
 
@@ -226,13 +235,18 @@ impl Transcript {
     }
 
     fn result(&mut self, call: &CallId, content: &str, info: Option<&ToolResultInfo>) {
+        let mut is_edit = false;
         self.with_tool(call, |tool| {
             tool.content = ToolCallContent::Text(content.to_owned());
             if let Some(info) = info {
                 tool.full_output.clone_from(&info.kept);
                 tool.end(TranscriptToolOutcome::from(info));
             }
+            is_edit = tool.is_edit();
         });
+        if is_edit {
+            self.edits.push(call.clone());
+        }
     }
 
     /// A command that the user ran with `!`. If it ran here, it has a block already, whose call ends.
