@@ -347,7 +347,7 @@ impl EffectExecutor {
     ///
     /// A sentence for the user when the pager cannot be run or fails.
     pub fn show_in_pager(&self, document: &TextDocument) -> Result<(), String> {
-        self.handles.services.show_in_pager(&plain_text(&document, 0..document.len()))
+        self.handles.services.show_in_pager(&plain_text(document, 0..document.len()))
     }
 
     /// Waits until drafts, history and other files are written.
