@@ -1,4 +1,5 @@
-//! The session that an agent works on.
+//! The session that an agent works on: its conversation, its journal, and what a session that is
+//! opened is restored from.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;

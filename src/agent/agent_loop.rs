@@ -1,7 +1,7 @@
 //! The agent's main loop: takes the front end's commands one by one, outside of turns.
 //!
 //! A turn itself runs in `turn_runner`; what each kind of command does is in `sessions`, `models`,
-//! `rewind`, `rules` and `shell`. Commands that are possible at any time go through
+//! `rewind`, `review`, `compaction`, `ledger`, `rules` and `shell`. Commands that are possible at any time go through
 //! [`Agent::command_at_any_time`], also while a turn runs.
 
 use std::collections::HashSet;
@@ -34,13 +34,13 @@ use super::hooks::BackgroundHooks;
 use super::images::ConversationImages;
 use super::job_follower::JobFollower;
 use super::journal::tell_not_recorded;
-use super::lifecycle::{MAX_HOOK_CONTINUATIONS, wait_until};
 use super::models::{ANY_MODEL, OfferedModels};
 use super::normalise::is_silent;
 use super::permission_state::PermissionState;
 use super::prefix::PromptCacheMonitor;
 use super::provider_set::AgentProvider;
 use super::repeats::RepeatedCalls;
+use super::session_hooks::{MAX_HOOK_CONTINUATIONS, wait_until};
 use super::setup::AgentSetup;
 use super::tool_events::ToolEventQueue;
 use super::tool_gate::ToolGate;

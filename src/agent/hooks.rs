@@ -1,6 +1,6 @@
 //! The hooks of a session: runs those of an event and shows what they say.
 //!
-//! What follows from it for a call is in `call_hooks`, for all else in `lifecycle`; reading and
+//! What follows from it for a call is in `call_hooks`, for all else in `session_hooks`; reading and
 //! running hooks is in `crate::hooks`.
 
 use std::path::PathBuf;
@@ -85,7 +85,7 @@ impl SessionHooks {
             ApprovalKind::RepeatedCall => {
                 format!("slug asks whether {} may run again.", request.tool)
             }
-            ApprovalKind::SandboxEscalation => {
+            ApprovalKind::SandboxInForce => {
                 format!("slug asks whether {} may run outside the sandbox.", request.tool)
             }
             ApprovalKind::Budget => "slug asks about its budget.".into(),

@@ -128,7 +128,7 @@ async fn ask(
         "It failed in the sandbox ({boundary}): {denial}. Outside the sandbox it can change what you \
          can change, and reach what you can reach."
     );
-    gate.ask_user(gate.question(id, call, input, (ApprovalKind::SandboxEscalation, reason)));
+    gate.ask_user(gate.question(id, call, input, (ApprovalKind::SandboxInForce, reason)));
     match wait_for_answer(gate, id, answer).await? {
         ApprovalAnswer::Once
         | ApprovalAnswer::Part { .. }

@@ -9,7 +9,7 @@ use crate::tools::Processes;
 
 /// The sandbox that is in force, and how to run commands outside of it once the user has approved.
 #[derive(Clone)]
-pub struct SandboxEscalation {
+pub struct SandboxInForce {
     /// The backend, folder and network of the sandbox.
     pub boundary: SandboxSummary,
     /// Runs commands outside of the sandbox.
@@ -18,10 +18,8 @@ pub struct SandboxEscalation {
     pub read_rules: Arc<ReadRules>,
 }
 
-impl fmt::Debug for SandboxEscalation {
+impl fmt::Debug for SandboxInForce {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SandboxEscalation")
-            .field("boundary", &self.boundary)
-            .finish_non_exhaustive()
+        f.debug_struct("SandboxInForce").field("boundary", &self.boundary).finish_non_exhaustive()
     }
 }

@@ -18,7 +18,7 @@ use crate::session::{BlobStore, SessionStore};
 use crate::tools::{Files, Processes, ToolRegistry, WebPages, WorkingDirectory};
 
 use super::provider_set::AgentProviderSet;
-use super::sandbox_in_force::SandboxEscalation;
+use super::sandbox_in_force::SandboxInForce;
 use super::tool_gate::Interactivity;
 
 /// Whether the model that a run begins with replaces the model of a resumed session.
@@ -69,7 +69,7 @@ pub struct AgentSetup {
     /// Gets pages of the web for the tools.
     pub web: Arc<dyn WebPages>,
     /// The sandbox that is in force, and how to leave it; `None` without a sandbox.
-    pub escalation: Option<SandboxEscalation>,
+    pub escalation: Option<SandboxInForce>,
     /// Whether the project's own settings files count.
     pub project: ProjectSettingsTrust,
     /// Where the scratch folders of sessions are.

@@ -26,7 +26,7 @@ use super::jobs::CallJobs;
 use super::journal::SessionJournal;
 use super::permission_state::PermissionState;
 use super::repeats::RepeatedCalls;
-use super::sandbox_in_force::SandboxEscalation;
+use super::sandbox_in_force::SandboxInForce;
 use super::tool_event_recorder::ToolEventRecorder;
 
 /// Whether somebody can answer questions.
@@ -49,7 +49,7 @@ pub(super) struct ToolGate {
     pub(super) workspace: Arc<Workspace>,
     /// The session's scratch folder, as a real path.
     pub(super) scratch: Option<PathBuf>,
-    pub(super) escalation: Option<SandboxEscalation>,
+    pub(super) escalation: Option<SandboxInForce>,
     pub(super) permissions: Arc<PermissionState>,
     pub(super) approvals: Arc<PendingApprovals>,
     pub(super) questions: Arc<PendingQuestions>,

@@ -74,7 +74,7 @@ pub enum ApprovalKind {
     /// Whether the call may run.
     Permission,
     /// Whether a command that failed in the sandbox may run again outside of it.
-    SandboxEscalation,
+    SandboxInForce,
     /// Whether the model may repeat a call that leads nowhere; a no ends the turn.
     RepeatedCall,
     /// Whether a turn may exceed its budget or the session's; a no ends the turn.

@@ -1,5 +1,6 @@
-//! The connections to providers while slug runs: what is configured, and adding, testing and removing
-//! one. What is saved is read again as at a start, so a connection holds now as it will then.
+//! The configuration while slug runs: the connections to providers, what is set, and adding, testing
+//! and removing a connection or changing a setting. What is saved is read again as at a start, so it
+//! holds now as it will then.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -3,6 +3,7 @@
 //! It builds what the other modules need and hands it over. Decisions belong into those modules.
 
 mod build;
+mod completion_files;
 mod connections;
 mod first_model;
 mod hook_trust;
@@ -26,7 +27,6 @@ mod startup;
 mod subcommands;
 mod themes;
 mod web;
-mod workspace;
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::agent::SandboxEscalation;
+use crate::agent::SandboxInForce;
 use crate::config::{ConfigOrigin, ResolvedConfig};
 use crate::disk;
 use crate::domain::{SandboxBackendKind, SandboxNetwork, SandboxSummary, ScanExtent};
@@ -20,7 +20,7 @@ pub(super) struct SandboxSetup {
     /// Runs scripts inside the sandbox; for everything that is executed from the workspace.
     pub(super) inside: Arc<ProcessHost>,
     /// The sandbox, and how to run an approved command outside of it.
-    pub(super) escalation: SandboxEscalation,
+    pub(super) escalation: SandboxInForce,
     /// Warnings about the sandbox for the user, as sentences.
     pub(super) notices: Vec<String>,
 }
@@ -109,7 +109,7 @@ pub(super) fn establish(
             .map_err(|error| error.to_string())
     };
     let inside = Arc::new(host.with_sandbox(backend, Arc::new(profile)));
-    let escalation = SandboxEscalation { boundary, processes: host.clone(), read_rules };
+    let escalation = SandboxInForce { boundary, processes: host.clone(), read_rules };
     Ok(Some(SandboxSetup { inside, escalation, notices }))
 }
 

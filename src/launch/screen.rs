@@ -32,8 +32,8 @@ use crate::platform::terminal_notifier::{
 };
 use crate::platform::{logging, status_command, supervisor};
 use crate::tui::app::JobControl;
+use crate::tui::app::conversation::status::{ConversationStatus, GitSummary};
 use crate::tui::app::keymap::Keymap;
-use crate::tui::app::screen_status::{GitSummary, ScreenStatus};
 use crate::tui::app::setting_response::LiveSettings;
 use crate::tui::app::settings::{
     InputSource, ScreenSettings, StartMode, StartSettings, StatusCommandState,
@@ -421,16 +421,16 @@ fn canvas(config: &ResolvedConfig) -> Option<(GraphicsCanvas, u32)> {
 }
 
 /// The status that is known before the session is open.
-fn status(run_context: &RunContext, config: &ResolvedConfig) -> ScreenStatus {
+fn status(run_context: &RunContext, config: &ResolvedConfig) -> ConversationStatus {
     let name = run_context.cwd.file_name().unwrap_or(run_context.cwd.as_os_str());
     let branch = git_head(&run_context.cwd).map(|head| match head {
         GitHead::Branch(name) | GitHead::Detached(name) => name,
     });
-    ScreenStatus {
+    ConversationStatus {
         project: name.to_string_lossy().into_owned(),
         git: branch.map(|branch| GitSummary { branch, ..GitSummary::default() }),
         mode: config.mode.value,
-        ..ScreenStatus::default()
+        ..ConversationStatus::default()
     }
 }
 

@@ -23,10 +23,10 @@ use crate::platform::terminal_kind::TerminalInfo;
 use crate::platform::{editor, which};
 use crate::services::connect::{ConnectEvent, ConnectJob};
 use crate::services::hook_admin::{HookAdminRequest, HookAdminResponse};
-use crate::services::session_jobs::{self, SessionJobPaths};
+use crate::services::session_service::{self, SessionJobPaths};
 use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::services::store_query::{StoreQuery, StoreQueryResult};
-use crate::services::store_query_jobs;
+use crate::services::store_query_service;
 use crate::session::{
     DraftStore, FavouriteModels, HistoryPage, KindFolds, PromptHistoryFile, SessionDraft,
     SessionFolds, SessionSearchResult, SessionStore,
@@ -34,10 +34,10 @@ use crate::session::{
 use crate::tools::WorkingDirectory;
 use crate::trust::TrustQuestion;
 use crate::tui::app::conversation::images::{ImageLoadResult, ImageSource};
-use crate::tui::app::conversation::pictures;
+use crate::tui::app::conversation::status::GitSummary;
 use crate::tui::app::conversation::title;
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
-use crate::tui::app::screen_status::GitSummary;
+use crate::tui::app::pictures;
 use crate::tui::app::setting_admin::SettingRequest;
 use crate::tui::app::setting_response::SettingResponse;
 use crate::tui::executor::FrontEndServices;
@@ -48,7 +48,7 @@ use super::connections::ProviderConnections;
 use super::hook_trust::{self, ProjectHookTrust};
 use super::run_context::RunContext;
 use super::sandbox_setup;
-use super::{themes, workspace};
+use super::{completion_files, themes};
 
 /// How long the system's clipboard may take to copy before slug says that it has not answered.
 const COPY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -164,7 +164,7 @@ impl ScreenServices {
 impl FrontEndServices for ScreenServices {
     async fn sessions(&self, job: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
         let (store, paths) = (self.store.clone(), self.session_files.clone());
-        blocking(move || session_jobs::run(&store, &paths, &job)).await?
+        blocking(move || session_service::run(&store, &paths, &job)).await?
     }
 
     async fn search_sessions(
@@ -175,7 +175,7 @@ impl FrontEndServices for ScreenServices {
     ) {
         let store = self.store.clone();
         let searched =
-            blocking(move || session_jobs::search(&store, &text, &sessions, &found)).await;
+            blocking(move || session_service::search(&store, &text, &sessions, &found)).await;
         if let Err(error) = searched {
             tracing::error!(%error, "the search of sessions has failed");
         }
@@ -183,7 +183,7 @@ impl FrontEndServices for ScreenServices {
 
     async fn pages(&self, job: StoreQuery) -> Result<StoreQueryResult, String> {
         let (store, folds) = (self.store.clone(), self.folds.clone());
-        blocking(move || store_query_jobs::run(&store, &folds, &job)).await?
+        blocking(move || store_query_service::run(&store, &folds, &job)).await?
     }
 
     async fn settings(&self, job: SettingRequest) -> Result<SettingResponse, String> {
@@ -279,7 +279,7 @@ impl FrontEndServices for ScreenServices {
 
     async fn files(&self) -> Vec<String> {
         let cwd = self.cwd.clone();
-        blocking(move || workspace::paths_of(&cwd)).await.unwrap_or_default()
+        blocking(move || completion_files::paths_of(&cwd)).await.unwrap_or_default()
     }
 
     async fn history(&self, before: u64) -> Result<HistoryPage, String> {
@@ -289,12 +289,12 @@ impl FrontEndServices for ScreenServices {
 
     async fn count_lines(&self, path: String) -> Option<u64> {
         let path = self.place().resolve(&path);
-        blocking(move || workspace::lines_of(&path)).await.ok().flatten()
+        blocking(move || completion_files::lines_of(&path)).await.ok().flatten()
     }
 
     async fn list_folder(&self, folder: String) -> Vec<String> {
         let folder = self.place().resolve(&folder);
-        blocking(move || workspace::names_in(&folder)).await.unwrap_or_default()
+        blocking(move || completion_files::names_in(&folder)).await.unwrap_or_default()
     }
 
     async fn git(&self) -> Option<GitSummary> {

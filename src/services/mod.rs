@@ -1,4 +1,4 @@
-//! What every front end needs besides the agent: past sessions, stored content, hooks and the
+//! What an interactive front end needs besides the agent: past sessions, stored content, hooks and the
 //! connecting of models. Requests and answers are plain data; the work reads files and asks servers,
 //! so it runs on a thread that may block.
 
@@ -8,8 +8,8 @@ pub mod hook_admin;
 pub mod server_address;
 pub mod server_search;
 pub mod session_changes;
-pub mod session_jobs;
+pub mod session_service;
 pub mod sessions;
 pub mod store_query;
-pub mod store_query_jobs;
+pub mod store_query_service;
 pub mod text_document;

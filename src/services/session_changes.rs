@@ -1,5 +1,5 @@
 //! The files that the session changed: the content before the first change, and after the last. The
-//! difference is computed by `store_query_jobs`; the number of changed lines is counted along.
+//! difference is computed by `store_query_service`; the number of changed lines is counted along.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Past sessions as a front end knows them: plain data, which `session_jobs` makes from the store
+//! Past sessions as a front end knows them: plain data, which `session_service` makes from the store
 //! for a [`SessionStoreRequest`]. Nothing here reads a file or a clock.
 
 use std::path::PathBuf;

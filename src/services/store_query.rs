@@ -1,4 +1,4 @@
-//! Queries to the session store, other than those for the list of sessions; `store_query_jobs`
+//! Queries to the session store, other than those for the list of sessions; `store_query_service`
 //! carries them out.
 
 use std::path::PathBuf;

@@ -17,7 +17,7 @@ use crate::domain::{EntryId, SessionId, TurnId};
 
 use super::files::{self, Durability, missing_is_none};
 use super::log::{LogError, new_line};
-use super::recover::load;
+use super::log_reader::load;
 use super::store::failed;
 use super::title::title_after;
 use super::{LogEntry, LogRecord, SessionHeader, SessionStore, StoreError};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::super::RewindScope;
 use super::super::disk::{DiskLogFile, SessionPaths};
-use super::super::recover::load;
+use super::super::log_reader::load;
 use super::super::samples::{every_kind, header, rewind, says, turn_end, user};
 use super::super::writer::LogFileEnd;
 use super::*;

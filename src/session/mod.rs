@@ -25,8 +25,8 @@ mod index;
 mod line;
 mod lock;
 mod log;
+mod log_reader;
 mod meta;
-mod recover;
 mod replay;
 mod search;
 mod spending;
@@ -74,8 +74,8 @@ pub use import::{
 };
 pub use lock::LockHolder;
 pub use log::{LogError, LogHandle};
+pub use log_reader::{LoadedLog, LogNotice, LogTail, NEWEST_RECORDS, load};
 pub use meta::{LastSharedMessage, SessionMeta};
-pub use recover::{LoadedLog, LogNotice, LogTail, NEWEST_RECORDS, load};
 pub use replay::{CountedRequest, ReplayedConversation};
 pub use search::{
     MOST_PLACES, SearchHitSource, SearchText, SessionSearchHit, SessionSearchResult, without_copies,

@@ -20,8 +20,8 @@ use super::disk::{DiskLogFile, SessionPaths};
 use super::files::{self, missing_is_none};
 use super::lock::{LockError, LockHolder, SessionLock};
 use super::log::{LogError, LogHandle, SessionLog};
+use super::log_reader::{END, LONG, LoadedLog, LogTail, load_from, newest};
 use super::meta::SessionMeta;
-use super::recover::{END, LONG, LoadedLog, LogTail, load_from, newest};
 use super::writer::{FlushTarget, LogFileEnd, SessionLogWriter};
 use super::{LogEntry, LogRecord, SessionHeader};
 

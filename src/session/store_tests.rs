@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use crate::domain::Message;
 use crate::domain::faults::with_failing_call;
 
-use super::super::recover::load;
+use super::super::log_reader::load;
 use super::super::samples::{TestSessionStore, header, home, lines, log, says, turn_end, user};
 use super::super::{LogNotice, LogRecord, index};
 use super::*;

@@ -15,7 +15,7 @@ use crate::domain::{CallId, CallInput, ContentBlock, SessionId, ToolCall};
 
 use super::line::{self, LogLine, LogLineContext};
 use super::lock::LockHolder;
-use super::recover::END;
+use super::log_reader::END;
 use super::store::{failed, read_from};
 use super::{FileChangeSource, LogEntry, SessionStore, StoreError};
 

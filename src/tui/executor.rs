@@ -1,5 +1,6 @@
 //! The one place where effects run. Slow work runs in tasks that the executor owns and that end
-//! with the screen; each answer comes back as a message that carries the request's id.
+//! with the screen. Each answer comes back as a message, with the request's id where several can be
+//! under way.
 //!
 //! Commands for an agent keep their order and are never dropped: while the agent's queue is full
 //! they wait here. Stopping a turn does not wait for that queue.
@@ -17,7 +18,7 @@ use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 use crate::agent::{AddressedCommand, AgentCommand};
 use crate::domain::{AgentId, NoticeLevel, SessionId};
 
-use super::app::conversation::paths;
+use super::app::path_ranking;
 use super::app::request_id::RequestId;
 use super::app::startup::StartupAnswer;
 use super::app::{ScreenEffect, ScreenMsg};
@@ -221,7 +222,7 @@ impl EffectExecutor {
             }),
             ScreenEffect::RankPaths { id, query, paths } => self.answer(async move {
                 let typed = query.clone();
-                let rank = move || paths::best(&paths.all, &paths.recent, &typed);
+                let rank = move || path_ranking::best(&paths.all, &paths.recent, &typed);
                 match tokio::task::spawn_blocking(rank).await {
                     Ok(matches) => ScreenMsg::PathsRanked { id, query, matches },
                     Err(error) => failed("find files", &error),

@@ -25,9 +25,9 @@ use crate::domain::{
 use crate::session::{LogEntry, LogRecord, MessageEntry, ToolResultInfo, TurnEnd, TurnOutcome};
 
 use super::app::conversation::composer::ChatComposer;
-use super::app::conversation::paths;
+use super::app::conversation::status::{ConversationStatus, GitSummary, ModelHost};
 use super::app::keymap::Keymap;
-use super::app::screen_status::{GitSummary, ModelHost, ScreenStatus};
+use super::app::path_ranking;
 use super::app::settings::ScreenSettings;
 use super::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use super::layout::{StyleRole, SyntaxHighlighter};
@@ -64,7 +64,7 @@ pub fn screen(width: u16, height: u16) -> TestScreen {
         home: Some("/home/me".into()),
         ..ScreenSettings::default()
     };
-    let status = ScreenStatus {
+    let status = ConversationStatus {
         project: "webshop".into(),
         git: Some(GitSummary { branch: "main".into(), added: 2, changed: 1, removed: 0 }),
         model: "qwen3-coder".into(),
@@ -72,7 +72,7 @@ pub fn screen(width: u16, height: u16) -> TestScreen {
         host: ModelHost::Local,
         mode: PermissionMode::Ask,
         session: Some(session()),
-        ..ScreenStatus::default()
+        ..ConversationStatus::default()
     };
     let composer = ChatComposer::new(vec!["run the tests".into()], "");
     let mut scene = TestScreen {
@@ -219,7 +219,7 @@ impl TestScreen {
     /// Gives the workspace these files and folders.
     pub fn files(mut self, files: &[&str]) -> Self {
         let mut files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
-        paths::sort(&mut files);
+        path_ranking::sort(&mut files);
         let asked = self.effects.iter().rev().find_map(|effect| match effect {
             ScreenEffect::IndexFiles(id) => Some(*id),
             _ => None,
@@ -235,7 +235,7 @@ impl TestScreen {
             self.effects.iter().position(|effect| matches!(effect, ScreenEffect::RankPaths { .. }))
         {
             if let Some(ScreenEffect::RankPaths { id, query, paths }) = self.effects.remove(at) {
-                let matches = paths::best(&paths.all, &paths.recent, &query);
+                let matches = path_ranking::best(&paths.all, &paths.recent, &query);
                 self = self.msg(ScreenMsg::PathsRanked { id, query, matches });
             }
         }

@@ -13,7 +13,7 @@ use slug_code::agent::{
 };
 use slug_code::domain::AgentId;
 use slug_code::tui::app::conversation::composer::ChatComposer;
-use slug_code::tui::app::screen_status::ScreenStatus;
+use slug_code::tui::app::conversation::status::ConversationStatus;
 use slug_code::tui::app::settings::ScreenSettings;
 use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use slug_code::tui::layout::SyntaxHighlighter;
@@ -46,8 +46,10 @@ impl SharedScreen {
             (agent.id, agent)
         };
         let agents = [spawn(&fixtures[0], first), spawn(&fixtures[1], second)];
-        let status =
-            |title: &str| ScreenStatus { title: Some(title.to_owned()), ..ScreenStatus::default() };
+        let status = |title: &str| ConversationStatus {
+            title: Some(title.to_owned()),
+            ..ConversationStatus::default()
+        };
         let composer = || ChatComposer::new(Vec::new(), "");
         let settings = ScreenSettings::default();
         let mut model = ScreenModel::new(ids[0], settings, status("roof"), composer(), (100, 30));

@@ -73,7 +73,7 @@ async fn s118_a_command_that_failed_inside_runs_outside_once_the_user_says_so() 
     let fixture = fixture(DENIAL);
     let mut agent = running(&fixture).await;
     let question = agent.next_approval().await;
-    assert_eq!(question.kind, ApprovalKind::SandboxEscalation);
+    assert_eq!(question.kind, ApprovalKind::SandboxInForce);
     assert_eq!(question.input["command"], "touch /x");
     assert!(question.reason.contains(DENIAL) && question.reason.contains("bwrap around"));
     assert!(question.allow_rules.is_empty() && question.deny_rule.is_none());

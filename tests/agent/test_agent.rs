@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use slug_code::agent::{
     AddressedEvent, AgentCommand, AgentEvent, AgentEventReceiver, AgentHandle, AgentProvider,
-    AgentProviderSet, AgentSetup, InitialSession, Interactivity, ModelPin, SandboxEscalation,
-    spawn,
+    AgentProviderSet, AgentSetup, InitialSession, Interactivity, ModelPin, SandboxInForce, spawn,
 };
 use slug_code::catalogue::CatalogueCache;
 use slug_code::context::ContextProvider;
@@ -144,7 +143,7 @@ impl AgentFixture {
         let (method, network) = (SandboxBackendKind::Bubblewrap, SandboxNetwork::Off);
         let (dir, extent) = (self.work.clone(), ScanExtent::Whole);
         let boundary = SandboxSummary { backend: method, dir, network, extent };
-        let around = |_: &Arc<dyn Processes>| SandboxEscalation {
+        let around = |_: &Arc<dyn Processes>| SandboxInForce {
             boundary,
             processes: self.processes.clone(),
             read_rules: self.readers.clone(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use divan::Bencher;
-use slug_code::tui::app::conversation::paths;
+use slug_code::tui::app::path_ranking;
 use slug_code::tui::app::picker_list::{PickerList, PickerPaths, PickerSource};
 
 /// Each letter of a query over 50,000 paths.
@@ -11,7 +11,7 @@ use slug_code::tui::app::picker_list::{PickerList, PickerPaths, PickerSource};
 fn five_letters_over_50000_paths(bencher: Bencher) {
     let path = |n: usize| format!("crates/part{}/src/module{}/file{n}.rs", n % 97, n % 1_013);
     let mut all: Vec<String> = (0..50_000).map(path).collect();
-    paths::sort(&mut all);
+    path_ranking::sort(&mut all);
     let mut list = PickerList::new(PickerSource::Paths(PickerPaths {
         all: Arc::new(all),
         recent: Arc::default(),

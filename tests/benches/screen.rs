@@ -12,7 +12,7 @@ use ratatui::{Terminal, TerminalOptions, Viewport};
 use slug_code::agent::AgentEvent;
 use slug_code::domain::{AgentId, SessionId};
 use slug_code::tui::app::conversation::composer::ChatComposer;
-use slug_code::tui::app::screen_status::ScreenStatus;
+use slug_code::tui::app::conversation::status::ConversationStatus;
 use slug_code::tui::app::settings::ScreenSettings;
 use slug_code::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, update};
 use slug_code::tui::layout::SyntaxHighlighter;
@@ -48,7 +48,8 @@ impl BenchScreen<TestBackend> {
 
 impl<B: Backend<Error: Debug>> BenchScreen<B> {
     fn with_backend(backend: B, size: (u16, u16), settings: ScreenSettings) -> Self {
-        let status = ScreenStatus { project: "webshop".into(), ..ScreenStatus::default() };
+        let status =
+            ConversationStatus { project: "webshop".into(), ..ConversationStatus::default() };
         let composer = ChatComposer::new(Vec::new(), "");
         let viewport = Viewport::Fixed(Rect::new(0, 0, size.0, size.1));
         Self {

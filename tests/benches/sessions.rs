@@ -17,7 +17,7 @@ use divan::Bencher;
 use divan::counter::BytesCount;
 use ratatui::backend::TestBackend;
 use slug_code::domain::{EntryId, SessionId, TurnId};
-use slug_code::services::session_jobs::{self, SessionJobPaths};
+use slug_code::services::session_service::{self, SessionJobPaths};
 use slug_code::services::sessions::SessionStoreRequest;
 use slug_code::session::{
     LogEntry, LogRecord, MessageEntry, SearchText, SessionHeader, SessionStore,
@@ -153,7 +153,7 @@ fn listed(
                 grouping: folder.join("grouping.json"),
                 exports: folder.join("exports"),
             };
-            let answer = session_jobs::run(store, &beside, &job);
+            let answer = session_service::run(store, &beside, &job);
             screen.take(ScreenMsg::Sessions { id, answer });
         }
     }

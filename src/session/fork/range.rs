@@ -15,7 +15,7 @@ use memchr::memmem::Finder;
 use memchr::{memchr, memrchr};
 
 use crate::domain::{EntryId, TurnId};
-use crate::session::recover::LONG;
+use crate::session::log_reader::LONG;
 use crate::session::{LogEntry, LogRecord, SessionHeader};
 
 /// How much is read at a time, in bytes.

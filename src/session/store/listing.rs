@@ -10,8 +10,8 @@ use std::time::SystemTime;
 use crate::domain::SessionId;
 use crate::session::files::missing_is_none;
 use crate::session::index::{self, LogFileStamp, SessionIndex};
+use crate::session::log_reader::{END, load};
 use crate::session::meta::SessionMeta;
-use crate::session::recover::{END, load};
 
 use super::{SessionStore, StoreError, failed, read_from};
 

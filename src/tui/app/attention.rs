@@ -8,8 +8,8 @@
 
 use std::time::Duration;
 
+use super::conversation::status::clock;
 use super::effect::ScreenEffect;
-use super::screen_status::clock;
 
 /// How long no key may have come before a question notifies, where the focus is unknown.
 const QUIET: Duration = Duration::from_secs(10);

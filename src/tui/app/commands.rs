@@ -1,4 +1,4 @@
-//! What running a slash command and choosing a row of a list do.
+//! What a slash command, a row of a list and the pages that they open do on screen.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,21 +8,17 @@ use crate::commands::{
     EFFORT_WORDS, FoldSetting, OnOffArgument, ParsedCommand, ReviewArgument, SlashCommand,
 };
 use crate::config::ThemeChoice;
-use crate::domain::{NoticeLevel, PermissionMode, ReasoningEffort};
+use crate::domain::{NoticeLevel, ReasoningEffort};
 
 use crate::services::text_document::TextDocument;
-use crate::tui::dialogs::approval::{ApprovalDialog, SessionScope};
 use crate::tui::dialogs::connect::ConnectDialog;
 use crate::tui::dialogs::hooks::{self, HookDialogOpening};
 use crate::tui::dialogs::key_sheet::KeySheet;
 use crate::tui::dialogs::pager;
 use crate::tui::dialogs::picker::Picker;
-use crate::tui::dialogs::questions::QuestionsDialog;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::settings::{self, SettingOpening};
-use crate::tui::dialogs::{
-    DialogStack, EarlyKey, changes, context, jobs, rewind, rules, turn_review,
-};
+use crate::tui::dialogs::{DialogStack, changes, context, jobs, rewind, rules, turn_review};
 
 use super::choice::PickerChoice;
 use super::conversation::Conversation;
@@ -34,22 +30,20 @@ use super::conversation::fold_actions;
 use super::conversation::navigation;
 use super::conversation::pane_kind::PaneKind;
 use super::conversation::rewind_messages;
-use super::conversation::rule_offers;
 use super::conversation::sending::{self, warn};
 use super::conversation::side_panel::SidePanelChoice;
 use super::conversation::source;
+use super::conversation::status::ConversationStatus;
 use super::effect::ScreenEffect;
 use super::keymap::{ChatKey, KeyPlace, KeyPress, KeyPressProgress, Keymap, KeymapRow};
 use super::keys;
 use super::model::ScreenModel;
 use super::picker_list::PickerItem;
-use super::screen_status::ScreenStatus;
-use super::shared::{AskingAgent, SharedState};
+use super::shared::SharedState;
 use super::sidebar;
 use super::store_requests;
 use super::theme_state;
 use super::themes;
-use super::waiting_question::WaitingQuestion;
 
 /// How long a second `/exit` is the answer to the question of the first.
 const EXIT_CONFIRMATION: Duration = Duration::from_secs(60);
@@ -124,39 +118,6 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
     }
 }
 
-/// Shows the next question, unless one is on screen already.
-pub fn show_next_question(model: &mut ScreenModel, early_key: EarlyKey) {
-    if model.dialogs.open_question().is_some() {
-        return;
-    }
-    let Some((agent, question)) = model.shared.questions.pop_front() else {
-        model.shared.question_number = 0;
-        return;
-    };
-    model.shared.question_number += 1;
-    let several = model.shared.behind > 0;
-    let asking = model.conversation_with(agent);
-    let name = asking.filter(|_| several).map(Conversation::name);
-    match question {
-        WaitingQuestion::Approval(request) => {
-            let mode = asking.map_or(PermissionMode::Ask, |asking| asking.status.mode);
-            let scope = SessionScope::of(&request, mode, &model.shared.settings.cwd);
-            let counted_rules = rule_offers::counted_rules(&request).to_owned();
-            let allowed_before = asking.and_then(|asking| {
-                asking.rule_offers.offered(asking.status.session, &counted_rules)
-            });
-            model.shared.asker = Some(AskingAgent { agent, name, counted_rules });
-            let mut question = ApprovalDialog::new(*request, early_key, scope);
-            question.allowed_before = allowed_before;
-            model.dialogs.push(question);
-        }
-        WaitingQuestion::Asked(request) => {
-            model.shared.asker = Some(AskingAgent { agent, name, counted_rules: Vec::new() });
-            model.dialogs.push(QuestionsDialog::new(*request, early_key));
-        }
-    }
-}
-
 /// Opens the list of every command, and of the keys of this place.
 pub fn open_palette(dialogs: &mut DialogStack, shared: &SharedState, place: KeyPlace) {
     let map = &shared.settings.keys;
@@ -220,7 +181,7 @@ pub fn view_block(
 }
 
 /// Leaves. Where jobs still run, names them and asks first: the same command again leaves.
-fn quit(shared: &mut SharedState, status: &ScreenStatus) -> Vec<ScreenEffect> {
+fn quit(shared: &mut SharedState, status: &ConversationStatus) -> Vec<ScreenEffect> {
     let Some(jobs) = status.jobs_phrase() else { return vec![ScreenEffect::Quit] };
     if shared.exit_asked.is_some_and(|until| shared.now < until) {
         return vec![ScreenEffect::Quit];

@@ -1,7 +1,6 @@
 //! All that belongs to one agent on the screen: its transcript with everything done in it, the input
 //! and its queue, and what is known of its session.
 
-mod approval_events;
 pub mod block;
 pub mod caret;
 pub mod closing_line;
@@ -11,7 +10,6 @@ pub mod completion_state;
 pub mod composer;
 pub mod copying;
 pub mod denied_calls;
-pub mod events;
 pub mod fold_actions;
 pub mod folds;
 pub mod history;
@@ -21,9 +19,7 @@ pub mod jump;
 pub mod navigation;
 pub mod older_records;
 pub mod pane_kind;
-pub mod paths;
 pub mod pending_jump;
-pub mod pictures;
 pub mod queue;
 pub mod recent_paths;
 pub mod rewind_messages;
@@ -35,8 +31,8 @@ pub mod sending;
 pub mod side_panel;
 pub mod source;
 pub mod start_screen;
+pub mod status;
 pub mod title;
-pub mod tour_progress;
 pub mod transcript;
 pub mod transcript_mouse;
 pub mod trigger;
@@ -64,13 +60,13 @@ use self::search::TranscriptSearch;
 use self::select::{ClickCounter, MouseDrag, TranscriptSelection};
 use self::side_panel::ContextShares;
 use self::start_screen::RecentSessions;
+use self::status::ConversationStatus;
 use self::transcript::Transcript;
 use self::turn::TurnActivity;
 use super::effect::ScreenEffect;
 use super::focus::KeyboardFocus;
 use super::geometry::ConversationGeometry;
 use super::request_id::RequestId;
-use super::screen_status::ScreenStatus;
 use crate::services::session_changes::SessionChanges;
 
 /// The conversation with one agent.
@@ -79,7 +75,7 @@ pub struct Conversation {
     /// The agent that is talked to.
     pub agent: AgentId,
     /// Facts for the first line of the screen.
-    pub status: ScreenStatus,
+    pub status: ConversationStatus,
     pub transcript: Transcript,
     /// Where its parts are on screen, as of its last frame.
     pub geometry: ConversationGeometry,
@@ -180,7 +176,7 @@ impl Conversation {
     pub fn new(
         agent: AgentId,
         cwd: PathBuf,
-        status: ScreenStatus,
+        status: ConversationStatus,
         composer: ChatComposer,
         size: (u16, u16),
     ) -> Self {

@@ -6,9 +6,9 @@ use crate::commands::SlashCommand;
 use crate::tui::dialogs::geometry::DialogGeometry;
 use crate::tui::layout::SourceRun;
 
-use super::conversation::pictures::PictureRequest;
 use super::conversation::scroll::ScrollAnchor;
 use super::conversation::transcript::BlockId;
+use super::pictures::PictureRequest;
 
 /// What the last frame measured: each part goes to the slice that it belongs to.
 #[derive(Debug, Clone, PartialEq)]

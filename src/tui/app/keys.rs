@@ -1,4 +1,6 @@
-//! What a key does: the topmost dialog gets it, otherwise the part of the chat with the focus.
+//! What a key does: the keys that work everywhere come first, then the topmost dialog, then the list
+//! of sessions, then the part of the chat with the focus. What they ask for elsewhere, their intents,
+//! is carried out here, too.
 //!
 //! Key sequences are followed here. A key that starts a sequence waits for the next key. A key that
 //! does not continue the sequence ends it and does nothing else, except for the keys that work
@@ -18,6 +20,7 @@ use crate::tui::dialogs::picker::history;
 use crate::tui::dialogs::stack::DialogIntents;
 use crate::tui::dialogs::{Dialog, DialogContext, EarlyKey, changes, rewind, turn_review};
 
+use super::approval_events;
 use super::chat_keys;
 use super::commands;
 use super::conversation::Conversation;
@@ -219,7 +222,7 @@ pub fn carry_out(
                 effects.push(ScreenEffect::Agent(agent, command));
                 let ScreenModel { conversation, background, shared, .. } = &mut *model;
                 effects.extend(follow_up(conversation, background, shared, (agent, then)));
-                commands::show_next_question(model, EarlyKey::Discard);
+                approval_events::show_next_question(model, EarlyKey::Discard);
             }
             Intent::AnswerQuestions(id, answers) => {
                 if let Some(at) = from.take() {
@@ -229,7 +232,7 @@ pub fn carry_out(
                 let agent = asker.map_or(model.conversation.agent, |it| it.agent);
                 let command = agent::AgentCommand::AnswerQuestions { id, answers };
                 effects.push(ScreenEffect::Agent(agent, command));
-                commands::show_next_question(model, EarlyKey::Discard);
+                approval_events::show_next_question(model, EarlyKey::Discard);
             }
             Intent::ScrollTranscript(how) => navigation::scroll(&mut model.conversation, how),
             Intent::Choose(choice) => effects.extend(commands::choose(model, choice)),

@@ -1,7 +1,10 @@
 //! The screen's state and how it changes. Pure: no clock, no I/O, no tasks. Time arrives as
-//! [`ScreenMsg::Tick`], and requests to the outside leave as [`ScreenEffect`]s. Each component has
-//! its state and its update in one file; [`update`] only routes between them.
+//! [`ScreenMsg::Tick`], and requests to the outside leave as [`ScreenEffect`]s. Most
+//! components have their state and their update in one file, between which [`update`] routes; those
+//! of one conversation are in `conversation`. `agent_events` takes what an agent says.
 
+pub mod agent_events;
+mod approval_events;
 pub mod attention;
 pub mod chat_keys;
 pub mod choice;
@@ -23,11 +26,12 @@ pub mod model;
 pub mod mouse;
 pub mod msg;
 pub mod page_position;
+pub mod path_ranking;
 pub mod picker_list;
 mod picker_rank;
+pub mod pictures;
 pub mod request_id;
 pub mod saved_rules;
-pub mod screen_status;
 pub mod setting_admin;
 pub mod setting_response;
 pub mod settings;
@@ -42,6 +46,7 @@ pub mod text_query;
 pub mod theme_state;
 pub mod themes;
 pub mod tour;
+pub mod tour_progress;
 mod update;
 pub mod vi;
 pub mod waiting_question;

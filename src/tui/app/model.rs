@@ -8,8 +8,8 @@ use crate::tui::dialogs::DialogStack;
 
 use super::conversation::Conversation;
 use super::conversation::composer::{CaretShape, ChatComposer};
+use super::conversation::status::ConversationStatus;
 use super::held_keys::HeldKeys;
-use super::screen_status::ScreenStatus;
 use super::settings::ScreenSettings;
 use super::shared::SharedState;
 use super::sidebar::Sidebar;
@@ -34,7 +34,7 @@ impl ScreenModel {
     pub fn new(
         agent: AgentId,
         settings: ScreenSettings,
-        status: ScreenStatus,
+        status: ConversationStatus,
         mut composer: ChatComposer,
         size: (u16, u16),
     ) -> Self {
@@ -54,7 +54,7 @@ impl ScreenModel {
     pub fn add_conversation(
         &mut self,
         agent: AgentId,
-        status: ScreenStatus,
+        status: ConversationStatus,
         mut composer: ChatComposer,
     ) {
         if agent == self.conversation.agent {

@@ -15,10 +15,10 @@ use crate::tui::theme::ThemeLibrary;
 
 use super::attention::TerminalFocus;
 use super::conversation::images::ImageLoadResult;
+use super::conversation::status::GitSummary;
 use super::conversation::transcript::backfill::BackfillResult;
 use super::geometry::FrameGeometry;
 use super::request_id::RequestId;
-use super::screen_status::GitSummary;
 use super::setting_response::SettingResponse;
 use crate::services::connect::ConnectEvent;
 use crate::services::hook_admin::HookAdminResponse;

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
 
-use super::conversation::paths;
+use super::path_ranking;
 use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::picker_rank;
 
@@ -59,7 +59,7 @@ pub enum PickerSource {
 /// Paths to choose from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PickerPaths {
-    /// All paths, sorted by [`paths::sort`].
+    /// All paths, sorted by [`path_ranking::sort`].
     pub all: Arc<Vec<String>>,
     /// Paths used lately, the newest first.
     pub recent: Arc<[String]>,
@@ -258,7 +258,7 @@ impl PickerList {
 
     fn rank(&mut self) {
         if let PickerSource::Paths(PickerPaths { all, recent }) = &self.source {
-            let matches = paths::best(all, recent, &self.query);
+            let matches = path_ranking::best(all, recent, &self.query);
             return self.ranked(&self.query.clone(), matches);
         }
         self.ranked_for = Some(self.query.clone());
@@ -322,7 +322,7 @@ mod tests {
 
     fn paths(names: &[&str], recent: &[&str]) -> PickerSource {
         let mut all: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
-        paths::sort(&mut all);
+        path_ranking::sort(&mut all);
         let recent = recent.iter().map(|name| (*name).to_owned()).collect();
         PickerSource::Paths(PickerPaths { all: Arc::new(all), recent })
     }

@@ -9,10 +9,10 @@ use crate::agent::SteerId;
 use crate::domain::{AgentId, FollowedJobs, ModelName, NoticeLevel};
 
 use super::attention::UserAttention;
-use super::conversation::pictures::PictureCache;
 use super::geometry::ScreenGeometry;
 use super::keymap::{ChatKey, KeymapRow, PendingKeys};
 use super::msg::{FavouriteMark, ModelRow};
+use super::pictures::PictureCache;
 use super::request_id::{RequestCounter, RequestId};
 use super::saved_rules::SavedRules;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings, StartMode};

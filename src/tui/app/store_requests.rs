@@ -1,4 +1,4 @@
-//! Asks the store.
+//! The requests to the session store that events and commands lead to: folds, sizes.
 
 use crate::domain::SessionId;
 

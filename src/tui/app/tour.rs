@@ -1,5 +1,5 @@
 //! The guided tour of the demo: its marks, and what each says. What ends a mark is in
-//! [`super::conversation::tour_progress`].
+//! [`super::tour_progress`].
 
 use super::keymap::{
     AlwaysKey, ApprovalKey, ChangesKey, ChatKey, InputKey, Keymap, ListKey, RewindKey, ScrollAction,

@@ -14,15 +14,15 @@ use crate::tui::dialogs::stack::DialogIntents;
 
 use crate::agent::{AgentCommand, ContextRequest};
 
+use super::agent_events;
 use super::attention::TerminalFocus;
 use super::choice::PickerChoice;
 use super::conversation::image_input;
-use super::conversation::tour_progress;
 use super::conversation::turn::TurnActivity;
 use super::conversation::{Conversation, waiting};
 use super::conversation::{
-    caret, completion_items, completion_state, events, older_records, search, sending,
-    start_screen, transcript_mouse,
+    caret, completion_items, completion_state, older_records, search, sending, start_screen,
+    transcript_mouse,
 };
 use super::dialog_reply::{DialogReply, ListRows};
 use super::effect::ScreenEffect;
@@ -39,6 +39,7 @@ use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS};
 use super::shared::SharedState;
 use super::sidebar::Sidebar;
 use super::themes;
+use super::tour_progress;
 use super::{keys, line_input, mouse, sidebar, status_line, store_queries};
 use crate::services::sessions::SessionStoreResponse;
 use crate::services::store_query::StoreQueryResult;
@@ -125,7 +126,7 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             model.dialogs.screen_lost();
             Vec::new()
         }
-        ScreenMsg::Agent(agent, event) => events::of_agent(model, agent, *event),
+        ScreenMsg::Agent(agent, event) => agent_events::of_agent(model, agent, *event),
         ScreenMsg::Connect(event) => keys::tell_dialogs(model, &DialogReply::Connect(event)),
         ScreenMsg::FilesIndexed { id, files } => completion_state::on_files_indexed(
             &mut model.conversation,

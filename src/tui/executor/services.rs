@@ -15,8 +15,8 @@ use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::services::store_query::{StoreQuery, StoreQueryResult};
 use crate::session::{HistoryPage, KindFolds, SessionFolds, SessionSearchResult};
 use crate::tui::app::conversation::images::{ImageLoadResult, ImageSource};
+use crate::tui::app::conversation::status::GitSummary;
 use crate::tui::app::msg::ModelRow;
-use crate::tui::app::screen_status::GitSummary;
 use crate::tui::app::setting_admin::SettingRequest;
 use crate::tui::app::setting_response::SettingResponse;
 use crate::tui::picture_cells::TerminalPicture;
@@ -29,7 +29,7 @@ const UNAVAILABLE: &str = "Not available here.";
 /// not implemented finds and saves nothing.
 #[async_trait]
 pub trait FrontEndServices: Send + Sync + 'static {
-    /// Reads or changes past sessions, as `services::session_jobs::run` does on a thread that may block.
+    /// Reads or changes past sessions, as `services::session_service::run` does on a thread that may block.
     ///
     /// # Errors
     ///
@@ -37,7 +37,7 @@ pub trait FrontEndServices: Send + Sync + 'static {
     async fn sessions(&self, _job: SessionStoreRequest) -> Result<SessionStoreResponse, String> {
         Err(UNAVAILABLE.to_owned())
     }
-    /// Searches the text of these sessions, as `services::session_jobs::search` does on a thread
+    /// Searches the text of these sessions, as `services::session_service::search` does on a thread
     /// that may block, until the receiver of `found` is dropped.
     async fn search_sessions(
         &self,
@@ -46,7 +46,7 @@ pub trait FrontEndServices: Send + Sync + 'static {
         _found: mpsc::Sender<SessionSearchResult>,
     ) {
     }
-    /// Answers a query of a page, as `services::store_query_jobs::run` does on a thread that
+    /// Answers a query of a page, as `services::store_query_service::run` does on a thread that
     /// may block.
     ///
     /// # Errors

@@ -15,11 +15,11 @@ use crate::tui::app::conversation::block::{
     AssistantText, BlockBody, BlockId, TextState, TranscriptBlock, TranscriptNotice,
 };
 use crate::tui::app::conversation::closing_line::TurnEnding;
+use crate::tui::app::conversation::status::clock;
 use crate::tui::app::conversation::title::home_path;
-use crate::tui::app::conversation::tour_progress::shown_extent;
 use crate::tui::app::conversation::turn::RunningTurnPhase;
-use crate::tui::app::screen_status::clock;
 use crate::tui::app::shared::ToastMessage;
+use crate::tui::app::tour_progress::shown_extent;
 use crate::tui::view::{activity, closing_line};
 
 use super::pages;

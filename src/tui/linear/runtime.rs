@@ -17,9 +17,9 @@ use crate::domain::{AgentId, ApprovalAnswer, UserInput};
 use crate::platform::signals::ContinuedFlag;
 use crate::session::HistoryPage;
 use crate::tui::app::conversation::composer::ChatComposer;
+use crate::tui::app::conversation::status::ConversationStatus;
 use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::line_input::expected_line;
-use crate::tui::app::screen_status::ScreenStatus;
 use crate::tui::app::settings::{InputSource, ScreenSettings};
 use crate::tui::app::tour::{TourForm, TourState};
 use crate::tui::app::{ScreenEffect, ScreenModel, ScreenMsg, due_at, update};
@@ -44,7 +44,7 @@ pub struct LinearStart {
     /// What stays the same while slug runs.
     pub settings: ScreenSettings,
     /// What is known from the beginning.
-    pub status: ScreenStatus,
+    pub status: ConversationStatus,
     /// Texts that were sent before, oldest first.
     pub history: HistoryPage,
     /// The message of the command line.

@@ -27,8 +27,8 @@ use crate::session::undo::{self, Alternative, FileAction, FilesPlan, PlannedFile
 use crate::session::{
     FileChangeSource, FileKind, LogEntry, RewindScope, ToolResultInfo, TurnOutcome,
 };
+use crate::tui::app::conversation::status::ConversationStatus;
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
-use crate::tui::app::screen_status::ScreenStatus;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel};
 use crate::tui::executor::{AgentConnection, ExecutorHandles, FrontEndServices};
@@ -123,7 +123,7 @@ fn test_loop(source: StdinSource) -> TestLinearLoop {
             home: Some("/home/me".into()),
             ..ScreenSettings::default()
         },
-        status: ScreenStatus { mode: PermissionMode::Ask, ..ScreenStatus::default() },
+        status: ConversationStatus { mode: PermissionMode::Ask, ..ConversationStatus::default() },
         history: crate::session::HistoryPage::default(),
         first_message: None,
         interrupts: interrupts_out,

@@ -6,7 +6,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::widgets::{Clear, Widget};
 
-use crate::tui::app::screen_status::clock;
+use crate::tui::app::conversation::status::clock;
 use crate::tui::layout::{StyleRole, StyledSpan};
 use crate::tui::view::RoleStyles;
 use crate::tui::view::paint::{self, span, spans_width};

@@ -12,7 +12,7 @@ use crate::agent::AgentEvent;
 use crate::domain::{AgentId, ModelName, SessionId};
 use crate::session::{LogEntry, ReplayedConversation};
 use crate::tui::app::conversation::composer::ChatComposer;
-use crate::tui::app::screen_status::ScreenStatus;
+use crate::tui::app::conversation::status::ConversationStatus;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::theme_state::ThemeState;
@@ -52,11 +52,11 @@ impl ReplaySetup {
         let header = timeline.header();
         let cwd = header.map_or_else(PathBuf::new, |header| header.cwd.clone());
         let name = cwd.file_name().map(|name| name.to_string_lossy().into_owned());
-        let status = ScreenStatus {
+        let status = ConversationStatus {
             project: name.unwrap_or_default(),
             model: header.map(|header| header.model.clone()).unwrap_or_default(),
             provider: header.map(|header| header.provider.clone()).unwrap_or_default(),
-            ..ScreenStatus::default()
+            ..ConversationStatus::default()
         };
         let settings = ScreenSettings { cwd, ..self.settings.clone() };
         let composer = ChatComposer::new(Vec::new(), "");
@@ -177,7 +177,7 @@ impl ReplayChange {
     /// The change as a message for the screen; what is no event is done here.
     pub fn into_msg(
         self,
-        status: &mut ScreenStatus,
+        status: &mut ConversationStatus,
         shared: &mut SharedState,
     ) -> Option<ScreenMsg> {
         match self {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use crate::tui::app::screen_status::clock;
+use crate::tui::app::conversation::status::clock;
 use crate::tui::linear::LinearReader;
 
 use super::frames::{FrameFlow, ReplayFrame};

@@ -17,7 +17,7 @@ use crate::platform::terminal::{TerminalEvents, TerminalGuard};
 use crate::platform::terminal_notifier::TerminalNotifier;
 use crate::session::HistoryPage;
 use crate::tui::app::conversation::composer::ChatComposer;
-use crate::tui::app::screen_status::ScreenStatus;
+use crate::tui::app::conversation::status::ConversationStatus;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::startup::StartupAnswer;
 use crate::tui::app::theme_state::ThemeState;
@@ -54,7 +54,7 @@ pub struct ScreenStart {
     /// What stays the same while the screen runs.
     pub settings: ScreenSettings,
     /// What the first line shows from the beginning.
-    pub status: ScreenStatus,
+    pub status: ConversationStatus,
     /// Texts that were sent before, oldest first.
     pub history: HistoryPage,
     /// The unsent input of the last run.
@@ -140,7 +140,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
     /// A screen without a conversation, for the questions before the chat.
     pub(super) fn open(surface: S, opening: ScreenOpening) -> io::Result<Self> {
         let ScreenOpening { settings, theme, highlighting } = opening;
-        let (status, composer) = (ScreenStatus::default(), ChatComposer::new(Vec::new(), ""));
+        let (status, composer) = (ConversationStatus::default(), ChatComposer::new(Vec::new(), ""));
         let size = surface.size()?;
         let mut model = ScreenModel::new(NO_AGENT, settings, status, composer, size);
         model.shared.theme = theme;

@@ -18,7 +18,7 @@ use crate::platform::signals::ContinuedFlag;
 use crate::platform::terminal_notifier::TerminalNotifier;
 use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::session::HistoryPage;
-use crate::tui::app::screen_status::ScreenStatus;
+use crate::tui::app::conversation::status::ConversationStatus;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::theme_state::ThemeState;
 use crate::tui::executor::{AgentConnection, ExecutorHandles, FrontEndServices};
@@ -144,7 +144,7 @@ fn start() -> ScreenStart {
         agent: AGENT,
         exit_transcript: ExitTranscript::Nothing,
         settings: ScreenSettings::default(),
-        status: ScreenStatus::default(),
+        status: ConversationStatus::default(),
         history: HistoryPage::default(),
         first_message: None,
         draft: UserInput::default(),

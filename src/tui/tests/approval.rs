@@ -530,7 +530,7 @@ fn outside() -> AgentEvent {
         unreachable!()
     };
     AgentEvent::ApprovalAsked(Box::new(ApprovalRequest {
-        kind: ApprovalKind::SandboxEscalation,
+        kind: ApprovalKind::SandboxInForce,
         reason: "It failed in the sandbox (bwrap around /home/me/src/webshop, no network): touch: \
                  cannot touch '/srv/x': Read-only file system. Outside the sandbox it can change \
                  what you can change, and reach what you can reach."

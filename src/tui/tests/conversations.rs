@@ -4,7 +4,7 @@ use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{AgentId, ApprovalAnswer, ApprovalId};
 use crate::tui::app::ScreenEffect;
 use crate::tui::app::conversation::composer::ChatComposer;
-use crate::tui::app::screen_status::ScreenStatus;
+use crate::tui::app::conversation::status::ConversationStatus;
 use crate::tui::test_screen::{AGENT, TURN, TestScreen, question, recorded, screen, user};
 
 const OTHER: AgentId = AgentId(7);
@@ -13,7 +13,8 @@ const OTHER: AgentId = AgentId(7);
 fn two_agents() -> TestScreen {
     let mut scene = screen(100, 24);
     let title = Some("review".to_owned());
-    let status = ScreenStatus { project: "webshop".into(), title, ..ScreenStatus::default() };
+    let status =
+        ConversationStatus { project: "webshop".into(), title, ..ConversationStatus::default() };
     scene.model.add_conversation(OTHER, status, ChatComposer::new(Vec::new(), ""));
     scene
 }

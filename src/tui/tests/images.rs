@@ -10,7 +10,7 @@ use crate::domain::{
 use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol};
 use crate::session::{LogEntry, MessageEntry};
 use crate::tui::app::conversation::images::{ImageLoadResult, ImageSource};
-use crate::tui::app::conversation::pictures::picture;
+use crate::tui::app::pictures::picture;
 use crate::tui::app::request_id::RequestId;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{AGENT, TURN, TestScreen, record, recorded, screen};

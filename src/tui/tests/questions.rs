@@ -42,7 +42,7 @@ const KINDS: [QuestionCase; 10] = [
     },
     QuestionCase {
         name: "outside the sandbox",
-        ask: || asked(ApprovalKind::SandboxEscalation),
+        ask: || asked(ApprovalKind::SandboxInForce),
         yes: "y",
         never: NEVER,
     },

@@ -11,11 +11,11 @@ use crate::domain::{TodoStatus, format_tokens};
 use crate::providers::PrefillProgress;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::conversation::block::{ToolCallBlock, ToolCallState};
+use crate::tui::app::conversation::status::clock;
 use crate::tui::app::conversation::turn::{
     RunningTurn, RunningTurnPhase, TokenCountCertainty, TurnActivity,
 };
 use crate::tui::app::keymap::ChatKey;
-use crate::tui::app::screen_status::clock;
 use crate::tui::app::settings::MotionPreference;
 use crate::tui::layout::{StyleRole, StyledSpan};
 

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 use crate::config::StatusItem;
 use crate::domain::{ContextWindow, format_tokens, pluralise};
 use crate::tui::app::ScreenModel;
-use crate::tui::app::screen_status::{GitSummary, ModelHost, ScreenStatus};
+use crate::tui::app::conversation::status::{ConversationStatus, GitSummary, ModelHost};
 use crate::tui::dialogs::reading::status_page;
 use crate::tui::layout::ansi::{self, AnsiExcerpt};
 use crate::tui::layout::{StyleRole, StyledSpan};
@@ -168,7 +168,7 @@ fn of_git(git: &GitSummary) -> Vec<StyledSpan> {
 const FILLED: [(u64, StyleRole); 2] = [(90, StyleRole::Error), (75, StyleRole::Warning)];
 
 /// How full the context window is: by the provider's count, or by the agent's estimate, with a tilde.
-fn meter(status: &ScreenStatus) -> Option<(String, StyleRole)> {
+fn meter(status: &ConversationStatus) -> Option<(String, StyleRole)> {
     let counted = status.usage.map(|usage| (usage.input + usage.output, ""));
     let used = counted.or_else(|| status.estimate.map(|estimate| (estimate, "~")));
     // An estimated window size is marked with a tilde.
@@ -192,7 +192,7 @@ fn meter(status: &ScreenStatus) -> Option<(String, StyleRole)> {
     }
 }
 
-fn cached(status: &ScreenStatus) -> Option<String> {
+fn cached(status: &ConversationStatus) -> Option<String> {
     let usage = status.usage.filter(|usage| usage.cache_read > 0)?;
     Some(format!("{} from cache", format_tokens(usage.cache_read)))
 }

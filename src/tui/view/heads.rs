@@ -8,7 +8,7 @@ use crate::tui::app::conversation::block::{
     BlockBody, CompactionBlock, PaneFold, TextState, ThinkingText, ToolCallBlock, ToolCallContent,
     ToolCallOrigin, ToolCallState, TranscriptBlock,
 };
-use crate::tui::app::screen_status::clock;
+use crate::tui::app::conversation::status::clock;
 use crate::tui::layout::{SourceRun, StyleRole, StyledSpan};
 
 use super::blocks::harmless;

@@ -8,8 +8,8 @@ use crate::domain::{MessageImage, format_bytes};
 use crate::platform::graphics::{GraphicsCanvas, GraphicsProtocol, SizeInCells};
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::conversation::block::{BlockBody, BlockId};
-use crate::tui::app::conversation::pictures::PictureRequest;
 use crate::tui::app::geometry::{ConversationGeometry, TranscriptRowKind};
+use crate::tui::app::pictures::PictureRequest;
 use crate::tui::app::shared::SharedState;
 use crate::tui::layout::{StyleRole, StyledLine};
 

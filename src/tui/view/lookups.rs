@@ -9,7 +9,7 @@ use crate::tools::kind_of;
 use crate::tui::app::conversation::block::{
     PaneFold, ToolCallBlock, ToolCallState, TranscriptBlock,
 };
-use crate::tui::app::screen_status::clock;
+use crate::tui::app::conversation::status::clock;
 use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::paint::{self, span, spans_width, truncate};

@@ -5,8 +5,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::tui::app::ScreenModel;
-use crate::tui::app::conversation::tour_progress::shown_extent;
 use crate::tui::app::tour::TourState;
+use crate::tui::app::tour_progress::shown_extent;
 use crate::tui::layout::{StyleRole, StyledLine, plain};
 
 use super::paint::{self, RoleStyles, line, span, spans_width};

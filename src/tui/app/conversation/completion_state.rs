@@ -15,13 +15,13 @@ use crate::domain::mention::quote_path;
 use super::Conversation;
 use super::completion_items;
 use super::completion_list::CompletionList;
-use super::paths;
 use super::trigger::{self, CompletionTrigger, escaped, trigger};
 use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::editor::ChipContent;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::keymap::CompletionKey;
+use crate::tui::app::path_ranking;
 use crate::tui::app::picker_list::PickerList;
 use crate::tui::app::request_id::RequestId;
 use crate::tui::app::shared::SharedState;
@@ -262,7 +262,7 @@ fn can_open(conversation: &Conversation, trigger: &CompletionTrigger, word: &Ran
 /// Whether a line range can follow this path. For files outside the index, only counting their
 /// lines shows that.
 fn is_known(files: &[String], path: &str) -> bool {
-    path.starts_with(['/', '~', '.']) || paths::find(files, path).is_some()
+    path.starts_with(['/', '~', '.']) || path_ranking::find(files, path).is_some()
 }
 
 /// Requests the data that a list needs.

@@ -12,10 +12,10 @@ use super::samples::{HERE, at, fork, id, list, now, row, week};
 use super::*;
 use crate::agent::{AgentCommand, ForkPosition};
 use crate::tui::app::conversation::composer::ChatComposer;
+use crate::tui::app::conversation::status::ConversationStatus;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::CellRect;
 use crate::tui::app::model::ScreenModel;
-use crate::tui::app::screen_status::ScreenStatus;
 use crate::tui::app::settings::ScreenSettings;
 use crate::tui::app::{ScreenMsg, update};
 
@@ -44,7 +44,7 @@ impl TestSidebar {
         let mut model = ScreenModel::new(
             AGENT,
             settings,
-            ScreenStatus::default(),
+            ConversationStatus::default(),
             ChatComposer::new(Vec::new(), ""),
             (width, 40),
         );

@@ -196,6 +196,6 @@ fn is_harmless(request: &ApprovalRequest) -> bool {
     match request.kind {
         ApprovalKind::Permission => request.dangers.is_empty() && request.lookalikes().is_empty(),
         ApprovalKind::RepeatedCall => true,
-        ApprovalKind::SandboxEscalation | ApprovalKind::Budget => false,
+        ApprovalKind::SandboxInForce | ApprovalKind::Budget => false,
     }
 }

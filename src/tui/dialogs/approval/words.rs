@@ -24,10 +24,10 @@ use super::{ApprovalDialog, ApprovalRequestExt, ApprovalRuleSlot};
 pub(super) fn title(request: &ApprovalRequest, name: &str) -> String {
     let is_command = request.command().is_some();
     match (request.kind, is_command) {
-        (ApprovalKind::SandboxEscalation, true) => {
+        (ApprovalKind::SandboxInForce, true) => {
             return "Run this command outside the sandbox?".to_owned();
         }
-        (ApprovalKind::SandboxEscalation, false) => {
+        (ApprovalKind::SandboxInForce, false) => {
             return "Do this outside the sandbox?".to_owned();
         }
         (ApprovalKind::RepeatedCall, true) => return "Run this command again?".to_owned(),
@@ -159,7 +159,7 @@ pub(super) const STOP: &str = "No, and stop the turn";
 pub(super) fn short_answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> String {
     let text = match answer {
         OfferedAnswer::Yes => match (approval.request.kind, &approval.hunks) {
-            (ApprovalKind::SandboxEscalation, _) => "outside",
+            (ApprovalKind::SandboxInForce, _) => "outside",
             (_, Some(hunks)) => {
                 return format!("yes, {} of {}", hunks.included_count(), hunks.count);
             }
@@ -175,7 +175,7 @@ pub(super) fn short_answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> 
         OfferedAnswer::EditCommand => "edit",
         OfferedAnswer::No => match approval.request.kind {
             ApprovalKind::RepeatedCall | ApprovalKind::Budget => "stop the turn",
-            ApprovalKind::Permission | ApprovalKind::SandboxEscalation => "no",
+            ApprovalKind::Permission | ApprovalKind::SandboxInForce => "no",
         },
         OfferedAnswer::Never => "never",
         OfferedAnswer::Instruct => "tell",
@@ -243,7 +243,7 @@ fn pattern(rule: &str) -> &str {
 
 fn yes(approval: &ApprovalDialog) -> String {
     match approval.request.kind {
-        ApprovalKind::SandboxEscalation => return "Yes, outside the sandbox".to_owned(),
+        ApprovalKind::SandboxInForce => return "Yes, outside the sandbox".to_owned(),
         ApprovalKind::Budget => return "Yes, one more request".to_owned(),
         ApprovalKind::Permission | ApprovalKind::RepeatedCall => {}
     }
@@ -257,7 +257,7 @@ fn yes(approval: &ApprovalDialog) -> String {
 
 fn no(kind: ApprovalKind) -> &'static str {
     match kind {
-        ApprovalKind::Permission | ApprovalKind::SandboxEscalation => "No",
+        ApprovalKind::Permission | ApprovalKind::SandboxInForce => "No",
         ApprovalKind::RepeatedCall | ApprovalKind::Budget => "No, stop the turn",
     }
 }

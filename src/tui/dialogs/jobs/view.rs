@@ -5,9 +5,9 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::domain::{ExitCause, JobEnd, JobReport, format_bytes, pluralise};
+use crate::tui::app::conversation::status::clock;
 use crate::tui::app::keymap::{ChatKey, JobsKey, Keymap, ScrollAction};
 use crate::tui::app::page_position::PageEnd;
-use crate::tui::app::screen_status::clock;
 use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
 use crate::tui::dialogs::geometry::PageGeometry;
 use crate::tui::dialogs::page_rows;

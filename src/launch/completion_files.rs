@@ -10,7 +10,7 @@ use std::path::Path;
 use ignore::WalkBuilder;
 
 use crate::disk::{FileTextError, IgnoreFiles, open_regular};
-use crate::tui::app::conversation::paths;
+use crate::tui::app::path_ranking;
 
 /// The most paths that are listed; more than anybody picks from.
 const MAX_PATHS: usize = 200_000;
@@ -39,7 +39,7 @@ pub(super) fn paths_of(cwd: &Path) -> Vec<String> {
         })
         .take(MAX_PATHS)
         .collect();
-    paths::sort(&mut all);
+    path_ranking::sort(&mut all);
     all
 }
 

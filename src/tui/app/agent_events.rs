@@ -15,22 +15,22 @@ use crate::session::{
 use crate::tui::dialogs::EarlyKey;
 use crate::tui::dialogs::picker::Picker;
 
-use super::Conversation;
 use super::approval_events;
-use super::completion_items;
-use super::denied_calls;
-use super::jump;
-use super::pending_jump::BackfillState;
-use super::rewind_messages;
-use super::search;
-use super::sending;
-use super::side_panel::ContextShares;
-use super::start_screen;
-use super::transcript::backfill::{BackfillRequest, parent};
-use super::turn::{RunningTurn, RunningTurnPhase, StreamedBytes, TurnActivity};
-use super::turn_end;
+use super::conversation::Conversation;
+use super::conversation::completion_items;
+use super::conversation::denied_calls;
+use super::conversation::jump;
+use super::conversation::pending_jump::BackfillState;
+use super::conversation::rewind_messages;
+use super::conversation::search;
+use super::conversation::sending;
+use super::conversation::side_panel::ContextShares;
+use super::conversation::start_screen;
+use super::conversation::status::ModelHost;
+use super::conversation::transcript::backfill::{BackfillRequest, parent};
+use super::conversation::turn::{RunningTurn, RunningTurnPhase, StreamedBytes, TurnActivity};
+use super::conversation::turn_end;
 use crate::services::session_changes::SessionChanges;
-use crate::tui::app::commands;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::focus::KeyboardFocus;
@@ -38,7 +38,6 @@ use crate::tui::app::keys;
 use crate::tui::app::model::ScreenModel;
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::saved_rules;
-use crate::tui::app::screen_status::ModelHost;
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::sidebar::{self, Sidebar};
 use crate::tui::app::store_requests;
@@ -256,7 +255,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         AgentEvent::JobOutput(it) => return keys::tell_dialogs(model, &DialogReply::JobOutput(it)),
         event @ (AgentEvent::ApprovalAsked(_) | AgentEvent::QuestionsAsked(_)) => {
             let effect = approval_events::asked(&mut model.shared, &mut model.conversation, event);
-            commands::show_next_question(model, EarlyKey::PassThrough);
+            approval_events::show_next_question(model, EarlyKey::PassThrough);
             return effect.into_iter().collect();
         }
         AgentEvent::ApprovalFacts { id, facts } => {
@@ -265,7 +264,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
         }
         AgentEvent::ApprovalWithdrawn(id) => {
             approval_events::withdrawn(&mut model.shared, &mut model.dialogs, id);
-            commands::show_next_question(model, EarlyKey::PassThrough);
+            approval_events::show_next_question(model, EarlyKey::PassThrough);
         }
         AgentEvent::Notice { level, text } => model.conversation.transcript.notice(level, text),
         AgentEvent::CommandRefused(refusal) => {
@@ -451,7 +450,7 @@ fn open(
     }
     if asks_here && !is_behind {
         model.shared.asker = None;
-        commands::show_next_question(model, EarlyKey::Discard);
+        approval_events::show_next_question(model, EarlyKey::Discard);
     }
     effects
 }

@@ -315,5 +315,5 @@ impl fmt::Display for LogNotice {
 }
 
 #[cfg(test)]
-#[path = "recover_tests.rs"]
+#[path = "log_reader_tests.rs"]
 mod tests;

@@ -12,7 +12,7 @@ use crate::session::{SessionSpending, StoreSize};
 
 /// What is known about the session and its model. Unknown facts are not shown.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ScreenStatus {
+pub struct ConversationStatus {
     /// Name of the working folder.
     pub project: String,
     /// `None` outside a git repository, and until it has been read.
@@ -48,7 +48,7 @@ pub struct ScreenStatus {
     pub store: Option<StoreSize>,
 }
 
-impl ScreenStatus {
+impl ConversationStatus {
     /// A job runs no more.
     pub fn job_ended(&mut self, job: JobId) {
         self.jobs.retain(|running| running.id != job);

@@ -1,5 +1,5 @@
-//! Hooks of all events but calls: a session is opened or left, a message is sent, an answer is
-//! complete, the conversation is compacted, slug waits for the user. Hooks of calls are in `hooks`.
+//! Hooks of a session: it is opened or left, a message is sent, a response is complete, slug waits
+//! for the user. Hooks of calls are in `call_hooks`, that of a compaction is run by `compaction`.
 
 use std::time::Duration;
 

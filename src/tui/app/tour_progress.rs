@@ -7,8 +7,8 @@
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::{DialogStack, OpenDialog};
 
-use super::Conversation;
-use super::block::BlockBody;
+use super::conversation::Conversation;
+use super::conversation::block::BlockBody;
 use crate::tui::app::keymap::KeyPlace;
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::tour::{QuestionExtent, TourMark};
