@@ -308,6 +308,32 @@ mod tests {
         assert_eq!(both.as_deref(), Ok("here"));
     }
 
+    /// A local server may be closing an idle connection at this very moment.
+    #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+    async fn each_request_to_this_machine_has_a_connection_of_its_own() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = std::thread::spawn(move || {
+            let mut open = Vec::new();
+            for stream in listener.incoming().take(2) {
+                let mut stream = stream.unwrap();
+                let _request = std::io::Read::read(&mut stream, &mut [0; 4096]).unwrap();
+                let answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nhere";
+                std::io::Write::write_all(&mut stream, answer.as_bytes()).unwrap();
+                // The connection stays open, as one that could be used again.
+                open.push(stream);
+            }
+            open.len()
+        });
+        let (http, endpoint) = (HttpClient::new(), parse(&format!("http://{address}/v1")));
+        let client = http.client(&endpoint).unwrap();
+        for _ in 0..2 {
+            let answer = fetch_from(&client, &format!("http://{address}/v1")).await;
+            assert_eq!(answer.as_deref(), Ok("here"));
+        }
+        assert_eq!(serving.join().unwrap(), 2);
+    }
+
     /// A resolver that gives the same error for every name.
     struct FailingResolver(&'static str);
 

@@ -128,8 +128,12 @@ impl HttpClient {
 
     fn build_plain(&self) -> Result<Client, String> {
         let headers = self.transport.headers()?;
-        let plain =
-            || client_builder().no_proxy().tls_certs_only([]).default_headers(headers.clone());
+        // Local servers close idle connections within seconds (llama.cpp after 5 s), and a request on
+        // one that is just being closed fails. A new connection to this machine costs nothing.
+        let plain = || {
+            let direct = client_builder().no_proxy().pool_max_idle_per_host(0);
+            direct.tls_certs_only([]).default_headers(headers.clone())
+        };
         build(plain, &[])
     }
 
