@@ -19,7 +19,7 @@ use super::pattern::{RuleMatchKind, exact_rule, refusing_rule};
 use super::places::{self, ProtectedPlaceKind, ProtectionReason};
 use super::query::{PathArgument, ResolvedCommand, ResolvedRun};
 use super::rules::{CommandRule, FileEffect};
-use super::shell::{AnalysisKind, ShellWord, SimpleCommand, WrappedCommands};
+use super::shell::{AnalysisKind, RedirectDirection, ShellWord, SimpleCommand, WrappedCommands};
 use super::words::{RoughCommand, show};
 use super::wrappers::{base_name, needs_exact_rule, never_allowed, runs_among_options};
 
@@ -112,6 +112,10 @@ fn whole_command_verdicts(
             verdicts.push(make(shown.join(" "), rule));
             break;
         }
+        if let Some((text, rule)) = rule_on_rough_path(context, run, kind) {
+            verdicts.push(make(text, rule));
+            break;
+        }
     }
     if parts.is_empty() {
         verdicts.push(unknown_command(context, run));
@@ -122,6 +126,25 @@ fn whole_command_verdicts(
         verdicts.push(may_change(run.command.trim(), protected));
     }
     verdicts
+}
+
+/// The rule on a path in what did not parse, where nobody knows whether it is read or written.
+fn rule_on_rough_path(
+    context: &DecisionContext<'_>,
+    run: &ResolvedRun,
+    kind: RuleKind,
+) -> Option<(String, RuleSource)> {
+    run.rough_paths.iter().filter(|it| is_path(it)).find_map(|it| {
+        let on = |effect| context.rules.on_argument(kind, &it.path, effect);
+        let rule = on(FileEffect::Read).or_else(|| on(FileEffect::Write))?;
+        Some((it.text.clone(), rule))
+    })
+}
+
+/// Whether an argument is taken for a path: a word that names nothing on the disk and does not look
+/// like one is taken for text, or for a revision.
+fn is_path(argument: &PathArgument) -> bool {
+    argument.path.exists || argument.text.contains('/') || argument.text.starts_with('.')
 }
 
 /// The protected place whose name may reach a later command that can do anything: one behind it in
@@ -245,18 +268,20 @@ impl CommandEvaluator<'_> {
 
     /// The deny rule on any command or path in this part.
     fn denying_rule(&self) -> Option<RuleSource> {
+        self.rule_on_part(RuleKind::Deny).or_else(|| {
+            let mut moved = self.parts.iter().flat_map(|(_, resolved)| resolved.moved_folders());
+            moved.find_map(|folder| self.context.rules.on_moved(folder))
+        })
+    }
+
+    /// The deny or ask rule on any command or path argument in this part.
+    fn rule_on_part(&self, kind: RuleKind) -> Option<RuleSource> {
         let rules = self.context.rules;
-        let on_command = |(command, _): &CommandPart<'_>| {
-            Some(rules.on_command(RuleKind::Deny, command)?.source)
-        };
+        let on_command =
+            |(command, _): &CommandPart<'_>| Some(rules.on_command(kind, command)?.source);
         self.parts.iter().find_map(on_command).or_else(|| {
-            // A word that names nothing on the disk and does not look like a path is taken for
-            // text, or for a revision.
-            let is_path = |it: &&PathArgument| {
-                it.path.exists || it.text.contains('/') || it.text.starts_with('.')
-            };
             let mut arguments = self.parts.iter().flat_map(|(_, resolved)| {
-                let read = resolved.arguments.iter().filter(is_path);
+                let read = resolved.arguments.iter().filter(|it| is_path(it));
                 let written = resolved.effects.iter().flat_map(move |effects| {
                     let may_be_revision = effects.by_words.git.is_some();
                     effects.writes.iter().filter(move |it| !may_be_revision || is_path(it))
@@ -264,13 +289,7 @@ impl CommandEvaluator<'_> {
                 let read = read.map(|it| (it, FileEffect::Read));
                 read.chain(written.map(|it| (it, FileEffect::Write)))
             });
-            arguments
-                .find_map(|(argument, effect)| rules.on_argument(&argument.path, effect))
-                .or_else(|| {
-                    let mut moved =
-                        self.parts.iter().flat_map(|(_, resolved)| resolved.moved_folders());
-                    moved.find_map(|folder| rules.on_moved(folder))
-                })
+            arguments.find_map(|(argument, effect)| rules.on_argument(kind, &argument.path, effect))
         })
     }
 
@@ -334,7 +353,7 @@ impl CommandEvaluator<'_> {
         if !self.may_only_read() || self.project_program().is_some() {
             return plan_refuses(&text);
         }
-        if let Some(rule) = self.asking_rule() {
+        if let Some(rule) = self.rule_on_part(RuleKind::Ask) {
             return PartVerdict::asked_by(text, rule);
         }
         match self.reads_beyond() {
@@ -346,12 +365,6 @@ impl CommandEvaluator<'_> {
         }
     }
 
-    fn asking_rule(&self) -> Option<RuleSource> {
-        let rules = self.context.rules;
-        let mut parts = self.parts.iter();
-        parts.find_map(|(command, _)| Some(rules.on_command(RuleKind::Ask, command)?.source))
-    }
-
     fn answer(&self, text: String) -> PartVerdict {
         let context = self.context;
         let is_sandboxed_run = is_sandboxed(context, self.run);
@@ -361,7 +374,7 @@ impl CommandEvaluator<'_> {
         if self.run.is_over_limit && !is_sandboxed_run {
             return PartVerdict::new(text, PermissionOutcome::Ask, TOO_MANY_FILES);
         }
-        if let Some(rule) = self.asking_rule() {
+        if let Some(rule) = self.rule_on_part(RuleKind::Ask) {
             return PartVerdict::asked_by(text, rule);
         }
         let only_reads = self.may_only_read() && self.project_program().is_none();
@@ -409,9 +422,28 @@ impl CommandEvaluator<'_> {
                 && resolved.uncertainty().is_none()
                 && folders.all(|folder| folder.zone == PathZone::Inside)
         });
+        let rule_can_match = rule_can_match && !self.may_run_its_input();
         let rule = exact_rule(&self.named(self.command)).filter(|_| rule_can_match);
         let offer = rule.map_or(RuleOffer::Impossible, RuleOffer::Rule);
         PartVerdict { offer, ..PartVerdict::new(text, PermissionOutcome::Ask, reason) }
+    }
+
+    /// Whether the command may run what comes through its input, which no rule on its words covers:
+    /// it is a shell or the like, or a program that can do anything and is given nothing to work on.
+    fn may_run_its_input(&self) -> bool {
+        let before = self.run.analysis.commands.iter();
+        let is_piped = before
+            .take_while(|it| !std::ptr::eq(*it, self.command))
+            .any(|it| it.pipeline == self.command.pipeline);
+        self.parts.iter().any(|(command, resolved)| {
+            let has_input = is_piped
+                || !command.here_texts.is_empty()
+                || command.redirects.iter().any(|it| it.direction == RedirectDirection::Read);
+            let is_given_nothing = command.words.iter().skip(1).all(|it| it.text.starts_with('-'));
+            has_input
+                && resolved.effects.is_none()
+                && (is_given_nothing || needs_exact_rule(&command.words))
+        })
     }
 
     /// The project's own program that one of the commands' names finds.

@@ -111,6 +111,8 @@ pub struct ResolvedRun {
     pub analysis: CommandAnalysis,
     /// Each of the analysis's commands with what it wraps, flattened, in order.
     pub commands: Vec<ResolvedCommand>,
+    /// The paths that stand in the parts of the command that did not parse.
+    pub rough_paths: Vec<PathArgument>,
     /// Whether the command names more paths than are looked up on the disk, or a path deeper than
     /// `MAX_DEPTH`.
     pub is_over_limit: bool,
@@ -454,11 +456,13 @@ impl ResolvedRun {
             commands.iter().filter_map(|it| it.program.as_ref()?.path.parent()).collect();
         let search_path = workspace.search_path().without_project(workspace, &named);
         let over_limit = lookup.over_limit;
+        let rough_paths = lookup.rough(&analysis.rough, &folder.real);
         Self {
             command: command.to_owned(),
             cwd: folder,
             analysis,
             commands,
+            rough_paths,
             is_over_limit: over_limit,
             search_path,
         }

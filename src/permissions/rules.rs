@@ -370,14 +370,15 @@ impl RuleSet {
         })
     }
 
-    /// The deny rule on a path argument of a command. Only rules with a pattern apply, because an
-    /// argument may be no path at all.
+    /// The deny or ask rule on a path argument of a command. Only rules with a pattern apply, because
+    /// an argument may be no path at all.
     pub(super) fn on_argument(
         &self,
+        kind: RuleKind,
         path: &ResolvedPath,
         effect: FileEffect,
     ) -> Option<RuleSource> {
-        self.first(self.index.files(RuleKind::Deny), |covers| match (covers, effect) {
+        self.first(self.index.files(kind), |covers| match (covers, effect) {
             (
                 RuleCoverage::Files { family: FileToolFamily::Read, pattern: Some(pattern) },
                 FileEffect::Read,

@@ -119,6 +119,11 @@ impl RoughCommand {
         Self { starts: (1..words.len()).collect(), words }
     }
 
+    /// All words.
+    pub fn words(&self) -> &[ShellWord] {
+        &self.words
+    }
+
     /// The words from each position where a command may begin.
     pub fn candidates(&self) -> impl Iterator<Item = &[ShellWord]> {
         self.starts.iter().map(|start| {

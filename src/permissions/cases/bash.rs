@@ -336,6 +336,76 @@ fn s22_what_does_not_parse_is_asked_and_still_denied() {
 }
 
 #[test]
+fn s22_what_does_not_parse_reaches_no_file_that_a_rule_is_about() {
+    let env = deny(["Read(secret.txt)", "Edit(locked/**)"]).rule(RuleKind::Ask, "Read(asked.txt)");
+    for name in ["secret.txt", "asked.txt", "open.txt", "locked/a"] {
+        env.file(name);
+    }
+    let long = format!("cat secret.txt # {}", "x".repeat(20_000));
+    let denied = [
+        "cat secret.txt #\u{a0}",
+        "cat < secret.txt #\u{a0}",
+        "cat --file=secret.txt \u{a0}",
+        "cat \"$HOME\"/x ./secret.txt 'y",
+        "touch locked/new #\u{a0}",
+        &long,
+    ];
+    let env = [PermissionMode::Ask, PermissionMode::Sandbox, PermissionMode::Yolo]
+        .into_iter()
+        .fold(env, |env, mode| {
+            let env = env.mode(mode);
+            env.all(Deny, &denied);
+            env.all(Ask, &["cat asked.txt #\u{a0}"]);
+            env
+        });
+    let yolo = env;
+    yolo.all(Allow, &["cat open.txt #\u{a0}", "echo secret #\u{a0}"]);
+}
+
+#[test]
+fn an_ask_rule_on_files_holds_for_the_arguments_of_commands() {
+    let env =
+        test_env().rule(RuleKind::Ask, "Read(asked.txt)").rule(RuleKind::Ask, "Edit(kept/**)");
+    for name in ["asked.txt", "open.txt", "kept/a"] {
+        env.file(name);
+    }
+    let asked =
+        ["cat asked.txt", "cat < asked.txt", "grep x ./asked.txt", "python3 x.py asked.txt"];
+    env.all(Ask, &asked);
+    env.all(Allow, &["cat open.txt"]);
+    let yolo = env.mode(PermissionMode::Yolo);
+    yolo.all(Ask, &asked);
+    yolo.all(Ask, &["touch kept/a", "rm kept/a", "echo x > kept/a"]);
+    yolo.all(Allow, &["touch open.txt", "cat kept/a"]);
+}
+
+#[test]
+fn no_rule_is_offered_for_what_runs_its_input() {
+    let env = test_env();
+    let offered = |command: &str| {
+        let decision = env.bash(command);
+        assert_eq!(decision.outcome(), Ask, "{command}");
+        !decision.allow_rules().is_empty()
+    };
+    for command in [
+        "echo 'id' | sh",
+        "cat x | bash -s",
+        "echo 1 | python3 -",
+        "echo 1 | node",
+        "echo 1 | env sh",
+        "echo id | ssh host",
+        "sh < x",
+        "sh <<< 'id'",
+        "python3 - <<'E'\nprint(1)\nE",
+    ] {
+        assert!(!offered(command), "{command}");
+    }
+    for command in ["sh build.sh", "echo 1 | ./tool x", "python3 x.py < data", "cargo test | cat"] {
+        assert!(offered(command), "{command}");
+    }
+}
+
+#[test]
 fn s24_patterns_end_at_words() {
     let env = allow(["Bash(npm *)"]);
     env.all(Allow, &["npm", "npm i", "npm\ti"]);

@@ -1,6 +1,7 @@
 //! Looks up the paths of a command on the disk: what its words, its redirections and its effects
 //! lead to, from each folder that the command may be in.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::domain::clean_path;
@@ -9,7 +10,8 @@ use crate::permissions::paths::{PathLookupCache, PathZone, ResolvedPath, Workspa
 use crate::permissions::pattern::MAX_DEPTH;
 use crate::permissions::programs::{self, CommandEffects, MovedLinks};
 use crate::permissions::repository;
-use crate::permissions::shell::{CommandOrder, RedirectDirection, SimpleCommand};
+use crate::permissions::shell::{CommandOrder, RedirectDirection, ShellWord, SimpleCommand};
+use crate::permissions::words::RoughCommand;
 
 use super::{PathArgument, ResolvedCommand, ResolvedEffects};
 
@@ -187,33 +189,40 @@ impl CommandPathLookup<'_> {
             }
         }
         for word in command.words.iter().skip(1) {
-            let Some(text) = word.known() else {
-                if let Some(path) = static_path(word, home) {
-                    self.argument(&path, &word.text, folders, &mut files);
-                }
-                continue;
-            };
-            for candidate in path_candidates(text) {
-                self.argument(Path::new(candidate), candidate, folders, &mut files);
-                // A program may expand the `~` that the shell left alone.
-                if let Some((rest, home)) = candidate.strip_prefix("~/").zip(home) {
-                    self.argument(&home.join(rest), candidate, folders, &mut files);
-                }
-            }
+            files.arguments.extend(self.arguments(word, folders));
         }
         files
     }
 
-    fn argument(
-        &mut self,
-        path: &Path,
-        text: &str,
-        folders: &[PathBuf],
-        files: &mut ResolvedCommand,
-    ) {
-        let found = self.everywhere(path, folders);
-        let arguments = found.into_iter().map(|path| PathArgument { text: text.to_owned(), path });
-        files.arguments.extend(arguments);
+    /// The paths that the words of text which did not parse may be, each word once.
+    pub(super) fn rough(&mut self, rough: &[RoughCommand], folder: &Path) -> Vec<PathArgument> {
+        let words: BTreeSet<&str> =
+            rough.iter().flat_map(RoughCommand::words).map(|word| &*word.text).collect();
+        let folders = [folder.to_owned()];
+        words.into_iter().flat_map(|it| self.arguments(&ShellWord::literal(it), &folders)).collect()
+    }
+
+    /// The paths that a word may be.
+    fn arguments(&mut self, word: &ShellWord, folders: &[PathBuf]) -> Vec<PathArgument> {
+        let home = self.workspace.home();
+        let Some(text) = word.known() else {
+            let path = static_path(word, home);
+            return path.map_or_else(Vec::new, |path| self.argument(&path, &word.text, folders));
+        };
+        let mut arguments = Vec::new();
+        for candidate in path_candidates(text) {
+            arguments.extend(self.argument(Path::new(candidate), candidate, folders));
+            // A program may expand the `~` that the shell left alone.
+            if let Some((rest, home)) = candidate.strip_prefix("~/").zip(home) {
+                arguments.extend(self.argument(&home.join(rest), candidate, folders));
+            }
+        }
+        arguments
+    }
+
+    fn argument(&mut self, path: &Path, text: &str, folders: &[PathBuf]) -> Vec<PathArgument> {
+        let found = self.everywhere(path, folders).into_iter();
+        found.map(|path| PathArgument { text: text.to_owned(), path }).collect()
     }
 
     /// The path resolved from each folder that the command may be in.
