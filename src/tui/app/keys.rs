@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::agent;
 use crate::domain::{AgentId, ApprovalAnswer, NoticeLevel, PermissionMode};
@@ -35,7 +35,8 @@ use super::effect::ScreenEffect;
 use super::focus::KeyboardFocus;
 use super::intent::{AnswerFollowUp, Intent};
 use super::keymap::{
-    self, AlwaysKey, KeyPlace, KeyPress, KeyPressProgress, PendingKeys, SEQUENCE_TIMEOUT,
+    self, AlwaysKey, InputKey, KeyContext, KeyPlace, KeyPress, KeyPressProgress, PendingKeys,
+    SEQUENCE_TIMEOUT,
 };
 use super::model::ScreenModel;
 use super::saved_rules;
@@ -109,6 +110,12 @@ pub fn pressed(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect>
     if keymap::typed(key) == Some(saved_rules::UNDO_KEY) && can_undo_rules(model) {
         return saved_rules::undo(&mut model.shared);
     }
+    if is_text_below_question(model) && is_for_text(key) {
+        let now = model.shared.now;
+        model.dialogs.on_guard(|guard| guard.text_typed(now));
+        let wanted = chat_keys::key(&mut model.conversation, &mut model.shared, key);
+        return carry_out(model, None, wanted);
+    }
     // A dialog that does not take keys yet leaves them to what is under it.
     let depth = match model.dialogs.top().map(|dialog| dialog.early_key(key)) {
         None | Some(None) => 1,
@@ -137,6 +144,31 @@ pub fn pressed(model: &mut ScreenModel, key: &KeyPress<'_>) -> Vec<ScreenEffect>
     carry_out(model, None, wanted)
 }
 
+/// Whether the user has typed text below a question that has no text field itself.
+pub fn is_text_below_question(model: &ScreenModel) -> bool {
+    let conversation = &model.conversation;
+    model.dialogs.len() == 1
+        && model.dialogs.top().is_some_and(|dialog| {
+            dialog.guard().is_some() && !dialog.place().contexts().contains(&KeyContext::Editing)
+        })
+        && conversation.focus == KeyboardFocus::Input
+        && !conversation.composer.is_empty()
+}
+
+/// Whether a key sends or deletes text that is being typed. Where there is such text below a question,
+/// the key is never an answer.
+fn is_for_text(key: &KeyPress<'_>) -> bool {
+    let deletes = key.event().is_some_and(|event| {
+        matches!(event.code, KeyCode::Backspace | KeyCode::Delete)
+            || event.modifiers.contains(KeyModifiers::CONTROL)
+    });
+    let sends = [InputKey::Send, InputKey::Newline, InputKey::Steer].map(Some);
+    sends.contains(&keymap::find(keymap::INPUT, key))
+        || deletes
+            && keymap::find(keymap::EDITING, key).is_some()
+            && keymap::find(keymap::APPROVAL, key).is_none()
+}
+
 /// Does one of the actions that hold everywhere.
 pub fn always_key(model: &mut ScreenModel, key: AlwaysKey) -> Vec<ScreenEffect> {
     match key {
@@ -152,6 +184,9 @@ pub fn always_key(model: &mut ScreenModel, key: AlwaysKey) -> Vec<ScreenEffect> 
                 model.shared.toast(NoticeLevel::Info, text);
             }
             Vec::new()
+        }
+        AlwaysKey::Cancel if is_text_below_question(model) => {
+            chat_keys::cancel(&mut model.conversation, &mut model.shared)
         }
         AlwaysKey::Cancel => match model.dialogs.top().map(|dialog| dialog.cancel()) {
             Some(wanted) => {

@@ -54,7 +54,7 @@ pub mod wheel;
 
 pub use conversation::sending::is_busy;
 pub use effect::ScreenEffect;
-pub use keys::place;
+pub use keys::{is_text_below_question, place};
 pub use model::ScreenModel;
 pub use msg::{JobControl, ScreenMsg};
 pub use update::{due_at, idle_wanted_at, update, wake_at};

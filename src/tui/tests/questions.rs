@@ -338,6 +338,28 @@ fn a_letter_that_answers_nothing_begins_a_text() {
 }
 
 #[test]
+fn while_text_stands_below_a_question_enter_sends_it_and_answers_nothing() {
+    for ask in [edit, || asked(ApprovalKind::Permission)] {
+        let typed = || ask().clear_effects().types("use le").after(5_000);
+        let scene = typed().shows("enter queue your text").key_at_once("enter");
+        assert!(!agreed(&scene), "{}", scene.text());
+        assert_eq!(scene.model.dialogs.len(), 1, "the question stays");
+        assert!(!scene.model.conversation.queue.items().is_empty(), "{}", scene.text());
+        // With an empty input Enter is an answer again, once the guard is armed.
+        let scene = scene.hides("enter queue").after(5_000).shows("enter select");
+        assert!(scene.model.conversation.composer.is_empty());
+
+        for (key, left) in
+            [("ctrl+c", ""), ("ctrl+u", ""), ("ctrl+w", "use "), ("backspace", "use l")]
+        {
+            let scene = typed().key_at_once(key);
+            assert!(!agreed(&scene) && scene.model.dialogs.len() == 1, "{key}: {}", scene.text());
+            assert_eq!(scene.model.conversation.composer.expanded(), left, "{key}");
+        }
+    }
+}
+
+#[test]
 fn a_key_that_repeats_is_no_text() {
     let scene = burst(asked(ApprovalKind::Permission).clear_effects(), "y");
     assert!(agreed(&scene));

@@ -11,7 +11,7 @@ use crate::tui::app::keymap::{
     ChatKey, EditAction, EmptyInputKey, InputKey, KeyContext, PendingKeys, ScrollAction,
     SidebarKey, in_words,
 };
-use crate::tui::app::{ScreenModel, place};
+use crate::tui::app::{ScreenModel, is_text_below_question, place};
 use crate::tui::layout::{StyleRole, StyledSpan};
 
 use super::blocks::harmless;
@@ -157,7 +157,15 @@ fn continuations(model: &ScreenModel, pending: &PendingKeys) -> FooterHints {
 /// The hints on the left and on the right of the last line.
 fn hints(model: &ScreenModel) -> (FooterHints, FooterHints) {
     match model.dialogs.top() {
-        Some(dialog) => (dialog.hints(&model.shared.settings.keys), Vec::new()),
+        Some(dialog) => {
+            let typed = is_text_below_question(model);
+            let hints = dialog.hints(&model.shared.settings.keys).into_iter();
+            let hints = hints.map(|(key, word)| match word {
+                "select" if typed => (key, "queue your text"),
+                _ => (key, word),
+            });
+            (hints.collect(), Vec::new())
+        }
         None => chat_hints(model),
     }
 }
