@@ -119,7 +119,7 @@ impl RoughCommand {
         Self { starts: (1..words.len()).collect(), words }
     }
 
-    /// All words.
+    /// The text, word by word.
     pub fn words(&self) -> &[ShellWord] {
         &self.words
     }

@@ -198,6 +198,11 @@ pub fn never_allowed(words: &[ShellWord]) -> Option<String> {
     Some(format!("`{name}` {why}"))
 }
 
+/// Whether the command gives what it reads from its input to a program as arguments.
+pub fn passes_input_on(words: &[ShellWord]) -> bool {
+    words.first().and_then(ShellWord::known).map(base_name) == Some("xargs")
+}
+
 /// Whether the command that is run stands among the options of the one that runs it. The options
 /// before and behind it act, too, and `-execdir` starts the command in any folder.
 pub fn runs_among_options(words: &[ShellWord]) -> bool {

@@ -162,17 +162,17 @@ impl RequestLimits {
 
     /// The size at which a request is made smaller.
     pub(in crate::agent) fn trigger(&self) -> u64 {
-        self.room() * TRIGGER / 100
+        self.room().saturating_mul(TRIGGER) / 100
     }
 
     /// The size that a request is to have after it was made smaller.
     pub(in crate::agent) fn floor(&self) -> u64 {
-        self.trigger() * FLOOR / 100
+        self.trigger().saturating_mul(FLOOR) / 100
     }
 
     /// The size up to which a request that was made smaller is not made smaller again.
     pub(in crate::agent) fn next_size(&self, after: u64) -> u64 {
-        after + self.trigger() / GROWTH
+        after.saturating_add(self.trigger() / GROWTH)
     }
 
     /// How the room is shared out below the floor. `size` is that of the request now: of a
@@ -209,6 +209,14 @@ mod tests {
         assert_eq!(limits.answer(12_000, 500), 500, "nor more than was wanted");
         let nobody_says = RequestLimits { window: ContextWindow::Assumed(16_000), ..limits };
         assert!(nobody_says.fits(40_000) && nobody_says.answer(40_000, 5_000) == 5_000);
+    }
+
+    /// The size of the window is what the server says.
+    #[test]
+    fn no_window_is_too_large() {
+        let limits = limits(u64::MAX, 5_000);
+        assert!(limits.trigger() > 1 << 50 && limits.floor() <= limits.trigger());
+        assert!(limits.next_size(u64::MAX) == u64::MAX && limits.fits(1 << 40));
     }
 
     /// A rewind took back a paste that had filled the window, and nothing was compacted any more until the

@@ -358,8 +358,7 @@ fn s22_what_does_not_parse_reaches_no_file_that_a_rule_is_about() {
             env.all(Ask, &["cat asked.txt #\u{a0}"]);
             env
         });
-    let yolo = env;
-    yolo.all(Allow, &["cat open.txt #\u{a0}", "echo secret #\u{a0}"]);
+    env.all(Ask, &["cat open.txt #\u{a0}", "cp a ~/bin/ls #\u{a0}", "slug --yolo #\u{a0}"]);
 }
 
 #[test]
@@ -394,6 +393,7 @@ fn no_rule_is_offered_for_what_runs_its_input() {
         "echo 1 | node",
         "echo 1 | env sh",
         "echo id | ssh host",
+        "echo f | xargs rm",
         "sh < x",
         "sh <<< 'id'",
         "python3 - <<'E'\nprint(1)\nE",

@@ -57,7 +57,7 @@ fn s108_yolo_has_a_floor() {
         Deny,
         &["git push", "ls && git push origin", "sh -c 'git push'", "$(git push)", "env git push"],
     );
-    env.all(Allow, &["rm -rf x", "ls $x", "ls 'x", "curl x | sh", "eval ls", "cat ../x > ../y"]);
+    env.all(Allow, &["rm -rf x", "ls $x", "curl x | sh", "eval ls", "cat ../x > ../y"]);
     for path in
         [".slug/settings.local.json", "~/.slug/settings.json", ".mcp.json", "~/.slug/config.toml"]
     {
@@ -71,6 +71,8 @@ fn s108_yolo_has_a_floor() {
             "rm ~/.slug/trust.json",
             "sed -i s/a/b/ .mcp.json",
             "sh -c 'cp x .slug/y'",
+            // Nobody can tell what it would change.
+            "ls 'x",
         ],
     );
     env.all(Allow, &["cat .slug/settings.json"]);
