@@ -480,6 +480,7 @@ impl Agent {
             processes: self.setup.processes.clone(),
             jobs: Arc::new(jobs.clone()),
             web: self.setup.web.clone(),
+            pdfs: self.setup.pdfs.clone(),
             user: Arc::new(NobodyToAsk),
             mode: Arc::new(FixedMode(self.permissions.mode())),
             searches: self.session.searches.clone(),

@@ -18,6 +18,7 @@ mod jobs;
 mod notebook;
 mod notebook_edit;
 mod paths;
+mod pdf;
 mod plan_mode;
 mod ports;
 mod read;
@@ -59,6 +60,7 @@ pub use jobs::{
     JobHandle, JobOutput, JobProgress, JobSpec, JobStarter, JobStreams, NoSessionJobs, OutputSink,
     SessionJob, TerminalSize,
 };
+pub use pdf::{NoPdfReader, PdfError, PdfReader};
 pub use plan_mode::{FixedMode, ModeControl};
 pub use ports::{
     DetachPolicy, DetachedScript, FileError, FileState, Files, FolderItem, FolderItemKind,
@@ -157,6 +159,8 @@ pub struct ToolContext {
     /// Starts and finds the jobs of the session; they run as this call may run commands.
     pub jobs: Arc<dyn JobStarter>,
     pub web: Arc<dyn WebPages>,
+    /// Gets the text out of PDFs.
+    pub pdfs: Arc<dyn PdfReader>,
     /// How often this session has searched the web.
     pub searches: Arc<AtomicU32>,
     /// The content of each file as the model last read it, by hash.
