@@ -150,6 +150,7 @@ impl McpTestEnv {
             user: Arc::new(NobodyToAsk),
             mode: Arc::new(FixedMode(PermissionMode::Ask)),
             searches: Arc::default(),
+            steering: Default::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|_: &Path| false),
             deferred: Default::default(),

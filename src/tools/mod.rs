@@ -25,6 +25,7 @@ mod read;
 mod registry;
 mod scoped_files;
 mod similarity;
+mod sleep;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text;
@@ -69,6 +70,7 @@ pub use ports::{
 };
 pub use registry::{ToolNameConflict, ToolPart, ToolRegistry};
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};
+pub use sleep::{SLEEP_TOOL, SteeringSignal};
 pub use web::{
     FetchedPage, FoundPage, NoWebPages, PageFormat, PageText, SearchResults, WebError, WebPages,
 };
@@ -173,6 +175,8 @@ pub struct ToolContext {
     pub user: Arc<dyn AskUser>,
     /// The permission mode, for the tools that change it.
     pub mode: Arc<dyn ModeControl>,
+    /// Says that the user has sent a message while the turn runs.
+    pub steering: SteeringSignal,
     /// Gets what the user and the log should know while the call runs.
     pub effects: Arc<dyn ToolEffects>,
     /// Where long output goes; `None` in a session without a scratch folder.

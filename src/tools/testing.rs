@@ -85,6 +85,7 @@ impl ToolTestEnv {
             web: Arc::new(NoWebPages),
             pdfs: Arc::new(NoPdfReader),
             searches: Arc::default(),
+            steering: Default::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),
             deferred: CurrentDeferredTools::default(),

@@ -45,6 +45,7 @@ fn context() -> ToolContext {
         files: Arc::new(DiskFiles),
         processes: Arc::new(ProcessHost::new(programs, environment).unwrap()),
         user: Arc::new(NobodyToAsk),
+        steering: Default::default(),
         pdfs: Arc::new(NoPdfReader),
         mode: Arc::new(FixedMode(PermissionMode::Ask)),
         jobs: Arc::new(NoSessionJobs),
