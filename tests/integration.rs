@@ -21,6 +21,7 @@ mod fuzz;
 mod headless;
 mod hooks;
 mod mcp;
+mod pdf;
 mod process;
 mod providers;
 mod sandbox;

@@ -21,8 +21,8 @@ use slug_code::net::HttpClient;
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::platform::files::DiskFiles;
 use slug_code::tools::{
-    FileChange, FixedMode, NoSessionJobs, NoWebPages, NobodyToAsk, OutputFile, OutputFiles,
-    ReadLedger, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
+    FileChange, FixedMode, NoPdfReader, NoSessionJobs, NoWebPages, NobodyToAsk, OutputFile,
+    OutputFiles, ReadLedger, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -146,9 +146,11 @@ impl McpTestEnv {
             processes: self.host.clone(),
             jobs: Arc::new(NoSessionJobs),
             web: Arc::new(NoWebPages),
+            pdfs: Arc::new(NoPdfReader),
             user: Arc::new(NobodyToAsk),
             mode: Arc::new(FixedMode(PermissionMode::Ask)),
             searches: Arc::default(),
+            steering: Default::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|_: &Path| false),
             deferred: Default::default(),

@@ -4,6 +4,7 @@ pub mod answer_streams;
 pub mod certificates;
 pub mod connect_proxy;
 pub mod model_server;
+pub mod pdf;
 pub mod process_host;
 pub mod skip;
 pub mod terminal;

@@ -21,7 +21,7 @@ use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::scratch::SessionScratch;
 use crate::platform::watch::FolderWatcher;
 use crate::session::{LogEntry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome};
-use crate::tools::{FixedMode, NobodyToAsk, OutputFiles, ToolContext};
+use crate::tools::{FixedMode, NobodyToAsk, OutputFiles, SteeringSignal, ToolContext};
 
 use super::active_session::ActiveSession;
 use super::approvals::{PendingApprovals, PendingQuestions};
@@ -480,9 +480,11 @@ impl Agent {
             processes: self.setup.processes.clone(),
             jobs: Arc::new(jobs.clone()),
             web: self.setup.web.clone(),
+            pdfs: self.setup.pdfs.clone(),
             user: Arc::new(NobodyToAsk),
             mode: Arc::new(FixedMode(self.permissions.mode())),
             searches: self.session.searches.clone(),
+            steering: SteeringSignal::default(),
             reads: self.session.reads.clone(),
             is_hidden: Arc::new(move |path| permissions.hides(path)),
             deferred: self.setup.registry.deferred(),

@@ -3,9 +3,9 @@
 //! Small models fall into such loops and do not leave them by themselves. After two identical
 //! results slug asks the user about the third identical call: go on, or stop. In a headless run the
 //! call is not run; the model is told so instead, and a model that still repeats it ends its turn.
-//! After a call that may have changed something, all other calls count from zero again. A command that
+//! After a call that may have changed something, all other calls count from zero again. A call that
 //! sleeps, or a look at a job that runs, waits for something to change, so it may come to the same
-//! result far more often.
+//! result far more often; and so may the calls before a wait, which look again after it.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use crate::domain::{CallInput, ContentHash, JobState, ToolAccess, ToolCall, ToolOutput};
 use crate::session::ModelFailure;
-use crate::tools::SHELL_TOOL;
+use crate::tools::{SHELL_TOOL, SLEEP_TOOL};
 
 use super::call_plan::CallFootprint;
 use super::repeated_failures::RepeatedFailures;
@@ -23,7 +23,7 @@ use super::repeated_failures::RepeatedFailures;
 /// How often a call may have the same result within a turn.
 const MAX_SAME_RESULTS: u32 = 2;
 
-/// How often a look at a job that runs, or a command that sleeps, may have the same result within a
+/// How often a look at a job that runs, or a call that sleeps, may have the same result within a
 /// turn.
 const MAX_SAME_POLLS: u32 = 100;
 
@@ -46,7 +46,7 @@ pub(super) struct RepeatedCalls {
 struct RepeatedResult {
     result: ContentHash,
     times: u32,
-    /// Whether the call looked at a job that runs.
+    /// Whether the call looked at a job that runs, or the model waited after it.
     is_pending: bool,
 }
 
@@ -89,6 +89,9 @@ impl RepeatedCalls {
         let Some(key) = key(call) else { return };
         if may_have_changed(accesses, output) {
             self.lock().retain(|other, _| *other == key);
+        }
+        if call.name == SLEEP_TOOL {
+            self.lock().values_mut().for_each(|result| result.is_pending = true);
         }
         self.note_unrun(call, output);
     }
@@ -146,12 +149,13 @@ fn may_have_changed(accesses: &[ToolAccess], output: &ToolOutput) -> bool {
     known || accesses.is_empty()
 }
 
-/// Whether a call is a command that sleeps, as in `sleep 5; status`.
+/// Whether a call waits, or is a command that sleeps, as in `sleep 5; status`.
 fn sleeps(call: &ToolCall) -> bool {
     let CallInput::Valid(input) = &call.input else { return false };
     let command = input.get("command").and_then(Value::as_str).unwrap_or_default();
     let is_end = |c: char| c.is_whitespace() || ";&|()".contains(c);
-    call.name == SHELL_TOOL && command.split(is_end).any(|word| word == "sleep")
+    let is_command = call.name == SHELL_TOOL && command.split(is_end).any(|word| word == "sleep");
+    is_command || call.name == SLEEP_TOOL
 }
 
 fn key(call: &ToolCall) -> Option<ContentHash> {
@@ -306,6 +310,24 @@ mod tests {
             repeats.note(&command("sleep 5"), &run, &ToolOutput::text(""));
         }
         assert_eq!(repeats.repeat_count(&command("sleep 5")), Some(MAX_SAME_POLLS));
+    }
+
+    #[test]
+    fn what_is_looked_at_again_after_a_wait_is_no_repetition() {
+        let repeats = RepeatedCalls::default();
+        let look = call("Read", "log");
+        let wait =
+            ToolCall { input: CallInput::Valid(json!({"seconds": 5})), ..call(SLEEP_TOOL, "") };
+        for _ in 0..10 {
+            repeats.note(&look, &reads(), &ToolOutput::text("not yet"));
+            assert_eq!(repeats.repeat_count(&wait), None);
+            repeats.note(&wait, &[ToolAccess::Nothing], &ToolOutput::text("5 s have passed."));
+            assert_eq!(repeats.repeat_count(&look), None);
+        }
+        for _ in 10..MAX_SAME_POLLS {
+            repeats.note(&look, &reads(), &ToolOutput::text("not yet"));
+        }
+        assert_eq!(repeats.repeat_count(&look), Some(MAX_SAME_POLLS));
     }
 
     #[test]

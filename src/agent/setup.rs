@@ -15,7 +15,7 @@ use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
 use crate::platform::scratch::ScratchRoot;
 use crate::session::{BlobStore, SessionStore};
-use crate::tools::{Files, Processes, ToolRegistry, WebPages, WorkingDirectory};
+use crate::tools::{Files, PdfReader, Processes, ToolRegistry, WebPages, WorkingDirectory};
 
 use super::provider_set::AgentProviderSet;
 use super::sandbox_in_force::SandboxInForce;
@@ -68,6 +68,8 @@ pub struct AgentSetup {
     pub processes: Arc<dyn Processes>,
     /// Gets pages of the web for the tools.
     pub web: Arc<dyn WebPages>,
+    /// Gets the text out of PDFs for the tools.
+    pub pdfs: Arc<dyn PdfReader>,
     /// The sandbox that is in force, and how to leave it; `None` without a sandbox.
     pub escalation: Option<SandboxInForce>,
     /// Whether the project's own settings files count.

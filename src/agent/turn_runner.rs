@@ -139,6 +139,11 @@ enum TurnRunEvent {
 }
 
 impl TurnRun {
+    /// Tells the running calls whether a message of the user waits for their end.
+    fn signal_steering(&self) {
+        self.gate.context.steering.set(!self.steering.is_empty());
+    }
+
     pub(super) fn new(
         gate: Arc<ToolGate>,
         machine: TurnMachine,
@@ -374,7 +379,9 @@ impl Agent {
                 }
             }
             TurnAction::TakeSteering => {
-                for (id, text) in std::mem::take(&mut running.steering) {
+                let waiting = std::mem::take(&mut running.steering);
+                running.signal_steering();
+                for (id, text) in waiting {
                     let hook_note = match self.check_message(&text.text, &running.cancel).await {
                         Ok(hook_note) => hook_note,
                         Err(reason) => {
@@ -462,6 +469,7 @@ impl Agent {
         match command {
             AgentCommand::Steer { id, text } => {
                 running.steering.push_back((id, text));
+                running.signal_steering();
                 self.take(running, TurnInput::Steered).await;
             }
             AgentCommand::WithdrawSteer { id } => {
@@ -469,6 +477,7 @@ impl Agent {
                 if let Some((id, text)) = at.and_then(|at| running.steering.remove(at)) {
                     self.events.send(AgentEvent::SteerSettled { id, returned: Some(text) });
                 }
+                running.signal_steering();
                 if running.steering.is_empty() {
                     self.take(running, TurnInput::Unsteered).await;
                 }

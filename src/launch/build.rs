@@ -19,9 +19,12 @@ use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::environment::{ChildEnvironment, EnvironmentRules};
 use crate::platform::files::DiskFiles;
+use crate::platform::poppler::PopplerReader;
 use crate::platform::process::{HostPrograms, ProcessHost};
+use crate::platform::reader_process::ReaderProcess;
 use crate::platform::redact::Redactor;
 use crate::platform::scratch::ScratchRoot;
+use crate::platform::supervisor;
 use crate::providers::Provider;
 use crate::providers::demo::{self, DemoProvider, DemoScript, DemoSpeed};
 use crate::session::{LastModels, SessionStore};
@@ -184,6 +187,11 @@ pub(super) fn parts(
             ServerConnector::new(run_context, config, redactor)
                 .transport(&config.server.connection.shared()),
         )?,
+        pdfs: Arc::new(PopplerReader::new(
+            ReaderProcess::new(supervisor::program()?),
+            std::env::var_os("PATH").unwrap_or_default(),
+            sandbox_setup::changeable(run_context, config),
+        )),
         idle_after: IDLE_AFTER,
         hooks,
         processes: inside,

@@ -51,7 +51,11 @@ pub fn main() -> ExitCode {
         return supervisor::main(std::env::args_os().skip(2));
     }
     if std::env::args_os().nth(1).is_some_and(|first| first == reader_process::COMMAND) {
-        return crate::web::reader_main();
+        let words: Vec<OsString> = std::env::args_os().skip(2).collect();
+        return match words.split_first() {
+            Some((program, arguments)) => reader_process::run_program(program, arguments),
+            None => crate::web::reader_main(),
+        };
     }
     let memory = StartMemory::open();
     let closed = process_privacy::close_process();

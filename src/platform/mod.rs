@@ -12,6 +12,7 @@ pub mod image;
 pub mod key_command;
 pub mod logging;
 pub mod paths;
+pub mod poppler;
 pub mod process;
 pub mod process_privacy;
 pub mod reader_process;

@@ -18,6 +18,7 @@ use super::notebook_edit::NotebookEditTool;
 use super::plan_mode::{EnterPlanModeTool, ExitPlanModeTool};
 use super::read::ReadTool;
 use super::registry::ToolPart;
+use super::sleep::SleepTool;
 use super::todo_write::TodoWriteTool;
 use super::tool_search::ToolSearchTool;
 use super::web_fetch::WebFetchTool;
@@ -33,7 +34,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 17] = [
+static TOOLS: [&dyn Tool; 18] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -51,6 +52,7 @@ static TOOLS: [&dyn Tool; 17] = [
     &EnterPlanModeTool,
     &ExitPlanModeTool,
     &NotebookEditTool,
+    &SleepTool,
 ];
 
 impl ToolPart {
@@ -76,6 +78,7 @@ impl ToolPart {
                 Arc::new(EnterPlanModeTool),
                 Arc::new(ExitPlanModeTool),
                 Arc::new(NotebookEditTool),
+                Arc::new(SleepTool),
             ],
         }
     }

@@ -172,6 +172,11 @@ impl JobProgress {
         self.seen.fetch_max(place, Ordering::Relaxed);
     }
 
+    /// Whether the model was told of the end.
+    pub fn is_end_told(&self) -> bool {
+        self.is_end_told.load(Ordering::Relaxed)
+    }
+
     /// Notes that the model is told of the end. `false` where it was told before.
     pub fn tell_end(&self) -> bool {
         !self.is_end_told.swap(true, Ordering::Relaxed)

@@ -18,12 +18,14 @@ mod jobs;
 mod notebook;
 mod notebook_edit;
 mod paths;
+mod pdf;
 mod plan_mode;
 mod ports;
 mod read;
 mod registry;
 mod scoped_files;
 mod similarity;
+mod sleep;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text;
@@ -59,6 +61,7 @@ pub use jobs::{
     JobHandle, JobOutput, JobProgress, JobSpec, JobStarter, JobStreams, NoSessionJobs, OutputSink,
     SessionJob, TerminalSize,
 };
+pub use pdf::{NoPdfReader, PdfError, PdfReader};
 pub use plan_mode::{FixedMode, ModeControl};
 pub use ports::{
     DetachPolicy, DetachedScript, FileError, FileState, Files, FolderItem, FolderItemKind,
@@ -67,6 +70,7 @@ pub use ports::{
 };
 pub use registry::{ToolNameConflict, ToolPart, ToolRegistry};
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};
+pub use sleep::{SLEEP_TOOL, SteeringSignal};
 pub use web::{
     FetchedPage, FoundPage, NoWebPages, PageFormat, PageText, SearchResults, WebError, WebPages,
 };
@@ -157,6 +161,8 @@ pub struct ToolContext {
     /// Starts and finds the jobs of the session; they run as this call may run commands.
     pub jobs: Arc<dyn JobStarter>,
     pub web: Arc<dyn WebPages>,
+    /// Gets the text out of PDFs.
+    pub pdfs: Arc<dyn PdfReader>,
     /// How often this session has searched the web.
     pub searches: Arc<AtomicU32>,
     /// The content of each file as the model last read it, by hash.
@@ -169,6 +175,8 @@ pub struct ToolContext {
     pub user: Arc<dyn AskUser>,
     /// The permission mode, for the tools that change it.
     pub mode: Arc<dyn ModeControl>,
+    /// Says that the user has sent a message while the turn runs.
+    pub steering: SteeringSignal,
     /// Gets what the user and the log should know while the call runs.
     pub effects: Arc<dyn ToolEffects>,
     /// Where long output goes; `None` in a session without a scratch folder.

@@ -1,5 +1,5 @@
-//! Read: shows the lines of a text file, numbered; a notebook by its cells; an image; or what is in a
-//! folder.
+//! Read: shows the lines of a text file, numbered; a notebook by its cells; a PDF by its pages; an image;
+//! or what is in a folder.
 //!
 //! A file of up to 16 MB is read whole, so that a later call can tell whether it has changed. A
 //! bigger file is read only up to the end of the lines that the call asks for. Of a very long file a
@@ -7,6 +7,7 @@
 //! worth its window.
 
 mod folder;
+mod pdf;
 
 use std::path::{Path, PathBuf};
 
@@ -79,15 +80,15 @@ impl Tool for ReadTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: SHAPE.tool.into(),
-            description: "Shows a text file as numbered lines (number, tab, text), an image \
-                          or a folder."
+            description: "Shows a file as numbered lines (number, tab, text), a PDF by pages, an \
+                          image or a folder."
                 .into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {
                     "file_path": {"type": "string"},
-                    "offset": {"type": "integer", "description": "first line, from 1"},
-                    "limit": {"type": "integer", "description": "lines"},
+                    "offset": {"type": "integer", "description": "first line or page, from 1"},
+                    "limit": {"type": "integer"},
                 },
                 "required": ["file_path"],
             }),
@@ -122,6 +123,9 @@ impl Tool for ReadTool {
                 let output = picture(context, bytes, &wanted.path, &shown).await?;
                 context.reads.record_hash(&wanted.path, hash.clone());
                 Ok(output.with_read(&wanted.path, hash))
+            }
+            FileState::File(bytes) if pdf::is_pdf(&bytes) => {
+                pdf::show(context, &bytes, &wanted, &shown).await
             }
             FileState::File(bytes) => {
                 let hash = ContentHash::of(&bytes);
@@ -169,7 +173,7 @@ async fn picture(
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let image = context.effects.keep_image(&name, bytes).await.map_err(|error| {
         let error = error.trim_end_matches('.');
-        ToolError(format!("{error}. Read shows text files, images and folders."))
+        ToolError(format!("{error}. Read shows text files, PDFs, images and folders."))
     })?;
     let about = format!("{} image, {}", image.media_type.short(), image.size());
     Ok(ToolOutput::text(format!("{shown} is an image ({about}). It follows the results."))
@@ -231,10 +235,7 @@ fn lines(
         return Ok(ToolOutput::text(format!("{shown} is empty.")).with_summary("empty"));
     }
     if wanted.offset > total {
-        return Err(ToolError(format!(
-            "{shown} has only {}; send an offset up to {total}.",
-            truncation::pluralise(total, "line")
-        )));
+        return Err(beyond_end(shown, &truncation::pluralise(total, "line"), total));
     }
     let is_long = total > LONG_LINES || size > LONG_BYTES;
     let mut excerpt = ReadExcerpt::new(wanted, is_long);
@@ -260,6 +261,11 @@ fn lines(
     Ok(excerpt.output(&note, wanted, Some(total)))
 }
 
+/// The error where the offset is larger than the `total` of what there is to show.
+fn beyond_end(shown: &str, count: &str, total: u64) -> ToolError {
+    ToolError(format!("{shown} has only {count}; send an offset up to {total}."))
+}
+
 /// Reads a big file up to the lines that the call asks for.
 async fn part(
     context: &ToolContext,
@@ -281,6 +287,9 @@ async fn part(
             return Ok(stopped_output());
         }
         let chunk = context.files.read_at(&wanted.path, at, CHUNK).await?;
+        if at == 0 && pdf::is_pdf(&chunk) {
+            return pdf::big(context, wanted, size, shown).await;
+        }
         if at == 0 && (text::binary_kind(&chunk).is_some() || is_utf16(&chunk)) {
             return Ok(binary(&chunk, size, shown));
         }
@@ -330,8 +339,8 @@ fn binary(bytes: &[u8], size: u64, shown: &str) -> ToolOutput {
     let kind = text::binary_kind(bytes).unwrap_or("unknown encoding");
     let size = truncation::size(size);
     ToolOutput::text(format!(
-        "{shown} is no text file ({kind}, {size}). Read shows text files, images and \
-         folders."
+        "{shown} is no text file ({kind}, {size}). Read shows text files, PDFs, images \
+         and folders."
     ))
     .with_output(json!({"kind": kind, "size": size}))
     .with_summary(format!("{kind}, {size}"))

@@ -11,9 +11,9 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AccessMode, CurrentDeferredTools, ExitCause, FileChange, FixedMode, Grant, NoSessionJobs,
-    NoWebPages, NobodyToAsk, ProcessError, Processes, ReadLedger, ScopedFiles, ScriptExit,
-    ScriptSpec, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
+    AccessMode, CurrentDeferredTools, ExitCause, FileChange, FixedMode, Grant, NoPdfReader,
+    NoSessionJobs, NoWebPages, NobodyToAsk, ProcessError, Processes, ReadLedger, ScopedFiles,
+    ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
 use crate::domain::{
     ContentHash, MessageImage, PermissionMode, ScanExtent, TodoItem, ToolAccess, ToolCapability,
@@ -83,7 +83,9 @@ impl ToolTestEnv {
             processes: processes.clone(),
             jobs: Arc::new(NoSessionJobs),
             web: Arc::new(NoWebPages),
+            pdfs: Arc::new(NoPdfReader),
             searches: Arc::default(),
+            steering: Default::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),
             deferred: CurrentDeferredTools::default(),

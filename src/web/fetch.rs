@@ -183,7 +183,7 @@ impl WebClient {
             WebError(format!("{name} cannot be read as a page: {why}. Look for another source."))
         };
         let input = serde_json::to_vec(page).map_err(|error| unread(error.to_string()))?;
-        let answer = self.reader.read(input).await.map_err(|error| unread(error.to_string()))?;
+        let answer = self.reader.read(&input).await.map_err(|error| unread(error.to_string()))?;
         serde_json::from_slice(&answer).map_err(|error| unread(error.to_string()))
     }
 }

@@ -100,6 +100,30 @@ async fn each_look_at_a_job_shows_what_is_new_and_the_filter_leaves_lines_out() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_end_of_a_job_ends_a_wait() {
+    let fixture = fixture(PermissionMode::Yolo);
+    let mut agent = open(&fixture).await;
+    let text = "while [ ! -e go ]; do sleep 0.02; done";
+    let start = json!({"command": text, "run_in_background": true});
+    // A wait comes after the calls before it, so it knows their jobs.
+    let both = calls(&[("a", "Bash", start), ("b", "Sleep", json!({"seconds": 600}))]);
+    let again = calls(&[("c", "Sleep", json!({"seconds": 1}))]);
+    queue_replies(&fixture, [both, again, words("Well.")]);
+    agent.send("go on").await;
+    // That of the job, and that of the wait.
+    agent.wait_for_tool_start().await;
+    agent.wait_for_tool_start().await;
+    let job = started_job(&mut agent).await;
+    std::fs::write(fixture.work.join("go"), "").unwrap();
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let result = agent.result("b").0;
+    assert!(result.starts_with(&format!("Job {job} ({text}) has ended, after ")), "{result}");
+    // The model has been told of this end with the request after it.
+    assert_eq!(agent.result("c").0, "1 s have passed.");
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_same_look_at_a_running_job_twice_in_one_response_is_two_looks() {
     let fixture = fixture(PermissionMode::Yolo);
     let mut agent = open(&fixture).await;

@@ -27,7 +27,9 @@ use slug_code::session::{
     LogEntry, LogRecord, MessageEntry, ReplayedConversation, SessionStore, ToolResultInfo,
     TurnOutcome,
 };
-use slug_code::tools::{NoWebPages, Processes, ToolPart, ToolRegistry, WorkingDirectory};
+use slug_code::tools::{
+    NoPdfReader, NoWebPages, Processes, ToolPart, ToolRegistry, WorkingDirectory,
+};
 use tempfile::TempDir;
 use tokio::time::timeout;
 
@@ -181,6 +183,7 @@ impl AgentFixture {
             registry: Arc::new(ToolRegistry::from_parts(vec![ToolPart::built_in()]).unwrap()),
             files: self.files.clone(),
             web: Arc::new(NoWebPages),
+            pdfs: Arc::new(NoPdfReader),
             processes: self.sandbox.clone().unwrap_or_else(|| self.processes.clone()),
             escalation: self.sandbox.as_ref().map(around),
             project: self.project,

@@ -52,6 +52,35 @@ async fn steering_goes_in_after_the_result() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn steering_ends_a_wait_and_only_the_wait_that_it_came_in() {
+    let fixture = AgentFixture::new();
+    let mut agent = fixture.open(InitialSession::New).await;
+    let sleep = |id, seconds: u64| calls(&[(id, "Sleep", json!({"seconds": seconds}))]);
+    queue_replies(&fixture, [sleep("c1", 600), sleep("c2", 1), words("as you wish")]);
+    agent.send("go").await;
+    agent.wait_for_tool_start().await;
+    agent.tell(steer(1, "the other way")).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let ended = agent.result("c1").0;
+    assert!(ended.starts_with("The user has sent a message, after "), "{ended}");
+    assert_eq!(agent.result("c2").0, "1 s have passed.");
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_needs_no_answer_of_the_user_and_is_stopped_with_the_turn() {
+    let fixture = AgentFixture::new();
+    let mut agent = fixture.open(InitialSession::New).await;
+    let sleep = json!({"tool": "Sleep", "input": {"seconds": 600}});
+    queue_replies(&fixture, [calls(&[("c1", "Call", sleep)])]);
+    agent.send("go").await;
+    agent.wait_for_tool_start().await;
+    assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
+    assert_eq!(agent.result("c1").1, ToolStatus::Cancelled);
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn steering_after_the_turn_is_ignored() {
     let fixture = AgentFixture::new();
     let mut agent = fixture.open(InitialSession::New).await;

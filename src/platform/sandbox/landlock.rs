@@ -127,18 +127,41 @@ pub(super) enum LandlockError {
 
 /// Confines the calling thread for good, with all that it starts from here on.
 pub(super) fn confine_thread(view: &SandboxProfile, scratch: &Path) -> Result<(), LandlockError> {
+    let has_network = view.network == SandboxNetwork::On;
+    grant_only(grants(view, scratch, &list), has_network)?;
+    refuse_sockets(match view.network {
+        // Landlock cannot tell hosts by their address, so it allows none.
+        SandboxNetwork::Off | SandboxNetwork::Hosts(_) => SocketPolicy::None,
+        SandboxNetwork::On => SocketPolicy::Loopback,
+    })
+}
+
+/// Confines the calling thread for good, with all that it starts from here on, to reading `places` and
+/// to no socket. It is confined as far as the kernel can, also where this fails.
+pub(super) fn confine_to_reading(places: &[PathBuf]) -> Result<(), LandlockError> {
+    let real = places.iter().filter_map(|place| place.canonicalize().ok());
+    let granted = grant_only(real.map(|place| (place, LandlockAccess::Read)).collect(), false);
+    refuse_sockets(SocketPolicy::None)?;
+    granted
+}
+
+/// Takes all rights on files but these from the calling thread, and the capabilities of root.
+fn grant_only(
+    grants: Vec<(PathBuf, LandlockAccess)>,
+    has_network: bool,
+) -> Result<(), LandlockError> {
     let abi = version()?;
     let files = AccessFs::from_all(abi);
     let mut rules =
         Ruleset::default().set_compatibility(CompatLevel::HardRequirement).handle_access(files)?;
-    if abi >= ABI::V4 && view.network != SandboxNetwork::On {
+    if abi >= ABI::V4 && !has_network {
         rules = rules.handle_access(AccessNet::from_all(abi))?;
     }
     if abi >= ABI::V6 {
         rules = rules.scope(Scope::from_all(abi))?;
     }
     let mut rules = rules.create()?;
-    for (path, grant) in grants(view, scratch, &list) {
+    for (path, grant) in grants {
         let access = match grant {
             LandlockAccess::List => AccessFs::ReadDir.into(),
             LandlockAccess::Read => AccessFs::from_read(abi),
@@ -156,12 +179,10 @@ pub(super) fn confine_thread(view: &SandboxProfile, scratch: &Path) -> Result<()
     // Some checks are skipped for a process with capabilities, and slug may run as root.
     let none = CapabilitySet::empty();
     let none = CapabilitySets { effective: none, permitted: none, inheritable: none };
-    set_capabilities(None, none).map_err(LandlockError::Capabilities)?;
-    let sockets = match view.network {
-        // Landlock cannot tell hosts by their address, so it allows none.
-        SandboxNetwork::Off | SandboxNetwork::Hosts(_) => SocketPolicy::None,
-        SandboxNetwork::On => SocketPolicy::Loopback,
-    };
+    set_capabilities(None, none).map_err(LandlockError::Capabilities)
+}
+
+fn refuse_sockets(sockets: SocketPolicy) -> Result<(), LandlockError> {
     let filter = filter::filter(sockets, IpcScope::Machine).ok_or(LandlockError::Processor)?;
     Ok(seccompiler::apply_filter(&filter)?)
 }

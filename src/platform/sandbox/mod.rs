@@ -102,6 +102,19 @@ impl SandboxBackend {
     }
 }
 
+/// Confines the calling thread for good, with all that it starts from here on, to reading `places` and
+/// to no socket; outside Linux nothing is confined. The error is a phrase.
+///
+/// # Errors
+///
+/// When the kernel cannot do all of it. What it can do is in force then.
+pub(super) fn confine_to_reading(places: &[PathBuf]) -> Result<(), String> {
+    #[cfg(target_os = "linux")]
+    return landlock::confine_to_reading(places).map_err(|error| error.to_string());
+    #[cfg(not(target_os = "linux"))]
+    Err(format!("{} places cannot be fenced in here", places.len()))
+}
+
 /// Tries the backends, or only one, and returns the first that works. `path` is the value of PATH.
 ///
 /// # Errors

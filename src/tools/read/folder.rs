@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{ReadArguments, TOTAL_BYTES};
+use super::{ReadArguments, TOTAL_BYTES, beyond_end};
 use crate::disk::IgnoreFiles;
 use crate::domain::ToolOutput;
 use crate::tools::walk::hidden_note;
@@ -46,10 +46,7 @@ pub(super) async fn list(
         return Ok(ToolOutput::text(format!("{shown} is an empty folder.")).with_summary("empty"));
     }
     if wanted.offset > lines.len() as u64 && !lines.is_empty() {
-        return Err(ToolError(format!(
-            "{shown} has only {entries}; send an offset up to {}.",
-            lines.len()
-        )));
+        return Err(beyond_end(shown, &entries, lines.len() as u64));
     }
     let limit = wanted.limit.unwrap_or(SHOWN);
     let first = usize::try_from(wanted.offset - 1).unwrap_or(usize::MAX);

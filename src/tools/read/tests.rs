@@ -85,12 +85,12 @@ async fn other_encodings_are_shown_as_text() {
 #[tokio::test]
 async fn binary_and_empty_files_say_so() {
     let env = ToolTestEnv::new();
-    env.put("a.pdf", b"%PDF-1.7 abc");
+    env.put("a.zip", b"PK\x03\x04 abc");
     env.put("empty", "");
-    let document = read(&env, json!({"file_path": "a.pdf"})).await;
+    let archive = read(&env, json!({"file_path": "a.zip"})).await;
     assert_eq!(
-        document,
-        "a.pdf is no text file (PDF document, 12 bytes). Read shows text files, images and folders."
+        archive,
+        "a.zip is no text file (ZIP archive, 8 bytes). Read shows text files, PDFs, images and folders."
     );
     assert_eq!(read(&env, json!({"file_path": "empty"})).await, "empty is empty.");
 }
@@ -142,8 +142,8 @@ async fn what_is_no_valid_notebook_is_shown_as_any_text() {
         ("", "a.ipynb is empty."),
         (
             "\0\0\0\0",
-            "a.ipynb is no text file (binary file, 4 bytes). Read shows text files, images \
-                     and folders.",
+            "a.ipynb is no text file (binary file, 4 bytes). Read shows text files, PDFs, \
+                     images and folders.",
         ),
     ] {
         env.put("a.ipynb", content);
