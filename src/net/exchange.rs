@@ -328,7 +328,7 @@ mod tests {
         let (http, endpoint) = (HttpClient::new(), parse(&format!("http://{address}/v1")));
         let client = http.client(&endpoint).unwrap();
         for _ in 0..2 {
-            let answer = fetch_from(&client, &format!("http://{address}/v1")).await;
+            let answer = fetch_from(client, &format!("http://{address}/v1")).await;
             assert_eq!(answer.as_deref(), Ok("here"));
         }
         assert_eq!(serving.join().unwrap(), 2);
