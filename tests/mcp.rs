@@ -1,6 +1,8 @@
 //! Servers of the Model Context Protocol: a scripted one as a real program (`tests/mcp/server.sh`),
 //! and one over HTTP.
 
+use std::ffi::OsString;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -15,7 +17,8 @@ use slug_code::domain::{
     ContentHash, MessageImage, PermissionMode, TodoItem, ToolAccess, ToolOutput, ToolStatus,
 };
 use slug_code::mcp::{
-    McpDefinitions, McpPorts, McpServerState, McpServers, McpStore, McpSurroundings,
+    McpDefinitionSource, McpDefinitions, McpPorts, McpProgramSearch, McpServerState, McpServers,
+    McpStore, McpSurroundings,
 };
 use slug_code::net::HttpClient;
 use slug_code::platform::environment::EnvironmentRules;
@@ -83,13 +86,28 @@ impl McpTestEnv {
             servers = json!({"s": {"command": "bash", "args": [SERVER, state], "env": {"GIVEN": "${TOKEN}"}}});
         }
         let text = json!({"mcpServers": servers}).to_string();
-        let definitions = McpDefinitions::read_file(&text);
+        let path = std::env::var_os("PATH").unwrap();
+        Self::with_definitions(folder, home, McpDefinitions::read_file(&text), path)
+    }
+
+    /// With `path` as slug's PATH.
+    fn with_definitions(
+        folder: TempDir,
+        home: TempDir,
+        definitions: McpDefinitions,
+        path: OsString,
+    ) -> Self {
         assert_eq!(definitions.problems, Vec::<String>::new());
         let variables = std::env::vars_os().chain([("SLUG_TEST_SECRET".into(), "s3cr3t".into())]);
         let host = Arc::new(process_host(variables, &EnvironmentRules::default()));
+        let real = folder.path().canonicalize().unwrap();
         let surroundings = McpSurroundings {
-            folder: folder.path().canonicalize().unwrap(),
-            ports: McpPorts { processes: host.clone(), http: Arc::new(HttpClient::new()) },
+            folder: real.clone(),
+            ports: McpPorts {
+                processes: host.clone(),
+                programs: McpProgramSearch { path, project: real },
+                http: Arc::new(HttpClient::new()),
+            },
             store: McpStore::new(home.path()),
             lookup: Arc::new(|name| (name == "TOKEN").then(|| "it's a $token".to_owned())),
             redact: Arc::new(str::to_owned),
@@ -213,6 +231,61 @@ async fn s97_a_program_gets_a_bare_environment_and_its_own_variables() {
     let names: Vec<&str> = given.lines().filter_map(|line| Some(line.split_once('=')?.0)).collect();
     let allowed = ["PATH", "HOME", "LANG", "TERM", "GIVEN", "PWD", "SHLVL", "_"];
     assert!(names.iter().all(|name| allowed.contains(name)), "{names:?}");
+}
+
+/// S64: whatever PATH has before it, a name means a program outside of the folder, and so do the names
+/// in what it runs.
+#[tokio::test]
+async fn s64_a_program_given_by_name_is_never_the_folders_own() {
+    let program = |path: &Path, text: &str| {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    let outside = TempDir::new().unwrap();
+    let hostile = "bin:.::sub/../bin";
+    let own_path = format!("{hostile}:{}:/usr/bin:/bin", outside.path().display());
+    for (source, keys) in [
+        (McpDefinitionSource::User, json!({})),
+        (McpDefinitionSource::Project, json!({})),
+        (McpDefinitionSource::User, json!({"cwd": "bin"})),
+        (McpDefinitionSource::User, json!({"cwd": "/"})),
+        (McpDefinitionSource::User, json!({"env": {"PATH": own_path}})),
+        (McpDefinitionSource::Project, json!({"env": {"PATH": own_path}, "cwd": "bin"})),
+    ] {
+        let folder = TempDir::new().unwrap();
+        let real = folder.path().canonicalize().unwrap();
+        let log = real.join("ran");
+        let says = |word: &str| format!("#!/bin/bash\necho {word} >>'{}'\n", log.display());
+        for name in ["tool", "bin/tool", "helper", "bin/helper", "mine", "bin/mine"] {
+            program(&real.join(name), &says("the folder's"));
+        }
+        let server = format!("helper\nexec bash '{SERVER}' '{}'\n", real.display());
+        program(&outside.path().join("tool"), &(says("tool") + &server));
+        program(&outside.path().join("helper"), &says("helper"));
+        let path = format!("{hostile}:{}/bin:{own_path}", real.display());
+        let start = |command: &str| {
+            let mut server = keys.clone();
+            server["command"] = json!(command);
+            let table = serde_json::Map::from_iter([("s".to_owned(), server)]);
+            let definitions = McpDefinitions::read_table(&table, source, "a file");
+            (definitions, OsString::from(&path))
+        };
+        let (definitions, search_path) = start("mine");
+        let env =
+            McpTestEnv::with_definitions(folder, TempDir::new().unwrap(), definitions, search_path);
+        env.allow_all().await;
+        let has_failed = || matches!(env.state(), McpServerState::Failed(_));
+        env.until("it has failed", has_failed).await;
+        let why = env.state().failure().unwrap();
+        assert!(why.starts_with("No folder of PATH outside of this project has"), "{why}");
+        let McpTestEnv { folder, home, .. } = env;
+        let (definitions, search_path) = start("tool");
+        let env = McpTestEnv::with_definitions(folder, home, definitions, search_path);
+        env.allow_all().await;
+        env.until("it is ready", || env.state() == McpServerState::Ready).await;
+        assert_eq!(env.file("ran"), "tool\nhelper\n", "{source:?} {keys}");
+    }
 }
 
 /// S55: without a yes nothing of a project's servers starts.

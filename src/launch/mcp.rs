@@ -11,8 +11,8 @@ use crate::config::ResolvedConfig;
 use crate::context::ContextProvider;
 use crate::disk::read_text;
 use crate::mcp::{
-    McpDefinitionSource, McpDefinitions, McpPorts, McpServerDefinition, McpServers, McpStore,
-    McpSurroundings,
+    McpDefinitionSource, McpDefinitions, McpPorts, McpProgramSearch, McpServerDefinition,
+    McpServers, McpStore, McpSurroundings,
 };
 use crate::net::HttpClient;
 use crate::permissions::store::ProjectSettingsTrust;
@@ -21,6 +21,7 @@ use crate::platform::redact::Redactor;
 use crate::tools::ToolRegistry;
 
 use super::run_context::RunContext;
+use super::sandbox_setup;
 
 /// The most bytes of a `.mcp.json`.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -61,7 +62,14 @@ pub(super) fn surroundings(
     let redactor = redactor.clone();
     McpSurroundings {
         folder: run_context.cwd.clone(),
-        ports: McpPorts { processes, http: Arc::new(HttpClient::new()) },
+        ports: McpPorts {
+            processes,
+            programs: McpProgramSearch {
+                path: std::env::var_os("PATH").unwrap_or_default(),
+                project: sandbox_setup::changeable(run_context, config),
+            },
+            http: Arc::new(HttpClient::new()),
+        },
         store: McpStore::new(run_context.home.root()),
         lookup: Arc::new(move |name| {
             let is_own = name.starts_with("SLUG_") || keys.iter().any(|key| key == name);

@@ -40,7 +40,9 @@ use super::call_result::{McpCallResult, read_call_result};
 use super::definition::{McpTimeLimits, McpTransport};
 use super::flood::FloodLimit;
 use super::lists::{MAX_DESCRIPTION, MAX_TOOLS, McpToolDefinition, cut, read_tool_page};
-use super::stdio::{McpErrorOutput, McpProgram, McpProgramSpec, is_variable_name};
+use super::stdio::{
+    McpErrorOutput, McpProgram, McpProgramSearch, McpProgramSpec, is_variable_name,
+};
 
 /// The most pages of a list; some servers' lists have no end.
 const MAX_PAGES: usize = 64;
@@ -82,6 +84,7 @@ pub enum McpError {
 #[derive(Clone)]
 pub struct McpPorts {
     pub processes: Arc<dyn Processes>,
+    pub programs: McpProgramSearch,
     pub http: Arc<HttpClient>,
 }
 
@@ -131,7 +134,14 @@ impl McpConnection {
                     let why = format!("`env` has {name:?}, which is no name of a variable.");
                     return Err(McpError::NotStarted(why));
                 }
-                let spec = McpProgramSpec { command, args, env, cwd };
+                let search_path = ports.programs.path(env);
+                let Some(command) = ports.programs.program(command, &search_path) else {
+                    return Err(McpError::NotStarted(format!(
+                        "No folder of PATH outside of this project has the program {command:?}. \
+                         Install it, or give its path."
+                    )));
+                };
+                let spec = McpProgramSpec { command: &command, args, env, search_path, cwd };
                 let (program, streams) =
                     McpProgram::start(spec, &*ports.processes, errors)
                         .await

@@ -25,5 +25,5 @@ pub use lists::McpToolDefinition;
 pub use names::{MCP_PREFIX, model_tool_name};
 pub use server::{McpServerState, McpServerStatus, McpSurroundings};
 pub use servers::McpServers;
-pub use stdio::McpErrorOutput;
+pub use stdio::{McpErrorOutput, McpProgramSearch};
 pub use store::{McpStore, McpStoreError};

@@ -1,10 +1,12 @@
 //! A server that is a program: started as a job, its standard output and input carry the messages.
 //!
 //! The program gets a few variables of slug's environment and those that its definition names (case
-//! S97). They reach it in a private file, not on a command line, which other users could read. What it
-//! says on standard error is kept in part, for the page about servers.
+//! S97). They reach it in a private file, not on a command line, which other users could read. A program
+//! that is given by name is searched outside of the project, and so are the programs that it starts in
+//! turn (case S64). What it says on standard error is kept in part, for the page about servers.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,6 +18,7 @@ use tokio::net::unix::pipe;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::domain::JobEnd;
+use crate::platform::which;
 use crate::tools::{JobHandle, JobSpec, JobStreams, OutputSink, Processes};
 
 use super::flood::EndServer;
@@ -31,6 +34,33 @@ const END_LIMIT: Duration = Duration::from_secs(2);
 
 /// What a server has of slug's environment, besides the variables of its definition.
 const PASSED_VARIABLES: &str = "PATH|HOME|LANG|TERM";
+
+/// Where programs are searched that a definition gives by name alone.
+#[derive(Debug, Clone)]
+pub struct McpProgramSearch {
+    /// The value of PATH.
+    pub path: OsString,
+    /// The folder whose programs no name means.
+    pub project: PathBuf,
+}
+
+impl McpProgramSearch {
+    /// The PATH of a program with these variables: without relative entries and those in the project,
+    /// wherever it starts.
+    pub(super) fn path(&self, env: &BTreeMap<String, String>) -> OsString {
+        let path = env.get("PATH").map_or(&*self.path, OsStr::new);
+        which::outside(path, &self.project)
+    }
+
+    /// The program that `command` means in `path`; `None` where there is none by that name.
+    pub(super) fn program(&self, command: &str, path: &OsStr) -> Option<String> {
+        if command.contains('/') {
+            return Some(command.to_owned());
+        }
+        let found = which::find(command, path, &self.project)?;
+        Some(found.to_string_lossy().into_owned())
+    }
+}
 
 /// The last of what a server has said on standard error.
 #[derive(Debug, Clone, Default)]
@@ -73,6 +103,8 @@ pub(super) struct McpProgramSpec<'a> {
     pub(super) command: &'a str,
     pub(super) args: &'a [String],
     pub(super) env: &'a BTreeMap<String, String>,
+    /// The value of PATH, whatever `env` says.
+    pub(super) search_path: OsString,
     pub(super) cwd: PathBuf,
 }
 
@@ -97,7 +129,7 @@ impl McpProgram {
             text: format!(". {}", quoted(&start.to_string_lossy())),
             cwd: spec.cwd,
             streams: JobStreams::Pipes,
-            search_path: None,
+            search_path: Some(spec.search_path),
             scratch: Some(path),
             time_limit: None,
         };
@@ -179,7 +211,7 @@ fn start_script(spec: &McpProgramSpec<'_>, folder: &Path, has_error_pipe: bool) 
         "for slug_name in $(compgen -e); do case $slug_name in {PASSED_VARIABLES}) ;; \
          *) unset \"$slug_name\" ;; esac; done\n"
     );
-    for (name, value) in spec.env {
+    for (name, value) in spec.env.iter().filter(|(name, _)| *name != "PATH") {
         script.push_str(&format!("export {}={}\n", name, quoted(value)));
     }
     let errors = folder.join("errors");
@@ -247,10 +279,14 @@ mod tests {
         let spec = McpProgramSpec {
             command: "a b",
             args: &["$(touch x)".into(), "it's".into()],
-            env: &BTreeMap::from([("A".to_owned(), "$HOME\n'".to_owned())]),
+            env: &BTreeMap::from(
+                [("A", "$HOME\n'"), ("PATH", ".")].map(|(n, v)| (n.into(), v.into())),
+            ),
+            search_path: OsString::new(),
             cwd: "/".into(),
         };
         let script = start_script(&spec, Path::new("/t"), true);
+        assert!(!script.contains("PATH="), "{script}");
         let end =
             "export A='$HOME\n'\\'''\nexec 2>'/t/errors'\nexec -- 'a b' '$(touch x)' 'it'\\''s'\n";
         assert!(script.ends_with(end), "{script}");

@@ -4,7 +4,7 @@
 //! of the PATH and entries inside the workspace are skipped, and so are links that lead there. The
 //! commands that the model runs through bash use the PATH as it is.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -40,10 +40,24 @@ pub fn find_all<'a>(names: &[&'a str], path: &OsStr, workspace: &Path) -> Vec<&'
     names.iter().filter(is_there).copied().collect()
 }
 
+/// `path` (the value of PATH) without the entries in which [`find`] does not look, for a program that
+/// searches others by itself.
+pub fn outside(path: &OsStr, workspace: &Path) -> OsString {
+    let workspace = fs::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
+    let folders = std::env::split_paths(path);
+    let left = folders.filter(|folder| folder.is_absolute() && is_outside(folder, &workspace));
+    // What was split at colons has none.
+    std::env::join_paths(left).unwrap_or_default()
+}
+
 fn is_trusted_program(candidate: &Path, workspace: &Path) -> bool {
-    let folder = candidate.parent().and_then(|folder| fs::canonicalize(folder).ok());
-    folder.is_some_and(|folder| !folder.starts_with(workspace))
+    candidate.parent().is_some_and(|folder| is_outside(folder, workspace))
         && leads_to_program(candidate, workspace)
+}
+
+/// Whether a folder exists and, its links followed, is outside `workspace`.
+fn is_outside(folder: &Path, workspace: &Path) -> bool {
+    fs::canonicalize(folder).is_ok_and(|folder| !folder.starts_with(workspace))
 }
 
 /// Whether a file, its links followed, is a program outside `workspace`.
@@ -86,6 +100,7 @@ mod tests {
         ]);
         let path = path.unwrap();
         assert_eq!(find("git", &path, &workspace), Some(outside.join("git")));
+        assert_eq!(super::outside(&path, &workspace), outside);
         fs::rename(outside.join("git"), outside.join("hg")).unwrap();
         assert_eq!(find_all(&["hg", "git", "hg"], &path, &workspace), ["hg", "hg"]);
     }
@@ -97,8 +112,10 @@ mod tests {
         fs::create_dir(&links).unwrap();
         symlink(workspace.join("bin/git"), links.join("git")).unwrap();
         symlink(workspace.join("bin"), root.path().join("dir")).unwrap();
-        let path = join_paths([links, root.path().join("dir"), outside.clone()]).unwrap();
+        let path = join_paths([links.clone(), root.path().join("dir"), outside.clone()]).unwrap();
         assert_eq!(find("git", &path, &workspace), Some(outside.join("git")));
+        let left = join_paths([links, outside]).unwrap();
+        assert_eq!(super::outside(&path, &workspace), left);
     }
 
     #[test]
