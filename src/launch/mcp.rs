@@ -38,11 +38,7 @@ pub(super) fn definitions(
     let mut found = McpDefinitions::read_table(&own, McpDefinitionSource::User, "config.toml");
     match project {
         ProjectSettingsTrust::Trusted => match read_text(&project_file(run_context), MAX_BYTES) {
-            Ok(Some(text)) => {
-                let McpDefinitions { servers, problems } = McpDefinitions::read_file(&text);
-                found.servers.extend(servers);
-                found.problems.extend(problems);
-            }
+            Ok(Some(text)) => found = found.with(McpDefinitions::read_file(&text)),
             Ok(None) => {}
             Err(error) => found.problems.push(format!("Cannot read .mcp.json: it {error}.")),
         },
@@ -101,7 +97,7 @@ pub(super) fn servers(
     let waiting: Vec<&str> = servers.iter().filter(waits).map(|it| it.name.as_str()).collect();
     if let Some(first) = waiting.first() {
         notices.push(format!(
-            "MCP servers of this folder that you have not allowed: {}. To see and allow one: slug mcp \
+            "MCP servers of this folder that you have not allowed as they are now: {}. To see and allow one: slug mcp \
              get {first}; slug mcp allow {first}",
             waiting.join(", ")
         ));

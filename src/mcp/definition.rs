@@ -14,6 +14,8 @@ use serde_json::{Map, Value};
 
 use crate::domain::{ContentHash, jsonc};
 
+use super::names::{is_distinct, model_server_name};
+
 /// How long a server may take to start: the first run of `npx` downloads its packages.
 const DEFAULT_START_LIMIT: Duration = Duration::from_secs(30);
 
@@ -124,7 +126,26 @@ impl McpDefinitions {
             }
         }
         found.servers.sort_by(|a, b| a.name.cmp(&b.name));
-        found
+        Self::default().with(found)
+    }
+
+    /// These, and those of `others` that no rule could mistake for one of these.
+    pub fn with(mut self, others: Self) -> Self {
+        self.problems.extend(others.problems);
+        for server in others.servers {
+            let model_name = model_server_name(&server.name);
+            let same = self.servers.iter().find(|it| model_server_name(&it.name) == model_name);
+            match same {
+                None => self.servers.push(server),
+                Some(first) if first.name == server.name => {}
+                Some(first) => self.problems.push(format!(
+                    "The MCP server {:?} is left out: rules cannot tell it from {:?}. Give it another \
+                     name.",
+                    server.name, first.name
+                )),
+            }
+        }
+        self
     }
 }
 
@@ -196,6 +217,12 @@ fn read_server(
     if name.is_empty() || name.len() > 64 || !name.chars().all(is_plain) {
         return Err(wrong(
             "has a name that is not 1 to 64 letters, digits, `_`, `-`, `.` or spaces",
+        ));
+    }
+    if !is_distinct(name) {
+        return Err(wrong(
+            "has a name that rules cannot tell from others: it begins or ends with `_`, `.` or a space, \
+             or has two of them in a row. Give it another name",
         ));
     }
     let Value::Object(keys) = value else { return Err(wrong("is not a table")) };
@@ -407,13 +434,19 @@ mod tests {
             "old": {"type": "sse", "url": "https://a"},
             "list": [],
             "a/b": {"command": "x"},
+            "git_": {"command": "x"},
+            "git__x": {"command": "x"},
+            " git": {"command": "x"},
+            "go.od": {"command": "x"},
+            "go od": {"command": "x"},
             "header": {"url": "https://a", "headers": {"Accept": "x"}},
             "short": {"command": "x", "timeout": 30},
         }));
         let names: Vec<&str> = found.servers.iter().map(|server| &*server.name).collect();
-        assert_eq!(names, ["good", "short"]);
-        assert_eq!(found.problems.len(), 9, "{:?}", found.problems);
-        for name in ["neither", "both", "args", "kind", "old", "list", "a/b", "header", "short"] {
+        assert_eq!(names, ["go od", "good", "short"]);
+        assert_eq!(found.problems.len(), 13, "{:?}", found.problems);
+        let problems = ["neither", "both", "args", "kind", "old", "list", "a/b", "header", "short"];
+        for name in problems.into_iter().chain(["git_", "git__x", " git", "go.od"]) {
             let names = |problem: &&String| problem.contains(&format!("{name:?}"));
             assert!(found.problems.iter().find(names).is_some(), "{name}: {:?}", found.problems);
         }

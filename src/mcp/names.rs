@@ -2,6 +2,7 @@
 //!
 //! Providers take up to 64 of `A-Za-z0-9_-`. A name that had to be changed or cut ends in a hash of the
 //! server's and the tool's real names, so that no two tools share one and it is the same in every run.
+//! No server has a name with which its tools would begin like those of another: [`is_distinct`].
 
 use sha2::{Digest, Sha256};
 
@@ -24,8 +25,24 @@ pub fn model_tool_name(server: &str, tool: &str) -> String {
     }
     let hash = Sha256::digest(format!("{server}\n{tool}"));
     let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    let kept = name.len().min(MAX_NAME - HASH_DIGITS - 1);
-    format!("{}_{}", &name[..kept], &hash[..HASH_DIGITS])
+    let mut kept = &name[..name.len().min(MAX_NAME - HASH_DIGITS - 1)];
+    if kept.len() < MCP_PREFIX.len() + server.len() + "__".len() {
+        // With the sign before the hash, the end of a cut server's name would be a separator.
+        kept = kept.trim_end_matches('_');
+    }
+    format!("{kept}_{}", &hash[..HASH_DIGITS])
+}
+
+/// The name of a server in the names of its tools, and in rules.
+pub(super) fn model_server_name(server: &str) -> String {
+    plain(server)
+}
+
+/// Whether what stands before the first `__` in the names of a server's tools is this name, whatever
+/// the tools are called.
+pub(super) fn is_distinct(server: &str) -> bool {
+    let name = plain(server);
+    !name.starts_with('_') && !name.ends_with('_') && !name.contains("__")
 }
 
 /// The part of a name with each character that providers refuse replaced.
@@ -39,11 +56,45 @@ fn plain(part: &str) -> String {
 mod tests {
     use std::collections::HashSet;
 
+    use serde_json::json;
+
+    use super::super::definition::{McpDefinitionSource, McpDefinitions};
     use super::*;
 
     #[test]
     fn plain_names_stay_as_they_are() {
         assert_eq!(model_tool_name("github", "list-issues"), "mcp__github__list-issues");
+    }
+
+    /// S94: a rule on all tools of a server, `mcp__SERVER__*`, covers no tool of another.
+    #[test]
+    fn s94_no_tool_begins_like_those_of_another_server() {
+        let mut servers = vec![String::new()];
+        for _ in 0..4 {
+            let longer =
+                servers.iter().flat_map(|name| ["a", "_", ".", "-"].map(|it| name.clone() + it));
+            servers = servers.iter().cloned().chain(longer).collect();
+        }
+        let long = |count| ["", "_b", ".b.c", "-_c"].map(|end| "a".repeat(count) + end);
+        servers.extend((38..=60).flat_map(long));
+        let read = McpDefinitions::read_table(
+            &servers.into_iter().map(|name| (name, json!({"command": "x"}))).collect(),
+            McpDefinitionSource::User,
+            "a file",
+        );
+        let names: Vec<String> = read.servers.into_iter().map(|server| server.name).collect();
+        assert!(names.len() > 100, "{}", names.len());
+        let starts: Vec<String> =
+            names.iter().map(|name| format!("{MCP_PREFIX}{}__", model_server_name(name))).collect();
+        for (at, server) in names.iter().enumerate() {
+            for tool in ["x", "_x", "__x", "x__y", "a__x", "", "_", "é", &"y".repeat(70)] {
+                let name = model_tool_name(server, tool);
+                let other =
+                    |(other, start): &(usize, &String)| *other != at && name.starts_with(*start);
+                let other = starts.iter().enumerate().find(other);
+                assert_eq!(other, None, "{server:?} {tool:?} is {name}");
+            }
+        }
     }
 
     /// S94: names never take the place of another tool's.
