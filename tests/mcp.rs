@@ -288,6 +288,28 @@ async fn s64_a_program_given_by_name_is_never_the_folders_own() {
     }
 }
 
+/// S66: a yes to a server covers the file that it runs, also while slug runs.
+#[tokio::test]
+async fn s66_a_server_whose_file_has_changed_is_not_started_again() {
+    let folder = TempDir::new().unwrap();
+    let text = format!("exec bash '{SERVER}' '{}'\n", folder.path().display());
+    std::fs::write(folder.path().join("own.sh"), text).unwrap();
+    let servers = json!({"s": {"command": "bash", "args": ["own.sh"]}});
+    let env = McpTestEnv::in_folders(folder, TempDir::new().unwrap(), servers);
+    env.allow_all().await;
+    env.until("it is ready", || env.state() == McpServerState::Ready).await;
+    let own = env.folder.path().join("own.sh");
+    let text = std::fs::read_to_string(&own).unwrap();
+    std::fs::write(own, format!("touch changed\n{text}")).unwrap();
+    let _ = env.call("mcp__s__die", json!({})).await.unwrap_err();
+    let error = env.call("mcp__s__echo", json!({"text": "x"})).await.unwrap_err().0;
+    assert!(error.contains("The user has not allowed it as it is now"), "{error}");
+    assert!(!env.folder.path().join("changed").exists());
+    env.allow_all().await;
+    env.until("it is ready", || env.state() == McpServerState::Ready).await;
+    assert!(env.folder.path().join("changed").exists());
+}
+
 /// S55: without a yes nothing of a project's servers starts.
 #[tokio::test]
 async fn s55_a_projects_server_needs_a_yes() {

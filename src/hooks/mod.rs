@@ -45,5 +45,5 @@ pub use run::{
     HookCommand, HookCommandResult, HookConfinement, HookExit, HookFileChange, HookFileVersion,
     HookRow, HookRunner, HookSet, HookTrial,
 };
-pub use scripts::{HookScript, scripts, unresolved_program};
+pub use scripts::{HookScript, scripts, scripts_of_program, unresolved_program};
 pub use verdict::{HookDecision, HookVerdict, verdict};

@@ -9,6 +9,8 @@
 //! A line can name files that do not exist. They are not listed, so the lists of one line at two
 //! times differ as soon as such a file appears: `GNUmakefile` beside `Makefile`, or `sub/opt.sh`.
 //! [`changed_files`] compares two lists.
+//!
+//! A program that is started without a shell is looked at in the same way: [`scripts_of_program`].
 
 use std::fs::Metadata;
 use std::io::Read;
@@ -72,6 +74,21 @@ pub(super) fn changed_files<'a>(
     gone.chain(new).map(|(file, _)| file.as_path())
 }
 
+/// The files of `folder` that the words of a program name, which starts in `cwd` without a shell, and
+/// whether that may be all that it uses of the folder. A word counts as it is, and as a line for a shell.
+pub fn scripts_of_program<'a>(
+    words: impl Iterator<Item = &'a str>,
+    cwd: &Path,
+    folder: &Path,
+) -> (Vec<HookScript>, bool) {
+    let of_word = |word| with_values(word).chain(self::words(word, folder)).collect::<Vec<_>>();
+    let mut folders = vec![folder.to_owned()];
+    folders.extend(cwd.canonicalize().ok().filter(|cwd| cwd != folder));
+    let named = NamedPaths::find(words.flat_map(of_word).collect(), folders, folder);
+    let is_all = named.is_all(folder);
+    (named.files, is_all)
+}
+
 /// What a line names in a folder.
 struct NamedPaths {
     files: Vec<HookScript>,
@@ -79,39 +96,51 @@ struct NamedPaths {
     folders: Vec<PathBuf>,
 }
 
-fn named_paths(line: &str, folder: &Path) -> NamedPaths {
-    let (mut files, mut folders) = (Vec::<HookScript>::new(), vec![folder.to_owned()]);
-    let words = words(line, folder);
-    let of_runners = words.iter().flat_map(|word| runs(word)).map(|name| (*name).to_owned());
-    let of_runners: Vec<String> = of_runners.collect();
-    // Files of runners come last, when the folders that the line changes to are known.
-    for word in words.into_iter().chain(of_runners) {
-        let named: Vec<PathBuf> =
-            folders.iter().filter_map(|it| it.join(&word).canonicalize().ok()).collect();
-        for path in named {
-            let Ok(inside) = path.strip_prefix(folder) else { continue };
-            if path.is_dir() {
-                // `npm` and `just` look in the folders above as well.
-                for outer in path.ancestors().take_while(|outer| *outer != folder) {
-                    if folders.len() < MAX_FOLDERS && !folders.iter().any(|known| known == outer) {
-                        folders.push(outer.to_owned());
+impl NamedPaths {
+    /// What `words` name in `folder`, looked up from each of `folders`.
+    fn find(words: Vec<String>, mut folders: Vec<PathBuf>, folder: &Path) -> Self {
+        let mut files = Vec::<HookScript>::new();
+        let of_runners = words.iter().flat_map(|word| runs(word)).map(|name| (*name).to_owned());
+        let of_runners: Vec<String> = of_runners.collect();
+        // Files of runners come last, when the folders that the line changes to are known.
+        for word in words.into_iter().chain(of_runners) {
+            let named: Vec<PathBuf> =
+                folders.iter().filter_map(|it| it.join(&word).canonicalize().ok()).collect();
+            for path in named {
+                let Ok(inside) = path.strip_prefix(folder) else { continue };
+                if path.is_dir() {
+                    // `npm` and `just` look in the folders above as well.
+                    for outer in path.ancestors().take_while(|outer| *outer != folder) {
+                        let is_known = folders.iter().any(|known| known == outer);
+                        if folders.len() < MAX_FOLDERS && !is_known {
+                            folders.push(outer.to_owned());
+                        }
                     }
+                } else if !files.iter().any(|(known, _)| known == inside) {
+                    files.extend(hash(&path).map(|hash| (inside.to_owned(), hash)));
                 }
-            } else if !files.iter().any(|(known, _)| known == inside) {
-                files.extend(hash(&path).map(|hash| (inside.to_owned(), hash)));
             }
         }
+        Self { files, folders }
     }
-    NamedPaths { files, folders }
+
+    /// Whether each of the folders has a named file, so that these may be all that is used.
+    fn is_all(&self, folder: &Path) -> bool {
+        let is_used =
+            |it: &PathBuf| self.files.iter().any(|(file, _)| folder.join(file).starts_with(it));
+        self.folders.len() < MAX_FOLDERS && self.folders.iter().all(is_used)
+    }
+}
+
+fn named_paths(line: &str, folder: &Path) -> NamedPaths {
+    NamedPaths::find(words(line, folder), vec![folder.to_owned()], folder)
 }
 
 /// The program of a line whose files are unknown: the line names no existing file of the folder, or
 /// a folder in which it names none (`python3 sub` runs `sub/__main__.py`). The word `it` stands for
 /// the line where the shell runs its first command itself, and `None` where that is all.
 pub fn unresolved_program(line: &str, folder: &Path) -> Option<String> {
-    let NamedPaths { files, folders } = named_paths(line, folder);
-    let is_used = |it: &PathBuf| files.iter().any(|(file, _)| folder.join(file).starts_with(it));
-    if folders.len() < MAX_FOLDERS && folders.iter().all(is_used) {
+    if named_paths(line, folder).is_all(folder) {
         return None;
     }
     let program = line.split_whitespace().next()?;
@@ -157,8 +186,7 @@ enum ShellWordUse {
     Write,
 }
 
-/// The plain words of all commands of a line, except those that are written into. Of `NAME=word`,
-/// the part behind the sign is a word, too, and of `-Cword` what may be glued to the options.
+/// The plain words of all commands of a line and their values, except those that are written into.
 fn words(line: &str, cwd: &Path) -> Vec<String> {
     let (mut words, mut word) = (Vec::new(), String::new());
     let (mut begins, mut next) = (true, ShellWordUse::Read);
@@ -175,9 +203,7 @@ fn words(line: &str, cwd: &Path) -> Vec<String> {
                     ShellWordUse::Write
                 }
                 (ShellWordUse::Read, Some(word)) => {
-                    words.extend(word.split_once('=').map(|(_, value)| value.to_owned()));
-                    words.extend(glued_values(&word).map(str::to_owned));
-                    words.push(word);
+                    words.extend(with_values(&word));
                     ShellWordUse::Read
                 }
                 (ShellWordUse::Read, None) | (ShellWordUse::WriteNext, _) => ShellWordUse::Read,
@@ -193,6 +219,13 @@ fn words(line: &str, cwd: &Path) -> Vec<String> {
         }
     }
     words
+}
+
+/// A word, before it the part behind the sign of `NAME=word`, and of `-Cword` what may be glued to the
+/// options.
+fn with_values(word: &str) -> impl Iterator<Item = String> {
+    let value = word.split_once('=').map(|(_, value)| value);
+    value.into_iter().chain(glued_values(word)).chain([word]).map(str::to_owned)
 }
 
 /// What may be a value behind short options: `Csub`, `sub`, `ub` and `b` of `-sCsub`, since programs

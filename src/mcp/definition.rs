@@ -366,7 +366,7 @@ fn expand(
 }
 
 /// A word as a shell would need it, for people to read.
-fn shell_word(word: &str) -> String {
+pub(super) fn shell_word(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,${}".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         word.to_owned()

@@ -3,7 +3,8 @@
 //! `definition` is what files say of a server, `connection` one that runs (`stdio` starts programs),
 //! `lists` and `call_result` read what servers send without trusting its form, `names` makes the names
 //! that models use. `server` is one server of a session with its state, `servers` all of them, `tool` a
-//! tool as the gate sees it, and `store` keeps what the user agreed to.
+//! tool as the gate sees it, `store` keeps what the user agreed to, and `particulars` is what the user
+//! sees before that.
 
 mod call_result;
 mod connection;
@@ -11,6 +12,7 @@ mod definition;
 mod flood;
 mod lists;
 mod names;
+mod particulars;
 mod server;
 mod servers;
 mod stdio;

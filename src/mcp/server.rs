@@ -157,10 +157,8 @@ impl McpServer {
         let server = self.clone();
         self.begun.fetch_add(1, Ordering::AcqRel);
         tokio::spawn(async move {
-            if server.may_start().await {
-                // The state says how it went.
-                let _ = server.connected().await;
-            }
+            // The state says how it went.
+            let _ = server.connected().await;
             server.begun.fetch_sub(1, Ordering::AcqRel);
         });
     }
@@ -170,10 +168,10 @@ impl McpServer {
         self.begun.load(Ordering::Acquire) > 0
     }
 
-    /// Whether the server may start now; the state says why not.
-    async fn may_start(&self) -> bool {
+    /// Fails where the server may not start as it is now; the state says why.
+    async fn check_allowed(&self) -> Result<(), McpError> {
         if !self.definition.is_enabled {
-            return false;
+            return self.refusal().map_or(Ok(()), Err);
         }
         let allowed = match self.definition.source {
             McpDefinitionSource::User => Ok(true),
@@ -190,11 +188,32 @@ impl McpServer {
             }
         };
         match allowed {
-            Ok(true) => return true,
-            Ok(false) => self.set_state(McpServerState::NotAllowed),
-            Err(why) => self.set_state(McpServerState::Failed(why)),
+            Ok(true) => Ok(()),
+            Ok(false) => {
+                self.set_state(McpServerState::NotAllowed);
+                self.refusal().map_or(Ok(()), Err)
+            }
+            Err(why) => {
+                self.set_state(McpServerState::Failed(why.clone()));
+                Err(McpError::NotStarted(why))
+            }
         }
-        false
+    }
+
+    /// Why the server is not started in its present state; `None` where it may be.
+    fn refusal(&self) -> Option<McpError> {
+        let why = match self.state() {
+            McpServerState::Disabled => "It is disabled.".to_owned(),
+            McpServerState::NotAllowed => {
+                let name = &self.definition.name;
+                format!("The user has not allowed it as it is now: `slug mcp allow {name}`.")
+            }
+            McpServerState::Starting
+            | McpServerState::Ready
+            | McpServerState::NeedsLogin
+            | McpServerState::Failed(_) => return None,
+        };
+        Some(McpError::NotStarted(why))
     }
 
     /// The running connection; one that has ended is replaced.
@@ -211,8 +230,10 @@ impl McpServer {
                 "It has ended too often. slug starts it again in the next session.".to_owned();
             return Err(McpError::NotStarted(why));
         };
-        connection.starts += 1;
         tokio::time::sleep(*pause).await;
+        // Also before a restart: its files may have changed while it ran.
+        self.check_allowed().await?;
+        connection.starts += 1;
         self.set_state(McpServerState::Starting);
         let lookup = self.surroundings.lookup.clone();
         let (transport, missing) = self.definition.expanded(&*lookup);
@@ -297,19 +318,8 @@ impl McpServer {
         cancel: &CancellationToken,
         progress: impl FnMut(String) + Send,
     ) -> Result<McpCallResult, McpError> {
-        match self.state() {
-            McpServerState::Disabled => {
-                return Err(McpError::NotStarted("It is disabled.".into()));
-            }
-            McpServerState::NotAllowed => {
-                let name = &self.definition.name;
-                let why = format!("The user has not allowed it: `slug mcp allow {name}`.");
-                return Err(McpError::NotStarted(why));
-            }
-            McpServerState::Starting
-            | McpServerState::Ready
-            | McpServerState::NeedsLogin
-            | McpServerState::Failed(_) => {}
+        if let Some(refusal) = self.refusal() {
+            return Err(refusal);
         }
         let connection = tokio::select! {
             biased;

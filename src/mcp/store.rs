@@ -1,10 +1,11 @@
 //! `~/.slug/mcp.json`: which servers of projects the user allowed to start, and the definitions of
 //! tools as they were when they were first seen, with mode 0600.
 //!
-//! An allowed server is stored by the hash of its definition as it is written, so that a change of it
-//! is asked about again (case S66). A tool is stored by the hash of all that its server says of it: one
-//! whose definition has changed is not called before the user has accepted it (case S93). The file is
-//! read again before each change, so that two running slugs do not lose each other's answers.
+//! An allowed server is stored by the hash of its definition as it is written and of the files that it
+//! names, so that a change of them is asked about again (case S66). A tool is stored by the hash of all
+//! that its server says of it: one whose definition has changed is not called before the user has accepted
+//! it (case S93). The file is read again before each change, so that two running slugs do not lose each
+//! other's answers.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -53,7 +54,8 @@ impl McpStore {
         Self { file: slug_home.join("mcp.json"), changing: Arc::default() }
     }
 
-    /// Whether the user let this server of `folder` start, as it is defined now. Blocks.
+    /// Whether the user let this server of `folder` start, as it and the files that it names are now.
+    /// Blocks.
     ///
     /// # Errors
     ///
@@ -65,7 +67,7 @@ impl McpStore {
     ) -> Result<bool, McpStoreError> {
         let stored = self.read()?;
         let allowed = stored.allowed.get(folder).and_then(|servers| servers.get(&server.name));
-        Ok(allowed == Some(&server.hash()))
+        Ok(allowed == Some(&server.hash_in(folder)))
     }
 
     /// Keeps that the user lets this server start in `folder`. Blocks.
@@ -76,7 +78,7 @@ impl McpStore {
     pub fn allow(&self, folder: &Path, server: &McpServerDefinition) -> Result<(), McpStoreError> {
         self.change(|stored| {
             let servers = stored.allowed.entry(folder.to_owned()).or_default();
-            servers.insert(server.name.clone(), server.hash());
+            servers.insert(server.name.clone(), server.hash_in(folder));
         })
     }
 

@@ -157,7 +157,7 @@ fn item(folder: &Path, path: PathBuf, kind: InventoryItemKind) -> Option<Invento
         InventoryItemKind::Settings => vec![hooks(), (kind, rules(&text))],
         InventoryItemKind::Hooks => vec![hooks()],
         InventoryItemKind::Configuration => vec![(kind, keys(&text))],
-        InventoryItemKind::Servers => vec![(kind, servers(&text))],
+        InventoryItemKind::Servers => vec![(kind, servers(&text, folder))],
         InventoryItemKind::Instructions => {
             let count = text.lines().count();
             let lines = if count == 1 { "line" } else { "lines" };
@@ -201,15 +201,14 @@ fn rules(text: &str) -> Vec<String> {
     lines
 }
 
-/// What each server would start or reach, as it is written.
-fn servers(text: &str) -> Vec<String> {
+/// What each server would start or reach and get, as it is written.
+fn servers(text: &str, folder: &Path) -> Vec<String> {
     let found = McpDefinitions::read_file(text);
-    let line = |server: &McpServerDefinition| {
-        let sent = server.sent_names().join(", ");
-        let sent = if sent.is_empty() { sent } else { format!(" with {sent}") };
-        format!("{}: {}{sent}", server.name, server.summary())
+    let lines = |server: &McpServerDefinition| {
+        let lines = server.particulars(folder).into_iter();
+        lines.map(|line| format!("{}: {line}", server.name)).collect::<Vec<_>>()
     };
-    found.servers.iter().map(line).chain(found.problems).collect()
+    found.servers.iter().flat_map(lines).chain(found.problems).collect()
 }
 
 fn keys(text: &str) -> Vec<String> {

@@ -405,7 +405,10 @@ fn s55_servers_that_a_folder_names_are_part_of_the_question_and_not_started() {
     let item = InventoryItem {
         path: ".mcp.json".into(),
         kinds: vec![InventoryItemKind::Servers],
-        lines: vec!["x: touch marker with K".into()],
+        lines: vec![
+            "x: touch marker (slug cannot tell which files touch uses)".into(),
+            "x: sets K=secret".into(),
+        ],
     };
     assert_eq!(inventory(&env.project), [item]);
     let mut store = env.store();

@@ -19,7 +19,7 @@ mod source_tree;
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("domain", &[]),
     ("disk", &[]),
-    ("mcp", &["disk", "domain", "net", "platform", "tools"]),
+    ("mcp", &["disk", "domain", "hooks", "net", "platform", "tools"]),
     ("net", &["domain"]),
     ("providers", &["domain", "net"]),
     ("tools", &["disk", "domain"]),

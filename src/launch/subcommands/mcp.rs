@@ -33,6 +33,7 @@ pub(super) async fn run(
     let file = run_context.config_file(cli);
     let store = McpStore::new(run_context.home.root());
     let state = |server: &McpServerDefinition| definition_state(run_context, &store, server);
+    let row = |server: &McpServerDefinition, state: &str| row(server, state, &run_context.cwd);
     match command {
         McpCommand::List { format } => {
             let rows = found.servers.iter().map(|server| (server, state(server)));
@@ -54,8 +55,13 @@ pub(super) async fn run(
                 writeln!(out, "{row}")?;
             } else {
                 for (key, value) in row.as_object().into_iter().flatten() {
-                    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                    writeln!(out, "{key:10} {text}")?;
+                    let texts = match value.as_array() {
+                        Some(texts) => texts.iter().collect(),
+                        None => vec![value],
+                    };
+                    for text in texts.into_iter().filter_map(Value::as_str) {
+                        writeln!(out, "{key:10} {text}")?;
+                    }
                 }
             }
             Ok(CliExitStatus::Answered)
@@ -82,7 +88,11 @@ pub(super) async fn run(
                 return Ok(CliExitStatus::Usage);
             }
             store.allow(&run_context.cwd, server)?;
-            writeln!(print::out(), "{name} may start here: {}", server.summary())?;
+            let mut out = print::out();
+            writeln!(out, "{name} may start here, as it is now:")?;
+            for line in server.particulars(&run_context.cwd) {
+                writeln!(out, "  {line}")?;
+            }
             Ok(CliExitStatus::Answered)
         }
         McpCommand::Test { name, format } => {
@@ -115,7 +125,12 @@ fn definition_state(
     }
 }
 
-fn row(server: &McpServerDefinition, state: &str) -> Value {
+/// What is known of a server. The values that the user's own gets may be secrets, and are left out.
+fn row(server: &McpServerDefinition, state: &str, folder: &Path) -> Value {
+    let details = match server.source {
+        McpDefinitionSource::User => Vec::new(),
+        McpDefinitionSource::Project => server.particulars(folder),
+    };
     json!({
         "name": server.name,
         "state": state,
@@ -125,6 +140,7 @@ fn row(server: &McpServerDefinition, state: &str) -> Value {
         },
         "starts": server.summary(),
         "sends": server.sent_names(),
+        "details": details,
     })
 }
 
@@ -267,8 +283,9 @@ async fn test(
         McpServerState::Ready => CliExitStatus::Answered,
         McpServerState::NotAllowed => {
             print::complain(&format!(
-                "{} has not been allowed to start here: {}\nLet it: slug mcp allow {}",
-                status.name, status.summary, status.name
+                "{} has not been allowed to start here as it is now: {}\n\
+                 See it, then let it: slug mcp get {}; slug mcp allow {}",
+                status.name, status.summary, status.name, status.name
             ));
             CliExitStatus::Refused
         }
