@@ -18,6 +18,7 @@ mod hosts;
 mod ids;
 mod image;
 mod inner_call;
+mod invisible;
 mod job;
 pub mod jsonc;
 pub mod lenient_json;
@@ -68,6 +69,7 @@ pub use hosts::{AddressScope, HostRule, NetworkHost, ParseHostError, address_sco
 pub use ids::{AgentId, CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};
 pub use image::{Attachment, MediaType, MessageImage, UserInput};
 pub use inner_call::CALL_TOOL;
+pub use invisible::{StrippedText, is_invisible, strip_invisible};
 pub use job::{
     ExitCause, FollowedJobs, FollowedOutput, JobEnd, JobId, JobInfo, JobOutputPiece, JobReport,
     JobState,
