@@ -12,7 +12,8 @@ use ignore::{DirEntry, WalkBuilder};
 
 use crate::disk::IgnoreFiles;
 
-use super::{ContextProvider, strip_invisible};
+use super::ContextProvider;
+use crate::domain::strip_invisible;
 
 /// Provides the tree of a working folder as a note.
 #[derive(Debug, Clone)]

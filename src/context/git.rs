@@ -357,7 +357,7 @@ fn describe(status: &str, commits: &str) -> String {
 
 fn one_line(line: &str) -> String {
     let line = line.replace(['\n', '\t'], " ");
-    super::strip_invisible(&line).text.chars().take(MAX_LINE).collect()
+    crate::domain::strip_invisible(&line).text.chars().take(MAX_LINE).collect()
 }
 
 fn is_executable(path: &Path) -> bool {

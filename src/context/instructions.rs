@@ -12,9 +12,10 @@ use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::{repository_root, strip_invisible};
+use super::repository_root;
 use crate::disk::read_text;
 use crate::domain::sanitize::sanitize_line;
+use crate::domain::strip_invisible;
 
 /// The most characters that are sent of all files together. Where they are cut, a line about it
 /// follows.

@@ -10,7 +10,6 @@ mod files;
 mod git;
 mod head;
 mod instructions;
-mod invisible;
 mod prompt;
 mod provider;
 mod report;
@@ -23,7 +22,6 @@ pub use head::{GitHead, git_head, repository_root};
 pub use instructions::{
     InstructionFile, LoadedInstructions, MAX_CHARACTERS, project_folders, read_instructions,
 };
-pub use invisible::{StrippedText, strip_invisible};
 pub use prompt::{FIXED_PROMPT, own_prompt, system_prompt};
 pub use provider::{
     ContextProvider, ContextProviderSetup, collect, escape_context_tags, providers,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::{DoctorFinding, DoctorStatus};
-use crate::context::strip_invisible;
+use crate::domain::strip_invisible;
 
 /// Writes one line for each finding, with its remedy below.
 ///

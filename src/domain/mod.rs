@@ -18,6 +18,7 @@ mod hosts;
 mod ids;
 mod image;
 mod inner_call;
+mod invisible;
 mod job;
 pub mod jsonc;
 pub mod lenient_json;
@@ -33,6 +34,7 @@ mod no_proxy;
 mod notice;
 mod partial_diff;
 mod paths;
+mod patterns;
 mod plural;
 mod price;
 mod protocol;
@@ -67,6 +69,7 @@ pub use hosts::{AddressScope, HostRule, NetworkHost, ParseHostError, address_sco
 pub use ids::{AgentId, CallId, ContentHash, EntryId, JsonHasher, SessionId, TurnId};
 pub use image::{Attachment, MediaType, MessageImage, UserInput};
 pub use inner_call::CALL_TOOL;
+pub use invisible::{StrippedText, is_invisible, strip_invisible};
 pub use job::{
     ExitCause, FollowedJobs, FollowedOutput, JobEnd, JobId, JobInfo, JobOutputPiece, JobReport,
     JobState,
@@ -81,6 +84,7 @@ pub use no_proxy::is_exempt_from_proxy;
 pub use notice::{ContextWindow, NoticeLevel};
 pub use partial_diff::ExcludedHunks;
 pub use paths::{SCRATCH_VARIABLE, clean_path};
+pub use patterns::{RegexError, compile_regex, measured_regex, parse_glob};
 pub use plural::{grouped, pluralise};
 pub use price::{ModelPrice, TokenRate, TokenRates};
 pub use protocol::{ProviderProtocol, ReasoningEffort};

@@ -11,6 +11,8 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::is_invisible;
+
 /// A run of text after sanitising, with its place in the original.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SanitizedPiece<'a> {
@@ -242,9 +244,9 @@ fn next_suspect(bytes: &[u8], from: usize) -> usize {
     let suspect = |byte: &u8| match byte {
         b'\n' | b'\t' => false,
         0..=0x1f | 0x7f => true,
-        0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef | 0xf3 => true,
+        0xc2 | 0xcd | 0xd8 | 0xe1 | 0xe2 | 0xe3 | 0xef | 0xf0 | 0xf3 => true,
         0x20..=0x7e | 0x80..=0xc1 | 0xc3..=0xcc | 0xce..=0xd7 => false,
-        0xd9..=0xe0 | 0xe4..=0xee | 0xf0..=0xf2 | 0xf4..=0xff => false,
+        0xd9..=0xe0 | 0xe4..=0xee | 0xf1..=0xf2 | 0xf4..=0xff => false,
     };
     bytes[from..].iter().position(suspect).map_or(bytes.len(), |at| from + at)
 }
@@ -258,7 +260,7 @@ fn char_treatment(c: char, before: &str, after: &str) -> CharTreatment {
         '\u{200c}' => joined(before, after, in_joining_script),
         '\u{fe00}'..='\u{fe0f}' => before.chars().next_back().is_some_and(|base| takes(c, base)),
         '\u{e0100}'..='\u{e01ef}' => before.chars().next_back().is_some_and(is_ideograph),
-        _ => !c.is_control() && !is_hidden(c),
+        _ => !c.is_control() && !is_invisible(c),
     };
     if keep { CharTreatment::Keep } else { CharTreatment::Escape }
 }
@@ -295,14 +297,6 @@ fn in_joining_script(c: char) -> bool {
     matches!(c, '\u{620}'..='\u{6ff}' | '\u{710}'..='\u{7ff}' | '\u{840}'..='\u{dff}'
         | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17b3}' | '\u{17b6}'..='\u{17ff}'
         | '\u{1820}'..='\u{18aa}')
-}
-
-/// Characters without width, or that change the text direction of their neighbours.
-fn is_hidden(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn visible(c: char) -> String {

@@ -1,9 +1,10 @@
 //! Which tools a hook applies to; for events without a tool, which kinds of the event.
 
 use grep_matcher::Matcher;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::RegexMatcher;
 
 use super::hook::HookForm;
+use crate::domain::compile_regex;
 
 /// What a hook applies to. The filter of the short form ignores case, that of the matcher form does
 /// not.
@@ -51,10 +52,9 @@ impl HookFilter {
                 HookForm::Matcher => HookFilterPattern::Names(names.map(str::to_owned).collect()),
             }
         } else {
-            let pattern = RegexMatcherBuilder::new()
-                .case_insensitive(form == HookForm::Short)
-                .size_limit(1 << 20)
-                .build(text);
+            let pattern = compile_regex(text, |builder| {
+                builder.case_insensitive(form == HookForm::Short);
+            });
             let why = "is not a valid regular expression";
             HookFilterPattern::Pattern(pattern.map_err(|error| format!("`{text}` {why}: {error}"))?)
         };

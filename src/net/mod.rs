@@ -17,6 +17,7 @@ mod endpoint;
 mod exchange;
 mod failure;
 mod key;
+mod own_address;
 mod page;
 mod proxies;
 mod rate_limiter;
@@ -36,6 +37,7 @@ pub use exchange::{HttpFailure, RefusedResponse, fetch};
 pub use failure::{FailurePersistence, HttpTarget, KeyHeader, TransportError};
 pub(crate) use key::ApiKeyCache;
 pub use key::{ApiKey, ApiKeyFetcher};
+pub use own_address::is_own_address;
 pub use page::{
     HostLookup, PageBody, PageClient, PageError, PageReach, PageRequest, PageResponse, SystemLookup,
 };

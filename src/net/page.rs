@@ -23,7 +23,7 @@ use secrecy::{ExposeSecret, SecretString};
 use tokio::time::timeout;
 
 use super::transport::HttpDestination;
-use super::{TransportConfig, build, client_builder, failure};
+use super::{TransportConfig, build, client_builder, failure, is_own_address};
 use crate::domain::{NetworkHost, WebAddress};
 
 /// The time limit for a whole exchange.
@@ -40,6 +40,11 @@ pub trait HostLookup: Send + Sync {
     ///
     /// When the name has none, or no name server answers.
     async fn addresses(&self, name: &str) -> io::Result<Vec<IpAddr>>;
+
+    /// Whether an address is this machine's, though it may be public.
+    fn is_own(&self, address: IpAddr) -> bool {
+        is_own_address(address)
+    }
 }
 
 /// The resolver of the system.
@@ -153,7 +158,7 @@ impl PageClient {
     async fn exchange(&self, request: &PageRequest) -> Result<PageResponse, PageError> {
         let address = &request.address;
         if request.reach == PageReach::Public
-            && let Some(private) = private_address(address)
+            && let Some(private) = self.closed_address(address)
         {
             return Err(PageError::Private { host: address.host().to_string(), address: private });
         }
@@ -188,6 +193,15 @@ impl PageClient {
         Ok(builder)
     }
 
+    /// The address that the host is, or stands for, where that is not public or this machine's.
+    fn closed_address(&self, address: &WebAddress) -> Option<IpAddr> {
+        let (own, is_here) = match address.host() {
+            NetworkHost::Address(own) => (*own, self.lookup.is_own(own.to_canonical())),
+            NetworkHost::Name(_) => (IpAddr::from([127, 0, 0, 1]), false),
+        };
+        (is_here || address.is_definite() && address.is_private()).then_some(own)
+    }
+
     /// The client for a request, built now if it is not yet.
     fn client(&self, request: &PageRequest, url: &Url) -> Result<&Client, PageError> {
         let is_direct = (request.address.is_definite() && request.address.is_private())
@@ -214,15 +228,6 @@ impl PageClient {
     }
 }
 
-/// The address that the host is, or stands for, where that is not public.
-fn private_address(address: &WebAddress) -> Option<IpAddr> {
-    let own = match address.host() {
-        NetworkHost::Address(own) => *own,
-        NetworkHost::Name(_) => IpAddr::from([127, 0, 0, 1]),
-    };
-    (address.is_definite() && address.is_private()).then_some(own)
-}
-
 /// Resolves names, and lets no address through that a request for the name may not connect to.
 struct GuardedResolver {
     lookup: Arc<dyn HostLookup>,
@@ -243,7 +248,9 @@ impl Resolve for GuardedResolver {
             let found = timeout(LOOKUP_LIMIT, lookup.addresses(&name)).await;
             let found = found.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
             let host = NetworkHost::parse(&name);
-            let may_reach = |it: &IpAddr| host.as_ref().is_some_and(|host| host.may_reach(*it));
+            let is_own = |it: &IpAddr| !it.is_loopback() && lookup.is_own(it.to_canonical());
+            let may_reach =
+                |it: &IpAddr| host.as_ref().is_some_and(|host| host.may_reach(*it)) && !is_own(it);
             // One address that is not public spoils all: which one is taken would be chance.
             if let Some(address) = found.iter().copied().find(|it| !may_reach(it)) {
                 return Err(PrivateAddressError { name, address }.into());

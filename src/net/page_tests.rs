@@ -11,10 +11,14 @@ use flate2::write::GzEncoder;
 
 use super::*;
 
+const OWN: &str = "93.184.216.99";
+
 /// A name server that knows what it is told, and counts.
 #[derive(Default)]
 struct ScriptedLookup {
     hosts: HashMap<&'static str, Vec<IpAddr>>,
+    /// A public address of the machine.
+    own: Option<IpAddr>,
     asked: Mutex<Vec<String>>,
 }
 
@@ -24,13 +28,18 @@ impl HostLookup for ScriptedLookup {
         self.asked.lock().unwrap().push(name.to_owned());
         self.hosts.get(name).cloned().ok_or_else(|| io::ErrorKind::NotFound.into())
     }
+
+    fn is_own(&self, address: IpAddr) -> bool {
+        self.own == Some(address)
+    }
 }
 
 fn client(hosts: &[(&'static str, &[&str])]) -> (PageClient, Arc<ScriptedLookup>) {
     let hosts = hosts.iter().map(|(name, addresses)| {
         (*name, addresses.iter().map(|address| address.parse().unwrap()).collect())
     });
-    let lookup = Arc::new(ScriptedLookup { hosts: hosts.collect(), asked: Mutex::default() });
+    let own = Some(OWN.parse().unwrap());
+    let lookup = Arc::new(ScriptedLookup { hosts: hosts.collect(), own, asked: Mutex::default() });
     (PageClient::new(lookup.clone(), TransportConfig::default()), lookup)
 }
 
@@ -87,9 +96,13 @@ async fn a_page_comes_with_its_type_and_nothing_is_sent_that_tells_of_the_user()
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn s85_a_private_host_is_refused_before_anything_is_resolved() {
     let (client, lookup) = client(&[]);
-    for address in
-        ["http://127.0.0.1:8099/", "http://localhost:8099/", "http://10.0.0.1/", "http://[::1]/"]
-    {
+    for address in [
+        "http://127.0.0.1:8099/",
+        "http://localhost:8099/",
+        "http://10.0.0.1/",
+        "http://[::1]/",
+        "http://93.184.216.99:9000/",
+    ] {
         let error = client.request(&get(address, PageReach::Public)).await.unwrap_err();
         assert!(matches!(error, PageError::Private { .. }), "{address}: {error}");
     }
@@ -105,6 +118,7 @@ async fn s85_a_name_that_leads_to_a_private_address_is_refused_after_it_is_resol
         ("meta.example", &["169.254.169.254"]),
         ("mixed.example", &["93.184.216.34", "10.0.0.7"]),
         ("app.localhost", &["10.0.0.7"]),
+        ("public.example", &["93.184.216.34", OWN]),
     ]);
     for (name, address) in [
         ("here.example", "127.0.0.1"),
@@ -113,13 +127,14 @@ async fn s85_a_name_that_leads_to_a_private_address_is_refused_after_it_is_resol
         ("meta.example", "169.254.169.254"),
         ("mixed.example", "10.0.0.7"),
         ("app.localhost", "10.0.0.7"),
+        ("public.example", OWN),
     ] {
         let request = get(&format!("http://{name}/"), PageReach::Named);
         let error = client.request(&request).await.unwrap_err();
         let expected = PageError::Private { host: name.into(), address: address.parse().unwrap() };
         assert_eq!(error, expected);
     }
-    assert_eq!(lookup.asked.lock().unwrap().len(), 6);
+    assert_eq!(lookup.asked.lock().unwrap().len(), 7);
     let error = client.request(&get("http://none.example/", PageReach::Public)).await.unwrap_err();
     assert_eq!(error, PageError::NoHost("none.example".into()));
 }

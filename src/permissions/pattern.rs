@@ -8,19 +8,17 @@
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use globset::{Glob, GlobBuilder, GlobMatcher};
+use globset::{Glob, GlobMatcher};
 
 use super::paths::{ResolvedPath, Workspace};
 use super::programs;
 use super::shell::{ShellWord, SimpleCommand, WrappedCommands};
 use super::words::show;
 use super::wrappers::{base_name, has_subcommands};
+use crate::domain::parse_glob;
 
 /// Deeper paths than this occur in no real project.
 pub const MAX_DEPTH: usize = 128;
-
-/// What a longer pattern, in bytes, compiles to may be too large for memory.
-const MAX_GLOB: usize = 4096;
 
 /// Whether a match restricts or allows, which decides what happens in doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -562,17 +560,6 @@ fn join_glob(base: &Path, pattern: &str) -> Result<String, String> {
     let base = base.to_str().ok_or("its folder's name is not valid Unicode")?;
     let base = globset::escape(base.trim_end_matches('/'));
     Ok(if pattern.is_empty() { base } else { format!("{base}/{pattern}") })
-}
-
-fn parse_glob(glob: &str) -> Result<Glob, String> {
-    if glob.len() > MAX_GLOB {
-        return Err(format!("the pattern is longer than {MAX_GLOB} bytes"));
-    }
-    GlobBuilder::new(glob)
-        .literal_separator(true)
-        .backslash_escape(true)
-        .build()
-        .map_err(|error| error.kind().to_string())
 }
 
 fn has_glob(component: &std::ffi::OsStr) -> bool {

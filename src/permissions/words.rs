@@ -7,7 +7,7 @@
 //! dynamic.
 
 use super::wrappers;
-use crate::domain::SCRATCH_VARIABLE;
+use crate::domain::{SCRATCH_VARIABLE, is_invisible};
 
 /// One word of a simple command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,14 +170,11 @@ pub fn is_unreadable(c: char) -> bool {
     if matches!(c, ' '..='~') {
         return false;
     }
-    matches!(c,
-        '\0'..='\u{8}' | '\u{b}'..='\u{1f}' | '\u{7f}'..='\u{9f}'
-        | '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}'
-        | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{115f}'..='\u{1160}' | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
-        | '\u{2800}' | '\u{3164}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
-        | '\u{110bd}' | '\u{110cd}' | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}'
-        | '\u{1d173}'..='\u{1d17a}' | '\u{e0000}'..='\u{e0fff}')
+    // The marks of numbers in Arabic, Syriac and Kaithi are drawn, but not everywhere.
+    (c.is_control() && !matches!(c, '\t' | '\n'))
+        || is_invisible(c)
+        || matches!(c, '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}'
+            | '\u{8e2}' | '\u{2800}' | '\u{110bd}' | '\u{110cd}')
         || (!c.is_ascii() && c.is_whitespace())
 }
 

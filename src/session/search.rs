@@ -19,14 +19,16 @@ use std::sync::mpsc;
 
 use chrono::{DateTime, Utc};
 use grep_matcher::Matcher;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use memchr::memmem;
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::domain::sanitize::sanitize;
-use crate::domain::{CallId, CallInput, ContentBlock, EntryId, MessageRole, SessionId};
+use crate::domain::{
+    CallId, CallInput, ContentBlock, EntryId, MessageRole, SessionId, compile_regex,
+};
 
 use super::line::{self, LogLine, LogLineContext};
 use super::undo::RewindHistory;
@@ -121,11 +123,10 @@ impl SearchText {
             words.iter().map(word).collect::<Vec<_>>().join(space)
         };
         let build = |lines: Option<u8>, pattern: &str| {
-            RegexMatcherBuilder::new()
-                .case_insensitive(any_case)
-                .line_terminator(lines)
-                .build(pattern)
-                .ok()
+            compile_regex(pattern, |builder| {
+                builder.case_insensitive(any_case).line_terminator(lines);
+            })
+            .ok()
         };
         Some(Self {
             log_pattern: build(Some(b'\n'), &pattern(WRITTEN_SPACES, &push_escaped))?,

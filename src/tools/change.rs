@@ -205,18 +205,26 @@ impl PlannedWrite {
     }
 }
 
-/// Encodes the new text of a file; fails where the encoding lacks a character.
+/// Encodes the new text of a file; fails where the encoding lacks a character, and where the file would be
+/// too big to be changed again.
 pub(super) fn encode_text(
     text: &str,
     encoding: TextEncoding,
     shown: &str,
 ) -> Result<Vec<u8>, ToolError> {
-    text::encode(text, encoding).map_err(|c| {
+    let bytes = text::encode(text, encoding).map_err(|c| {
         ToolError(format!(
             "{shown} is not UTF-8 and its encoding has no character {c:?}. Nothing was written. \
              Leave that character out, or convert the file first, for example with iconv."
         ))
-    })
+    })?;
+    match bytes.len() as u64 {
+        0..=WHOLE_FILE => Ok(bytes),
+        size => Err(ToolError(format!(
+            "{shown} would have {}, too much to write here. Nothing was written. Use Bash.",
+            truncation::size(size)
+        ))),
+    }
 }
 
 fn changed_since_approved(shown: &str) -> ToolError {

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use async_trait::async_trait;
-use globset::{GlobBuilder, GlobMatcher};
+use globset::GlobMatcher;
 use serde_json::{Value, json};
 
 use super::input::{ArgumentReader, InputShape};
@@ -17,7 +17,9 @@ use super::{
     Files, Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, titles,
     truncation,
 };
-use crate::domain::{ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec};
+use crate::domain::{
+    ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec, parse_glob,
+};
 
 /// Lists files and folders by name, the newest first.
 pub(super) struct GlobTool;
@@ -160,9 +162,9 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GlobArgume
 }
 
 fn matcher(pattern: &str) -> Result<GlobMatcher, ToolError> {
-    let glob = GlobBuilder::new(pattern).literal_separator(true).build().map_err(|error| {
+    let glob = parse_glob(pattern).map_err(|error| {
         ToolError(format!(
-            "Glob: {error}. Write [[] for a literal bracket. Send for example {}",
+            "Glob: `pattern`: {error}. Write [[] for a literal bracket. Send for example {}",
             SHAPE.example
         ))
     })?;
@@ -426,7 +428,8 @@ mod tests {
         env.fifo("pipe");
         fs::create_dir(env.path("lib")).unwrap();
         let cases = [
-            (json!({"pattern": "[a"}), "Glob: error parsing glob"),
+            (json!({"pattern": "[a"}), "Glob: `pattern`: unclosed character class"),
+            (json!({"pattern": "{a,b}".repeat(2000)}), "Glob: `pattern`: the pattern is longer"),
             (json!({"pattern": ""}), "Glob: `pattern` is empty."),
             (json!({"path": "src"}), "Glob: `pattern` is missing."),
             (json!({"pattern": "*", "path": "scr"}), "There is no scr."),

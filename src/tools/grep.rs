@@ -12,8 +12,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use globset::{GlobBuilder, GlobMatcher};
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use globset::GlobMatcher;
+use grep_regex::RegexMatcher;
 use ignore::types::{Types, TypesBuilder};
 use serde_json::{Value, json};
 
@@ -21,7 +21,10 @@ use super::input::{ArgumentReader, InputShape};
 use super::similarity::similarity;
 use super::walk::{self, FileWalk, SearchRoot};
 use super::{Tool, ToolContext, ToolError, WorkingDirectory, off_thread, stopped_output, titles};
-use crate::domain::{ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec};
+use crate::domain::{
+    RegexError, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec,
+    measured_regex, parse_glob,
+};
 use report::GrepPage;
 use search::{GrepMode, GrepOutcome, GrepQuery};
 
@@ -163,8 +166,10 @@ impl Tool for GrepTool {
 
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let wanted = parse_arguments(&input, &context.place)?;
+        let (matcher, size) = matcher(&wanted)?;
         let query = GrepQuery {
-            matcher: matcher(&wanted)?,
+            matcher,
+            heap: search::heap(size),
             mode: wanted.mode,
             before: wanted.before,
             after: wanted.after,
@@ -260,17 +265,22 @@ fn parse_arguments(input: &Value, place: &WorkingDirectory) -> Result<GrepArgume
     })
 }
 
-fn matcher(wanted: &GrepArguments) -> Result<RegexMatcher, ToolError> {
-    let mut builder = RegexMatcherBuilder::new();
-    builder.case_insensitive(wanted.case == CaseMode::Ignored).multi_line(true);
-    match wanted.lines {
-        // Without it `$` would not match before CRLF.
-        MultilineMode::One => builder.crlf(true),
-        MultilineMode::Several => &mut builder,
-        MultilineMode::SeveralByDot => builder.dot_matches_new_line(true),
-    };
-    builder.build(&wanted.pattern).map_err(|error| {
-        let pattern = &wanted.pattern;
+/// The compiled pattern, and the bound of its size.
+fn matcher(wanted: &GrepArguments) -> Result<(RegexMatcher, usize), ToolError> {
+    let pattern = &wanted.pattern;
+    let compiled = measured_regex(pattern, |builder| {
+        builder.case_insensitive(wanted.case == CaseMode::Ignored).multi_line(true);
+        match wanted.lines {
+            // Without it `$` would not match before CRLF.
+            MultilineMode::One => builder.crlf(true),
+            MultilineMode::Several => builder,
+            MultilineMode::SeveralByDot => builder.dot_matches_new_line(true),
+        };
+    });
+    compiled.map_err(|error| {
+        let RegexError::Invalid(error) = error else {
+            return ToolError(format!("Grep: `pattern`: {error}."));
+        };
         let around = ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|sign| pattern.contains(sign));
         let hint = if around {
             "There is no look-around; search for the plain part and look at the lines."
@@ -288,8 +298,7 @@ fn names(glob: &str) -> Result<NameFilter, ToolError> {
     };
     let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
     let pattern = pattern.strip_prefix('/').unwrap_or(pattern);
-    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
-    let glob = glob.map_err(|error| ToolError(format!("Grep: `glob`: {error}.")))?;
+    let glob = parse_glob(pattern).map_err(|error| ToolError(format!("Grep: `glob`: {error}.")))?;
     Ok(NameFilter { matcher: glob.compile_matcher(), is_negated, is_name: !pattern.contains('/') })
 }
 

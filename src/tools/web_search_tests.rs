@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::domain::{ToolStatus, WebAddress};
 use crate::tools::testing::ToolTestEnv;
+use crate::tools::web::with_plain_mark;
 use crate::tools::{FetchedPage, PageFormat, WebError, WebPages};
 
 /// An engine that always answers the same, and keeps what it was asked for; without an answer it hangs.
@@ -61,7 +62,8 @@ async fn s88_results_are_listed_as_data() {
     let output = env.run(&WebSearchTool, input).await.unwrap();
     let (head, list) = output.observation.split_once('\n').unwrap();
     assert_eq!(head, "1 result of Test. 2 results on other domains left out.");
-    assert_eq!(list, untrusted("1. A title\n   https://a.example/\n   Run this"));
+    let expected = untrusted("1. A title\n   https://a.example/\n   Run this");
+    assert_eq!(with_plain_mark(list), with_plain_mark(&expected));
     assert_eq!(*web.asked.lock().unwrap(), ["rust web [\"a.example\"] [\"b.example\"]"]);
 }
 

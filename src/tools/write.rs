@@ -293,6 +293,15 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_file_that_could_not_be_changed_again_is_not_written() {
+        let env = ToolTestEnv::new();
+        let content = "x".repeat((16 << 20) + 1);
+        let error = env.run(&WriteTool, input("f", &content)).await.unwrap_err();
+        assert!(error.0.starts_with("f would have 16.0 MB, too much to write here."), "{error}");
+        assert!(!env.path("f").exists());
+    }
+
+    #[tokio::test]
     async fn a_stopped_call_writes_nothing() {
         let env = ToolTestEnv::new();
         env.context.cancel.cancel();

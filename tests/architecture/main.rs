@@ -28,7 +28,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("permissions", &["disk", "domain", "platform"]),
     ("hooks", &["disk", "domain", "platform"]),
     ("trust", &["disk", "domain", "hooks", "mcp", "platform"]),
-    ("platform", &["disk", "domain", "tools"]),
+    ("platform", &["disk", "domain", "net", "tools"]),
     ("config", &["disk", "domain", "platform"]),
     ("cli", &["config", "domain"]),
     ("context", &["disk", "domain", "platform"]),

@@ -12,7 +12,7 @@ mod request;
 mod upstream;
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,6 +23,7 @@ use tokio::time::timeout;
 
 use super::refused_hosts::RefusedHosts;
 use crate::domain::{AddressScope, HostRule, NetworkHost, address_scope};
+use crate::net::is_own_address;
 use head::{ProxyRequest, ProxyRequestKind};
 
 pub(super) use upstream::UpstreamProxies;
@@ -145,7 +146,7 @@ async fn connect(
     let allowed: Vec<SocketAddr> = found
         .into_iter()
         .filter(|address| scope.allows(*address))
-        .filter(|address| scope != AddressScope::Public || !is_own(*address))
+        .filter(|address| scope != AddressScope::Public || !is_own_address(*address))
         .map(|address| SocketAddr::new(address, *port))
         .collect();
     if allowed.is_empty() && (is_known || upstream.is_none()) {
@@ -160,18 +161,6 @@ async fn connect(
 
 async fn look_up(name: &str, port: u16) -> io::Result<Vec<IpAddr>> {
     Ok(lookup_host((name, port)).await?.map(|found| found.ip()).collect())
-}
-
-/// Whether an address is this machine's: only those can be bound to, unless the kernel allows every
-/// address.
-fn is_own(address: IpAddr) -> bool {
-    let binds = |address: IpAddr| UdpSocket::bind((address, 0)).is_ok();
-    // Addresses for documentation, which no machine has.
-    let nobodys: IpAddr = match address {
-        IpAddr::V4(_) => Ipv4Addr::new(192, 0, 2, 1).into(),
-        IpAddr::V6(_) => Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
-    };
-    binds(address) && !binds(nobodys)
 }
 
 async fn answer(client: &mut TcpStream, status: &str, why: &str) -> io::Result<()> {

@@ -5,13 +5,14 @@ use std::path::Path;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::RegexMatcher;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::job_output::{JobNews, job_state};
 use crate::domain::{
     JobId, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolOutput, ToolSpec,
+    compile_regex,
 };
 use crate::tools::input::{ArgumentReader, InputShape};
 use crate::tools::{
@@ -188,8 +189,8 @@ fn output_arguments(input: &Value) -> Result<OutputArguments, ToolError> {
     };
     let filter = input.optional_text("filter")?.filter(|it| !it.is_empty());
     let filter = filter.map(|pattern| {
-        let matcher = RegexMatcherBuilder::new().build(&pattern);
-        matcher.map_err(|error| input.wrong(format!("`filter` is no regular expression: {error}")))
+        compile_regex(&pattern, |_| {})
+            .map_err(|error| input.wrong(format!("`filter` is no regular expression: {error}")))
     });
     Ok(OutputArguments { job, filter: filter.transpose()?, wait: wait.min(LONGEST_WAIT) })
 }

@@ -296,3 +296,21 @@ fn the_title_says_which_lines_or_how_many_changes() {
         assert_eq!(EditTool.call_title(&change, std::path::Path::new("/w")), title);
     }
 }
+
+#[tokio::test]
+async fn a_result_that_would_fill_the_memory_is_refused_before_it_is_made() {
+    let all =
+        |old: &str, new: &str| json!({"old_string": old, "new_string": new, "replace_all": true});
+    let growing = json!({"edits": [all("a", &"b".repeat(100)), all("b", &"c".repeat(1000))]});
+    for (change, told) in [
+        (all("a", &"b".repeat(50_000)), "f would have 95.4 MB with 2000 places replaced"),
+        (all("a", &"\n".repeat(50_000)), "f would have 95.4 MB with 2000 places replaced"),
+        (growing, "f would have 190.7 MB with 200000 places replaced"),
+        (all("a", &"b".repeat(9_000)), "f would have 17.2 MB, too much to write here"),
+    ] {
+        let error = edited("a".repeat(2000), change).await.unwrap_err();
+        assert!(error.contains(told), "{error}");
+    }
+    let many = edited("a".repeat(1_000_001), all("a", "b")).await.unwrap_err();
+    assert!(many.contains("with 1000001 places replaced, too much to edit here"), "{many}");
+}

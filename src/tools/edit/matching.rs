@@ -12,6 +12,12 @@
 use std::ops::Range;
 
 use super::lines;
+use crate::tools::text::WHOLE_FILE;
+
+/// The most places that one call replaces.
+const MAX_REPLACED: usize = 1_000_000;
+/// The most bytes of a text while it is changed: a character that is one byte of a file may be three here.
+const MAX_TEXT: u64 = 3 * WHOLE_FILE;
 
 /// A range of bytes in the text, and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +49,11 @@ pub(super) enum EditMismatch {
     Nowhere,
     /// The old text is in several places; the numbers of their first lines, from 1.
     Several(MatchQuality, Vec<usize>),
+    /// The result would be too big, in bytes, or too many places would be replaced.
+    TooMuch {
+        places: usize,
+        size: usize,
+    },
     /// The old text is at this line with other indentation, and the new text begins with another
     /// indentation than the old one.
     Indentation(usize),
@@ -58,6 +69,10 @@ pub(super) fn find(
     let (old, new) = (old.replace("\r\n", "\n"), new.replace("\r\n", "\n"));
     let exact = NormalisedText::new(text, |c| c);
     if scope == ReplaceScope::All {
+        // Counted before the text is made: a million places with a long text each fill any memory.
+        let places = exact.text.matches(&old).count();
+        let kept = exact.text.len() - places * old.len();
+        within_bounds(places, kept.saturating_add(places.saturating_mul(new.len())))?;
         let all: Vec<TextReplacement> = exact
             .text
             .match_indices(&old)
@@ -85,6 +100,14 @@ pub(super) fn find(
             let numbers = starts.iter().map(|start| start + 1).collect();
             Err(EditMismatch::Several(MatchQuality::Trimmed, numbers))
         }
+    }
+}
+
+/// Whether so many places, and a result of so many bytes, are few enough to be edited.
+pub(super) fn within_bounds(places: usize, size: usize) -> Result<(), EditMismatch> {
+    match places <= MAX_REPLACED && size as u64 <= MAX_TEXT {
+        true => Ok(()),
+        false => Err(EditMismatch::TooMuch { places, size }),
     }
 }
 
@@ -231,6 +254,11 @@ fn replacement(
     let start = found.start + skip(matched, prefix);
     let end = found.start + skip(matched, matched.chars().count() - suffix);
     let range = view.original(start)..view.original(end);
-    let text = with_line_ends(&new_rest[..middle], text, &range);
+    let new = &new_rest[..middle];
+    // Most texts have no CRLF, and a look through the whole text for each of many places takes long.
+    let text = match view.steps.len() {
+        1 => new.to_owned(),
+        _ => with_line_ends(new, text, &range),
+    };
     TextReplacement { range, text }
 }

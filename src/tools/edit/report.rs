@@ -157,6 +157,14 @@ fn mismatched(
                 }
             };
         }
+        EditMismatch::TooMuch { places, size } => {
+            return format!(
+                "{shown} would have {} with {} replaced, too much to edit here. Nothing was changed. Use \
+                 Bash, for example sed -i.",
+                truncation::size(*size as u64),
+                truncation::pluralise(*places as u64, "place")
+            );
+        }
         EditMismatch::Indentation(_) if seen != SeenState::Current => {
             return not_exact(seen, shown).0;
         }

@@ -126,6 +126,11 @@ impl EditRun<'_> {
             }
             EditPlace::NewFile => return Err(StepFailure::NotEmpty),
         };
+        let places = self.done.iter().map(Vec::len).sum::<usize>() + replacements.len();
+        let gone: usize = replacements.iter().map(|it| it.range.len()).sum();
+        let new: usize = replacements.iter().map(|it| it.text.len()).sum();
+        matching::within_bounds(places, self.text.len() - gone + new)
+            .map_err(|mismatch| StepFailure::Mismatch { mismatch, text: String::new() })?;
         self.text = matching::apply(&self.text, &replacements);
         let made = replacements
             .into_iter()

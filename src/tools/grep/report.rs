@@ -84,6 +84,9 @@ pub(super) fn format_result(
         let unreadable = truncation::pluralise(outcome.unreadable, "file");
         let _ = writeln!(text, "[{unreadable} could not be searched]");
     }
+    if outcome.cut_count > 0 {
+        let _ = writeln!(text, "{}", cut_note(outcome, place));
+    }
     if let Some(note) = hidden_note(outcome.hidden) {
         text.push_str(&note);
     }
@@ -96,6 +99,20 @@ pub(super) fn format_result(
             GrepMode::Files => file_count,
             GrepMode::Count | GrepMode::Content => matches,
         }))
+}
+
+/// Which files were not searched to their ends.
+fn cut_note(outcome: &GrepOutcome, place: &WorkingDirectory) -> String {
+    let names: Vec<String> = outcome.cut.iter().map(|path| place.show(path)).collect();
+    let more = match outcome.cut_count.saturating_sub(names.len() as u64) {
+        0 => String::new(),
+        more => format!(" and {}", truncation::pluralise(more, "more file")),
+    };
+    format!(
+        "[Not searched to the end, because a line (or with multiline the file) is too long for this \
+         pattern: {}{more}. A simpler pattern can search more]",
+        names.join(", ")
+    )
 }
 
 /// The rows from one share of each file to another.

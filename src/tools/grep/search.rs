@@ -1,6 +1,6 @@
 //! The search itself. It blocks, and ends soon after the call is cancelled.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -23,12 +23,22 @@ use crate::tools::{Files, text, truncation};
 const LINE_CHARS: usize = 500;
 /// The characters before the match that stay when a longer line is cut.
 const BEFORE_MATCH: usize = 100;
-/// The memory for one file, in bytes: a line, or the whole file where matches may span lines.
+/// The most memory for one file, in bytes: a line, or the whole file where matches may span lines.
 const HEAP: usize = 64 << 20;
+/// The most bytes of such a piece, times the size of the pattern: a search through the piece cannot be
+/// stopped, and takes some seconds at worst.
+const WORK: usize = 1 << 38;
+
+/// The memory for one file, for a pattern of this compiled size.
+pub(super) fn heap(size: usize) -> usize {
+    (WORK / size).min(HEAP)
+}
 
 /// What to search for.
 pub(super) struct GrepQuery {
     pub matcher: RegexMatcher,
+    /// See [`heap`].
+    pub heap: usize,
     pub mode: GrepMode,
     pub before: usize,
     pub after: usize,
@@ -64,6 +74,8 @@ pub(super) struct GrepFileMatches {
     /// The number of all rows, kept or not.
     pub row_count: u64,
     is_binary: bool,
+    /// Whether the file has a piece too long to be searched, so that the matches are those before it.
+    is_cut: bool,
 }
 
 /// The matches in all files.
@@ -75,6 +87,9 @@ pub(super) struct GrepOutcome {
     pub matches: u64,
     pub row_count: u64,
     pub unreadable: u64,
+    /// Files with pieces that are too long to be searched, the first by path.
+    pub cut: BTreeSet<PathBuf>,
+    pub cut_count: u64,
     /// Files and folders that a deny rule hides.
     pub hidden: u64,
     /// The number of rows that are kept in `files`.
@@ -120,6 +135,13 @@ pub(super) fn folder(
 
 impl GrepOutcome {
     fn add(&mut self, path: PathBuf, hits: GrepFileMatches, limit: usize) {
+        if hits.is_cut {
+            self.cut_count += 1;
+            self.cut.insert(path.clone());
+            if self.cut.len() > MAX_NAMED {
+                self.cut.pop_last();
+            }
+        }
         if hits.matches == 0 || hits.is_binary {
             return;
         }
@@ -159,7 +181,7 @@ impl GrepQuery {
             .line_number(true)
             .multi_line(self.is_multi_line)
             .binary_detection(BinaryDetection::quit(0))
-            .heap_limit(Some(HEAP));
+            .heap_limit(Some(self.heap));
         if !self.is_multi_line {
             builder.line_terminator(LineTerminator::crlf());
         }
@@ -178,9 +200,15 @@ impl GrepQuery {
         let Some(file) = self.files.open(path).map_err(io::Error::other)? else {
             return Ok(GrepFileMatches::default());
         };
-        let mut rows = GrepSink { query: self, hits: GrepFileMatches::default() };
-        let reader = CancellableFile { file, cancel };
-        searcher.search_reader(&self.matcher, reader, &mut rows)?;
+        let mut rows = GrepSink { query: self, cancel, hits: GrepFileMatches::default() };
+        let mut reader = CancellableFile { file, cancel, has_failed: false };
+        if let Err(error) = searcher.search_reader(&self.matcher, &mut reader, &mut rows) {
+            // What else fails is that a piece is longer than the memory for it.
+            if reader.has_failed || cancel.is_cancelled() {
+                return Err(error);
+            }
+            rows.hits.is_cut = true;
+        }
         Ok(rows.hits)
     }
 
@@ -205,6 +233,7 @@ impl GrepQuery {
 /// Collects the matches that the searcher finds in one file.
 struct GrepSink<'a> {
     query: &'a GrepQuery,
+    cancel: &'a CancellationToken,
     hits: GrepFileMatches,
 }
 
@@ -221,6 +250,9 @@ impl Sink for GrepSink<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        if self.cancel.is_cancelled() {
+            return Err(cancelled());
+        }
         self.hits.matches += 1;
         match self.query.mode {
             GrepMode::Files => {
@@ -262,13 +294,18 @@ impl Sink for GrepSink<'_> {
 struct CancellableFile<'a> {
     file: File,
     cancel: &'a CancellationToken,
+    has_failed: bool,
+}
+
+fn cancelled() -> io::Error {
+    io::Error::other("cancelled")
 }
 
 impl Read for CancellableFile<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancel.is_cancelled() {
-            return Err(io::Error::other("cancelled"));
+            return Err(cancelled());
         }
-        self.file.read(buffer)
+        self.file.read(buffer).inspect_err(|_| self.has_failed = true)
     }
 }

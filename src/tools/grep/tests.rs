@@ -238,7 +238,7 @@ async fn bad_input_tells_what_to_send() {
             json!({"pattern": "x", "type": "pyton"}),
             "Grep: there is no type `pyton`. Did you mean py",
         ),
-        (json!({"pattern": "x", "glob": "["}), "Grep: `glob`: error parsing glob"),
+        (json!({"pattern": "x", "glob": "["}), "Grep: `glob`: unclosed character class"),
         (json!({"pattern": "x", "-A": "many"}), "Grep: `-A` must be a whole number"),
     ];
     for (input, expected) in cases {
@@ -257,4 +257,33 @@ async fn a_cancelled_search_ends() {
     env.context.cancel.cancel();
     let output = env.run(&GrepTool, json!({"pattern": "one"})).await.unwrap();
     assert_eq!(output.status, ToolStatus::Cancelled);
+}
+
+#[tokio::test]
+async fn a_pattern_that_would_take_all_memory_is_an_error() {
+    let env = tree();
+    for pattern in ["(a{1000}){1000}", "((\\w{1,200}){200}x?){200}"] {
+        let error = env.run(&GrepTool, json!({"pattern": pattern})).await.unwrap_err();
+        assert!(error.0.starts_with("Grep: `pattern`: it is too large; make it"), "{error}");
+    }
+    let many = json!({"pattern": "one", "glob": "{a,b}".repeat(2000)});
+    let error = env.run(&GrepTool, many).await.unwrap_err();
+    assert!(error.0.starts_with("Grep: `glob`: the pattern is longer than"), "{error}");
+}
+
+#[tokio::test]
+async fn a_line_too_long_for_a_large_pattern_is_named_and_a_simple_one_finds_it() {
+    let env = ToolTestEnv::new();
+    env.put("long", format!("one\n{}one\n", "x".repeat(1 << 20)));
+    env.put("short", "one\n");
+    let large = "one|(a{1000}){40}";
+    let text = grep(&env, json!({"pattern": large, "output_mode": "count"})).await;
+    let note = "[Not searched to the end, because a line (or with multiline the file) is too long for this \
+                pattern: long. A simpler pattern can search more]";
+    assert_eq!(text, format!("long:1\nshort:1\n[2 matches in 2 files]\n{note}"));
+    let spanning = json!({"pattern": "x.one|(a{1000}){40}", "multiline": true, "path": "long"});
+    let whole = grep(&env, spanning).await;
+    assert_eq!(whole, format!("No matches.\n{note}"));
+    let simple = grep(&env, json!({"pattern": "one", "output_mode": "count"})).await;
+    assert_eq!(simple, "long:2\nshort:1\n[3 matches in 2 files]");
 }

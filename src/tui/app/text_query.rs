@@ -5,7 +5,9 @@ use std::fmt;
 use std::ops::Range;
 
 use grep_matcher::Matcher;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_regex::RegexMatcher;
+
+use crate::domain::compile_regex;
 
 /// A compiled query, which is never empty.
 #[derive(Clone)]
@@ -46,15 +48,16 @@ impl TextQuery {
         if text.is_empty() {
             return Err(TextQueryError::Empty);
         }
-        let mut builder = RegexMatcherBuilder::new();
-        match kind {
-            TextQueryKind::Plain => {
-                let any_case = !text.chars().any(char::is_uppercase);
-                builder.fixed_strings(true).case_insensitive(any_case)
-            }
-            TextQueryKind::Regex => builder.case_smart(true),
-        };
-        let matcher = builder.build(text).map_err(|error| {
+        let compiled = compile_regex(text, |builder| {
+            match kind {
+                TextQueryKind::Plain => {
+                    let any_case = !text.chars().any(char::is_uppercase);
+                    builder.fixed_strings(true).case_insensitive(any_case)
+                }
+                TextQueryKind::Regex => builder.case_smart(true),
+            };
+        });
+        let matcher = compiled.map_err(|error| {
             // The parser's message shows the pattern over several lines; the last line has the
             // reason.
             let whole = error.to_string();

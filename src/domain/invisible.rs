@@ -60,30 +60,23 @@ fn kind(character: char) -> CharacterVisibility {
         '\n' | '\t' => CharacterVisibility::Visible,
         '\u{200c}' | '\u{200d}' => CharacterVisibility::Joiner,
         '\u{fe00}'..='\u{fe0f}' => CharacterVisibility::Selector,
-        // Soft hyphen, Arabic letter mark, Hangul and Khmer fillers, Mongolian selectors,
-        // zero-width space and marks, bidi controls, word joiner and invisible operators,
-        // byte order mark, interlinear annotation, tags, further selectors.
-        '\u{ad}'
-        | '\u{34f}'
-        | '\u{61c}'
-        | '\u{115f}'
-        | '\u{1160}'
-        | '\u{17b4}'
-        | '\u{17b5}'
-        | '\u{180b}'..='\u{180f}'
-        | '\u{200b}'
-        | '\u{200e}'
-        | '\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{3164}'
-        | '\u{feff}'
-        | '\u{ffa0}'
-        | '\u{fff0}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e0fff}' => CharacterVisibility::Invisible,
-        character if character.is_control() => CharacterVisibility::Invisible,
+        character if character.is_control() || is_invisible(character) => {
+            CharacterVisibility::Invisible
+        }
         _ => CharacterVisibility::Visible,
     }
+}
+
+/// Whether a character has no shape of its own or changes the direction of others, wherever it is: what
+/// Unicode calls default ignorable or a format character, apart from the format characters that are
+/// drawn, and its line ends. Joiners and variation selectors are among them.
+pub fn is_invisible(character: char) -> bool {
+    matches!(character, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}'
+        | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
+        | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{feff}' | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}'
+        | '\u{13430}'..='\u{1343f}' | '\u{1bca0}'..='\u{1bca3}' | '\u{1d173}'..='\u{1d17a}'
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn joins(character: char) -> bool {
@@ -101,6 +94,28 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// With the tables of Unicode that the regular expressions have, so that no range is forgotten.
+    #[test]
+    fn s69_all_that_unicode_calls_invisible_is() {
+        let property = r"[\p{Default_Ignorable_Code_Point}\p{Cf}\p{Zl}\p{Zp}--\p{Prepended_Concatenation_Mark}]";
+        let matcher = crate::domain::compile_regex(property, |_| {}).unwrap();
+        let all = String::from_iter('\0'..=char::MAX);
+        let mut found = String::new();
+        let collect = |it: grep_matcher::Match| {
+            found.push_str(&all[it.start()..it.end()]);
+            true
+        };
+        grep_matcher::Matcher::find_iter(&matcher, all.as_bytes(), collect).unwrap();
+        let ours: String = all.chars().filter(|c| is_invisible(*c)).collect();
+        assert_eq!(ours.escape_unicode().to_string(), found.escape_unicode().to_string());
+        for c in ours.chars() {
+            let seen = strip_invisible(&format!(" {c}b")).text.into_owned();
+            assert_eq!(seen, " b", "{c:?}");
+            let shown = crate::domain::sanitize::sanitize(&format!(" {c}b")).into_owned();
+            assert_eq!(shown, format!(" ‹U+{:04X}›b", c as u32));
+        }
+    }
 
     #[test]
     fn hidden_characters_are_taken_out() {
