@@ -53,11 +53,18 @@ pub(super) fn surroundings(
     config: &ResolvedConfig,
     processes: Arc<ProcessHost>,
     redactor: &Redactor,
+    project: ProjectSettingsTrust,
 ) -> McpSurroundings {
+    // `npx` and `python3 -m` run what they find in the folder that they start in.
+    let neutral = || run_context.user_home.clone().unwrap_or_else(|| "/".into());
+    let folder = match project {
+        ProjectSettingsTrust::Trusted => run_context.cwd.clone(),
+        ProjectSettingsTrust::Untrusted => neutral(),
+    };
     let keys = config.key_variables.clone();
     let redactor = redactor.clone();
     McpSurroundings {
-        folder: run_context.cwd.clone(),
+        folder,
         ports: McpPorts {
             processes,
             programs: McpProgramSearch {
@@ -87,7 +94,7 @@ pub(super) fn servers(
 ) -> (Arc<McpServers>, Vec<String>) {
     let McpDefinitions { servers, problems: mut notices } =
         definitions(run_context, config, project);
-    let surroundings = surroundings(run_context, config, processes, redactor);
+    let surroundings = surroundings(run_context, config, processes, redactor, project);
     let waits = |server: &&McpServerDefinition| {
         let (store, folder) = (&surroundings.store, &surroundings.folder);
         server.is_enabled

@@ -247,6 +247,7 @@ impl Processes for FakeAgentProcesses {
                 std::fs::remove_dir_all(&folder).unwrap();
                 std::fs::write(folder, text).unwrap();
             }
+            ["print", count] => output("x".repeat(count.parse().unwrap()).as_bytes()),
             ["remove", file] => std::fs::remove_file(script.cwd.join(file)).unwrap(),
             _ => {}
         }

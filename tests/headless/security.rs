@@ -279,6 +279,19 @@ fn s57_s61_an_untrusted_folder_has_no_program_run() {
     assert!(!env.path("pwned").exists());
 }
 
+/// `npx` and `python3 -m` run what they find in the folder that they start in.
+#[test]
+fn s57_the_users_own_server_starts_outside_of_an_untrusted_folder() {
+    let env = TestEnv::new();
+    let place = env.home().join("place");
+    let line = format!("pwd > '{}'", place.display());
+    let own = format!("[mcp.own]\ncommand = \"/bin/sh\"\nargs = [\"-c\", \"{line}\"]\n");
+    env.write_home("config.toml", &own);
+    let output = env.command(&["mcp", "test", "own"]).output().unwrap();
+    let found = fs::read_to_string(place).unwrap_or_else(|_| panic!("{output:?}"));
+    assert_eq!(Path::new(found.trim()).canonicalize().unwrap(), env.home().canonicalize().unwrap());
+}
+
 #[test]
 fn s57_a_trusted_repository_has_none_of_its_programs_run() {
     let (env, server) = (TestEnv::new(), ModelServer::start());

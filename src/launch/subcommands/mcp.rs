@@ -98,11 +98,11 @@ pub(super) async fn run(
         McpCommand::Test { name, format } => {
             let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
             let form = TestForm::List { json: format.json };
-            test(run_context, &config, server.clone(), form).await
+            test(run_context, &config, project, server.clone(), form).await
         }
         McpCommand::Accept { name } => {
             let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
-            test(run_context, &config, server.clone(), TestForm::Accept).await
+            test(run_context, &config, project, server.clone(), TestForm::Accept).await
         }
     }
 }
@@ -258,6 +258,7 @@ enum TestForm {
 async fn test(
     run_context: &RunContext,
     config: &ResolvedConfig,
+    project: ProjectSettingsTrust,
     server: McpServerDefinition,
     form: TestForm,
 ) -> anyhow::Result<CliExitStatus> {
@@ -267,7 +268,8 @@ async fn test(
     let programs = HostPrograms::find(&search_path, &changeable)?;
     let environment = build::child_environment(config, &redactor);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
-    let surroundings = mcp::surroundings(run_context, config, processes.clone(), &redactor);
+    let surroundings =
+        mcp::surroundings(run_context, config, processes.clone(), &redactor, project);
     let limit = server.limits.start + Duration::from_secs(5);
     let servers = McpServers::new(vec![server], &surroundings, |_| {});
     servers.start();
