@@ -152,7 +152,7 @@ impl IgnoreFileReader {
     }
 }
 
-/// The rules that the text of an ignore file in a folder has within its first [`MAX_BYTES`]. A line
+/// The rules that the text of an ignore file in a folder has within its first 64 KB. A line
 /// that is no pattern leaves nothing out, nor does one that the limit cuts.
 pub fn ignore_rules(folder: &Path, text: &[u8]) -> Option<Gitignore> {
     let limit = usize::try_from(MAX_BYTES).unwrap_or(usize::MAX);
