@@ -139,11 +139,6 @@ enum TurnRunEvent {
 }
 
 impl TurnRun {
-    /// Tells the running calls whether a message of the user waits for their end.
-    fn signal_steering(&self) {
-        self.gate.context.steering.set(!self.steering.is_empty());
-    }
-
     pub(super) fn new(
         gate: Arc<ToolGate>,
         machine: TurnMachine,
@@ -224,6 +219,11 @@ impl TurnRun {
             done = summary::completed(&mut self.compaction) => TurnRunEvent::Compacted(Box::new(done)),
             () = wait_until(self.pause_over) => TurnRunEvent::Input(TurnInput::PauseOver),
         }
+    }
+
+    /// Tells the running calls whether a message of the user waits for their end.
+    fn signal_steering(&self) {
+        self.gate.context.steering.set(!self.steering.is_empty());
     }
 }
 
