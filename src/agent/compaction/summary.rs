@@ -21,6 +21,7 @@ use crate::platform::redact::Redactor;
 use crate::providers::retry::{self, ReceivedContent, RetryAttempt, RetryDecision, ServerHistory};
 use crate::providers::{
     PrefillProgress, Provider, ProviderError, ProviderRequest, RequestOverflow, StreamEvent,
+    ToolChoice,
 };
 use crate::session::{COMPACTION_CONTEXT, ReplayedConversation};
 
@@ -190,6 +191,7 @@ impl SummaryRequest {
             let which = if number == TRIES { SummaryTry::Last } else { SummaryTry::First };
             let summary = summary_text::summary_of(&message, which);
             let has_thought_too_long = stop == StopReason::MaxTokens && is_silent(&message);
+            let has_called = message.calls().next().is_some();
             answer.responses.push((message, stop, usage));
             if let Some(summary) = summary {
                 let is_cut = stop == StopReason::MaxTokens;
@@ -198,6 +200,9 @@ impl SummaryRequest {
             }
             if has_thought_too_long {
                 self.request.max_tokens = self.ordinary_limit;
+            }
+            if has_called {
+                self.request.tool_choice = ToolChoice::None;
             }
             let once_more = ContentBlock::Context {
                 name: COMPACTION_CONTEXT.to_owned(),

@@ -4,6 +4,8 @@
 //! Such a text in place of the conversation would lose all of it, so that anything doubtful is
 //! refused: slug's own note from the log is better.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::domain::{ContentBlock, Message};
@@ -24,8 +26,8 @@ const HEADINGS_FOUND: usize = 3;
 const LEAST_TEXT: usize = 120;
 /// A text under headings has so many lines of its own besides them.
 const LEAST_LINES: usize = 3;
-/// A part of the instruction's text of this length is no coincidence, in bytes.
-const LONG_SENTENCE: usize = 40;
+/// How many words in a row are compared with the instruction: fewer are in any text about the task.
+const RUN: usize = 3;
 
 /// How texts look in which models write calls, apart from plain JSON.
 const CALL_MARKS: &[&str] =
@@ -108,17 +110,22 @@ pub(super) fn shortened(text: &str, chars: usize, is_cut: bool) -> String {
     }
 }
 
-/// A text without the sentences that the model has repeated from the instruction.
+/// A text without the sentences that the model has repeated from the instruction, also with another
+/// word here and there.
 fn without_instruction(text: &str) -> String {
     let said = format!("{}\n{ONCE_MORE}", instruction_text(0, Some("")));
     let headings: Vec<String> = HEADINGS.iter().map(|(heading, _)| plain(heading)).collect();
-    let sentences: Vec<String> =
+    let sentences: HashSet<String> =
         said.lines().flat_map(|line| line.split_inclusive(". ")).map(plain).collect();
     let said = plain(&said);
+    let said: Vec<&str> = said.split(' ').collect();
+    let said: HashSet<&[&str]> = said.windows(RUN).collect();
     let is_own = |sentence: &&str| {
         let sentence = plain(sentence);
-        let is_said = sentences.contains(&sentence)
-            || sentence.len() >= LONG_SENTENCE && said.contains(&sentence);
+        let words: Vec<&str> = sentence.split(' ').collect();
+        let repeated = words.windows(RUN).filter(|run| said.contains(run)).count();
+        let is_repeated = words.len() > RUN && repeated * 2 > words.len() - RUN;
+        let is_said = sentences.contains(&sentence) || is_repeated;
         sentence.is_empty() || headings.contains(&sentence) || !is_said
     };
     let own = |line: &str| line.split_inclusive(". ").filter(is_own).collect::<String>();
@@ -236,6 +243,12 @@ mod tests {
             format!("Sure. {ONCE_MORE}"),
             ONCE_MORE.to_owned(),
             HEADINGS.iter().map(|(heading, what)| format!("## {heading}\n- {what}\n")).collect(),
+            format!(
+                "This conversation was about to be shortened: what you write now takes the place of its older \
+                 part, for you to go on with. \n\n{}",
+                HEADINGS.iter().map(|(heading, _)| format!("## {heading}\n\n")).collect::<String>()
+            ),
+            without_focus.replace("exact", "precise").replace("what the", "whatever the"),
         ] {
             assert_eq!(summary_of(&answer(&text), SummaryTry::Last), None, "{text}");
         }
