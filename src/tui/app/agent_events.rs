@@ -173,7 +173,13 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             );
         }
         AgentEvent::Prefill { turn, progress } => {
-            enter(&mut model.conversation, turn, RunningTurnPhase::Prefill(progress));
+            // Some servers hold back the text of a call, so this may be the last word for long.
+            let is_read = progress.total > 0 && progress.processed >= progress.total;
+            let phase = match is_read {
+                true => RunningTurnPhase::Waiting,
+                false => RunningTurnPhase::Prefill(progress),
+            };
+            enter(&mut model.conversation, turn, phase);
         }
         AgentEvent::Text { turn, text } => {
             if stream(

@@ -105,11 +105,17 @@ fn nothing_moves_when_idle() {
 
 #[test]
 fn a_slow_prompt_shows_how_far_it_is() {
-    let progress = PrefillProgress { processed: 3_100, total: 12_400, cached: 2_000 };
+    let read = |processed| AgentEvent::Prefill {
+        turn: TURN,
+        progress: PrefillProgress { processed, total: 12_400, cached: 2_000 },
+    };
     screen(80, 24)
         .event(AgentEvent::TurnStarted { turn: TURN })
-        .event(AgentEvent::Prefill { turn: TURN, progress })
-        .shows("Reading the prompt 25% · 3.1k of 12.4k tokens, 2k cached");
+        .event(read(3_100))
+        .shows("Reading the prompt 25% · 3.1k of 12.4k tokens, 2k cached")
+        .event(read(12_400))
+        .shows("Waiting for the model")
+        .hides("Reading");
 }
 
 #[test]

@@ -282,6 +282,7 @@ fn a_compaction_shows_how_far_it_is() {
         .event(AgentEvent::CompactionStarted { turn: TURN })
         .shows("Compacting · summarising the older part");
     let scene = scene.event(progress(Some(80), 0)).shows("reading the conversation, 40%");
+    let scene = scene.event(progress(Some(200), 0)).shows("waiting for the summary");
     scene
         .event(progress(Some(200), 880))
         .shows("writing the summary")

@@ -159,7 +159,8 @@ fn compacting(running: &RunningTurn, read: Option<&PrefillProgress>) -> Activity
     let part = read.and_then(|read| (read.processed * 100).checked_div(read.total));
     let detail = match part {
         _ if running.streamed.bytes > 0 => "writing the summary".to_owned(),
-        Some(part) => format!("reading the conversation, {}%", part.min(100)),
+        Some(part) if part < 100 => format!("reading the conversation, {part}%"),
+        Some(_) => "waiting for the summary".to_owned(),
         None => "summarising the older part".to_owned(),
     };
     ActivityText::of("Compacting", detail)
