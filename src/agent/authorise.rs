@@ -93,7 +93,10 @@ pub(super) async fn authorise(
     waits: CallDependencies,
 ) -> CallAuthorisation {
     let repeats = gate.repeats.repeat_count(call);
-    if let (Some(times), Interactivity::Headless) = (repeats, gate.interactivity) {
+    // There is nobody to ask, or nothing to ask about.
+    if let Some(times) = repeats
+        && (gate.interactivity == Interactivity::Headless || is_denied(gate, &plan).await)
+    {
         gate.repeats.count_note();
         return CallAuthorisation::Repeated(repeated_call(times));
     }
@@ -133,6 +136,14 @@ pub(super) async fn authorise(
             recheck(gate, call, outcome, &question).await
         } => outcome,
     }
+}
+
+/// Whether a rule or the mode denies a call, whatever the user would say.
+async fn is_denied(gate: &ToolGate, plan: &Result<CallPlan, ToolError>) -> bool {
+    let Ok(plan) = plan else { return false };
+    let Ok(query) = plan.resolve(gate).await else { return false };
+    let (decision, _) = gate.permissions.decide(&query, &HookPermission::Nothing);
+    decision.outcome() == PermissionOutcome::Deny
 }
 
 /// Why the user is asked whether the model may go on with its calls.
@@ -513,7 +524,7 @@ async fn ask_to_go_on(
         | ApprovalAnswer::Part { .. }
         | ApprovalAnswer::Session { .. }
         | ApprovalAnswer::Always { .. } => {
-            gate.repeats.forget(call);
+            gate.repeats.go_on(call);
             gate.repeats.failures.forget(&gate.tool_name(call));
             Ok(None)
         }

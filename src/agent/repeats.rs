@@ -1,8 +1,9 @@
 //! Detects repeated calls: the same call with the same result, again and again.
 //!
 //! Small models fall into such loops and do not leave them by themselves. After two identical
-//! results slug asks the user about the third identical call: go on, or stop. In a headless run the
-//! call is not run; the model is told so instead, and a model that still repeats it ends its turn.
+//! results slug asks the user about the third identical call: go on, or stop. In a headless run, and
+//! where a rule denies the call, it is not run; the model is told so instead, and a model that still
+//! repeats it ends its turn.
 //! After a call that may have changed something, all other calls count from zero again. A call that
 //! sleeps, or a look at a job that runs, waits for something to change, so it may come to the same
 //! result far more often; and so may the calls before a wait, which look again after it.
@@ -27,8 +28,8 @@ const MAX_SAME_RESULTS: u32 = 2;
 /// turn.
 const MAX_SAME_POLLS: u32 = 100;
 
-/// How many repeated calls of a headless turn are answered with a note to the model. After the next
-/// one the turn ends.
+/// How many repeated calls of a turn are answered with a note to the model. After the next one the
+/// turn ends.
 const MAX_NOTES: u32 = 3;
 
 /// The results of the calls of one turn, to find repetitions.
@@ -46,6 +47,8 @@ pub(super) struct RepeatedCalls {
 struct RepeatedResult {
     result: ContentHash,
     times: u32,
+    /// After how many of them the user has let the model go on.
+    accepted: u32,
     /// Whether the call looked at a job that runs, or the model waited after it.
     is_pending: bool,
 }
@@ -54,12 +57,12 @@ impl RepeatedCalls {
     /// How often a call has had the same result; `None` as long as it may run again.
     pub(super) fn repeat_count(&self, call: &ToolCall) -> Option<u32> {
         let seen = self.lock();
-        let RepeatedResult { times, is_pending, .. } = seen.get(&key(call)?)?;
+        let RepeatedResult { times, accepted, is_pending, .. } = seen.get(&key(call)?)?;
         let most = if *is_pending || sleeps(call) { MAX_SAME_POLLS } else { MAX_SAME_RESULTS };
-        (*times >= most).then_some(*times)
+        (times - accepted >= most).then_some(*times)
     }
 
-    /// Counts a repeated call of a headless run, which is answered with a note to the model.
+    /// Counts a repeated call that is answered with a note to the model.
     pub(super) fn count_note(&self) {
         let before = self.notes.fetch_add(1, Ordering::Relaxed);
         if before >= MAX_NOTES {
@@ -77,10 +80,11 @@ impl RepeatedCalls {
         self.hopeless.get().copied()
     }
 
-    /// Counts this call from zero again, because the user lets the model go on.
-    pub(super) fn forget(&self, call: &ToolCall) {
-        if let Some(key) = key(call) {
-            self.lock().remove(&key);
+    /// Lets the model repeat this call as often again, because the user says so.
+    pub(super) fn go_on(&self, call: &ToolCall) {
+        let Some(key) = key(call) else { return };
+        if let Some(result) = self.lock().get_mut(&key) {
+            result.accepted = result.times;
         }
     }
 
@@ -105,7 +109,7 @@ impl RepeatedCalls {
         match seen.get_mut(&key) {
             Some(before) if before.result == result => before.times += 1,
             Some(_) | None => {
-                seen.insert(key, RepeatedResult { result, times: 1, is_pending });
+                seen.insert(key, RepeatedResult { result, times: 1, accepted: 0, is_pending });
             }
         }
     }
@@ -196,8 +200,12 @@ mod tests {
         }
         assert!(repeats.repeat_count(&read).is_some());
         assert_eq!(repeats.repeat_count(&call("Read", "b")), None);
-        repeats.forget(&read);
-        assert_eq!(repeats.repeat_count(&read), None);
+        repeats.go_on(&read);
+        for _ in 0..2 {
+            assert_eq!(repeats.repeat_count(&read), None);
+            repeats.note(&read, &reads(), &ToolOutput::text("same"));
+        }
+        assert_eq!(repeats.repeat_count(&read), Some(4), "all of them are counted");
     }
 
     #[test]

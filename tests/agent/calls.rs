@@ -248,6 +248,21 @@ async fn without_a_user_a_model_that_only_repeats_calls_ends_its_turn() {
     agent.close().await;
 }
 
+/// There is nothing to ask the user about a call that cannot run.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_denied_call_that_is_repeated_is_no_question() {
+    let fixture = AgentFixture::in_mode(PermissionMode::Plan);
+    let mut agent = fixture.open(InitialSession::New).await;
+    let write = |id| calls(&[(id, "Write", json!({"file_path": "b", "content": "new\n"}))]);
+    queue_replies(&fixture, ["c1", "c2", "c3", "c4", "c5", "c6", "c7"].map(write));
+    let repetition = TurnOutcome::ModelFailed(ModelFailure::RepeatedCalls);
+    assert_eq!(agent.turn("go").await, repetition);
+    assert_eq!(agent.result("c2").1, ToolStatus::Denied);
+    assert!(agent.result("c3").0.starts_with("Not run:"), "{}", agent.result("c3").0);
+    assert_eq!(fixture.model.requests().len(), 6);
+    agent.close().await;
+}
+
 /// Queues a response for each of these numbers, with a call of Read that has other wrong arguments.
 fn queue_wrong_reads(fixture: &AgentFixture, numbers: std::ops::RangeInclusive<u32>) {
     for number in numbers {
