@@ -192,6 +192,23 @@ fn a_file_that_the_model_writes_where_a_trusted_hook_looks_for_one_is_not_run() 
     }
 }
 
+/// The user's own hook names a program of the system, whatever folder slug is started in.
+#[test]
+fn a_relative_entry_of_path_finds_no_program_of_the_project_for_a_hook() {
+    let env = TestEnv::new();
+    let server = ModelServer::start();
+    server.reply(ServerReply::text("Hello."));
+    hook(&env, "UserPromptSubmit", "", "prober || true; echo \"$PATH\" > path", 30.0);
+    env.write("prober", "#!/bin/sh\ntouch made\n");
+    let executable = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(env.path("prober"), executable).unwrap();
+    let path = std::env::var("PATH").unwrap();
+    let mut slug = env.command_to(&server, &["-p", "go"]);
+    let ran = HeadlessOutput::of(&slug.env("PATH", format!(".:{path}::")).output().unwrap());
+    assert!(!env.path("made").exists(), "{}", ran.describe());
+    assert_eq!(env.read("path").trim(), path);
+}
+
 /// A hook may ask slug itself something, and does not start itself by that.
 #[test]
 fn a_hook_starts_no_hooks() {

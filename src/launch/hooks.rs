@@ -26,7 +26,7 @@ use crate::permissions::store::ProjectSettingsTrust;
 use crate::permissions::{PermissionQuery, RuleSet, Workspace, decide};
 use crate::platform::process::{PipedCommand, ProcessHost};
 use crate::platform::redact::Redactor;
-use crate::platform::sandbox;
+use crate::platform::{sandbox, which};
 use crate::tools::{ExitCause, SHELL_TOOL};
 
 use super::run_context::RunContext;
@@ -89,6 +89,7 @@ impl HookRunner for SupervisedHookRunner {
         let mut variables: Vec<_> =
             PROJECT_FOLDER_VARIABLES.map(|name| (name, here.clone())).into();
         variables.push((IN_HOOK, "1".into()));
+        variables.extend(std::env::var_os("PATH").map(|path| ("PATH", which::absolute(&path))));
         variables.extend(read_only.map(|it| ("TMPDIR", it.scratch.path().as_os_str().to_owned())));
         let (line, cwd) = match read_only {
             None => (command.line, command.cwd),

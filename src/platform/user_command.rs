@@ -2,7 +2,7 @@
 //! terminal, within a time limit, and without slug's keys in its environment.
 //!
 //! The processes that it starts end with it. Only the user's own configuration may name such a
-//! command, never a project's.
+//! command, never a project's, and no relative entry of PATH finds a project's program for it.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
 use super::environment::{self, ChildEnvironment};
+use super::which;
 
 /// The most bytes that are read of each output.
 const MOST: u64 = 16 * 1024;
@@ -97,6 +98,9 @@ pub async fn run(run: UserCommandRun<'_>) -> Result<UserCommandOutput, UserComma
         UserCommandVariables::OfCommands(environment) => {
             command.env_clear().envs(environment.variables());
         }
+    }
+    if let Some(path) = std::env::var_os("PATH") {
+        command.env("PATH", which::absolute(&path));
     }
     // With it, a program that asks for a passphrase would draw over the screen.
     command.env_remove("GPG_TTY");

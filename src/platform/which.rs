@@ -40,6 +40,14 @@ pub fn find_all<'a>(names: &[&'a str], path: &OsStr, workspace: &Path) -> Vec<&'
     names.iter().filter(is_there).copied().collect()
 }
 
+/// `path` (the value of PATH) without relative entries, which would find programs in whatever folder
+/// a command runs in.
+pub fn absolute(path: &OsStr) -> OsString {
+    let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
+    // What was split at colons has none.
+    std::env::join_paths(folders).unwrap_or_default()
+}
+
 /// `path` (the value of PATH) without the entries in which [`find`] does not look, for a program that
 /// searches others by itself.
 pub fn outside(path: &OsStr, workspace: &Path) -> OsString {
@@ -101,6 +109,9 @@ mod tests {
         let path = path.unwrap();
         assert_eq!(find("git", &path, &workspace), Some(outside.join("git")));
         assert_eq!(super::outside(&path, &workspace), outside);
+        let absolute =
+            join_paths([workspace.join("bin"), outside.join("../work/bin"), outside.clone()]);
+        assert_eq!(super::absolute(&path), absolute.unwrap());
         fs::rename(outside.join("git"), outside.join("hg")).unwrap();
         assert_eq!(find_all(&["hg", "git", "hg"], &path, &workspace), ["hg", "hg"]);
     }
