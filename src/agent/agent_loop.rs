@@ -18,6 +18,7 @@ use crate::domain::{
     TokenUsage, TurnId, UserInput,
 };
 use crate::hooks::{HookEvent, MergedHookVerdict};
+use crate::permissions::READ_RULE;
 use crate::platform::scratch::SessionScratch;
 use crate::platform::watch::FolderWatcher;
 use crate::session::{LogEntry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome};
@@ -486,7 +487,7 @@ impl Agent {
             searches: self.session.searches.clone(),
             steering: SteeringSignal::default(),
             reads: self.session.reads.clone(),
-            is_hidden: Arc::new(move |path| permissions.hides(path)),
+            is_hidden: Arc::new(move |path| permissions.hides(READ_RULE, path)),
             deferred: self.setup.registry.deferred(),
             effects: Arc::new(Arc::new(ToolEventQueue::new(self.setup.blobs.clone())).sender()),
             outputs: scratch.clone().map(|scratch| -> Arc<dyn OutputFiles> { scratch }),

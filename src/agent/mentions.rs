@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use crate::context;
 use crate::domain::mention::{LineRange, MentionTarget, mentions};
 use crate::domain::{ContentBlock, SessionId};
-use crate::permissions::PathZone;
+use crate::permissions::{PathZone, READ_RULE};
 use crate::session::SessionMeta;
 use crate::tools::FileState;
 
@@ -110,7 +110,10 @@ impl Agent {
         let looked = tokio::task::spawn_blocking(move || {
             let resolved = workspace.resolve(&path, &cwd);
             let look = match resolved.zone {
-                _ if permissions.hides(&resolved.path) || permissions.hides(&resolved.real) => {
+                _ if [&resolved.path, &resolved.real]
+                    .iter()
+                    .any(|it| permissions.hides(READ_RULE, it)) =>
+                {
                     MentionAccess::Denied
                 }
                 PathZone::Inside | PathZone::Scratch => MentionAccess::Inside,

@@ -80,9 +80,9 @@ impl PermissionState {
         (decide_with(query, &inner.rules, inner.mode, &self.workspace, hook_permission), changed)
     }
 
-    /// Whether a deny rule hides this path from searches.
-    pub(super) fn hides(&self, path: &Path) -> bool {
-        self.lock().rules.hides(path)
+    /// Whether a deny rule hides this path from what a tool finds.
+    pub(super) fn hides(&self, tool: &str, path: &Path) -> bool {
+        self.lock().rules.hides(tool, path)
     }
 
     pub(super) fn mode(&self) -> PermissionMode {

@@ -88,13 +88,15 @@ impl ToolGate {
             Some(Grant { named: path.path.clone(), real: path.real.clone(), mode })
         });
         let scoped_files = Arc::new(ScopedFiles::new(self.context.files.clone(), granted));
-        let (is_hidden, places) = (self.context.is_hidden.clone(), scoped_files.clone());
+        let (permissions, places) = (self.permissions.clone(), scoped_files.clone());
+        let tool = query.tool.clone();
         ToolContext {
             files: scoped_files,
             // A rule and a search may name the same file by different paths.
             is_hidden: Arc::new(move |path| {
                 let elsewhere = || places.real(path).filter(|real| real != path);
-                is_hidden(path) || elsewhere().is_some_and(|real| is_hidden(&real))
+                permissions.hides(&tool, path)
+                    || elsewhere().is_some_and(|real| permissions.hides(&tool, &real))
             }),
             ..self.context.clone()
         }

@@ -254,15 +254,15 @@ impl RuleSet {
         RuleCoverage::parse(rule, kind, workspace).map(|_| ())
     }
 
-    /// Whether searches leave a path out, by its lexical name: a deny rule on reading matches it.
-    pub fn hides(&self, path: &Path) -> bool {
+    /// Whether what `tool` finds leaves a path out, by its lexical name: a deny rule on reading with
+    /// this tool matches it.
+    pub fn hides(&self, tool: &str, path: &Path) -> bool {
         self.at(self.index.files(RuleKind::Deny)).any(|rule| match &rule.covers {
-            RuleCoverage::Files { family: FileToolFamily::Read, pattern: Some(pattern) } => {
-                pattern.covers(path)
+            RuleCoverage::Files { family, pattern } => {
+                family.covers(tool, FileEffect::Read, RuleKind::Deny)
+                    && pattern.as_ref().is_none_or(|pattern| pattern.covers(path))
             }
-            RuleCoverage::Files { family: FileToolFamily::Read, pattern: None } => true,
-            RuleCoverage::Files { .. }
-            | RuleCoverage::Tool { .. }
+            RuleCoverage::Tool { .. }
             | RuleCoverage::Tools { .. }
             | RuleCoverage::Commands(_)
             | RuleCoverage::Domain(_) => false,

@@ -121,7 +121,7 @@ async fn s49_the_sandbox_knows_the_current_rules() {
     let fixture = fixture(DENIAL);
     fixture.settings(&json!({"permissions": {"deny": ["Read(.env)"]}}));
     let mut agent = fixture.open(InitialSession::New).await;
-    let hides = |name: &str| fixture.readers.current().hides(&fixture.work.join(name));
+    let hides = |name: &str| fixture.readers.current().hides("Read", &fixture.work.join(name));
     assert_eq!((hides(".env"), hides("key")), (true, false));
     let edit = RuleEdit::Add((RuleKind::Deny, "Read(key)".to_owned()));
     agent.tell(AgentCommand::Rules(RuleRequest::Change { file: None, edit })).await;

@@ -119,6 +119,16 @@ fn s46_s48_protected_places_are_always_asked_about() {
     assert_eq!(test_env().read(".git/config"), Allow);
 }
 
+/// A rule on a tool of its own holds for what that tool finds from further up, too.
+#[test]
+fn a_denied_search_leaves_its_paths_out() {
+    let env = deny(["Grep(src/**)"]);
+    assert_eq!(env.decide("Grep", &[ToolAccess::Read(env.path("src/a"))]).outcome(), Deny);
+    assert!(env.rules.hides("Grep", &env.path("src/a")));
+    assert!(!env.rules.hides("Grep", &env.path("docs/a")));
+    assert!(!env.rules.hides("Glob", &env.path("src/a")));
+}
+
 #[test]
 fn s49_a_denied_file_is_denied_by_every_way() {
     let env = deny(["Read(.env)"]);
@@ -131,9 +141,9 @@ fn s49_a_denied_file_is_denied_by_every_way() {
         assert_eq!(env.decide(tool, &[ToolAccess::Read(env.path(".env"))]).outcome(), Deny);
     }
     assert_eq!(env.decide("Edit", &[ToolAccess::Write(env.path(".env"))]).outcome(), Deny);
-    assert!(env.rules.hides(&env.path(".env")));
-    assert!(env.rules.hides(&env.path("sub/.env")));
-    assert!(!env.rules.hides(&env.path("src/env")));
+    assert!(env.rules.hides("Glob", &env.path(".env")));
+    assert!(env.rules.hides("Glob", &env.path("sub/.env")));
+    assert!(!env.rules.hides("Glob", &env.path("src/env")));
     env.all(
         Deny,
         &[

@@ -49,7 +49,7 @@ fn a_pattern_of_absurd_length_is_no_rule_and_none_below_fails_later() {
     assert!(check(1_000).unwrap_err().to_string().contains("longer than"));
     let mut rules = RuleSet::new();
     rules.add_session(RuleKind::Deny, &check(350).unwrap(), &env.workspace).unwrap();
-    assert!(!rules.hides(Path::new("/elsewhere")));
+    assert!(!rules.hides("Grep", Path::new("/elsewhere")));
 }
 
 #[test]

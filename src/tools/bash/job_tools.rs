@@ -53,7 +53,7 @@ const KILL_SHAPE: InputShape = InputShape {
 };
 
 static OUTPUT_DESCRIPTOR: ToolDescriptor =
-    ToolDescriptor::built_in(OUTPUT_SHAPE.tool, ToolKind::Read, ToolCapability::Conversation)
+    ToolDescriptor::built_in(OUTPUT_SHAPE.tool, ToolKind::Execute, ToolCapability::Conversation)
         .deferred()
         .polling();
 static KILL_DESCRIPTOR: ToolDescriptor =
