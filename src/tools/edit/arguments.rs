@@ -42,6 +42,9 @@ const ARGUMENTS: &[(&str, &[&str])] = &[
 const OLD: &[&str] = &["oldString", "old_str", "old_text", "oldText"];
 const NEW: &[&str] = &["newString", "new_str", "new_text", "newText"];
 
+/// The most changes of one call. Each looks through the whole file.
+const MAX_STEPS: usize = 500;
+
 /// What a call asks for.
 #[derive(Debug, Clone)]
 pub(super) struct EditArguments {
@@ -83,6 +86,12 @@ pub(super) fn parse(input: &Value, place: &WorkingDirectory) -> Result<EditArgum
         return Err(input.wrong("send one change, or several in `edits`, not both"));
     }
     let total = edits.len();
+    if total > MAX_STEPS {
+        return Err(ToolError(format!(
+            "A call takes at most {MAX_STEPS} changes, and this one has {total}. Send them in several calls, \
+             or write the file anew with Write."
+        )));
+    }
     let steps = edits.iter().enumerate().map(|(at, edit)| {
         let read = ArgumentReader::new(STEP, edit).and_then(|edit| step(&edit));
         read.map_err(|error| of_several(error, at, total))

@@ -314,3 +314,11 @@ async fn a_result_that_would_fill_the_memory_is_refused_before_it_is_made() {
     let many = edited("a".repeat(1_000_001), all("a", "b")).await.unwrap_err();
     assert!(many.contains("with 1000001 places replaced, too much to edit here"), "{many}");
 }
+
+#[tokio::test]
+async fn the_number_of_changes_is_bounded() {
+    let step = json!({"old_string": "a", "new_string": "a"});
+    let many = json!({"edits": vec![step; 501]});
+    let error = edited("a\n", many).await.unwrap_err();
+    assert!(error.contains("at most 500 changes, and this one has 501"), "{error}");
+}
