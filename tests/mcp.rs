@@ -536,3 +536,27 @@ fn a_model_finds_and_calls_the_tool_of_a_configured_server() {
     let received = std::fs::read_to_string(env.path("state").join("received")).unwrap();
     assert!(!received.contains("\"name\":\"second\""), "no rule allows it");
 }
+
+/// S93: what is accepted is shown.
+#[test]
+fn s93_slug_mcp_accept_shows_the_new_definition() {
+    let env = TestEnv::new();
+    let state = env.path("state");
+    std::fs::create_dir(&state).unwrap();
+    env.run(&["mcp", "add", "s", "--", "bash", SERVER, state.to_str().unwrap()])
+        .assert_exit_code(0);
+    let tested = env.run(&["mcp", "test", "s"]);
+    assert!(tested.out.contains("echo") && !tested.out.contains("changed"), "{}", tested.out);
+    std::fs::write(state.join("description"), "second").unwrap();
+    let tested = env.run(&["mcp", "test", "s"]);
+    assert!(tested.out.contains("echo  (its definition has changed)"), "{}", tested.out);
+    let accepted = env.run(&["mcp", "accept", "s"]);
+    assert!(
+        accepted.out.contains("echo is accepted as it is now:\n  second\n"),
+        "{}",
+        accepted.out
+    );
+    assert!(accepted.out.contains("\"required\": ["), "{}", accepted.out);
+    let again = env.run(&["mcp", "accept", "s"]);
+    assert_eq!(again.out, "No tool of s has changed.\n");
+}

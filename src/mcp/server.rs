@@ -347,15 +347,20 @@ impl McpServer {
         Ok(())
     }
 
-    /// Accepts the definitions of all tools as they are now.
-    pub(super) async fn accept(self: &Arc<Self>) -> Result<(), String> {
+    /// Accepts the definitions of all tools as they are now; the changed ones are returned.
+    pub(super) async fn accept(self: &Arc<Self>) -> Result<Vec<McpToolDefinition>, String> {
         let (store, definition) = (self.surroundings.store.clone(), self.definition.clone());
-        let tools = self.tools();
+        let (tools, names) = {
+            let facts = self.facts();
+            (facts.tools.clone(), facts.changed_tools.clone())
+        };
+        let changed: Vec<McpToolDefinition> =
+            tools.iter().filter(|tool| names.contains(&tool.name)).cloned().collect();
         let accepted = tokio::task::spawn_blocking(move || store.accept(&definition, &tools)).await;
         accepted.map_err(|it| it.to_string())?.map_err(|it| it.to_string())?;
-        self.facts().changed_tools.clear();
+        self.facts().changed_tools.retain(|name| !names.contains(name));
         (self.on_change)();
-        Ok(())
+        Ok(changed)
     }
 
     /// Ends the running connection and starts anew, however often it has ended before.

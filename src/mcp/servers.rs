@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::tools::Tool;
 
 use super::definition::McpServerDefinition;
+use super::lists::McpToolDefinition;
 use super::server::{McpServer, McpServerState, McpServerStatus, McpSurroundings, OnServerChange};
 use super::tool::McpTool;
 
@@ -93,12 +94,12 @@ impl McpServers {
         self.find(name)?.allow().await
     }
 
-    /// Accepts the changed definitions of a server's tools.
+    /// Accepts the changed definitions of a server's tools, and returns them.
     ///
     /// # Errors
     ///
     /// When there is no such server or the answer cannot be kept; a sentence.
-    pub async fn accept(&self, name: &str) -> Result<(), String> {
+    pub async fn accept(&self, name: &str) -> Result<Vec<McpToolDefinition>, String> {
         self.find(name)?.accept().await
     }
 

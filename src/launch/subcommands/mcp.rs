@@ -275,8 +275,9 @@ async fn test(
     servers.start();
     servers.settle(limit).await;
     let status = servers.status();
+    let mut accepted = Vec::new();
     if let (TestForm::Accept, Some(server)) = (form, status.first()) {
-        servers.accept(&server.name).await.map_err(anyhow::Error::msg)?;
+        accepted = servers.accept(&server.name).await.map_err(anyhow::Error::msg)?;
     }
     drop(servers);
     processes.end_all().await;
@@ -318,11 +319,12 @@ async fn test(
     }
     let mut out = print::out();
     if form == TestForm::Accept {
-        match status.changed_tools.is_empty() {
-            true => writeln!(out, "No tool of {} has changed.", status.name)?,
-            false => {
-                writeln!(out, "Accepted as they are now: {}", status.changed_tools.join(", "))?;
-            }
+        if accepted.is_empty() {
+            writeln!(out, "No tool of {} has changed.", status.name)?;
+        }
+        for tool in &accepted {
+            writeln!(out, "{} is accepted as it is now:\n  {}", tool.name, tool.description)?;
+            writeln!(out, "  arguments: {:#}", tool.input_schema)?;
         }
         return Ok(exit);
     }
