@@ -97,6 +97,7 @@ const SHELL: &str = "what runs when you log in or open a shell";
 const KEYS: &str = "whom you can be logged in as";
 const PROGRAMS: &str = "which programs your shell finds";
 const SERVICES: &str = "what your desktop or system starts by itself";
+const OF_PROGRAMS: &str = "what other programs do";
 
 const fn reserved(
     pattern: &'static str,
@@ -145,6 +146,7 @@ pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     place(".git-hooks/", Git, GIT),
     place(".githooks/", Git, GIT),
     reserved(".pre-commit-config.yaml", Git, GIT),
+    place(".hg/hgrc", Git, "what Mercurial runs"),
     place(".claude/", Tooling, AGENT),
     place(".cursor/", Tooling, AGENT),
     place(".gemini/", Tooling, AGENT),
@@ -207,6 +209,7 @@ pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     in_its_folder(".yarn/plugins/", Tooling, PACKAGES),
     reserved(".pnpmfile.cjs", Tooling, PACKAGES),
     reserved(".pnpmfile.mjs", Tooling, PACKAGES),
+    place(".pnp.*", Tooling, PACKAGES),
     reserved("bunfig.toml", Tooling, PACKAGES),
     place(".bundle/config", Tooling, PACKAGES),
     in_its_folder("gradle/wrapper/", Tooling, TOOL_CHAIN),
@@ -258,16 +261,18 @@ pub(super) const AT_HOME: &[ProtectedPlace] = &[
     reserved("bin/", StartUp, PROGRAMS),
     // Shells, editors and desktops that the rows above do not name.
     place(".config/zsh/", StartUp, SHELL),
+    place(".config/nushell/", StartUp, SHELL),
+    place(".config/elvish/", StartUp, SHELL),
+    place(".config/xonsh/", StartUp, SHELL),
     place(".config/plasma-workspace/", StartUp, SERVICES),
     place(".local/share/systemd/", StartUp, SERVICES),
     place(".local/share/applications/", StartUp, SERVICES),
-    place(".*rc", StartUp, SHELL),
-    place(".*env", StartUp, SHELL),
-    place(".*login", StartUp, SHELL),
-    place(".*profile", StartUp, SHELL),
     place(".cargo/env*", StartUp, SHELL),
-    place(".emacs*", StartUp, EDITOR),
+    place(".emacs.d/", StartUp, EDITOR),
 ];
+
+/// Each hidden file right in the home folder.
+const HIDDEN_AT_HOME: ProtectionReason = ProtectionReason::new(StartUp, OF_PROGRAMS);
 
 /// The names that, beside a `HEAD`, make git take a folder for a repository, and from which git
 /// then takes instructions.
@@ -345,7 +350,9 @@ pub(super) fn by_name(path: &Path) -> Option<ProtectionReason> {
 pub(super) fn at_home(path: &Path) -> Option<ProtectionReason> {
     let names: Vec<&[u8]> = names(path.as_os_str().as_bytes()).collect();
     let mut rows = AT_HOME.iter().filter(|_| !names.is_empty());
-    rows.find(|row| row.fits(&names)).map(|row| row.protected)
+    let row = rows.find(|row| row.fits(&names)).map(|row| row.protected);
+    let is_hidden = || matches!(names[..], [name] if name.starts_with(b"."));
+    row.or_else(|| is_hidden().then_some(HIDDEN_AT_HOME))
 }
 
 /// The folders whose entries may be places protected in the home folder, relative to it, which is
@@ -501,10 +508,17 @@ mod tests {
         for row in AT_HOME {
             assert!(at_home(Path::new(row.text())).is_some(), "{}", row.pattern);
         }
-        for name in [".mkshrc", ".login", ".cargo/env", ".config/zsh/.zshrc", ".emacs.d/init.el"] {
+        for name in [
+            ".mkshrc",
+            ".bash_completion",
+            ".cargo/env",
+            ".config/zsh/.zshrc",
+            ".config/elvish/rc.elv",
+            ".emacs.d/init.el",
+        ] {
             assert!(at_home(Path::new(name)).is_some(), "{name}");
         }
-        for name in ["src", "src/.zshrc", "venv/bin/x", ".venv.txt", ".config/app.toml", ".c"] {
+        for name in ["src", "src/.zshrc", "venv/bin/x", ".config/app.toml", ".cache/x", "x.rc"] {
             assert!(at_home(Path::new(name)).is_none(), "{name}");
         }
     }
