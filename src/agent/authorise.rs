@@ -95,7 +95,7 @@ pub(super) async fn authorise(
     let repeats = gate.repeats.repeat_count(call);
     // There is nobody to ask, or nothing to ask about.
     if let Some(times) = repeats
-        && (gate.interactivity == Interactivity::Headless || is_denied(gate, &plan).await)
+        && (gate.interactivity == Interactivity::Headless || cannot_run(gate, &plan).await)
     {
         gate.repeats.count_note();
         return CallAuthorisation::Repeated(repeated_call(times));
@@ -138,10 +138,11 @@ pub(super) async fn authorise(
     }
 }
 
-/// Whether a rule or the mode denies a call, whatever the user would say.
-async fn is_denied(gate: &ToolGate, plan: &Result<CallPlan, ToolError>) -> bool {
-    let Ok(plan) = plan else { return false };
-    let Ok(query) = plan.resolve(gate).await else { return false };
+/// Whether a call cannot run, whatever the user would say: there is no such call, or a rule or the
+/// mode denies it.
+async fn cannot_run(gate: &ToolGate, plan: &Result<CallPlan, ToolError>) -> bool {
+    let Ok(plan) = plan else { return true };
+    let Ok(query) = plan.resolve(gate).await else { return true };
     let (decision, _) = gate.permissions.decide(&query, &HookPermission::Nothing);
     decision.outcome() == PermissionOutcome::Deny
 }

@@ -2,8 +2,8 @@
 //!
 //! Small models fall into such loops and do not leave them by themselves. After two identical
 //! results slug asks the user about the third identical call: go on, or stop. In a headless run, and
-//! where a rule denies the call, it is not run; the model is told so instead, and a model that still
-//! repeats it ends its turn.
+//! where the call could not run anyway, it is not run; the model is told so instead, and a model that
+//! still repeats it ends its turn.
 //! After a call that may have changed something, all other calls count from zero again. A call that
 //! sleeps, or a look at a job that runs, waits for something to change, so it may come to the same
 //! result far more often; and so may the calls before a wait, which look again after it.

@@ -263,6 +263,18 @@ async fn a_denied_call_that_is_repeated_is_no_question() {
     agent.close().await;
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_of_no_tool_that_is_repeated_is_no_question() {
+    let fixture = AgentFixture::new();
+    let mut agent = fixture.open(InitialSession::New).await;
+    let call = |id| calls(&[(id, "python3", json!({"code": "1"}))]);
+    queue_replies(&fixture, ["c1", "c2", "c3"].map(call));
+    queue_replies(&fixture, [words("done")]);
+    assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
+    assert!(agent.result("c3").0.starts_with("Not run:"), "{}", agent.result("c3").0);
+    agent.close().await;
+}
+
 /// Queues a response for each of these numbers, with a call of Read that has other wrong arguments.
 fn queue_wrong_reads(fixture: &AgentFixture, numbers: std::ops::RangeInclusive<u32>) {
     for number in numbers {

@@ -233,7 +233,13 @@ impl Agent {
                 return CompactionResult::TooLarge(large.too_large());
             }
             CompactionTrigger::Asked if !limits.fits(after) => self.warn(large.too_large()),
-            CompactionTrigger::Full | CompactionTrigger::Asked if after > limits.floor() => {
+            CompactionTrigger::Full if after > limits.floor() => {
+                self.warn(large.high_floor(is_shorter));
+            }
+            // What the user has asked for is done, unless the next request would begin another.
+            CompactionTrigger::Asked
+                if after > if is_shorter { limits.trigger() } else { limits.floor() } =>
+            {
                 self.warn(large.high_floor(is_shorter));
             }
             // The server's own words follow: it counts more than slug, or has another window.

@@ -201,7 +201,7 @@ fn the_same_key_folds_and_brings_back_and_the_same_pins_and_unpins() {
 fn what_folding_costs_is_said_before() {
     results(80, 24, &ledger())
         .key("end")
-        .shows("a stub replaces it from the next request on")
+        .shows("Folding it out leaves a stub in its place")
         .shows("~20k");
 }
 

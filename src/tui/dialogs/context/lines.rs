@@ -31,7 +31,7 @@ pub fn used(ledger: &ContextLedger) -> String {
 /// The sizes that decide what happens to the rest of the window.
 pub fn limits(ledger: &ContextLedger) -> [String; 2] {
     [
-        format!("compacted at {}", format_tokens(ledger.compacts_at)),
+        format!("compacts at {}", format_tokens(ledger.compacts_at)),
         format!("{} reserved", format_tokens(ledger.reserve)),
     ]
 }
@@ -103,13 +103,13 @@ pub fn consequence(source: &LedgerSource, item: &LedgerItem) -> String {
     };
     let what = match (source.kind, item.fold_action()) {
         (ContextSource::Summary, Some(ContextAction::BringBack)) => {
-            "Restored: everything this compaction left out is sent again."
+            "Restoring it sends everything again that this compaction left out."
         }
-        (ContextSource::Summary, _) => "Folded out: this compaction applies again.",
+        (ContextSource::Summary, _) => "Folding it out puts this compaction in force again.",
         (_, Some(ContextAction::FoldOut)) => {
-            "Folded out: a stub replaces it from the next request on. The log keeps it."
+            "Folding it out leaves a stub in its place from the next request on. The log keeps it."
         }
-        (_, Some(_)) => "Restored: sent in full from the next request on.",
+        (_, Some(_)) => "Restoring it sends it in full from the next request on.",
         (_, None) => return source.kind.why_fixed().to_owned(),
     };
     format!("{what}{anew}")
@@ -121,7 +121,7 @@ pub fn all(page: &ContextPage, shown_path: impl Fn(&str) -> String) -> Vec<Strin
     let mut out: Vec<String> = page.failed.iter().cloned().collect();
     out.push(format!("The window holds {}.", used(ledger)));
     let [compaction, answer] = limits(ledger);
-    out.push(format!("It is {compaction}; {answer} for the answer."));
+    out.push(format!("It {compaction}; {answer} for the answer."));
     let mut number = 0;
     for source in &ledger.sources {
         let share = percent(source.tokens, ledger);

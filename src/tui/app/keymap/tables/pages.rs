@@ -120,12 +120,7 @@ pub const JOBS: &[KeyBinding<JobsKey>] = &[
 
 /// The keys of the rewind dialog.
 pub const REWIND: &[KeyBinding<RewindKey>] = &[
-    hinted(
-        &[char('y'), key(KeyCode::Enter)],
-        RewindKey::Accept,
-        "files and conversation",
-        "go back",
-    ),
+    hinted(&[char('y'), key(KeyCode::Enter)], RewindKey::Accept, "files and conversation", "yes"),
     row(&[char('f')], RewindKey::Files, "files only"),
     row(&[char('c')], RewindKey::Conversation, "conversation only"),
     row(&[char(' ')], RewindKey::Answer, "include or skip a file that you changed"),
