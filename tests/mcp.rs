@@ -560,3 +560,22 @@ fn s93_slug_mcp_accept_shows_the_new_definition() {
     let again = env.run(&["mcp", "accept", "s"]);
     assert_eq!(again.out, "No tool of s has changed.\n");
 }
+
+/// The forms of `slug mcp add` as the documentation has them.
+#[test]
+fn a_server_is_added_with_options_on_either_side() {
+    let env = TestEnv::new();
+    let url = "https://tracker.example.com/mcp";
+    env.run(&["mcp", "add", "tracker", url, "--header", "Authorization=Bearer ${TOKEN}"])
+        .assert_exit_code(0);
+    let command =
+        ["mcp", "add", "git", "--env", "A=b", "--", "uvx", "mcp-git", "--repository", "."];
+    env.run(&command).assert_exit_code(0);
+    let found = |name: &str| env.run(&["mcp", "get", name, "--json"]).json();
+    let (tracker, git) = (found("tracker"), found("git"));
+    assert_eq!((&tracker["starts"], &tracker["sends"]), (&json!(url), &json!(["Authorization"])));
+    assert_eq!(git["starts"], "uvx mcp-git --repository .");
+    env.run(&["mcp", "add", "x", url, "more"]).assert_exit_code(2);
+    env.run(&["mcp", "add", "x", "uvx", "--repository", "."]).assert_exit_code(2);
+    env.run(&["mcp", "get", "x"]).assert_exit_code(2);
+}

@@ -216,8 +216,8 @@ pub struct McpAddArguments {
     /// A header for the address; ${NAME} in the value is replaced at the start
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     pub header: Vec<(String, String)>,
-    /// The program and its arguments, or one https:// address
-    #[arg(value_name = "COMMAND_OR_URL", required = true, trailing_var_arg = true)]
+    /// The program and its arguments, behind `--` where they have options; or one https:// address
+    #[arg(value_name = "COMMAND_OR_URL", required = true)]
     pub target: Vec<String>,
 }
 

@@ -140,8 +140,8 @@ impl StartupQuestions for LinearStartup {
                 }
             };
             let asked = store.question(&run_context.cwd)?;
-            if questions::has_nothing_to_trust(run_context, &asked, &store.status(&run_context.cwd))
-            {
+            let status = store.status(&run_context.cwd);
+            if questions::has_nothing_to_trust(cli, run_context, &asked, &status) {
                 return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
             }
             let question = trust_question(heading, &run_context.cwd, asked.items());

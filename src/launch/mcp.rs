@@ -7,12 +7,13 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Map;
 
+use crate::cli::Cli;
 use crate::config::ResolvedConfig;
 use crate::context::ContextProvider;
 use crate::disk::read_text;
 use crate::mcp::{
     McpDefinitionSource, McpDefinitions, McpPorts, McpProgramSearch, McpServerDefinition,
-    McpServers, McpStore, McpSurroundings,
+    McpServers, McpStore, McpSurroundings, McpTransport,
 };
 use crate::net::HttpClient;
 use crate::permissions::store::ProjectSettingsTrust;
@@ -45,6 +46,18 @@ pub(super) fn definitions(
         ProjectSettingsTrust::Untrusted => {}
     }
     found
+}
+
+/// Whether servers of the user's own are programs that start in the working folder, where `npx` or
+/// `python3 -m` run what they find.
+pub(super) fn starts_own_programs(cli: &Cli, run_context: &RunContext) -> bool {
+    let project = ProjectSettingsTrust::Untrusted;
+    // Errors are told when the configuration is read for the run.
+    let Ok(config) = run_context.config(cli, project) else { return false };
+    let starts_here = |server: &McpServerDefinition| {
+        server.is_enabled && matches!(server.transport, McpTransport::Stdio { cwd: None, .. })
+    };
+    definitions(run_context, &config, project).servers.iter().any(starts_here)
 }
 
 /// What the servers of this run share. Variables of definitions never hold slug's own keys.

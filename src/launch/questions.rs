@@ -28,6 +28,7 @@ use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
 use crate::tui::executor::FrontEndServices;
 
 use super::connections;
+use super::mcp;
 use super::run_context::RunContext;
 use super::screen::ScreenStartup;
 use super::server_discovery::{ServerConsent, ServerDiscovery};
@@ -57,7 +58,7 @@ pub(super) async fn trust(
             TrustStatus::Changed(_) => TrustSubject::Changes,
         };
         let question = store.question(&run_context.cwd)?;
-        if has_nothing_to_trust(run_context, &question, &store.status(&run_context.cwd)) {
+        if has_nothing_to_trust(cli, run_context, &question, &store.status(&run_context.cwd)) {
             return Ok(StartupOutcome::Answer(ProjectSettingsTrust::Trusted));
         }
         let folder = run_context.cwd.display().to_string();
@@ -82,13 +83,16 @@ pub(super) async fn trust(
 /// Whether a folder that the user was never asked about has nothing that an answer would be about. It
 /// counts as trusted for this run, and nothing is kept: once it has something, slug asks.
 pub(super) fn has_nothing_to_trust(
+    cli: &Cli,
     run_context: &RunContext,
     question: &TrustQuestion,
     status: &TrustStatus,
 ) -> bool {
     match status {
         TrustStatus::Unknown => {
-            question.items().is_empty() && git_config::is_plain(&run_context.cwd)
+            question.items().is_empty()
+                && git_config::is_plain(&run_context.cwd)
+                && !mcp::starts_own_programs(cli, run_context)
         }
         TrustStatus::Trusted | TrustStatus::Changed(_) | TrustStatus::TooWide => false,
     }

@@ -50,6 +50,18 @@ fn a_folder_with_nothing_to_trust_is_not_asked_about() {
     slug.wait_for(QUESTION);
 }
 
+/// `npx` and `python3 -m` run what they find in the folder that they start in.
+#[test]
+fn an_empty_folder_is_asked_about_before_the_users_own_servers_start_there() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    env.run(&["mcp", "add", "own", "--", "touch", "started"]).assert_exit_code(0);
+    let mut slug = untrusted(&env, &server);
+    slug.wait_until("the question", |screen| {
+        screen.contains(QUESTION) && screen.contains("your own MCP")
+    });
+    assert!(!env.path("started").exists());
+}
+
 #[test]
 fn a_rule_that_slug_saved_itself_is_not_asked_about() {
     let (env, server) = (TestEnv::new(), ModelServer::start());

@@ -66,7 +66,13 @@ pub(super) async fn run(
             }
             Ok(CliExitStatus::Answered)
         }
-        McpCommand::Add(arguments) => add(&file, &arguments.name, definition(arguments)),
+        McpCommand::Add(arguments) => match definition(arguments) {
+            Ok(keys) => add(&file, &arguments.name, keys),
+            Err(mistake) => {
+                print::complain(&mistake);
+                Ok(CliExitStatus::Usage)
+            }
+        },
         McpCommand::AddJson { name, definition } => {
             let keys = definition.as_object().cloned().unwrap_or_default();
             add(&file, name, keys)
@@ -195,7 +201,7 @@ fn own(config: &ResolvedConfig, name: &str) -> bool {
 }
 
 /// The definition that `slug mcp add` describes.
-fn definition(arguments: &McpAddArguments) -> Map<String, Value> {
+fn definition(arguments: &McpAddArguments) -> Result<Map<String, Value>, String> {
     let McpAddArguments { env, header, target, .. } = arguments;
     let is_address = |text: &String| text.starts_with("https://") || text.starts_with("http://");
     let pairs = |pairs: &[(String, String)]| {
@@ -203,7 +209,12 @@ fn definition(arguments: &McpAddArguments) -> Map<String, Value> {
     };
     let mut keys = Map::new();
     match &target[..] {
-        [url] if is_address(url) => {
+        [url, more @ ..] if is_address(url) => {
+            if let Some(more) = more.first() {
+                return Err(format!(
+                    "{more:?} is too much: an address stands alone, with --header for headers."
+                ));
+            }
             keys.insert("url".into(), json!(url));
         }
         [command, args @ ..] => {
@@ -217,7 +228,7 @@ fn definition(arguments: &McpAddArguments) -> Map<String, Value> {
             keys.insert(key.into(), Value::Object(values));
         }
     }
-    keys
+    Ok(keys)
 }
 
 fn add(file: &Path, name: &str, keys: Map<String, Value>) -> anyhow::Result<CliExitStatus> {

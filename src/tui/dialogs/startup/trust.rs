@@ -106,8 +106,8 @@ impl TrustDialog {
         rows.extend(frame::text(meaning, StyleRole::Text, width));
         rows.push(StartupRow::new());
         if self.items.is_empty() {
-            let none = "It has none now; with trust slug also runs git there. If settings are added, slug asks \
-                        again.";
+            let none = "It has none now; with trust slug also runs git there, and your own MCP servers start \
+                        there. If settings are added, slug asks again.";
             rows.extend(frame::text(none, StyleRole::Muted, width));
         } else {
             rows.extend(frame::text("With trust, this becomes active:", StyleRole::Text, width));
