@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::fakes::{ScriptedEvent, ScriptedStream, play, words};
 
 /// A summary as the instruction asks for it.
-pub const SUMMARY: &str = "## Task\nWork through all steps.\n## Constraints\nNone.\n## Decisions\nOne by \
+pub const SUMMARY: &str = "## Task\nPort the parser of tessera to the new grammar, and keep its tests.\n## Constraints\nNone.\n## Decisions\nOne by \
                            one.\n## Failed attempts\nNone.\n## State\nSome steps are done.\n## \
                            Next\nThe next step.";
 

@@ -34,7 +34,7 @@ use super::super::request;
 use super::super::response::ResponseAssembler;
 use super::super::turn_runner::answer_stream::{AnswerStream, ended_early};
 use super::plan::{CompactionPlan, CompactionTrigger};
-use super::summary_text::{self, SummaryTry};
+use super::summary_text::{self, ConversationWords, SummaryTry};
 
 /// How often the model is asked before slug writes the note itself.
 const TRIES: usize = 2;
@@ -177,6 +177,7 @@ pub(in crate::agent) async fn completed(run: &mut Option<CompactionRun>) -> Comp
 
 impl SummaryRequest {
     async fn summarise(mut self, answer: &mut CompactionAnswer, cancel: &CancellationToken) {
+        let conversation = ConversationWords::of(&self.request.messages);
         for number in 1..=TRIES {
             let (message, stop, usage) = match self.ask(cancel).await {
                 Ok(response) => response,
@@ -189,7 +190,7 @@ impl SummaryRequest {
                 }
             };
             let which = if number == TRIES { SummaryTry::Last } else { SummaryTry::First };
-            let summary = summary_text::summary_of(&message, which);
+            let summary = summary_text::summary_of(&message, &conversation, which);
             let has_thought_too_long = stop == StopReason::MaxTokens && is_silent(&message);
             let has_called = message.calls().next().is_some();
             answer.responses.push((message, stop, usage));

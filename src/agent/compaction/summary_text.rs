@@ -1,14 +1,14 @@
 //! What a model is told to write as a summary, and what of its answer is one.
 //!
-//! Small models answer with a call written as text, repeat the instruction, or go on with the task.
-//! Such a text in place of the conversation would lose all of it, so that anything doubtful is
-//! refused: slug's own note from the log is better.
+//! Small models answer with a call written as text, repeat the instruction in other words, or go on with
+//! the task. Such a text in place of the conversation would lose all of it, so that anything doubtful is
+//! refused: slug's own note from the log is better. Above all a summary has words of the conversation.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::domain::{ContentBlock, Message};
+use crate::domain::{CallInput, ContentBlock, Message};
 use crate::session::COMPACTION_CONTEXT;
 
 /// The headings of a summary, in order, with what belongs below each.
@@ -28,6 +28,11 @@ const LEAST_TEXT: usize = 120;
 const LEAST_LINES: usize = 3;
 /// How many words in a row are compared with the instruction: fewer are in any text about the task.
 const RUN: usize = 3;
+
+/// A summary has so many different words of the conversation that the instruction has not.
+const WORDS_OF_CONVERSATION: usize = 4;
+/// Shorter words are in every text.
+const WORD: usize = 4;
 
 /// How texts look in which models write calls, apart from plain JSON.
 const CALL_MARKS: &[&str] =
@@ -81,9 +86,73 @@ pub(in crate::agent) fn output_limit(tokens: u64) -> u32 {
     u32::try_from(tokens + tokens / 4).unwrap_or(u32::MAX)
 }
 
-/// The summary in an answer; `None` where there is none.
-pub(super) fn summary_of(message: &Message, number: SummaryTry) -> Option<String> {
+/// The words of a conversation by which its summary is known.
+pub(super) struct ConversationWords(HashSet<String>);
+
+impl ConversationWords {
+    /// The words of the request for the summary, without those of the instruction.
+    pub(super) fn of(messages: &[Message]) -> Self {
+        let mut all = HashSet::new();
+        for block in messages.iter().flat_map(|message| &message.content) {
+            match block {
+                ContentBlock::Text { text } | ContentBlock::ToolResult { content: text, .. } => {
+                    all.extend(words(text));
+                }
+                ContentBlock::Context { name, text } if name != COMPACTION_CONTEXT => {
+                    all.extend(words(text));
+                }
+                ContentBlock::ToolUse(call) => {
+                    if let CallInput::Valid(input) = &call.input {
+                        texts_in(input, &mut |text| all.extend(words(text)));
+                    }
+                }
+                ContentBlock::Context { .. }
+                | ContentBlock::Image(_)
+                | ContentBlock::Thinking { .. }
+                | ContentBlock::Sealed { .. } => {}
+            }
+        }
+        for word in words(&format!("{} {ONCE_MORE}", instruction_text(0, Some("")))) {
+            all.remove(&word);
+        }
+        Self(all)
+    }
+
+    /// Whether a text is about the conversation. In scripts that put no spaces between words nothing can
+    /// be said.
+    fn are_in(&self, text: &str) -> bool {
+        let found: HashSet<String> = words(text).filter(|word| self.0.contains(word)).collect();
+        let others = text.chars().filter(|c| c.is_alphabetic() && !c.is_ascii()).count();
+        found.len() >= WORDS_OF_CONVERSATION.min(self.0.len()) || others * 2 > text.chars().count()
+    }
+}
+
+/// The words of a text in lower case, parts of identifiers and of paths on their own.
+fn words(text: &str) -> impl Iterator<Item = String> {
+    let all = text.split(|c: char| !c.is_alphanumeric());
+    all.filter(|word| word.chars().count() >= WORD).map(str::to_lowercase)
+}
+
+/// Each text in a call's arguments.
+fn texts_in(value: &Value, take: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => take(text),
+        Value::Array(items) => items.iter().for_each(|it| texts_in(it, take)),
+        Value::Object(fields) => fields.values().for_each(|it| texts_in(it, take)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// The summary of a conversation in an answer; `None` where there is none.
+pub(super) fn summary_of(
+    message: &Message,
+    conversation: &ConversationWords,
+    number: SummaryTry,
+) -> Option<String> {
     let text = without_instruction(&message.text());
+    if !conversation.are_in(&text) {
+        return None;
+    }
     if is_under_headings(&text) {
         return Some(text);
     }
@@ -185,7 +254,7 @@ fn is_call_as_text(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::{CallId, CallInput, MessageRole, ToolCall};
+    use crate::domain::{CallId, MessageRole, ToolCall};
 
     use super::*;
 
@@ -194,19 +263,29 @@ mod tests {
         Message { role: MessageRole::Assistant, content }
     }
 
+    /// The summary of a conversation about `tessera`.
+    fn summary_in(message: &Message, number: SummaryTry) -> Option<String> {
+        let task = "Port the parser of tessera: the lexer comes first. Rule 7 of 31.";
+        summary_of(message, &ConversationWords::of(&[answer(task)]), number)
+    }
+
     const PROSE: &str = "The user wants the parser of tessera ported. The lexer is done and 12 of the 31 tests \
                          pass; rule 7 is next, since rule 8 depends on it.";
 
     #[test]
     fn a_text_under_the_headings_is_a_summary() {
-        for text in ["## Task\nx\n## State\ny\n**Next:**\nz", "Task: x\nState: y\nNext: z"] {
-            assert_eq!(summary_of(&answer(text), SummaryTry::First).as_deref(), Some(text));
+        let (plain, marked) = (
+            "Task: port the parser\nState: the lexer of tessera is done\nNext: y",
+            "## Task\nport the parser\n## State\nthe lexer of tessera is done\n**Next:**\ny",
+        );
+        for text in [plain, marked] {
+            assert_eq!(summary_in(&answer(text), SummaryTry::First).as_deref(), Some(text));
         }
         for text in ["I will now go on with the task.", "## Task\nonly this", PROSE, ""] {
-            assert_eq!(summary_of(&answer(text), SummaryTry::First), None, "{text}");
+            assert_eq!(summary_in(&answer(text), SummaryTry::First), None, "{text}");
         }
-        assert_eq!(summary_of(&answer(PROSE), SummaryTry::Last).as_deref(), Some(PROSE));
-        assert_eq!(summary_of(&answer("Fine."), SummaryTry::Last), None);
+        assert_eq!(summary_in(&answer(PROSE), SummaryTry::Last).as_deref(), Some(PROSE));
+        assert_eq!(summary_in(&answer("Fine."), SummaryTry::Last), None);
     }
 
     #[test]
@@ -220,7 +299,7 @@ mod tests {
             format!("I look at the file first.\n<tool_call>\n{arguments}\n</tool_call>"),
             format!("I look at the file first.\n{{\"command\": \"{arguments}\"}}"),
         ] {
-            assert_eq!(summary_of(&answer(&text), SummaryTry::Last), None, "{text}");
+            assert_eq!(summary_in(&answer(&text), SummaryTry::Last), None, "{text}");
         }
         let call = ToolCall {
             id: CallId::new("c"),
@@ -229,19 +308,24 @@ mod tests {
         };
         let mut with_call = answer(PROSE);
         with_call.content.push(ContentBlock::ToolUse(call));
-        assert_eq!(summary_of(&with_call, SummaryTry::Last), None, "the text leads to the call");
+        assert_eq!(summary_in(&with_call, SummaryTry::Last), None, "the text leads to the call");
     }
 
     #[test]
     fn the_instruction_repeated_is_no_summary() {
         let whole = instruction_text(1_200, Some("the API"));
         let without_focus = instruction_text(600, None);
+        let in_other_words = "## Task\nThe user wants to shorten their conversation, replacing the older part \
+                              with its newer part, under these headings.\n## Constraints\nThe project insists on any \
+                              change of structure.\n## State\nThe conversation was read and changed in files, with the \
+                              plan.";
         for text in [
             whole,
             without_focus.clone(),
             without_focus.replace("## ", "**").replace("\n(", "**\n("),
             format!("Sure. {ONCE_MORE}"),
             ONCE_MORE.to_owned(),
+            in_other_words.to_owned(),
             HEADINGS.iter().map(|(heading, what)| format!("## {heading}\n- {what}\n")).collect(),
             format!(
                 "This conversation was about to be shortened: what you write now takes the place of its older \
@@ -250,11 +334,11 @@ mod tests {
             ),
             without_focus.replace("exact", "precise").replace("what the", "whatever the"),
         ] {
-            assert_eq!(summary_of(&answer(&text), SummaryTry::Last), None, "{text}");
+            assert_eq!(summary_in(&answer(&text), SummaryTry::Last), None, "{text}");
         }
-        let filled = without_focus.replace(")\n", ")\nWhat it really is.\n");
-        let summary = summary_of(&answer(&filled), SummaryTry::First).unwrap();
-        assert!(summary.starts_with("## Task\nWhat it really is."), "{summary}");
+        let filled = without_focus.replace(")\n", ")\nThe parser of tessera: rule 7, the lexer first.\n");
+        let summary = summary_in(&answer(&filled), SummaryTry::First).unwrap();
+        assert!(summary.starts_with("## Task\nThe parser of tessera: rule"), "{summary}");
         assert!(!summary.contains("(the next steps, in order)"), "{summary}");
     }
 
