@@ -19,6 +19,7 @@ use super::danger;
 use super::paths::{PathZone, ResolvedPath};
 use super::pattern::{RuleMatchKind, exact_rule, refusing_rule};
 use super::places::{self, ProtectedPlaceKind, ProtectionReason};
+use super::programs::GitUse;
 use super::query::{PathArgument, ResolvedCommand, ResolvedRun};
 use super::rules::{CommandRule, FileEffect};
 use super::shell::{AnalysisKind, RedirectDirection, ShellWord, SimpleCommand, WrappedCommands};
@@ -406,8 +407,11 @@ impl CommandEvaluator<'_> {
         if effects.by_words.git.is_some() && !self.context.workspace.is_trusted() {
             return Err("git runs what a repository names, and this folder is not trusted.".into());
         }
-        if let (Some(_), Some(why)) = (&effects.by_words.remote, effects.hindrance) {
-            return Err(format!("May lead to another address: {why}."));
+        if let (Some(GitUse::Changes), Some(why)) = (effects.by_words.git, effects.hindrance) {
+            return Err(match effects.by_words.remote {
+                Some(_) => format!("May lead to another address: {why}."),
+                None => format!("May run something of its own: {why}."),
+            });
         }
         if effects.is_too_large {
             let reason = "Changes a folder with too many files to check for protected places.";

@@ -13,6 +13,8 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use crate::disk::has_git_hooks;
+
 use super::paths::{PathLookupCache, PathZone, Workspace};
 use super::programs::{CommandEffects, GitUse};
 
@@ -67,13 +69,29 @@ pub(super) fn hindrance<'a>(
     folders.find_map(|folder| match (part, &effects.remote) {
         (GitUse::History, _) => look(folder, false, workspace, cache).err(),
         (GitUse::WorkingTree, _) => look(folder, true, workspace, cache).err(),
-        // The rule that allows the command also allows the repository's hooks and filters.
-        (GitUse::Changes, None) => None,
+        // The rule that allows the command also allows the project's own hooks and filters.
+        (GitUse::Changes, None) => nested(folder, workspace),
         (GitUse::Changes, Some(name)) => {
+            if let Some(why) = nested(folder, workspace) {
+                return Some(why);
+            }
             let has_it = GitRepository::find(folder).is_ok_and(|it| it.has_remote(name));
             (!has_it).then_some("this is not known to be one of the repository's remotes")
         }
     })
+}
+
+/// Why a change of the repository that git finds may run what a repository inside the project names,
+/// of which the user saw nothing when they trusted the project.
+fn nested(folder: &Path, workspace: &Workspace) -> Option<&'static str> {
+    let top = |folder: &Path| GitRepository::find(folder).map(|it| it.top);
+    let own: Vec<_> = workspace.roots().map(top).collect();
+    let found = GitRepository::find(folder);
+    if own.contains(&found.as_ref().map(|it| it.top.clone()).map_err(|why| *why)) {
+        return None;
+    }
+    let may_run = found.is_ok_and(|it| it.look(false).is_ok() && !has_git_hooks(&it.common));
+    (!may_run).then_some("a repository inside the project may have hooks and filters of its own")
 }
 
 fn look(

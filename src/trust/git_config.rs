@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::read_text;
+use crate::disk::{has_git_hooks, read_text};
 
 /// The largest configuration that is read, in bytes; a plain one is far smaller.
 const MAX_CONFIG: u64 = 64 << 10;
@@ -43,6 +43,7 @@ pub fn is_plain(folder: &Path) -> bool {
                 && !git.join("config.worktree").exists()
                 && !git.join("info/attributes").exists()
                 && !git.join("commondir").exists()
+                && !has_git_hooks(&git)
                 && match read_text(&git.join("config"), MAX_CONFIG) {
                     Ok(Some(text)) => text.lines().try_fold("", plain_line).is_some(),
                     Ok(None) | Err(_) => false,
@@ -118,6 +119,17 @@ mod tests {
         ] {
             assert!(!is_plain(repository(&format!("{CLONE}{line}\n")).path()), "{line}");
         }
+    }
+
+    #[test]
+    fn s57_hooks_are_not_plain_and_samples_are() {
+        let folder = repository(CLONE);
+        let hooks = folder.path().join(".git/hooks");
+        std::fs::create_dir_all(&hooks).unwrap();
+        std::fs::write(hooks.join("pre-commit.sample"), "").unwrap();
+        assert!(is_plain(folder.path()));
+        std::fs::write(hooks.join("pre-commit"), "").unwrap();
+        assert!(!is_plain(folder.path()));
     }
 
     #[test]

@@ -106,3 +106,26 @@ fn s37_what_could_carry_data_out_is_asked() {
         "git push",
     ]);
 }
+
+/// The rule is about the project's own repository. One further down came with files that nobody has
+/// looked at.
+#[test]
+fn a_repository_inside_the_project_may_have_hooks_of_its_own() {
+    let env = allow(["Bash(git commit *)", "Bash(git -C sub commit *)"]);
+    for file in ["objects/x", "refs/x"] {
+        env.file(&format!(".git/{file}"));
+        env.file(&format!("sub/.git/{file}"));
+    }
+    let head =
+        |folder: &str| std::fs::write(env.path(folder).join(".git/HEAD"), "ref: refs/heads/a\n");
+    head("").unwrap();
+    head("sub").unwrap();
+    let everywhere = ["git commit -m x", "cd sub && git commit -m x", "git -C sub commit -m x"];
+    env.file("sub/.git/hooks/pre-commit.sample");
+    env.all(Allow, &everywhere);
+    env.file(".git/hooks/pre-commit");
+    env.all(Allow, &everywhere);
+    env.file("sub/.git/hooks/pre-commit");
+    env.all(Allow, &everywhere[..1]);
+    env.all(Ask, &everywhere[1..]);
+}
