@@ -336,7 +336,8 @@ mod tests {
         ] {
             assert_eq!(summary_in(&answer(&text), SummaryTry::Last), None, "{text}");
         }
-        let filled = without_focus.replace(")\n", ")\nThe parser of tessera: rule 7, the lexer first.\n");
+        let filled =
+            without_focus.replace(")\n", ")\nThe parser of tessera: rule 7, the lexer first.\n");
         let summary = summary_in(&answer(&filled), SummaryTry::First).unwrap();
         assert!(summary.starts_with("## Task\nThe parser of tessera: rule"), "{summary}");
         assert!(!summary.contains("(the next steps, in order)"), "{summary}");

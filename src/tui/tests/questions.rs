@@ -457,3 +457,13 @@ fn a_guarded_list_is_only_one_that_runs_or_changes_something() {
     let plain = screen(80, 24).types("/mode").key("enter");
     assert!(matches!(plain.model.dialogs.top(), Some(OpenDialog::Picker(_))) && !guarded(&plain));
 }
+
+#[test]
+fn a_question_says_that_a_command_would_go_on_in_the_background() {
+    let AgentEvent::ApprovalAsked(request) = question(1, "npm run dev") else { unreachable!() };
+    let input = serde_json::json!({"command": "npm run dev", "run_in_background": true});
+    let request = ApprovalRequest { input, ..*request };
+    start()
+        .event(AgentEvent::ApprovalAsked(Box::new(request)))
+        .shows("Run this command in the background?");
+}

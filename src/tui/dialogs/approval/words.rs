@@ -4,6 +4,7 @@
 use std::iter;
 use std::path::Path;
 
+use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
 
 use crate::domain::sanitize::sanitize_line;
@@ -40,6 +41,9 @@ pub(super) fn title(request: &ApprovalRequest, name: &str) -> String {
     match (&request.preview, tools::kind_of(&request.tool)) {
         (Some(diff), _) if is_new(diff) => format!("Write {name}?"),
         (Some(_), _) => format!("Change {name}?"),
+        (None, _) if is_command && is_for_background(&request.input) => {
+            "Run this command in the background?".to_owned()
+        }
         (None, _) if is_command => "Run this command?".to_owned(),
         (None, ToolKind::Read) => "Read this?".to_owned(),
         (None, ToolKind::Search) => "Search this?".to_owned(),
@@ -51,6 +55,11 @@ pub(super) fn title(request: &ApprovalRequest, name: &str) -> String {
             format!("Use {}?", sanitize_line(&request.tool))
         }
     }
+}
+
+/// Whether a command becomes a job, which goes on when its call has ended.
+fn is_for_background(input: &Value) -> bool {
+    input.get("run_in_background").and_then(Value::as_bool) == Some(true)
 }
 
 /// Whether the file has no line yet.
