@@ -8,7 +8,7 @@ use serde_json::json;
 use super::capture::OutputCapture;
 use super::job_output::{JobNews, job_state};
 use super::{BashArguments, MODEL_BYTES, binary, clean, shortened};
-use crate::domain::{JobEnd, ToolOutput, ToolStatus};
+use crate::domain::{JobEnd, ToolDisplay, ToolOutput, ToolStatus};
 use crate::tools::{
     DetachedScript, ExitCause, JobSpec, JobStreams, SessionJob, ToolContext, ToolError,
 };
@@ -93,12 +93,17 @@ fn job_result(job: &SessionJob, printed: &str, begun: &str) -> ToolOutput {
         }
     };
     let shown = if printed.is_empty() { "(no output yet)" } else { printed };
+    // The user has a page for jobs, and the model tools.
+    let display = end.is_none().then(|| {
+        let text = format!("{printed}\n[{begun}; /jobs shows what it prints]");
+        ToolDisplay::Terminal { text: text.trim_start().to_owned() }
+    });
     ToolOutput {
         observation: format!("{shown}\n[{note}]"),
         output: json!({"job": job.id.0, "output": printed, "has_ended": end.is_some()}),
         summary: Some(summary),
         status,
-        display: None,
+        display,
         image: None,
         read: None,
         job: Some(job.state()),
