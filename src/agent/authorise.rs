@@ -12,7 +12,7 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::{
-    ApprovalAnswer, ApprovalKind, ApprovalRequest, CallInput, DangerFacts, FileDiff, NoticeLevel,
+    ApprovalAnswer, ApprovalKind, ApprovalRequest, DangerFacts, FileDiff, NoticeLevel,
     PermissionMode, PermissionOutcome, RuleKind, RuleSource, ToolAccess, ToolCall, ToolDisplay,
     ToolOutput,
 };
@@ -33,12 +33,16 @@ use super::rule_request::RuleReply;
 use super::tool_gate::{Interactivity, ToolGate};
 use super::tool_messages::{denied, denied_by_user, repeated_call, stopped};
 
+mod repetition;
+
+use repetition::{ask_to_go_on, cannot_run, repetition};
+
 /// What was decided about a call.
 pub(super) enum CallAuthorisation {
     Granted(Box<GrantedCall>),
     /// The call does not run; this is its result.
     NotRun(ToolOutput),
-    /// The call repeats itself without a new result in a headless run, so it is never run.
+    /// The call repeats itself without a new result, and nobody is asked about it.
     Repeated(ToolOutput),
 }
 
@@ -136,30 +140,6 @@ pub(super) async fn authorise(
             recheck(gate, call, outcome, &question).await
         } => outcome,
     }
-}
-
-/// Whether a call cannot run, whatever the user would say: there is no such call, or a rule or the
-/// mode denies it.
-async fn cannot_run(gate: &ToolGate, plan: &Result<CallPlan, ToolError>) -> bool {
-    let Ok(plan) = plan else { return true };
-    let Ok(query) = plan.resolve(gate).await else { return true };
-    let (decision, _) = gate.permissions.decide(&query, &HookPermission::Nothing);
-    decision.outcome() == PermissionOutcome::Deny
-}
-
-/// Why the user is asked whether the model may go on with its calls.
-fn repetition(gate: &ToolGate, call: &ToolCall, repeats: Option<u32>) -> Option<String> {
-    if let Some(times) = repeats {
-        return Some(format!(
-            "This exact call has had the same result {times} times in a row, and nothing has changed \
-             since."
-        ));
-    }
-    let times = gate.repeats.failures.too_many(&gate.tool_name(call))?;
-    let what = &call.name;
-    (gate.interactivity == Interactivity::Interactive).then(|| {
-        format!("{what} has failed in the same way {times} times in a row, with other arguments each time.")
-    })
 }
 
 /// Runs the hooks on a plan, and plans the call with the arguments that the hooks leave it.
@@ -499,48 +479,6 @@ async fn ask(
         gate.events.send(AgentEvent::ApprovalWithdrawn(id));
     }
     outcome
-}
-
-/// Asks whether a repeated call may run again. A no ends the turn, unless it comes with an
-/// instruction for the model. Returns the call as the user edited it, if they did.
-async fn ask_to_go_on(
-    gate: &ToolGate,
-    call: &ToolCall,
-    reason: String,
-    question: &ApprovalWait,
-) -> Result<Option<ToolCall>, ToolOutput> {
-    let input = match &call.input {
-        CallInput::Valid(input) => input.clone(),
-        CallInput::Invalid(raw) => Value::String(raw.clone()),
-    };
-    question.turn().await;
-    let (id, answer) = gate.approvals.open();
-    question.begin(id);
-    gate.ask_user(gate.question(id, call, &input, (ApprovalKind::RepeatedCall, reason)));
-    question.let_others_ask();
-    let answer = answer.await.unwrap_or(NO);
-    question.end();
-    match answer {
-        ApprovalAnswer::Once
-        | ApprovalAnswer::Part { .. }
-        | ApprovalAnswer::Session { .. }
-        | ApprovalAnswer::Always { .. } => {
-            gate.repeats.go_on(call);
-            gate.repeats.failures.forget(&gate.tool_name(call));
-            Ok(None)
-        }
-        ApprovalAnswer::Edited { input } => {
-            Ok(Some(ToolCall { input: CallInput::Valid(input), ..call.clone() }))
-        }
-        ApprovalAnswer::Deny { instruction: Some(instruction) } => {
-            gate.repeats.failures.forget(&gate.tool_name(call));
-            Err(denied_by_user(Some(instruction)))
-        }
-        ApprovalAnswer::Deny { instruction: None } | ApprovalAnswer::Never { .. } => {
-            gate.context.cancel.cancel();
-            Err(stopped())
-        }
-    }
 }
 
 /// The answer that counts when a question is closed without one.
