@@ -40,8 +40,8 @@ pub(super) struct OfferedModels {
     missed: bool,
     /// The models of which the user has been told that their tools are described.
     with_described_tools: HashSet<String>,
-    /// The windows of models whose server has refused a request that its list has room for.
-    shrunk: HashMap<String, u64>,
+    /// The windows of models whose server has named another one since it was asked for its list.
+    reread: HashMap<String, u64>,
 }
 
 impl OfferedModels {
@@ -71,9 +71,7 @@ impl OfferedModels {
 
     /// The window that the server serves this model with, as it has said last.
     fn window(&self, model: &str) -> Option<u64> {
-        let shrunk = self.shrunk.get(model).copied();
-        let windows = [listed_window(&self.known, model), shrunk];
-        windows.into_iter().flatten().min()
+        self.reread.get(model).copied().or_else(|| listed_window(&self.known, model))
     }
 
     /// The most tokens that the server lets this model write, if its list says so.
@@ -98,7 +96,7 @@ impl Agent {
     pub(super) async fn take_models(&mut self, listed: FetchedModelList) {
         let error = match listed {
             Ok(models) => {
-                self.models.shrunk.retain(|model, _| listed_window(&models, model).is_none());
+                self.models.reread.retain(|model, _| listed_window(&models, model).is_none());
                 self.models.known = models;
                 self.models.missed = false;
                 self.note_answer();
@@ -326,10 +324,10 @@ impl Agent {
         }
     }
 
-    /// Reads the window of a model again, whose server has refused a request as too long, or cut an answer
-    /// early: a server on this machine may have been started anew with a smaller one. `named` is the window
-    /// in the refusal; without it the server's list is asked. Returns whether the window is smaller than it
-    /// was.
+    /// Reads the window of a model again, whose server has refused a request as too long, cut an answer
+    /// early or been away: a server on this machine may have been started anew with another one. `named` is
+    /// the window in a refusal; without it the server's list is asked. Returns whether the window is
+    /// smaller than it was.
     pub(super) async fn reread_window(
         &mut self,
         model: &str,
@@ -347,16 +345,21 @@ impl Agent {
             None => None,
         };
         let before = self.window(model).await.tokens();
-        let Some(now) = now.filter(|now| *now < before) else { return false };
-        self.models.shrunk.insert(model.to_owned(), now);
-        let text = format!(
-            "The context window of {model} has {} tokens now, as its server says. slug sends no more \
-             than that from now on.",
+        // What refuses a request has no more room than was known.
+        let Some(now) = now.filter(|now| *now < before || named.is_none() && *now != before) else {
+            return false;
+        };
+        self.models.reread.insert(model.to_owned(), now);
+        let mut text = format!(
+            "The context window of {model} has {} tokens now, as its server says.",
             format_tokens(now)
         );
+        if now < before {
+            text.push_str(" slug sends no more than that from now on.");
+        }
         self.events.notice(NoticeLevel::Warning, text);
         self.tell_named(model).await;
-        true
+        now < before
     }
 
     /// Takes the list of models that has arrived while a turn runs: it says how large the window is.

@@ -80,6 +80,8 @@ pub(super) struct TurnRun {
     /// How much of the current response has arrived, in bytes of text, thinking and calls.
     streamed: usize,
     server: ServerHistory,
+    /// Whether the server could not be reached since its last response. It may be another one by now.
+    was_away: bool,
     /// What slug has estimated for responses that were stopped.
     estimated: TokenUsage,
     calls: Option<CallBatch>,
@@ -164,6 +166,7 @@ impl TurnRun {
             first_token: None,
             streamed: 0,
             server: ServerHistory::Unknown,
+            was_away: false,
             estimated: TokenUsage::default(),
             calls: None,
             pause_over: None,
@@ -206,7 +209,10 @@ impl TurnRun {
             },
             piece = next_piece(&mut self.stream) => TurnRunEvent::Input(match piece {
                 Some(Ok(event)) => TurnInput::Event(event),
-                Some(Err(error)) => failed(error, failures, known),
+                Some(Err(error)) => {
+                    self.was_away |= error.status.is_none();
+                    failed(error, failures, known)
+                }
                 None => failed(ended_early(), failures, known),
             }),
             lost = finished(&mut self.calls) => match (lost, self.gate.repeats.hopeless()) {

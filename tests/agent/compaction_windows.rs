@@ -101,7 +101,7 @@ async fn a_summary_that_failed_and_a_note_that_saves_nothing_are_one_sentence() 
     let [said] = notices[..] else { panic!("{notices:?}") };
     assert_eq!(
         said,
-        "test-model could not write a summary: The model wrote no summary. A note from the log would \
+        "test-model could not write a summary: It answered twice with something else. A note from the log would \
          save nothing, so nothing is left out."
     );
     assert!(compactions(&agent).is_empty());
@@ -142,7 +142,7 @@ async fn a_window_that_shrinks_is_read_again() {
     }
 }
 
-/// The same where the request for a summary is the first that the smaller window refuses.
+/// The same where the user asks for a compaction, whose request the smaller window would refuse.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_that_shrinks_before_compact_is_read_again() {
     let model = WindowedModel::naming_its_window(32_000, step_by_step);
@@ -156,7 +156,37 @@ async fn a_window_that_shrinks_before_compact_is_read_again() {
         let outcome = agent.turn(&format!("Step {number}: go on.")).await;
         assert_eq!(outcome, TurnOutcome::Answered, "{:?}", agent.notices());
     }
-    assert_eq!(model.refused(), 1, "{:?}", agent.notices());
+    assert_eq!(model.refused(), 0, "{:?}", agent.notices());
+    agent.close().await;
+}
+
+/// What `/compact` would do depends on the window, and a server that was started anew says so to nobody.
+#[tokio::test(flavor = "multi_thread")]
+async fn compact_reads_the_window_again_whether_it_has_shrunk_or_grown() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 4).await;
+    for (window, told) in [(9_000, "has 9k tokens now"), (32_000, "has 32k tokens now")] {
+        model.restart_with(window);
+        agent.tell(AgentCommand::Compact { focus: None }).await;
+        agent.wait_for_turn_end().await;
+        assert!(agent.notices().iter().any(|it| it.contains(told)), "{:?}", agent.notices());
+    }
+    assert_eq!(model.refused(), 0);
+    agent.close().await;
+}
+
+/// A server that was away may have come back with another window.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_window_is_read_again_when_the_server_was_away() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 1).await;
+    model.restart_with(32_000);
+    model.break_next();
+    assert_eq!(agent.turn("Step 1: go on.").await, TurnOutcome::Answered);
+    let told = "has 32k tokens now";
+    assert!(agent.notices().iter().any(|it| it.contains(told)), "{:?}", agent.notices());
     agent.close().await;
 }
 

@@ -35,6 +35,8 @@ pub struct WindowedModel {
     summary: Mutex<Option<ScriptedStream>>,
     requests: Mutex<Vec<ProviderRequest>>,
     refused: Mutex<usize>,
+    /// Whether the connection of the next request breaks.
+    breaks: Mutex<bool>,
     served: bool,
 }
 
@@ -56,7 +58,7 @@ impl WindowedModel {
 
     fn of(window: u64, answer: Answer, served: bool) -> Self {
         let summary = Mutex::new(Some(words(SUMMARY)));
-        let (requests, refused) = (Mutex::default(), Mutex::default());
+        let (requests, refused, breaks) = (Mutex::default(), Mutex::default(), Mutex::default());
         let window = Mutex::new(window);
         let counts_limit = Mutex::new(true);
         Self {
@@ -69,6 +71,7 @@ impl WindowedModel {
             summary,
             requests,
             refused,
+            breaks,
             served,
         }
     }
@@ -93,6 +96,11 @@ impl WindowedModel {
     /// Serves the model with another window from now on.
     pub fn restart_with(&self, window: u64) {
         *self.window.lock().unwrap() = window;
+    }
+
+    /// Breaks the connection of the next request.
+    pub fn break_next(&self) {
+        *self.breaks.lock().unwrap() = true;
     }
 
     /// Refuses only requests that are too long themselves, whatever limit they have for the answer.
@@ -164,7 +172,14 @@ impl Provider for WindowedModel {
         let tokens = (self.count)(&request);
         let limit = request.max_tokens.filter(|_| *self.counts_limit.lock().unwrap());
         let answer = u64::from(limit.unwrap_or(0));
-        let reply = if tokens + answer > self.window() {
+        let reply = if std::mem::take(&mut *self.breaks.lock().unwrap()) {
+            let message = "The connection broke.".to_owned();
+            vec![ScriptedEvent::Fail(ProviderError {
+                message,
+                status: None,
+                recovery: ErrorRecovery::RetryBriefly,
+            })]
+        } else if tokens + answer > self.window() {
             *self.refused.lock().unwrap() += 1;
             let message = format!("It has {tokens} of {} tokens.", self.window());
             let overflow = RequestOverflow {

@@ -111,6 +111,9 @@ impl Agent {
                 self.room.note_refusal(&base.model);
             }
         }
+        if trigger == CompactionTrigger::Asked {
+            self.reread_window(&base.model, None, &running.cancel).await;
+        }
         self.events.send(AgentEvent::CompactionStarted { turn: running.turn });
         let focus = match &running.purpose {
             TurnPurpose::Compaction { focus } => focus.clone(),

@@ -185,7 +185,7 @@ impl Agent {
             && running
                 .max_tokens
                 .is_some_and(|most| counted.is_some_and(|usage| usage.output < u64::from(most)));
-        if is_cut_early {
+        if is_cut_early || std::mem::take(&mut running.was_away) {
             self.reread_window(&running.model, None, &running.cancel).await;
         }
     }
