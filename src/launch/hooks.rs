@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 
+use crate::disk::private_folder;
 use crate::domain::{
     PermissionMode, PermissionOutcome, SandboxNetwork, SandboxProfile, ToolAccess,
 };
@@ -143,7 +144,7 @@ impl SupervisedHookRunner {
 impl PlanModeSandbox {
     /// `None` when this machine has no sandbox.
     fn make(inside: &ProcessHost, host: &ProcessHost, workspace: &Path) -> Option<Self> {
-        let scratch = tempfile::tempdir().ok()?;
+        let scratch = private_folder("slug-hook-").ok()?;
         let own = scratch.path().canonicalize().ok()?;
         if let Some(host) = inside.read_only(own.clone()) {
             return Some(Self { host, scratch });

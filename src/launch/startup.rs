@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 use crate::cli::{Cli, CliExitStatus, DemoChoice};
 use crate::config::{ConfigError, ResolvedConfig};
+use crate::disk::private_folder;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::signals::{HandledSignal, SignalStream, raise_again};
 use crate::platform::supervisor;
@@ -134,7 +135,7 @@ impl ScratchFolder {
     }
 
     fn new() -> anyhow::Result<Self> {
-        let folder = tempfile::Builder::new().prefix("slug-demo-").tempdir()?;
+        let folder = private_folder("slug-demo-")?;
         demo::materialise_repo(folder.path())?;
         Ok(Self(folder))
     }

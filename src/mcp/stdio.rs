@@ -17,6 +17,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, ReadHalf, SimplexStream, WriteHalf}
 use tokio::net::unix::pipe;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::disk::private_folder;
 use crate::domain::JobEnd;
 use crate::platform::which;
 use crate::tools::{JobHandle, JobSpec, JobStreams, OutputSink, Processes};
@@ -120,7 +121,7 @@ impl McpProgram {
         processes: &dyn Processes,
         errors: &McpErrorOutput,
     ) -> io::Result<(Self, McpProgramStreams)> {
-        let folder = tempfile::Builder::new().prefix("slug-mcp-").tempdir()?;
+        let folder = private_folder("slug-mcp-")?;
         let path = folder.path().canonicalize()?;
         let error_pipe = open_error_pipe(&path.join("errors"))?;
         let start = path.join("start");

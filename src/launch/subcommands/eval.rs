@@ -12,6 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{self, AgentCommand, AgentEventReceiver, AgentHandle, InitialSession};
 use crate::cli::{Cli, CliExitStatus, EvalArguments};
+use crate::disk::private_folder;
 use crate::domain::PermissionMode;
 use crate::eval::{EvalFigures, EvalReport, EvalResult, EvalTask};
 use crate::launch::build::{self, RunParticipants, RunParts};
@@ -140,7 +141,7 @@ impl<'a> EvalRun<'a> {
     ) -> anyhow::Result<Option<String>> {
         let temporary = match &self.keep {
             Some(_) => None,
-            None => Some(tempfile::Builder::new().prefix("slug-eval-").tempdir()?),
+            None => Some(private_folder("slug-eval-")?),
         };
         let folder = match (&self.keep, &temporary) {
             (Some(folder), _) => folder.as_path(),

@@ -19,7 +19,7 @@ use super::mount_placeholders::MountPlaceholders;
 use super::{
     BashInvocation, RefusedHosts, SandboxBackend, SandboxSpec, bubblewrap, landlock, proxy_socket,
 };
-use crate::disk::read_text;
+use crate::disk::{private_folder, read_text};
 use crate::domain::{SandboxNetwork, SandboxProfile};
 
 /// A command in a sandbox. It must live until no process runs there any more.
@@ -87,7 +87,7 @@ pub(in crate::platform) fn start(
             Ok((confined, child.stdin.take()))
         }
         SandboxBackend::Landlock => {
-            let scratch = tempfile::Builder::new().prefix("slug-").tempdir()?;
+            let scratch = private_folder("slug-")?;
             let mut child = under_landlock(&view, &scratch.path().canonicalize()?, words, stdin)?;
             let direct = Pid::from_child(&child);
             let (links, _stubs, _scratch) =
