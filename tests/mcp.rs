@@ -125,8 +125,12 @@ impl McpTestEnv {
     }
 
     async fn allow_all(&self) {
+        self.servers.start();
+        self.servers.settle(WAIT_TIMEOUT).await;
         for status in self.servers.status() {
-            self.servers.allow(&status.name).await.unwrap();
+            if let Some(question) = status.start_question {
+                self.servers.allow(&status.name, question.hash).await.unwrap();
+            }
         }
     }
 
@@ -300,11 +304,20 @@ async fn s66_a_server_whose_file_has_changed_is_not_started_again() {
     env.until("it is ready", || env.state() == McpServerState::Ready).await;
     let own = env.folder.path().join("own.sh");
     let text = std::fs::read_to_string(&own).unwrap();
-    std::fs::write(own, format!("touch changed\n{text}")).unwrap();
+    std::fs::write(&own, format!("touch changed\n{text}")).unwrap();
     let _ = env.call("mcp__s__die", json!({})).await.unwrap_err();
     let error = env.call("mcp__s__echo", json!({"text": "x"})).await.unwrap_err().0;
     assert!(error.contains("The user has not allowed it as it is now"), "{error}");
     assert!(!env.folder.path().join("changed").exists());
+    let shown = env.servers.status()[0].start_question.clone().unwrap();
+    assert!(shown.particulars.contains(&"a yes covers own.sh as it is now".into()), "{shown:?}");
+    std::fs::write(&own, format!("touch changed again\n{text}")).unwrap();
+    let error = env.servers.allow("s", shown.hash.clone()).await.unwrap_err();
+    assert_eq!(error, "s has changed since it was shown. Look at it again.");
+    env.until("it is shown anew", || {
+        env.servers.status()[0].start_question.as_ref().is_some_and(|it| it.hash != shown.hash)
+    })
+    .await;
     env.allow_all().await;
     env.until("it is ready", || env.state() == McpServerState::Ready).await;
     assert!(env.folder.path().join("changed").exists());
@@ -432,8 +445,20 @@ async fn s93_a_changed_tool_waits_for_the_user() {
     let error = env.call("mcp__s__echo", json!({"text": "x"})).await.unwrap_err().0;
     assert!(error.contains("has changed the definition of this tool"), "{error}");
     env.call("mcp__s__second", json!({})).await.unwrap();
-    env.servers.accept("s").await.unwrap();
-    assert_eq!(env.tool("mcp__s__echo").spec().description, "second");
+    let shown: Vec<_> = env.servers.status()[0].changed().cloned().collect();
+    assert_eq!(shown[0].description, "second");
+    std::fs::write(env.folder.path().join("description"), "third").unwrap();
+    env.servers.restart("s").await.unwrap();
+    env.until("the next change is seen", || {
+        env.servers.status()[0].changed().all(|tool| tool.description == "third")
+    })
+    .await;
+    env.servers.accept("s", shown).await.unwrap();
+    let error = env.call("mcp__s__echo", json!({"text": "x"})).await.unwrap_err().0;
+    assert!(error.contains("has changed the definition"), "only what was shown: {error}");
+    let shown = env.servers.status()[0].changed().cloned().collect();
+    env.servers.accept("s", shown).await.unwrap();
+    assert_eq!(env.tool("mcp__s__echo").spec().description, "third");
     env.call("mcp__s__echo", json!({"text": "x"})).await.unwrap();
 }
 

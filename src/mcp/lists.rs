@@ -19,7 +19,7 @@ pub const MAX_TOOLS: usize = 2000;
 const MAX_RAW_NAME: usize = 128;
 
 /// A tool as its server defines it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McpToolDefinition {
     /// The name on the wire.
     pub name: String,
@@ -31,6 +31,14 @@ pub struct McpToolDefinition {
     pub claims_read_only: bool,
     /// Of all that the server says of the tool.
     pub hash: ContentHash,
+}
+
+impl McpToolDefinition {
+    /// About how many tokens a model reads of the definition, at four bytes each.
+    pub fn tokens(&self) -> u64 {
+        let bytes = self.name.len() + self.description.len() + self.input_schema.to_string().len();
+        bytes.div_ceil(4) as u64
+    }
 }
 
 /// What was read of a page of a list.

@@ -25,7 +25,7 @@ pub use definition::{
 };
 pub use lists::McpToolDefinition;
 pub use names::{MCP_PREFIX, model_tool_name};
-pub use server::{McpServerState, McpServerStatus, McpSurroundings};
+pub use server::{McpServerState, McpServerStatus, McpStartQuestion, McpSurroundings};
 pub use servers::McpServers;
 pub use stdio::{McpErrorOutput, McpProgramSearch};
 pub use store::{McpStore, McpStoreError};

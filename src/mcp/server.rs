@@ -9,12 +9,14 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
+use crate::domain::ContentHash;
+
 use super::call_result::McpCallResult;
 use super::connection::{McpConnection, McpError, McpPorts};
 use super::definition::{McpDefinitionSource, McpServerDefinition};
 use super::lists::McpToolDefinition;
 use super::stdio::McpErrorOutput;
-use super::store::McpStore;
+use super::store::{McpStore, McpStoreError};
 
 /// The pauses before each start of a server: it is started once, and twice again where it has ended.
 const RESTART_PAUSES: [Duration; 3] =
@@ -62,14 +64,32 @@ pub struct McpServerStatus {
     pub state: McpServerState,
     /// The name and version that the server gives itself.
     pub implementation: Option<String>,
-    /// The names of its tools.
-    pub tools: Vec<String>,
-    /// The tools whose definition has changed since the user last saw it.
+    /// What the user has to see before it may start here; `None` unless it is not allowed.
+    pub start_question: Option<McpStartQuestion>,
+    /// Its tools, as they are defined now.
+    pub tools: Vec<McpToolDefinition>,
+    /// The names of those whose definition has changed since the user last saw it.
     pub changed_tools: Vec<String>,
     /// Sentences about tools that were left out, and variables that are not set.
     pub warnings: Vec<String>,
     /// The end of its standard error.
     pub error_output: String,
+}
+
+impl McpServerStatus {
+    /// The tools whose definition has changed since the user last saw it.
+    pub fn changed(&self) -> impl Iterator<Item = &McpToolDefinition> {
+        self.tools.iter().filter(|tool| self.changed_tools.contains(&tool.name))
+    }
+}
+
+/// What a yes to a server of the project would cover.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct McpStartQuestion {
+    /// Lines that are harmless for a terminal.
+    pub particulars: Vec<String>,
+    /// Of the definition and of the files that it names.
+    pub hash: ContentHash,
 }
 
 /// The value of an environment variable.
@@ -107,6 +127,7 @@ pub(super) struct McpServer {
 
 struct ServerFacts {
     state: McpServerState,
+    start_question: Option<McpStartQuestion>,
     implementation: Option<String>,
     instructions: Option<String>,
     tools: Vec<McpToolDefinition>,
@@ -134,6 +155,7 @@ impl McpServer {
         };
         let facts = ServerFacts {
             state,
+            start_question: None,
             implementation: None,
             instructions: None,
             tools: Vec::new(),
@@ -173,23 +195,30 @@ impl McpServer {
         if !self.definition.is_enabled {
             return self.refusal().map_or(Ok(()), Err);
         }
-        let allowed = match self.definition.source {
-            McpDefinitionSource::User => Ok(true),
+        let question = match self.definition.source {
+            McpDefinitionSource::User => Ok(None),
             McpDefinitionSource::Project => {
                 let (store, folder) =
                     (self.surroundings.store.clone(), self.surroundings.folder.clone());
                 let definition = self.definition.clone();
-                let looked =
-                    tokio::task::spawn_blocking(move || store.is_allowed(&folder, &definition));
+                let looked = tokio::task::spawn_blocking(move || {
+                    let is_allowed = store.is_allowed(&folder, &definition)?;
+                    Ok((!is_allowed).then(|| McpStartQuestion {
+                        // First, so that a change in between makes the yes void.
+                        hash: definition.hash_in(&folder),
+                        particulars: definition.particulars(&folder),
+                    }))
+                });
                 match looked.await {
-                    Ok(allowed) => allowed.map_err(|error| error.to_string()),
+                    Ok(question) => question.map_err(|error: McpStoreError| error.to_string()),
                     Err(failure) => Err(failure.to_string()),
                 }
             }
         };
-        match allowed {
-            Ok(true) => Ok(()),
-            Ok(false) => {
+        match question {
+            Ok(None) => Ok(()),
+            Ok(question) => {
+                self.facts().start_question = question;
                 self.set_state(McpServerState::NotAllowed);
                 self.refusal().map_or(Ok(()), Err)
             }
@@ -337,30 +366,41 @@ impl McpServer {
         called
     }
 
-    /// Lets a server of the project start, and starts it.
-    pub(super) async fn allow(self: &Arc<Self>) -> Result<(), String> {
+    /// Lets a server of the project start as it was shown, and starts it.
+    pub(super) async fn allow(self: &Arc<Self>, shown: ContentHash) -> Result<(), String> {
         let (store, folder) = (self.surroundings.store.clone(), self.surroundings.folder.clone());
         let definition = self.definition.clone();
-        let allowed = tokio::task::spawn_blocking(move || store.allow(&folder, &definition)).await;
-        allowed.map_err(|it| it.to_string())?.map_err(|it| it.to_string())?;
+        let allowed = tokio::task::spawn_blocking(move || {
+            if definition.hash_in(&folder) != shown {
+                let name = &definition.name;
+                return Err(format!("{name} has changed since it was shown. Look at it again."));
+            }
+            let allowed = store.allow_shown(&folder, &definition.name, shown);
+            allowed.map_err(|error| error.to_string())
+        });
+        let allowed = allowed.await.map_err(|failure| failure.to_string())?;
+        // Where it has changed, this also shows it anew.
         self.restart().await;
-        Ok(())
+        allowed
     }
 
-    /// Accepts the definitions of all tools as they are now; the changed ones are returned.
-    pub(super) async fn accept(self: &Arc<Self>) -> Result<Vec<McpToolDefinition>, String> {
+    /// Accepts the definitions of tools as they were shown.
+    pub(super) async fn accept(&self, shown: Vec<McpToolDefinition>) -> Result<(), String> {
         let (store, definition) = (self.surroundings.store.clone(), self.definition.clone());
-        let (tools, names) = {
-            let facts = self.facts();
-            (facts.tools.clone(), facts.changed_tools.clone())
-        };
-        let changed: Vec<McpToolDefinition> =
-            tools.iter().filter(|tool| names.contains(&tool.name)).cloned().collect();
+        let tools = shown.clone();
         let accepted = tokio::task::spawn_blocking(move || store.accept(&definition, &tools)).await;
         accepted.map_err(|it| it.to_string())?.map_err(|it| it.to_string())?;
-        self.facts().changed_tools.retain(|name| !names.contains(name));
+        {
+            let mut facts = self.facts();
+            // What the server has changed again in the meantime was not shown.
+            let ServerFacts { tools, changed_tools, .. } = &mut *facts;
+            changed_tools.retain(|name| {
+                let now = tools.iter().find(|tool| tool.name == *name);
+                !now.is_some_and(|tool| shown.contains(tool))
+            });
+        }
         (self.on_change)();
-        Ok(changed)
+        Ok(())
     }
 
     /// Ends the running connection and starts anew, however often it has ended before.
@@ -399,9 +439,17 @@ impl McpServer {
             source: self.definition.source,
             summary: self.definition.summary(),
             sent_names: self.definition.sent_names().into_iter().map(str::to_owned).collect(),
+            start_question: match facts.state {
+                McpServerState::NotAllowed => facts.start_question.clone(),
+                McpServerState::Disabled
+                | McpServerState::Starting
+                | McpServerState::Ready
+                | McpServerState::NeedsLogin
+                | McpServerState::Failed(_) => None,
+            },
             state: facts.state.clone(),
             implementation: facts.implementation.clone(),
-            tools: facts.tools.iter().map(|tool| tool.name.clone()).collect(),
+            tools: facts.tools.clone(),
             changed_tools: facts.changed_tools.clone(),
             warnings: facts.warnings.clone(),
             error_output: self.errors.text(),

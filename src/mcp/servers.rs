@@ -3,6 +3,9 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use tokio::sync::watch;
+
+use crate::domain::ContentHash;
 use crate::tools::Tool;
 
 use super::definition::McpServerDefinition;
@@ -20,6 +23,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(10);
 pub struct McpServers {
     /// By name.
     servers: Vec<Arc<McpServer>>,
+    /// Counts the changes of states and tools.
+    changes: watch::Sender<u64>,
 }
 
 impl McpServers {
@@ -35,6 +40,7 @@ impl McpServers {
             let on_change: OnServerChange = Arc::new(move || {
                 if let Some(all) = all.upgrade() {
                     on_change(&all);
+                    all.changes.send_modify(|count| *count += 1);
                 }
             });
             let mut servers: Vec<Arc<McpServer>> = Vec::new();
@@ -45,7 +51,7 @@ impl McpServers {
                 }
             }
             servers.sort_by(|a, b| a.definition.name.cmp(&b.definition.name));
-            Self { servers }
+            Self { servers, changes: watch::Sender::new(0) }
         })
     }
 
@@ -81,26 +87,36 @@ impl McpServers {
         self.servers.iter().map(|server| server.status()).collect()
     }
 
+    /// The same once something has changed since `seen`, with what to wait from next; at once where
+    /// nothing was seen yet.
+    pub async fn status_after(&self, seen: Option<u64>) -> (u64, Vec<McpServerStatus>) {
+        let mut changes = self.changes.subscribe();
+        let count = changes.wait_for(|count| Some(*count) != seen).await;
+        // It fails only where the sender is gone, which is in `self`.
+        let count = count.map_or(0, |count| *count);
+        (count, self.status())
+    }
+
     fn is_settled(&self) -> bool {
         self.servers.iter().all(|server| !server.is_starting())
     }
 
-    /// Lets a server of the project start, and starts it.
+    /// Lets a server of the project start as it was when it had this hash, and starts it.
     ///
     /// # Errors
     ///
-    /// When there is no such server or the answer cannot be kept; a sentence.
-    pub async fn allow(&self, name: &str) -> Result<(), String> {
-        self.find(name)?.allow().await
+    /// When there is no such server, it has changed, or the answer cannot be kept; a sentence.
+    pub async fn allow(&self, name: &str, shown: ContentHash) -> Result<(), String> {
+        self.find(name)?.allow(shown).await
     }
 
-    /// Accepts the changed definitions of a server's tools, and returns them.
+    /// Accepts these changed definitions of a server's tools.
     ///
     /// # Errors
     ///
     /// When there is no such server or the answer cannot be kept; a sentence.
-    pub async fn accept(&self, name: &str) -> Result<Vec<McpToolDefinition>, String> {
-        self.find(name)?.accept().await
+    pub async fn accept(&self, name: &str, shown: Vec<McpToolDefinition>) -> Result<(), String> {
+        self.find(name)?.accept(shown).await
     }
 
     /// Ends a server and starts it anew.

@@ -76,9 +76,23 @@ impl McpStore {
     ///
     /// When the file cannot be read or written.
     pub fn allow(&self, folder: &Path, server: &McpServerDefinition) -> Result<(), McpStoreError> {
+        self.allow_shown(folder, &server.name, server.hash_in(folder))
+    }
+
+    /// Keeps that the user lets a server start in `folder` as it was when it had this hash. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// When the file cannot be read or written.
+    pub(super) fn allow_shown(
+        &self,
+        folder: &Path,
+        name: &str,
+        shown: ContentHash,
+    ) -> Result<(), McpStoreError> {
         self.change(|stored| {
             let servers = stored.allowed.entry(folder.to_owned()).or_default();
-            servers.insert(server.name.clone(), server.hash_in(folder));
+            servers.insert(name.to_owned(), shown);
         })
     }
 

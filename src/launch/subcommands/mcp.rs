@@ -288,7 +288,8 @@ async fn test(
     let status = servers.status();
     let mut accepted = Vec::new();
     if let (TestForm::Accept, Some(server)) = (form, status.first()) {
-        accepted = servers.accept(&server.name).await.map_err(anyhow::Error::msg)?;
+        accepted = server.changed().cloned().collect();
+        servers.accept(&server.name, accepted.clone()).await.map_err(anyhow::Error::msg)?;
     }
     drop(servers);
     processes.end_all().await;
@@ -340,8 +341,9 @@ async fn test(
         return Ok(exit);
     }
     if form == (TestForm::List { json: true }) {
+        let names: Vec<&str> = status.tools.iter().map(|tool| tool.name.as_str()).collect();
         let tools = json!({
-            "name": status.name, "server": status.implementation, "tools": status.tools,
+            "name": status.name, "server": status.implementation, "tools": names,
             "changed": status.changed_tools,
         });
         writeln!(out, "{tools}")?;
@@ -350,10 +352,11 @@ async fn test(
     let about = status.implementation.clone().unwrap_or_else(|| status.name.clone());
     writeln!(out, "{about}: {}", pluralise(status.tools.len(), "tool"))?;
     for tool in &status.tools {
-        let is_changed = status.changed_tools.contains(tool);
+        let is_changed = status.changed_tools.contains(&tool.name);
         writeln!(
             out,
-            "  {tool}{}",
+            "  {}{}",
+            tool.name,
             if is_changed { "  (its definition has changed)" } else { "" }
         )?;
     }
