@@ -1,6 +1,6 @@
 //! What the user asks about the rules themselves: list them, change one, test a call on them.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::domain::ToolAccess;
 use crate::permissions::{HookPermission, PermissionQuery, PermissionTestReport};
@@ -37,6 +37,10 @@ pub fn accesses_of(
     let schema = tool.spec().input_schema;
     if let (Some(fields), Some(known)) = (input.as_object_mut(), schema["properties"].as_object()) {
         fields.retain(|name, _| known.contains_key(name));
+        // A server's tool wants arguments of its own, and touches the same whatever they are.
+        for name in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            fields.entry(name).or_insert(json!(text));
+        }
     }
     tool.access(&input, place).map_err(|error| RuleTestError::Argument(error.to_string()))
 }
