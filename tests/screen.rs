@@ -12,6 +12,7 @@ mod images;
 mod interrupt;
 mod jobs;
 mod linear;
+mod mcp;
 mod mouse;
 mod picture;
 mod questions;

@@ -134,6 +134,14 @@ const TABLE: &[CommandRow] = &[
         read: |_| Ok(SlashCommand::Hooks),
     },
     CommandRow {
+        name: "mcp",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "show MCP servers and their tools, allow and restart them",
+        read: |_| Ok(SlashCommand::Mcp),
+    },
+    CommandRow {
         name: "connect",
         aliases: &["login"],
         argument: SlashArgumentKind::None,

@@ -41,6 +41,8 @@ pub enum SlashCommand {
     Effort(Option<EffortArgument>),
     /// Lists the hooks.
     Hooks,
+    /// Shows the MCP servers.
+    Mcp,
     /// Lists the settings, to change them.
     Settings,
     /// Takes the last turn back.

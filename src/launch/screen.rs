@@ -261,7 +261,7 @@ impl ChatLaunch<'_> {
             status_command::StatusCommand::new(&it.value, environment)
         });
         maintenance::start(setup.store.clone());
-        let stores = (setup.store.clone(), setup.hooks.clone());
+        let stores = (setup.store.clone(), setup.hooks.clone(), servers.clone());
         let clipboard = front.clipboard(run_context, &config);
         let connections = ProviderConnections {
             cli: cli.clone(),

@@ -14,6 +14,7 @@ use crate::config::{self, ConfigChange, ResolvedConfig, ThemeChoice};
 use crate::context::{self, GitHead, GitStatus, git_head};
 use crate::domain::{MessageImage, ModelName, PermissionMode, SessionId, UserInput};
 use crate::hooks::{self, HookSet};
+use crate::mcp::{McpServerStatus, McpServers};
 use crate::platform::clipboard::{self, Clipboard, ClipboardContent, CopyResults};
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::platform::image::{self, PreparedImage};
@@ -23,6 +24,7 @@ use crate::platform::terminal_kind::TerminalInfo;
 use crate::platform::{editor, which};
 use crate::services::connect::{ConnectEvent, ConnectJob};
 use crate::services::hook_admin::{HookAdminRequest, HookAdminResponse};
+use crate::services::mcp_admin::McpAdminRequest;
 use crate::services::session_service::{self, SessionJobPaths};
 use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::services::store_query::{StoreQuery, StoreQueryResult};
@@ -67,6 +69,7 @@ pub(super) struct ScreenServices {
     connections: Arc<ProviderConnections>,
     store: SessionStore,
     hooks: Arc<HookSet>,
+    mcp: Arc<McpServers>,
     /// The changes that the list of hooks has shown; trusting them uses exactly these.
     hook_question: Mutex<Option<TrustQuestion>>,
     drafts: Arc<DraftStore>,
@@ -92,7 +95,7 @@ impl ScreenServices {
     pub(super) fn new(
         connections: ProviderConnections,
         git: Option<context::GitExecutable>,
-        (store, hooks): (SessionStore, Arc<HookSet>),
+        (store, hooks, mcp): (SessionStore, Arc<HookSet>, Arc<McpServers>),
         status_command: Option<StatusCommand>,
         clipboard: Clipboard,
     ) -> Arc<Self> {
@@ -103,6 +106,7 @@ impl ScreenServices {
             user_home: run_context.user_home.clone(),
             store,
             hooks,
+            mcp,
             hook_question: Mutex::default(),
             drafts: Arc::new(DraftStore::new(run_context.home.drafts())),
             draft: SessionId::generate(),
@@ -229,6 +233,18 @@ impl FrontEndServices for ScreenServices {
             Some(news) => HookAdminResponse::Changed { rows, news: news.into() },
             None => HookAdminResponse::Listed(rows),
         })
+    }
+
+    async fn mcp_servers(&self, seen: Option<u64>) -> (u64, Vec<McpServerStatus>) {
+        self.mcp.status_after(seen).await
+    }
+
+    async fn change_mcp(&self, job: McpAdminRequest) -> Result<(), String> {
+        match job {
+            McpAdminRequest::Restart(name) => self.mcp.restart(&name).await,
+            McpAdminRequest::Allow(name, shown) => self.mcp.allow(&name, shown).await,
+            McpAdminRequest::Accept(name, shown) => self.mcp.accept(&name, shown).await,
+        }
     }
 
     async fn connect(&self, job: ConnectJob, events: mpsc::Sender<ConnectEvent>) {

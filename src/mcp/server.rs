@@ -235,7 +235,9 @@ impl McpServer {
             McpServerState::Disabled => "It is disabled.".to_owned(),
             McpServerState::NotAllowed => {
                 let name = &self.definition.name;
-                format!("The user has not allowed it as it is now: `slug mcp allow {name}`.")
+                format!(
+                    "The user has not allowed it as it is now: /mcp, or `slug mcp allow {name}`."
+                )
             }
             McpServerState::Starting
             | McpServerState::Ready

@@ -79,7 +79,7 @@ impl Tool for McpTool {
         if self.server.is_changed(&self.definition.name) {
             return Err(ToolError(format!(
                 "The server {name} has changed the definition of this tool. The user has to accept \
-                 it first, with `slug mcp accept {name}`. Do not retry before."
+                 it first, in /mcp or with `slug mcp accept {name}`. Do not retry before."
             )));
         }
         let arguments = arguments(&input, &self.definition)?;

@@ -1,10 +1,11 @@
-//! What an interactive front end needs besides the agent: past sessions, stored content, hooks and the
-//! connecting of models. Requests and answers are plain data; the work reads files and asks servers,
+//! What an interactive front end needs besides the agent: past sessions, stored content, hooks, MCP
+//! servers and the connecting of models. Requests and answers are plain data; the work reads files and asks servers,
 //! so it runs on a thread that may block.
 
 pub mod branch_text;
 pub mod connect;
 pub mod hook_admin;
+pub mod mcp_admin;
 pub mod server_address;
 pub mod server_search;
 pub mod session_changes;

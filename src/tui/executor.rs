@@ -83,6 +83,8 @@ pub struct EffectExecutor {
     asking: JoinSet<()>,
     /// The running search of sessions.
     searching: Option<AbortHandle>,
+    /// The request that waits for a change of the MCP servers.
+    following: Option<AbortHandle>,
     /// Writes to disk, run one after another so that an older draft never overwrites a newer one.
     save_queue: mpsc::UnboundedSender<BoxFuture<'static, ()>>,
     save_task: JoinHandle<()>,
@@ -100,7 +102,8 @@ impl EffectExecutor {
         });
         let waiting = BTreeMap::new();
         let asking = JoinSet::new();
-        Self { handles, answers, waiting, asking, searching: None, save_queue, save_task }
+        let (searching, following) = (None, None);
+        Self { handles, answers, waiting, asking, searching, following, save_queue, save_task }
     }
 
     /// Runs an effect. An action that only the runtime can do is returned.
@@ -171,6 +174,23 @@ impl EffectExecutor {
                 self.answer(
                     async move { ScreenMsg::Hooks { id, answer: services.hooks(job).await } },
                 );
+            }
+            ScreenEffect::FollowMcp { id, seen } => {
+                let answers = self.answers.clone();
+                let asked = self.asking.spawn(async move {
+                    let (seen, servers) = services.mcp_servers(seen).await;
+                    let _ = answers.send(ScreenMsg::McpServers { id, seen, servers }).await;
+                });
+                self.following.replace(asked).iter().for_each(AbortHandle::abort);
+            }
+            ScreenEffect::ChangeMcp(job) => {
+                let answers = self.answers.clone();
+                self.asking.spawn(async move {
+                    if let Err(text) = services.change_mcp(job).await {
+                        let level = NoticeLevel::Error;
+                        let _ = answers.send(ScreenMsg::Notice { level, text }).await;
+                    }
+                });
             }
             ScreenEffect::Find { id, document, query } => self.answer(async move {
                 let searched = document.len();

@@ -387,6 +387,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
             | ScreenMsg::SessionsFound { .. }
             | ScreenMsg::StoreAnswered { .. }
             | ScreenMsg::Hooks { .. }
+            | ScreenMsg::McpServers { .. }
             | ScreenMsg::Settings { .. }
             | ScreenMsg::Found { .. }
             | ScreenMsg::LinesRead { .. }

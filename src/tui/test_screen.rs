@@ -13,7 +13,7 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::style::{Modifier, Style};
 
-use crate::agent::{AgentCommand, AgentEvent, ContextRequest};
+use crate::agent::{AgentCommand, AgentEvent, ContextRequest, RuleRequest};
 use crate::config::{ConfigText, KeyPreset};
 use crate::domain::ContextWindow;
 use crate::domain::{
@@ -294,12 +294,14 @@ impl TestScreen {
             .draw(|frame| geometry = Some(view(model, layouts, &TestScreenStyles, frame)))
             .unwrap();
         let effects = update(&mut self.model, ScreenMsg::Drawn(Box::new(geometry.unwrap())));
-        // A frame asks only for the pictures and for the figures of the panel that it would show.
+        // A frame asks only for what it would show: pictures, the figures of the panel, and what the
+        // rules say about the tools of a server.
         let is_shown = |effect: &ScreenEffect| {
             matches!(
                 effect,
                 ScreenEffect::DrawPicture { .. }
                     | ScreenEffect::Agent(_, AgentCommand::Context(ContextRequest::Show))
+                    | ScreenEffect::Agent(_, AgentCommand::Rules(RuleRequest::Try(_)))
             )
         };
         assert!(effects.iter().all(is_shown), "{effects:?}");

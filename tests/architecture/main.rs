@@ -51,7 +51,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("doctor", &["catalogue", "config", "context", "domain", "providers"]),
     ("eval", &["agent", "domain", "session"]),
     ("headless", &["agent", "cli", "domain", "session"]),
-    ("services", &["config", "disk", "domain", "hooks", "providers", "session"]),
+    ("services", &["config", "disk", "domain", "hooks", "mcp", "providers", "session"]),
     (
         "tui",
         &[
@@ -62,6 +62,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "disk",
             "domain",
             "hooks",
+            "mcp",
             "permissions",
             "platform",
             "providers",

@@ -147,6 +147,7 @@ fn key_in(
             | KeyContext::Changes
             | KeyContext::Context
             | KeyContext::Jobs
+            | KeyContext::Mcp
             | KeyContext::Rules
             | KeyContext::Rewind
             | KeyContext::Review,

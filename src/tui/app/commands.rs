@@ -18,7 +18,7 @@ use crate::tui::dialogs::pager;
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::settings::{self, SettingOpening};
-use crate::tui::dialogs::{DialogStack, changes, context, jobs, rewind, rules, turn_review};
+use crate::tui::dialogs::{DialogStack, changes, context, jobs, mcp, rewind, rules, turn_review};
 
 use super::choice::PickerChoice;
 use super::conversation::Conversation;
@@ -273,6 +273,7 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             model.dialogs.open(ConnectDialog::in_chat(model.conversation.status.fault))
         }
         SlashCommand::Hooks => model.dialogs.open(hooks::open(&mut model.shared.requests.ids)),
+        SlashCommand::Mcp => model.dialogs.open(mcp::open(&mut model.shared.requests.ids)),
         SlashCommand::Settings => {
             model.dialogs.open(settings::open(&mut model.shared.requests.ids))
         }

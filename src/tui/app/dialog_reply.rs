@@ -7,6 +7,7 @@ use crate::agent::{ContextReply, ReviewPlan, RewindError, RewindPlan, RuleReply}
 use crate::domain::{
     ApprovalId, CallId, ContentHash, DangerFact, FollowedOutput, JobReport, NoticeLevel,
 };
+use crate::mcp::McpServerStatus;
 use crate::services::text_document::TextDocument;
 use crate::tui::dialogs::pager::search::PagerMatch;
 
@@ -48,6 +49,8 @@ pub enum DialogReply {
     ApprovalFacts { id: ApprovalId, facts: Vec<DangerFact> },
     /// The agent's reply to a request about the context ledger.
     Context(Box<ContextReply>),
+    /// The MCP servers, and what to wait from next.
+    McpServers { id: RequestId, seen: u64, servers: Vec<McpServerStatus> },
     /// How the jobs stand.
     Jobs(Vec<JobReport>),
     /// News of the output of the job that is followed.

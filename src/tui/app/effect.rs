@@ -18,6 +18,7 @@ use super::startup::StartupAnswer;
 use super::text_query::TextQuery;
 use crate::services::connect::ConnectJob;
 use crate::services::hook_admin::HookAdminRequest;
+use crate::services::mcp_admin::McpAdminRequest;
 use crate::services::sessions::SessionStoreRequest;
 use crate::services::store_query::StoreQuery;
 use crate::services::text_document::TextDocument;
@@ -102,6 +103,14 @@ pub enum ScreenEffect {
         id: RequestId,
         job: HookAdminRequest,
     },
+    /// Asks for the MCP servers, to be told once something has changed since `seen`. It takes the
+    /// place of the request before.
+    FollowMcp {
+        id: RequestId,
+        seen: Option<u64>,
+    },
+    /// Restarts an MCP server, or gives it the user's yes. What comes of it is told to who follows.
+    ChangeMcp(McpAdminRequest),
     /// Searches a long text, off the UI task.
     Find {
         id: RequestId,

@@ -7,6 +7,7 @@ use crossterm::event::{KeyEvent, MouseEvent};
 
 use crate::agent;
 use crate::domain::{AgentId, ModelName, NoticeLevel};
+use crate::mcp::McpServerStatus;
 use crate::platform::terminal_background::TerminalBackground;
 use crate::session::{HistoryPage, SessionSearchResult};
 use crate::tui::branch_page::BranchPage;
@@ -138,6 +139,13 @@ pub enum ScreenMsg {
         id: RequestId,
         /// `Err` says why it failed.
         answer: Result<HookAdminResponse, String>,
+    },
+    /// Answer to `FollowMcp`.
+    McpServers {
+        id: RequestId,
+        /// What to wait from next.
+        seen: u64,
+        servers: Vec<McpServerStatus>,
     },
     /// Answer to `Backfill`.
     Backfilled {

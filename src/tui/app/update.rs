@@ -224,6 +224,9 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
             let rows = hooks::rows(answer, &model.shared.settings);
             keys::tell_dialogs(model, &DialogReply::Rows { id, rows })
         }
+        ScreenMsg::McpServers { id, seen, servers } => {
+            keys::tell_dialogs(model, &DialogReply::McpServers { id, seen, servers })
+        }
         ScreenMsg::Backfilled { id, folded } => {
             let ScreenModel { conversation, background, shared, .. } = model;
             waiting(conversation, background, |asked| asked.backfill == Some(id))

@@ -67,4 +67,7 @@ pub enum LineAnswerError {
     /// The line names no edit of what is sent that is possible.
     #[error("Type fold or pin and a number from the list, or an empty line to go back.")]
     NoEdit,
+    /// A server is shown, and the line is nothing that can be done with it.
+    #[error("Type restart, allow or accept, or an empty line to go back to the list.")]
+    NoServerAction,
 }

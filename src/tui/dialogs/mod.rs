@@ -14,6 +14,7 @@ pub mod jobs;
 pub mod key_sheet;
 pub mod line;
 pub mod linear_page;
+pub mod mcp;
 pub mod open_dialog;
 pub mod page_rows;
 pub mod pager;

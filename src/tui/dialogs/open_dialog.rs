@@ -14,6 +14,7 @@ use super::dialog::Dialog;
 use super::hooks::HookTrustDialog;
 use super::jobs::JobsPage;
 use super::key_sheet::KeySheet;
+use super::mcp::McpPage;
 use super::pager::Pager;
 use super::picker::Picker;
 use super::questions::QuestionsDialog;
@@ -75,6 +76,8 @@ open_dialogs! {
     Context(ContextPage),
     /// The jobs, and what one of them prints.
     Jobs(JobsPage),
+    /// The MCP servers.
+    Mcp(McpPage),
     /// The permission rules.
     Rules(RulesPage),
     /// The new value of a setting.

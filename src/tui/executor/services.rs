@@ -8,9 +8,11 @@ use tokio::sync::mpsc;
 
 use crate::config::ThemeChoice;
 use crate::domain::{MessageImage, ModelName, SessionId, UserInput};
+use crate::mcp::McpServerStatus;
 use crate::platform::graphics::{GraphicsCanvas, SizeInCells};
 use crate::services::connect::{ConnectEvent, ConnectJob};
 use crate::services::hook_admin::{HookAdminRequest, HookAdminResponse};
+use crate::services::mcp_admin::McpAdminRequest;
 use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::services::store_query::{StoreQuery, StoreQueryResult};
 use crate::session::{HistoryPage, KindFolds, SessionFolds, SessionSearchResult};
@@ -62,6 +64,23 @@ pub trait FrontEndServices: Send + Sync + 'static {
     /// A sentence for the user when the hook is gone, there is nothing to trust, or a settings file
     /// cannot be read or written.
     async fn hooks(&self, _job: HookAdminRequest) -> Result<HookAdminResponse, String> {
+        Err(UNAVAILABLE.to_owned())
+    }
+    /// What is known of the MCP servers, by name, once something has changed since `seen`, with what to
+    /// wait from next; at once where nothing was seen yet.
+    async fn mcp_servers(&self, seen: Option<u64>) -> (u64, Vec<McpServerStatus>) {
+        match seen {
+            None => (0, Vec::new()),
+            Some(_) => std::future::pending().await,
+        }
+    }
+    /// Restarts an MCP server, lets it start, or accepts its definitions.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the user when the server has changed since it was shown, or the answer cannot be
+    /// kept.
+    async fn change_mcp(&self, _job: McpAdminRequest) -> Result<(), String> {
         Err(UNAVAILABLE.to_owned())
     }
     /// Lists the settings, or writes one into the user's configuration first.

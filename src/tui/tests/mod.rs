@@ -17,6 +17,7 @@ mod key_sheet;
 mod keys;
 mod links;
 mod lookups;
+mod mcp;
 mod model_questions;
 mod navigation;
 mod pager;

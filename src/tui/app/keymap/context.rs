@@ -4,12 +4,12 @@ use std::fmt::Debug;
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, JobsKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, QuestionKey,
-    ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
+    FindKey, InputKey, JobsKey, LedgerKey, ListKey, McpKey, ModelListKey, PagerKey, PaneKey,
+    QuestionKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::tables::{
     ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND, FOUND,
-    INPUT, JOBS, KeyBinding, LEDGER, LIST, MODELS, PAGER, PANES, QUESTIONS, READING, REVIEW,
+    INPUT, JOBS, KeyBinding, LEDGER, LIST, MCP, MODELS, PAGER, PANES, QUESTIONS, READING, REVIEW,
     REWIND, RULES, SEARCH, SIDEBAR,
 };
 use crate::tui::app::keymap::actions::EditAction;
@@ -65,6 +65,8 @@ pub enum KeyContext {
     Review,
     /// The page of jobs.
     Jobs,
+    /// The page of MCP servers.
+    Mcp,
 }
 
 /// The actions of one context.
@@ -83,7 +85,7 @@ pub trait KeyAction: Copy + PartialEq + Debug + 'static {
 
 impl KeyContext {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -102,6 +104,7 @@ impl KeyContext {
         Self::Rewind,
         Self::Review,
         Self::Jobs,
+        Self::Mcp,
         Self::Approval,
         Self::Questions,
         Self::Field,
@@ -136,6 +139,7 @@ impl KeyContext {
             Self::Changes => "changes",
             Self::Context => "context",
             Self::Jobs => "jobs",
+            Self::Mcp => "mcp",
             Self::Rules => "rules",
             Self::Rewind => "rewind",
             Self::Review => "review",
@@ -173,6 +177,7 @@ impl KeyContext {
             Self::Changes => "Session changes",
             Self::Context => "Context window",
             Self::Jobs => "Jobs",
+            Self::Mcp => "MCP servers",
             Self::Rules => "Permission rules",
             Self::Rewind => "Rewind",
             Self::Review => "Review of a turn",
@@ -310,6 +315,11 @@ impl KeyAction for LedgerKey {
 impl KeyAction for JobsKey {
     const CONTEXT: KeyContext = KeyContext::Jobs;
     const TABLE: &'static [KeyBinding<Self>] = JOBS;
+}
+
+impl KeyAction for McpKey {
+    const CONTEXT: KeyContext = KeyContext::Mcp;
+    const TABLE: &'static [KeyBinding<Self>] = MCP;
 }
 
 impl KeyAction for RewindKey {

@@ -75,6 +75,24 @@ pub enum JobsKey {
     Back,
 }
 
+/// Keys of the page of MCP servers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum McpKey {
+    /// Moves the selection, or scrolls what is shown of a server.
+    Scroll(ScrollAction),
+    /// Shows the selected server.
+    Open,
+    /// Goes back to the list.
+    Leave,
+    Restart,
+    /// Lets the server that is shown start.
+    Allow,
+    /// Accepts the changed definitions that are shown.
+    Accept,
+    /// Goes back to the list, or closes the page.
+    Back,
+}
+
 /// Keys of the rewind dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RewindKey {

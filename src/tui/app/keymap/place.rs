@@ -37,6 +37,7 @@ pub enum KeyPlace {
     Changes,
     Context,
     Jobs,
+    Mcp,
     Rules,
     Rewind,
     /// The review of a turn.
@@ -45,7 +46,7 @@ pub enum KeyPlace {
 
 impl KeyPlace {
     /// All places, in the order in which conflicts are reported.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::Input,
         Self::EmptyInput,
         Self::InputList,
@@ -66,6 +67,7 @@ impl KeyPlace {
         Self::Changes,
         Self::Context,
         Self::Jobs,
+        Self::Mcp,
         Self::Rules,
         Self::Rewind,
         Self::Review,
@@ -107,6 +109,7 @@ impl KeyPlace {
             Self::Changes => &[Context::Always, Context::Changes],
             Self::Context => &[Context::Always, Context::Context],
             Self::Jobs => &[Context::Always, Context::Jobs],
+            Self::Mcp => &[Context::Always, Context::Mcp],
             Self::Rules => &[Context::Always, Context::Rules],
             Self::Rewind => &[Context::Always, Context::Rewind],
             Self::Review => &[Context::Always, Context::Review],
@@ -142,6 +145,7 @@ impl KeyPlace {
             | Self::Changes
             | Self::Context
             | Self::Jobs
+            | Self::Mcp
             | Self::Rules
             | Self::Rewind
             | Self::Review => self.contexts(),
@@ -171,6 +175,7 @@ impl KeyPlace {
             Self::Changes => "the session changes",
             Self::Context => "the context window",
             Self::Jobs => "the jobs",
+            Self::Mcp => "the MCP servers",
             Self::Rules => "the rules",
             Self::Rewind => "the rewind dialog",
             Self::Review => "the review",

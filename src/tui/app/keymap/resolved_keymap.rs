@@ -5,8 +5,8 @@
 
 use super::actions::{
     AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, JobsKey, LedgerKey, ListKey, ModelListKey, PagerKey, PaneKey, QuestionKey,
-    ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
+    FindKey, InputKey, JobsKey, LedgerKey, ListKey, McpKey, ModelListKey, PagerKey, PaneKey,
+    QuestionKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
 };
 use super::chord::KeySequence;
 use super::conflicts::{self, KeyConflict};
@@ -200,6 +200,7 @@ fn built_in(context: KeyContext) -> Vec<KeymapRow> {
         KeyContext::Changes => rows::<ChangesKey>(),
         KeyContext::Context => rows::<LedgerKey>(),
         KeyContext::Jobs => rows::<JobsKey>(),
+        KeyContext::Mcp => rows::<McpKey>(),
         KeyContext::Rules => rows::<RulesKey>(),
         KeyContext::Rewind => rows::<RewindKey>(),
         KeyContext::Review => rows::<ReviewKey>(),

@@ -3,7 +3,7 @@
 use crossterm::event::KeyCode;
 
 use crate::tui::app::keymap::actions::{
-    ChangesKey, FindKey, JobsKey, LedgerKey, PagerKey, QuestionKey, ReadingKey, ReviewKey,
+    ChangesKey, FindKey, JobsKey, LedgerKey, McpKey, PagerKey, QuestionKey, ReadingKey, ReviewKey,
     RewindKey, RulesKey, ScrollAction,
 };
 
@@ -116,6 +116,35 @@ pub const JOBS: &[KeyBinding<JobsKey>] = &[
         "open",
     ),
     hinted(&[key(KeyCode::Esc), char('q')], JobsKey::Back, "close", "close"),
+];
+
+/// The keys of the page of MCP servers.
+pub const MCP: &[KeyBinding<McpKey>] = &[
+    row(
+        &[key(KeyCode::Up), char('k')],
+        McpKey::Scroll(ScrollAction::LineUp),
+        "previous server, or line up",
+    ),
+    row(
+        &[key(KeyCode::Down), char('j')],
+        McpKey::Scroll(ScrollAction::LineDown),
+        "next server, or line down",
+    ),
+    row(&[key(KeyCode::PageUp), char('b')], McpKey::Scroll(ScrollAction::PageUp), "page up"),
+    row(&[key(KeyCode::PageDown), char(' ')], McpKey::Scroll(ScrollAction::PageDown), "page down"),
+    row(&[key(KeyCode::Home), char('g')], McpKey::Scroll(ScrollAction::Top), "go to the start"),
+    row(&[key(KeyCode::End), char('G')], McpKey::Scroll(ScrollAction::Bottom), "go to the end"),
+    hinted(
+        &[key(KeyCode::Enter), key(KeyCode::Right), char('l')],
+        McpKey::Open,
+        "show the server and its tools",
+        "open",
+    ),
+    row(&[key(KeyCode::Left), char('h')], McpKey::Leave, "back to the list"),
+    hinted(&[char('r')], McpKey::Restart, "restart the server", "restart"),
+    row(&[char('y')], McpKey::Allow, "let the project's server that is shown start here"),
+    row(&[char('c')], McpKey::Accept, "accept the changed definitions that are shown"),
+    hinted(&[key(KeyCode::Esc), char('q')], McpKey::Back, "back, or close", "close"),
 ];
 
 /// The keys of the rewind dialog.

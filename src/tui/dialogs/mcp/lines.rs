@@ -1,0 +1,193 @@
+//! The words about MCP servers, which the page and the line mode share. Whatever a server says is made
+//! harmless here.
+
+use crate::agent::RuleTestError;
+use crate::domain::sanitize::{sanitize, sanitize_line};
+use crate::domain::{PermissionOutcome, format_tokens, pluralise};
+use crate::mcp::{McpDefinitionSource, McpServerState, McpServerStatus, model_tool_name};
+use crate::permissions::PermissionTestReport;
+use crate::tui::dialogs::linear_page;
+use crate::tui::layout::StyleRole;
+
+use super::McpToolDecisions;
+
+/// What is shown in the place of servers where there are none.
+pub const NO_SERVERS: &str =
+    "No MCP servers. A server gives the model more tools.\nAdd one: slug mcp add NAME -- COMMAND";
+
+/// A row of what is shown of a server.
+#[derive(Debug, Clone, PartialEq)]
+pub enum McpServerRow {
+    /// A text that may take several rows; a blank one where it is empty.
+    Text(StyleRole, String),
+    /// The heading of the tools.
+    ToolHeads,
+    Tool {
+        name: String,
+        about: String,
+        decision: (String, StyleRole),
+        tokens: String,
+    },
+}
+
+/// The name of a server.
+pub fn name(server: &McpServerStatus) -> String {
+    sanitize_line(&server.name)
+}
+
+/// The state of a server.
+pub fn state(server: &McpServerStatus) -> (String, StyleRole) {
+    let changed = server.changed_tools.len();
+    match &server.state {
+        McpServerState::Disabled => ("disabled".to_owned(), StyleRole::Muted),
+        McpServerState::NotAllowed => ("not allowed here yet".to_owned(), StyleRole::Warning),
+        McpServerState::Starting => ("starting".to_owned(), StyleRole::Muted),
+        McpServerState::Ready if changed > 0 => {
+            (format!("ready, {} changed", pluralise(changed, "tool")), StyleRole::Warning)
+        }
+        McpServerState::Ready => ("ready".to_owned(), StyleRole::Success),
+        McpServerState::NeedsLogin => ("needs login".to_owned(), StyleRole::Warning),
+        McpServerState::Failed(why) => {
+            (format!("failed: {}", sanitize_line(why)), StyleRole::Error)
+        }
+    }
+}
+
+/// Who has defined a server.
+pub fn owner(server: &McpServerStatus) -> &'static str {
+    match server.source {
+        McpDefinitionSource::User => "yours",
+        McpDefinitionSource::Project => "this project's",
+    }
+}
+
+/// How many tools a server has told; empty for none.
+pub fn tool_count(server: &McpServerStatus) -> String {
+    match server.tools.len() {
+        0 => String::new(),
+        count => pluralise(count, "tool"),
+    }
+}
+
+/// What the user can do about the state of a server.
+pub fn remedy(server: &McpServerStatus) -> Option<String> {
+    let name = name(server);
+    Some(match (&server.state, server.source) {
+        (McpServerState::Disabled, McpDefinitionSource::User) => {
+            format!("It starts with the next session after: slug mcp enable {name}")
+        }
+        (McpServerState::Disabled, McpDefinitionSource::Project) => {
+            "Its definition in .mcp.json disables it.".to_owned()
+        }
+        (McpServerState::NotAllowed, _) => {
+            "This project defines it. Open it to see what it would start, and to allow that."
+                .to_owned()
+        }
+        (McpServerState::Starting, _) => "It is starting. You need not wait.".to_owned(),
+        (McpServerState::NeedsLogin, _) => {
+            "The server refuses slug without a login. Give a token in `headers` of its definition."
+                .to_owned()
+        }
+        (McpServerState::Failed(why), _) => {
+            format!("{} Its standard error may say more.", sanitize_line(why))
+        }
+        (McpServerState::Ready, _) if !server.changed_tools.is_empty() => {
+            "Some tools are not what they were. Open it to see their new definitions.".to_owned()
+        }
+        (McpServerState::Ready, _) => return None,
+    })
+}
+
+/// What the user has to read before a yes; empty where nothing is asked.
+pub fn question(server: &McpServerStatus) -> Vec<McpServerRow> {
+    let mut rows = Vec::new();
+    if let Some(question) = &server.start_question {
+        rows.push(text(StyleRole::Strong, "May this project's server start here, as it is now?"));
+        rows.extend(question.particulars.iter().map(|it| indented(StyleRole::Text, it)));
+    } else if !server.changed_tools.is_empty() {
+        let heading = "These tools are not called until you accept their new definitions:";
+        rows.push(text(StyleRole::Strong, heading));
+        for tool in server.changed() {
+            rows.push(indented(StyleRole::Tool, &sanitize_line(&tool.name)));
+            rows.push(deeper(StyleRole::Text, &tool.description));
+            rows.push(deeper(StyleRole::Muted, &format!("arguments: {:#}", tool.input_schema)));
+        }
+    }
+    rows
+}
+
+/// What is known of a server, beneath its question.
+pub fn parts(server: &McpServerStatus, decisions: &McpToolDecisions) -> Vec<McpServerRow> {
+    let mut rows = Vec::new();
+    if server.start_question.is_none() {
+        if server.changed_tools.is_empty() {
+            rows.extend(remedy(server).map(|it| text(StyleRole::Warning, &it)));
+        }
+        let is_address = server.summary.starts_with("http");
+        rows.push(pair(if is_address { "connects to" } else { "starts" }, &server.summary));
+        if !server.sent_names.is_empty() {
+            let names = server.sent_names.join(", ");
+            rows.push(pair(if is_address { "sends" } else { "sets" }, &names));
+        }
+    }
+    rows.extend(server.implementation.as_ref().map(|it| pair("calls itself", it)));
+    rows.extend(server.warnings.iter().map(|it| text(StyleRole::Warning, &format!("! {it}"))));
+    if let Some(first) = server.tools.first() {
+        rows.push(text(StyleRole::Text, ""));
+        rows.push(McpServerRow::ToolHeads);
+        rows.extend(server.tools.iter().map(|tool| {
+            let is_changed = server.changed_tools.contains(&tool.name);
+            let decided = decisions.get(&model_tool_name(&server.name, &tool.name));
+            McpServerRow::Tool {
+                name: sanitize_line(&tool.name),
+                about: sanitize_line(tool.description.lines().next().unwrap_or_default()),
+                decision: match is_changed {
+                    true => ("changed, not called".to_owned(), StyleRole::Warning),
+                    false => decision(decided),
+                },
+                tokens: format!("~{}", format_tokens(tool.tokens())),
+            }
+        }));
+        let named = model_tool_name(&server.name, &first.name);
+        let notes = format!(
+            "A definition takes its tokens once the model looks for the tool. Rules, as in \
+             /permissions, name the tools like this: {named}"
+        );
+        rows.push(text(StyleRole::Muted, &notes));
+    }
+    let errors = server.error_output.trim_end();
+    if !errors.is_empty() {
+        rows.push(text(StyleRole::Text, ""));
+        rows.push(text(StyleRole::Heading(2), "The end of its standard error"));
+        rows.push(indented(StyleRole::Muted, errors));
+    }
+    rows
+}
+
+/// What a call would meet.
+fn decision(decided: Option<&Result<PermissionTestReport, RuleTestError>>) -> (String, StyleRole) {
+    let Some(decided) = decided else { return ("…".to_owned(), StyleRole::Muted) };
+    let Ok(report) = decided else { return ("not known".to_owned(), StyleRole::Muted) };
+    let by = if report.rule.is_some() { "a rule" } else { "the mode" };
+    match report.decision {
+        PermissionOutcome::Allow => (format!("allowed by {by}"), StyleRole::Success),
+        PermissionOutcome::Ask => ("asks you".to_owned(), StyleRole::Text),
+        PermissionOutcome::Deny => (format!("denied by {by}"), StyleRole::Error),
+    }
+}
+
+fn text(role: StyleRole, text: &str) -> McpServerRow {
+    McpServerRow::Text(role, sanitize(text).into_owned())
+}
+
+fn indented(role: StyleRole, given: &str) -> McpServerRow {
+    text(role, &linear_page::indented(given))
+}
+
+fn deeper(role: StyleRole, given: &str) -> McpServerRow {
+    indented(role, &linear_page::indented(given))
+}
+
+fn pair(name: &str, value: &str) -> McpServerRow {
+    text(StyleRole::Text, &format!("{name:<12}  {}", sanitize_line(value)))
+}

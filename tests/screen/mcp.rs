@@ -1,0 +1,69 @@
+//! `/mcp` on a real terminal, with a server that is a program.
+
+use crate::support::model_server::ModelServer;
+use crate::support::terminal::{PtySlug, key};
+use crate::support::test_env::TestEnv;
+
+/// With the scripted server as one of the user's own.
+fn env() -> TestEnv {
+    let env = TestEnv::new();
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/server.sh");
+    let state = env.workspace().display().to_string();
+    let server = format!("[mcp.s]\ncommand = \"bash\"\nargs = [\"{script}\", \"{state}\"]\n");
+    env.write_home("config.toml", &server);
+    env
+}
+
+#[test]
+fn a_server_is_seen_restarted_and_its_changed_tool_accepted() {
+    let (env, server) = (env(), ModelServer::start());
+    let mut slug = PtySlug::chat(&env, &server);
+    slug.say("/mcp");
+    slug.wait_for("ready");
+    slug.wait_for("6 tools");
+    slug.keys("\r");
+    slug.wait_for("calls itself  scripted 1");
+    slug.wait_for("asks you");
+    slug.wait_for("hello on standard error");
+    env.write("description", "second");
+    slug.keys("r");
+    slug.wait_for("These tools are not called until you accept their new definitions:");
+    slug.wait_for_question("c accepts them");
+    assert_eq!(env.read("starts").matches("started").count(), 2);
+    slug.keys("c");
+    slug.wait_for_no("1 tool changed");
+    slug.wait_for("echo    second");
+    slug.keys(key::ESC);
+    slug.wait_for("1 server");
+    slug.keys(key::ESC);
+    slug.wait_for_no("1 server");
+    slug.quit();
+    server.assert_clean();
+}
+
+#[test]
+fn in_linear_mode_the_servers_are_listed_and_one_is_restarted() {
+    let (env, server) = (env(), ModelServer::start());
+    let mut slug = PtySlug::at(&env, 100, 30).server(&server).args(&["--linear"]).open();
+    slug.wait_for_raw("a prompt", |raw| raw.ends_with("You: "));
+    slug.keys("/mcp\r");
+    slug.wait_for_raw("the list", |raw| {
+        raw.contains("1. s: ready, 6 tools, yours") && raw.ends_with("Number: ")
+    });
+    slug.keys("1\r");
+    slug.wait_for_raw("the server", |raw| {
+        raw.contains("  echo: asks you, ~22 tokens. first\r\n") && raw.ends_with("Answer: ")
+    });
+    slug.keys("restart\r");
+    slug.wait_for_raw("the start", |raw| raw.contains("Restarting s."));
+    slug.wait_for_raw("the server again", |raw| {
+        raw.matches("calls itself  scripted 1").count() == 2 && raw.ends_with("Answer: ")
+    });
+    slug.keys("\r");
+    slug.wait_for_raw("the list", |raw| raw.ends_with("Number: "));
+    slug.keys("\r");
+    slug.wait_for_raw("a prompt", |raw| raw.ends_with("You: "));
+    assert_eq!(env.read("starts").matches("started").count(), 2);
+    slug.keys("/quit\r");
+    assert!(slug.wait().success());
+}
