@@ -29,16 +29,10 @@ pub struct McpToolDefinition {
     pub input_schema: Value,
     /// What the server says; a word of an untrusted party.
     pub claims_read_only: bool,
+    /// About how many tokens a model reads of it, at four bytes each.
+    pub tokens: u64,
     /// Of all that the server says of the tool.
     pub hash: ContentHash,
-}
-
-impl McpToolDefinition {
-    /// About how many tokens a model reads of the definition, at four bytes each.
-    pub fn tokens(&self) -> u64 {
-        let bytes = self.name.len() + self.description.len() + self.input_schema.to_string().len();
-        bytes.div_ceil(4) as u64
-    }
 }
 
 /// What was read of a page of a list.
@@ -91,10 +85,14 @@ fn read_tool(item: &Value) -> Result<McpToolDefinition, &'static str> {
         return Err("its name is empty or too long");
     }
     let description = item.get("description").and_then(Value::as_str).unwrap_or_default();
+    let description = cut(&sanitize(description), MAX_DESCRIPTION).to_owned();
+    let input_schema = input_schema(item)?;
+    let read = name.len() + description.len() + input_schema.to_string().len();
     Ok(McpToolDefinition {
         name: name.to_owned(),
-        description: cut(&sanitize(description), MAX_DESCRIPTION).to_owned(),
-        input_schema: input_schema(item)?,
+        description,
+        input_schema,
+        tokens: read.div_ceil(4) as u64,
         claims_read_only: item
             .get("annotations")
             .and_then(|annotations| annotations.get("readOnlyHint"))

@@ -67,7 +67,7 @@ pub struct McpServerStatus {
     /// What the user has to see before it may start here; `None` unless it is not allowed.
     pub start_question: Option<McpStartQuestion>,
     /// Its tools, as they are defined now.
-    pub tools: Vec<McpToolDefinition>,
+    pub tools: Arc<[McpToolDefinition]>,
     /// The names of those whose definition has changed since the user last saw it.
     pub changed_tools: Vec<String>,
     /// Sentences about tools that were left out, and variables that are not set.
@@ -130,7 +130,7 @@ struct ServerFacts {
     start_question: Option<McpStartQuestion>,
     implementation: Option<String>,
     instructions: Option<String>,
-    tools: Vec<McpToolDefinition>,
+    tools: Arc<[McpToolDefinition]>,
     changed_tools: Vec<String>,
     warnings: Vec<String>,
 }
@@ -148,17 +148,17 @@ impl McpServer {
         surroundings: McpSurroundings,
         on_change: OnServerChange,
     ) -> Self {
-        let state = if definition.is_enabled {
-            McpServerState::NotAllowed
-        } else {
-            McpServerState::Disabled
+        let state = match (definition.is_enabled, definition.source) {
+            (false, _) => McpServerState::Disabled,
+            (true, McpDefinitionSource::User) => McpServerState::Starting,
+            (true, McpDefinitionSource::Project) => McpServerState::NotAllowed,
         };
         let facts = ServerFacts {
             state,
             start_question: None,
             implementation: None,
             instructions: None,
-            tools: Vec::new(),
+            tools: Arc::default(),
             changed_tools: Vec::new(),
             warnings: Vec::new(),
         };
@@ -334,7 +334,8 @@ impl McpServer {
             facts.state = McpServerState::Ready;
             facts.implementation = connection.implementation();
             facts.instructions = connection.instructions();
-            (facts.tools, facts.changed_tools, facts.warnings) = (tools, changed_tools, warnings);
+            facts.tools = tools.into();
+            (facts.changed_tools, facts.warnings) = (changed_tools, warnings);
         }
         (self.on_change)();
         Ok(())
@@ -421,7 +422,7 @@ impl McpServer {
         self.facts().state.clone()
     }
 
-    pub(super) fn tools(&self) -> Vec<McpToolDefinition> {
+    pub(super) fn tools(&self) -> Arc<[McpToolDefinition]> {
         self.facts().tools.clone()
     }
 

@@ -75,8 +75,8 @@ impl McpServers {
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: Vec<Arc<dyn Tool>> = Vec::new();
         for server in &self.servers {
-            for definition in server.tools() {
-                tools.push(Arc::new(McpTool::new(server.clone(), definition)));
+            for definition in server.tools().iter() {
+                tools.push(Arc::new(McpTool::new(server.clone(), definition.clone())));
             }
         }
         tools

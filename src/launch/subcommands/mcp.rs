@@ -351,7 +351,7 @@ async fn test(
     }
     let about = status.implementation.clone().unwrap_or_else(|| status.name.clone());
     writeln!(out, "{about}: {}", pluralise(status.tools.len(), "tool"))?;
-    for tool in &status.tools {
+    for tool in status.tools.iter() {
         let is_changed = status.changed_tools.contains(&tool.name);
         writeln!(
             out,

@@ -1,5 +1,7 @@
 //! Tests of the page of `/mcp`.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use crate::agent::{AgentCommand, AgentEvent, RuleReply, RuleRequest, RuleTestError};
@@ -24,7 +26,7 @@ fn server(name: &str, state: McpServerState) -> McpServerStatus {
         state,
         start_question: None,
         implementation: None,
-        tools: Vec::new(),
+        tools: Arc::default(),
         changed_tools: Vec::new(),
         warnings: Vec::new(),
         error_output: String::new(),
@@ -37,6 +39,7 @@ fn tool(name: &str, description: &str) -> McpToolDefinition {
         description: description.into(),
         input_schema: json!({"type": "object", "properties": {"path": {"type": "string"}}}),
         claims_read_only: false,
+        tokens: 25,
         hash: ContentHash::of(description.as_bytes()),
     }
 }
@@ -45,12 +48,12 @@ fn ready() -> McpServerStatus {
     McpServerStatus {
         sent_names: vec!["GIT_TOKEN".into(), "LANG".into()],
         implementation: Some("mcp-git 1.27.0".into()),
-        tools: vec![
+        tools: Arc::new([
             tool("git_status", "Shows the working tree status."),
             tool("git_push", "Pushes commits to a remote, any remote, whichever it is.\nMore."),
             tool("git_log", "Shows the commit logs."),
             tool("git_show", ""),
-        ],
+        ]),
         warnings: vec!["The variable GIT_TOKEN is not set.".into()],
         error_output: "listening\nready\n".into(),
         ..server("git", McpServerState::Ready)
@@ -294,18 +297,18 @@ fn a_projects_server_is_allowed_only_while_all_of_it_is_shown() {
 fn changed_definitions_are_accepted_as_they_are_shown() {
     let scene = shown(80, 24, changed(1)).shows("Much more.").shows("\"properties\": {");
     let scene = scene.key("c");
-    let shown_tools = changed(1).tools;
+    let shown_tools = changed(1).tools.to_vec();
     assert_eq!(jobs(&scene), [McpAdminRequest::Accept("altered".into(), shown_tools)]);
 
     // A change that comes while they are read has to be read, too.
     let scene = shown(80, 24, changed(1));
     let mut newer = changed(1);
-    newer.tools[0] = tool("tool_0", "Now it deletes files.");
+    newer.tools = Arc::new([tool("tool_0", "Now it deletes files.")]);
     let scene = told(scene, 2, vec![newer.clone()]).shows("Now it deletes files.");
     let scene = scene.key_at_once("c");
     assert_eq!(jobs(&scene), []);
     let scene = scene.after(400).key("c");
-    assert_eq!(jobs(&scene), [McpAdminRequest::Accept("altered".into(), newer.tools)]);
+    assert_eq!(jobs(&scene), [McpAdminRequest::Accept("altered".into(), newer.tools.to_vec())]);
     let scene = shown(80, 24, changed(9)).after(400).key("c").shows("Read it to its end first.");
     assert_eq!(jobs(&scene), []);
 }
@@ -317,7 +320,7 @@ fn texts_of_servers_are_not_obeyed() {
         implementation: Some(evil.into()),
         warnings: vec![evil.into()],
         error_output: format!("{evil}\r\n"),
-        tools: vec![tool(evil, evil)],
+        tools: Arc::new([tool(evil, evil)]),
         summary: evil.into(),
         sent_names: vec![evil.into()],
         ..server("evil", McpServerState::Failed(evil.into()))
@@ -356,4 +359,15 @@ fn a_line_opens_a_server_and_does_what_can_be_done() {
     assert_eq!(line("allow").unwrap().len(), 1);
     assert_eq!(line("").unwrap(), []);
     assert_eq!(line("").unwrap(), [crate::tui::app::intent::Intent::Close]);
+}
+
+#[test]
+fn a_question_that_is_half_read_is_read_again_on_another_screen() {
+    let pages = |count| {
+        let scene = shown(80, 12, changed(2)).shows("rows below");
+        (0..count).fold(scene, |scene, _| scene.key("pgdn")).resized(60, 12).after(400)
+    };
+    let scene = pages(1).shows("These tools are not called").key("c");
+    assert_eq!(jobs(&scene.shows("Read it to its end first.")), []);
+    assert_eq!(jobs(&pages(4).key("c")).len(), 1);
 }

@@ -4,7 +4,7 @@ use crate::tui::dialogs::linear_page::{
     LabelledLine, LineLabel, LinearPage, line, lines as labelled,
 };
 
-use super::lines::{self, McpServerRow};
+use super::lines::{self, McpServerRow, McpToolLine};
 use super::{McpPage, McpQuestion};
 use crate::mcp::{McpServerState, McpServerStatus};
 
@@ -45,17 +45,18 @@ fn opened(page: &McpPage, server: &McpServerStatus) -> Option<LinearPage> {
     if server.state == McpServerState::Starting {
         return Some(LinearPage { key, lines: out });
     }
-    let parts = lines::parts(server, &page.decisions);
+    let parts = lines::parts(server);
     for row in question.into_iter().chain(parts) {
         match row {
             McpServerRow::Text(_, text) => out.extend(labelled(LineLabel::Continuation, &text)),
             McpServerRow::ToolHeads => {
                 out.push(LabelledLine::new(LineLabel::Continuation, "Tools:"));
             }
-            McpServerRow::Tool { decision: (decision, _), .. } if decision == "…" => return None,
-            McpServerRow::Tool { name, about, decision: (decision, _), tokens } => {
+            McpServerRow::Tool(at) => {
+                let McpToolLine { name, about, decision, tokens } =
+                    lines::tool(server, at, &page.decisions)?;
                 let about = if about.is_empty() { about } else { format!(". {about}") };
-                let text = format!("  {name}: {decision}, {tokens} tokens{about}");
+                let text = format!("  {name}: {}, {tokens} tokens{about}", decision?.0);
                 out.push(LabelledLine::new(LineLabel::Continuation, line(&text)));
             }
         }

@@ -22,12 +22,19 @@ pub enum McpServerRow {
     Text(StyleRole, String),
     /// The heading of the tools.
     ToolHeads,
-    Tool {
-        name: String,
-        about: String,
-        decision: (String, StyleRole),
-        tokens: String,
-    },
+    /// A tool, by its index.
+    Tool(usize),
+}
+
+/// What is shown of a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct McpToolLine {
+    pub name: String,
+    /// The first line of its description.
+    pub about: String,
+    /// What a call would meet; `None` until that is known.
+    pub decision: Option<(String, StyleRole)>,
+    pub tokens: String,
 }
 
 /// The name of a server.
@@ -117,7 +124,7 @@ pub fn question(server: &McpServerStatus) -> Vec<McpServerRow> {
 }
 
 /// What is known of a server, beneath its question.
-pub fn parts(server: &McpServerStatus, decisions: &McpToolDecisions) -> Vec<McpServerRow> {
+pub fn parts(server: &McpServerStatus) -> Vec<McpServerRow> {
     let mut rows = Vec::new();
     if server.start_question.is_none() {
         if server.changed_tools.is_empty() {
@@ -131,23 +138,12 @@ pub fn parts(server: &McpServerStatus, decisions: &McpToolDecisions) -> Vec<McpS
         }
     }
     rows.extend(server.implementation.as_ref().map(|it| pair("calls itself", it)));
-    rows.extend(server.warnings.iter().map(|it| text(StyleRole::Warning, &format!("! {it}"))));
+    let warnings = server.warnings.iter().map(|it| format!("! {}", sanitize_line(it)));
+    rows.extend(warnings.map(|it| text(StyleRole::Warning, &it)));
     if let Some(first) = server.tools.first() {
         rows.push(text(StyleRole::Text, ""));
         rows.push(McpServerRow::ToolHeads);
-        rows.extend(server.tools.iter().map(|tool| {
-            let is_changed = server.changed_tools.contains(&tool.name);
-            let decided = decisions.get(&model_tool_name(&server.name, &tool.name));
-            McpServerRow::Tool {
-                name: sanitize_line(&tool.name),
-                about: sanitize_line(tool.description.lines().next().unwrap_or_default()),
-                decision: match is_changed {
-                    true => ("changed, not called".to_owned(), StyleRole::Warning),
-                    false => decision(decided),
-                },
-                tokens: format!("~{}", format_tokens(tool.tokens())),
-            }
-        }));
+        rows.extend((0..server.tools.len()).map(McpServerRow::Tool));
         let named = model_tool_name(&server.name, &first.name);
         let notes = format!(
             "A definition takes its tokens once the model looks for the tool. Rules, as in \
@@ -164,9 +160,27 @@ pub fn parts(server: &McpServerStatus, decisions: &McpToolDecisions) -> Vec<McpS
     rows
 }
 
-/// What a call would meet.
-fn decision(decided: Option<&Result<PermissionTestReport, RuleTestError>>) -> (String, StyleRole) {
-    let Some(decided) = decided else { return ("…".to_owned(), StyleRole::Muted) };
+/// What is shown of the tool with this index.
+pub fn tool(
+    server: &McpServerStatus,
+    at: usize,
+    decisions: &McpToolDecisions,
+) -> Option<McpToolLine> {
+    let tool = server.tools.get(at)?;
+    let decided = decisions.get(&model_tool_name(&server.name, &tool.name));
+    let mut about = tool.description.lines().filter(|line| !line.trim().is_empty());
+    Some(McpToolLine {
+        name: sanitize_line(&tool.name),
+        about: sanitize_line(about.next().unwrap_or_default()),
+        decision: match server.changed_tools.contains(&tool.name) {
+            true => Some(("changed, not called".to_owned(), StyleRole::Warning)),
+            false => decided.map(decision),
+        },
+        tokens: format!("~{}", format_tokens(tool.tokens)),
+    })
+}
+
+fn decision(decided: &Result<PermissionTestReport, RuleTestError>) -> (String, StyleRole) {
     let Ok(report) = decided else { return ("not known".to_owned(), StyleRole::Muted) };
     let by = if report.rule.is_some() { "a rule" } else { "the mode" };
     match report.decision {

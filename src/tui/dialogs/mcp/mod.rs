@@ -10,6 +10,7 @@ pub mod lines;
 pub mod view;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ratatui::layout::Position;
 
@@ -24,6 +25,7 @@ use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::{self, KeyPlace, KeyPress, Keymap, McpKey, ScrollAction};
 use crate::tui::app::request_id::{RequestCounter, RequestId};
+use crate::tui::app::shared::SharedState;
 
 use crate::tui::dialogs::dialog::{
     Dialog, DialogCanvas, DialogContext, DialogLayer, DialogOpening, DialogView,
@@ -31,6 +33,8 @@ use crate::tui::dialogs::dialog::{
 use crate::tui::dialogs::geometry::{scrolled, wheel_scrolled};
 use crate::tui::dialogs::line::{ExpectedLine, LineAnswerError};
 use crate::tui::dialogs::linear_page::LinearPage;
+
+use view::McpServerLayout;
 
 /// What the permission rules say about the tools, by the names that models use.
 pub type McpToolDecisions = BTreeMap<String, Result<PermissionTestReport, RuleTestError>>;
@@ -57,8 +61,9 @@ pub struct OpenedMcpServer {
     pub scroll: usize,
     /// So many rows from the top have all been on screen.
     seen: usize,
-    /// Whether all rows of the question are among them.
+    /// Whether all rows of the question have been among them.
     is_question_seen: bool,
+    pub layout: McpServerLayout,
     guard: QuestionGuard,
 }
 
@@ -116,6 +121,15 @@ impl McpPage {
         self.decided_in = None;
     }
 
+    /// Lays the opened server out for the screen.
+    fn lay_out(&mut self, shared: &SharedState) {
+        let (Some(opened), Some(servers)) = (&mut self.opened, &self.servers) else { return };
+        if let Some(server) = servers.get(self.selected) {
+            let (keys, width) = (&shared.settings.keys, shared.geometry.width);
+            opened.layout = McpServerLayout::of(server, keys, width);
+        }
+    }
+
     /// Asks the agent what a call of each tool of the opened server would meet.
     fn ask_for_decisions(&self) -> Vec<Intent> {
         let Some(server) = self.chosen().filter(|_| self.opened.is_some()) else {
@@ -129,6 +143,7 @@ impl McpPage {
     /// Shows the servers as they are now. What is asked anew has not been seen yet.
     fn told(&mut self, seen: u64, servers: &[McpServerStatus]) -> Vec<Intent> {
         let before = self.question();
+        let tools = self.chosen().map(|server| Arc::clone(&server.tools));
         self.servers = Some(servers.to_vec());
         self.selected = self.selected.min(servers.len().saturating_sub(1));
         if self.question() != before
@@ -138,7 +153,9 @@ impl McpPage {
         }
         let follow = ScreenEffect::FollowMcp { id: self.request, seen: Some(seen) };
         let mut wanted = vec![Intent::Effect(follow)];
-        wanted.extend(self.ask_for_decisions());
+        if self.chosen().map(|server| &server.tools) != tools.as_ref() {
+            wanted.extend(self.ask_for_decisions());
+        }
         wanted
     }
 
@@ -233,11 +250,17 @@ impl Dialog for McpPage {
     }
 
     fn key(&mut self, key: &KeyPress<'_>, around: &mut DialogContext<'_>) -> Vec<Intent> {
-        keymap::find(keymap::MCP, key).map_or_else(Vec::new, |key| self.press(key, around))
+        let Some(key) = keymap::find(keymap::MCP, key) else { return Vec::new() };
+        let was_open = self.opened.is_some();
+        let wanted = self.press(key, around);
+        if !was_open {
+            self.lay_out(around.shared);
+        }
+        wanted
     }
 
-    fn draw(&self, around: DialogView<'_>, canvas: DialogCanvas<'_>) -> Option<Position> {
-        view::draw(self, &around.shared.settings.keys, canvas);
+    fn draw(&self, _around: DialogView<'_>, canvas: DialogCanvas<'_>) -> Option<Position> {
+        view::draw(self, canvas);
         None
     }
 
@@ -280,10 +303,19 @@ impl Dialog for McpPage {
         Vec::new()
     }
 
-    fn reply(&mut self, reply: &DialogReply, _around: &mut DialogContext<'_>) -> Vec<Intent> {
+    fn reply(&mut self, reply: &DialogReply, around: &mut DialogContext<'_>) -> Vec<Intent> {
         match reply {
             DialogReply::McpServers { id, seen, servers } if *id == self.request => {
-                return self.told(*seen, servers);
+                let wanted = self.told(*seen, servers);
+                self.lay_out(around.shared);
+                return wanted;
+            }
+            DialogReply::Resized => {
+                // Other rows: those of a question that is half read have to be read again.
+                if let Some(opened) = self.opened.as_mut().filter(|it| !it.is_question_seen) {
+                    (opened.scroll, opened.seen) = (0, 0);
+                }
+                self.lay_out(around.shared);
             }
             DialogReply::Rules(reply) => {
                 if let RuleReply::Tried { typed, report, .. } = &**reply {
@@ -306,16 +338,13 @@ impl Dialog for McpPage {
             self.decided_in = None;
             return Vec::new();
         }
-        let (extent, width) = (around.measured.extent, around.measured.page.area.width);
-        let keys = &around.shared.settings.keys;
-        let rows = |server| view::question(server, keys, width).len();
-        let question = self.chosen().map_or(0, rows);
+        let extent = around.measured.extent;
         let Some(opened) = &mut self.opened else { return Vec::new() };
         opened.scroll = opened.scroll.min(extent.rows.saturating_sub(extent.shown));
         if !around.measured.is_cramped && opened.scroll <= opened.seen {
             opened.seen = opened.seen.max(opened.scroll + extent.shown);
         }
-        opened.is_question_seen = extent.shown > 0 && opened.seen >= question;
+        opened.is_question_seen |= opened.seen > 0 && opened.seen >= opened.layout.question;
         let mode = around.conversation.status.mode;
         match self.decided_in == Some(mode) {
             true => Vec::new(),

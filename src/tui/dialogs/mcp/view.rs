@@ -26,11 +26,8 @@ const NAME: u16 = 24;
 const OWNER: usize = 16;
 const TOKENS: usize = 8;
 
-/// A row from both edges.
-type EdgedRow = (Vec<StyledSpan>, Vec<StyledSpan>);
-
 /// Draws the page on all rows but the last one.
-pub fn draw(page: &McpPage, keys: &Keymap, canvas: DialogCanvas<'_>) {
+pub fn draw(page: &McpPage, canvas: DialogCanvas<'_>) {
     let area = canvas.above_hints();
     let DialogCanvas { styles, buffer, measured, .. } = canvas;
     paint::clear(area, styles, buffer);
@@ -41,7 +38,7 @@ pub fn draw(page: &McpPage, keys: &Keymap, canvas: DialogCanvas<'_>) {
     paint::rule(Rect { x: area.x, width: area.width, ..row(1) }, styles, buffer);
     measured.page = PageGeometry { area: body.into(), ..PageGeometry::default() };
     if let (Some(server), Some(opened)) = (page.chosen(), &page.opened) {
-        measured.extent = draw_server(page, server, opened, keys, styles, body, buffer);
+        measured.extent = draw_server(page, server, opened, styles, body, buffer);
         measured.is_cramped = body.height == 0;
         let below = measured.extent.rows.saturating_sub(opened.scroll + measured.extent.shown);
         let below = match below {
@@ -127,8 +124,36 @@ fn draw_list(page: &McpPage, styles: &dyn RoleStyles, area: Rect, buffer: &mut B
     first
 }
 
-/// The rows of the question about a server, with the key that answers it; none where nothing is asked.
-pub fn question(server: &McpServerStatus, keys: &Keymap, width: u16) -> Vec<EdgedRow> {
+/// What is shown of a server, laid out for a width, so that a frame costs what is on screen.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct McpServerLayout {
+    rows: Vec<LaidOutRow>,
+    /// How many of the first rows are its question with the key that answers it.
+    pub question: usize,
+    /// The columns of the tools' names.
+    names: u16,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+enum LaidOutRow {
+    Text(Vec<StyledSpan>),
+    ToolHeads,
+    Tool(usize),
+}
+
+impl McpServerLayout {
+    /// All rows of a server on a screen of this width.
+    pub fn of(server: &McpServerStatus, keys: &Keymap, screen_width: u16) -> Self {
+        let width = screen_width.saturating_sub(2);
+        let mut rows = laid_out(question(server, keys), width);
+        let question = rows.len();
+        rows.extend(laid_out(lines::parts(server), width));
+        let names = server.tools.iter().map(|tool| paint::width(&harmless(&tool.name)));
+        Self { rows, question, names: names.max().unwrap_or(0).min(NAME) }
+    }
+}
+
+fn question(server: &McpServerStatus, keys: &Keymap) -> Vec<McpServerRow> {
     let answer = match McpQuestion::of(server) {
         None => return Vec::new(),
         Some(McpQuestion::Start(_)) => {
@@ -141,74 +166,71 @@ pub fn question(server: &McpServerStatus, keys: &Keymap, width: u16) -> Vec<Edge
     let mut rows = lines::question(server);
     rows.push(McpServerRow::Text(StyleRole::User, answer));
     rows.push(McpServerRow::Text(StyleRole::Text, String::new()));
-    laid_out(rows, width)
+    rows
 }
 
-fn draw_server(
-    page: &McpPage,
-    server: &McpServerStatus,
-    opened: &OpenedMcpServer,
-    keys: &Keymap,
-    styles: &dyn RoleStyles,
-    area: Rect,
-    buffer: &mut Buffer,
-) -> ScrollExtent {
-    let mut rows = question(server, keys, area.width);
-    rows.extend(laid_out(lines::parts(server, &page.decisions), area.width));
-    let extent = ScrollExtent { rows: rows.len(), shown: usize::from(area.height) };
-    let scroll = opened.scroll.min(extent.rows.saturating_sub(extent.shown));
-    for (y, (left, right)) in (area.y..area.y + area.height).zip(rows.iter().skip(scroll)) {
-        let place = Rect { y, height: 1, ..area };
-        let room = area.width.saturating_sub(spans_width(right) + 2);
-        let left = if right.is_empty() { left.clone() } else { list_rows::fit(left.clone(), room) };
-        paint::both_edges(&left, right, styles, place, buffer);
-    }
-    extent
-}
-
-/// A line whose further rows begin as far in as its first.
-fn indented(line: &str, role: StyleRole, width: u16) -> Vec<EdgedRow> {
-    let text = line.trim_start();
-    if text.is_empty() {
-        return vec![EdgedRow::default()];
-    }
-    let margin = u16::try_from(line.len() - text.len()).unwrap_or(width).min(width / 2);
-    let rows = plain::render(text, role, width - margin).into_iter();
-    let margin = span(" ".repeat(usize::from(margin)), role);
-    rows.map(|row| ([vec![margin.clone()], row.spans].concat(), Vec::new())).collect()
-}
-
-fn tokens_cell(text: &str) -> StyledSpan {
-    span(format!("{text:>TOKENS$}"), StyleRole::Muted)
-}
-
-fn laid_out(rows: Vec<McpServerRow>, width: u16) -> Vec<EdgedRow> {
-    let names = rows.iter().filter_map(|row| match row {
-        McpServerRow::Tool { name, .. } => Some(paint::width(name)),
-        McpServerRow::Text(..) | McpServerRow::ToolHeads => None,
-    });
-    let column = names.max().unwrap_or(0).min(NAME);
+fn laid_out(rows: Vec<McpServerRow>, width: u16) -> Vec<LaidOutRow> {
     let mut out = Vec::new();
     for row in rows {
         match row {
             McpServerRow::Text(role, text) => {
                 out.extend(text.split('\n').flat_map(|line| indented(line, role, width)));
             }
-            McpServerRow::ToolHeads => {
-                let left = vec![span("Tools", StyleRole::Heading(2))];
-                let right = vec![span("a call now", StyleRole::Muted), tokens_cell("tokens")];
-                out.push((left, right));
-            }
-            McpServerRow::Tool { name, about, decision: (decision, role), tokens } => {
-                let name = paint::truncate(&name, column);
-                let pad = " ".repeat(usize::from(column - paint::width(&name)) + 2);
-                let left = vec![
-                    span(format!("  {name}{pad}"), StyleRole::Tool),
-                    span(about, StyleRole::Muted),
-                ];
-                out.push((left, vec![span(decision, role), tokens_cell(&tokens)]));
-            }
+            McpServerRow::ToolHeads => out.push(LaidOutRow::ToolHeads),
+            McpServerRow::Tool(at) => out.push(LaidOutRow::Tool(at)),
         }
     }
     out
+}
+
+/// A line whose further rows begin as far in as its first.
+fn indented(line: &str, role: StyleRole, width: u16) -> Vec<LaidOutRow> {
+    let text = line.trim_start_matches(' ');
+    if text.is_empty() {
+        return vec![LaidOutRow::Text(Vec::new())];
+    }
+    let margin = u16::try_from(line.len() - text.len()).unwrap_or(width).min(width / 2);
+    let rows = plain::render(text, role, width - margin).into_iter();
+    let margin = span(" ".repeat(usize::from(margin)), role);
+    rows.map(|row| LaidOutRow::Text([vec![margin.clone()], row.spans].concat())).collect()
+}
+
+fn draw_server(
+    page: &McpPage,
+    server: &McpServerStatus,
+    opened: &OpenedMcpServer,
+    styles: &dyn RoleStyles,
+    area: Rect,
+    buffer: &mut Buffer,
+) -> ScrollExtent {
+    let McpServerLayout { rows, names, .. } = &opened.layout;
+    let extent = ScrollExtent { rows: rows.len(), shown: usize::from(area.height) };
+    let scroll = opened.scroll.min(extent.rows.saturating_sub(extent.shown));
+    let tokens = |text: &str| span(format!("{text:>TOKENS$}"), StyleRole::Muted);
+    for (y, row) in (area.y..area.y + area.height).zip(rows.iter().skip(scroll)) {
+        let place = Rect { y, height: 1, ..area };
+        let (left, right) = match row {
+            LaidOutRow::Text(spans) => (spans.clone(), Vec::new()),
+            LaidOutRow::ToolHeads => (
+                vec![span("Tools", StyleRole::Heading(2))],
+                vec![span("a call now", StyleRole::Muted), tokens("tokens")],
+            ),
+            LaidOutRow::Tool(at) => {
+                let Some(tool) = lines::tool(server, *at, &page.decisions) else { continue };
+                let name = paint::truncate(&tool.name, *names);
+                let pad = " ".repeat(usize::from(*names - paint::width(&name)) + 2);
+                let (decision, role) =
+                    tool.decision.unwrap_or_else(|| ("…".to_owned(), StyleRole::Muted));
+                let right = vec![span(decision, role), tokens(&tool.tokens)];
+                let room = area.width.saturating_sub(spans_width(&right) + 2);
+                let left = vec![
+                    span(format!("  {name}{pad}"), StyleRole::Tool),
+                    span(tool.about, StyleRole::Muted),
+                ];
+                (list_rows::fit(left, room), right)
+            }
+        };
+        paint::both_edges(&left, &right, styles, place, buffer);
+    }
+    extent
 }
