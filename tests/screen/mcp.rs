@@ -41,6 +41,37 @@ fn a_server_is_seen_restarted_and_its_changed_tool_accepted() {
     server.assert_clean();
 }
 
+/// S55: a project's server starts with a yes to what is on screen, and not before.
+#[test]
+fn s55_a_projects_server_starts_with_a_yes_to_what_is_shown() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let script = std::fs::read_to_string("tests/mcp/server.sh").unwrap();
+    env.write("tool.sh", &script);
+    env.write(
+        ".mcp.json",
+        r#"{"mcpServers": {"p": {"command": "bash", "args": ["tool.sh", "."]}}}"#,
+    );
+    let mut slug = PtySlug::chat(&env, &server);
+    slug.say("/mcp");
+    slug.wait_for("not allowed here yet");
+    slug.keys("y");
+    slug.wait_for_question("a yes covers tool.sh as it is now");
+    assert!(!env.path("starts").exists());
+    env.write("tool.sh", &format!("# changed\n{script}"));
+    slug.keys("y");
+    slug.wait_for("p has changed since it was shown.");
+    slug.wait_for_question("a yes covers tool.sh as it is now");
+    assert!(!env.path("starts").exists());
+    slug.keys("y");
+    slug.wait_for("calls itself  scripted 1");
+    assert_eq!(env.read("starts"), "started\n");
+    slug.keys(key::ESC);
+    slug.wait_for("1 server");
+    slug.keys(key::ESC);
+    slug.wait_for_no("1 server");
+    slug.quit();
+}
+
 #[test]
 fn in_linear_mode_the_servers_are_listed_and_one_is_restarted() {
     let (env, server) = (env(), ModelServer::start());
