@@ -13,8 +13,8 @@ use crate::permissions::PermissionTestReport;
 use crate::services::mcp_admin::McpAdminRequest;
 use crate::tui::app::request_id::RequestId;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
-use crate::tui::dialogs::OpenDialog;
 use crate::tui::dialogs::line::LineAnswerError;
+use crate::tui::dialogs::{DialogView, OpenDialog};
 use crate::tui::test_screen::{AGENT, TestScreen, question, screen};
 
 fn server(name: &str, state: McpServerState) -> McpServerStatus {
@@ -370,4 +370,27 @@ fn a_question_that_is_half_read_is_read_again_on_another_screen() {
     let scene = pages(1).shows("These tools are not called").key("c");
     assert_eq!(jobs(&scene.shows("Read it to its end first.")), []);
     assert_eq!(jobs(&pages(4).key("c")).len(), 1);
+}
+
+#[test]
+fn the_page_is_read_out_with_what_can_be_typed() {
+    let read_out = |scene: &TestScreen| {
+        let (conversation, shared) = (&scene.model.conversation, &scene.model.shared);
+        let page =
+            scene.model.dialogs.top().unwrap().linear_page(DialogView { conversation, shared });
+        page.map(|page| page.lines.into_iter().map(|line| line.text).collect::<Vec<_>>().join("\n"))
+    };
+    let list = read_out(&opened(80, 24, all())).unwrap();
+    assert!(list.contains("2. failed: failed: It has ended with status 127, yours\n"), "{list}");
+    let scene = shown(80, 24, ready());
+    assert_eq!(read_out(&scene), None, "not before it is known what a call meets");
+    let page = read_out(&with_decisions(scene)).unwrap();
+    assert!(page.contains("  git_push: denied by a rule, ~25 tokens. Pushes commits"), "{page}");
+    let page = read_out(&shown(80, 24, waiting())).unwrap();
+    assert!(page.contains("\n  sets KEY=${TRACKER_KEY}\n"), "{page}");
+    assert!(page.ends_with("Type allow to let it start, or an empty line to go back to the list."));
+    let page = read_out(&shown(80, 24, changed(1))).unwrap();
+    assert!(page.contains("\n    Much more.\n") && page.contains("Type accept"), "{page}");
+    let page = read_out(&shown(80, 24, all().remove(5))).unwrap();
+    assert_eq!(page, "starting: starting\nIt is starting. An empty line goes back to the list.");
 }

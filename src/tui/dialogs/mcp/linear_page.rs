@@ -24,8 +24,8 @@ fn list(servers: &[McpServerStatus]) -> LinearPage {
     }
     let mut out = vec![LabelledLine::new(LineLabel::Note, "MCP servers:")];
     out.extend(servers.iter().zip(1..).map(|(server, number)| {
-        let parts =
-            [lines::state(server).0, lines::tool_count(server), lines::owner(server).into()];
+        let state = lines::state(server).0.trim_end_matches('.').to_owned();
+        let parts = [state, lines::tool_count(server), lines::owner(server).into()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let text = format!("{number}. {}: {}", lines::name(server), parts.join(", "));
         LabelledLine::new(LineLabel::Continuation, line(&text))
@@ -43,6 +43,8 @@ fn opened(page: &McpPage, server: &McpServerStatus) -> Option<LinearPage> {
     let question = lines::question(server);
     let key = format!("{name} {state} {question:?}");
     if server.state == McpServerState::Starting {
+        let text = "It is starting. An empty line goes back to the list.";
+        out.push(LabelledLine::new(LineLabel::Continuation, text));
         return Some(LinearPage { key, lines: out });
     }
     let parts = lines::parts(server);
