@@ -7,6 +7,7 @@ use async_trait::async_trait;
 
 use super::*;
 use crate::domain::{PermissionMode, UserInput};
+use crate::services::mcp_admin::McpAdminRequest;
 use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::session::SessionSearchResult;
 use crate::tui::app::msg::ModelRow;
@@ -194,4 +195,24 @@ async fn a_search_ends_when_the_next_one_begins_or_it_is_stopped() {
     test.executor.asking.join_next().await;
     assert!(test.answers.try_recv().is_err(), "neither search tells of its end");
     assert_eq!(stopped(&test), 0);
+}
+
+#[tokio::test]
+async fn one_request_waits_for_the_servers_and_a_failed_change_is_told() {
+    let mut test = test_executor();
+    let follow = |id, seen| ScreenEffect::FollowMcp { id: RequestId(id), seen };
+    // The services answer at once where nothing was seen yet, and never else.
+    test.executor.run(follow(1, None));
+    let first = ScreenMsg::McpServers { id: RequestId(1), seen: 0, servers: Vec::new() };
+    assert_eq!(test.answers.recv().await, Some(first));
+    test.executor.run(follow(2, Some(0)));
+    tokio::task::yield_now().await;
+    test.executor.run(follow(3, Some(0)));
+    assert!(test.executor.asking.join_next().await.unwrap().is_err(), "the one before is ended");
+    assert_eq!(test.executor.asking.len(), 1);
+    test.executor.run(ScreenEffect::ChangeMcp(McpAdminRequest::Restart("s".into())));
+    let Some(ScreenMsg::Notice { level: NoticeLevel::Error, .. }) = test.answers.recv().await
+    else {
+        panic!("the user is not told")
+    };
 }
