@@ -67,6 +67,12 @@ impl Agent {
                 let text = "Nothing of this call is left in the files.";
                 self.events.notice(NoticeLevel::Info, text);
             }
+            // The key names no file, so it is no answer about a certain one.
+            Ok(CallUndo::Left(SkipReason::NeedsAnswer)) => {
+                let text = "Nothing was undone: the file is protected or outside of the workspace. /undo \
+                            asks about such a file.";
+                self.events.notice(NoticeLevel::Warning, text);
+            }
             Ok(CallUndo::Left(reason)) => {
                 let text =
                     format!("Nothing was undone: {}. /review shows what can be.", reason.words());
@@ -183,18 +189,12 @@ fn prepare_call_undo(
     disk: &RewindFileSystem<'_>,
 ) -> Result<PreparedCallUndo, RewindError> {
     let live = live(records);
-    let mut plan = undo::plan_call_undo(&live, &call, disk);
+    let plan = undo::plan_call_undo(&live, &call, disk);
     let made = |record: &&&LogRecord| match &record.entry {
         LogEntry::FileChange(change) => change.call.as_ref() == Some(&call),
         _ => false,
     };
     let Some(first) = live.iter().find(made) else { return Ok(PreparedCallUndo::Nothing) };
-    for file in &mut plan.files {
-        // The user asked for the files of this very call.
-        if file.action == FileAction::Skip(SkipReason::NeedsAnswer) {
-            file.toggle_override();
-        }
-    }
     let is_changed =
         |file: &PlannedFile| matches!(file.action, FileAction::Put(_) | FileAction::Remove);
     if !plan.files.iter().any(is_changed) {

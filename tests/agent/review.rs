@@ -8,7 +8,7 @@ use slug_code::agent::{
     AgentCommand, AgentEvent, InitialSession, ReviewPlan, ReviewScope, RewindDestination,
     RewindError,
 };
-use slug_code::domain::{CallId, ContentBlock, PermissionMode, TurnId};
+use slug_code::domain::{ApprovalAnswer, CallId, ContentBlock, PermissionMode, TurnId};
 use slug_code::session::undo::{FileRejection, ReviewedChange};
 use slug_code::session::{LogEntry, RewindScope};
 
@@ -210,6 +210,25 @@ async fn one_call_is_undone_alone_the_model_is_told_and_a_redo_restores_it() {
     let note = told(&fixture).expect("the model is told");
     assert!(note.starts_with("The user undid one of your calls"), "{note}");
     assert!(note.contains("b: all changes"), "{note}");
+    agent.close().await;
+}
+
+/// The key is no answer about a certain file, wherever the log comes from.
+#[tokio::test]
+async fn a_call_that_changed_a_protected_file_is_not_undone_by_a_key() {
+    let fixture = AgentFixture::in_mode(PermissionMode::Yolo);
+    let mut agent = fixture.open(InitialSession::New).await;
+    let write = ("c1", "Write", json!({"file_path": ".envrc", "content": "x\n"}));
+    queue_replies(&fixture, [calls(&[write]), words("Done.")]);
+    agent.send("write it").await;
+    let question = agent.next_approval().await;
+    agent.answer(&question, ApprovalAnswer::Once).await;
+    agent.wait_for_turn_end().await;
+    assert_eq!(fixture.read(".envrc"), "x\n");
+    let left = undo_call(&mut agent, "c1").await;
+    let AgentEvent::Notice { text, .. } = left else { panic!("{left:?}") };
+    assert!(text.contains("/undo asks about such a file"), "{text}");
+    assert_eq!(fixture.read(".envrc"), "x\n");
     agent.close().await;
 }
 
