@@ -15,7 +15,7 @@ use crate::platform::paths::replace_private;
 
 use super::diff::{self, ShownLines, TrustQuestionFile};
 use super::git_config;
-use super::inventory::{inventory, privileged_files};
+use super::inventory::{InventoryItem, inventory, privileged_files};
 
 /// The user's stored answers.
 #[derive(Debug, Clone)]
@@ -76,6 +76,9 @@ struct TrustFolderSnapshot {
     /// The lines that the question showed of each file.
     #[serde(default)]
     shown: ShownLines,
+    /// Whether the user was never asked, because there was nothing but a file that slug wrote for them.
+    #[serde(default)]
+    is_unasked: bool,
 }
 
 /// A folder as it was when the user was asked about it. Trust is given to exactly that state.
@@ -114,6 +117,12 @@ impl TrustStore {
             return TrustStatus::Unknown;
         };
         let changed = now.changed_since(then);
+        let is_known = |item: &InventoryItem| then.contents.contains_key(&item.path);
+        if then.is_unasked
+            && !(inventory(&now.path).iter().all(is_known) && git_config::is_plain(&now.path))
+        {
+            return TrustStatus::Unknown;
+        }
         if changed.is_empty() { TrustStatus::Trusted } else { TrustStatus::Changed(changed) }
     }
 
@@ -206,7 +215,8 @@ impl TrustStore {
                 .all(|(path, hash)| path == file && *hash == ContentHash::of(content));
         let is_unknown = self.status(folder) == TrustStatus::Unknown;
         if is_own && is_unknown && git_config::is_plain(folder) {
-            return self.grant_asked(question);
+            let folder = TrustFolderSnapshot { is_unasked: true, ..question.folder };
+            return self.grant_asked(TrustQuestion { folder, ..question });
         }
         Ok(())
     }
@@ -282,7 +292,7 @@ impl TrustFolderSnapshot {
         let path = folder.canonicalize().map_err(io)?;
         let (device, inode) = identity(&std::fs::metadata(&path).map_err(io)?);
         let contents = privileged_files(&path).into_iter().collect();
-        Ok(Self { path, device, inode, contents, shown: ShownLines::new() })
+        Ok(Self { path, device, inode, contents, shown: ShownLines::new(), is_unasked: false })
     }
 
     /// The files that are new or have other content than `then`.

@@ -143,6 +143,21 @@ fn a_folder_without_anything_to_ask_about_stays_so_with_slugs_own_file() {
         env.write(other, text);
         assert_eq!(keep(&mut env.store(), &env), TrustStatus::Unknown, "{other}");
     }
+    // So is what comes later, since nobody was asked about the folder.
+    for (other, text) in [
+        ("AGENTS.md", "hello"),
+        (".git/config", "[core]\nhooksPath = x\n"),
+        (".git/hooks/pre-push", "x"),
+    ] {
+        let env = test_env();
+        env.write(file, "{}");
+        let mut store = env.store();
+        assert_eq!(keep(&mut store, &env), TrustStatus::Trusted);
+        env.write(other, text);
+        assert_eq!(store.status(&env.project), TrustStatus::Unknown, "{other}");
+        store.grant(&env.project).unwrap();
+        assert_eq!(store.status(&env.project), TrustStatus::Trusted, "{other}");
+    }
 }
 
 /// The files of the question, with what is in each.
