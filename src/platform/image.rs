@@ -5,6 +5,7 @@
 
 use std::io::{self, Cursor};
 use std::path::Path;
+use std::sync::{Mutex, PoisonError};
 
 use image::codecs::jpeg::JpegEncoder;
 use image::codecs::png::PngEncoder;
@@ -29,6 +30,10 @@ const MOST_PIXELS: u64 = 64_000_000;
 const MOST_BESIDE_PIXELS: u64 = 16 << 20;
 /// The quality of a JPEG that is made here, from 1 to 100.
 const QUALITY: u8 = 85;
+
+/// One image is decoded at a time: the largest takes three quarters of a gigabyte on the way, and a
+/// response may ask for hundreds.
+static DECODING: Mutex<()> = Mutex::new(());
 
 /// An image that a model can take.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,6 +100,7 @@ pub fn fit(name: &str, bytes: Vec<u8>) -> Result<PreparedImage, ImageError> {
         return Err(ImageError::TooLarge(name.to_owned()));
     }
     let kind = MediaType::of(&bytes).ok_or_else(|| ImageError::Unknown(name.to_owned()))?;
+    let _one = DECODING.lock().unwrap_or_else(PoisonError::into_inner);
     let decoded = decode(name, kind, &bytes)?;
     let size = (decoded.width(), decoded.height());
     if size.0.max(size.1) <= LONGEST_SIDE && bytes.len() <= LARGEST_SENT {
