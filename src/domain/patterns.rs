@@ -83,8 +83,21 @@ fn compile(
 pub fn parse_glob(glob: &str) -> Result<Glob, String> {
     /// A path has no more bytes on Linux.
     const MAX_GLOB: usize = 4096;
+    const MAX_DEPTH: usize = 32;
     if glob.len() > MAX_GLOB {
         return Err(format!("the pattern is longer than {MAX_GLOB} bytes"));
+    }
+    // The library compiles one within the other, on the stack.
+    let mut depth = 0_usize;
+    for c in glob.chars() {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > MAX_DEPTH {
+            return Err(format!("the pattern has more than {MAX_DEPTH} braces within each other"));
+        }
     }
     let built = GlobBuilder::new(glob).literal_separator(true).backslash_escape(true).build();
     built.map_err(|error| error.kind().to_string())
@@ -107,6 +120,8 @@ mod tests {
             assert!(matches!(error, RegexError::Invalid(_)), "{error}");
         }
         assert!(parse_glob(&"{a,b}".repeat(1000)).is_err());
+        assert!(parse_glob(&format!("{}a{}", "{".repeat(300), "}".repeat(300))).is_err());
+        assert!(parse_glob("{a,{b,{c,d}}}").is_ok());
         assert!(parse_glob("src/**/*.{rs,toml}").is_ok());
     }
 
