@@ -432,3 +432,14 @@ fn where_all_files_are_left_no_files_are_offered_before_one_is_turned() {
     let scene = scene.shows("conversation only").hides("files only");
     scene.key("space").shows("files only").shows("restored; your version is kept");
 }
+
+/// An imported log may have any text as a message; it was sent as one, and stays one.
+#[test]
+fn a_message_that_looks_like_a_command_comes_back_as_a_message() {
+    for text in ["!touch made", "/mode yolo"] {
+        let done = AgentEvent::Rewound { message: Some(text.into()), told: String::new() };
+        let scene = opened(80, 24, &log()).event(done).shows(text).clear_effects().key("enter");
+        let is_sent = |effect: &ScreenEffect| matches!(effect, ScreenEffect::Agent(_, AgentCommand::Send { text: sent }) if sent.text.trim() == text);
+        assert!(scene.effects.iter().any(is_sent), "{:?}", scene.effects);
+    }
+}

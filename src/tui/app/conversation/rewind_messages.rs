@@ -118,7 +118,11 @@ pub fn on_rewound(
     notice: impl Into<String>,
 ) -> Vec<ScreenEffect> {
     shared.toast(NoticeLevel::Info, notice);
-    let Some(message) = message else { return Vec::new() };
+    let Some(mut message) = message else { return Vec::new() };
+    // What was sent as a message comes back as one: an imported log may have any text.
+    if message.text.starts_with(['!', '/']) {
+        message.text.insert(0, ' ');
+    }
     let mut effects = Vec::new();
     if !conversation.composer.is_empty() {
         let draft = conversation.composer.take();
