@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::cli::{Cli, CliExitStatus, McpAddArguments, McpCommand};
 use crate::config::{self, ConfigChange, ResolvedConfig};
 use crate::domain::pluralise;
+use crate::domain::sanitize::sanitize_line;
 use crate::launch::run_context::RunContext;
 use crate::launch::{build, mcp, print};
 use crate::mcp::{
@@ -335,7 +336,10 @@ async fn test(
             writeln!(out, "No tool of {} has changed.", status.name)?;
         }
         for tool in &accepted {
-            writeln!(out, "{} is accepted as it is now:\n  {}", tool.name, tool.description)?;
+            writeln!(out, "{} is accepted as it is now:", sanitize_line(&tool.name))?;
+            for line in tool.description.lines() {
+                writeln!(out, "  {line}")?;
+            }
             writeln!(out, "  arguments: {:#}", tool.input_schema)?;
         }
         return Ok(exit);
@@ -356,7 +360,7 @@ async fn test(
         writeln!(
             out,
             "  {}{}",
-            tool.name,
+            sanitize_line(&tool.name),
             if is_changed { "  (its definition has changed)" } else { "" }
         )?;
     }

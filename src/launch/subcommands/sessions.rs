@@ -7,7 +7,7 @@ use chrono::{DateTime, Local, NaiveDate, Utc};
 use serde_json::{Value, json};
 
 use crate::cli::{CliExitStatus, SessionsCommand, SessionsFilter};
-use crate::domain::sanitize::sanitize;
+use crate::domain::sanitize::{sanitize, sanitize_line};
 use crate::domain::{ContentBlock, MessageRole, SessionId, TokenUsage};
 use crate::launch::build;
 use crate::launch::print;
@@ -83,7 +83,7 @@ pub(super) fn run(
             if format.json {
                 writeln!(out, "{}", json!({"session_id": session, "title": title}))?;
             } else {
-                writeln!(out, "{session} is now called {}", sanitize(title))?;
+                writeln!(out, "{session} is now called {}", sanitize_line(title))?;
             }
         }
         SessionsCommand::Export(what) => export_import::export(&store, what, &mut out)?,
@@ -228,7 +228,7 @@ fn list(out: &mut dyn Write, sessions: &[SessionMeta]) -> std::io::Result<()> {
         let used = time(session.last_used_at);
         let title = session.title.as_deref().unwrap_or("(untitled)");
         let folder = session.working_directory.display().to_string();
-        let (title, folder) = (sanitize(title), sanitize(&folder));
+        let (title, folder) = (sanitize_line(title), sanitize_line(&folder));
         let count = session.known_message_count();
         let messages = count.map_or_else(|| "?".to_owned(), |count| count.to_string());
         writeln!(out, "{}  {used}  {messages:>4}  {title}  {folder}", session.session_id)?;
