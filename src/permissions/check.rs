@@ -88,12 +88,17 @@ pub fn decide(
             ResolvedAccess::External { server, tool, read_only, definition } => {
                 let reason = format!("{server} runs it, and slug cannot see what it does.");
                 let text = format!("{tool} of {server}");
-                verdicts.push(match rules.allows_defined(context.tool, definition) {
-                    Some(rule) => PartVerdict::allowed_by(text, rule),
-                    None => {
+                let allowed = rules.allows_defined(context.tool, definition);
+                verdicts.push(match (mode, allowed) {
+                    // That it changes nothing is only the server's word, whatever a rule says.
+                    (PermissionMode::Plan, _) if *read_only => {
+                        context.asked_beyond_sight(text, reason)
+                    }
+                    (PermissionMode::Plan, _) | (_, None) => {
                         let rule = rule_on_definition(context.tool, definition);
                         context.beyond_sight(text, *read_only, reason).offering(rule)
                     }
+                    (_, Some(rule)) => PartVerdict::allowed_by(text, rule),
                 });
             }
             ResolvedAccess::Fetch { url } => verdicts.push(context.fetch(url)),
@@ -203,24 +208,26 @@ impl DecisionContext<'_> {
         read_only: bool,
         reason: String,
     ) -> PartVerdict {
+        if self.mode == PermissionMode::Plan && !read_only {
+            let reason = "Plan mode only runs what changes nothing.";
+            return PartVerdict::new(text, PermissionOutcome::Deny, reason);
+        }
         if let Some(rule) = self.rules.on_tool(RuleKind::Allow, self.tool) {
             return PartVerdict::allowed_by(text, rule);
         }
         match self.mode {
-            PermissionMode::Plan if !read_only => {
-                let reason = "Plan mode only runs what changes nothing.";
-                PartVerdict::new(text, PermissionOutcome::Deny, reason)
-            }
             PermissionMode::Yolo => self.by_mode(text),
             PermissionMode::Ask
             | PermissionMode::AllowEdits
             | PermissionMode::Plan
-            | PermissionMode::Sandbox => {
-                let offer = RuleOffer::Rule(self.tool.to_owned());
-                PartVerdict { offer, ..PartVerdict::new(text, PermissionOutcome::Ask, reason) }
-                    .refusable(Some(self.tool.to_owned()))
-            }
+            | PermissionMode::Sandbox => self.asked_beyond_sight(text, reason),
         }
+    }
+
+    fn asked_beyond_sight(&self, text: String, reason: String) -> PartVerdict {
+        let offer = RuleOffer::Rule(self.tool.to_owned());
+        PartVerdict { offer, ..PartVerdict::new(text, PermissionOutcome::Ask, reason) }
+            .refusable(Some(self.tool.to_owned()))
     }
 
     /// Decides an access to a file.

@@ -52,7 +52,8 @@ impl FileToolFamily {
             }
             Self::Glob => tool == "Glob",
             Self::Grep => tool == "Grep",
-            Self::MultiEdit => tool == "MultiEdit",
+            // Another name of the same tool.
+            Self::MultiEdit => effect == FileEffect::Write && matches!(tool, "Edit" | "MultiEdit"),
             Self::NotebookEdit => tool == "NotebookEdit",
         }
     }

@@ -510,6 +510,32 @@ impl RuleSet {
     }
 }
 
+/// The tools that a rule may name in any case and with `-` and `_` in the name, as models may.
+const OWN_TOOLS: [&str; 11] = [
+    "Bash",
+    "Read",
+    "Edit",
+    "Write",
+    "Glob",
+    "Grep",
+    "MultiEdit",
+    "NotebookEdit",
+    "TodoWrite",
+    "WebFetch",
+    "WebSearch",
+];
+
+/// The name by which slug knows a tool of its own.
+fn own_name(name: &str) -> Option<&'static str> {
+    let plain = name.replace(['-', '_'], "");
+    OWN_TOOLS.into_iter().find(|own| own.eq_ignore_ascii_case(&plain))
+}
+
+/// Whether a name is that of a server, `mcp__server`, which stands for all of its tools.
+fn is_server(name: &str) -> bool {
+    name.strip_prefix("mcp__").is_some_and(|server| !server.is_empty() && !server.contains("__"))
+}
+
 impl RuleCoverage {
     fn parse(rule: &str, kind: RuleKind, workspace: &Workspace) -> Result<Self, RuleError> {
         let rule = rule.trim();
@@ -526,6 +552,7 @@ impl RuleCoverage {
         if name.is_empty() || !name.chars().all(is_name) {
             return Err(fail(format!("`{tool}` is not a tool's name")));
         }
+        let tool = own_name(tool).unwrap_or(tool);
         if let Some(family) = FileToolFamily::of(tool) {
             let parse = |text| PathPattern::parse(text, purpose(kind), workspace).map_err(fail);
             let pattern = pattern.map(parse).transpose()?;
@@ -535,6 +562,7 @@ impl RuleCoverage {
             (FETCH_RULE, Some(text)) => domain_of(text).map(Self::Domain).map_err(fail),
             ("Bash", Some(text)) => BashPattern::parse(text).map(Self::Commands).map_err(fail),
             (_, None) if tool.ends_with('*') => Ok(Self::Tools { start: name.to_owned() }),
+            (_, None) if is_server(tool) => Ok(Self::Tools { start: format!("{tool}__") }),
             (_, None) => Ok(Self::Tool { name: tool.to_owned(), definition: None }),
             (_, Some(text)) if tool.starts_with("mcp__") && !tool.ends_with('*') => {
                 let hash = definition_of(text).filter(|_| kind == RuleKind::Allow);

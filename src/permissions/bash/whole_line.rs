@@ -69,15 +69,23 @@ pub(super) fn is_path(argument: &PathArgument) -> bool {
     argument.path.exists || argument.text.contains('/') || argument.text.starts_with('.')
 }
 
+/// Words that stand for something of an earlier command: its last word, the folder before.
+const RECALLED: [&str; 6] = ["$_", "${_}", "${_:", "$OLDPWD", "${OLDPWD", "~-"];
+
 /// The protected place whose name may reach a later command that can do anything: one behind it in
-/// the same pipeline, or anywhere in a line with loops, functions or variables.
+/// the same pipeline, or anywhere in a line with loops, functions, variables or words that recall an
+/// earlier command.
 fn protected_name_passed_on(
     context: &DecisionContext<'_>,
     run: &ResolvedRun,
 ) -> Option<ProtectionReason> {
     let parts: Vec<(usize, CommandPart<'_>)> = numbered(run).collect();
     let is_unknown = |(_, part): &&(usize, CommandPart<'_>)| !is_known(part);
-    if run.analysis.is_compound {
+    let recalls = |part: &(usize, CommandPart<'_>)| {
+        let (_, (command, _)) = part;
+        is_unknown(&part) && texts(command).any(|text| RECALLED.iter().any(|it| text.contains(it)))
+    };
+    if run.analysis.is_compound || parts.iter().any(recalls) {
         let any = parts.iter().any(|part| is_unknown(&part));
         return any.then(|| context.named_in(&run.command)).flatten();
     }

@@ -244,3 +244,19 @@ fn offered_path_rules_allow_what_they_were_offered_for() {
     let folder = test_env().decide("Grep", &[ToolAccess::Read("/usr".into())]);
     assert_eq!(folder.allow_rules(), ["Read(/usr/**)"]);
 }
+
+#[test]
+fn a_name_that_a_later_command_recalls_is_a_name_of_its_own() {
+    let env = test_env().mode(PermissionMode::Yolo);
+    env.file(".git/config");
+    env.all(
+        Ask,
+        &[
+            "cat .git/config && cp cfg $_",
+            "test -f .slug/settings.json; cp cfg \"${_}\"",
+            "cd .git && cd .. && cp cfg $OLDPWD/config",
+            "cd .git && cd .. && cp cfg ~-/config",
+        ],
+    );
+    env.all(Allow, &["cat a && cp cfg $_", "cat .git/config && cp cfg $HOME/x", "cd src && cd -"]);
+}

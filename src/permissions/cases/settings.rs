@@ -369,3 +369,28 @@ fn an_unreadable_file_fails_closed_and_is_not_written() {
     std::fs::create_dir(&file).unwrap();
     assert!(faults()[0].contains("is not a regular file"), "{:?}", faults());
 }
+
+/// A rule that is shown as in force holds.
+#[test]
+fn a_rule_names_a_tool_in_any_case_and_by_each_of_its_names() {
+    for (rule, tool) in [
+        ("bash", "Bash"),
+        ("edit(locked)", "Edit"),
+        ("MultiEdit(locked)", "Edit"),
+        ("multi_edit(locked)", "Edit"),
+        ("web-fetch", "WebFetch"),
+        ("mcp__p", "mcp__p__probe"),
+        ("mcp__p__*", "mcp__p__probe"),
+    ] {
+        let env = deny([rule]);
+        let access = match tool {
+            "Bash" => ToolAccess::foreground("ls", env.path("")),
+            "Edit" => ToolAccess::Write(env.path("locked")),
+            "WebFetch" => ToolAccess::Fetch { url: "https://example.org/".into() },
+            _ => ToolAccess::Nothing,
+        };
+        assert_eq!(env.decide(tool, &[access]).outcome(), Deny, "{rule}");
+    }
+    let env = deny(["mcp__p"]);
+    assert_eq!(env.decide("mcp__pp__x", &[ToolAccess::Nothing]).outcome(), Allow);
+}
