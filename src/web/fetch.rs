@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use async_trait::async_trait;
 
-use crate::domain::{WebAddress, format_bytes};
+use crate::domain::{NetworkHost, WebAddress, format_bytes};
 use crate::net::{PageClient, PageError, PageReach, PageRequest, PageResponse};
 use crate::platform::reader_process::ReaderProcess;
 use crate::tools::{FetchedPage, PageFormat, PageText, SearchResults, WebError, WebPages};
@@ -203,9 +203,10 @@ fn told(error: &PageError) -> WebError {
 }
 
 /// Whether a decision about one address holds for the other: the same host and port, or the step from
-/// http to https.
+/// http to https of a name. The servers of a numeric address have rules for each port.
 fn is_same_server(from: &WebAddress, target: &WebAddress) -> bool {
-    let is_upgrade = (from.port(), target.port()) == (80, 443) && target.is_encrypted();
+    let is_name = matches!(from.host(), NetworkHost::Name(_));
+    let is_upgrade = is_name && (from.port(), target.port()) == (80, 443) && target.is_encrypted();
     from.host() == target.host() && (from.port() == target.port() || is_upgrade)
 }
 
@@ -220,4 +221,28 @@ fn succeeded(at: &WebAddress, response: PageResponse) -> Result<PageResponse, We
         _ => "Look for another source.",
     };
     Err(WebError(format!("{at} was answered with status {}. {advice}", response.status)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s84_only_a_name_goes_on_from_http_to_https() {
+        let address = |text: &str| WebAddress::parse(text).unwrap();
+        for (from, target, is_same) in [
+            ("http://example.org/", "https://example.org/", true),
+            ("http://example.org/", "http://example.org/b", true),
+            ("http://example.org:8080/", "https://example.org/", false),
+            ("http://example.org/", "https://example.com/", false),
+            ("http://127.0.0.1/", "https://127.0.0.1/", false),
+            ("http://[::1]/", "https://[::1]/", false),
+        ] {
+            assert_eq!(
+                is_same_server(&address(from), &address(target)),
+                is_same,
+                "{from} {target}"
+            );
+        }
+    }
 }
