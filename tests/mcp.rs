@@ -30,10 +30,9 @@ use slug_code::tools::{
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
-use super::support::model_server::{ModelServer, ServerReply};
 use super::support::process_host::process_host;
-use super::support::test_env::TestEnv;
-use super::{last_user_text, result_of};
+
+mod commands;
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/server.sh");
 
@@ -535,72 +534,4 @@ async fn a_server_over_http_is_reached_with_its_headers() {
         "{:?}",
         refused.state()
     );
-}
-
-/// The whole way: the configuration, the note, the search, the gate with its rule, and the call.
-#[test]
-fn a_model_finds_and_calls_the_tool_of_a_configured_server() {
-    let (env, server) = (TestEnv::new(), ModelServer::start());
-    let state = env.path("state");
-    std::fs::create_dir(&state).unwrap();
-    let state = state.to_str().unwrap();
-    env.run(&["mcp", "add", "s", "--", "bash", SERVER, state]).assert_exit_code(0);
-    env.write_home("settings.json", r#"{"permissions":{"allow":["mcp__s__echo"]}}"#);
-    let calls = |id: &str, name: &str, input: Value| ServerReply::calls("", &[(id, name, input)]);
-    server.reply(calls("c1", "ToolSearch", json!({"query": "echo"})));
-    let echo = json!({"tool": "mcp__s__echo", "input": {"text": "hi"}});
-    server.reply(calls("c2", "Call", echo));
-    server.reply(calls("c3", "mcp__s__second", json!({})));
-    server.reply(ServerReply::text("Done."));
-    env.ask(&server, &["-p", "use the echo"]).assert_exit_code(4);
-    let requests = server.chat_requests();
-    assert!(last_user_text(&requests[0]).contains("- s (6 tools): Finds bugs."));
-    assert!(result_of(&requests[1], "c1").contains("mcp__s__echo: first"));
-    assert_eq!(result_of(&requests[2], "c2"), "echo: hi");
-    assert!(!requests[0].body["tools"].to_string().contains("mcp__"), "the array stays");
-    let received = std::fs::read_to_string(env.path("state").join("received")).unwrap();
-    assert!(!received.contains("\"name\":\"second\""), "no rule allows it");
-}
-
-/// S93: what is accepted is shown.
-#[test]
-fn s93_slug_mcp_accept_shows_the_new_definition() {
-    let env = TestEnv::new();
-    let state = env.path("state");
-    std::fs::create_dir(&state).unwrap();
-    env.run(&["mcp", "add", "s", "--", "bash", SERVER, state.to_str().unwrap()])
-        .assert_exit_code(0);
-    let tested = env.run(&["mcp", "test", "s"]);
-    assert!(tested.out.contains("echo") && !tested.out.contains("changed"), "{}", tested.out);
-    std::fs::write(state.join("description"), "second").unwrap();
-    let tested = env.run(&["mcp", "test", "s"]);
-    assert!(tested.out.contains("echo  (its definition has changed)"), "{}", tested.out);
-    let accepted = env.run(&["mcp", "accept", "s"]);
-    assert!(
-        accepted.out.contains("echo is accepted as it is now:\n  second\n"),
-        "{}",
-        accepted.out
-    );
-    assert!(accepted.out.contains("\"required\": ["), "{}", accepted.out);
-    let again = env.run(&["mcp", "accept", "s"]);
-    assert_eq!(again.out, "No tool of s has changed.\n");
-}
-
-/// The forms of `slug mcp add` as the documentation has them.
-#[test]
-fn a_server_is_added_with_options_on_either_side() {
-    let env = TestEnv::new();
-    let url = "https://tracker.example.com/mcp";
-    env.run(&["mcp", "add", "tracker", url, "--header", "Authorization=Bearer ${TOKEN}"])
-        .assert_exit_code(0);
-    let command =
-        ["mcp", "add", "git", "--env", "A=b", "--", "uvx", "mcp-git", "--repository", "."];
-    env.run(&command).assert_exit_code(0);
-    let found = |name: &str| env.run(&["mcp", "get", name, "--json"]).json();
-    let (tracker, git) = (found("tracker"), found("git"));
-    assert_eq!((&tracker["starts"], &tracker["sends"]), (&json!(url), &json!(["Authorization"])));
-    assert_eq!(git["starts"], "uvx mcp-git --repository .");
-    env.run(&["mcp", "add", "x", url, "more"]).assert_exit_code(2);
-    env.run(&["mcp", "add", "x", "uvx", "--repository", "."]).assert_exit_code(2);
-    env.run(&["mcp", "get", "x"]).assert_exit_code(2);
 }
