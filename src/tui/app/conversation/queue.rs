@@ -44,8 +44,14 @@ impl MessageQueue {
     /// All that is not sent yet: the waiting messages and what is `typed`, as one text.
     pub fn unsent(&self, typed: UserInput) -> UserInput {
         let waiting = self.items.iter().map(|item| item.text.clone());
-        let all = waiting.chain((!typed.is_blank()).then_some(typed));
-        all.reduce(UserInput::followed_by).unwrap_or_default()
+        let all: Vec<UserInput> = waiting.chain((!typed.is_blank()).then_some(typed)).collect();
+        let are_several = all.len() > 1;
+        let mut all = all.into_iter().reduce(UserInput::followed_by).unwrap_or_default();
+        // A command in front would take the messages behind it for a part of itself.
+        if are_several && all.text.starts_with(['!', '/']) {
+            all.text.insert(0, ' ');
+        }
+        all
     }
 
     /// Adds a message under an id that no other message has.
@@ -77,6 +83,30 @@ impl MessageQueue {
     pub fn requeue_steered(&mut self) {
         for item in &mut self.items {
             item.delivery = Delivery::Queue;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waiting_command_takes_no_other_message_along() {
+        let queue = |texts: &[&str]| {
+            let mut queue = MessageQueue::default();
+            for text in texts {
+                queue.push(SteerId::default(), (*text).into(), Delivery::Queue);
+            }
+            queue
+        };
+        for (waiting, typed, unsent) in [
+            (&["!true"][..], "", "!true"),
+            (&["!true", "now test"], "", " !true\nnow test"),
+            (&["/compact"], "and go on", " /compact\nand go on"),
+            (&["now test", "!true"], "", "now test\n!true"),
+        ] {
+            assert_eq!(queue(waiting).unsent(typed.into()).text, unsent);
         }
     }
 }
