@@ -535,3 +535,13 @@ async fn a_server_over_http_is_reached_with_its_headers() {
         refused.state()
     );
 }
+
+/// The library's own words name its types.
+#[tokio::test]
+async fn a_server_that_nobody_runs_is_said_to_be_out_of_reach() {
+    let env = McpTestEnv::new(json!({"s": {"url": "http://127.0.0.1:1/mcp"}}));
+    env.allow_all().await;
+    env.until("it has failed", || matches!(env.state(), McpServerState::Failed(_))).await;
+    let McpServerState::Failed(why) = env.state() else { unreachable!() };
+    assert!(why.starts_with("It cannot be reached: Connection refused"), "{why}");
+}

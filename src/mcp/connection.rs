@@ -24,7 +24,9 @@ use rmcp::service::{
 };
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::transport::streamable_http_client::{
+    StreamableHttpClientTransportConfig, StreamableHttpError,
+};
 use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
 use rmcp::{ClientHandler, Peer};
 use serde_json::{Map, Value};
@@ -302,6 +304,7 @@ impl McpConnection {
             ServiceError::McpError(error) => McpError::Refused(shown(&error.message)),
             ServiceError::TransportClosed => McpError::Gone(how_ended(ended)),
             ServiceError::Timeout { timeout } => McpError::TimedOut(*timeout),
+            ServiceError::TransportSend(error) => McpError::Refused(unreachable(&*error.error)),
             other => McpError::Refused(shown(&other.to_string())),
         }
     }
@@ -429,8 +432,24 @@ fn start_error(error: &ClientInitializeError, ended: Option<JobEnd>) -> McpError
     match error {
         ClientInitializeError::ConnectionClosed(_) => McpError::Gone(how_ended(ended)),
         ClientInitializeError::JsonRpcError(error) => McpError::Refused(shown(&error.message)),
+        ClientInitializeError::TransportError { error, .. } => {
+            McpError::NotStarted(format!("{}.", unreachable(&*error.error)))
+        }
         other => McpError::NotStarted(format!("{}.", shown(&other.to_string()))),
     }
+}
+
+/// Why nothing can be sent to a server: the first of the errors that led to one another. Those above
+/// it name types of the library.
+fn unreachable(error: &(dyn std::error::Error + Send + Sync + 'static)) -> String {
+    let mut first: &dyn std::error::Error = match error.downcast_ref() {
+        Some(StreamableHttpError::<reqwest::Error>::Client(error)) => error,
+        Some(_) | None => error,
+    };
+    while let Some(source) = first.source() {
+        first = source;
+    }
+    format!("It cannot be reached: {}", shown(&first.to_string()))
 }
 
 fn how_ended(ended: Option<JobEnd>) -> String {

@@ -96,7 +96,11 @@ pub fn remedy(server: &McpServerStatus) -> Option<String> {
                 .to_owned()
         }
         (McpServerState::Failed(why), _) => {
-            format!("{} Its standard error may say more.", sanitize_line(why))
+            let why = sanitize_line(why);
+            match server.error_output.is_empty() {
+                true => why,
+                false => format!("{why} Its standard error may say more."),
+            }
         }
         (McpServerState::Ready, _) if !server.changed_tools.is_empty() => {
             "Some tools are not what they were. Open it to see their new definitions.".to_owned()
