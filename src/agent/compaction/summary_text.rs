@@ -202,7 +202,30 @@ fn without_instruction(text: &str) -> String {
     let lines = lines.map(|line| (line, own(line)));
     let kept = lines.filter(|(line, own)| line.trim().is_empty() || !own.trim().is_empty());
     let kept: Vec<String> = kept.map(|(_, own)| own).collect();
-    kept.join("\n").trim().to_owned()
+    without_empty_headings(&kept).join("\n").trim().to_owned()
+}
+
+/// The lines without headings that have nothing below them.
+fn without_empty_headings(lines: &[String]) -> Vec<&str> {
+    let is_heading = |line: &str| {
+        let line = unmarked(line);
+        HEADINGS.iter().any(|(heading, _)| heading.to_lowercase() == line)
+    };
+    let mut kept: Vec<&str> = Vec::new();
+    let mut has_content = false;
+    for line in lines.iter().rev() {
+        if is_heading(line) {
+            if has_content {
+                kept.push(line);
+            }
+            has_content = false;
+        } else {
+            has_content |= !line.trim().is_empty();
+            kept.push(line);
+        }
+    }
+    kept.reverse();
+    kept
 }
 
 /// A line without its marks, in lower case, without numbers, which differ in what is said about words.
@@ -341,6 +364,11 @@ mod tests {
         let summary = summary_in(&answer(&filled), SummaryTry::First).unwrap();
         assert!(summary.starts_with("## Task\nThe parser of tessera: rule"), "{summary}");
         assert!(!summary.contains("(the next steps, in order)"), "{summary}");
+        let echoed = "## Task\nPort the parser of tessera, rule 7 first.\n\n## Constraints\n(what the user or the \
+                      project rules out or insists on)\n\n## Failed attempts\nNone.\n\n## State\nThe lexer is done.\n## Next\n";
+        let summary = summary_in(&answer(echoed), SummaryTry::Last).unwrap();
+        assert!(summary.ends_with("\n\n## State\nThe lexer is done."), "{summary}");
+        assert!(!summary.contains("Constraints"), "{summary}");
     }
 
     #[test]
