@@ -176,6 +176,20 @@ async fn compact_reads_the_window_again_whether_it_has_shrunk_or_grown() {
     agent.close().await;
 }
 
+/// "Start the server with a larger context" is advice that can be followed.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_larger_window_is_seen_by_the_message_after_one_that_was_too_large() {
+    let model = WindowedModel::new(9_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    let outcome = agent.turn(&format!("Step 0: read {}", "some words ".repeat(3_000))).await;
+    assert!(matches!(outcome, TurnOutcome::Failed(_)), "{outcome:?}");
+    model.restart_with(64_000);
+    let outcome = agent.turn("Step 1: go on.").await;
+    assert_eq!(outcome, TurnOutcome::Answered, "{:?}", agent.notices());
+    agent.close().await;
+}
+
 /// A server that was away may have come back with another window.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_is_read_again_when_the_server_was_away() {
