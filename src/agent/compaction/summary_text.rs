@@ -207,14 +207,10 @@ fn without_instruction(text: &str) -> String {
 
 /// The lines without headings that have nothing below them.
 fn without_empty_headings(lines: &[String]) -> Vec<&str> {
-    let is_heading = |line: &str| {
-        let line = unmarked(line);
-        HEADINGS.iter().any(|(heading, _)| heading.to_lowercase() == line)
-    };
     let mut kept: Vec<&str> = Vec::new();
     let mut has_content = false;
     for line in lines.iter().rev() {
-        if is_heading(line) {
+        if is_heading(&unmarked(line)) {
             if has_content {
                 kept.push(line);
             }
@@ -247,9 +243,12 @@ fn is_under_headings(text: &str) -> bool {
 
 /// The lines of a text that are more than a heading, without their marks.
 fn own_lines(text: &str) -> impl Iterator<Item = String> {
-    let is_heading =
-        |line: &str| HEADINGS.iter().any(|(heading, _)| heading.to_lowercase() == line);
-    text.lines().map(unmarked).filter(move |line| !line.is_empty() && !is_heading(line))
+    text.lines().map(unmarked).filter(|line| !line.is_empty() && !is_heading(line))
+}
+
+/// Whether a line without its marks is a heading of a summary.
+fn is_heading(line: &str) -> bool {
+    HEADINGS.iter().any(|(heading, _)| heading.to_lowercase() == line)
 }
 
 /// A line without the marks of a heading, in lower case.
