@@ -18,10 +18,11 @@ use super::{AgentEvent, ForkPosition};
 
 impl Agent {
     pub(super) async fn new_session(&mut self) {
-        self.leave_session().await;
+        let left = self.leave_session().await;
         self.session = ActiveSession::new();
         self.allowance.begin_session();
         self.tell_opened(Vec::new());
+        self.tell_left(left);
     }
 
     /// What calls of the open session start jobs with.
@@ -36,12 +37,18 @@ impl Agent {
         }
     }
 
-    /// Closes the open session because another one follows, and tells the user which jobs end.
-    async fn leave_session(&mut self) {
-        if let Some(text) = ended_with_session(&self.session.jobs.end_all()) {
+    /// Closes the open session because another one follows. Returns what the user is told about the jobs
+    /// that end with it, once the other one is open: it takes the place of all that was shown.
+    async fn leave_session(&mut self) -> Option<String> {
+        let ended = ended_with_session(&self.session.jobs.end_all());
+        self.session.close().await;
+        ended
+    }
+
+    fn tell_left(&self, left: Option<String>) {
+        if let Some(text) = left {
             self.events.notice(NoticeLevel::Info, text);
         }
-        self.session.close().await;
     }
 
     /// Saves what could not be saved so far, and says where the session is.
@@ -90,18 +97,19 @@ impl Agent {
             return Ok(());
         }
         let (active, loaded, shown) = self.load(session).await?;
-        self.leave_session().await;
+        let left = self.leave_session().await;
         self.session = active;
         self.allowance.begin_session();
         self.take_over_model().await;
-        for notice in &loaded.notices {
-            self.events.notice(NoticeLevel::Warning, notice.to_string());
-        }
         let read_only = self.session.read_only.clone();
         match shown {
             Some(first) => self.tell_read(loaded.records, first),
             None => self.tell_opened(loaded.records),
         }
+        for notice in &loaded.notices {
+            self.events.notice(NoticeLevel::Warning, notice.to_string());
+        }
+        self.tell_left(left);
         if let Some(reason) = read_only {
             self.events.notice(NoticeLevel::Info, reason);
         }

@@ -193,11 +193,13 @@ async fn a_job_ends_with_its_session() {
     let end = wait_for_end(&mut agent, first.id).await;
     assert_eq!(end, JobEnd::Exited(ExitCause::Cancelled));
     assert!(job.process.ended().is_some());
-    assert!(
-        agent.notices().contains(&"Ended with their session: `exec sleep 1000`."),
-        "{:?}",
-        agent.notices()
-    );
+    // What is told before the new session is open vanishes with the old one.
+    let is_told = |event: &AgentEvent| matches!(event, AgentEvent::Notice { text, .. } if text == "Ended with their session: `exec sleep 1000`.");
+    if !agent.events.iter().any(is_told) {
+        agent.wait_for("notice", is_told).await;
+    }
+    let opened = agent.events.iter().rposition(|it| matches!(it, AgentEvent::SessionOpened { .. }));
+    assert!(agent.events.iter().position(is_told) > opened, "{:?}", agent.events);
     // A call that goes on after its session was left starts nothing there.
     let late = fixture.tool.started.lock().unwrap()[0].1.clone();
     let input = json!({"command": "exec sleep 1000"});

@@ -48,6 +48,17 @@ fn a_job_is_seen_at_work_and_ended_with_the_key() {
 }
 
 #[test]
+fn a_new_session_says_which_jobs_have_ended() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let mut slug = begun(&env, &server);
+    slug.say("/new");
+    slug.wait_for("Ended with their session: `echo listening");
+    slug.wait_for_no("1 job");
+    slug.quit();
+    server.assert_clean();
+}
+
+#[test]
 fn ten_megabytes_in_one_go_are_followed_to_their_end() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     let many = "while [ ! -e go ]; do sleep 0.05; done; seq 1500000; echo the-end; exec sleep 1000";

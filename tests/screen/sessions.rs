@@ -261,6 +261,7 @@ fn a_torn_record_at_the_end_costs_nothing_but_itself() {
     server.reply(ServerReply::text("Because of the sky."));
     let mut slug = PtySlug::chat_with(&env, &server, &["--continue"]);
     slug.wait_for("Blue.");
+    slug.wait_for("last line was cut off");
     slug.say("why?");
     slug.wait_for("Because of the sky.");
     server.assert_clean();
