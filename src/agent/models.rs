@@ -42,6 +42,8 @@ pub(super) struct OfferedModels {
     with_described_tools: HashSet<String>,
     /// The windows of models whose server has named another one since it was asked for its list.
     reread: HashMap<String, u64>,
+    /// A turn has begun since slug was started, or since the provider was chosen.
+    has_turned: bool,
 }
 
 impl OfferedModels {
@@ -95,12 +97,10 @@ impl Drop for OfferedModels {
 impl Agent {
     pub(super) async fn take_models(&mut self, listed: FetchedModelList) {
         let error = match listed {
-            Ok(models) => {
-                self.models.reread.retain(|model, _| listed_window(&models, model).is_none());
-                self.models.known = models;
-                self.models.missed = false;
-                self.note_answer();
-                return self.choose().await;
+            Ok(models) => return self.take_listed(models).await,
+            // The turn that had the list read again meets the same failure and reports it.
+            Err(error) if !self.models.known.is_empty() => {
+                return tracing::info!(error = error.message, "the models are not listed again");
             }
             Err(error) => error,
         };
@@ -122,6 +122,33 @@ impl Agent {
         }
     }
 
+    async fn take_listed(&mut self, models: Vec<ModelInfo>) {
+        let before = self.model.as_ref().and_then(|model| self.models.window(model));
+        self.models.reread.retain(|model, _| listed_window(&models, model).is_none());
+        self.models.known = models;
+        self.models.missed = false;
+        self.note_answer();
+        self.choose().await;
+        let Some(model) = self.model.clone() else { return };
+        if let (Some(before), Some(now)) = (before, self.models.window(&model))
+            && before != now
+        {
+            self.tell_window(&model, before, now);
+        }
+    }
+
+    /// Tells the user that the server serves this model with another window than before.
+    fn tell_window(&self, model: &str, before: u64, now: u64) {
+        let mut text = format!(
+            "The context window of {model} has {} tokens now, as its server says.",
+            format_tokens(now)
+        );
+        if now < before {
+            text.push_str(" slug sends no more than that from now on.");
+        }
+        self.events.notice(NoticeLevel::Warning, text);
+    }
+
     /// The model for a turn that is about to begin. Waits for the server's list when no model was
     /// named.
     pub(super) async fn model_for_turn(
@@ -129,10 +156,13 @@ impl Agent {
         turn: TurnId,
         cancel: &CancellationToken,
     ) -> Result<String, TurnOutcome> {
+        // A server on this machine may have been started anew since the last turn, with another window.
+        let is_later = std::mem::replace(&mut self.models.has_turned, true);
+        let provider = &self.setup.providers.current().provider;
+        if self.models.missed || is_later && provider.is_local() {
+            self.models.ask(provider);
+        }
         if let Some(model) = &self.model {
-            if self.models.missed {
-                self.models.ask(&self.setup.providers.current().provider);
-            }
             return Ok(model.clone());
         }
         if self.models.known.is_empty() {
@@ -350,14 +380,7 @@ impl Agent {
             return false;
         };
         self.models.reread.insert(model.to_owned(), now);
-        let mut text = format!(
-            "The context window of {model} has {} tokens now, as its server says.",
-            format_tokens(now)
-        );
-        if now < before {
-            text.push_str(" slug sends no more than that from now on.");
-        }
-        self.events.notice(NoticeLevel::Warning, text);
+        self.tell_window(model, before, now);
         self.tell_named(model).await;
         now < before
     }

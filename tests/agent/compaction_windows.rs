@@ -9,8 +9,16 @@ use super::compaction::{
     TASK, compactions, fixture, last_step, step_by_step, with_files, with_rounds,
 };
 use super::fakes::{ScriptedEvent, finish_event, words};
-use super::test_agent::AgentFixture;
+use super::test_agent::{AgentFixture, TestAgent};
 use super::windowed_model::{WindowedModel, count_tokens, count_with_digits, whole_text};
+
+/// Waits until the front end was told this window.
+async fn wait_for_window(agent: &mut TestAgent, window: u64) {
+    let is_told = |event: &AgentEvent| matches!(event, AgentEvent::ModelChanged { window: it, .. } if it.tokens() == window);
+    if !agent.events.iter().any(is_told) {
+        agent.wait_for("the window", is_told).await;
+    }
+}
 
 /// A session goes on with a model whose window is much smaller.
 #[tokio::test(flavor = "multi_thread")]
@@ -66,20 +74,27 @@ async fn the_calibration_survives_a_resume() {
     agent.close().await;
 }
 
-/// `/compact` says what the floor is made of, as an automatic compaction does.
+/// Where nothing can become shorter, `/compact` says what the request is made of, if that leaves little
+/// room, and else that there is room.
 #[tokio::test(flavor = "multi_thread")]
-async fn compact_says_what_cannot_be_left_out() {
+async fn compact_says_whether_what_cannot_be_left_out_matters() {
     let model = WindowedModel::new(16_384, |_| words("Yes."));
     let fixture = fixture(&model);
-    let mut agent = fixture.open(InitialSession::New).await;
-    agent.turn(&(0..2_300).map(|word| format!("word{word} ")).collect::<String>()).await;
-    agent.tell(AgentCommand::Compact { focus: None }).await;
-    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
-    let notices = agent.notices();
-    let [said] = notices[..] else { panic!("{notices:?}") };
-    assert!(said.starts_with("Nothing can be left out: a request takes ~"), "{said}");
-    assert!(said.contains("Your last message takes ~"), "{said}");
-    agent.close().await;
+    for (sent, told, is_warned) in [
+        (2_300, "Nothing has to be left out yet: a request takes ~", false),
+        (3_100, "Nothing can be left out: a request takes ~", true),
+    ] {
+        let mut agent = fixture.open(InitialSession::New).await;
+        agent.turn(&(0..sent).map(|word| format!("word{word} ")).collect::<String>()).await;
+        agent.tell(AgentCommand::Compact { focus: None }).await;
+        assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+        let notices = agent.notices();
+        let said = notices.last().unwrap();
+        assert!(said.starts_with(told), "{notices:?}");
+        assert_eq!(said.contains("Your last message takes ~"), is_warned, "{said}");
+        assert_eq!(said.contains("does not try again"), is_warned, "{said}");
+        agent.close().await;
+    }
 }
 
 /// Where neither a summary nor a note from the log saves anything, that is said once.
@@ -117,7 +132,11 @@ async fn a_window_that_shrinks_is_read_again() {
         WindowedModel::naming_its_window(32_000, step_by_step),
     ] {
         let fixture = with_files(&model);
-        let mut agent = with_rounds(&fixture, 16).await;
+        let first = with_rounds(&fixture, 16).await;
+        let session = first.id();
+        first.close().await;
+        let mut agent = fixture.open(InitialSession::Resume(session)).await;
+        wait_for_window(&mut agent, 32_000).await;
         let sent = count_tokens(&model.requests().pop().unwrap());
         assert!(sent > 9_500, "{sent} tokens fit into the smaller window");
         model.restart_with(9_400);
@@ -133,8 +152,7 @@ async fn a_window_that_shrinks_is_read_again() {
               more than that from now on."
             ]
         );
-        let is_told = |event: &AgentEvent| matches!(event, AgentEvent::ModelChanged { window, .. } if window.tokens() == 9_400);
-        assert!(agent.events.iter().any(is_told), "the front end shows the window");
+        wait_for_window(&mut agent, 9_400).await;
         for request in model.requests() {
             assert!(whole_text(&request.messages).contains(TASK));
         }
@@ -190,6 +208,30 @@ async fn a_larger_window_is_seen_by_the_message_after_one_that_was_too_large() {
     agent.close().await;
 }
 
+/// A server on this machine that was started anew between two turns says so to nobody: each turn asks.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_was_started_anew_while_nothing_ran_has_its_window_read_again() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 2).await;
+    for (window, told) in [
+        (32_000, "has 32k tokens now, as its server says. slug sends no more than that"),
+        (48_000, "has 48k tokens now, as its server says."),
+    ] {
+        model.restart_with(window);
+        agent.turn("Go on.").await;
+        let is_told = |event: &AgentEvent| matches!(event, AgentEvent::Notice { text, .. } if text.contains(told));
+        if !agent.events.iter().any(is_told) {
+            agent.wait_for(told, is_told).await;
+        }
+        wait_for_window(&mut agent, window).await;
+    }
+    let told = agent.notices().len();
+    agent.turn("Go on.").await;
+    assert_eq!(agent.notices().len(), told, "told once: {:?}", agent.notices());
+    agent.close().await;
+}
+
 /// A server that was away may have come back with another window.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_window_is_read_again_when_the_server_was_away() {
@@ -228,7 +270,7 @@ async fn an_answer_that_ends_before_its_limit_has_the_window_read_again() {
         let notes = request.messages.last().unwrap().content.iter();
         let goes_on =
             notes.filter_map(ContentBlock::as_context).any(|(name, _)| name == "continuation");
-        match goes_on || request.messages.len() == 1 {
+        match goes_on {
             true => words("Yes."),
             false => vec![
                 ScriptedEvent::Event(StreamEvent::Text("Well, ".into())),
@@ -238,14 +280,13 @@ async fn an_answer_that_ends_before_its_limit_has_the_window_read_again() {
     });
     let fixture = fixture(&model);
     let mut agent = fixture.open(InitialSession::New).await;
-    agent.turn(TASK).await;
-    assert_eq!(agent.notices(), [""; 0]);
+    wait_for_window(&mut agent, 32_000).await;
     model.restart_with(9_000);
     // Fits, with the limit of before, into no window of 9k; a real server begins it all the same.
     model.accept_long_limits();
-    assert_eq!(agent.turn("And now?").await, TurnOutcome::Answered);
+    assert_eq!(agent.turn(TASK).await, TurnOutcome::Answered);
     assert!(agent.notices()[0].contains("has 9k tokens now"), "{:?}", agent.notices());
     let limits: Vec<Option<u32>> = model.requests().iter().map(|it| it.max_tokens).collect();
-    assert_eq!(limits, [Some(10_666), Some(10_666), Some(3_000)]);
+    assert_eq!(limits, [Some(10_666), Some(3_000)]);
     agent.close().await;
 }

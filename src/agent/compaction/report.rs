@@ -120,6 +120,16 @@ impl LargeRequest<'_> {
         )
     }
 
+    /// Says that a compaction was not needed.
+    pub(in crate::agent) fn short_enough(&self) -> String {
+        format!(
+            "Nothing has to be left out yet: a request takes ~{} of the {} tokens that the window has \
+             room for.",
+            format_tokens(self.size),
+            format_tokens(self.limits.room()),
+        )
+    }
+
     /// Says why a request cannot be sent at all.
     pub(in crate::agent) fn too_large(&self) -> String {
         let source = match self.limits.window {

@@ -241,16 +241,13 @@ impl Agent {
                 self.warn(large.high_floor(is_shorter));
             }
             // What the user has asked for is done, unless the next request would begin another.
-            CompactionTrigger::Asked
-                if after > if is_shorter { limits.trigger() } else { limits.floor() } =>
-            {
+            CompactionTrigger::Asked if after > limits.trigger() => {
                 self.warn(large.high_floor(is_shorter));
             }
             // The server's own words follow: it counts more than slug, or has another window.
             CompactionTrigger::Refused if !is_shorter => self.warn(large.high_floor(false)),
             CompactionTrigger::Asked if !is_shorter && failure.is_none() => {
-                self.events
-                    .notice(NoticeLevel::Info, "The conversation is still too short to compact.");
+                self.events.notice(NoticeLevel::Info, large.short_enough());
             }
             CompactionTrigger::Full | CompactionTrigger::Refused | CompactionTrigger::Asked => {}
         }
