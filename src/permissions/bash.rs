@@ -439,6 +439,9 @@ impl CommandEvaluator<'_> {
             if resolved.changes_other_names() {
                 return Some(places::OTHER_NAMES);
             }
+            if resolved.changes_home {
+                return Some(places::SLUG_SETTINGS);
+            }
             if let Some(effects) = &resolved.effects {
                 let above =
                     effects.writes.iter().any(|it| self.context.workspace.is_above(&it.path));

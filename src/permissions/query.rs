@@ -139,6 +139,9 @@ pub struct ResolvedCommand {
     pub arguments: Vec<PathArgument>,
     /// `None` when the command can do anything.
     pub effects: Option<ResolvedEffects>,
+    /// Whether the command can do anything to a rule, but would change the home folder, the workspace or
+    /// a folder above one of them, if the shell puts in the home folder that slug knows.
+    pub changes_home: bool,
     /// The project's own program that PATH finds under the command's name.
     pub program: Option<ProjectProgram>,
 }

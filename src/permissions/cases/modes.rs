@@ -102,6 +102,34 @@ fn each_mode_does_what_its_name_says() {
     }
 }
 
+/// What the user said yes to with yolo is work in a folder, not the end of their home.
+#[test]
+fn yolo_asks_before_the_home_folder_goes_however_it_is_named() {
+    let env = test_env().mode(PermissionMode::Yolo);
+    let home = env.workspace.home().unwrap().display().to_string();
+    env.all(
+        Ask,
+        &[
+            "rm -rf ~",
+            "rm -rf ~/",
+            "rm -rf $HOME",
+            "rm -rf \"${HOME}\"",
+            "rm -rf x ~ y",
+            "FORCE=1 rm -rf ~",
+            "ls && rm -r -- ~",
+            "sudo rm -rf ~",
+            "rm -rf ~/app/..",
+            "mv ~ /tmp/x",
+            "rm -rf \"$PWD\"",
+        ],
+    );
+    env.all(Ask, &[&format!("rm -rf {home}"), "rm -rf ..", "rm -rf /"]);
+    env.all(
+        Allow,
+        &["ls ~", "rm -rf ~/other", "cp -r ~ x", "rm -rf $HOME/x", "cat ~/notes", "mv x ~"],
+    );
+}
+
 /// The same env with a sandbox around the workspace.
 fn sandboxed(env: PermissionTestEnv) -> PermissionTestEnv {
     let root = env.workspace.root().to_owned();

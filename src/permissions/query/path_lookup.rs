@@ -64,6 +64,8 @@ impl CommandPathLookup<'_> {
         resolved.folders = all.collect();
         resolved.effects =
             programs::effects(command).map(|it| self.effects(it, &resolved, &folders));
+        resolved.changes_home =
+            resolved.effects.is_none() && self.changes_home(command, &resolved, &folders);
         let search_path = self.workspace.search_path();
         let name = command.words.first().filter(|word| word.is_literal());
         resolved.program =
@@ -133,6 +135,28 @@ impl CommandPathLookup<'_> {
             other => other,
         };
         ResolvedEffects { by_words, writes, hindrance, is_too_large, moved_links }
+    }
+
+    /// Whether a command of the table changes a folder that the workspace or the home folder lies in, where
+    /// its words are what the shell makes of them with the home folder that slug knows. Another program
+    /// of that name, or another home folder, may do less: this is reason to ask, never to allow.
+    fn changes_home(
+        &mut self,
+        command: &SimpleCommand,
+        resolved: &ResolvedCommand,
+        folders: &[PathBuf],
+    ) -> bool {
+        let home = self.workspace.home();
+        let expanded = |word: &ShellWord| {
+            let path = static_path(word, home)?;
+            Some(ShellWord::literal(path.to_string_lossy()))
+        };
+        let words: Option<Vec<ShellWord>> = command.words.iter().map(expanded).collect();
+        let Some(words) = words else { return false };
+        let expanded = SimpleCommand { words, ..SimpleCommand::default() };
+        let effects = programs::effects(&expanded).map(|it| self.effects(it, resolved, folders));
+        let mut writes = effects.into_iter().flat_map(|it| it.writes);
+        writes.any(|it| self.workspace.is_above(&it.path))
     }
 
     /// A protected place in the folder `from`, either where it is now or where it may land when
