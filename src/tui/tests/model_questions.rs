@@ -198,3 +198,16 @@ fn a_plan_is_not_left_open_and_the_users_version_goes_with_the_yes() {
     let scene = scene.types("tests first").key("enter");
     scene.expect_effects(&answered(&[(&[], Some("tests first"))]));
 }
+
+/// What carries a plan out is taken once its end was on screen, as with a long command.
+#[test]
+fn a_long_plan_is_approved_once_its_end_was_seen() {
+    let steps: String = (1..=90).map(|n| format!("- Step {n}\n")).collect();
+    let long = || UserQuestion { document: Some(steps.clone()), ..plan() };
+    let scene = open(80, 24, vec![long()]).shows("more lines to read first: pgdn");
+    let scene = scene.key("1").key("enter").key("pgdn").key("2").expect_effects(&[]);
+    let scene = scene.key("end").shows("Step 90").key("1");
+    scene.expect_effects(&answered(&[(&[0], None)]));
+    let scene = open(80, 24, vec![long()]).key("t").types("shorter").key("enter");
+    scene.expect_effects(&answered(&[(&[], Some("shorter"))]));
+}

@@ -19,7 +19,7 @@ use crate::tui::app::keymap::{
     self, FieldKey, KeyContext, KeyPlace, KeyPress, Keymap, QuestionKey,
 };
 use crate::tui::dialogs::dialog::{
-    Dialog, DialogCanvas, DialogContext, DialogLifetime, DialogView, EarlyKey,
+    Dialog, DialogCanvas, DialogContext, DialogLayer, DialogLifetime, DialogView, EarlyKey,
 };
 use crate::tui::dialogs::geometry::{scrolled, wheel_scrolled};
 use crate::tui::dialogs::line::{ExpectedLine, LineAnswerError};
@@ -127,6 +127,13 @@ impl Dialog for QuestionsDialog {
         let under = boxes.find(|(area, _)| area.inside(column, row).is_some());
         let taken = under.and_then(|(_, at)| self.rows().get(*at).copied());
         taken.map_or_else(Vec::new, |row| self.take(row))
+    }
+
+    fn drawn(&mut self, layer: DialogLayer, around: &mut DialogContext<'_>) -> Vec<Intent> {
+        if layer == DialogLayer::Top && self.field.is_none() {
+            self.review.drawn(self.scroll, around.measured);
+        }
+        Vec::new()
     }
 
     fn lifetime(&self) -> DialogLifetime {

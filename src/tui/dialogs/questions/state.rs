@@ -6,6 +6,7 @@ use crate::tui::app::guard::QuestionGuard;
 use crate::tui::app::intent::Intent;
 use crate::tui::app::keymap::QuestionKey;
 use crate::tui::dialogs::dialog::EarlyKey;
+use crate::tui::dialogs::review::QuestionReview;
 
 /// The questions of one call.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +24,8 @@ pub struct QuestionsDialog {
     pub(super) revision: u64,
     /// Rows scrolled past at the top of what stands below the title.
     pub(super) scroll: usize,
+    /// Whether the end of the document has been on screen: only then an option can be taken.
+    pub(super) review: QuestionReview,
     pub(super) guard: QuestionGuard,
     pub(super) early_key: EarlyKey,
 }
@@ -64,6 +67,7 @@ impl QuestionsDialog {
             field: None,
             revision: 0,
             scroll: 0,
+            review: QuestionReview::Unseen,
             guard: QuestionGuard::default(),
             early_key,
         };
@@ -106,6 +110,10 @@ impl QuestionsDialog {
         self.at = at;
         self.field = None;
         self.scroll = 0;
+        self.review = match self.document() {
+            Some(_) => QuestionReview::Unseen,
+            None => QuestionReview::Seen,
+        };
         let chosen = self.answers.get(at).and_then(|answer| answer.chosen.first());
         let first = self.rows().first().copied().unwrap_or(QuestionRow::OwnWords);
         self.mark = chosen.map_or(first, |chosen| QuestionRow::Option(*chosen));
@@ -128,6 +136,7 @@ impl QuestionsDialog {
     pub(super) fn take(&mut self, row: QuestionRow) -> Vec<Intent> {
         self.mark = row;
         match row {
+            QuestionRow::Option(_) if self.review == QuestionReview::Unseen => Vec::new(),
             QuestionRow::Option(option) if self.allows_several() => {
                 self.toggle(option);
                 Vec::new()

@@ -9,6 +9,7 @@ use crate::tui::app::keymap::{QuestionKey, ScrollAction};
 use crate::tui::app::softwrap;
 use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
 use crate::tui::dialogs::geometry::ScrollExtent;
+use crate::tui::dialogs::review::QuestionReview;
 use crate::tui::layout::{StyleRole, StyledSpan, plain};
 use crate::tui::view::ViewLayouts;
 use crate::tui::view::blocks::harmless;
@@ -144,8 +145,12 @@ pub(super) fn draw(
     let below = body.len() - scroll - body_shown;
     if place == BodyPlace::AboveAnswers && below > 0 && body_caret.is_none() {
         let down = around.shared.settings.keys.key(QuestionKey::Scroll(ScrollAction::PageDown));
-        let rest =
-            [span(format!(" {}: {down} ", pluralise(below, "more line")), StyleRole::Warning)];
+        let lines = pluralise(below, "more line");
+        let rest = match dialog.review {
+            QuestionReview::Seen => format!(" {lines}: {down} "),
+            QuestionReview::Unseen => format!(" {lines} to read first: {down} "),
+        };
+        let rest = [span(rest, StyleRole::Warning)];
         let width = paint::spans_width(&rest).min(inner.width);
         let y = inner.y + u16::try_from(above + body_shown).ok()?.saturating_sub(1);
         let cell = Rect { x: inner.x + inner.width - width, y, width, height: 1 };

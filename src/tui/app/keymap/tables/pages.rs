@@ -83,6 +83,8 @@ pub const QUESTIONS: &[KeyBinding<QuestionKey>] = &[
         "page up: in the plan, or in a preview",
     ),
     row(&[key(KeyCode::PageDown)], QuestionKey::Scroll(ScrollAction::PageDown), "page down"),
+    row(&[key(KeyCode::Home)], QuestionKey::Scroll(ScrollAction::Top), "go to the start"),
+    row(&[key(KeyCode::End)], QuestionKey::Scroll(ScrollAction::Bottom), "go to the end"),
 ];
 
 /// The keys of the page of jobs.
