@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::domain::{ContentHash, SessionId};
 use crate::session::{KindFolds, SessionFolds, StoreSize};
 
+use super::explanation::ExplainedPart;
 use super::session_changes::{ChangedFile, NetFileChange};
 use super::text_document::TextDocument;
 
@@ -25,6 +26,13 @@ pub enum StoreQuery {
         document: u64,
         hash: ContentHash,
     },
+    /// What the log says about a part of the conversation.
+    Explanation {
+        /// The id for the [`TextDocument`].
+        document: u64,
+        session: SessionId,
+        part: ExplainedPart,
+    },
     /// The net changes of files over the session.
     Changes { files: Vec<ChangedFile>, cwd: PathBuf },
     /// The size of the store on disk.
@@ -41,8 +49,8 @@ pub enum StoreQueryResult {
         /// The folds of whole kinds of panes.
         kinds: KindFolds,
     },
-    /// The full output of a call.
-    FullOutput(Arc<TextDocument>),
+    /// The full output of a call, or an explanation.
+    Document(Arc<TextDocument>),
     /// The net changes of files.
     Changes(Arc<Vec<NetFileChange>>),
     /// The size of the store on disk.

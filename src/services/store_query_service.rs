@@ -10,6 +10,7 @@ use crate::disk::{FileTextError, open_regular};
 use crate::domain::{ContentHash, DiffContextSize, FileDiff, FileModeChange};
 use crate::session::{BlobStore, KindFolds, SessionStore};
 
+use super::explanation::explain;
 use super::session_changes::{ChangedFile, ExternalChange, NetChangeContent, NetFileChange};
 use super::store_query::{StoreQuery, StoreQueryResult};
 use super::text_document::TextDocument;
@@ -18,6 +19,9 @@ use super::text_document::TextDocument;
 const LARGEST: u64 = 16 * 1024 * 1024;
 /// In files with more lines than this, the diff holds only the lines near a change.
 const LONGEST: usize = 50_000;
+
+/// Why there is nothing to explain.
+const NOT_IN_LOG: &str = "The session's log does not have this yet.";
 
 /// Answers a query. `folds` is the file with the fold state of each kind of pane.
 ///
@@ -40,7 +44,12 @@ pub fn run(
             // Text is taken as it is; bytes that are not UTF-8 become U+FFFD.
             let text = String::from_utf8(whole)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-            Ok(StoreQueryResult::FullOutput(Arc::new(TextDocument::new(*document, &text))))
+            Ok(StoreQueryResult::Document(Arc::new(TextDocument::new(*document, &text))))
+        }
+        StoreQuery::Explanation { document, session, part } => {
+            let loaded = store.read(*session).map_err(|error| error.to_string())?;
+            let text = explain(&loaded.records, part).ok_or(NOT_IN_LOG)?;
+            Ok(StoreQueryResult::Document(Arc::new(TextDocument::new(*document, &text))))
         }
         StoreQuery::Changes { files, cwd } => {
             let root = root(cwd);
@@ -275,6 +284,6 @@ mod tests {
         let answer =
             run(&home.store, Path::new("/none"), &StoreQuery::FullOutput { document: 7, hash });
         let document = TextDocument::new(7, "one\n\u{fffd}two\n");
-        assert_eq!(answer, Ok(StoreQueryResult::FullOutput(Arc::new(document))));
+        assert_eq!(answer, Ok(StoreQueryResult::Document(Arc::new(document))));
     }
 }

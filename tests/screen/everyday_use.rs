@@ -25,6 +25,29 @@ fn a_failed_message_can_be_sent_again() {
 }
 
 #[test]
+fn a_pane_is_explained_with_who_allowed_it_and_what_came_back() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    server.reply(bash("c1", "echo from-the-$((6 * 7))"));
+    server.reply(ServerReply::text("It ran."));
+    let mut slug = PtySlug::chat(&env, &server);
+    slug.say("run it");
+    slug.wait_for_dialog("echo from-the-");
+    slug.keys("y");
+    slug.wait_for("It ran.");
+    slug.wait_for("What should I do?");
+    slug.keys("\t[x");
+    slug.wait_for("WHAT WAS SENT WITH YOUR MESSAGE");
+    slug.wait_for("A note of slug's, environment:");
+    slug.keys(key::ESC);
+    slug.wait_for_no("WHAT WAS SENT");
+    slug.keys("jx");
+    slug.wait_for("You were asked, and allowed it.");
+    slug.wait_for("command: echo from-the-$((6 * 7))");
+    slug.wait_for("  from-the-42");
+    server.assert_clean();
+}
+
+#[test]
 fn where_nothing_can_be_sent_again_the_chat_goes_on() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     server.reply(ServerReply::text("Here I am."));

@@ -323,6 +323,7 @@ fn pane_key(
             fold_actions::toggle_like(conversation, shared, block, FoldScope::AllCalls)
         }
         PaneKey::View => return vec![Intent::ViewBlock(block)],
+        PaneKey::Explain => return vec![Intent::ExplainBlock(block)],
         PaneKey::Copy => copying::copy_block(conversation, block),
         PaneKey::CopyCode => copying::copy_code_of(conversation, shared, block),
         PaneKey::Fork => sending::fork_at(conversation, shared, block),

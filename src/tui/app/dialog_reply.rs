@@ -29,8 +29,8 @@ pub enum DialogReply {
     ModelRows(Vec<PickerItem>),
     /// The lines of a text that have matches, and how many lines were searched.
     Found { id: RequestId, hits: Vec<PagerMatch>, searched: usize },
-    /// The full output of a call; `None` if it could not be read.
-    FullOutput { id: RequestId, document: Option<Arc<TextDocument>> },
+    /// The full output of a call, or an explanation; `None` if it could not be read.
+    Document { id: RequestId, document: Option<Arc<TextDocument>> },
     /// The comparison of two branches, laid out for another width.
     BranchesLaidOut { id: RequestId, page: BranchPage },
     /// The settings after a request, or why it could not be done.

@@ -73,6 +73,8 @@ pub enum Intent {
     OpenReview(ReviewScope),
     /// Show a block in full.
     ViewBlock(BlockId),
+    /// Show what the log says about a block.
+    ExplainBlock(BlockId),
     /// Show a block in full, at a match of the search in the transcript.
     OpenPagerAt(TranscriptMatch, TextQuery),
     /// Show the comparison of two branches.

@@ -336,6 +336,10 @@ pub fn carry_out(
                     block,
                 ));
             }
+            Intent::ExplainBlock(block) => {
+                let opening = pager::explain(&model.conversation, &mut model.shared, block);
+                effects.extend(model.dialogs.open(opening));
+            }
             Intent::OpenPagerAt(hit, query) => {
                 let opening = pager::open_at(&model.conversation, &mut model.shared, hit, query);
                 effects.extend(model.dialogs.open(opening));

@@ -27,8 +27,8 @@ pub fn answered(
         }
         // The size of the store is part of the status.
         (Ok(StoreQueryResult::Folds { .. } | StoreQueryResult::StoreSize(_)), _) => Vec::new(),
-        (Ok(StoreQueryResult::FullOutput(document)), _) => {
-            vec![tell(DialogReply::FullOutput { id, document: Some(document) })]
+        (Ok(StoreQueryResult::Document(document)), _) => {
+            vec![tell(DialogReply::Document { id, document: Some(document) })]
         }
         (Ok(StoreQueryResult::Changes(files)), _) => {
             vec![tell(DialogReply::Changes { id, files: Some(files) })]
@@ -38,7 +38,7 @@ pub fn answered(
                 conversation.requests.folds = None;
             }
             vec![
-                tell(DialogReply::FullOutput { id, document: None }),
+                tell(DialogReply::Document { id, document: None }),
                 tell(DialogReply::Changes { id, files: None }),
                 Intent::Toast(NoticeLevel::Error, reason),
             ]

@@ -38,7 +38,7 @@ fn answered(mut scene: TestScreen, text: &str) -> TestScreen {
             _ => None,
         })
         .expect("the whole is asked for");
-    let answer = StoreQueryResult::FullOutput(Arc::new(TextDocument::new(document, text)));
+    let answer = StoreQueryResult::Document(Arc::new(TextDocument::new(document, text)));
     scene.msg(ScreenMsg::StoreAnswered { id, answer: Ok(answer) })
 }
 

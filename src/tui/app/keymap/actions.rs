@@ -142,6 +142,8 @@ pub enum PaneKey {
     ToggleTools,
     /// Shows the pane's content in full, over the whole screen.
     View,
+    /// Shows what the log says about the pane: why a call ran, what was sent and what it took.
+    Explain,
     /// Copies the pane's text.
     Copy,
     /// Forks the session after this message.

@@ -38,7 +38,7 @@ use search::{PagerSearch, PagerSearchDirection};
 
 use input::PagerDrag;
 
-pub use opening::{open, open_at};
+pub use opening::{explain, open, open_at};
 
 /// A long text over the whole screen.
 #[derive(Debug, Clone, PartialEq)]
@@ -475,7 +475,7 @@ impl Dialog for Pager {
                 self.found(*id, hits, *searched, &around.measured.page);
                 None
             }
-            DialogReply::FullOutput { id, document } => {
+            DialogReply::Document { id, document } => {
                 self.full_output(*id, document.as_ref(), around)
             }
             DialogReply::BranchesLaidOut { id, page } if self.is_waiting_for(*id) => {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::domain::NoticeLevel;
+use crate::services::explanation::ExplainedPart;
 use crate::services::store_query::StoreQuery;
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::conversation::block::{
@@ -71,6 +72,39 @@ pub fn open(
         }
     }
     DialogOpening::of(pager, effects)
+}
+
+/// Opens what the log says about a block, or shows a notice if it says nothing of it.
+pub fn explain(
+    conversation: &Conversation,
+    shared: &mut SharedState,
+    block: BlockId,
+) -> DialogOpening<Pager> {
+    let block = conversation.transcript.get(block);
+    let part = block.and_then(|block| match &block.body {
+        BlockBody::Tool(tool) => Some(ExplainedPart::Call(tool.call.clone())),
+        BlockBody::User(_)
+        | BlockBody::Assistant(_)
+        | BlockBody::Thinking(_)
+        | BlockBody::Image(_) => block.entry.map(ExplainedPart::Message),
+        BlockBody::Compacted(_)
+        | BlockBody::Notice(_)
+        | BlockBody::Lookups
+        | BlockBody::TurnEnd(_) => None,
+    });
+    let (Some(part), Some(session)) = (part, conversation.status.session) else {
+        shared.toast(NoticeLevel::Info, "The log has nothing more about this.");
+        return DialogOpening::nothing();
+    };
+    let title = match block.and_then(|block| block.body.tool_call()) {
+        Some(tool) => format!("Explained: {}  {}", tool.name, tool.title),
+        None => "Explained".to_owned(),
+    };
+    let id = shared.requests.issue();
+    let mut pager = Pager::new(title, Arc::new(TextDocument::new(id.0, "")));
+    pager.waiting = Some((id, PagerFollow::Paused));
+    let job = StoreQuery::Explanation { document: id.0, session, part };
+    DialogOpening::of(pager, vec![ScreenEffect::QueryStore { id, job }])
 }
 
 /// Opens the full text of a block at a match of the transcript search.

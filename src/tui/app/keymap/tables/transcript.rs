@@ -41,6 +41,12 @@ pub const PANES: &[KeyBinding<PaneKey>] = &[
     row(&[char('r')], PaneKey::Rewind, "rewind to before this message").on(Action, "rewind here"),
     row(&[char('R')], PaneKey::Review, "review what this turn changed").on(Action, "review turn"),
     hinted(&[char('u')], PaneKey::Undo, "undo this edit", "undo").on(Action, "undo edit"),
+    hinted(
+        &[char('x')],
+        PaneKey::Explain,
+        "explain: why it ran, what was sent, what it took",
+        "explain",
+    ),
     row(&[char('b')], PaneKey::CopyCode, "copy its last code block"),
     hinted(&[char('v')], PaneKey::Select, "select text", "select").on(Action, "select text"),
     hinted(&[char('/')], PaneKey::Search, "search the transcript", "search").on(Motion, "search"),
