@@ -74,6 +74,9 @@ pub(super) struct TurnRun {
     tool_choice: ToolChoice,
     /// The output limit of the last request; `None` left it to the server.
     max_tokens: Option<u32>,
+    /// The next request asks for the least answer: the server has refused a longer one, and nothing can be
+    /// left out.
+    wants_least_answer: bool,
     /// The request in the debug log, until its response is logged, too.
     exchange: Option<DebugEventNumber>,
     first_token: Option<Instant>,
@@ -162,6 +165,7 @@ impl TurnRun {
             answered: None,
             tool_choice: ToolChoice::Auto,
             max_tokens: None,
+            wants_least_answer: false,
             exchange: None,
             first_token: None,
             streamed: 0,
@@ -260,8 +264,10 @@ impl Agent {
                     self.take(&mut running, input).await;
                 }
                 TurnRunEvent::Compacted(done) => {
+                    let trigger = done.trigger;
                     let result =
                         self.end_compaction(running.request_base(), *done, &running.cancel).await;
+                    let result = self.with_least_answer(&mut running, trigger, result).await;
                     self.take(&mut running, TurnInput::Compacted(result)).await;
                 }
                 TurnRunEvent::FrontEndGone => running.cancel.cancel(),

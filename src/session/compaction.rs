@@ -134,7 +134,7 @@ impl CompactionEntry {
     /// What was done, as a sentence for the user.
     pub fn told(&self) -> String {
         if self.undoes.is_some() {
-            return "The last compaction is undone: everything is sent again.".to_owned();
+            return "The last compaction is undone: what it left out is sent again.".to_owned();
         }
         let Some(CompactionTokens { before, after }) = self.tokens else {
             return "The conversation above is shortened for the model.".to_owned();

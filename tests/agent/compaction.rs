@@ -431,11 +431,31 @@ async fn a_request_that_fits_is_sent_with_less_room_for_the_answer() {
     assert_eq!(agent.turn("Hello.").await, TurnOutcome::Answered);
     let ordinary = model.requests()[0].max_tokens.unwrap();
     let fixed = count_tokens(&model.requests()[0]);
-    let long = "word ".repeat(usize::try_from(16_384 - 2_500 - fixed).unwrap() * 3 / 5);
+    // The same words as those from which the estimate was learned.
+    let tools = model.requests()[0].tools.clone();
+    let described = tools.iter().map(|tool| tool.description.replace('"', " "));
+    let words = described.collect::<Vec<_>>().concat().replace('\n', " ");
+    let bytes = usize::try_from(16_384 - 2_500 - fixed).unwrap() * 3;
+    let long: String = words.chars().filter(char::is_ascii).cycle().take(bytes).collect();
     assert_eq!(agent.turn(&long).await, TurnOutcome::Answered, "{:?}", agent.notices());
     let lowered = model.requests().pop().unwrap().max_tokens.unwrap();
     assert!((1_000..3_000).contains(&lowered) && lowered < ordinary, "{lowered} of {ordinary}");
     assert_eq!(model.refused(), 0);
+    agent.close().await;
+}
+
+/// Some servers add the output limit to the prompt. Where nothing can be left out, the request goes once
+/// more with the least that an answer gets.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_request_that_cannot_become_shorter_goes_again_with_the_least_answer() {
+    let model = WindowedModel::new(16_384, |_| words("Yes."));
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    // Long words, of more tokens than the estimate has for them.
+    let long = "abcdefghijkl ".repeat(2_500);
+    assert_eq!(agent.turn(&long).await, TurnOutcome::Answered, "{:?}", agent.notices());
+    let limits: Vec<u32> = model.requests().iter().filter_map(|it| it.max_tokens).collect();
+    assert_eq!((model.refused(), limits.last()), (1, Some(&1_000)), "{limits:?}");
     agent.close().await;
 }
 
@@ -444,7 +464,7 @@ async fn what_was_too_large_is_not_sent_with_a_later_message_either() {
     let model = WindowedModel::new(8_192, step_by_step);
     let fixture = fixture(&model);
     let mut agent = fixture.open(InitialSession::New).await;
-    for text in [&"word ".repeat(6_000), "And now?", "Still?"] {
+    for text in [&"word ".repeat(9_000), "And now?", "Still?"] {
         let outcome = agent.turn(text).await;
         let TurnOutcome::Failed(reason) = outcome else { panic!("{outcome:?}") };
         assert!(reason.contains("is too small"), "{reason}");
@@ -463,7 +483,7 @@ async fn a_hook_that_keeps_what_cannot_be_sent_ends_the_turn() {
     std::fs::write(fixture.home.join("hooks.json"), hooks).unwrap();
     fixture.hooks.set("keep", 2, "", "not now");
     let mut agent = fixture.open(InitialSession::New).await;
-    let outcome = agent.turn(&"word ".repeat(6_000)).await;
+    let outcome = agent.turn(&"word ".repeat(9_000)).await;
     let TurnOutcome::Failed(reason) = outcome else { panic!("{outcome:?}") };
     assert!(reason.contains("is too small"), "{reason}");
     agent.close().await;

@@ -1,6 +1,6 @@
 //! How many tokens a request takes, before a server has counted them.
 //!
-//! The text is measured first, in tokens of about four bytes. How many tokens of the model's own that comes
+//! The text is measured first, by its words, digits and signs. How many tokens of the model's own that comes
 //! to is learned for each model: every answer says how many the server has counted for a request whose
 //! measure is known, and the log of a session that is opened again has the last count. So the estimate is
 //! exact for what was sent before, and nearly so for what has been added since.
@@ -158,15 +158,46 @@ pub(in crate::agent) fn measure_block(block: &ContentBlock) -> u64 {
     }
 }
 
-/// About four bytes of plain text make a token, and other characters are about one each.
+/// The measures of parts of a text, in sixths of a token.
+const WHOLE: u64 = 6;
+const HALF: u64 = 3;
+/// Some tokenizers take each digit alone (Qwen, Gemma), others up to three together (GPT-4, Llama 3).
+const DIGIT: u64 = 4;
+
+/// The tokens of a text by what it is made of: up to six letters of a word are one, signs in a row are one,
+/// and so is each character that is not ASCII. The space before a word belongs to it. Logs, code and
+/// prose come to within a fifth of what Qwen's tokenizer makes of them, which four bytes a token do not by
+/// half.
 pub(in crate::agent) fn measure_text(text: &str) -> u64 {
-    let ascii = text.bytes().filter(u8::is_ascii).count() as u64;
-    let others = if ascii == text.len() as u64 {
-        0
-    } else {
-        text.chars().filter(|char| !char.is_ascii()).count() as u64
-    };
-    ascii.div_ceil(4) + others
+    let (mut sixths, mut letters, mut previous) = (0_u64, 0_usize, b'a');
+    for byte in text.bytes() {
+        let repeats = byte == previous;
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' => {
+                sixths += if letters % 6 == 0 { WHOLE } else { 0 };
+                letters += 1;
+                previous = byte;
+                continue;
+            }
+            b'0'..=b'9' => sixths += DIGIT,
+            b'\n' => sixths += HALF,
+            // An indentation is one token.
+            b' ' | b'\t' if repeats => {}
+            b' ' | b'\t' => sixths += if previous == b'\n' { HALF } else { 0 },
+            // The first byte of a character.
+            0xc0.. => sixths += WHOLE,
+            0x80..=0xbf => {}
+            _ if is_sign(previous) => {}
+            _ => sixths += WHOLE,
+        }
+        letters = 0;
+        previous = byte;
+    }
+    sixths.div_ceil(WHOLE)
+}
+
+fn is_sign(byte: u8) -> bool {
+    byte.is_ascii_punctuation() || byte.is_ascii_control() && byte != b'\n' && byte != b'\t'
 }
 
 fn measure_image(image: &MessageImage) -> u64 {
@@ -201,10 +232,43 @@ mod tests {
         assert_eq!(tokens.of("m").tokens(1_000), 1_000, "nothing was sent");
     }
 
+    /// Counted by Qwen2.5's tokenizer. Four bytes a token are between 0.6 and 1.2 times that.
+    #[test]
+    fn logs_prose_and_code_are_measured_alike() {
+        for (text, counted) in [
+            (
+                "2026-11-26T19:42:01Z ERROR order 1003 failed after 3 retries: status=502 total=1250.00\n",
+                48,
+            ),
+            (
+                "The window of a model is what it can read at once. Where a conversation grows beyond it, \
+                 older parts are left out and a summary takes their place.\n",
+                32,
+            ),
+            (
+                "fn total(prices: &[u64]) -> u64 {\n    let mut sum = 0;\n    for price in prices {\n        \
+                 sum += price;\n    }\n    sum\n}\n",
+                40,
+            ),
+            (
+                r#"{"name": "Read", "input": {"file_path": "src/main.rs", "limit": 40, "offset": 120}}"#,
+                33,
+            ),
+            ("-rw-r--r-- 1 root root  77526 Nov 26 17:12 orders.log\n", 29),
+        ] {
+            let measure = measure_text(text);
+            let share = measure * 100 / counted;
+            assert!((75..=125).contains(&share), "{measure} for {counted} tokens: {text}");
+        }
+    }
+
     #[test]
     fn text_is_measured_by_its_letters() {
         assert_eq!(measure_text(""), 0);
-        assert_eq!(measure_text("abcde"), 2);
+        assert_eq!(measure_text("abcde"), 1);
+        assert_eq!(measure_text("measured words, and more"), 6);
+        assert_eq!(measure_text("fn a() {\n    b();\n}\n"), 9);
+        assert_eq!(measure_text("2026-11-26"), 8);
         assert_eq!(measure_text("漢字かな"), 4);
         assert!(measure_message(&Message::user("abcd")) > measure_text("abcd"));
     }

@@ -20,6 +20,9 @@ const GROWTH: u64 = 10;
 const LEAST_ANSWER: u64 = 1_000;
 /// An estimate may be so much too low, in percent.
 const DOUBT: u64 = 3;
+/// An estimate may be so much too high, in percent: what may fit is sent, and the server says whether it
+/// does.
+const EXCESS: u64 = 15;
 /// The most of the window that is reserved for the answer.
 const MAX_RESERVE: u64 = 3;
 /// The most of the user's own messages that stays, in tokens and as a part of the window.
@@ -135,6 +138,11 @@ impl RequestLimits {
             }
             ContextWindow::Assumed(_) => true,
         }
+    }
+
+    /// Whether a request of this size is certainly too large, even if its estimate is too high.
+    pub(in crate::agent) fn is_too_large(&self, size: u64) -> bool {
+        !self.fits(size.saturating_sub(size * EXCESS / 100))
     }
 
     /// The largest request that leaves room for so much besides. Only a server that has refused a

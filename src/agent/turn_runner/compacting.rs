@@ -50,7 +50,7 @@ impl Agent {
         self.session.catch_up();
         let limits = self.request_limits(&base).await;
         let size = self.measured(&base, &self.session.conversation, &limits).size();
-        let may_compact = self.room.may_compact(self.session.id, size) || !limits.fits(size);
+        let may_compact = self.room.may_compact(self.session.id, size) || limits.is_too_large(size);
         size >= limits.trigger() && may_compact
     }
 
@@ -233,7 +233,10 @@ impl Agent {
         let floor = self.floor(&base, &conversation);
         let large = self.large(&base, after, &limits, &floor);
         match trigger {
-            CompactionTrigger::Full | CompactionTrigger::Refused if !limits.fits(after) => {
+            CompactionTrigger::Full if limits.is_too_large(after) => {
+                return CompactionResult::TooLarge(large.too_large());
+            }
+            CompactionTrigger::Refused if !limits.fits(after) => {
                 return CompactionResult::TooLarge(large.too_large());
             }
             CompactionTrigger::Asked if !limits.fits(after) => self.warn(large.too_large()),

@@ -8,14 +8,15 @@ use serde_json::json;
 use crate::agent::agent_loop::Agent;
 use crate::agent::budget::BudgetVerdict;
 use crate::agent::compaction::estimate::measure_request;
+use crate::agent::compaction::plan::CompactionTrigger;
 use crate::agent::compaction::summary;
 use crate::agent::normalise::normalise;
 use crate::agent::thinking_signatures::{self, RequestHashes};
-use crate::agent::turn::TurnInput;
+use crate::agent::turn::{CompactionResult, TurnInput};
 use crate::agent::{AgentEvent, model_limits, request};
 use crate::domain::{
-    ApprovalAnswer, ContentBlock, Message, ModelName, RequestSource, StopReason, TokenUsage,
-    ToolSpec, TurnId,
+    ApprovalAnswer, ContentBlock, ContextWindow, Message, ModelName, RequestSource, StopReason,
+    TokenUsage, ToolSpec, TurnId,
 };
 use crate::providers::{CapabilitySupport, ProviderRequest, ToolChoice};
 use crate::session::{LogEntry, MessageEntry, ReplayedConversation, TurnOutcome};
@@ -78,6 +79,31 @@ impl Agent {
         self.request(running).await;
     }
 
+    /// Has a refused request that cannot become shorter go again with the least answer, once: there are
+    /// servers that add the output limit to the prompt, and the estimate of the prompt may have been too
+    /// low. Only where the window is known the limit was chosen to fit into it.
+    pub(super) async fn with_least_answer(
+        &mut self,
+        running: &mut TurnRun,
+        trigger: CompactionTrigger,
+        result: CompactionResult,
+    ) -> CompactionResult {
+        let is_last_word =
+            trigger == CompactionTrigger::Refused && result == CompactionResult::NothingLeft;
+        let may_be_lowered = running.max_tokens.is_some() && !running.wants_least_answer;
+        match self.window(&running.model).await {
+            ContextWindow::Served(_) | ContextWindow::Known(_)
+                if is_last_word && may_be_lowered =>
+            {
+                running.wants_least_answer = true;
+                CompactionResult::Shorter
+            }
+            ContextWindow::Served(_) | ContextWindow::Known(_) | ContextWindow::Assumed(_) => {
+                result
+            }
+        }
+    }
+
     async fn request(&mut self, running: &mut TurnRun) {
         self.session.catch_up();
         let conversation = std::mem::take(&mut self.session.conversation);
@@ -88,6 +114,10 @@ impl Agent {
         self.room.tokens.sent(measure_request(&request));
         let size = self.room.tokens.of(&base.model).tokens(measure_request(&request));
         request.max_tokens = request.max_tokens.map(|wanted| limits.answer(size, wanted));
+        if running.wants_least_answer {
+            let least = u32::try_from(limits.least_answer()).unwrap_or(u32::MAX);
+            request.max_tokens = request.max_tokens.map(|wanted| wanted.min(least));
+        }
         running.max_tokens = request.max_tokens;
         running.answered = Some(hashes.whole.clone());
         running.exchange = request::log(&self.setup.debug, RequestSource::Main, &request);
@@ -173,6 +203,7 @@ impl Agent {
         if let Some(usage) = counted {
             self.room.tokens.answered(&running.model, usage.input);
         }
+        running.wants_least_answer = false;
         self.events.send(AgentEvent::ResponseTimed { turn: running.turn, streamed_for });
         running.gate.journal.write(running.turn, LogEntry::Message(entry)).await;
         let TokenUsage { input, output, cache_read, cache_write } = usage.unwrap_or_default();
