@@ -549,8 +549,10 @@ impl TurnMachine {
             let response = std::mem::take(response);
             let usage = response.usage;
             self.usage += usage.unwrap_or_default();
+            // A call that was not complete is not kept, but it was paid for.
+            let has_begun = response.has_begun();
             let message = response.cut();
-            if !message.content.is_empty() {
+            if has_begun {
                 actions.push(TurnAction::Record { message, stop: StopReason::Interrupted, usage });
             }
         }

@@ -19,6 +19,8 @@ pub enum RequestSource {
     Compaction,
     /// An answer that a hook of the user's asks for.
     Hook,
+    /// The conversation, too, but nothing of the response could be kept: it was stopped within a call.
+    Stopped,
 }
 
 impl RequestSource {
@@ -30,6 +32,7 @@ impl RequestSource {
             Self::Summary => "summary",
             Self::Compaction => "compaction",
             Self::Hook => "hook",
+            Self::Stopped => "stopped",
         }
     }
 

@@ -79,6 +79,14 @@ async fn a_stop_in_the_middle_of_a_calls_arguments_makes_no_call() {
     assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
     assert_eq!(fixture.processes.log(), [""; 0]);
     assert!(agent.messages().iter().all(|entry| entry.message().calls().next().is_none()));
+    // Nothing of it is kept, but it was paid for.
+    let of_turn = agent.records().into_iter().find_map(|record| match record.entry {
+        LogEntry::TurnEnd(end) => Some(end.usage),
+        _ => None,
+    });
+    let usage = of_turn.expect("the turn has ended");
+    assert!(usage.input > 0 && usage.output > 0, "{usage:?}");
+    assert_eq!(agent.conversation().spending.by_source().total().usage, usage);
     goes_on(&fixture, agent).await;
 }
 

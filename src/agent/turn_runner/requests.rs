@@ -191,7 +191,12 @@ impl Agent {
             | StopReason::Refusal
             | StopReason::Paused => counted,
         };
+        let source = match message.content.is_empty() && stop == StopReason::Interrupted {
+            true => RequestSource::Stopped,
+            false => RequestSource::Main,
+        };
         let entry = MessageEntry {
+            source,
             stop_reason: Some(stop),
             usage,
             is_usage_estimated: usage != counted,
