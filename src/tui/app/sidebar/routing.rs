@@ -197,11 +197,17 @@ fn branches_read(
             vec![Intent::Effect(ScreenEffect::LayOutBranches { id, branches, width })]
         }
         Ok(SessionStoreResponse::SummedUp(note)) => {
+            let append = Intent::AppendToInput(note.into());
+            // What is typed meanwhile, as into a new name, goes where it was meant to go.
+            if sidebar.mode != SidebarMode::Browsing {
+                shared.toast(NoticeLevel::Info, "The summary is in the input.");
+                return vec![append];
+            }
             if let SidebarPlacement::Over(_) = placement(shared.geometry.width) {
                 sidebar.close();
             }
             shared.toast(NoticeLevel::Info, "The summary is in the input. Edit it, then send it.");
-            vec![Intent::AppendToInput(note.into()), Intent::FocusInput]
+            vec![append, Intent::FocusInput]
         }
         Ok(
             SessionStoreResponse::Changed

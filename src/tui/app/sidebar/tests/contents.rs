@@ -173,3 +173,16 @@ fn a_summary_is_appended_to_the_input_and_not_sent() {
     assert_eq!(screen.model.conversation.focus, KeyboardFocus::Input);
     assert!(screen.effects.iter().all(|effect| !matches!(effect, ScreenEffect::Agent(..))));
 }
+
+/// Enter behind a name that was typed sent the summary.
+#[test]
+fn a_summary_that_comes_while_a_name_is_typed_takes_no_key_of_it() {
+    let mut screen = TestSidebar::of(week());
+    screen.model.conversation.status.session = Some(id(5));
+    screen.press("s");
+    let asked = screen.asked();
+    screen.press("r");
+    screen.answer(asked, Ok(SessionStoreResponse::SummedUp("From another session".into())));
+    assert_eq!(screen.model.conversation.focus, KeyboardFocus::Sidebar);
+    assert_eq!(screen.model.conversation.composer.expanded(), "From another session");
+}
