@@ -126,7 +126,13 @@ pub(super) fn of_transport(target: &HttpTarget, error: &reqwest::Error) -> Trans
         return TransportError::lasting(message);
     }
     if !error.is_connect() {
-        return TransportError::passing(format!("The connection to {server} broke: {chain}."));
+        // The libraries' own words are for the log.
+        tracing::info!(chain, "the connection broke");
+        let when = match error.is_body() || error.is_decode() {
+            true => "before the answer was complete",
+            false => "before an answer came",
+        };
+        return TransportError::passing(format!("The connection to {server} broke {when}."));
     }
     if let Some(proxy) = target.proxy.as_ref().filter(|_| tls.is_none()) {
         return by_proxy(target, proxy, error);
