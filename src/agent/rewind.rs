@@ -96,6 +96,7 @@ impl Agent {
         self.session.catch_up();
         self.session.replay(&records);
         self.tell_opened(records);
+        self.tell_uncounted().await;
         Ok(())
     }
 

@@ -13,6 +13,7 @@ use super::active_session::ActiveSession;
 use super::agent_loop::Agent;
 use super::blocking::blocking;
 use super::jobs::{CallJobs, ended_with_session};
+use super::ledger::ContextRequest;
 use super::tool_gate::Interactivity;
 use super::{AgentEvent, ForkPosition};
 
@@ -106,6 +107,7 @@ impl Agent {
             Some(first) => self.tell_read(loaded.records, first),
             None => self.tell_opened(loaded.records),
         }
+        self.tell_uncounted().await;
         for notice in &loaded.notices {
             self.events.notice(NoticeLevel::Warning, notice.to_string());
         }
@@ -192,6 +194,16 @@ impl Agent {
         let session = self.session.id;
         self.events.send(AgentEvent::SessionOpened { session, records: Arc::new(records) });
         self.tell_session_state();
+    }
+
+    /// Tells the front end how much is sent by estimate, where no server has counted what would be sent
+    /// now.
+    pub(super) async fn tell_uncounted(&mut self) {
+        let conversation = &self.session.conversation;
+        let is_counted = conversation.counted.is_some() || conversation.messages.is_empty();
+        if !is_counted && self.setup.interactivity == Interactivity::Interactive {
+            self.context(ContextRequest::Show).await;
+        }
     }
 
     /// Tells the front end the records before the one that was shown first.

@@ -10,7 +10,6 @@ use crate::tools::SHELL_TOOL;
 
 use super::AgentCommand;
 use super::agent_loop::Agent;
-use super::ledger::ContextRequest;
 use super::pipeline::execute_for_user;
 use super::run::CompletedCall;
 use super::tool_gate::ToolGate;
@@ -43,8 +42,7 @@ impl Agent {
         self.stop.end();
         gate.journal.write_end(turn, LogEntry::Message(entry)).await;
         self.session.catch_up();
-        // The server's last count lacks the output: the front end shows an estimate with it.
-        self.context(ContextRequest::Show).await;
+        self.tell_uncounted().await;
     }
 
     /// Runs the command, and meanwhile handles the commands that are possible at any time. All

@@ -132,6 +132,29 @@ async fn the_whole_is_what_the_server_has_counted_last() {
     agent.close().await;
 }
 
+/// What would be sent is told without a question wherever no server has counted it: after the output of a
+/// command of the user's, and when such a session is opened again.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_nobody_has_counted_is_told_as_an_estimate() {
+    let fixture = AgentFixture::new();
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [words("yes")]);
+    agent.turn("hello").await;
+    assert!(!agent.events.iter().any(|event| matches!(event, AgentEvent::Context(_))));
+    agent.tell(AgentCommand::Shell { command: "show the log".into() }).await;
+    let is_ledger = |event: &AgentEvent| matches!(event, AgentEvent::Context(_));
+    let told = agent.wait_for("estimate", is_ledger).await;
+    let AgentEvent::Context(reply) = told else { panic!("{told:?}") };
+    assert!(reply.ledger.is_estimate);
+    let session = agent.id();
+    agent.close().await;
+    let mut agent = fixture.open(InitialSession::Resume(session)).await;
+    let told = agent.wait_for("estimate", is_ledger).await;
+    let AgentEvent::Context(again) = told else { panic!("{told:?}") };
+    assert!(again.ledger.is_estimate && again.ledger.used > 0);
+    agent.close().await;
+}
+
 #[tokio::test]
 async fn a_folded_result_is_a_stub_in_the_next_request_and_comes_back() {
     let fixture = fixture();
