@@ -30,6 +30,7 @@ mod rules;
 mod sandbox_escalation;
 mod sessions;
 mod spending;
+mod task_tools;
 mod test_agent;
 mod turns;
 mod web_pages;

@@ -378,7 +378,7 @@ fn every_entry_of_a_log_has_an_example_that_is_read() {
 }
 
 /// How many kinds [`name_of`] knows.
-const ENTRIES: usize = 15;
+const ENTRIES: usize = 16;
 
 fn name_of(entry: &LogEntry) -> &'static str {
     match entry {
@@ -394,6 +394,7 @@ fn name_of(entry: &LogEntry) -> &'static str {
         LogEntry::TurnEnd(_) => "turn_end",
         LogEntry::Title { .. } => "title",
         LogEntry::Todo { .. } => "todo",
+        LogEntry::Tasks(_) => "tasks",
         LogEntry::Model { .. } => "model",
         LogEntry::ContextEdit(_) => "context_edit",
         LogEntry::Mode { .. } => "mode",

@@ -24,8 +24,9 @@ use slug_code::net::HttpClient;
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::platform::files::DiskFiles;
 use slug_code::tools::{
-    FileChange, FixedMode, NoPdfReader, NoSessionJobs, NoWebPages, NobodyToAsk, OutputFile,
-    OutputFiles, ReadLedger, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
+    FileChange, FixedMode, InMemoryTasks, NoPdfReader, NoSessionJobs, NoWebPages, NobodyToAsk,
+    OutputFile, OutputFiles, ReadLedger, Tool, ToolContext, ToolEffects, ToolError,
+    WorkingDirectory,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -171,6 +172,7 @@ impl McpTestEnv {
             user: Arc::new(NobodyToAsk),
             mode: Arc::new(FixedMode(PermissionMode::Ask)),
             searches: Arc::default(),
+            tasks: Arc::new(InMemoryTasks::default()),
             steering: Default::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|_: &Path| false),

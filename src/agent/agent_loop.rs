@@ -42,6 +42,7 @@ use super::prefix::PromptCacheMonitor;
 use super::provider_set::AgentProvider;
 use super::repeats::RepeatedCalls;
 use super::session_hooks::{MAX_HOOK_CONTINUATIONS, wait_until};
+use super::session_tasks::LoggedTasks;
 use super::setup::AgentSetup;
 use super::tool_events::ToolEventQueue;
 use super::tool_gate::ToolGate;
@@ -475,6 +476,7 @@ impl Agent {
         let workspace = self.setup.workspace.as_ref().clone().with_scratch(scratch_path);
         let permissions = self.permissions.clone();
         let jobs = self.call_jobs();
+        let tasks = self.session.conversation.plan.tasks.clone();
         let context = ToolContext {
             place: self.setup.place.clone(),
             files: self.setup.files.clone(),
@@ -484,6 +486,7 @@ impl Agent {
             pdfs: self.setup.pdfs.clone(),
             user: Arc::new(NobodyToAsk),
             mode: Arc::new(FixedMode(self.permissions.mode())),
+            tasks: Arc::new(LoggedTasks::new(turn, journal.clone(), tasks)),
             searches: self.session.searches.clone(),
             steering: SteeringSignal::default(),
             reads: self.session.reads.clone(),

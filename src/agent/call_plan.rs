@@ -131,6 +131,7 @@ impl CallPlan {
     pub(super) fn footprint(&self) -> CallFootprint {
         match self.tool.descriptor().polling {
             ToolPolling::Polls => CallFootprint::Polls,
+            ToolPolling::InOrder => CallFootprint::InOrder,
             ToolPolling::Never => CallFootprint::of(&self.accesses),
         }
     }
@@ -161,6 +162,8 @@ pub(super) enum CallFootprint {
     Changes(Vec<PathBuf>),
     /// Looks at something that goes on by itself, and so at what it is after all calls before.
     Polls,
+    /// Changes or shows what the conversation keeps, and nothing else.
+    InOrder,
     /// The effects of the call are unknown: it runs alone.
     Unknown,
 }
@@ -183,15 +186,16 @@ impl CallFootprint {
     pub(super) fn may_change(&self) -> bool {
         match self {
             Self::Reads(_) | Self::Polls => false,
-            Self::Changes(_) | Self::Unknown => true,
+            Self::Changes(_) | Self::InOrder | Self::Unknown => true,
         }
     }
 
     /// Whether a call runs after an earlier one.
     pub(super) fn waits_for(&self, earlier: &Self) -> bool {
         match (self, earlier) {
-            (Self::Unknown | Self::Changes(_) | Self::Polls, _) | (_, Self::Unknown) => true,
-            (Self::Reads(_), Self::Reads(_) | Self::Polls) => false,
+            (Self::Unknown | Self::Changes(_) | Self::Polls | Self::InOrder, _)
+            | (_, Self::Unknown) => true,
+            (Self::Reads(_), Self::Reads(_) | Self::Polls | Self::InOrder) => false,
             (Self::Reads(_), Self::Changes(paths)) => paths.is_empty() || self.overlaps(earlier),
         }
     }
@@ -200,8 +204,8 @@ impl CallFootprint {
     pub(super) fn is_asked_after(&self, earlier: &Self) -> bool {
         match (self, earlier) {
             (Self::Reads(_), Self::Reads(_))
-            | (Self::Unknown | Self::Polls, _)
-            | (_, Self::Unknown | Self::Polls) => false,
+            | (Self::Unknown | Self::Polls | Self::InOrder, _)
+            | (_, Self::Unknown | Self::Polls | Self::InOrder) => false,
             (Self::Reads(_), Self::Changes(_))
             | (Self::Changes(_), Self::Reads(_) | Self::Changes(_)) => self.overlaps(earlier),
         }
@@ -210,7 +214,7 @@ impl CallFootprint {
     fn paths(&self) -> &[PathBuf] {
         match self {
             Self::Reads(paths) | Self::Changes(paths) => paths,
-            Self::Polls | Self::Unknown => &[],
+            Self::Polls | Self::InOrder | Self::Unknown => &[],
         }
     }
 
@@ -255,6 +259,9 @@ mod tests {
             (CallFootprint::Polls, CallFootprint::Polls, true),
             (CallFootprint::Polls, reads("/w/a"), true),
             (reads("/w/a"), CallFootprint::Polls, false),
+            (CallFootprint::InOrder, CallFootprint::InOrder, true),
+            (CallFootprint::InOrder, reads("/w/a"), true),
+            (reads("/w/a"), CallFootprint::InOrder, false),
             (CallFootprint::Unknown, reads("/w/a"), true),
             (reads("/w/a"), CallFootprint::Unknown, true),
         ] {

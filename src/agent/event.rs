@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{
     AgentId, ApprovalId, ApprovalRequest, CallId, ContextWindow, DangerFact, FollowedOutput,
     JobEnd, JobId, JobInfo, JobReport, ModelName, NoticeLevel, PermissionMode, QuestionRequest,
-    ReasoningEffort, SessionId, TodoItem, ToolCall, TurnId, UserInput,
+    ReasoningEffort, SessionId, TaskItem, TodoItem, ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
-use crate::session::{LogRecord, SessionSpending};
+use crate::session::{LogRecord, ReplayedConversation, SessionSpending};
 
 use super::{
     CommandRefusal, ContextReply, ForkPosition, ReviewPlan, RewindError, RewindPlan, RuleReply,
@@ -73,8 +73,10 @@ pub enum AgentEvent {
     SessionState {
         /// The title that was given, else one made from the user's first message.
         title: Option<String>,
-        /// The model's plan.
+        /// The steps of the model's plan.
         todos: Vec<TodoItem>,
+        /// The model's tasks, in the order of their numbers.
+        tasks: Vec<TaskItem>,
     },
     /// A turn has begun.
     TurnStarted { turn: TurnId },
@@ -222,4 +224,15 @@ pub enum AgentEvent {
         /// The message that the fork leaves out, which goes into the input.
         message: Option<UserInput>,
     },
+}
+
+impl AgentEvent {
+    /// The `SessionState` of a conversation.
+    pub fn session_state(conversation: &ReplayedConversation) -> Self {
+        Self::SessionState {
+            title: conversation.title.clone(),
+            todos: conversation.plan.todos.clone(),
+            tasks: conversation.plan.tasks.iter().cloned().collect(),
+        }
+    }
 }

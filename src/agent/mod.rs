@@ -61,6 +61,7 @@ mod run;
 mod sandbox_escalation;
 mod sandbox_in_force;
 mod session_hooks;
+mod session_tasks;
 mod sessions;
 mod setup;
 mod shell;

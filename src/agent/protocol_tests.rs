@@ -14,7 +14,7 @@ use crate::domain::{
     CallInput, ContextWindow, DangerFact, DangerFacts, EntryId, ExitCause, FileDiff, FollowedJobs,
     FollowedOutput, JobEnd, JobId, JobInfo, JobReport, Message, ModelName, NoticeLevel,
     PermissionMode, QuestionAnswer, QuestionOption, QuestionRequest, ReasoningEffort, RuleFile,
-    SessionId, TodoItem, TodoStatus, ToolCall, TurnId, UserInput, UserQuestion,
+    SessionId, TaskId, TaskItem, TodoItem, TodoStatus, ToolCall, TurnId, UserInput, UserQuestion,
 };
 use crate::permissions::RuleListReport;
 use crate::permissions::store::RuleSaveError;
@@ -241,6 +241,15 @@ pub(super) fn events() -> Vec<AgentEvent> {
         status: TodoStatus::Pending,
         active_form: "Testing".into(),
     };
+    let task = TaskItem {
+        id: TaskId(1),
+        subject: "Test".into(),
+        description: "All of it".into(),
+        active_form: Some("Testing".into()),
+        owner: Some("tester".into()),
+        status: TodoStatus::InProgress,
+        blocked_by: BTreeSet::from([TaskId(2)]),
+    };
     vec![
         AgentEvent::SessionOpened { session, records: records.clone() },
         AgentEvent::SessionRead { session, earlier: records },
@@ -260,7 +269,11 @@ pub(super) fn events() -> Vec<AgentEvent> {
         },
         AgentEvent::ProviderFailed { provider: "local".into(), fault: ProviderFault::NotListening },
         AgentEvent::ModeChanged(PermissionMode::Yolo),
-        AgentEvent::SessionState { title: Some("A title".into()), todos: vec![todo] },
+        AgentEvent::SessionState {
+            title: Some("A title".into()),
+            todos: vec![todo],
+            tasks: vec![task],
+        },
         AgentEvent::TurnStarted { turn },
         AgentEvent::Recorded(Arc::new(record())),
         AgentEvent::NotRecorded(Arc::new(record())),

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::domain::{
-    ContentBlock, Message, ReasoningEffort, RequestSource, TodoItem, TodoStatus, ToolSpec,
+    ContentBlock, Message, PlanItem, ReasoningEffort, RequestSource, TodoStatus, ToolSpec,
+    WorkPlan, pluralise,
 };
 use crate::platform::debug_log::{DebugEventNumber, DebugLog};
 use crate::providers::{EncodedImages, ProviderRequest, ToolChoice};
@@ -72,20 +73,34 @@ pub(super) fn log(
     })))
 }
 
-/// The plan as a note for the model; `None` when there is no plan or all of it is done.
-pub(super) fn plan(todos: &[TodoItem]) -> Option<ContentBlock> {
-    if todos.iter().all(|todo| todo.status == TodoStatus::Completed) {
+/// The most open tasks in the note on the plan. A list of hundreds would be sent again with each change.
+const MAX_TOLD_TASKS: usize = 40;
+
+/// The plan as a note for the model; `None` when there is no plan or all of it is done. Of the tasks it
+/// has those that are open, and how many are completed.
+pub(super) fn plan(plan: &WorkPlan) -> Option<ContentBlock> {
+    if plan.completed() == plan.len() {
         return None;
     }
+    let is_step = |item: &PlanItem<'_>| item.task.is_none();
+    let is_open = |item: &PlanItem<'_>| item.status != TodoStatus::Completed;
+    let has_open_steps = plan.items().any(|item| is_step(&item) && is_open(&item));
+    let steps = plan.items().filter(|item| has_open_steps && is_step(item));
+    let tasks: Vec<_> = plan.items().filter(|item| !is_step(item) && is_open(item)).collect();
     let mut text = String::new();
-    for todo in todos {
-        let mark = match todo.status {
-            TodoStatus::Pending => "[ ]",
-            TodoStatus::InProgress => "[>]",
-            TodoStatus::Completed => "[x]",
-        };
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "{mark} {}", todo.content);
+    // Writing to a String cannot fail.
+    for item in steps {
+        let _ = writeln!(text, "{}", item.as_line());
+    }
+    for item in tasks.iter().take(MAX_TOLD_TASKS) {
+        let _ = writeln!(text, "{}", item.as_line());
+    }
+    let completed = plan.tasks.len() - tasks.len();
+    if let more @ 1.. = tasks.len().saturating_sub(MAX_TOLD_TASKS) {
+        let _ = writeln!(text, "and {}: see TaskList", pluralise(more, "more open task"));
+    }
+    if completed > 0 {
+        let _ = writeln!(text, "{} completed", pluralise(completed, "task"));
     }
     Some(ContentBlock::Context { name: TODO.into(), text: text.trim_end().to_owned() })
 }
@@ -93,20 +108,43 @@ pub(super) fn plan(todos: &[TodoItem]) -> Option<ContentBlock> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::testing::task;
+    use crate::domain::{TaskItem, TodoItem};
 
     fn todo(content: &str, status: TodoStatus) -> TodoItem {
         TodoItem { content: content.into(), status, active_form: content.into() }
+    }
+
+    fn told(todos: Vec<TodoItem>, tasks: Vec<TaskItem>) -> Option<String> {
+        let block = plan(&WorkPlan::new(todos, tasks))?;
+        let (name, text) = block.as_context().unwrap();
+        assert_eq!(name, "todo");
+        Some(text.to_owned())
     }
 
     #[test]
     fn the_plan_is_told_while_something_is_open() {
         let done = todo("read", TodoStatus::Completed);
         let doing = todo("edit", TodoStatus::InProgress);
-        let block = plan(&[done.clone(), doing]);
-        let expected =
-            ContentBlock::Context { name: "todo".into(), text: "[x] read\n[>] edit".into() };
-        assert_eq!(block, Some(expected));
-        assert_eq!(plan(&[done]), None);
-        assert_eq!(plan(&[]), None);
+        let both = told(vec![done.clone(), doing], Vec::new());
+        assert_eq!(both.as_deref(), Some("[x] read\n[>] edit"));
+        let completed = task(1, TodoStatus::Completed, &[]);
+        assert_eq!(told(vec![done.clone()], vec![completed.clone()]), None);
+        assert_eq!(told(Vec::new(), Vec::new()), None);
+        let owned = TaskItem {
+            owner: Some("tester".into()),
+            description: "not told".into(),
+            ..task(3, TodoStatus::Pending, &[1, 2])
+        };
+        let tasks = vec![completed, task(2, TodoStatus::InProgress, &[]), owned];
+        let text = "[>] #2 task 2\n[ ] #3 task 3 (by tester; after #2)\n1 task completed";
+        assert_eq!(told(vec![done], tasks).as_deref(), Some(text));
+    }
+
+    #[test]
+    fn of_many_tasks_a_part_is_told() {
+        let tasks = (1..=200).map(|id| task(id, TodoStatus::Pending, &[])).collect();
+        let text = told(Vec::new(), tasks).unwrap();
+        assert!(text.ends_with("[ ] #40 task 40\nand 160 more open tasks: see TaskList"), "{text}");
     }
 }

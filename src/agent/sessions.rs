@@ -217,9 +217,7 @@ impl Agent {
 
     /// Tells the front end the title, plan and spending of the session.
     fn tell_session_state(&mut self) {
-        let conversation = &self.session.conversation;
-        let (title, todos) = (conversation.title.clone(), conversation.todos.clone());
-        self.events.send(AgentEvent::SessionState { title, todos });
+        self.events.send(AgentEvent::session_state(&self.session.conversation));
         self.tell_spent();
     }
 

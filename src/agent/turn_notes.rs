@@ -17,7 +17,7 @@ impl Agent {
     /// changed, that the last turn was stopped, and which changes were taken back.
     pub(super) fn turn_notes(&self) -> Vec<ContentBlock> {
         let conversation = &self.session.conversation;
-        let plan = request::plan(&conversation.todos)
+        let plan = request::plan(&conversation.plan)
             .filter(|plan| !is_known(plan, &conversation.contexts));
         let stopped = self.session.was_interrupted.then(|| ContentBlock::Context {
             name: "interruption".into(),

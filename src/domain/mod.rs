@@ -42,6 +42,7 @@ mod sandbox;
 pub mod sanitize;
 pub mod secrets;
 mod source;
+mod task;
 #[cfg(test)]
 pub mod testing;
 mod this_machine;
@@ -50,6 +51,7 @@ mod tool;
 mod usage;
 mod user_question;
 mod web_address;
+mod work_plan;
 
 pub use align::align;
 pub use approval::{
@@ -93,6 +95,7 @@ pub use sandbox::{
     ScanExtent,
 };
 pub use source::RequestSource;
+pub use task::{TaskChange, TaskId, TaskItem, TaskList, task_numbers};
 pub use this_machine::is_this_machine;
 pub use todo::{TodoItem, TodoStatus};
 pub use tool::{
@@ -102,3 +105,4 @@ pub use tool::{
 pub use usage::{TokenUsage, format_tokens};
 pub use user_question::{QuestionAnswer, QuestionOption, QuestionRequest, UserQuestion};
 pub use web_address::{WebAddress, WebAddressError};
+pub use work_plan::{PlanItem, WorkPlan};

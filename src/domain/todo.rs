@@ -1,4 +1,4 @@
-//! The model's plan, which it maintains with TodoWrite.
+//! The steps of the model's plan, which it maintains with TodoWrite.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,4 +26,16 @@ pub enum TodoStatus {
     InProgress,
     /// Done.
     Completed,
+}
+
+impl TodoStatus {
+    /// The status that models mean by a word in small letters with `_` between them.
+    pub fn from_word(word: &str) -> Option<Self> {
+        match word {
+            "pending" | "todo" | "open" => Some(Self::Pending),
+            "in_progress" | "inprogress" | "active" | "doing" => Some(Self::InProgress),
+            "completed" | "complete" | "done" => Some(Self::Completed),
+            _ => None,
+        }
+    }
 }

@@ -33,7 +33,7 @@ pub struct ToolDescriptor {
     pub polling: ToolPolling,
 }
 
-/// Whether calls of a tool look at something that goes on by itself.
+/// Whether the same call of a tool may come to something else, though no file has changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ToolPolling {
@@ -41,6 +41,9 @@ pub enum ToolPolling {
     Never,
     /// The same call may come to something else later, as long as the job in its result runs.
     Polls,
+    /// The calls of this and other such tools change or show what the conversation keeps: each runs
+    /// after all calls before it.
+    InOrder,
 }
 
 /// How a model learns of a tool. What is in the tools array is paid for with every request.
@@ -65,6 +68,13 @@ impl ToolDescriptor {
     #[must_use]
     pub const fn deferred(mut self) -> Self {
         self.listing = ToolListing::Deferred;
+        self
+    }
+
+    /// The same tool, whose calls run after all calls before them.
+    #[must_use]
+    pub const fn in_order(mut self) -> Self {
+        self.polling = ToolPolling::InOrder;
         self
     }
 

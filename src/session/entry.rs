@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{
     CallId, ContentBlock, ContentHash, EntryId, FileRead, JobId, Message, MessageRole, Money,
     PermissionMode, PermissionOutcome, ReasoningEffort, RequestSource, RuleSource, SessionId,
-    StopReason, TodoItem, TokenUsage, ToolDisplay, ToolStatus, TurnId,
+    StopReason, TaskChange, TodoItem, TokenUsage, ToolDisplay, ToolStatus, TurnId,
 };
 
 use super::change::{FileChangeEntry, RewindEntry, UntrackedChanges};
@@ -85,6 +85,8 @@ pub enum LogEntry {
         /// All steps of the plan, which replace those of an earlier one.
         todos: Vec<TodoItem>,
     },
+    /// Tasks have changed.
+    Tasks(TaskChange),
     /// The model from here on.
     Model {
         /// The model's name on the server.

@@ -382,6 +382,7 @@ impl EntryHandling {
             | LogEntry::ContextEdit(_)
             | LogEntry::Interrupted
             | LogEntry::Todo { .. }
+            | LogEntry::Tasks(_)
             | LogEntry::Model { .. } => (System, false, false),
         };
         Self { flush, is_announcement, changes_lists }

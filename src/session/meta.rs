@@ -131,6 +131,7 @@ impl SessionMeta {
             | LogEntry::TurnEnd(_)
             | LogEntry::Title { .. }
             | LogEntry::Todo { .. }
+            | LogEntry::Tasks(_)
             | LogEntry::Mode { .. } => {}
         }
     }

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use crate::domain::{
     ContentBlock, ContentHash, EntryId, Message, MessageRole, ModelName, ReasoningEffort,
-    StopReason, TodoItem, TokenUsage, ToolCall, TurnId,
+    StopReason, TokenUsage, ToolCall, TurnId, WorkPlan,
 };
 
 use super::compaction::{AppliedCompaction, undone_compactions};
@@ -27,8 +27,7 @@ pub struct ReplayedConversation {
     /// The messages that the provider gets, with compactions applied, each with the id of its
     /// record.
     pub messages: Vec<(EntryId, Message)>,
-    /// The steps of the current plan.
-    pub todos: Vec<TodoItem>,
+    pub plan: WorkPlan,
     /// The title that was given, else one made from the user's first message.
     pub title: Option<String>,
     /// The model that was used last; `None` without a header.
@@ -82,7 +81,7 @@ impl Default for ReplayedConversation {
     fn default() -> Self {
         Self {
             messages: Vec::new(),
-            todos: Vec::new(),
+            plan: WorkPlan::default(),
             title: None,
             model: None,
             provider: None,
@@ -157,7 +156,8 @@ impl ReplayedConversation {
                 self.edits.note(record.id, edit);
                 self.forget_counts();
             }
-            LogEntry::Todo { todos } => self.todos.clone_from(todos),
+            LogEntry::Todo { todos } => self.plan.todos.clone_from(todos),
+            LogEntry::Tasks(change) => self.plan.apply(change),
             LogEntry::Model { model, provider, effort } => {
                 self.model = Some(model.clone());
                 self.provider.clone_from(provider);
@@ -186,7 +186,10 @@ impl ReplayedConversation {
             self.spend(record, message);
         } else if !matches!(
             record.entry,
-            LogEntry::Compaction(_) | LogEntry::Todo { .. } | LogEntry::FileChange(_)
+            LogEntry::Compaction(_)
+                | LogEntry::Todo { .. }
+                | LogEntry::Tasks(_)
+                | LogEntry::FileChange(_)
         ) {
             self.apply(record);
         }

@@ -1,6 +1,7 @@
 //! Tests of the replay: records in, conversation out.
 
-use crate::domain::{PermissionMode, RequestSource, TodoStatus, TokenUsage};
+use crate::domain::testing::task;
+use crate::domain::{PermissionMode, RequestSource, TaskChange, TaskId, TodoStatus, TokenUsage};
 
 use super::super::samples::{
     assistant, call, calls, every_kind, record, result, rewind, says, turn_end, user,
@@ -67,7 +68,9 @@ fn every_kind_of_entry_has_its_effect() {
     let conversation =
         ReplayedConversation::of(&records(every_kind().into_iter().map(|e| (3, e)).collect()));
     assert_eq!(conversation.messages.len(), 3);
-    assert_eq!(conversation.todos[0].status, TodoStatus::InProgress);
+    assert_eq!(conversation.plan.todos[0].status, TodoStatus::InProgress);
+    let task = conversation.plan.tasks.get(TaskId(2)).unwrap();
+    assert_eq!((task.owner.as_deref(), task.status), (Some("writer"), TodoStatus::Pending));
     assert_eq!(conversation.title.as_deref(), Some("The cart"));
     assert_eq!(conversation.model.as_deref(), Some("other"));
     assert_eq!(conversation.next_turn, TurnId(4));
@@ -305,4 +308,31 @@ fn a_rewound_compaction_drops_nothing() {
     let before = all[2].id;
     all.push(record(2, LogEntry::Rewind(rewind(before, RewindScope::Conversation))));
     assert_eq!(sent(&ReplayedConversation::of(&all)), ["one", "first"]);
+}
+
+/// A rewind leaves the tasks as they were before the turn, and its reversal brings the change back.
+#[test]
+fn tasks_are_rewound_with_the_conversation() {
+    let change = |id: u64, status: TodoStatus, removed: &[u64]| {
+        let removed = removed.iter().copied().map(TaskId).collect();
+        LogEntry::Tasks(TaskChange { tasks: vec![task(id, status, &[])], removed })
+    };
+    let mut all = records(vec![
+        (1, user("one")),
+        (1, change(1, TodoStatus::Pending, &[])),
+        (1, change(2, TodoStatus::Pending, &[])),
+        (2, user("two")),
+        (2, change(3, TodoStatus::Completed, &[1])),
+    ]);
+    let ids = |records: &[LogRecord]| {
+        let conversation = ReplayedConversation::of(records);
+        conversation.plan.tasks.iter().map(|task| task.id.0).collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&all), [2, 3]);
+    let before = all[3].id;
+    all.push(record(2, LogEntry::Rewind(rewind(before, RewindScope::Both))));
+    assert_eq!(ids(&all), [1, 2]);
+    let redo = RewindEntry { redoes: Some(all[5].id), ..rewind(before, RewindScope::Both) };
+    all.push(record(2, LogEntry::Rewind(redo)));
+    assert_eq!(ids(&all), [2, 3]);
 }

@@ -1,5 +1,6 @@
 //! Sample records and stores for the tests of `session`.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -8,8 +9,8 @@ use tempfile::TempDir;
 
 use crate::domain::{
     CallId, CallInput, ContentBlock, ContentHash, EntryId, JobId, Message, MessageRole, Money,
-    PermissionMode, PermissionOutcome, RuleKind, RuleSource, SessionId, StopReason, TodoItem,
-    TodoStatus, TokenUsage, ToolCall, ToolDisplay, ToolStatus, TurnId,
+    PermissionMode, PermissionOutcome, RuleKind, RuleSource, SessionId, StopReason, TaskChange,
+    TaskId, TaskItem, TodoItem, TodoStatus, TokenUsage, ToolCall, ToolDisplay, ToolStatus, TurnId,
 };
 
 use super::{
@@ -204,6 +205,18 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
                 active_form: "Running the tests".into(),
             }],
         },
+        LogEntry::Tasks(TaskChange {
+            tasks: vec![TaskItem {
+                id: TaskId(2),
+                subject: "Write the docs".into(),
+                description: "All pages.".into(),
+                active_form: Some("Writing the docs".into()),
+                owner: Some("writer".into()),
+                status: TodoStatus::Pending,
+                blocked_by: BTreeSet::from([TaskId(1)]),
+            }],
+            removed: vec![TaskId(1)],
+        }),
         LogEntry::Compaction(CompactionEntry {
             results_kept_from: Some(EntryId::generate()),
             ..CompactionEntry::default()

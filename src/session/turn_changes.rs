@@ -72,6 +72,7 @@ impl TurnChangeTally {
             | LogEntry::TurnEnd(_)
             | LogEntry::Title { .. }
             | LogEntry::Todo { .. }
+            | LogEntry::Tasks(_)
             | LogEntry::Model { .. }
             | LogEntry::Mode { .. } => {}
         }

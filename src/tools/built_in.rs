@@ -19,6 +19,8 @@ use super::plan_mode::{EnterPlanModeTool, ExitPlanModeTool};
 use super::read::ReadTool;
 use super::registry::ToolPart;
 use super::sleep::SleepTool;
+use super::task_read::{TaskGetTool, TaskListTool};
+use super::task_write::{TaskCreateTool, TaskUpdateTool};
 use super::todo_write::TodoWriteTool;
 use super::tool_search::ToolSearchTool;
 use super::web_fetch::WebFetchTool;
@@ -34,7 +36,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 18] = [
+static TOOLS: [&dyn Tool; 22] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -53,6 +55,10 @@ static TOOLS: [&dyn Tool; 18] = [
     &ExitPlanModeTool,
     &NotebookEditTool,
     &SleepTool,
+    &TaskCreateTool,
+    &TaskUpdateTool,
+    &TaskListTool,
+    &TaskGetTool,
 ];
 
 impl ToolPart {
@@ -79,6 +85,10 @@ impl ToolPart {
                 Arc::new(ExitPlanModeTool),
                 Arc::new(NotebookEditTool),
                 Arc::new(SleepTool),
+                Arc::new(TaskCreateTool),
+                Arc::new(TaskUpdateTool),
+                Arc::new(TaskListTool),
+                Arc::new(TaskGetTool),
             ],
         }
     }
@@ -145,6 +155,8 @@ mod tests {
             ("browser", ToolKind::Other),
             ("web_fetch", ToolKind::Fetch),
             ("web_search", ToolKind::Search),
+            ("task_create", ToolKind::Think),
+            ("TaskList", ToolKind::Think),
         ] {
             assert_eq!(kind_of(name), kind, "{name}");
         }

@@ -290,7 +290,8 @@ impl InputShape {
         }
     }
 
-    fn wrong(self, what: impl Display) -> ToolError {
+    /// An error about arguments of this shape, with an example of valid ones.
+    pub fn wrong(self, what: impl Display) -> ToolError {
         ToolError(format!("{}: {what}. Send for example {}", self.tool, self.example))
     }
 }

@@ -26,6 +26,9 @@ mod registry;
 mod scoped_files;
 mod similarity;
 mod sleep;
+mod task_change;
+mod task_read;
+mod task_write;
 #[cfg(test)]
 pub(crate) mod testing;
 mod text;
@@ -71,6 +74,7 @@ pub use ports::{
 pub use registry::{ToolNameConflict, ToolPart, ToolRegistry};
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};
 pub use sleep::{SLEEP_TOOL, SteeringSignal};
+pub use task_change::{InMemoryTasks, SessionTasks};
 pub use web::{
     FetchedPage, FoundPage, NoWebPages, PageFormat, PageText, SearchResults, WebError, WebPages,
 };
@@ -175,6 +179,8 @@ pub struct ToolContext {
     pub user: Arc<dyn AskUser>,
     /// The permission mode, for the tools that change it.
     pub mode: Arc<dyn ModeControl>,
+    /// The tasks of the session.
+    pub tasks: Arc<dyn SessionTasks>,
     /// Says that the user has sent a message while the turn runs.
     pub steering: SteeringSignal,
     /// Gets what the user and the log should know while the call runs.

@@ -11,9 +11,10 @@ use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AccessMode, CurrentDeferredTools, ExitCause, FileChange, FixedMode, Grant, NoPdfReader,
-    NoSessionJobs, NoWebPages, NobodyToAsk, ProcessError, Processes, ReadLedger, ScopedFiles,
-    ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
+    AccessMode, CurrentDeferredTools, ExitCause, FileChange, FixedMode, Grant, InMemoryTasks,
+    NoPdfReader, NoSessionJobs, NoWebPages, NobodyToAsk, ProcessError, Processes, ReadLedger,
+    ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects, ToolError,
+    WorkingDirectory,
 };
 use crate::domain::{
     ContentHash, MessageImage, PermissionMode, ScanExtent, TodoItem, ToolAccess, ToolCapability,
@@ -85,6 +86,7 @@ impl ToolTestEnv {
             web: Arc::new(NoWebPages),
             pdfs: Arc::new(NoPdfReader),
             searches: Arc::default(),
+            tasks: Arc::new(InMemoryTasks::default()),
             steering: Default::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),

@@ -129,14 +129,12 @@ fn todo(item: &Value) -> Result<TodoItem, ToolError> {
     }
     let status = item.optional_text("status")?.unwrap_or_default();
     let status = match status.to_ascii_lowercase().replace(['-', ' '], "_").as_str() {
-        "" | "pending" | "todo" | "open" => TodoStatus::Pending,
-        "in_progress" | "inprogress" | "active" | "doing" => TodoStatus::InProgress,
-        "completed" | "complete" | "done" => TodoStatus::Completed,
-        _ => {
-            return Err(item.wrong(format!(
+        "" => TodoStatus::Pending,
+        word => TodoStatus::from_word(word).ok_or_else(|| {
+            item.wrong(format!(
                 "`status` must be pending, in_progress or completed, not {status:?}"
-            )));
-        }
+            ))
+        })?,
     };
     let active_form = item.optional_text("activeForm")?;
     let active_form = active_form.filter(|text| !text.is_empty()).unwrap_or(content.clone());

@@ -115,7 +115,7 @@ async fn the_plan_is_told_shown_and_restored() {
     let mut agent = fixture.open(InitialSession::Resume(session)).await;
     let restored = |event: &AgentEvent| matches!(event, AgentEvent::SessionState { todos, .. } if todos.len() == 2);
     agent.wait_for("plan", restored).await;
-    assert_eq!(agent.conversation().todos[1].status, TodoStatus::InProgress);
+    assert_eq!(agent.conversation().plan.todos[1].status, TodoStatus::InProgress);
     agent.close().await;
 }
 

@@ -11,8 +11,8 @@ use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
 use slug_code::platform::files::DiskFiles;
 use slug_code::platform::process::{HostPrograms, ProcessHost};
 use slug_code::tools::{
-    FileChange, FixedMode, NoPdfReader, NoSessionJobs, NoWebPages, NobodyToAsk, ReadLedger,
-    SHELL_TOOL, ToolContext, ToolEffects, ToolPart, ToolRegistry, WorkingDirectory,
+    FileChange, FixedMode, InMemoryTasks, NoPdfReader, NoSessionJobs, NoWebPages, NobodyToAsk,
+    ReadLedger, SHELL_TOOL, ToolContext, ToolEffects, ToolPart, ToolRegistry, WorkingDirectory,
 };
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -45,6 +45,7 @@ fn context() -> ToolContext {
         files: Arc::new(DiskFiles),
         processes: Arc::new(ProcessHost::new(programs, environment).unwrap()),
         user: Arc::new(NobodyToAsk),
+        tasks: Arc::new(InMemoryTasks::default()),
         steering: Default::default(),
         pdfs: Arc::new(NoPdfReader),
         mode: Arc::new(FixedMode(PermissionMode::Ask)),

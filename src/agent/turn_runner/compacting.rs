@@ -334,8 +334,8 @@ impl Agent {
         let names: BTreeSet<String> =
             names.chain(LASTING_NOTES.iter().copied()).map(str::to_owned).collect();
         let after = conversation.compacted(&entry);
-        let todos = request::plan(&conversation.todos);
-        let contexts = notes_that_hold(conversation, &after, &names, todos.as_ref());
+        let plan = request::plan(&conversation.plan);
+        let contexts = notes_that_hold(conversation, &after, &names, plan.as_ref());
         let sources = self.note_sources(conversation, &entry);
         let (note, files_read) = (sources.note(summary, contexts), sources.files_read());
         Some(CompactionEntry { note: Some(note), files_read, ..entry })

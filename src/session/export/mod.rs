@@ -145,6 +145,7 @@ fn is_exported(entry: &LogEntry, form: ExportForm) -> bool {
         | LogEntry::Interrupted
         | LogEntry::TurnEnd(_)
         | LogEntry::Todo { .. }
+        | LogEntry::Tasks(_)
         | LogEntry::Mode { .. } => form == ExportForm::Log,
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::agent::{AgentEvent, RuleReply};
 use crate::domain::{
     AgentId, MessageRole, ModelName, NoticeLevel, RequestSource, SessionId, ToolDisplay, TurnId,
+    WorkPlan,
 };
 use crate::providers::{ModelInfo, ProviderFault};
 use crate::session::undo::RewindHistory;
@@ -126,8 +127,8 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             }
             model.conversation.status.mode = mode;
         }
-        AgentEvent::SessionState { title, todos } => {
-            model.conversation.todos = todos;
+        AgentEvent::SessionState { title, todos, tasks } => {
+            model.conversation.plan = WorkPlan::new(todos, tasks);
             if title.is_some() {
                 model.conversation.status.title = title;
                 return sidebar::title_changed(&mut model.sidebar, &mut model.shared);
@@ -376,6 +377,7 @@ fn take_record(
         | LogEntry::ContextEdit(_)
         | LogEntry::Interrupted
         | LogEntry::Todo { .. }
+        | LogEntry::Tasks(_)
         | LogEntry::Model { .. }
         | LogEntry::Mode { .. } => {}
     }
@@ -404,7 +406,7 @@ fn open(
     }
     model.conversation.turn = TurnActivity::Idle;
     model.conversation.turn_failed = false;
-    model.conversation.todos = Vec::new();
+    model.conversation.plan = WorkPlan::default();
     model.conversation.context_shares = ContextShares::default();
     model.conversation.context_shares.outdate();
     model.conversation.changes = SessionChanges::default();
@@ -479,7 +481,8 @@ fn note(conversation: &mut Conversation, record: &LogRecord) {
         }
         LogEntry::FileChange(change) => conversation.changes.note(change),
         LogEntry::Title { title } => conversation.status.title = Some(title.clone()),
-        LogEntry::Todo { todos } => conversation.todos.clone_from(todos),
+        LogEntry::Todo { todos } => conversation.plan.todos.clone_from(todos),
+        LogEntry::Tasks(change) => conversation.plan.apply(change),
         // The next response reports how much of the context window is used.
         LogEntry::Compaction(compaction) => {
             conversation.status.usage = None;

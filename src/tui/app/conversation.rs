@@ -45,7 +45,7 @@ use std::time::Duration;
 
 use crate::agent::AgentCommand;
 use crate::commands::SlashCommand;
-use crate::domain::{AgentId, TodoItem, UserInput};
+use crate::domain::{AgentId, UserInput, WorkPlan};
 use crate::providers::ProviderFault;
 
 use self::block::BlockId;
@@ -127,7 +127,7 @@ pub struct Conversation {
     /// The answers of this session that are counted.
     pub rule_offers: RuleOffers,
     /// The model's plan.
-    pub todos: Vec<TodoItem>,
+    pub plan: WorkPlan,
     /// What fills the context window, by kind.
     pub context_shares: ContextShares,
     /// Until then another Escape opens the list of messages to rewind to.
@@ -209,7 +209,7 @@ impl Conversation {
             changes: SessionChanges::default(),
             denied_calls: Vec::new(),
             rule_offers: RuleOffers::default(),
-            todos: Vec::new(),
+            plan: WorkPlan::default(),
             context_shares: ContextShares::default(),
             rewinding: None,
             requests: ConversationRequests::default(),

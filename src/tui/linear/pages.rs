@@ -1,7 +1,7 @@
 //! What stands on the screen's panes and in the list of sessions, as lines. A dialog says itself how it is
 //! read out.
 
-use crate::domain::{NoticeLevel, TodoItem, TodoStatus};
+use crate::domain::{NoticeLevel, WorkPlan};
 use crate::tui::app::ScreenModel;
 use crate::tui::app::conversation::block::{
     PaneFold, ToolCallBlock, ToolCallContent, ToolCallOrigin, ToolCallState, TranscriptBlock,
@@ -24,7 +24,7 @@ pub(super) fn call(
     tool: &ToolCallBlock,
 ) -> Vec<LabelledLine> {
     if tool.is_plan() && tool.state == ToolCallState::Done {
-        return vec![LabelledLine::new(LineLabel::Call, progress(&model.conversation.todos))];
+        return vec![LabelledLine::new(LineLabel::Call, progress(&model.conversation.plan))];
     }
     let what = format!("{} {}", line(&tool.name), line(&tool.title));
     let came = heads::head(block, &[], PaneFold::Closed, model.shared.now, u16::MAX)
@@ -134,11 +134,10 @@ fn sessions(model: &ScreenModel, sidebar: &Sidebar) -> Option<LinearPage> {
 }
 
 /// The plan's progress in one line.
-fn progress(todos: &[TodoItem]) -> String {
-    let done = todos.iter().filter(|todo| todo.status == TodoStatus::Completed).count();
-    let now = todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
-    let now = now.map(|todo| format!(". Now: {}", line(&todo.active_form))).unwrap_or_default();
-    format!("plan, {done} of {} done{now}", todos.len())
+fn progress(plan: &WorkPlan) -> String {
+    let now = plan.current().map(|item| format!(". Now: {}", line(item.active_form)));
+    let (done, all) = (plan.completed(), plan.len());
+    format!("plan, {done} of {all} done{}", now.unwrap_or_default())
 }
 
 fn words(spans: &[StyledSpan]) -> String {

@@ -111,8 +111,7 @@ pub(super) fn steps(
             let records = Arc::new(timeline.records()[..=index].to_vec());
             if let Some(session) = timeline.session() {
                 steps.now(AgentEvent::SessionOpened { session, records });
-                let (title, todos) = (totals.title.clone(), totals.todos.clone());
-                steps.now(AgentEvent::SessionState { title, todos });
+                steps.now(AgentEvent::session_state(totals));
             }
         }
         LogEntry::Mode { mode } => steps.now(AgentEvent::ModeChanged(*mode)),
@@ -124,6 +123,7 @@ pub(super) fn steps(
         | LogEntry::Interrupted
         | LogEntry::Title { .. }
         | LogEntry::Todo { .. }
+        | LogEntry::Tasks(_)
         | LogEntry::FileChange(_)
         | LogEntry::NotCovered(_)
         | LogEntry::Compaction(_)

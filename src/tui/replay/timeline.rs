@@ -106,6 +106,7 @@ fn is_stop(record: &LogRecord) -> bool {
         | LogEntry::ContextEdit(_)
         | LogEntry::Title { .. }
         | LogEntry::Todo { .. }
+        | LogEntry::Tasks(_)
         | LogEntry::Model { .. }
         | LogEntry::Mode { .. } => false,
     }

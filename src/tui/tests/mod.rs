@@ -22,6 +22,7 @@ mod model_questions;
 mod navigation;
 mod pager;
 mod partial_approval;
+mod plan;
 mod questions;
 mod review;
 mod rewind;

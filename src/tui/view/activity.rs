@@ -7,7 +7,7 @@ use std::time::Duration;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use crate::domain::{TodoStatus, format_tokens};
+use crate::domain::format_tokens;
 use crate::providers::PrefillProgress;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::conversation::block::{ToolCallBlock, ToolCallState};
@@ -118,10 +118,10 @@ fn current_activity(model: &ScreenModel) -> ActivityText {
         RunningTurnPhase::Calling(tool) => ("Writing a tool call", harmless(tool)),
         RunningTurnPhase::Tool(tool) => ("Running", running_tools(model, tool)),
     };
-    let step = model.conversation.todos.iter().find(|todo| todo.status == TodoStatus::InProgress);
+    let step = model.conversation.plan.current();
     match (step, detail.is_empty()) {
-        (Some(step), false) => ActivityText::of(harmless(&step.active_form), detail),
-        (Some(step), true) => ActivityText::of(harmless(&step.active_form), plain.to_lowercase()),
+        (Some(step), false) => ActivityText::of(harmless(step.active_form), detail),
+        (Some(step), true) => ActivityText::of(harmless(step.active_form), plain.to_lowercase()),
         (None, _) if plain == "Running" => ActivityText::of(detail, ""),
         (None, _) => ActivityText::of(plain, detail),
     }

@@ -6,7 +6,7 @@ use ratatui::layout::Rect;
 
 use crate::commands::SlashCommand;
 use crate::domain::sanitize::sanitize_line;
-use crate::domain::{TodoItem, TodoStatus, format_tokens};
+use crate::domain::{TodoStatus, WorkPlan, format_tokens};
 use crate::services::session_changes::ChangedFile;
 use crate::session::ChangedLines;
 use crate::tui::app::ScreenModel;
@@ -70,17 +70,17 @@ fn rows(model: &ScreenModel, height: usize) -> Vec<PanelRow> {
     let fixed = [context(model), jobs(model), session(model)];
     let taken: usize =
         fixed.iter().filter(|part| !part.is_empty()).map(|part| part.len() + 1).sum();
-    let todos = &model.conversation.todos;
+    let plan = &model.conversation.plan;
     let files: Vec<&ChangedFile> = model.conversation.changes.changed().collect();
-    let lists = usize::from(!todos.is_empty()) + usize::from(!files.is_empty());
+    let lists = usize::from(!plan.is_empty()) + usize::from(!files.is_empty());
     // Each list has a heading, and an empty row before the next part.
     let room = height.saturating_sub(taken + 2 * lists).clamp(MIN_LISTED * lists, MAX_LISTED * 2);
-    let of_plan = todos.len().min(room.saturating_sub(files.len()).max(room / 2)).min(MAX_LISTED);
+    let of_plan = plan.len().min(room.saturating_sub(files.len()).max(room / 2)).min(MAX_LISTED);
     let of_files = files.len().min(room.saturating_sub(of_plan)).min(MAX_LISTED);
     let [context, jobs, session] = fixed;
     let mut rows = Vec::new();
     for part in
-        [steps(todos, of_plan), changed_files(model, &files, of_files), context, jobs, session]
+        [plan_rows(plan, of_plan), changed_files(model, &files, of_files), context, jobs, session]
     {
         if !rows.is_empty() && !part.is_empty() {
             rows.push(PanelRow::default());
@@ -100,25 +100,26 @@ fn more(count: usize, opens: SlashCommand) -> PanelRow {
     PanelRow { left, right: Vec::new(), opens: Some(opens) }
 }
 
-/// The plan around the step that is under way.
-fn steps(todos: &[TodoItem], most: usize) -> Vec<PanelRow> {
-    if todos.is_empty() {
+/// The plan around the first row that is open.
+fn plan_rows(plan: &WorkPlan, most: usize) -> Vec<PanelRow> {
+    if plan.is_empty() {
         return Vec::new();
     }
-    let done = todos.iter().filter(|todo| todo.status == TodoStatus::Completed).count();
-    let count = vec![span(format!("{done} of {}", todos.len()), StyleRole::Muted)];
+    let items: Vec<_> = plan.items().collect();
+    let count = format!("{} of {}", plan.completed(), items.len());
+    let count = vec![span(count, StyleRole::Muted)];
     let mut rows = vec![heading("Plan", count, Some(SlashCommand::Todos))];
-    let shown = if todos.len() > most { most.saturating_sub(1).max(1) } else { todos.len() };
-    let now = todos.iter().position(|todo| todo.status != TodoStatus::Completed);
+    let shown = if items.len() > most { most.saturating_sub(1).max(1) } else { items.len() };
+    let now = items.iter().position(|item| item.status != TodoStatus::Completed);
     let before = usize::from(shown > 2);
-    let from = now.unwrap_or(todos.len()).saturating_sub(before).min(todos.len() - shown);
-    rows.extend(todos[from..from + shown].iter().map(|todo| PanelRow {
-        left: plan::step(todo),
-        right: Vec::new(),
+    let from = now.unwrap_or(items.len()).saturating_sub(before).min(items.len() - shown);
+    rows.extend(items[from..from + shown].iter().map(|item| PanelRow {
+        left: plan::row(item),
+        right: vec![span(plan::short_wait(item), StyleRole::Muted)],
         opens: Some(SlashCommand::Todos),
     }));
-    if shown < todos.len() {
-        rows.push(more(todos.len() - shown, SlashCommand::Todos));
+    if shown < items.len() {
+        rows.push(more(items.len() - shown, SlashCommand::Todos));
     }
     rows
 }

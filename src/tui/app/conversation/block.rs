@@ -292,9 +292,10 @@ impl ToolCallBlock {
         }
     }
 
-    /// Whether the call is about the model's plan.
+    /// Whether the call is the model's plan, and not a change of a single task of it.
     pub fn is_plan(&self) -> bool {
-        kind_of(&self.name) == ToolKind::Think
+        let has_steps = self.input.as_ref().is_none_or(|input| input.get("todos").is_some());
+        kind_of(&self.name) == ToolKind::Think && has_steps
     }
 
     /// Whether the call runs a command.

@@ -40,6 +40,7 @@ fn refusal(record: &LogRecord) -> Option<DeniedCall> {
         | LogEntry::ContextEdit(_)
         | LogEntry::Title { .. }
         | LogEntry::Todo { .. }
+        | LogEntry::Tasks(_)
         | LogEntry::Model { .. }
         | LogEntry::Mode { .. } => None,
     }

@@ -1,9 +1,10 @@
 //! The short pages, read out.
 
-use crate::domain::{TodoItem, TodoStatus};
+use crate::domain::{PlanItem, TodoStatus, WorkPlan};
 use crate::tui::app::tour;
 use crate::tui::dialogs::DialogView;
 use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel, LinearPage, line};
+use crate::tui::view::plan as plan_row;
 
 use super::status_page::{self, StatusPageRow, StatusPageTotals};
 use super::{ReadingDialog, ReadingPage};
@@ -13,7 +14,7 @@ pub(super) fn linear_page(reading: &ReadingDialog, around: DialogView<'_>) -> Li
     let (key, lines) = match reading.page {
         ReadingPage::Status => ("status", status(&status_page::rows(around))),
         ReadingPage::Tour => ("tour", tour_card()),
-        ReadingPage::Todos => ("todos", plan(&around.conversation.todos)),
+        ReadingPage::Todos => ("todos", plan(&around.conversation.plan)),
     };
     LinearPage { key: key.to_owned(), lines }
 }
@@ -58,19 +59,50 @@ fn tour_card() -> Vec<LabelledLine> {
     out
 }
 
-fn plan(todos: &[TodoItem]) -> Vec<LabelledLine> {
-    if todos.is_empty() {
+fn plan(plan: &WorkPlan) -> Vec<LabelledLine> {
+    if plan.is_empty() {
         let text = "No plan yet. The model makes one for work of several steps.";
         return vec![LabelledLine::new(LineLabel::Note, text)];
     }
     let mut out = vec![LabelledLine::new(LineLabel::Note, "The plan:")];
-    out.extend(todos.iter().map(|todo| {
-        let state = match todo.status {
-            TodoStatus::Completed => "done",
-            TodoStatus::InProgress => "now",
-            TodoStatus::Pending => "to do",
-        };
-        LabelledLine::new(LineLabel::Continuation, format!("{state}: {}", line(&todo.content)))
-    }));
+    let spoken = |item: PlanItem<'_>| LabelledLine::new(LineLabel::Continuation, in_words(&item));
+    out.extend(plan.items().map(spoken));
     out
+}
+
+fn in_words(item: &PlanItem<'_>) -> String {
+    let state = match item.status {
+        TodoStatus::Completed => "done",
+        TodoStatus::InProgress => "now",
+        TodoStatus::Pending => "to do",
+    };
+    let notes = plan_row::notes(item).replace(" · ", ", ");
+    let notes = if notes.is_empty() { notes } else { format!(", {}", line(&notes)) };
+    format!("{state}: {}{notes}", line(&plan_row::text(item)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::testing::task;
+    use crate::domain::{TaskItem, TodoItem};
+
+    #[test]
+    fn the_plan_is_read_out_with_what_a_task_waits_for() {
+        let step = |content: &str, status| TodoItem {
+            content: content.into(),
+            status,
+            active_form: String::new(),
+        };
+        let owned =
+            TaskItem { owner: Some("tester\n".into()), ..task(2, TodoStatus::Pending, &[1]) };
+        let whole = WorkPlan::new(
+            vec![step("read", TodoStatus::Completed)],
+            vec![task(1, TodoStatus::InProgress, &[]), owned],
+        );
+        let lines: Vec<String> = plan(&whole).into_iter().map(|line| line.text).collect();
+        let expected =
+            ["The plan:", "done: read", "now: #1 task 1", "to do: #2 task 2, after #1, by tester␊"];
+        assert_eq!(lines, expected);
+    }
 }

@@ -2,7 +2,7 @@
 
 use ratatui::layout::Rect;
 
-use crate::domain::TodoItem;
+use crate::domain::WorkPlan;
 use crate::tui::app::keymap::ReadingKey;
 use crate::tui::app::tour;
 use crate::tui::dialogs::dialog::{DialogCanvas, DialogView};
@@ -11,16 +11,19 @@ use crate::tui::layout::{StyleRole, StyledLine, plain};
 use crate::tui::view::blocks::harmless;
 use crate::tui::view::paint;
 use crate::tui::view::paint::{line, span};
-use crate::tui::view::plan;
+use crate::tui::view::plan as plan_row;
 
 use crate::tui::dialogs::reading::status_page;
 use crate::tui::dialogs::reading::status_page::{HEADS, StatusPageRow};
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 
+/// Columns on both sides of the text of a page: the space around its frame, the frame, the space in it.
+const AROUND_TEXT: u16 = 10;
+
 /// Draws the page.
 pub fn draw(around: DialogView<'_>, reading: &ReadingDialog, canvas: &mut DialogCanvas<'_>) {
     let (title, lines) = match reading.page {
-        ReadingPage::Todos => ("The plan", plan(&around.conversation.todos)),
+        ReadingPage::Todos => ("The plan", plan(&around.conversation.plan, canvas.area.width)),
         ReadingPage::Status => ("Status", status(&status_page::rows(around))),
         ReadingPage::Tour => ("That was slug", tour_card(canvas.area.width)),
     };
@@ -50,7 +53,7 @@ pub fn draw_page(
 
 /// The card of the tour, in two rows for each thing where there is little room.
 fn tour_card(width: u16) -> Vec<StyledLine> {
-    let room = width.saturating_sub(8);
+    let room = width.saturating_sub(AROUND_TEXT);
     let mut lines = Vec::new();
     for (what, how) in tour::CARD {
         lines.extend(plain::render(what, StyleRole::Strong, room));
@@ -62,11 +65,12 @@ fn tour_card(width: u16) -> Vec<StyledLine> {
     lines
 }
 
-fn plan(todos: &[TodoItem]) -> Vec<StyledLine> {
-    if todos.is_empty() {
+fn plan(plan: &WorkPlan, width: u16) -> Vec<StyledLine> {
+    if plan.is_empty() {
         return vec![muted("No plan yet. The model makes one for work of several steps.")];
     }
-    todos.iter().map(|todo| line(plan::step(todo))).collect()
+    let room = width.saturating_sub(AROUND_TEXT);
+    plan.items().flat_map(|item| plan_row::wrapped(&item, room)).collect()
 }
 
 /// The rows of `/status`, with the sums in columns.

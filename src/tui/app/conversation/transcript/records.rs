@@ -47,6 +47,7 @@ impl Transcript {
             | LogEntry::ContextEdit(_)
             | LogEntry::Title { .. }
             | LogEntry::Todo { .. }
+            | LogEntry::Tasks(_)
             | LogEntry::Model { .. }
             | LogEntry::Mode { .. } => {}
         }
