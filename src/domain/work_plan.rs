@@ -20,11 +20,15 @@ pub struct PlanItem<'a> {
     pub status: TodoStatus,
     /// The task; `None` for a step of TodoWrite.
     pub task: Option<&'a TaskItem>,
-    /// The open tasks that it waits for.
-    pub blockers: Vec<TaskId>,
+    tasks: &'a TaskList,
 }
 
 impl PlanItem<'_> {
+    /// The open tasks that it waits for; none for a step.
+    pub fn blockers(&self) -> Vec<TaskId> {
+        self.task.map(|task| self.tasks.blockers(task)).unwrap_or_default()
+    }
+
     /// The row as models read it: `[>] #2 Run the tests (by tester; after #1)`.
     pub fn as_line(&self) -> String {
         let mark = match self.status {
@@ -33,8 +37,8 @@ impl PlanItem<'_> {
             TodoStatus::Completed => "[x]",
         };
         let Some(task) = self.task else { return format!("{mark} {}", self.text) };
-        let after =
-            (!self.blockers.is_empty()).then(|| format!("after {}", task_numbers(&self.blockers)));
+        let blockers = self.blockers();
+        let after = (!blockers.is_empty()).then(|| format!("after {}", task_numbers(&blockers)));
         let owner = task.owner.iter().map(|owner| format!("by {owner}"));
         let notes: Vec<String> = owner.chain(after).collect();
         let notes =
@@ -56,14 +60,14 @@ impl WorkPlan {
             active_form: &todo.active_form,
             status: todo.status,
             task: None,
-            blockers: Vec::new(),
+            tasks: &self.tasks,
         });
         steps.chain(self.tasks.iter().map(|task| PlanItem {
             text: &task.subject,
             active_form: task.active_form.as_ref().unwrap_or(&task.subject),
             status: task.status,
             task: Some(task),
-            blockers: self.tasks.blockers(task),
+            tasks: &self.tasks,
         }))
     }
 
@@ -117,7 +121,7 @@ mod tests {
         let first = TaskItem { active_form: Some("doing 1".into()), ..task(1, now, &[]) };
         let mut plan =
             WorkPlan::new(vec![step("a", done), step("b", open)], vec![task(2, open, &[1]), first]);
-        let rows: Vec<_> = plan.items().map(|it| (it.text, it.blockers)).collect();
+        let rows: Vec<_> = plan.items().map(|it| (it.text, it.blockers())).collect();
         let expected =
             [("a", vec![]), ("b", vec![]), ("task 1", vec![]), ("task 2", vec![TaskId(1)])];
         assert_eq!(rows, expected);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::model_server::{ModelServer, ReplyGate, ServerReply};
 use crate::support::terminal::{PtySlug, key};
@@ -172,6 +172,30 @@ fn a_session_goes_on_with_its_end_read_out() {
     let end = "Showing its end.\nYou: hello\nslug: Good morning.\n";
     assert!(ran.out.contains(end), "{}", ran.describe());
     assert!(ran.out.contains("You: bye\nslug: Good night.\n"), "{}", ran.describe());
+}
+
+/// Tasks through Call, in one session and after it is opened again.
+#[test]
+fn tasks_are_read_out_with_the_plan() {
+    let (env, server) = (TestEnv::new(), ModelServer::start());
+    let call = |id: &str, tool: &str, input: &Value| {
+        let inside = json!({"tool": tool, "input": input});
+        server.reply(ServerReply::calls("", &[(id, "Call", inside)]));
+    };
+    call("c1", "TaskCreate", &json!({"subject": "Mend it"}));
+    call("c2", "TaskCreate", &json!({"subject": "Test it", "blocked_by": [1], "owner": "tester"}));
+    call("c3", "TaskUpdate", &json!({"id": 1, "status": "in_progress"}));
+    server.reply(ServerReply::text("Planned."));
+    let plan = "The plan:\nnow: #1 Mend it\nto do: #2 Test it, after #1, by tester\n";
+    let ran = piped(&env, &server, &[], "plan it\n/todos\n").assert_exit_code(0);
+    let calls = "Tool: TaskCreate Mend it: #1\nTool: TaskCreate Test it: #2\n\
+                 Tool: TaskUpdate #1 in_progress: 0 of 2 done\n";
+    for text in [calls, plan] {
+        assert!(ran.out.contains(text), "no {text:?} in {}", ran.describe());
+    }
+    let ran = piped(&env, &server, &["--continue"], "/todos\n").assert_exit_code(0);
+    assert!(ran.out.contains(plan), "{}", ran.describe());
+    server.assert_clean();
 }
 
 #[test]

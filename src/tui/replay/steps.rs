@@ -245,13 +245,13 @@ fn begins_turn(timeline: &ReplayTimeline, index: usize) -> bool {
     before.is_none_or(|before| before.turn != turn)
 }
 
-/// A call of the response before the record `index`.
+/// A call of the response before the record `index`, as it was made: without the `Call` around it.
 fn call_before(timeline: &ReplayTimeline, index: usize, call: &CallId) -> Option<ToolCall> {
     let before = timeline.records()[..index].iter().rev();
     let mut messages = before.filter_map(|record| record.entry.as_message());
     let response = messages.find(|message| message.role == MessageRole::Assistant)?;
     response.content.iter().find_map(|block| match block {
-        ContentBlock::ToolUse(one) if one.id == *call => Some(one.clone()),
+        ContentBlock::ToolUse(one) if one.id == *call => Some(one.inner().into_owned()),
         _ => None,
     })
 }

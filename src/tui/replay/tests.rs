@@ -17,7 +17,7 @@ use super::svg::SvgRecorder;
 use super::text::TextRecorder;
 use super::*;
 use crate::domain::{
-    CallId, ContentBlock, FileDiff, PermissionOutcome, SessionId, ToolDisplay, TurnId,
+    CallId, ContentBlock, ContentHash, FileDiff, PermissionOutcome, SessionId, ToolDisplay, TurnId,
 };
 use crate::session::{
     LogEntry, LogRecord, PermissionEntry, RewoundRecords, SessionHeader, ToolResultInfo,
@@ -208,6 +208,48 @@ fn text_grows_and_the_question_is_shown_until_it_was_answered() {
     let (end, last) = frames.last().unwrap();
     assert!(last.contains("It costs two now."), "{last}");
     assert_eq!(*end, 10_000, "seven seconds, and three for the last frame");
+}
+
+/// The log has the call as the model sent it; hooks, rules and the chat know the one inside.
+#[test]
+fn a_call_inside_another_is_shown_as_it_was_made() {
+    let inside = |tool: &str, input| call("c1", "Call", json!({"tool": tool, "input": input}));
+    let started = LogEntry::ToolStarted {
+        call: CallId::new("c1"),
+        arguments: ContentHash::of(b""),
+        approved_by: "mode".into(),
+    };
+    let create = inside("TaskCreate", json!({"subject": "Mend it"}));
+    let made = frames(log([
+        user("plan"),
+        assistant(vec![ContentBlock::ToolUse(create)]),
+        record(started),
+        result("c1", "Task #1 created.", done("TaskCreate", 3)),
+    ]));
+    let titles: Vec<&str> = made
+        .iter()
+        .flat_map(|(_, text)| text.lines())
+        .filter(|line| line.contains("TaskCreate"))
+        .collect();
+    assert!(!titles.is_empty());
+    assert!(titles.iter().all(|line| line.contains("TaskCreate Mend it")), "{titles:#?}");
+
+    let asked = PermissionEntry {
+        call: CallId::new("c1"),
+        tool: "KillBash".into(),
+        about: None,
+        decision: PermissionOutcome::Allow,
+        answer: "once".into(),
+        rule: None,
+    };
+    let kill = inside("KillBash", json!({"job": 41}));
+    let asked = frames(log([
+        user("end it"),
+        assistant(vec![ContentBlock::ToolUse(kill)]),
+        record(LogEntry::Permission(asked)),
+        result("c1", "ended", done("KillBash", 3)),
+    ]));
+    assert!(asked.iter().any(|(_, text)| text.contains("job: 41")), "{}", asked[2].1);
 }
 
 #[test]

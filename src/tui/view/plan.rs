@@ -17,7 +17,8 @@ pub fn row(item: &PlanItem<'_>) -> Vec<StyledSpan> {
 
 /// Which open tasks a task waits for, in a few letters; empty for a row that waits for none.
 pub fn short_wait(item: &PlanItem<'_>) -> String {
-    let (named, more) = item.blockers.split_at(item.blockers.len().min(MAX_NAMED));
+    let blockers = item.blockers();
+    let (named, more) = blockers.split_at(blockers.len().min(MAX_NAMED));
     match (named.is_empty(), more.len()) {
         (true, _) => String::new(),
         (false, 0) => format!("after {}", task_numbers(named)),
@@ -53,8 +54,8 @@ pub fn wrapped(item: &PlanItem<'_>, width: u16) -> Vec<StyledLine> {
 
 /// What a task waits for and who does it: `after #1, #2 · by tester`.
 pub fn notes(item: &PlanItem<'_>) -> String {
-    let after =
-        (!item.blockers.is_empty()).then(|| format!("after {}", task_numbers(&item.blockers)));
+    let blockers = item.blockers();
+    let after = (!blockers.is_empty()).then(|| format!("after {}", task_numbers(&blockers)));
     let owner = item.task.and_then(|task| task.owner.as_deref()).map(sanitize_line);
     let owner = owner.map(|owner| format!("by {owner}"));
     let notes: Vec<String> = after.into_iter().chain(owner).collect();
