@@ -1,4 +1,4 @@
-//! TaskCreate and TaskUpdate: tasks with owners and dependencies, which the user sees as a part of the plan.
+//! TaskCreate and TaskUpdate: tasks with owners and dependencies, which the user sees with the plan.
 
 use std::path::Path;
 
