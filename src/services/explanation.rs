@@ -13,7 +13,7 @@ use crate::session::{LogEntry, LogRecord, MessageEntry, PermissionEntry};
 /// The most that is shown of one text, in bytes: a pager shows the whole of a long result.
 const LONGEST: usize = 100_000;
 
-/// What is explained.
+/// The part of a conversation that an explanation is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ExplainedPart {
     Call(CallId),

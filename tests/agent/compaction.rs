@@ -444,21 +444,6 @@ async fn a_request_that_fits_is_sent_with_less_room_for_the_answer() {
     agent.close().await;
 }
 
-/// Some servers add the output limit to the prompt. Where nothing can be left out, the request goes once
-/// more with the least that an answer gets.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_refused_request_that_cannot_become_shorter_goes_again_with_the_least_answer() {
-    let model = WindowedModel::new(16_384, |_| words("Yes."));
-    let fixture = fixture(&model);
-    let mut agent = fixture.open(InitialSession::New).await;
-    // Long words, of more tokens than the estimate has for them.
-    let long = "abcdefghijkl ".repeat(2_500);
-    assert_eq!(agent.turn(&long).await, TurnOutcome::Answered, "{:?}", agent.notices());
-    let limits: Vec<u32> = model.requests().iter().filter_map(|it| it.max_tokens).collect();
-    assert_eq!((model.refused(), limits.last()), (1, Some(&1_000)), "{limits:?}");
-    agent.close().await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn what_was_too_large_is_not_sent_with_a_later_message_either() {
     let model = WindowedModel::new(8_192, step_by_step);

@@ -290,3 +290,18 @@ async fn an_answer_that_ends_before_its_limit_has_the_window_read_again() {
     assert_eq!(limits, [Some(10_666), Some(3_000)]);
     agent.close().await;
 }
+
+/// Some servers add the output limit to the prompt. Where nothing can be left out, the request goes once
+/// more with the least that an answer gets.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_request_that_cannot_become_shorter_goes_again_with_the_least_answer() {
+    let model = WindowedModel::new(16_384, |_| words("Yes."));
+    let fixture = fixture(&model);
+    let mut agent = fixture.open(InitialSession::New).await;
+    // Long words, of more tokens than the estimate has for them.
+    let long = "abcdefghijkl ".repeat(2_500);
+    assert_eq!(agent.turn(&long).await, TurnOutcome::Answered, "{:?}", agent.notices());
+    let limits: Vec<u32> = model.requests().iter().filter_map(|it| it.max_tokens).collect();
+    assert_eq!((model.refused(), limits.last()), (1, Some(&1_000)), "{limits:?}");
+    agent.close().await;
+}
