@@ -28,6 +28,7 @@ mod review;
 mod rewind;
 mod rules;
 mod sandbox_escalation;
+mod server_content;
 mod sessions;
 mod spending;
 mod task_tools;

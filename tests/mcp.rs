@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use super::support::process_host::process_host;
 
 mod commands;
+mod offers;
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/server.sh");
 
@@ -202,12 +203,13 @@ async fn a_program_is_started_listed_and_called() {
 
     let echo = env.tool("mcp__s__echo");
     let place = WorkingDirectory { cwd: "/".into(), home: None };
-    let [ToolAccess::External { server, tool, read_only: false, definition }] =
-        &echo.access(&json!({"text": "x"}), &place).unwrap()[..]
+    let access = echo.access(&json!({"text": "x"}), &place).unwrap();
+    let [ToolAccess::External { server, tool, rule_name, read_only: false, definition }] =
+        &access[..]
     else {
-        panic!("another access")
+        panic!("{access:?}")
     };
-    assert_eq!((server.as_str(), tool.as_str()), ("s", "echo"));
+    assert_eq!((&**server, &**tool, &**rule_name), ("s", "echo", "mcp__s__echo"));
     let big = env.tool("mcp__s__big").access(&json!({}), &place).unwrap();
     let [ToolAccess::External { definition: other, .. }] = &big[..] else { panic!("{big:?}") };
     assert_ne!(definition, other);

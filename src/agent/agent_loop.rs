@@ -5,7 +5,6 @@
 //! [`Agent::command_at_any_time`], also while a turn runs.
 
 use std::collections::HashSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
@@ -15,14 +14,11 @@ use tokio::time::Instant;
 use crate::context;
 use crate::domain::{
     AgentId, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort, SessionId,
-    TokenUsage, TurnId, UserInput,
+    TokenUsage, UserInput,
 };
 use crate::hooks::{HookEvent, MergedHookVerdict};
-use crate::permissions::READ_RULE;
-use crate::platform::scratch::SessionScratch;
 use crate::platform::watch::FolderWatcher;
 use crate::session::{LogEntry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome};
-use crate::tools::{FixedMode, NobodyToAsk, OutputFiles, SteeringSignal, ToolContext};
 
 use super::active_session::ActiveSession;
 use super::approvals::{PendingApprovals, PendingQuestions};
@@ -40,11 +36,8 @@ use super::normalise::is_silent;
 use super::permission_state::PermissionState;
 use super::prefix::PromptCacheMonitor;
 use super::provider_set::AgentProvider;
-use super::repeats::RepeatedCalls;
 use super::session_hooks::{MAX_HOOK_CONTINUATIONS, wait_until};
-use super::session_tasks::LoggedTasks;
 use super::setup::AgentSetup;
-use super::tool_events::ToolEventQueue;
 use super::tool_gate::ToolGate;
 use super::turn::{TurnLimits, TurnMachine};
 use super::turn_runner::{TurnPurpose, TurnRun};
@@ -92,8 +85,8 @@ pub(super) struct Agent {
     pub(super) events: AgentEventSender,
     pub(super) stop: StopHandle,
     pub(super) permissions: Arc<PermissionState>,
-    approvals: Arc<PendingApprovals>,
-    questions: Arc<PendingQuestions>,
+    pub(super) approvals: Arc<PendingApprovals>,
+    pub(super) questions: Arc<PendingQuestions>,
     pub(super) model: Option<String>,
     pub(super) effort: Option<ReasoningEffort>,
     pub(super) models: OfferedModels,
@@ -106,7 +99,7 @@ pub(super) struct Agent {
     pub(super) allowance: BudgetLimits,
     pub(super) background: BackgroundHooks,
     /// Sees which files commands change, so that they can be restored.
-    watch: Arc<FolderWatcher>,
+    pub(super) watch: Arc<FolderWatcher>,
     /// The running `SessionStart` hooks; their result goes with the first message.
     pub(super) session_start: Option<JoinHandle<MergedHookVerdict>>,
     /// When the `Notification` hooks are told that slug waits for the user.
@@ -340,6 +333,10 @@ impl Agent {
             Ok(hook_note) => hook_note,
             Err(reason) => return self.give_back(text, Some(reason)),
         };
+        let prompt = match self.prompt_blocks(&text.text, &cancel).await {
+            Ok(blocks) => blocks,
+            Err(reason) => return self.give_back(text, reason),
+        };
         let Some(gate) = self.begin_turn() else { return };
         if cancel.is_cancelled() {
             gate.context.cancel.cancel();
@@ -352,9 +349,10 @@ impl Agent {
         content.extend(start_note.into_iter().chain(hook_note));
         content.extend(self.turn_notes());
         content.extend(self.job_note().await);
-        let mentioned =
-            gate.context.cancel.run_until_cancelled(self.mention_note(&text.text)).await;
-        content.extend(mentioned.flatten());
+        let mentioned = self.mention_blocks(&text.text, &gate.context);
+        let mentioned = gate.context.cancel.run_until_cancelled(mentioned).await;
+        content.extend(mentioned.unwrap_or_default());
+        content.extend(prompt);
         content.extend(text.into_blocks());
         let message = Message { role: MessageRole::User, content };
         let entry = LogEntry::Message(MessageEntry::new(message));
@@ -459,66 +457,6 @@ impl Agent {
     pub(super) fn skip_turn(&mut self, outcome: TurnOutcome) {
         let end = TurnEnd::of(outcome);
         tell_not_recorded(&self.events, self.session.skip_turn(), LogEntry::TurnEnd(end));
-    }
-
-    /// The gate for the calls of a turn, or why the open session cannot go on.
-    pub(super) fn gate(&mut self, turn: TurnId) -> Result<Arc<ToolGate>, String> {
-        if let Some(reason) = self.session.read_only.clone() {
-            return Err(reason);
-        }
-        let header = self.header(self.session.id);
-        let journal = self
-            .session
-            .journal(&self.setup.store, &self.events, header)
-            .map_err(|error| error.to_string())?;
-        let scratch = self.open_scratch();
-        let scratch_path = scratch.as_deref().map(SessionScratch::path);
-        let workspace = self.setup.workspace.as_ref().clone().with_scratch(scratch_path);
-        let permissions = self.permissions.clone();
-        let jobs = self.call_jobs();
-        let tasks = self.session.conversation.plan.tasks.clone();
-        let context = ToolContext {
-            place: self.setup.place.clone(),
-            files: self.setup.files.clone(),
-            processes: self.setup.processes.clone(),
-            jobs: Arc::new(jobs.clone()),
-            web: self.setup.web.clone(),
-            pdfs: self.setup.pdfs.clone(),
-            user: Arc::new(NobodyToAsk),
-            mode: Arc::new(FixedMode(self.permissions.mode())),
-            tasks: Arc::new(LoggedTasks::new(turn, journal.clone(), tasks)),
-            searches: self.session.searches.clone(),
-            steering: SteeringSignal::default(),
-            reads: self.session.reads.clone(),
-            is_hidden: Arc::new(move |path| permissions.hides(READ_RULE, path)),
-            deferred: self.setup.registry.deferred(),
-            effects: Arc::new(Arc::new(ToolEventQueue::new(self.setup.blobs.clone())).sender()),
-            outputs: scratch.clone().map(|scratch| -> Arc<dyn OutputFiles> { scratch }),
-            cancel: self.stop.begin(),
-        };
-        Ok(Arc::new(ToolGate {
-            turn,
-            began: std::time::Instant::now(),
-            registry: self.setup.registry.clone(),
-            context,
-            jobs,
-            workspace: Arc::new(workspace),
-            scratch: scratch_path.map(Path::to_owned),
-            escalation: self.setup.escalation.clone(),
-            permissions: self.permissions.clone(),
-            approvals: self.approvals.clone(),
-            questions: self.questions.clone(),
-            watch: self.watch.clone(),
-            repeats: RepeatedCalls::default(),
-            interactivity: self.setup.interactivity,
-            journal,
-            blobs: self.setup.blobs.clone(),
-            events: self.events.clone(),
-            git: self.setup.git.clone(),
-            hooks: self.session_hooks(),
-            debug: self.setup.debug.clone(),
-            redactor: self.setup.redactor.clone(),
-        }))
     }
 
     /// The first line of the log of a session that begins now, in this folder.

@@ -3,7 +3,7 @@
 //!
 //! The note is made once, when the message is sent, and logged with it, so that later requests send
 //! the same bytes. It holds names and sizes but no contents, because the model reads files only
-//! through the gate. Files outside of the workspace, and files that a deny rule hides, are not
+//! through the gate; resources of servers are read (`server_content`). Files outside of the workspace, and files that a deny rule hides, are not
 //! read. A reference to nothing that exists is skipped: not every `@` is a reference.
 
 use std::path::PathBuf;
@@ -13,9 +13,10 @@ use crate::domain::mention::{LineRange, MentionTarget, mentions};
 use crate::domain::{ContentBlock, SessionId};
 use crate::permissions::{PathZone, READ_RULE};
 use crate::session::SessionMeta;
-use crate::tools::FileState;
+use crate::tools::{FileState, ToolContext};
 
 use super::agent_loop::Agent;
+use super::server_content::MentionedResources;
 
 /// The name of the context block.
 const NAME: &str = "mentions";
@@ -35,19 +36,30 @@ enum MentionAccess {
 }
 
 impl Agent {
-    /// The note on what a text refers to; `None` when it refers to nothing that exists.
-    pub(super) async fn mention_note(&self, text: &str) -> Option<ContentBlock> {
+    /// What a text refers to: the note, and the resources of servers that it names; nothing when it
+    /// refers to nothing that exists.
+    pub(super) async fn mention_blocks(
+        &self,
+        text: &str,
+        context: &ToolContext,
+    ) -> Vec<ContentBlock> {
         let mut named: Vec<MentionTarget> = Vec::new();
         for mention in mentions(text).into_iter().take(MAX_EXAMINED) {
             if !named.contains(&mention.target) {
                 named.push(mention.target);
             }
         }
-        let mut lines = Vec::new();
+        let (mut lines, mut resources) = (Vec::new(), MentionedResources::default());
         for name in &named {
             let line = match name {
                 MentionTarget::Path { path, lines } => self.mentioned_path_line(path, *lines).await,
                 MentionTarget::Session(session) => self.mentioned_session_line(*session).await,
+                MentionTarget::Resource { server, uri } => {
+                    match self.mentioned_resource(&mut resources, server, uri, context).await {
+                        Some(line) => Some(line),
+                        None => self.mentioned_path_line(&format!("{server}:{uri}"), None).await,
+                    }
+                }
             };
             lines.extend(line);
             if lines.len() == MAX_LISTED {
@@ -55,13 +67,12 @@ impl Agent {
             }
         }
         if lines.is_empty() {
-            return None;
+            return Vec::new();
         }
         let text = format!("The user's message refers to:\n{}", lines.join("\n"));
-        Some(ContentBlock::Context {
-            name: NAME.to_owned(),
-            text: context::escape_context_tags(&text),
-        })
+        let text = context::escape_context_tags(&text);
+        let note = ContentBlock::Context { name: NAME.to_owned(), text };
+        std::iter::once(note).chain(resources.blocks).collect()
     }
 
     async fn mentioned_path_line(&self, path: &str, lines: Option<LineRange>) -> Option<String> {

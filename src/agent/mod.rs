@@ -60,6 +60,7 @@ mod rules;
 mod run;
 mod sandbox_escalation;
 mod sandbox_in_force;
+mod server_content;
 mod session_hooks;
 mod session_tasks;
 mod sessions;
@@ -73,6 +74,7 @@ mod tool_events;
 mod tool_gate;
 mod tool_messages;
 mod turn;
+mod turn_gate;
 mod turn_notes;
 mod turn_runner;
 

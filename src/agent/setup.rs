@@ -15,7 +15,9 @@ use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
 use crate::platform::scratch::ScratchRoot;
 use crate::session::{BlobStore, SessionStore};
-use crate::tools::{Files, PdfReader, Processes, ToolRegistry, WebPages, WorkingDirectory};
+use crate::tools::{
+    Files, PdfReader, Processes, ServerPrompts, ToolRegistry, WebPages, WorkingDirectory,
+};
 
 use super::provider_set::AgentProviderSet;
 use super::sandbox_in_force::SandboxInForce;
@@ -62,6 +64,8 @@ pub struct AgentSetup {
     pub workspace: Arc<Workspace>,
     /// The tools that the model can call.
     pub registry: Arc<ToolRegistry>,
+    /// The prompts of servers, which a message can begin with.
+    pub prompts: Arc<dyn ServerPrompts>,
     /// Reads and writes files for the tools.
     pub files: Arc<dyn Files>,
     /// Runs commands for the tools; inside the sandbox, if one is in force.

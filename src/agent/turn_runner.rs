@@ -403,9 +403,19 @@ impl Agent {
                             continue;
                         }
                     };
-                    let mentioned = self.mention_note(&text.text);
-                    let mentioned = running.cancel.run_until_cancelled(mentioned).await.flatten();
-                    let notes = hook_note.into_iter().chain(mentioned);
+                    let prompt = match self.prompt_blocks(&text.text, &running.cancel).await {
+                        Ok(blocks) => blocks,
+                        Err(reason) => {
+                            let returned = Some(text);
+                            self.events.send(AgentEvent::SteerSettled { id, returned });
+                            reason.into_iter().for_each(|reason| self.warn(reason));
+                            continue;
+                        }
+                    };
+                    let mentioned = self.mention_blocks(&text.text, &running.gate.context);
+                    let mentioned = running.cancel.run_until_cancelled(mentioned).await;
+                    let mentioned = mentioned.unwrap_or_default();
+                    let notes = hook_note.into_iter().chain(mentioned).chain(prompt);
                     let content = notes.chain(text.into_blocks()).collect();
                     let message = Message { role: MessageRole::User, content };
                     let entry = LogEntry::Message(MessageEntry::new(message));

@@ -86,6 +86,13 @@ pub enum SlashCommand {
     Rename(String),
     /// Writes the session as a web page.
     Export,
+    /// Sends a prompt of an MCP server.
+    Prompt {
+        /// The name of the command.
+        command: String,
+        /// What follows it; may be empty.
+        arguments: String,
+    },
     /// Leaves slug.
     Quit,
 }
@@ -171,6 +178,8 @@ pub enum SlashArgumentKind {
     Focus,
     /// A title for the session.
     Title,
+    /// What a prompt of a server is filled in with.
+    Prompt,
     /// One of these words, each with what it means.
     OneOf(&'static [(&'static str, &'static str)]),
 }
@@ -252,6 +261,7 @@ impl SlashArgumentKind {
             }
             Self::Focus => "what the summary must keep; `undo` reverts the last compaction",
             Self::Title => "a title for this session",
+            Self::Prompt => "arguments, in order or as name=value",
             Self::OneOf(_) => "one of these words",
         }
     }

@@ -86,6 +86,24 @@ impl RegisteredCommand {
         Self { descriptor, read: Arc::new(read) }
     }
 
+    /// The command that sends a prompt of a server. It is sent as a message is, so it may wait for the
+    /// end of a turn.
+    pub fn prompt(name: String, summary: String, source: String) -> Self {
+        let command = name.clone();
+        let descriptor = CommandDescriptor {
+            name,
+            aliases: Vec::new(),
+            argument: SlashArgumentKind::Prompt,
+            summary,
+            timing: CommandTiming::Always,
+            source,
+        };
+        Self::new(descriptor, move |given| {
+            let arguments = given.unwrap_or_default().to_owned();
+            Ok(SlashCommand::Prompt { command: command.clone(), arguments })
+        })
+    }
+
     fn has_name(&self, name: &str) -> bool {
         self.descriptor.name == name || self.descriptor.aliases.iter().any(|alias| alias == name)
     }
@@ -168,6 +186,16 @@ impl CommandRegistry {
         Self { commands: CommandPart::built_in().commands.into() }
     }
 
+    /// The same commands, with these prompts of servers in the place of those there were.
+    pub fn with_prompts(&self, prompts: Vec<RegisteredCommand>) -> Self {
+        let is_other =
+            |it: &&RegisteredCommand| it.descriptor.argument != SlashArgumentKind::Prompt;
+        let others =
+            CommandPart { commands: self.commands.iter().filter(is_other).cloned().collect() };
+        // The names of prompts have a colon, and those of others have none.
+        Self::from_parts(vec![others, CommandPart { commands: prompts }]).0
+    }
+
     /// All commands, in the order that lists show them.
     pub fn all(&self) -> impl Iterator<Item = &CommandDescriptor> {
         self.commands.iter().map(|command| &command.descriptor)
@@ -179,7 +207,7 @@ impl CommandRegistry {
     }
 
     /// Parses a line. `None` when it is not meant as a command, such as a path
-    /// (`/usr/bin is full`). The words with which other programs are left or asked to save do the
+    /// (`/usr/bin is full`), nor a prompt of a server that is known. The words with which other programs are left or asked to save do the
     /// same here, when they stand alone.
     pub fn parse(&self, line: &str) -> Option<Result<ParsedCommand, SlashCommandError>> {
         let rest = match line.trim() {
@@ -187,7 +215,8 @@ impl CommandRegistry {
             _ => line.trim_end().strip_prefix('/')?,
         };
         let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-        let is_name = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+        let is_name = is_plain || name.contains(':') && self.entry(name).is_some();
         is_name.then(|| self.entry(name).ok_or_else(|| self.unknown(name))?.parse(argument.trim()))
     }
 
@@ -235,6 +264,33 @@ mod tests {
             let parsed = ParsedCommand { command, may_run_in_turn };
             assert_eq!(registry.parse(line), Some(Ok(parsed)), "{line}");
         }
+    }
+
+    #[test]
+    fn prompts_come_and_go_and_other_commands_stay() {
+        let prompt = |name: &str| {
+            RegisteredCommand::prompt(name.into(), "a prompt".into(), "the server s".into())
+        };
+        let built_in = CommandRegistry::built_in();
+        let with = built_in.with_prompts(vec![prompt("s:Re_view"), prompt("s:b")]);
+        let sent = |arguments: &str| SlashCommand::Prompt {
+            command: "s:Re_view".into(),
+            arguments: arguments.into(),
+        };
+        for (line, wanted) in [
+            ("/s:Re_view", sent("")),
+            ("/s:Re_view  12 why=\"a\nb\" ", sent("12 why=\"a\nb\"")),
+            ("/help", SlashCommand::Help),
+        ] {
+            let parsed = with.parse(line).unwrap().unwrap();
+            assert_eq!((parsed.command, parsed.may_run_in_turn), (wanted, true), "{line}");
+        }
+        assert_eq!(with.parse("/s:none 1"), None, "it is sent as a message");
+        assert_eq!(
+            with.with_prompts(vec![prompt("s:b")]).all().count(),
+            built_in.all().count() + 1
+        );
+        assert_eq!(with.with_prompts(Vec::new()), built_in);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Mentions in what the user writes: `@src/main.rs`, `@"with a space.md"`, `@src/main.rs:10-40`,
-//! `@session:ID`. A mention is a reference: the text keeps it as written.
+//! `@session:ID`, `@server:note://a`. A mention is a reference: the text keeps it as written.
 
 use std::fmt;
 use std::ops::Range;
 
 use super::SessionId;
 
-/// A reference in a text to a file, a folder or a session.
+/// A reference in a text to a file, a folder, a session or a resource of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mention {
     /// The byte range in the text, including the `@`.
@@ -27,6 +27,12 @@ pub enum MentionTarget {
     },
     /// An earlier session.
     Session(SessionId),
+    /// A resource of a server, if there is a server of that name.
+    Resource {
+        server: String,
+        /// Begins with a scheme and a colon.
+        uri: String,
+    },
 }
 
 /// A range of lines, counted from 1, with both ends included.
@@ -81,6 +87,9 @@ fn parse_target(text: &str) -> Option<(usize, MentionTarget)> {
         let tail = rest.len() - rest.trim_start_matches(in_range).len();
         let range = rest[..tail].strip_prefix(':').and_then(LineRange::parse);
         let length = end + 2 + range.map_or(0, |_| tail);
+        if let Some(resource) = resource(&path).filter(|_| range.is_none()) {
+            return Some((length, resource));
+        }
         return (!path.is_empty()).then_some((length, MentionTarget::Path { path, lines: range }));
     }
     let word = text.split(char::is_whitespace).next().unwrap_or_default();
@@ -89,6 +98,9 @@ fn parse_target(text: &str) -> Option<(usize, MentionTarget)> {
         return None;
     }
     let session = word.strip_prefix("session:").and_then(|id| id.parse().ok());
+    if let Some(resource) = resource(word) {
+        return Some((word.len(), resource));
+    }
     let names = match (session, LineRange::split(word)) {
         (Some(session), _) => MentionTarget::Session(session),
         (None, Some((path, lines))) => {
@@ -97,6 +109,26 @@ fn parse_target(text: &str) -> Option<(usize, MentionTarget)> {
         (None, None) => MentionTarget::Path { path: word.to_owned(), lines: None },
     };
     Some((word.len(), names))
+}
+
+/// The server and the address in `server:scheme:rest`. Without a scheme it would be a file, or lines of
+/// one.
+fn resource(written: &str) -> Option<MentionTarget> {
+    let (server, uri) = written.split_once(':')?;
+    let (scheme, rest) = uri.split_once(':')?;
+    let mut letters = scheme.chars();
+    let is_scheme = letters.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && letters.all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+    (!server.is_empty() && is_scheme && !rest.is_empty())
+        .then(|| MentionTarget::Resource { server: server.to_owned(), uri: uri.to_owned() })
+}
+
+/// A resource as a mention writes it behind the sign: in quotes if it would not be read whole without
+/// them.
+pub fn quote_resource(server: &str, uri: &str) -> String {
+    let written = format!("{server}:{uri}");
+    let is_plain = !written.contains(char::is_whitespace) && !written.ends_with(TRAILING);
+    if is_plain { written } else { format!("\"{written}\"") }
 }
 
 impl LineRange {
@@ -140,8 +172,12 @@ mod tests {
         MentionTarget::Path { path: path.to_owned(), lines }
     }
 
+    fn resource(server: &str, uri: &str) -> MentionTarget {
+        MentionTarget::Resource { server: server.to_owned(), uri: uri.to_owned() }
+    }
+
     #[test]
-    fn a_text_names_paths_lines_and_sessions() {
+    fn a_text_names_paths_lines_sessions_and_resources() {
         let id = "0190a0a0-0000-7000-8000-000000000001";
         let session = format!("as in @session:{id}, please");
         let rows = [
@@ -154,6 +190,11 @@ mod tests {
             ("@src/cart.rs:40-10", vec![path("src/cart.rs:40-10", None)]),
             ("me@example.com @", vec![]),
             ("@\"open", vec![]),
+            ("(@notes:note://a/b:7).", vec![resource("notes", "note://a/b:7")]),
+            ("@\"my notes:note://a b.\" x", vec![resource("my notes", "note://a b.")]),
+            ("@notes:urn:isbn:1?", vec![resource("notes", "urn:isbn:1")]),
+            ("@src/cart.rs:10:20", vec![path("src/cart.rs:10", Some((20, 20)))]),
+            ("@a:b:", vec![path("a:b", None)]),
             (session.as_str(), vec![MentionTarget::Session(id.parse().unwrap())]),
         ];
         for (text, want) in rows {
@@ -168,7 +209,20 @@ mod tests {
         #[test]
         fn a_written_path_is_read_as_it_is(name in "[a-z .:0-9'()é/-]{1,20}") {
             let text = format!("look at @{} now", quote_path(&name));
+            // What reads as a server and an address is looked up as that first.
+            if let MentionTarget::Resource { server, uri } = &mentions(&text)[0].target {
+                prop_assert_eq!(format!("{server}:{uri}"), name);
+                return Ok(());
+            }
             prop_assert_eq!(&mentions(&text)[0].target, &path(&name, None));
+        }
+
+        #[test]
+        fn a_written_resource_is_read_as_it_is(
+            server in "[a-z][a-z .-]{0,8}[a-z]", uri in "[a-z]{1,5}:[a-z .:0-9'(){}é/?#-]{1,20}",
+        ) {
+            let text = format!("look at @{} now", quote_resource(&server, &uri));
+            prop_assert_eq!(&mentions(&text)[0].target, &resource(&server, &uri));
         }
     }
 }

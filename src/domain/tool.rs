@@ -200,8 +200,10 @@ pub enum ToolAccess {
     External {
         /// The server's name in the configuration.
         server: String,
-        /// The tool's name on the server.
+        /// The tool's name on the server, or what else of the server is used.
         tool: String,
+        /// The name that rules have for it, which begins with that of the server: `mcp__s__t`.
+        rule_name: String,
         /// Whether the server declares that the tool changes nothing.
         read_only: bool,
         /// Hash of all that defines the tool: how its server is started or reached, and what the

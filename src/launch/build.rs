@@ -181,6 +181,7 @@ pub(super) fn parts(
         },
         workspace: Arc::new(workspace),
         registry,
+        prompts: servers.clone(),
         files: Arc::new(DiskFiles),
         web: web::client(
             config,

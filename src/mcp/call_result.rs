@@ -1,4 +1,5 @@
-//! Reads the results of calls, block by block: what cannot be read is named, and the rest stays.
+//! Reads the results of calls, resources and prompts, block by block: what cannot be read is named, and
+//! the rest stays.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -27,6 +28,52 @@ pub struct McpResultFile {
     /// What it is, for the model: "audio (audio/wav)".
     pub kind: String,
     pub bytes: Vec<u8>,
+}
+
+/// Reads the reply to `resources/read`.
+///
+/// # Errors
+///
+/// When the reply holds no contents; a phrase.
+pub(super) fn read_resource_result(reply: &Value) -> Result<McpCallResult, String> {
+    let mut result = McpCallResult::default();
+    match reply.get("contents") {
+        Some(Value::Array(contents)) => contents.iter().for_each(|it| result.add_resource(it)),
+        // Some servers send one content in place of a list.
+        Some(content @ Value::Object(_)) => result.add_resource(content),
+        Some(_) | None => return Err("the reply holds no contents".into()),
+    }
+    Ok(result)
+}
+
+/// Reads the reply to `prompts/get`. Where not all messages are the user's, each is marked by who
+/// says it.
+///
+/// # Errors
+///
+/// When the reply holds no messages; a phrase.
+pub(super) fn read_prompt_result(reply: &Value) -> Result<McpCallResult, String> {
+    let Some(messages) = reply.get("messages").and_then(Value::as_array) else {
+        return Err("the reply holds no messages".into());
+    };
+    let role = |message: &Value| match message.get("role").and_then(Value::as_str) {
+        Some("assistant") => "assistant",
+        Some(_) | None => "user",
+    };
+    let is_marked = messages.iter().any(|message| role(message) != "user");
+    let mut result = McpCallResult::default();
+    for message in messages {
+        if is_marked {
+            result.add_text(&format!("[{}]", role(message)));
+        }
+        match message.get("content") {
+            Some(Value::Array(blocks)) => blocks.iter().for_each(|block| result.add(block)),
+            Some(Value::String(text)) => result.add_text(text),
+            Some(block) => result.add(block),
+            None => result.add_text("[a message without content]"),
+        }
+    }
+    Ok(result)
 }
 
 /// Reads the reply to `tools/call`.
@@ -154,6 +201,45 @@ mod tests {
             "[content without a type]\nx"
         );
         assert!(read_call_result(&json!({"isError": true})).is_error);
+    }
+
+    #[test]
+    fn contents_of_a_resource_are_read_one_by_one() {
+        let read = |reply: Value| read_resource_result(&reply);
+        let result = read(json!({"contents": [
+            {"uri": "a:1", "text": "one"},
+            {"uri": "a:2", "blob": "AAEC", "mimeType": "application/pdf"},
+            {"uri": "a:3", "blob": "AAEC", "mimeType": "image/png"},
+            {"uri": "a:4", "blob": "no base64 !"},
+            7,
+        ]}))
+        .unwrap();
+        assert_eq!(
+            result.text,
+            "one\n[a resource that cannot be read]\n[a resource that cannot be read]"
+        );
+        assert_eq!((result.files.len(), result.images.len()), (1, 1));
+        assert_eq!(read(json!({"contents": {"text": "alone"}})).unwrap().text, "alone");
+        assert_eq!(read(json!({"contents": []})).unwrap(), McpCallResult::default());
+        assert!(read(json!({"contents": "text"})).is_err() && read(json!({})).is_err());
+    }
+
+    #[test]
+    fn messages_of_a_prompt_are_read_one_by_one() {
+        let read = |reply: Value| read_prompt_result(&reply).map(|result| result.text);
+        let text = |role: &str, text: &str| json!({"role": role, "content": {"type": "text", "text": text}});
+        let alone = json!({"messages": [text("user", "one"), text("junk", "two")]});
+        assert_eq!(read(alone).unwrap(), "one\ntwo");
+        let both = json!({"messages": [
+            text("user", "one"), text("assistant", "two"), {"role": "user", "content": "three"},
+            {"role": "user", "content": [{"type": "hologram"}]}, {"role": "user"}, 7,
+        ]});
+        assert_eq!(
+            read(both).unwrap(),
+            "[user]\none\n[assistant]\ntwo\n[user]\nthree\n[user]\n[content of the unknown type \
+             \"hologram\"]\n[user]\n[a message without content]\n[user]\n[a message without content]"
+        );
+        assert!(read(json!({"messages": "text"})).is_err() && read(json!({})).is_err());
     }
 
     #[test]

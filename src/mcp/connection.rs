@@ -1,4 +1,4 @@
-//! A connection to one server: its start, its list of tools, and calls.
+//! A connection to one server: its start, and calls. `requests` has what else is asked of it.
 //!
 //! Every wait has a limit, every list and text a bound, and a call that is given up is cancelled on the
 //! server. What the library cannot read as the type that the protocol wants arrives as plain JSON and
@@ -15,8 +15,8 @@ use std::time::Duration;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest,
-    Implementation, ListToolsRequest, PaginatedRequestParams, ProgressNotificationParam,
-    ProgressToken, ProtocolVersion, ServerResult,
+    Implementation, ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerCapabilities,
+    ServerResult,
 };
 use rmcp::service::{
     ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, NotificationContext,
@@ -41,13 +41,10 @@ use crate::tools::Processes;
 use super::call_result::{McpCallResult, read_call_result};
 use super::definition::{McpTimeLimits, McpTransport};
 use super::flood::FloodLimit;
-use super::lists::{MAX_DESCRIPTION, MAX_TOOLS, McpToolDefinition, cut, read_tool_page};
+use super::lists::{MAX_DESCRIPTION, cut};
 use super::stdio::{
     McpErrorOutput, McpProgram, McpProgramSearch, McpProgramSpec, is_variable_name,
 };
-
-/// The most pages of a list; some servers' lists have no end.
-const MAX_PAGES: usize = 64;
 
 /// The longest message of a server.
 const MAX_MESSAGE: usize = 16 * 1024 * 1024;
@@ -94,19 +91,18 @@ pub struct McpPorts {
 pub(super) struct McpConnection {
     running: RunningService<RoleClient, McpClient>,
     program: Option<McpProgram>,
-    limits: McpTimeLimits,
+    pub(super) limits: McpTimeLimits,
     /// Whether the connection was ended because of what the server sent unasked.
     flooded: Arc<AtomicBool>,
-    /// Told when the server says that its tools have changed.
-    pub(super) tools_changed: Arc<Notify>,
+    pub(super) changes: McpListChanges,
 }
 
-/// The tools of a server.
-#[derive(Debug, Default)]
-pub(super) struct McpToolList {
-    pub(super) tools: Vec<McpToolDefinition>,
-    /// A sentence for each that was left out.
-    pub(super) dropped: Vec<String>,
+/// Told when the server says that its lists have changed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct McpListChanges {
+    pub(super) tools: Arc<Notify>,
+    /// Resources, and prompts.
+    pub(super) offers: Arc<Notify>,
 }
 
 impl McpConnection {
@@ -123,7 +119,7 @@ impl McpConnection {
         errors: &McpErrorOutput,
     ) -> Result<Self, McpError> {
         let client = McpClient::default();
-        let tools_changed = client.tools_changed.clone();
+        let changes = client.changes.clone();
         let flooded = Arc::new(AtomicBool::new(false));
         let failed = |error: &ClientInitializeError, ended| match flooded.load(Ordering::Relaxed) {
             true => McpError::Flooded,
@@ -170,7 +166,7 @@ impl McpConnection {
         };
         // Lists that the server lets be kept would hide a change (case S93).
         running.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
-        Ok(Self { running, program, limits, flooded, tools_changed })
+        Ok(Self { running, program, limits, flooded, changes })
     }
 
     /// What the server tells models about itself, harmless and cut.
@@ -187,48 +183,16 @@ impl McpConnection {
         Some(cut(&sanitize_line(&format!("{} {}", server.name, server.version)), 80).to_owned())
     }
 
+    /// What the server says that it can do; `None` where it says nothing of itself.
+    pub(super) fn capabilities(&self) -> Option<ServerCapabilities> {
+        self.running.peer().peer_info().map(|info| info.capabilities.clone())
+    }
+
     /// Whether the server has ended or closed the connection.
     pub(super) fn is_closed(&self) -> bool {
         self.running.is_closed()
             || self.running.peer().is_transport_closed()
             || self.program.as_ref().is_some_and(|program| program.ended().is_some())
-    }
-
-    /// The tools of the server, page by page.
-    ///
-    /// # Errors
-    ///
-    /// When a page cannot be had; a server without tools has an empty list.
-    pub(super) async fn list_tools(&self) -> Result<McpToolList, McpError> {
-        let peer = self.running.peer();
-        let has_tools = peer.peer_info().is_none_or(|info| info.capabilities.tools.is_some());
-        let mut list = McpToolList::default();
-        if !has_tools {
-            return Ok(list);
-        }
-        let (mut cursor, mut cursors) = (None, Vec::new());
-        for _ in 0..MAX_PAGES {
-            let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
-            let request = ListToolsRequest { params: Some(params), ..Default::default() };
-            let request = ClientRequest::ListToolsRequest(request);
-            let reply = self.request(peer, request, self.limits.start, |_| {}).await?;
-            let page = read_tool_page(&reply).map_err(McpError::Unreadable)?;
-            for tool in page.tools {
-                if list.tools.iter().any(|known| known.name == tool.name) {
-                    list.dropped.push(format!("A second tool {:?} was left out.", tool.name));
-                } else if list.tools.len() < MAX_TOOLS {
-                    list.tools.push(tool);
-                } else {
-                    list.dropped.push(format!("Only {MAX_TOOLS} tools were taken in."));
-                    return Ok(list);
-                }
-            }
-            list.dropped.extend(page.dropped);
-            let Some(next) = page.cursor.filter(|next| !cursors.contains(next)) else { break };
-            cursors.push(next.clone());
-            cursor = Some(next);
-        }
-        Ok(list)
     }
 
     /// Calls a tool.
@@ -247,7 +211,7 @@ impl McpConnection {
         let params = CallToolRequestParams::new(Cow::Owned(tool.to_owned()));
         let params = params.with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let answered = self.request(self.running.peer(), request, self.limits.idle, progress);
+        let answered = self.request(request, self.limits.idle, progress);
         let reply = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(McpError::Cancelled),
@@ -257,13 +221,13 @@ impl McpConnection {
     }
 
     /// Sends a request and returns the reply as JSON. Dropping the future cancels it on the server.
-    async fn request(
+    pub(super) async fn request(
         &self,
-        peer: &Peer<RoleClient>,
         request: ClientRequest,
         idle: Duration,
         mut progress: impl FnMut(String) + Send,
     ) -> Result<Value, McpError> {
+        let peer = self.running.peer();
         let options = PeerRequestOptions::with_timeout(idle)
             .reset_timeout_on_progress()
             .with_max_total_timeout(self.limits.total);
@@ -342,7 +306,7 @@ impl Drop for RequestCancellation<'_> {
 /// slug's side of the protocol: what a server may ask of it.
 #[derive(Default)]
 struct McpClient {
-    tools_changed: Arc<Notify>,
+    changes: McpListChanges,
     reports: Mutex<HashMap<ProgressToken, mpsc::UnboundedSender<String>>>,
 }
 
@@ -393,7 +357,15 @@ impl ClientHandler for McpClient {
     }
 
     async fn on_tool_list_changed(&self, _context: NotificationContext<RoleClient>) {
-        self.tools_changed.notify_one();
+        self.changes.tools.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changes.offers.notify_one();
+    }
+
+    async fn on_prompt_list_changed(&self, _context: NotificationContext<RoleClient>) {
+        self.changes.offers.notify_one();
     }
 }
 

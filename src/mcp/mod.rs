@@ -3,7 +3,7 @@
 //! `definition` is what files say of a server, `connection` one that runs (`stdio` starts programs),
 //! `lists` and `call_result` read what servers send without trusting its form, `names` makes the names
 //! that models use. `server` is one server of a session with its state, `servers` all of them, `tool` a
-//! tool as the gate sees it, `store` keeps what the user agreed to, and `particulars` is what the user
+//! tool as the gate sees it, `offers` what servers have besides tools, `store` keeps what the user agreed to, and `particulars` is what the user
 //! sees before that.
 
 mod call_result;
@@ -12,8 +12,15 @@ mod definition;
 mod flood;
 mod lists;
 mod names;
+mod offers;
+mod output;
 mod particulars;
+mod prompt_line;
+mod prompts;
+mod requests;
+mod resource_tools;
 mod server;
+mod server_offers;
 mod servers;
 mod stdio;
 mod store;
@@ -25,6 +32,7 @@ pub use definition::{
 };
 pub use lists::McpToolDefinition;
 pub use names::{MCP_PREFIX, model_tool_name};
+pub use offers::{McpOffers, McpPrompt, McpPromptArgument, McpResource};
 pub use server::{McpServerState, McpServerStatus, McpStartQuestion, McpSurroundings};
 pub use servers::McpServers;
 pub use stdio::{McpErrorOutput, McpProgramSearch};

@@ -46,7 +46,7 @@ pub(super) fn is_distinct(server: &str) -> bool {
 }
 
 /// The part of a name with each character that providers refuse replaced.
-fn plain(part: &str) -> String {
+pub(super) fn plain(part: &str) -> String {
     part.chars()
         .map(|c| if c.is_ascii_alphanumeric() || "_-".contains(c) { c } else { '_' })
         .collect()

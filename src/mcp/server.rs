@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::ContentHash;
@@ -15,6 +17,7 @@ use super::call_result::McpCallResult;
 use super::connection::{McpConnection, McpError, McpPorts};
 use super::definition::{McpDefinitionSource, McpServerDefinition};
 use super::lists::McpToolDefinition;
+use super::offers::McpOffers;
 use super::stdio::McpErrorOutput;
 use super::store::{McpStore, McpStoreError};
 
@@ -70,7 +73,9 @@ pub struct McpServerStatus {
     pub tools: Arc<[McpToolDefinition]>,
     /// The names of those whose definition has changed since the user last saw it.
     pub changed_tools: Vec<String>,
-    /// Sentences about tools that were left out, and variables that are not set.
+    /// Its resources and prompts, as far as they have been read.
+    pub offers: Arc<McpOffers>,
+    /// Sentences about what was left out of its lists, and variables that are not set.
     pub warnings: Vec<String>,
     /// The end of its standard error.
     pub error_output: String,
@@ -117,6 +122,8 @@ pub(super) struct McpServer {
     pub(super) surroundings: McpSurroundings,
     on_change: OnServerChange,
     facts: Mutex<ServerFacts>,
+    /// `None` until they have been read once.
+    pub(super) offers: watch::Sender<Option<Arc<McpOffers>>>,
     connection: tokio::sync::Mutex<ServerConnection>,
     errors: McpErrorOutput,
     /// The number of starts in the background that are under way.
@@ -132,6 +139,7 @@ struct ServerFacts {
     instructions: Option<String>,
     tools: Arc<[McpToolDefinition]>,
     changed_tools: Vec<String>,
+    has_resources: bool,
     warnings: Vec<String>,
 }
 
@@ -160,6 +168,7 @@ impl McpServer {
             instructions: None,
             tools: Arc::default(),
             changed_tools: Vec::new(),
+            has_resources: false,
             warnings: Vec::new(),
         };
         Self {
@@ -167,6 +176,7 @@ impl McpServer {
             surroundings,
             on_change,
             facts: Mutex::new(facts),
+            offers: watch::Sender::new(None),
             connection: tokio::sync::Mutex::default(),
             errors: McpErrorOutput::default(),
             begun: AtomicUsize::new(0),
@@ -230,7 +240,7 @@ impl McpServer {
     }
 
     /// Why the server is not started in its present state; `None` where it may be.
-    fn refusal(&self) -> Option<McpError> {
+    pub(super) fn refusal(&self) -> Option<McpError> {
         let why = match self.state() {
             McpServerState::Disabled => "It is disabled.".to_owned(),
             McpServerState::NotAllowed => {
@@ -309,9 +319,9 @@ impl McpServer {
                 return Err(error);
             }
         };
-        warnings.extend(listed.dropped);
-        let tools: Vec<McpToolDefinition> =
-            listed.tools.into_iter().filter(|tool| self.definition.takes(&tool.name)).collect();
+        let (mut tools, dropped) = listed;
+        warnings.extend(dropped);
+        tools.retain(|tool| self.definition.takes(&tool.name));
         let changed_tools = {
             let (store, definition) = (self.surroundings.store.clone(), self.definition.clone());
             let pinned = tools.clone();
@@ -334,6 +344,8 @@ impl McpServer {
             facts.state = McpServerState::Ready;
             facts.implementation = connection.implementation();
             facts.instructions = connection.instructions();
+            facts.has_resources =
+                connection.capabilities().is_some_and(|can| can.resources.is_some());
             facts.tools = tools.into();
             (facts.changed_tools, facts.warnings) = (changed_tools, warnings);
         }
@@ -359,14 +371,18 @@ impl McpServer {
             connection = self.connected() => connection?,
         };
         let called = connection.call(tool, arguments, cancel, progress).await;
-        if let Err(error @ (McpError::Gone(_) | McpError::Flooded | McpError::NeedsLogin)) = &called
-        {
+        self.note_failure(&called);
+        called
+    }
+
+    /// The state says where the server can no longer be used.
+    pub(super) fn note_failure<T>(&self, asked: &Result<T, McpError>) {
+        if let Err(error @ (McpError::Gone(_) | McpError::Flooded | McpError::NeedsLogin)) = asked {
             self.set_state(match error {
                 McpError::NeedsLogin => McpServerState::NeedsLogin,
                 other => McpServerState::Failed(other.to_string()),
             });
         }
-        called
     }
 
     /// Lets a server of the project start as it was shown, and starts it.
@@ -426,6 +442,11 @@ impl McpServer {
         self.facts().tools.clone()
     }
 
+    /// Whether the server says that it has resources.
+    pub(super) fn has_resources(&self) -> bool {
+        self.facts().has_resources
+    }
+
     pub(super) fn instructions(&self) -> Option<String> {
         self.facts().instructions.clone()
     }
@@ -436,6 +457,7 @@ impl McpServer {
     }
 
     pub(super) fn status(&self) -> McpServerStatus {
+        let offers = self.offers.borrow().clone().unwrap_or_default();
         let facts = self.facts();
         McpServerStatus {
             name: self.definition.name.clone(),
@@ -454,7 +476,8 @@ impl McpServer {
             implementation: facts.implementation.clone(),
             tools: facts.tools.clone(),
             changed_tools: facts.changed_tools.clone(),
-            warnings: facts.warnings.clone(),
+            warnings: facts.warnings.iter().chain(&offers.dropped).cloned().collect(),
+            offers,
             error_output: self.errors.text(),
         }
     }
@@ -469,20 +492,37 @@ impl McpServer {
     }
 }
 
-/// Reads the tools again whenever the server says that they have changed.
+/// Reads what the server offers, and its lists again whenever it says that they have changed.
 async fn watch(server: Weak<McpServer>, connection: Weak<McpConnection>, end: CancellationToken) {
+    let Some(changes) = connection.upgrade().map(|it| it.changes.clone()) else { return };
+    changes.offers.notify_one();
     loop {
-        let Some(changed) = connection.upgrade().map(|it| it.tools_changed.clone()) else { return };
-        tokio::select! {
+        let is_tools = tokio::select! {
             () = end.cancelled() => return,
-            () = changed.notified() => {}
-        }
-        tokio::time::sleep(DEBOUNCE).await;
-        let (Some(server), Some(connection)) = (server.upgrade(), connection.upgrade()) else {
-            return;
+            () = changes.tools.notified() => true,
+            () = changes.offers.notified() => false,
         };
-        // The state says how it went.
-        let _ = server.take_tools(&connection, Vec::new()).await;
+        if is_tools || server.upgrade().is_some_and(|server| server.offers.borrow().is_some()) {
+            tokio::time::sleep(DEBOUNCE).await;
+        }
+        // What was told meanwhile is read now, too.
+        let changed = if is_tools { &changes.tools } else { &changes.offers };
+        let _ = changed.notified().now_or_never();
+        let Some(connection) = connection.upgrade() else { return };
+        if is_tools {
+            let Some(server) = server.upgrade() else { return };
+            // The state says how it went.
+            let _ = server.take_tools(&connection, Vec::new()).await;
+            continue;
+        }
+        let offers = tokio::select! {
+            () = end.cancelled() => return,
+            offers = connection.list_offers() => offers,
+        };
+        drop(connection);
+        let Some(server) = server.upgrade() else { return };
+        server.offers.send_replace(Some(Arc::new(offers)));
+        (server.on_change)();
     }
 }
 

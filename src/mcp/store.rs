@@ -175,7 +175,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::super::definition::McpDefinitions;
-    use super::super::lists::read_tool_page;
+    use super::super::lists::TOOL_LIST;
     use super::*;
 
     fn server(command: &str) -> McpServerDefinition {
@@ -185,7 +185,7 @@ mod tests {
 
     fn tools(description: &str) -> Vec<McpToolDefinition> {
         let page = json!({"tools": [{"name": "a"}, {"name": "b", "description": description}]});
-        read_tool_page(&page).unwrap().tools
+        TOOL_LIST.page(&page).unwrap().items
     }
 
     /// S55, S66: a yes is for one server of one folder, as it is written.

@@ -1,7 +1,6 @@
 //! A server's tool as models and the gate see it.
 
 use std::borrow::Cow;
-use std::io::Write as _;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -9,18 +8,14 @@ use serde_json::{Map, Value};
 
 use crate::domain::{
     ContentHash, ToolAccess, ToolCapability, ToolDescriptor, ToolKind, ToolListing, ToolOutput,
-    ToolPolling, ToolSpec, ToolStatus,
+    ToolPolling, ToolSpec,
 };
 use crate::tools::{Tool, ToolContext, ToolError, WorkingDirectory};
 
-use super::call_result::{McpCallResult, McpResultFile};
-use super::connection::McpError;
 use super::lists::{McpToolDefinition, cut};
 use super::names::model_tool_name;
+use super::output::{failed, tool_output};
 use super::server::McpServer;
-
-/// How much of a result models are shown: some 25,000 tokens at four bytes each.
-const MAX_RESULT: usize = 100_000;
 
 /// A tool of a server.
 pub(super) struct McpTool {
@@ -66,6 +61,7 @@ impl Tool for McpTool {
         Ok(vec![ToolAccess::External {
             server: self.server.definition.name.clone(),
             tool: self.definition.name.clone(),
+            rule_name: self.descriptor.name.clone().into_owned(),
             // What a server claims widens nothing.
             read_only: false,
             definition: ContentHash::of(
@@ -86,82 +82,12 @@ impl Tool for McpTool {
         let progress = |text: String| context.effects.progress(&text);
         let called = self.server.call(&self.definition.name, arguments, &context.cancel, progress);
         match called.await {
-            Ok(result) => self.output(context, result).await,
-            Err(McpError::Cancelled) => Ok(ToolOutput {
-                status: ToolStatus::Cancelled,
-                ..ToolOutput::text("Stopped by the user.")
-            }),
-            Err(error) => Err(ToolError(format!("The MCP server {name}: {error}"))),
-        }
-    }
-}
-
-impl McpTool {
-    async fn output(
-        &self,
-        context: &ToolContext,
-        result: McpCallResult,
-    ) -> Result<ToolOutput, ToolError> {
-        let mut text = self.shortened(context, &result.text);
-        let mut image = None;
-        for (at, bytes) in result.images.into_iter().enumerate() {
-            let name = format!("{}-{}", self.definition.name, at + 1);
-            if image.is_some() {
-                let kind = "image".to_owned();
-                text.push_str(&self.saved(context, &McpResultFile { kind, bytes }));
-                continue;
+            Ok(result) => {
+                let redact = &*self.server.surroundings.redact;
+                Ok(tool_output(context, redact, &self.definition.name, result).await)
             }
-            match context.effects.keep_image(&name, bytes).await {
-                Ok(kept) => image = Some(kept),
-                Err(why) => text.push_str(&format!("\n[an image was left out: {why}]")),
-            }
+            Err(error) => failed(name, error),
         }
-        for file in &result.files {
-            text.push_str(&self.saved(context, file));
-        }
-        if text.is_empty() && image.is_none() {
-            text.push_str("[no content]");
-        }
-        let mut output = ToolOutput::text(text);
-        if let Some(structured) = result.structured {
-            output = output.with_output(structured);
-        }
-        if let Some(image) = image {
-            output = output.with_image(image);
-        }
-        if result.is_error {
-            output.status = ToolStatus::Failed;
-        }
-        Ok(output)
-    }
-
-    /// The text, or its beginning with the rest in a file.
-    fn shortened(&self, context: &ToolContext, text: &str) -> String {
-        if text.len() <= MAX_RESULT {
-            return text.to_owned();
-        }
-        let shown = cut(text, MAX_RESULT);
-        let whole = (self.server.surroundings.redact)(text);
-        let rest = match self.write(context, whole.as_bytes()) {
-            Some(path) => format!("the whole result is in {path}"),
-            None => "the rest could not be kept".into(),
-        };
-        format!("{shown}\n[{} of {} bytes; {rest}]", shown.len(), text.len())
-    }
-
-    /// Keeps binary content, and says where.
-    fn saved(&self, context: &ToolContext, file: &McpResultFile) -> String {
-        let size = file.bytes.len();
-        match self.write(context, &file.bytes) {
-            Some(path) => format!("\n[{}, {size} bytes: {path}]", file.kind),
-            None => format!("\n[{}, {size} bytes: could not be kept]", file.kind),
-        }
-    }
-
-    fn write(&self, context: &ToolContext, bytes: &[u8]) -> Option<String> {
-        let mut output = context.outputs.as_ref()?.create().ok()?;
-        output.file.write_all(bytes).ok()?;
-        Some(output.path.display().to_string())
     }
 }
 

@@ -85,18 +85,23 @@ pub fn decide(
             ResolvedAccess::Read(path) => verdicts.push(context.file(FileEffect::Read, path)),
             ResolvedAccess::Write(path) => verdicts.push(context.file(FileEffect::Write, path)),
             ResolvedAccess::Run(run) => verdicts.extend(bash::decide_run(&context, run)),
-            ResolvedAccess::External { server, tool, read_only, definition } => {
+            ResolvedAccess::External { server, tool, rule_name, read_only, definition } => {
                 let reason = format!("{server} runs it, and slug cannot see what it does.");
                 let text = format!("{tool} of {server}");
-                let allowed = rules.allows_defined(context.tool, definition);
+                let named = DecisionContext { tool: rule_name, ..context };
+                if rule_name != context.tool {
+                    verdicts.extend(named.whole_tool());
+                }
+                let allowed = rules.allows_defined(rule_name, definition);
+                let allowed = allowed.or_else(|| rules.on_tool(RuleKind::Allow, context.tool));
                 verdicts.push(match (mode, allowed) {
                     // That it changes nothing is only the server's word, whatever a rule says.
                     (PermissionMode::Plan, _) if *read_only => {
-                        context.asked_beyond_sight(text, reason)
+                        named.asked_beyond_sight(text, reason)
                     }
                     (PermissionMode::Plan, _) | (_, None) => {
-                        let rule = rule_on_definition(context.tool, definition);
-                        context.beyond_sight(text, *read_only, reason).offering(rule)
+                        let rule = rule_on_definition(rule_name, definition);
+                        named.beyond_sight(text, *read_only, reason).offering(rule)
                     }
                     (_, Some(rule)) => PartVerdict::allowed_by(text, rule),
                 });

@@ -43,8 +43,10 @@ pub enum ResolvedAccess {
     External {
         /// The server's name.
         server: String,
-        /// The tool's name on that server.
+        /// The tool's name on that server, or what else of it is used.
         tool: String,
+        /// The name that rules have for it.
+        rule_name: String,
         /// Whether the server says that the tool changes nothing.
         read_only: bool,
         /// Hash of the tool's definition.
@@ -296,10 +298,11 @@ impl PermissionQuery {
                 let run = ResolvedRun::new(command, cwd, *pace, workspace, &mut cache);
                 ResolvedAccess::Run(Box::new(run))
             }
-            ToolAccess::External { server, tool, read_only, definition } => {
+            ToolAccess::External { server, tool, rule_name, read_only, definition } => {
                 ResolvedAccess::External {
                     server: server.clone(),
                     tool: tool.clone(),
+                    rule_name: rule_name.clone(),
                     read_only: *read_only,
                     definition: definition.clone(),
                 }

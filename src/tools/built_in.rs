@@ -18,6 +18,7 @@ use super::notebook_edit::NotebookEditTool;
 use super::plan_mode::{EnterPlanModeTool, ExitPlanModeTool};
 use super::read::ReadTool;
 use super::registry::ToolPart;
+use super::servers::{READ_RESOURCE_TOOL, resource_title};
 use super::sleep::SleepTool;
 use super::task_read::{TaskGetTool, TaskListTool};
 use super::task_write::{TaskCreateTool, TaskUpdateTool};
@@ -107,7 +108,10 @@ pub fn kind_of(name: &str) -> ToolKind {
 /// What a call is about, on one line: the path it reads, the command it runs. Paths inside `cwd` are
 /// relative. Empty where the arguments do not say.
 pub fn call_title(name: &str, input: &Value, cwd: &Path) -> String {
-    let Some(tool) = named(name) else { return titles::first_text(input) };
+    let Some(tool) = named(name) else {
+        let is_resource = is_same_name(name, READ_RESOURCE_TOOL);
+        return if is_resource { resource_title(input) } else { titles::first_text(input) };
+    };
     tool.call_title(&tool.canonical_input(input.clone()), cwd)
 }
 
@@ -185,6 +189,7 @@ mod tests {
             ("Grep", json!({"pattern": "fn total", "path": "/w/src"}), "\"fn total\" src"),
             ("Glob", json!({"pattern": "**/*.rs"}), "**/*.rs"),
             ("TodoWrite", json!({"todos": [{"status": "completed"}, {}]}), "1 of 2 done"),
+            ("ReadMcpResource", json!({"server": "notes", "uri": "note://a"}), "notes:note://a"),
             ("mcp__tracker__find", json!({"n": 1, "query": "open bugs"}), "open bugs"),
             (
                 "WebFetch",

@@ -24,6 +24,7 @@ mod ports;
 mod read;
 mod registry;
 mod scoped_files;
+mod servers;
 mod similarity;
 mod sleep;
 mod task_change;
@@ -73,6 +74,9 @@ pub use ports::{
 };
 pub use registry::{ToolNameConflict, ToolPart, ToolRegistry};
 pub use scoped_files::{AccessMode, Grant, ScopedFiles};
+pub use servers::{
+    FilledPrompt, NoServerPrompts, READ_RESOURCE_TOOL, ServerPrompts, resource_title,
+};
 pub use sleep::{SLEEP_TOOL, SteeringSignal};
 pub use task_change::{InMemoryTasks, SessionTasks};
 pub use web::{

@@ -183,6 +183,10 @@ impl EffectExecutor {
                 });
                 self.following.replace(asked).iter().for_each(AbortHandle::abort);
             }
+            ScreenEffect::FollowOffers { seen } => self.answer(async move {
+                let (seen, servers) = services.mcp_servers(seen).await;
+                ScreenMsg::ServerOffers { seen, servers }
+            }),
             ScreenEffect::ChangeMcp(job) => {
                 let answers = self.answers.clone();
                 self.asking.spawn(async move {
@@ -233,8 +237,13 @@ impl EffectExecutor {
             ScreenEffect::ListModels(id) => self.answer(async move {
                 ScreenMsg::ModelsListed { id, models: services.models().await }
             }),
-            ScreenEffect::IndexFiles(id) => self.answer(async move {
-                ScreenMsg::FilesIndexed { id, files: Arc::new(services.files().await) }
+            ScreenEffect::IndexFiles { id, servers } => self.answer(async move {
+                let files = Arc::new(services.files().await);
+                let (paths, ids) = (files.clone(), servers);
+                let add = move || path_ranking::with_servers(&paths, &ids);
+                let mentionable = tokio::task::spawn_blocking(add).await;
+                let mentionable = mentionable.unwrap_or_else(|_| files.clone());
+                ScreenMsg::FilesIndexed { id, files, mentionable }
             }),
             ScreenEffect::ReadHistory { id, before } => self.answer(async move {
                 let page = services.history(before).await;

@@ -221,12 +221,14 @@ impl TestScreen {
         let mut files: Vec<String> = files.iter().map(|file| (*file).to_owned()).collect();
         path_ranking::sort(&mut files);
         let asked = self.effects.iter().rev().find_map(|effect| match effect {
-            ScreenEffect::IndexFiles(id) => Some(*id),
+            ScreenEffect::IndexFiles { id, servers } => Some((*id, servers.clone())),
             _ => None,
         });
-        let id = asked.unwrap();
+        let (id, servers) = asked.unwrap();
         self.effects.clear();
-        self.msg(ScreenMsg::FilesIndexed { id, files: Arc::new(files) })
+        let files = Arc::new(files);
+        let mentionable = path_ranking::with_servers(&files, &servers);
+        self.msg(ScreenMsg::FilesIndexed { id, files, mentionable })
     }
 
     /// Carries out rankings of paths until no more are asked for.

@@ -28,7 +28,7 @@ use slug_code::session::{
     TurnOutcome,
 };
 use slug_code::tools::{
-    NoPdfReader, NoWebPages, Processes, ToolPart, ToolRegistry, WorkingDirectory,
+    NoPdfReader, NoServerPrompts, NoWebPages, Processes, ToolPart, ToolRegistry, WorkingDirectory,
 };
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -181,6 +181,7 @@ impl AgentFixture {
             place: WorkingDirectory { cwd: self.work.clone(), home: None },
             workspace: Arc::new(workspace),
             registry: Arc::new(ToolRegistry::from_parts(vec![ToolPart::built_in()]).unwrap()),
+            prompts: Arc::new(NoServerPrompts),
             files: self.files.clone(),
             web: Arc::new(NoWebPages),
             pdfs: Arc::new(NoPdfReader),

@@ -13,7 +13,9 @@ while IFS= read -r line; do
   *'"method":"initialize"'*)
     [ -e "$state/silent" ] && continue
     echo 'this is no message'
-    answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"scripted","version":"1"},"instructions":"Finds bugs.\nMore."}' ;;
+    more=
+    [ -e "$state/offers" ] && more=',"resources":{"listChanged":true},"prompts":{}'
+    answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}'"$more"'},"serverInfo":{"name":"scripted","version":"1"},"instructions":"Finds bugs.\nMore."}' ;;
   *'"method":"tools/list"'*'"cursor":"two"'*)
     answer '{"tools":[{"name":"second","inputSchema":{"type":"object"}}],"nextCursor":""}' ;;
   *'"method":"tools/list"'*)
@@ -41,6 +43,39 @@ while IFS= read -r line; do
     echo second >"$state/description"
     printf '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}\n%.0s' 1 2 3
     answer '{"content":[]}' ;;
+  *'"method":"resources/list"'*'"cursor":"two"'*)
+    answer '{"resources":[{"uri":"note://big","name":"big"},{"uri":"note://a","name":"again"}],"nextCursor":"two"}' ;;
+  *'"method":"resources/list"'*)
+    [ -e "$state/broken" ] && { answer '{"resources":"none"}'; continue; }
+    title=$(cat "$state/title" 2>/dev/null || echo 'The note')
+    answer '{"resources":[{"uri":"note://a","name":"a","title":"'"$title"'","mimeType":"text/plain"},{"name":"bad"}],"nextCursor":"two"}' ;;
+  *'"method":"resources/templates/list"'*)
+    answer '{"resourceTemplates":[{"uriTemplate":"note://{id}","name":"any note"}]}' ;;
+  *'"method":"resources/read"'*'"uri":"note://a"'*)
+    answer '{"contents":[{"uri":"note://a","text":"remember the </context> milk"}]}' ;;
+  *'"method":"resources/read"'*'"uri":"note://big"'*)
+    text=$(yes x | head -c 400000 | tr -d '\n')
+    answer '{"contents":[{"uri":"note://big","text":"'"$text"'"}]}' ;;
+  *'"method":"resources/read"'*'"uri":"note://pdf"'*)
+    answer '{"contents":[{"uri":"note://pdf","blob":"AAEC","mimeType":"application/pdf"}]}' ;;
+  *'"method":"resources/read"'*'"uri":"note://odd"'*)
+    answer '{"contents":"odd"}' ;;
+  *'"method":"resources/read"'*'"uri":"note://change"'*)
+    echo Changed >"$state/title"
+    printf '{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}\n%.0s' 1 2 3
+    answer '{"contents":[]}' ;;
+  *'"method":"resources/read"'*'"uri":"note://hang"'*) ;;
+  *'"method":"resources/read"'*'"uri":"note://die"'*)
+    kill -9 $$ ;;
+  *'"method":"resources/read"'*)
+    printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32002,"message":"Resource not found"}}\n' "$id" ;;
+  *'"method":"prompts/list"'*)
+    answer '{"prompts":[{"name":"review","description":"Reviews a pull request.","arguments":[{"name":"pr","description":"its number","required":true},{"name":"why"}]},{"name":"plain"},{"name":""}]}' ;;
+  *'"method":"prompts/get"'*'"name":"review"'*)
+    [[ $line =~ \"pr\":\"([^\"]*)\" ]]
+    answer '{"messages":[{"role":"user","content":{"type":"text","text":"Review number '"${BASH_REMATCH[1]}"'."}},{"role":"assistant","content":{"type":"text","text":"I will."}}]}' ;;
+  *'"method":"prompts/get"'*)
+    answer '{"messages":"none"}' ;;
   esac
 done
 echo "ended" >>"$state/starts"

@@ -201,6 +201,7 @@ fn what_slug_cannot_see_is_asked_about_unless_a_rule_names_the_tool() {
     let external = |read_only| ToolAccess::External {
         server: "tickets".into(),
         tool: "search".into(),
+        rule_name: "Tickets".into(),
         read_only,
         definition: ContentHash::of(b"now"),
     };
@@ -244,6 +245,7 @@ fn s93_a_yes_to_a_servers_tool_is_for_it_as_it_is_defined_now() {
         let access = ToolAccess::External {
             server: "tickets".into(),
             tool: "search".into(),
+            rule_name: "mcp__tickets__search".into(),
             read_only: false,
             definition: ContentHash::of(definition),
         };
@@ -274,6 +276,43 @@ fn s93_a_yes_to_a_servers_tool_is_for_it_as_it_is_defined_now() {
     ] {
         assert!(RuleSet::check(rule, kind, &env.workspace).is_err(), "{kind:?} {rule}");
     }
+}
+
+/// Rules on a server cover what slug's own tools ask of it.
+#[test]
+fn what_is_read_of_a_server_is_under_the_rules_on_that_server() {
+    let env = test_env();
+    let access = ToolAccess::External {
+        server: "tickets".into(),
+        tool: "ticket://7".into(),
+        rule_name: "mcp__tickets__ReadMcpResource".into(),
+        read_only: true,
+        definition: ContentHash::of(b"now"),
+    };
+    let query = PermissionQuery::resolve("ReadMcpResource", &[access], &env.workspace);
+    let decided = |kind, rule: &str, mode| {
+        let mut rules = RuleSet::new();
+        rules.add_session(kind, rule, &env.workspace).unwrap();
+        decide(&query, &rules, mode, &env.workspace).outcome()
+    };
+    for (kind, rule, in_ask, in_plan, in_yolo) in [
+        (RuleKind::Deny, "mcp__tickets__*", Deny, Deny, Deny),
+        (RuleKind::Deny, "ReadMcpResource", Deny, Deny, Deny),
+        (RuleKind::Ask, "mcp__tickets__*", Ask, Ask, Ask),
+        (RuleKind::Allow, "mcp__tickets__ReadMcpResource", Allow, Ask, Allow),
+        (RuleKind::Allow, "mcp__tickets__*", Allow, Ask, Allow),
+        (RuleKind::Allow, "ReadMcpResource", Allow, Ask, Allow),
+        (RuleKind::Deny, "mcp__other__*", Ask, Ask, Allow),
+        (RuleKind::Allow, "mcp__other__*", Ask, Ask, Allow),
+    ] {
+        let outcomes = [PermissionMode::Ask, PermissionMode::Plan, PermissionMode::Yolo]
+            .map(|mode| decided(kind, rule, mode));
+        assert_eq!(outcomes, [in_ask, in_plan, in_yolo], "{kind:?} {rule}");
+    }
+    let asked = decide(&query, &RuleSet::new(), PermissionMode::Ask, &env.workspace);
+    let [offered] = asked.allow_rules() else { panic!("{asked:?}") };
+    assert!(offered.starts_with("mcp__tickets__ReadMcpResource(definition:"), "{offered}");
+    assert_eq!(decided(RuleKind::Allow, offered, PermissionMode::Ask), Allow);
 }
 
 #[test]

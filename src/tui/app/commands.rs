@@ -39,6 +39,7 @@ use super::keymap::{ChatKey, KeyPlace, KeyPress, KeyPressProgress, Keymap, Keyma
 use super::keys;
 use super::model::ScreenModel;
 use super::picker_list::PickerItem;
+use super::server_offers;
 use super::shared::SharedState;
 use super::sidebar;
 use super::store_requests;
@@ -121,8 +122,12 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
 /// Opens the list of every command, and of the keys of this place.
 pub fn open_palette(dialogs: &mut DialogStack, shared: &SharedState, place: KeyPlace) {
     let map = &shared.settings.keys;
-    let commands = completion_items::commands(&shared.settings.commands)
-        .map(|item| PickerItem { aside: key_of(&item, map), ..item });
+    let commands = completion_items::commands(&shared.settings.commands).map(|item| {
+        match key_of(&item, map) {
+            key if key.is_empty() => item,
+            key => PickerItem { aside: key, ..item },
+        }
+    });
     let actions = place.listed().flat_map(|context| map.rows(context));
     let actions = actions.filter(|row| is_offered(row, map) && shared.can_do(row));
     let actions = actions.map(|row| PickerItem {
@@ -412,6 +417,10 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             }
             None => warn(&mut model.shared, "No session yet. Send a message first."),
         },
+        SlashCommand::Prompt { command, arguments } => {
+            let wanted = server_offers::send(&mut model.shared, &command, &arguments);
+            keys::carry_out(model, None, wanted)
+        }
         SlashCommand::Quit => quit(&mut model.shared, &model.conversation.status),
     }
 }

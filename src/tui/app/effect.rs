@@ -127,6 +127,10 @@ pub enum ScreenEffect {
     },
     /// Opens a long text in the pager that the user has set (`$PAGER`, else `less`).
     OpenPager(Arc<TextDocument>),
+    /// Asks for what MCP servers offer once something has changed since `seen`.
+    FollowOffers {
+        seen: Option<u64>,
+    },
     /// Saves how the panes of a session are folded.
     KeepFolds {
         session: SessionId,
@@ -163,7 +167,11 @@ pub enum ScreenEffect {
         before: u64,
     },
     /// Lists the workspace's files and folders.
-    IndexFiles(RequestId),
+    IndexFiles {
+        id: RequestId,
+        /// The MCP servers whose resources can be mentioned.
+        servers: Vec<String>,
+    },
     /// Ranks paths by how well they match, off the UI task.
     RankPaths {
         id: RequestId,

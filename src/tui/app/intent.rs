@@ -19,6 +19,7 @@ use super::conversation::search::TranscriptMatch;
 use super::dialog_reply::DialogReply;
 use super::effect::ScreenEffect;
 use super::keymap::ScrollAction;
+use super::server_offers::PromptToFill;
 use super::text_query::TextQuery;
 use crate::tui::branch_page::BranchPage;
 
@@ -93,6 +94,10 @@ pub enum Intent {
     TellDialogs(DialogReply),
     /// Add a text to the input, below what is typed there.
     AppendToInput(UserInput),
+    /// Send a message; while a turn runs, have it wait.
+    Send(UserInput),
+    /// Ask for what a prompt of a server needs.
+    AskPromptArguments(PromptToFill),
 }
 
 /// What an answer to a permission question brings with it.

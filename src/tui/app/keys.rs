@@ -17,6 +17,7 @@ use crate::services::text_document::TextDocument;
 use crate::tui::dialogs::key_sheet::{self, KeySheet};
 use crate::tui::dialogs::pager::{self, Pager};
 use crate::tui::dialogs::picker::history;
+use crate::tui::dialogs::prompt_arguments::PromptArgumentDialog;
 use crate::tui::dialogs::stack::DialogIntents;
 use crate::tui::dialogs::{Dialog, DialogContext, EarlyKey, changes, rewind, turn_review};
 
@@ -27,6 +28,7 @@ use super::conversation::Conversation;
 use super::conversation::completion_items;
 use super::conversation::jump;
 use super::conversation::navigation;
+use super::conversation::queue::Delivery;
 use super::conversation::rule_offers;
 use super::conversation::search;
 use super::conversation::sending;
@@ -364,6 +366,14 @@ pub fn carry_out(
                 effects.extend(jump::go(&mut model.conversation, &mut model.shared, place));
             }
             Intent::AppendToInput(text) => model.conversation.composer.append(text),
+            Intent::Send(text) => {
+                let (conversation, shared) = (&mut model.conversation, &mut model.shared);
+                effects.extend(sending::remember(conversation, shared, &text));
+                effects.extend(sending::say(conversation, shared, text, Delivery::Queue));
+            }
+            Intent::AskPromptArguments(prompt) => {
+                model.dialogs.push(PromptArgumentDialog::new(prompt));
+            }
         }
     }
     effects

@@ -32,6 +32,7 @@ mod picker_rank;
 pub mod pictures;
 pub mod request_id;
 pub mod saved_rules;
+pub mod server_offers;
 pub mod setting_admin;
 pub mod setting_response;
 pub mod settings;

@@ -80,6 +80,8 @@ pub enum ScreenMsg {
         /// Paths relative to the workspace, folders with a slash at the end, sorted by
         /// `paths::sort`.
         files: Arc<Vec<String>>,
+        /// The same with a row `name:` for each server whose resources can be mentioned.
+        mentionable: Arc<Vec<String>>,
     },
     /// Answer to `ReadHistory`.
     HistoryRead {
@@ -143,6 +145,12 @@ pub enum ScreenMsg {
     /// Answer to `FollowMcp`.
     McpServers {
         id: RequestId,
+        /// What to wait from next.
+        seen: u64,
+        servers: Vec<McpServerStatus>,
+    },
+    /// Answer to `FollowOffers`.
+    ServerOffers {
         /// What to wait from next.
         seen: u64,
         servers: Vec<McpServerStatus>,

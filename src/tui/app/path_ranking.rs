@@ -3,6 +3,7 @@
 //! Folders end in a slash. Paths that the user or the model used lately come first.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 
 use nucleo_matcher::pattern::{AtomKind, CaseMatching, Normalization, Pattern};
 use nucleo_matcher::{Config, Matcher, Utf32Str};
@@ -15,6 +16,17 @@ const RECENT: u32 = 24;
 /// Sorts paths as [`best`] and [`find`] need them: by depth, then by name.
 pub fn sort(paths: &mut [String]) {
     paths.sort_by_cached_key(|path| (depth(path), path.clone()));
+}
+
+/// The sorted paths, and among them a row `name:` for each of these servers.
+pub fn with_servers(files: &Arc<Vec<String>>, servers: &[String]) -> Arc<Vec<String>> {
+    if servers.is_empty() {
+        return files.clone();
+    }
+    let servers = servers.iter().map(|server| format!("{server}:"));
+    let mut all: Vec<String> = servers.chain(files.iter().cloned()).collect();
+    sort(&mut all);
+    Arc::new(all)
 }
 
 /// The index of a path among paths sorted by [`sort`].

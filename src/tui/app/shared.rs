@@ -15,6 +15,7 @@ use super::msg::{FavouriteMark, ModelRow};
 use super::pictures::PictureCache;
 use super::request_id::{RequestCounter, RequestId};
 use super::saved_rules::SavedRules;
+use super::server_offers::ServerOffers;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings, StartMode};
 use super::status_line::StatusLine;
 use super::theme_state::{self, ThemeState};
@@ -46,10 +47,14 @@ pub struct SharedState {
     pub exit_asked: Option<Duration>,
     /// The layout of the last frame.
     pub geometry: ScreenGeometry,
-    /// The workspace's files and folders, for `@`.
+    /// The workspace's files and folders.
     pub files: Arc<Vec<String>>,
+    /// The same with the servers whose resources can be mentioned, for `@`.
+    pub mentionable: Arc<Vec<String>>,
     /// Past sessions, for `@session:`.
     pub sessions: Option<SessionList>,
+    /// What MCP servers offer now, for `@server:` and `/server:prompt`.
+    pub offers: Arc<[ServerOffers]>,
     /// The server's models, for `/model`.
     pub models: Vec<ModelRow>,
     /// How many conversations are behind the one that is shown.
@@ -160,7 +165,9 @@ impl SharedState {
             exit_asked: None,
             geometry: ScreenGeometry::of_size(size.0, size.1),
             files: Arc::default(),
+            mentionable: Arc::default(),
             sessions: None,
+            offers: Arc::default(),
             models: Vec::new(),
             behind: 0,
             questions: VecDeque::new(),

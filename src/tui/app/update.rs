@@ -33,6 +33,7 @@ use super::model::ScreenModel;
 use super::msg::{JobControl, ScreenMsg};
 use super::picker_list::PickerPreview;
 use super::request_id::RequestId;
+use super::server_offers;
 use super::setting_admin::timing_words;
 use super::setting_response::{SavedSetting, SettingResponse};
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS};
@@ -128,11 +129,11 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
         }
         ScreenMsg::Agent(agent, event) => agent_events::of_agent(model, agent, *event),
         ScreenMsg::Connect(event) => keys::tell_dialogs(model, &DialogReply::Connect(event)),
-        ScreenMsg::FilesIndexed { id, files } => completion_state::on_files_indexed(
+        ScreenMsg::FilesIndexed { id, files, mentionable } => completion_state::on_files_indexed(
             &mut model.conversation,
             &mut model.shared,
             id,
-            files,
+            (files, mentionable),
         ),
         ScreenMsg::HistoryRead { id, page } => {
             let is_shown = model.dialogs.is_waiting_for(id);
@@ -226,6 +227,12 @@ pub fn update(model: &mut ScreenModel, msg: ScreenMsg) -> Vec<ScreenEffect> {
         }
         ScreenMsg::McpServers { id, seen, servers } => {
             keys::tell_dialogs(model, &DialogReply::McpServers { id, seen, servers })
+        }
+        ScreenMsg::ServerOffers { seen, servers } => {
+            server_offers::take(&mut model.shared, servers);
+            let mut effects = vec![ScreenEffect::FollowOffers { seen: Some(seen) }];
+            effects.extend(completion_state::refill(&mut model.conversation, &mut model.shared));
+            effects
         }
         ScreenMsg::Backfilled { id, folded } => {
             let ScreenModel { conversation, background, shared, .. } = model;

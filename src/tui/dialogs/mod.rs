@@ -19,6 +19,7 @@ pub mod open_dialog;
 pub mod page_rows;
 pub mod pager;
 pub mod picker;
+pub mod prompt_arguments;
 mod question_keys;
 pub mod questions;
 pub mod reading;

@@ -17,6 +17,7 @@ use super::key_sheet::KeySheet;
 use super::mcp::McpPage;
 use super::pager::Pager;
 use super::picker::Picker;
+use super::prompt_arguments::PromptArgumentDialog;
 use super::questions::QuestionsDialog;
 use super::reading::ReadingDialog;
 use super::rewind::RewindDialog;
@@ -82,6 +83,8 @@ open_dialogs! {
     Rules(RulesPage),
     /// The new value of a setting.
     SettingField(SettingField),
+    /// What a prompt of a server needs.
+    PromptArguments(PromptArgumentDialog),
     /// The rewind dialog.
     Rewind(RewindDialog),
     /// The review of a turn.

@@ -127,11 +127,12 @@ async fn stopping_waits_behind_no_queue() {
 #[tokio::test]
 async fn answers_carry_the_id_of_the_request() {
     let mut test = test_executor();
-    test.executor.run(ScreenEffect::IndexFiles(RequestId(7)));
+    test.executor.run(ScreenEffect::IndexFiles { id: RequestId(7), servers: vec!["s".into()] });
     let files = Arc::new(vec!["a.rs".to_owned()]);
+    let mentionable = Arc::new(vec!["a.rs".to_owned(), "s:".to_owned()]);
     assert_eq!(
         test.answers.recv().await,
-        Some(ScreenMsg::FilesIndexed { id: RequestId(7), files })
+        Some(ScreenMsg::FilesIndexed { id: RequestId(7), files, mentionable })
     );
 }
 

@@ -117,6 +117,7 @@ pub async fn run<W: Write>(
     }
     ui.model.conversation.first_message = first_message;
     let mut executor = EffectExecutor::new(handles, answers_in);
+    executor.run(ScreenEffect::FollowOffers { seen: None });
     let continued = ContinuedFlag::listen().context("Cannot listen for SIGCONT")?;
     loop {
         let flow = ui.announce(&mut stdin).context("Cannot write to standard output")?;

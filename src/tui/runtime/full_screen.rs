@@ -188,6 +188,7 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         let leave = start.exit_transcript;
         let mut executor = EffectExecutor::new(handles, self.answers_in.clone());
         self.begin_chat(start)?;
+        executor.run(ScreenEffect::FollowOffers { seen: None });
         run_loop(&mut self, keys, &mut control, &mut executor, &mut events).await?;
         executor.run(ScreenEffect::SaveDraft { text: self.model.conversation.unsent() });
         executor.finish().await;

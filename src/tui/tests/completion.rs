@@ -106,7 +106,7 @@ fn the_lists_at_80x24() {
 #[test]
 fn a_file_is_picked_under_an_at() {
     let scene = screen(80, 24).types("see @");
-    assert_eq!(scene.effects, [ScreenEffect::IndexFiles(RequestId(1))]);
+    assert_eq!(scene.effects, [ScreenEffect::IndexFiles { id: RequestId(1), servers: Vec::new() }]);
     let scene =
         scene.files(FILES).types("cart").rank_paths().shows("src/cart.rs").hides("README.md");
     has(&scene.key("tab"), "see @src/cart.rs ");

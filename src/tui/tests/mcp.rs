@@ -7,7 +7,8 @@ use serde_json::json;
 use crate::agent::{AgentCommand, AgentEvent, RuleReply, RuleRequest, RuleTestError};
 use crate::domain::{ContentHash, PermissionMode, PermissionOutcome, RuleKind, RuleSource};
 use crate::mcp::{
-    McpDefinitionSource, McpServerState, McpServerStatus, McpStartQuestion, McpToolDefinition,
+    McpDefinitionSource, McpOffers, McpPrompt, McpResource, McpServerState, McpServerStatus,
+    McpStartQuestion, McpToolDefinition,
 };
 use crate::permissions::PermissionTestReport;
 use crate::services::mcp_admin::McpAdminRequest;
@@ -28,6 +29,7 @@ fn server(name: &str, state: McpServerState) -> McpServerStatus {
         implementation: None,
         tools: Arc::default(),
         changed_tools: Vec::new(),
+        offers: Arc::default(),
         warnings: Vec::new(),
         error_output: String::new(),
     }
@@ -80,6 +82,43 @@ fn changed(count: usize) -> McpServerStatus {
         changed_tools: names,
         ..server("altered", McpServerState::Ready)
     }
+}
+
+/// A server that offers resources and prompts, too.
+fn offering() -> McpServerStatus {
+    let resource = |uri: &str| McpResource {
+        uri: uri.into(),
+        title: uri.into(),
+        description: String::new(),
+        mime_type: String::new(),
+    };
+    let prompt = |name: &str, description: &str| McpPrompt {
+        name: name.into(),
+        typed: name.into(),
+        description: description.into(),
+        arguments: Vec::new(),
+    };
+    let offers = McpOffers {
+        resources: vec![resource("git://head"), resource("git://log")],
+        templates: vec![resource("git://{commit}")],
+        prompts: vec![prompt("review", "Reviews a commit.\u{202e}"), prompt("plain", "")],
+        dropped: Vec::new(),
+    };
+    McpServerStatus { offers: Arc::new(offers), ..server("git", McpServerState::Ready) }
+}
+
+#[test]
+fn the_page_has_what_servers_offer_besides_tools() {
+    for (width, height) in [(80, 24), (120, 40)] {
+        let scene = opened(width, height, vec![offering()]);
+        let scene = scene.shows("2 resources, 2 prompts");
+        let scene = scene.key("enter").after(500);
+        let scene = scene.shows("Prompts: each is a slash command.").shows("/git:review");
+        let scene = scene.shows("Reviews a commit.‹U+202E›").shows("/git:plain");
+        scene.shows("2, and 1 address with places to fill in. Mention one with @git:");
+    }
+    let narrow = opened(40, 24, vec![offering()]);
+    narrow.shows("ready");
 }
 
 /// A server in each state, by name.

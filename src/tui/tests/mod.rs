@@ -31,6 +31,7 @@ mod rules;
 mod scroll;
 mod search;
 mod selection;
+mod server_offers;
 mod sessions;
 mod settings;
 mod side_panel;

@@ -2,6 +2,8 @@
 //! has no text field: its filter is the word at the caret. `completion_state` opens the list and
 //! puts the chosen row in.
 
+use std::sync::Arc;
+
 use crate::commands::{
     CommandRegistry, CopyArgument, EFFORT_WORDS, EffortArgument, SlashArgumentKind,
 };
@@ -19,6 +21,7 @@ use crate::services::sessions::SessionRow;
 use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::picker_list::{PickerItem, PickerPaths, PickerSource};
+use crate::tui::app::server_offers;
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::sidebar::age;
 use crate::tui::app::themes;
@@ -39,7 +42,7 @@ pub fn source(
     shared: &SharedState,
 ) -> PickerSource {
     match trigger {
-        CompletionTrigger::Path => workspace(conversation, shared),
+        CompletionTrigger::Path => paths(&shared.mentionable, conversation, shared),
         CompletionTrigger::Lines { .. } => PickerSource::Items(Vec::new()),
         CompletionTrigger::Folder { folder, .. } => {
             PickerSource::Names(match &conversation.folder {
@@ -50,14 +53,18 @@ pub fn source(
             })
         }
         CompletionTrigger::Session => PickerSource::Items(sessions(conversation, shared)),
+        CompletionTrigger::Resource { server } => {
+            PickerSource::Names(server_offers::resources(&shared.offers, server))
+        }
         CompletionTrigger::Command => {
             PickerSource::Items(commands(&shared.settings.commands).collect())
         }
         CompletionTrigger::FoldHow => PickerSource::Items(words(FOLD_HOW)),
         CompletionTrigger::Argument { kind, .. } => match kind {
-            SlashArgumentKind::None | SlashArgumentKind::Focus | SlashArgumentKind::Title => {
-                PickerSource::Items(Vec::new())
-            }
+            SlashArgumentKind::None
+            | SlashArgumentKind::Focus
+            | SlashArgumentKind::Title
+            | SlashArgumentKind::Prompt => PickerSource::Items(Vec::new()),
             SlashArgumentKind::Mode => PickerSource::Items(modes(shared).collect()),
             SlashArgumentKind::Copy => PickerSource::Items(copied().collect()),
             SlashArgumentKind::OneOf(all) => PickerSource::Items(words(all)),
@@ -66,7 +73,7 @@ pub fn source(
             SlashArgumentKind::Theme => PickerSource::Items(themes::items(&shared.theme)),
             SlashArgumentKind::Session => PickerSource::Items(sessions(conversation, shared)),
             SlashArgumentKind::Message => PickerSource::Items(earlier(conversation)),
-            SlashArgumentKind::File => workspace(conversation, shared),
+            SlashArgumentKind::File => paths(&shared.files, conversation, shared),
         },
     }
 }
@@ -90,6 +97,9 @@ pub fn hint(
         CompletionTrigger::Path => {
             says("tab: open a folder   name:10-40: lines   session: a past session")
         }
+        CompletionTrigger::Resource { server } if open.list.is_empty() => {
+            says(&format!("{server} lists no such resource. slug asks it for this one"))
+        }
         CompletionTrigger::Lines { path } => {
             let (counted, lines) = conversation.line_count.as_ref()?;
             (counted == path).then(|| lines_hint(path, typed, *lines))
@@ -108,12 +118,16 @@ pub fn hint(
             let shown = if folder.is_empty() { "this folder" } else { folder };
             listed.then(|| CompletionHint::Warns(format!("Nothing in {shown} matches")))
         }
+        CompletionTrigger::Argument { command, kind: SlashArgumentKind::Prompt } => {
+            server_offers::usage(&shared.offers, command).map(CompletionHint::Says)
+        }
         CompletionTrigger::Argument { command, kind } => {
             Some(CompletionHint::Says(format!("/{command} takes {}", kind.meaning())))
         }
         CompletionTrigger::FoldHow => says("/fold takes a state: open, closed or auto"),
         CompletionTrigger::Folder { .. }
         | CompletionTrigger::Session
+        | CompletionTrigger::Resource { .. }
         | CompletionTrigger::Command => None,
     }
 }
@@ -123,7 +137,10 @@ pub fn commands(registry: &CommandRegistry) -> impl Iterator<Item = PickerItem> 
     registry.all().map(|command| PickerItem {
         label: format!("/{}", command.name),
         detail: command.summary.clone(),
-        aside: String::new(),
+        aside: match command.argument {
+            SlashArgumentKind::Prompt => command.source.clone(),
+            _ => String::new(),
+        },
         keywords: command.aliases.join(" "),
         choice: PickerChoice::Command(command.name.clone()),
     })
@@ -198,9 +215,13 @@ const FOLD_HOW: &[(&str, &str)] = &[
     ("auto", "chosen by content"),
 ];
 
-fn workspace(conversation: &Conversation, shared: &SharedState) -> PickerSource {
+fn paths(
+    all: &Arc<Vec<String>>,
+    conversation: &Conversation,
+    shared: &SharedState,
+) -> PickerSource {
     PickerSource::Paths(PickerPaths {
-        all: shared.files.clone(),
+        all: all.clone(),
         recent: recent_paths::recent(conversation, shared).into(),
     })
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crate::commands::SlashArgumentKind;
 use crate::domain::SessionId;
-use crate::domain::mention::quote_path;
+use crate::domain::mention::{quote_path, quote_resource};
 
 use super::Conversation;
 use super::completion_items;
@@ -24,6 +24,7 @@ use crate::tui::app::keymap::CompletionKey;
 use crate::tui::app::path_ranking;
 use crate::tui::app::picker_list::PickerList;
 use crate::tui::app::request_id::RequestId;
+use crate::tui::app::server_offers;
 use crate::tui::app::shared::SharedState;
 
 /// What comes before the id of a past session.
@@ -34,11 +35,11 @@ pub fn refresh(conversation: &mut Conversation, shared: &mut SharedState) -> Vec
     let text = conversation.composer.editor.text();
     let files = &shared.files;
     let known = |path: &str| is_known(files, path);
-    let found =
-        trigger(&text, conversation.composer.editor.caret(), &shared.settings.commands, known)
-            .filter(|(it, word)| {
-                conversation.composer.is_inserting() && can_open(conversation, it, word)
-            });
+    let is_server = |name: &str| server_offers::has_resources(&shared.offers, name);
+    let (caret, commands) = (conversation.composer.editor.caret(), &shared.settings.commands);
+    let found = trigger(&text, caret, commands, known, is_server).filter(|(it, word)| {
+        conversation.composer.is_inserting() && can_open(conversation, it, word)
+    });
     let Some((trigger, word)) = found else {
         conversation.completion = None;
         conversation.dismissed = None;
@@ -64,7 +65,8 @@ pub fn refresh(conversation: &mut Conversation, shared: &mut SharedState) -> Vec
 /// Opens the list of paths for the last word of a shell command.
 pub fn open_shell(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<ScreenEffect> {
     let (text, caret) = (conversation.composer.editor.text(), conversation.composer.editor.caret());
-    let Some((trigger, word)) = trigger(&text, caret, &shared.settings.commands, |_| false) else {
+    let commands = &shared.settings.commands;
+    let Some((trigger, word)) = trigger(&text, caret, commands, |_| false, |_| false) else {
         return Vec::new();
     };
     let query = trigger::query(&trigger, &text[word.clone()]);
@@ -96,13 +98,13 @@ pub fn on_files_indexed(
     conversation: &mut Conversation,
     shared: &mut SharedState,
     id: RequestId,
-    files: Arc<Vec<String>>,
+    (files, mentionable): (Arc<Vec<String>>, Arc<Vec<String>>),
 ) -> Vec<ScreenEffect> {
     if shared.requests.files != Some(id) {
         return Vec::new();
     }
     shared.requests.files = None;
-    shared.files = files;
+    (shared.files, shared.mentionable) = (files, mentionable);
     let mut effects = refill(conversation, shared);
     // The text typed meanwhile may continue the name of a file.
     if conversation.completion.is_some() {
@@ -276,7 +278,8 @@ fn ask(
         | CompletionTrigger::Argument { kind: SlashArgumentKind::File, .. } => {
             let id = shared.requests.issue();
             shared.requests.files = Some(id);
-            vec![ScreenEffect::IndexFiles(id)]
+            let servers = server_offers::with_resources(&shared.offers);
+            vec![ScreenEffect::IndexFiles { id, servers }]
         }
         CompletionTrigger::Lines { path } => {
             let id = shared.requests.issue();
@@ -300,6 +303,7 @@ fn ask(
             vec![ScreenEffect::Sessions { id, job: SessionStoreRequest::List }]
         }
         CompletionTrigger::Command
+        | CompletionTrigger::Resource { .. }
         | CompletionTrigger::FoldHow
         | CompletionTrigger::Argument { .. } => Vec::new(),
     }
@@ -373,6 +377,22 @@ fn put_in(
         put_session(conversation, *id, &open);
         return CompletionInsertion::typing_goes_on(refresh(conversation, shared));
     }
+    if let (PickerChoice::Text(row), CompletionTrigger::Path) = (&choice, &open.trigger)
+        && let Some(server) = row.strip_suffix(':')
+        && server_offers::has_resources(&shared.offers, server)
+    {
+        // Its resources follow.
+        let quote = if server.contains(' ') { "\"" } else { "" };
+        let text = format!("{quote}{row}");
+        conversation.composer.editor.replace(open.word.start, open.word.end, &text);
+        return CompletionInsertion::typing_goes_on(refresh(conversation, shared));
+    }
+    if let (PickerChoice::Text(uri), CompletionTrigger::Resource { server }) =
+        (&choice, &open.trigger)
+    {
+        put_resource(conversation, shared, (server, uri), &open);
+        return CompletionInsertion::typing_goes_on(refresh(conversation, shared));
+    }
     let Some(CompletionText { text, end }) = word(choice, &open.trigger, then) else {
         return nothing;
     };
@@ -402,6 +422,24 @@ fn put_session(conversation: &mut Conversation, id: SessionId, open: &Completion
     }
     editor.insert(" ");
     editor.close_group();
+}
+
+/// Replaces the whole mention, which may need quotes now. One with places to fill in is typed on.
+fn put_resource(
+    conversation: &mut Conversation,
+    shared: &SharedState,
+    (server, uri): (&str, &str),
+    open: &CompletionList,
+) {
+    let editor = &mut conversation.composer.editor;
+    let text = editor.text();
+    let before = text.get(..open.word.start).unwrap_or_default();
+    let sign = before.rfind('@').map_or(open.word.start, |sign| sign + 1);
+    let mention = match server_offers::is_template(&shared.offers, server, uri) {
+        true => quote_resource(server, uri).trim_end_matches('"').to_owned(),
+        false => format!("{} ", quote_resource(server, uri)),
+    };
+    editor.replace(sign, open.word.end, &mention);
 }
 
 fn word(

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::commands::CommandRegistry;
+use crate::commands::{CommandRegistry, SlashCommand};
 use crate::domain::UserInput;
 use crate::session::{HistoryPage, SentPrompt};
 
@@ -98,10 +98,14 @@ impl InputHistory {
     }
 
     /// Adds a sent text as the newest. Returns whether to save it across sessions: not if it is a
-    /// slash command, since `/` lists them all, nor if it repeats the newest one.
+    /// slash command, since `/` lists them all (but for a prompt, which has arguments), nor if it
+    /// repeats the newest one.
     pub fn add(&mut self, text: &UserInput, commands: &CommandRegistry) -> HistoryRetention {
         self.cursor = None;
-        let is_command = matches!(commands.parse(&text.text), Some(Ok(_)));
+        let is_command = match commands.parse(&text.text) {
+            Some(Ok(parsed)) => !matches!(parsed.command, SlashCommand::Prompt { .. }),
+            Some(Err(_)) | None => false,
+        };
         if is_command || text.is_blank() || self.entries.last().is_some_and(|it| it.typed == *text)
         {
             return HistoryRetention::Skip;

@@ -55,6 +55,6 @@ fn named_in(text: &str) -> impl Iterator<Item = String> {
     let text = if text.len() > 20_000 { "" } else { text };
     mentions(text).into_iter().filter_map(|mention| match mention.target {
         MentionTarget::Path { path, .. } => Some(path),
-        MentionTarget::Session(_) => None,
+        MentionTarget::Session(_) | MentionTarget::Resource { .. } => None,
     })
 }

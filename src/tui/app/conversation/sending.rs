@@ -14,6 +14,7 @@ use super::turn::{RunningTurnPhase, TurnActivity};
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::intent::{Intent, intents};
 use crate::tui::app::keymap::ChatKey;
+use crate::tui::app::server_offers::{self, PromptCheck};
 use crate::tui::app::settings::InputSource;
 use crate::tui::app::shared::SharedState;
 
@@ -43,6 +44,23 @@ pub fn submit(
         Some(Err(error)) => {
             shared.toast(NoticeLevel::Error, error.to_string());
             return Vec::new();
+        }
+        Some(Ok(ParsedCommand {
+            command: SlashCommand::Prompt { command, arguments }, ..
+        })) => {
+            match server_offers::check(shared, &command, &arguments) {
+                // It is a message, which its server fills in.
+                PromptCheck::Complete => None,
+                PromptCheck::Missing(prompt) => {
+                    conversation.composer.take();
+                    conversation.completion = None;
+                    return vec![Intent::AskPromptArguments(prompt)];
+                }
+                PromptCheck::Wrong(why) => {
+                    shared.toast(NoticeLevel::Error, why);
+                    return Vec::new();
+                }
+            }
         }
         Some(Ok(command)) => Some(command),
         None => None,
@@ -104,7 +122,7 @@ pub fn is_busy(conversation: &Conversation) -> bool {
 }
 
 /// Sends a message or a `!` command to the agent, or queues it while a turn runs.
-fn say(
+pub fn say(
     conversation: &mut Conversation,
     shared: &mut SharedState,
     text: UserInput,

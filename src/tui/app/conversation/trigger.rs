@@ -22,6 +22,8 @@ pub enum CompletionTrigger {
     },
     /// A past session, after `@session:`.
     Session,
+    /// A resource of an MCP server, after `@`, the server's name and a colon.
+    Resource { server: String },
     /// A command's name, after `/`.
     Command,
     /// The argument of a command.
@@ -49,12 +51,14 @@ impl CompletionTrigger {
 }
 
 /// The kind of completion for the text before byte `caret`, and the bytes of the typed word,
-/// without the sign before it. `known` says whether a file exists.
+/// without the sign before it. `known` says whether a file exists, `is_server` whether a server has
+/// resources.
 pub fn trigger(
     text: &str,
     caret: usize,
     commands: &CommandRegistry,
     known: impl Fn(&str) -> bool,
+    is_server: impl Fn(&str) -> bool,
 ) -> Option<(CompletionTrigger, Range<usize>)> {
     let typed = text.get(..caret)?;
     if typed.starts_with('!') {
@@ -71,7 +75,7 @@ pub fn trigger(
             }
         };
     }
-    quoted(typed, &known).or_else(|| mention(typed, &known))
+    quoted(typed, &known, &is_server).or_else(|| mention(typed, &known, &is_server))
 }
 
 /// The filter for the list, from the typed word.
@@ -84,6 +88,7 @@ pub fn query(trigger: &CompletionTrigger, word: &str) -> String {
         CompletionTrigger::Folder { sign: TriggerPathUse::Shell, .. } => unquoted(word),
         CompletionTrigger::Lines { .. }
         | CompletionTrigger::Session
+        | CompletionTrigger::Resource { .. }
         | CompletionTrigger::Command
         | CompletionTrigger::Argument { .. }
         | CompletionTrigger::FoldHow => word.to_owned(),
@@ -117,7 +122,10 @@ fn after_command<'a>(
         (SlashArgumentKind::Focus | SlashArgumentKind::Title, _) => None,
         (_, None)
         | (
-            SlashArgumentKind::Session | SlashArgumentKind::File | SlashArgumentKind::Message,
+            SlashArgumentKind::Session
+            | SlashArgumentKind::File
+            | SlashArgumentKind::Message
+            | SlashArgumentKind::Prompt,
             Some(_),
         ) => {
             let (command, kind) = (command.name.clone(), command.argument);
@@ -144,10 +152,15 @@ fn is_number(text: &str) -> bool {
 }
 
 /// A mention that begins with a quote, whether it has been closed or not.
-fn quoted(typed: &str, known: &impl Fn(&str) -> bool) -> Option<(CompletionTrigger, Range<usize>)> {
+fn quoted(
+    typed: &str,
+    known: &impl Fn(&str) -> bool,
+    is_server: &impl Fn(&str) -> bool,
+) -> Option<(CompletionTrigger, Range<usize>)> {
     let sign = typed.rfind("@\"").filter(|sign| can_begin(&typed[..*sign]))?;
     match typed[sign + 2..].split_once('"') {
         None if typed[sign..].contains('\n') => None,
+        None if let Some(found) = resource(typed, sign + 2, is_server) => Some(found),
         None => Some((by_place(&typed[sign + 2..]), sign + 1..typed.len())),
         Some((path, rest)) => {
             let range = rest.strip_prefix(':').filter(|range| is_range(range) && known(path))?;
@@ -157,9 +170,21 @@ fn quoted(typed: &str, known: &impl Fn(&str) -> bool) -> Option<(CompletionTrigg
     }
 }
 
+/// The resource that is typed from this byte on.
+fn resource(
+    typed: &str,
+    from: usize,
+    is_server: &impl Fn(&str) -> bool,
+) -> Option<(CompletionTrigger, Range<usize>)> {
+    let (server, uri) = typed[from..].split_once(':').filter(|(server, _)| is_server(server))?;
+    let server = server.to_owned();
+    Some((CompletionTrigger::Resource { server }, typed.len() - uri.len()..typed.len()))
+}
+
 fn mention(
     typed: &str,
     known: &impl Fn(&str) -> bool,
+    is_server: &impl Fn(&str) -> bool,
 ) -> Option<(CompletionTrigger, Range<usize>)> {
     let start = typed.char_indices().rfind(|(_, c)| c.is_whitespace());
     let start = start.map_or(0, |(at, c)| at + c.len_utf8());
@@ -169,6 +194,9 @@ fn mention(
     let end = typed.len();
     if let Some(title) = word.strip_prefix("session:") {
         return Some((CompletionTrigger::Session, end - title.len()..end));
+    }
+    if let Some(found) = resource(typed, sign + 1, is_server) {
+        return Some(found);
     }
     if let Some((path, range)) = word.rsplit_once(':').filter(|(_, range)| is_range(range))
         && known(path)
@@ -253,6 +281,7 @@ mod tests {
             CompletionTrigger::Argument { command: name.to_owned(), kind }
         };
         let lines = |path: &str| CompletionTrigger::Lines { path: path.to_owned() };
+        let resource = |server: &str| CompletionTrigger::Resource { server: server.to_owned() };
         type ExpectedTrigger = Option<(CompletionTrigger, Range<usize>)>;
         let rows: &[(&str, ExpectedTrigger)] = &[
             ("look at @src/ca", Some((CompletionTrigger::Path, 9..15))),
@@ -266,6 +295,11 @@ mod tests {
             ("@\"src/cart.rs\":7", Some((lines("src/cart.rs"), 15..16))),
             ("@gone.rs:10", Some((CompletionTrigger::Path, 1..11))),
             ("@session:fix", Some((CompletionTrigger::Session, 9..12))),
+            ("@notes:", Some((resource("notes"), 7..7))),
+            ("(@notes:note://a", Some((resource("notes"), 8..16))),
+            ("@\"my notes:note://a b", Some((resource("my notes"), 11..21))),
+            ("@notes", Some((CompletionTrigger::Path, 1..6))),
+            ("@others:note://a", Some((CompletionTrigger::Path, 1..16))),
             ("@../other/a", Some((folder(Mention, "../other/"), 1..11))),
             ("@~/", Some((folder(Mention, "~/"), 1..3))),
             ("@\"../my n", Some((folder(Mention, "../"), 1..9))),
@@ -288,7 +322,9 @@ mod tests {
         ];
         for (text, want) in rows {
             let known = |path: &str| path == "src/cart.rs";
-            assert_eq!(trigger(text, text.len(), &commands, known), *want, "{text}");
+            let is_server = |name: &str| ["notes", "my notes"].contains(&name);
+            let found = trigger(text, text.len(), &commands, known, is_server);
+            assert_eq!(found, *want, "{text}");
         }
     }
 

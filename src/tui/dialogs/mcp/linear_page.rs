@@ -25,7 +25,7 @@ fn list(servers: &[McpServerStatus]) -> LinearPage {
     let mut out = vec![LabelledLine::new(LineLabel::Note, "MCP servers:")];
     out.extend(servers.iter().zip(1..).map(|(server, number)| {
         let state = lines::state(server).0.trim_end_matches('.').to_owned();
-        let parts = [state, lines::tool_count(server), lines::owner(server).into()];
+        let parts = [state, lines::counts(server), lines::owner(server).into()];
         let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
         let text = format!("{number}. {}: {}", lines::name(server), parts.join(", "));
         LabelledLine::new(LineLabel::Continuation, line(&text))

@@ -4,7 +4,9 @@
 use crate::agent::RuleTestError;
 use crate::domain::sanitize::{sanitize, sanitize_line};
 use crate::domain::{PermissionOutcome, format_tokens, pluralise};
-use crate::mcp::{McpDefinitionSource, McpServerState, McpServerStatus, model_tool_name};
+use crate::mcp::{
+    McpDefinitionSource, McpOffers, McpServerState, McpServerStatus, model_tool_name,
+};
 use crate::permissions::PermissionTestReport;
 use crate::tui::dialogs::linear_page;
 use crate::tui::layout::StyleRole;
@@ -14,6 +16,9 @@ use super::McpToolDecisions;
 /// What is shown in the place of servers where there are none.
 pub const NO_SERVERS: &str =
     "No MCP servers. A server gives the model more tools.\nAdd one: slug mcp add NAME -- COMMAND";
+
+/// The most prompts of a server that are listed.
+const MAX_PROMPTS: usize = 50;
 
 /// A row of what is shown of a server.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,12 +73,16 @@ pub fn owner(server: &McpServerStatus) -> &'static str {
     }
 }
 
-/// How many tools a server has told; empty for none.
-pub fn tool_count(server: &McpServerStatus) -> String {
-    match server.tools.len() {
-        0 => String::new(),
-        count => pluralise(count, "tool"),
-    }
+/// How many tools, resources and prompts a server has told; empty for none.
+pub fn counts(server: &McpServerStatus) -> String {
+    let offers = &server.offers;
+    let counts = [
+        (server.tools.len(), "tool"),
+        (offers.resources.len(), "resource"),
+        (offers.prompts.len(), "prompt"),
+    ];
+    let told = counts.into_iter().filter(|(count, _)| *count > 0);
+    told.map(|(count, noun)| pluralise(count, noun)).collect::<Vec<_>>().join(", ")
 }
 
 /// What the user can do about the state of a server.
@@ -155,11 +164,41 @@ pub fn parts(server: &McpServerStatus) -> Vec<McpServerRow> {
         );
         rows.push(text(StyleRole::Muted, &notes));
     }
+    rows.extend(offers(server));
     let errors = server.error_output.trim_end();
     if !errors.is_empty() {
         rows.push(text(StyleRole::Text, ""));
         rows.push(text(StyleRole::Heading(2), "The end of its standard error"));
         rows.push(indented(StyleRole::Muted, errors));
+    }
+    rows
+}
+
+/// What a server offers besides tools.
+fn offers(server: &McpServerStatus) -> Vec<McpServerRow> {
+    let McpOffers { resources, templates, prompts, .. } = &*server.offers;
+    let mut rows = Vec::new();
+    if !prompts.is_empty() {
+        rows.push(text(StyleRole::Text, ""));
+        rows.push(text(StyleRole::Heading(2), "Prompts: each is a slash command."));
+        rows.extend(prompts.iter().take(MAX_PROMPTS).map(|prompt| {
+            let command = prompt.command(&server.name);
+            indented(StyleRole::Text, &format!("/{command}  {}", prompt.description))
+        }));
+        if let Some(more @ 1..) = prompts.len().checked_sub(MAX_PROMPTS) {
+            rows.push(indented(StyleRole::Muted, &format!("and {more} more: type / to list them")));
+        }
+    }
+    if !resources.is_empty() || !templates.is_empty() {
+        let more = match templates.len() {
+            0 => String::new(),
+            1 => ", and 1 address with places to fill in".to_owned(),
+            count => format!(", and {count} addresses with places to fill in"),
+        };
+        let count = resources.len();
+        rows.push(text(StyleRole::Text, ""));
+        let about = format!("{count}{more}. Mention one with @{}:", server.name);
+        rows.push(pair("resources", &about));
     }
     rows
 }

@@ -114,7 +114,7 @@ fn draw_list(page: &McpPage, styles: &dyn RoleStyles, area: Rect, buffer: &mut B
             span(format!("{name}{pad}"), StyleRole::Text),
             span(state, role),
         ];
-        let mut right = vec![span(lines::tool_count(server), StyleRole::Text)];
+        let mut right = vec![span(lines::counts(server), StyleRole::Text)];
         if area.width >= NARROW {
             right.push(span(format!("{:>OWNER$}", lines::owner(server)), StyleRole::Muted));
         }

@@ -1,0 +1,93 @@
+//! Makes the gate that the calls of a turn go through, from what the agent holds.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::TurnId;
+use crate::permissions::READ_RULE;
+use crate::platform::scratch::SessionScratch;
+use crate::tools::{
+    FixedMode, InMemoryTasks, NobodyToAsk, OutputFiles, SteeringSignal, ToolContext,
+};
+
+use super::agent_loop::Agent;
+use super::repeats::RepeatedCalls;
+use super::session_tasks::LoggedTasks;
+use super::tool_events::ToolEventQueue;
+use super::tool_gate::ToolGate;
+
+impl Agent {
+    /// The gate for the calls of a turn, or why the open session cannot go on.
+    pub(super) fn gate(&mut self, turn: TurnId) -> Result<Arc<ToolGate>, String> {
+        if let Some(reason) = self.session.read_only.clone() {
+            return Err(reason);
+        }
+        let header = self.header(self.session.id);
+        let journal = self
+            .session
+            .journal(&self.setup.store, &self.events, header)
+            .map_err(|error| error.to_string())?;
+        let scratch = self.open_scratch();
+        let scratch_path = scratch.as_deref().map(SessionScratch::path);
+        let workspace = self.setup.workspace.as_ref().clone().with_scratch(scratch_path);
+        let jobs = self.call_jobs();
+        let tasks = self.session.conversation.plan.tasks.clone();
+        let context = ToolContext {
+            tasks: Arc::new(LoggedTasks::new(turn, journal.clone(), tasks)),
+            ..self.tool_context(scratch.clone(), self.stop.begin())
+        };
+        Ok(Arc::new(ToolGate {
+            turn,
+            began: std::time::Instant::now(),
+            registry: self.setup.registry.clone(),
+            context,
+            jobs,
+            workspace: Arc::new(workspace),
+            scratch: scratch_path.map(Path::to_owned),
+            escalation: self.setup.escalation.clone(),
+            permissions: self.permissions.clone(),
+            approvals: self.approvals.clone(),
+            questions: self.questions.clone(),
+            watch: self.watch.clone(),
+            repeats: RepeatedCalls::default(),
+            interactivity: self.setup.interactivity,
+            journal,
+            blobs: self.setup.blobs.clone(),
+            events: self.events.clone(),
+            git: self.setup.git.clone(),
+            hooks: self.session_hooks(),
+            debug: self.setup.debug.clone(),
+            redactor: self.setup.redactor.clone(),
+        }))
+    }
+
+    /// What a tool gets whose call may touch no file: each call gets its own from this.
+    pub(super) fn tool_context(
+        &self,
+        scratch: Option<Arc<SessionScratch>>,
+        cancel: CancellationToken,
+    ) -> ToolContext {
+        let permissions = self.permissions.clone();
+        ToolContext {
+            place: self.setup.place.clone(),
+            files: self.setup.files.clone(),
+            processes: self.setup.processes.clone(),
+            jobs: Arc::new(self.call_jobs()),
+            web: self.setup.web.clone(),
+            pdfs: self.setup.pdfs.clone(),
+            user: Arc::new(NobodyToAsk),
+            mode: Arc::new(FixedMode(self.permissions.mode())),
+            tasks: Arc::new(InMemoryTasks::default()),
+            searches: self.session.searches.clone(),
+            steering: SteeringSignal::default(),
+            reads: self.session.reads.clone(),
+            is_hidden: Arc::new(move |path| permissions.hides(READ_RULE, path)),
+            deferred: self.setup.registry.deferred(),
+            effects: Arc::new(Arc::new(ToolEventQueue::new(self.setup.blobs.clone())).sender()),
+            outputs: scratch.map(|scratch| -> Arc<dyn OutputFiles> { scratch }),
+            cancel,
+        }
+    }
+}
