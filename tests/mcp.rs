@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use super::support::process_host::process_host;
 
 mod commands;
+mod elicitation;
 mod offers;
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/server.sh");

@@ -135,6 +135,7 @@ fn questions() -> QuestionRequest {
         options: vec![option],
         allows_several: true,
         document: Some("1. This".into()),
+        server: Some("notes".into()),
     };
     QuestionRequest {
         id: ApprovalId(4),

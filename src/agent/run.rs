@@ -1,14 +1,17 @@
 //! The only place that runs a tool, and it needs a ticket: the last look at what the call touches,
-//! the intent in the log, the tool itself with the files that it named, and what it changed.
+//! the intent in the log, the tool itself with the files that it named, and what it changed. What the
+//! user's own message has read needs none ([`run_unasked`]).
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::domain::{ContentHash, JobState, PermissionOutcome, ToolOutput};
 use crate::permissions::{HookPermission, PermissionQuery, ResolvedAccess, ToolCallTicket};
 use crate::session::{LogEntry, ToolResultInfo};
-use crate::tools::{Processes, ToolContext};
+use crate::tools::{AskUser, NobodyToAsk, Processes, Tool, ToolContext, ToolError};
 
 use super::call_mode::CallMode;
 use super::call_plan::CallPlan;
@@ -16,9 +19,10 @@ use super::call_questions::CallQuestions;
 use super::change_tracker;
 use super::event::AgentEvent;
 use super::jobs::CallJobs;
+use super::permission_state::PermissionState;
 use super::redacting_processes::{RedactingProcesses, without_keys};
 use super::tool_events::ToolEventQueue;
-use super::tool_gate::ToolGate;
+use super::tool_gate::{Interactivity, ToolGate};
 use super::tool_messages::{stopped, stopped_after};
 
 /// How long a cancelled tool may take to end by itself, before the gate answers for it.
@@ -100,7 +104,11 @@ pub(super) async fn run(
     let may_outlive = may_outlive(gate, plan, &ticket).await;
     let jobs =
         Arc::new(CallJobs { processes: processes.clone(), may_outlive, ..gate.jobs.clone() });
-    let (user, mode) = (Arc::new(CallQuestions::of(gate, plan)), Arc::new(CallMode::of(gate)));
+    let user: Arc<dyn AskUser> = match gate.interactivity {
+        Interactivity::Interactive => Arc::new(CallQuestions::of(gate, plan)),
+        Interactivity::Headless => Arc::new(NobodyToAsk),
+    };
+    let mode = Arc::new(CallMode::of(gate));
     let context = ToolContext { effects, processes, jobs, user, mode, ..gate.context_for(&query) };
     let cancelled = gate.context.cancel.clone();
     let out_of_time = async {
@@ -160,6 +168,28 @@ fn working_folder(query: &PermissionQuery) -> Option<PathBuf> {
         | ResolvedAccess::AskUser
         | ResolvedAccess::Nothing => None,
     })
+}
+
+/// Why a call for the user's message did not lead to a result.
+pub(super) enum UnaskedCallError {
+    /// By a rule or the mode, for this reason.
+    Denied(String),
+    Failed(ToolError),
+}
+
+/// Runs a call that is the user's own wish, as a mention is, and so is not asked about. What is denied is
+/// not run.
+pub(super) async fn run_unasked(
+    permissions: &PermissionState,
+    query: &PermissionQuery,
+    tool: &dyn Tool,
+    (context, input): (&ToolContext, Value),
+) -> Result<ToolOutput, UnaskedCallError> {
+    let (decision, _) = permissions.decide(query, &HookPermission::Nothing);
+    if decision.outcome() == PermissionOutcome::Deny {
+        return Err(UnaskedCallError::Denied(decision.reason().to_owned()));
+    }
+    tool.run(context, input).await.map_err(UnaskedCallError::Failed)
 }
 
 /// The last check before a call runs: what it touches is still what was approved, and the log has

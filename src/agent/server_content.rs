@@ -9,12 +9,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::context;
 use crate::domain::sanitize::{sanitize, sanitize_line};
-use crate::domain::{ContentBlock, NoticeLevel, PermissionOutcome, ToolOutput, ToolStatus};
-use crate::permissions::{HookPermission, PermissionQuery};
+use crate::domain::{ContentBlock, NoticeLevel, ToolOutput, ToolStatus};
+use crate::permissions::PermissionQuery;
 use crate::tools::{FilledPrompt, READ_RESOURCE_TOOL, ToolContext};
 
 use super::agent_loop::Agent;
 use super::redacting_processes::without_keys;
+use super::run::{UnaskedCallError, run_unasked};
 
 /// The names of the context blocks.
 const RESOURCE: &str = "mcp_resource";
@@ -49,20 +50,20 @@ impl Agent {
         let input = json!({"server": server, "uri": uri});
         let accesses = tool.access(&input, &self.setup.place).ok()?;
         let what = format!("- {uri}, a resource of the MCP server {server}");
-        let query = PermissionQuery::resolve(READ_RESOURCE_TOOL, &accesses, &self.setup.workspace);
-        let (decision, _) = self.permissions.decide(&query, &HookPermission::Nothing);
-        if decision.outcome() == PermissionOutcome::Deny {
-            return Some(format!("{what} (not read: {})", decision.reason()));
-        }
         if resources.read == MAX_READ || resources.bytes >= MAX_BYTES {
             return Some(format!(
                 "{what} (not read, because the others are large; {READ_RESOURCE_TOOL} reads it)"
             ));
         }
         resources.read += 1;
-        let output = match tool.run(context, input).await {
+        let query = PermissionQuery::resolve(READ_RESOURCE_TOOL, &accesses, &self.setup.workspace);
+        let read = run_unasked(&self.permissions, &query, &*tool, (context, input)).await;
+        let output = match read {
             Ok(output) => without_keys(&self.setup.redactor, output),
-            Err(error) => {
+            Err(UnaskedCallError::Denied(reason)) => {
+                return Some(format!("{what} (not read: {reason})"));
+            }
+            Err(UnaskedCallError::Failed(error)) => {
                 self.events.notice(
                     NoticeLevel::Warning,
                     format!("{uri} could not be read, and the model is told so. {}", error.0),

@@ -34,6 +34,9 @@ pub struct UserQuestion {
     /// question is not left open.
     #[serde(default)]
     pub document: Option<String>,
+    /// The MCP server that asks; `None` where the model does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
 }
 
 /// An answer that the model offers.

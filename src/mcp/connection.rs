@@ -15,12 +15,13 @@ use std::time::Duration;
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest,
-    Implementation, ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerCapabilities,
-    ServerResult,
+    ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorData, Implementation,
+    ProgressNotificationParam, ProgressToken, ProtocolVersion, ServerCapabilities, ServerResult,
 };
 use rmcp::service::{
     ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, NotificationContext,
-    PeerRequestOptions, RoleClient, RunningService, ServiceError, serve_client_with_lifecycle,
+    PeerRequestOptions, RequestContext, RoleClient, RunningService, ServiceError,
+    serve_client_with_lifecycle,
 };
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
@@ -36,9 +37,10 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::sanitize::{sanitize, sanitize_line};
 use crate::domain::{ExitCause, JobEnd};
 use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
-use crate::tools::Processes;
+use crate::tools::{AskUser, Processes};
 
 use super::call_result::{McpCallResult, read_call_result};
+use super::callers::McpCallers;
 use super::definition::{McpTimeLimits, McpTransport};
 use super::flood::FloodLimit;
 use super::lists::{MAX_DESCRIPTION, cut};
@@ -112,13 +114,14 @@ impl McpConnection {
     ///
     /// When that fails.
     pub(super) async fn start(
+        name: &str,
         transport: &McpTransport,
         limits: McpTimeLimits,
         cwd: &Path,
         ports: &McpPorts,
         errors: &McpErrorOutput,
     ) -> Result<Self, McpError> {
-        let client = McpClient::default();
+        let client = McpClient::of(name);
         let changes = client.changes.clone();
         let flooded = Arc::new(AtomicBool::new(false));
         let failed = |error: &ClientInitializeError, ended| match flooded.load(Ordering::Relaxed) {
@@ -205,9 +208,11 @@ impl McpConnection {
         &self,
         tool: &str,
         arguments: Map<String, Value>,
-        cancel: &CancellationToken,
+        (cancel, user): (&CancellationToken, &Arc<dyn AskUser>),
         progress: impl FnMut(String) + Send,
     ) -> Result<McpCallResult, McpError> {
+        // Before the request, since the server may ask at once.
+        let _caller = self.running.service().callers.add(user.clone());
         let params = CallToolRequestParams::new(Cow::Owned(tool.to_owned()));
         let params = params.with_arguments(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
@@ -228,20 +233,27 @@ impl McpConnection {
         mut progress: impl FnMut(String) + Send,
     ) -> Result<Value, McpError> {
         let peer = self.running.peer();
-        let options = PeerRequestOptions::with_timeout(idle)
-            .reset_timeout_on_progress()
-            .with_max_total_timeout(self.limits.total);
+        let total = self.limits.total;
+        let options = PeerRequestOptions::with_timeout(total).with_max_total_timeout(total);
         let failed = |error: ServiceError| self.failure(&error);
         let handle = peer.send_cancellable_request(request, options).await.map_err(failed)?;
         let (sender, mut reports) = mpsc::unbounded_channel();
         let reporting = self.running.service().report(handle.progress_token.clone(), sender);
         let mut cancelling = RequestCancellation { peer, id: Some(handle.id.clone()) };
         let mut answer = std::pin::pin!(handle.await_response());
+        let callers = &self.running.service().callers;
+        let mut idle_over = std::pin::pin!(tokio::time::sleep(idle));
         let reply = loop {
             tokio::select! {
                 reply = &mut answer => break reply,
                 Some(text) = reports.recv() => progress(text),
+                () = &mut idle_over => match callers.is_asking() {
+                    // The server waits for the user.
+                    true => {}
+                    false => return Err(McpError::TimedOut(idle)),
+                },
             }
+            idle_over.as_mut().reset(tokio::time::Instant::now() + idle);
         };
         cancelling.id = None;
         drop(reporting);
@@ -304,8 +316,10 @@ impl Drop for RequestCancellation<'_> {
 }
 
 /// slug's side of the protocol: what a server may ask of it.
-#[derive(Default)]
 struct McpClient {
+    /// The server's name.
+    server: String,
+    callers: McpCallers,
     changes: McpListChanges,
     reports: Mutex<HashMap<ProgressToken, mpsc::UnboundedSender<String>>>,
 }
@@ -317,6 +331,11 @@ struct ProgressReports<'a> {
 }
 
 impl McpClient {
+    fn of(server: &str) -> Self {
+        let (callers, changes, reports) = Default::default();
+        Self { server: server.to_owned(), callers, changes, reports }
+    }
+
     fn report(
         &self,
         token: ProgressToken,
@@ -338,8 +357,19 @@ impl Drop for ProgressReports<'_> {
 impl ClientHandler for McpClient {
     fn get_info(&self) -> ClientConfig {
         let own = Implementation::new("slug", env!("CARGO_PKG_VERSION"));
-        // Neither roots nor sampling nor elicitation: servers must not ask for them.
-        ClientConfig::new(ClientCapabilities::default(), own)
+        // Neither roots nor sampling: servers must not ask for them.
+        let mut can = ClientCapabilities::default();
+        let (form, url) = Default::default();
+        can.elicitation = Some(ElicitationCapability::new().with_form(form).with_url(url));
+        ClientConfig::new(can, own)
+    }
+
+    async fn create_elicitation(
+        &self,
+        request: ElicitRequestParams,
+        _context: RequestContext<RoleClient>,
+    ) -> Result<ElicitResult, ErrorData> {
+        Ok(self.callers.ask(&self.server, &request).await)
     }
 
     async fn on_progress(

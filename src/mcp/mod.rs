@@ -7,8 +7,11 @@
 //! sees before that.
 
 mod call_result;
+mod callers;
 mod connection;
 mod definition;
+mod elicitation;
+mod elicitation_field;
 mod flood;
 mod lists;
 mod names;

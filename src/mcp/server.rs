@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::ContentHash;
+use crate::tools::AskUser;
 
 use super::call_result::McpCallResult;
 use super::connection::{McpConnection, McpError, McpPorts};
@@ -279,6 +280,7 @@ impl McpServer {
         let lookup = self.surroundings.lookup.clone();
         let (transport, missing) = self.definition.expanded(&*lookup);
         let started = McpConnection::start(
+            &self.definition.name,
             &transport,
             self.definition.limits,
             &self.surroundings.folder,
@@ -359,7 +361,7 @@ impl McpServer {
         self: &Arc<Self>,
         tool: &str,
         arguments: Map<String, Value>,
-        cancel: &CancellationToken,
+        (cancel, user): (&CancellationToken, &Arc<dyn AskUser>),
         progress: impl FnMut(String) + Send,
     ) -> Result<McpCallResult, McpError> {
         if let Some(refusal) = self.refusal() {
@@ -370,7 +372,7 @@ impl McpServer {
             () = cancel.cancelled() => return Err(McpError::Cancelled),
             connection = self.connected() => connection?,
         };
-        let called = connection.call(tool, arguments, cancel, progress).await;
+        let called = connection.call(tool, arguments, (cancel, user), progress).await;
         self.note_failure(&called);
         called
     }

@@ -80,7 +80,8 @@ impl Tool for McpTool {
         }
         let arguments = arguments(&input, &self.definition)?;
         let progress = |text: String| context.effects.progress(&text);
-        let called = self.server.call(&self.definition.name, arguments, &context.cancel, progress);
+        let caller = (&context.cancel, &context.user);
+        let called = self.server.call(&self.definition.name, arguments, caller, progress);
         match called.await {
             Ok(result) => {
                 let redact = &*self.server.surroundings.redact;

@@ -41,12 +41,12 @@ pub enum ResolvedAccess {
     Run(Box<ResolvedRun>),
     /// Calls a tool of an external server.
     External {
+        /// The name that rules have for what is used.
+        rule_name: String,
         /// The server's name.
         server: String,
         /// The tool's name on that server, or what else of it is used.
         tool: String,
-        /// The name that rules have for it.
-        rule_name: String,
         /// Whether the server says that the tool changes nothing.
         read_only: bool,
         /// Hash of the tool's definition.

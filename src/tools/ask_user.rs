@@ -189,7 +189,7 @@ fn question(item: &Value) -> Result<UserQuestion, ToolError> {
     }
     let header = read.optional_text("header")?.unwrap_or_default().trim().to_owned();
     let allows_several = read.flag("multiSelect")?;
-    Ok(UserQuestion { question, header, options, allows_several, document: None })
+    Ok(UserQuestion { question, header, options, allows_several, document: None, server: None })
 }
 
 fn option(item: &Value) -> Result<QuestionOption, ToolError> {

@@ -16,7 +16,7 @@ pub fn resource_title(input: &Value) -> String {
     format!("{}:{}", text("server"), text("uri"))
 }
 
-/// The prompts of servers.
+/// Has servers fill in their prompts, which a message of the user's begins with.
 #[async_trait]
 pub trait ServerPrompts: Send + Sync {
     /// Has the server fill in the prompt that a line `/server:prompt arguments` names; `None` where the
@@ -36,7 +36,7 @@ pub struct FilledPrompt {
     pub output: ToolOutput,
 }
 
-/// Where there are no servers.
+/// For agents without servers: no line names a prompt.
 #[derive(Debug)]
 pub struct NoServerPrompts;
 

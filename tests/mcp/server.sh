@@ -17,7 +17,9 @@ while IFS= read -r line; do
     [ -e "$state/offers" ] && more=',"resources":{"listChanged":true},"prompts":{}'
     answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{"listChanged":true}'"$more"'},"serverInfo":{"name":"scripted","version":"1"},"instructions":"Finds bugs.\nMore."}' ;;
   *'"method":"tools/list"'*'"cursor":"two"'*)
-    answer '{"tools":[{"name":"second","inputSchema":{"type":"object"}}],"nextCursor":""}' ;;
+    more=
+    [ -e "$state/ask" ] && more=',{"name":"ask"}'
+    answer '{"tools":[{"name":"second","inputSchema":{"type":"object"}}'"$more"'],"nextCursor":""}' ;;
   *'"method":"tools/list"'*)
     description=$(cat "$state/description" 2>/dev/null || echo first)
     answer '{"tools":[{"name":"echo","description":"'"$description"'","inputSchema":{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}},{"name":"bad","inputSchema":true},{"name":"hang"},{"name":"die"},{"name":"big"},{"name":"change"}],"nextCursor":"two"}' ;;
@@ -30,6 +32,10 @@ while IFS= read -r line; do
     answer '{"content":[{"type":"text","text":"echo: '"${BASH_REMATCH[1]}"'"}]}' ;;
   *'"method":"tools/call"'*'"name":"second"'*)
     answer '{"content":[{"type":"hologram"}],"isError":true}' ;;
+  *'"method":"tools/call"'*'"name":"ask"'*)
+    printf '{"jsonrpc":"2.0","id":"q","method":"elicitation/create","params":%s}\n' "$(cat "$state/ask")"
+    IFS= read -r reply
+    answer '{"content":[{"type":"text","text":"'"${reply//\"/\'}"'"}]}' ;;
   *'"method":"tools/call"'*'"name":"hang"'*)
     [ -e "$state/flood" ] || continue
     echo $$ >"$state/flooding"

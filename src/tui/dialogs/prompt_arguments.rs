@@ -80,12 +80,14 @@ impl Dialog for PromptArgumentDialog {
 
     fn key(&mut self, key: &KeyPress<'_>, _around: &mut DialogContext<'_>) -> Vec<Intent> {
         match keymap::find(keymap::FIELD, key) {
-            Some(FieldKey::Accept) => return self.take(&self.typed.text()),
-            Some(FieldKey::Back) => return self.leave(),
-            Some(FieldKey::Next | FieldKey::Newline) => {}
-            None => self.typed.key(key),
+            None => {
+                self.typed.key(key);
+                Vec::new()
+            }
+            Some(FieldKey::Accept) => self.take(&self.typed.text()),
+            Some(FieldKey::Back) => self.leave(),
+            Some(FieldKey::Next | FieldKey::Newline) => Vec::new(),
         }
-        Vec::new()
     }
 
     fn draw(&self, _around: DialogView<'_>, canvas: DialogCanvas<'_>) -> Option<Position> {
@@ -135,18 +137,18 @@ impl Dialog for PromptArgumentDialog {
         Some(LinearPage { key: format!("prompt {name}"), lines })
     }
 
-    fn expected_line(&self) -> ExpectedLine {
-        ExpectedLine::Value
+    fn line(&mut self, line: &str) -> Result<Vec<Intent>, LineAnswerError> {
+        match line.trim() {
+            "" => Ok(vec![Intent::Close]),
+            line => Ok(self.take(line)),
+        }
     }
 
     fn is_over_once_printed(&self) -> bool {
         false
     }
 
-    fn line(&mut self, line: &str) -> Result<Vec<Intent>, LineAnswerError> {
-        if line.trim().is_empty() {
-            return Ok(vec![Intent::Close]);
-        }
-        Ok(self.take(line))
+    fn expected_line(&self) -> ExpectedLine {
+        ExpectedLine::Value
     }
 }

@@ -18,7 +18,7 @@ use crate::tui::dialogs::line::LineAnswerError;
 use crate::tui::dialogs::{DialogView, OpenDialog};
 use crate::tui::test_screen::{AGENT, TestScreen, question, screen};
 
-fn server(name: &str, state: McpServerState) -> McpServerStatus {
+pub(super) fn server(name: &str, state: McpServerState) -> McpServerStatus {
     McpServerStatus {
         name: name.into(),
         source: McpDefinitionSource::User,

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::mcp::{
-    McpDefinitionSource, McpOffers, McpPrompt, McpPromptArgument, McpResource, McpServerState,
-    McpServerStatus,
+    McpOffers, McpPrompt, McpPromptArgument, McpResource, McpServerState, McpServerStatus,
 };
 use crate::tui::app::conversation::queue::Delivery;
 use crate::tui::app::settings::InputSource;
 use crate::tui::app::{ScreenEffect, ScreenMsg};
 use crate::tui::test_screen::{AGENT, TURN, TestScreen, screen};
+use crate::tui::tests::mcp;
 
 fn resource(uri: &str, title: &str) -> McpResource {
     McpResource {
@@ -45,20 +45,7 @@ fn server(name: &str, state: McpServerState) -> McpServerStatus {
         ],
         dropped: Vec::new(),
     };
-    McpServerStatus {
-        name: name.into(),
-        source: McpDefinitionSource::User,
-        summary: String::new(),
-        sent_names: Vec::new(),
-        state,
-        start_question: None,
-        implementation: None,
-        tools: Arc::default(),
-        changed_tools: Vec::new(),
-        offers: Arc::new(offers),
-        warnings: Vec::new(),
-        error_output: String::new(),
-    }
+    McpServerStatus { offers: Arc::new(offers), ..mcp::server(name, state) }
 }
 
 fn told(scene: TestScreen, state: McpServerState) -> TestScreen {

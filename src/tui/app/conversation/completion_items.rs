@@ -54,7 +54,7 @@ pub fn source(
         }
         CompletionTrigger::Session => PickerSource::Items(sessions(conversation, shared)),
         CompletionTrigger::Resource { server } => {
-            PickerSource::Names(server_offers::resources(&shared.offers, server))
+            PickerSource::Items(server_offers::resources(&shared.offers, server))
         }
         CompletionTrigger::Command => {
             PickerSource::Items(commands(&shared.settings.commands).collect())

@@ -436,7 +436,10 @@ fn put_resource(
     let before = text.get(..open.word.start).unwrap_or_default();
     let sign = before.rfind('@').map_or(open.word.start, |sign| sign + 1);
     let mention = match server_offers::is_template(&shared.offers, server, uri) {
-        true => quote_resource(server, uri).trim_end_matches('"').to_owned(),
+        true if format!("{server}{uri}").contains(char::is_whitespace) => {
+            format!("\"{server}:{uri}")
+        }
+        true => format!("{server}:{uri}"),
         false => format!("{} ", quote_resource(server, uri)),
     };
     editor.replace(sign, open.word.end, &mention);

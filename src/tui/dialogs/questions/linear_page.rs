@@ -32,7 +32,11 @@ pub(super) fn linear_page(dialog: &QuestionsDialog) -> LinearPage {
         (false, false) => "a number, ",
         (false, true) => "numbers such as 1 3, ",
     };
-    let open = if dialog.document().is_some() { "" } else { ", n to leave it to the model" };
+    let open = match (dialog.document(), &question.server) {
+        (Some(_), _) => "",
+        (None, Some(_)) => ", n to leave it open",
+        (None, None) => ", n to leave it to the model",
+    };
     let text = format!("Type {numbers}your own words{open}, or stop.");
     out.push(LabelledLine::new(LineLabel::Continuation, text));
     LinearPage { key: format!("questions {id} {at}"), lines: out }

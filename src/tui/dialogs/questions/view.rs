@@ -240,7 +240,12 @@ fn question_lines(
                 (keys.key(QuestionKey::OwnWords), label.to_owned(), None)
             }
             QuestionRow::LeaveOpen => {
-                (keys.key(QuestionKey::LeaveOpen), "Leave it to the model".to_owned(), None)
+                let label = if question.server.is_some() {
+                    "Leave it open"
+                } else {
+                    "Leave it to the model"
+                };
+                (keys.key(QuestionKey::LeaveOpen), label.to_owned(), None)
             }
         };
         let first = rows.len();

@@ -1,0 +1,135 @@
+//! What a server asks the user while it works on a call ("elicitation"): a form of flat fields, or an
+//! address that the user is to open.
+//!
+//! The user is asked first whether to answer at all. An address is shown and never opened. Whatever a
+//! server says is made harmless and cut; a form that slug cannot show is declined.
+
+use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
+use serde_json::{Map, Value};
+
+use crate::domain::sanitize::{sanitize, sanitize_line};
+use crate::domain::{QuestionAnswer, QuestionOption, UserQuestion};
+use crate::tools::AskUser;
+
+use super::elicitation_field::FormField;
+use super::lists::{MAX_DESCRIPTION, cut};
+
+/// The most fields of a form: nobody fills in more in a terminal.
+const MAX_FIELDS: usize = 20;
+
+/// How often a field is asked about whose answer does not fit.
+const MAX_TRIES: usize = 3;
+
+/// The longest address that is shown.
+const MAX_URL: usize = 1000;
+
+/// The answer of the user to what `server` asks.
+pub(super) async fn answer(
+    server: &str,
+    request: &ElicitRequestParams,
+    user: &dyn AskUser,
+) -> ElicitResult {
+    let content = match request {
+        ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } => {
+            let schema = serde_json::to_value(requested_schema).unwrap_or_default();
+            match read_form(&schema) {
+                Some(fields) => fill(server, message, &fields, user).await.map(Some),
+                None => None,
+            }
+        }
+        ElicitRequestParams::UrlElicitationParams { message, url, .. } => {
+            is_opened(server, message, url, user).await.then_some(None)
+        }
+        // What the protocol may have later cannot be shown.
+        _ => None,
+    };
+    match content {
+        Some(Some(content)) => {
+            ElicitResult::new(ElicitationAction::Accept).with_content(Value::Object(content))
+        }
+        Some(None) => ElicitResult::new(ElicitationAction::Accept),
+        None => ElicitResult::new(ElicitationAction::Decline),
+    }
+}
+
+/// The fields of a form; `None` where there are none, too many, or one of another kind than the protocol
+/// has.
+fn read_form(schema: &Value) -> Option<Vec<FormField>> {
+    let properties = schema.get("properties").and_then(Value::as_object)?;
+    let required: Vec<&str> = match schema.get("required") {
+        Some(Value::Array(names)) => names.iter().filter_map(Value::as_str).collect(),
+        Some(_) | None => Vec::new(),
+    };
+    if properties.is_empty() || properties.len() > MAX_FIELDS {
+        return None;
+    }
+    let field = |(name, schema): (&String, &Value)| {
+        FormField::read(name, schema, required.contains(&name.as_str()))
+    };
+    properties.iter().map(field).collect()
+}
+
+/// Asks for each field; `None` where the user declines.
+async fn fill(
+    server: &str,
+    message: &str,
+    fields: &[FormField],
+    user: &dyn AskUser,
+) -> Option<Map<String, Value>> {
+    let names: Vec<&str> = fields.iter().map(|field| field.title.as_str()).collect();
+    let about = format!("It wants to know: {}.", names.join(", "));
+    if !agrees(server, message, ("Answer", &about), user).await {
+        return None;
+    }
+    let mut content = Map::new();
+    let mut open: Vec<(&FormField, Option<String>)> = fields.iter().map(|it| (it, None)).collect();
+    for _ in 0..MAX_TRIES {
+        let mut wrong = Vec::new();
+        for some in open.chunks(UserQuestion::MAX_QUESTIONS) {
+            let questions = some.iter().map(|(field, why)| field.question(server, why.as_deref()));
+            let answers = user.ask(questions.collect()).await?;
+            for ((field, _), answer) in some.iter().zip(answers) {
+                match field.value(&answer) {
+                    Ok(Some(value)) => {
+                        content.insert(field.name.clone(), value);
+                    }
+                    Ok(None) => {}
+                    Err(why) => wrong.push((*field, Some(why))),
+                }
+            }
+        }
+        open = wrong;
+        if open.is_empty() {
+            return Some(content);
+        }
+    }
+    None
+}
+
+/// Shows an address; whether the user says that all is done there.
+async fn is_opened(server: &str, message: &str, url: &str, user: &dyn AskUser) -> bool {
+    let url = cut(&sanitize_line(url), MAX_URL).to_owned();
+    let message =
+        format!("{message}\n\nIt asks you to open this address; slug does not open it:\n{url}");
+    agrees(server, &message, ("Done", "You have opened it, and are done there."), user).await
+}
+
+/// Whether the user takes the first option and does not decline.
+async fn agrees(server: &str, message: &str, yes: (&str, &str), user: &dyn AskUser) -> bool {
+    let option = |(label, description): (&str, &str)| QuestionOption {
+        label: label.to_owned(),
+        description: Some(description.to_owned()),
+        preview: None,
+    };
+    let message = cut(&sanitize(message.trim()), MAX_DESCRIPTION).to_owned();
+    let question = UserQuestion {
+        question: format!("The MCP server {server} asks you:\n{message}"),
+        header: server.to_owned(),
+        options: vec![option(yes), option(("Decline", "It gets no answer."))],
+        server: Some(server.to_owned()),
+        ..UserQuestion::default()
+    };
+    let answers = user.ask(vec![question]).await;
+    let chosen = |answer: &QuestionAnswer| answer.chosen == [0] && answer.text.is_none();
+    answers.is_some_and(|answers| answers.first().is_some_and(chosen))
+}
