@@ -7,7 +7,7 @@
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction};
 use serde_json::{Map, Value};
 
-use crate::domain::sanitize::{sanitize, sanitize_line};
+use crate::domain::sanitize::sanitize_line;
 use crate::domain::{QuestionAnswer, QuestionOption, UserQuestion};
 use crate::tools::AskUser;
 
@@ -20,8 +20,8 @@ const MAX_FIELDS: usize = 20;
 /// How often a field is asked about whose answer does not fit.
 const MAX_TRIES: usize = 3;
 
-/// The longest address that is shown.
-const MAX_URL: usize = 1000;
+/// The longest address that is shown; one that cannot be shown whole is declined.
+const MAX_URL: usize = 1500;
 
 /// The answer of the user to what `server` asks.
 pub(super) async fn answer(
@@ -108,9 +108,12 @@ async fn fill(
 
 /// Shows an address; whether the user says that all is done there.
 async fn is_opened(server: &str, message: &str, url: &str, user: &dyn AskUser) -> bool {
-    let url = cut(&sanitize_line(url), MAX_URL).to_owned();
-    let message =
-        format!("{message}\n\nIt asks you to open this address; slug does not open it:\n{url}");
+    let url = sanitize_line(url);
+    if url.len() > MAX_URL {
+        return false;
+    }
+    let message = cut(message, MAX_DESCRIPTION - MAX_URL - 100);
+    let message = format!("{message} You are to open this address; slug does not open it: {url}");
     agrees(server, &message, ("Done", "You have opened it, and are done there."), user).await
 }
 
@@ -121,9 +124,10 @@ async fn agrees(server: &str, message: &str, yes: (&str, &str), user: &dyn AskUs
         description: Some(description.to_owned()),
         preview: None,
     };
-    let message = cut(&sanitize(message.trim()), MAX_DESCRIPTION).to_owned();
+    let message = message.split_whitespace().collect::<Vec<_>>().join(" ");
+    let message = cut(&sanitize_line(&message), MAX_DESCRIPTION).to_owned();
     let question = UserQuestion {
-        question: format!("The MCP server {server} asks you:\n{message}"),
+        question: format!("The MCP server {server} asks you: {message}"),
         header: server.to_owned(),
         options: vec![option(yes), option(("Decline", "It gets no answer."))],
         server: Some(server.to_owned()),

@@ -93,7 +93,7 @@ impl FormField {
 
     /// What the user is asked, with why the last answer did not fit.
     pub(super) fn question(&self, server: &str, wrong: Option<&str>) -> UserQuestion {
-        let mut question = wrong.map_or_else(String::new, |wrong| format!("{wrong}\n"));
+        let mut question = wrong.map_or_else(String::new, |wrong| format!("{wrong} "));
         question.push_str(&self.title);
         if !self.description.is_empty() {
             question.push_str(&format!(": {}", self.description));
@@ -106,7 +106,7 @@ impl FormField {
         let options = self.options();
         if let (FieldKind::Choice { choices, .. }, true) = (&self.kind, options.is_empty()) {
             let labels: Vec<&str> = choices.iter().map(|choice| choice.label.as_str()).collect();
-            question.push_str(&format!("\nOne of: {}", cut(&labels.join(", "), MAX_TEXT * 4)));
+            question.push_str(&format!(". One of: {}", cut(&labels.join(", "), MAX_TEXT * 4)));
         }
         UserQuestion {
             question,
@@ -319,7 +319,7 @@ mod tests {
         let huge = "x\u{1b}[2J".repeat(5000);
         let schema = json!({"type": "string", "title": huge, "description": huge, "default": huge});
         let question = field(&schema, true).question("s", Some("It is wrong."));
-        assert!(question.question.len() < 1000 && question.question.starts_with("It is wrong.\n"));
+        assert!(question.question.len() < 1000 && question.question.starts_with("It is wrong. x"));
         let shown = format!("{question:?}");
         assert!(!shown.contains('\u{1b}') && shown.len() < 2000, "{shown}");
         let question = field(&json!({"type": "integer", "default": 5}), true).question("s", None);

@@ -91,14 +91,14 @@ async fn a_form_is_filled_in_by_the_user() {
     assert_eq!(
         questions,
         [
-            "The MCP server s asks you:\nWho are␛[2J you?",
+            "The MCP server s asks you: Who are␛[2J you?",
             "age (needed)",
             "colour (may be left open)",
             "mail (may be left open)",
             "Your name (needed)",
             "size (may be left open)",
-            "\"seventeen\" is no whole number.\nage (needed)",
-            "It must be at least 18.\nage (needed)",
+            "\"seventeen\" is no whole number. age (needed)",
+            "It must be at least 18. age (needed)",
         ]
     );
     assert!(asked.iter().all(|it| it.server.as_deref() == Some("s") && it.header == "s"));
@@ -136,11 +136,16 @@ async fn an_address_is_shown_and_not_opened() {
     assert!(reply.contains(r#""result":{"action":"accept"}"#), "{reply}");
     assert_eq!(
         asked[0].question,
-        "The MCP server s asks you:\nLog in.\n\nIt asks you to open this address; slug does not open \
-         it:\nhttps://login.example/x‹U+202E›"
+        "The MCP server s asks you: Log in. You are to open this address; slug does not open it: \
+         https://login.example/x‹U+202E›"
     );
     let (reply, _) = env.asked(&[vec![chosen(1)]]).await;
     assert!(reply.contains(r#""action":"decline""#), "{reply}");
+    let long = format!("https://login.example/{}", "x".repeat(1500));
+    let request = json!({"mode": "url", "message": "Log in.", "url": long, "elicitationId": "1"});
+    std::fs::write(env.folder.path().join("ask"), request.to_string()).unwrap();
+    let (reply, asked) = env.asked(&[]).await;
+    assert!(reply.contains(r#""action":"decline""#) && asked.is_empty(), "{reply}");
 }
 
 /// A form that cannot be shown reaches no user.
