@@ -3,8 +3,9 @@
 //!
 //! The note is made once, when the message is sent, and logged with it, so that later requests send
 //! the same bytes. It holds names and sizes but no contents, because the model reads files only
-//! through the gate; resources of servers are read (`server_content`). Files outside of the workspace, and files that a deny rule hides, are not
-//! read. A reference to nothing that exists is skipped: not every `@` is a reference.
+//! through the gate; resources of servers are read (`server_content`). Files outside of the workspace, and
+//! files that a deny rule hides, are not read. A reference to nothing that exists is skipped: not every
+//! `@` is a reference.
 
 use std::path::PathBuf;
 

@@ -207,8 +207,8 @@ impl CommandRegistry {
     }
 
     /// Parses a line. `None` when it is not meant as a command, such as a path
-    /// (`/usr/bin is full`), nor a prompt of a server that is known. The words with which other programs are left or asked to save do the
-    /// same here, when they stand alone.
+    /// (`/usr/bin is full`), nor a prompt of a server that is known. The words with which other programs
+    /// are left or asked to save do the same here, when they stand alone.
     pub fn parse(&self, line: &str) -> Option<Result<ParsedCommand, SlashCommandError>> {
         let rest = match line.trim() {
             word @ ("exit" | "quit" | "save") => word,

@@ -3,8 +3,9 @@
 //! `definition` is what files say of a server, `connection` one that runs (`stdio` starts programs),
 //! `lists` and `call_result` read what servers send without trusting its form, `names` makes the names
 //! that models use. `server` is one server of a session with its state, `servers` all of them, `tool` a
-//! tool as the gate sees it, `offers` what servers have besides tools, `store` keeps what the user agreed to, and `particulars` is what the user
-//! sees before that.
+//! tool as the gate sees it. `offers` is what servers have besides tools, `requests` asks for it,
+//! `resource_tools` and `prompts` give it to models and users, `elicitation` is what a server asks during a
+//! call. `store` keeps what the user agreed to, and `particulars` is what the user sees before that.
 
 mod call_result;
 mod callers;
