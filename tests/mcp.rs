@@ -36,6 +36,7 @@ use super::support::process_host::process_host;
 mod commands;
 mod elicitation;
 mod offers;
+mod official;
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/server.sh");
 

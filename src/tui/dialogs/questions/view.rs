@@ -234,6 +234,7 @@ fn question_lines(
             }
             QuestionRow::OwnWords => {
                 let label = match question.document {
+                    None if question.options.is_empty() => "Type the answer …",
                     None => "In my own words …",
                     Some(_) => "No, and say what to change …",
                 };
