@@ -9,6 +9,7 @@ mod endpoint;
 mod file_modes;
 mod git;
 mod key;
+mod mcp;
 mod model;
 mod other_servers;
 mod report;
@@ -27,6 +28,7 @@ use crate::catalogue::CatalogueCache;
 use crate::config::{ConfigError, ResolvedConfig};
 use crate::context::GitExecutable;
 use crate::domain::{SandboxNetwork, ScanExtent};
+use crate::mcp::McpServerStatus;
 use crate::providers::Provider;
 
 /// Everything that the checks look at.
@@ -54,6 +56,10 @@ pub struct DoctorInput<'a> {
     pub sandboxes: &'a [SandboxTrial],
     /// What commands in a sandbox may reach on the network.
     pub network: &'a SandboxNetwork,
+    /// The MCP servers, once those that may start have started or failed.
+    pub mcp_servers: &'a [McpServerStatus],
+    /// What is wrong with definitions of MCP servers, as sentences.
+    pub mcp_problems: &'a [String],
     /// Whether a sandbox around the working folder finds all paths that it has to protect.
     pub extent: ScanExtent,
 }
@@ -98,6 +104,7 @@ pub async fn examine(input: &DoctorInput<'_>) -> Vec<DoctorFinding> {
         findings.extend(connection::check(&config.server, input.user_home));
         findings.extend(other_servers::check(&config.others));
     }
+    findings.extend(mcp::check(input.mcp_servers, input.mcp_problems));
     findings.push(git::check(input.git, input.cwd));
     findings.extend(terminal::check(input.terminal));
     findings.extend(file_modes::check(input.home, input.cwd, input.user_home));

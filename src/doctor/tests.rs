@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::config::{ConfigEnvironment, ConfigFlags, ConfigText, ConfigTexts, resolve};
+use crate::mcp::{McpDefinitionSource, McpServerState};
 use crate::providers::{ErrorRecovery, ModelInfo, ProviderError, ProviderRequest, StreamEvent};
 
 /// A server that only lists models.
@@ -68,6 +69,8 @@ async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> 
         terminal: &terminal,
         sandboxes: &[],
         network: &SandboxNetwork::Off,
+        mcp_servers: &[],
+        mcp_problems: &[],
         extent: ScanExtent::Whole,
     };
     examine(&input).await
@@ -200,6 +203,8 @@ async fn a_broken_configuration_is_reported_and_the_rest_still_checked() {
         terminal: &DoctorTerminal::default(),
         sandboxes: &[],
         network: &SandboxNetwork::Off,
+        mcp_servers: &[],
+        mcp_problems: &[],
         extent: ScanExtent::Whole,
     };
     let findings = examine(&input).await;
@@ -285,4 +290,58 @@ fn findings_are_printed_aligned_and_as_json() {
     let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
     assert_eq!(json[1]["state"], "fail");
     assert_eq!(json[0]["remedy"], serde_json::Value::Null);
+}
+
+#[test]
+fn each_mcp_server_has_a_finding_with_what_to_do() {
+    let server = |name: &str, state: McpServerState, changed: &[&str]| McpServerStatus {
+        name: name.into(),
+        source: McpDefinitionSource::User,
+        summary: "uvx server".into(),
+        sent_names: Vec::new(),
+        state,
+        implementation: None,
+        start_question: None,
+        tools: Vec::new().into(),
+        changed_tools: changed.iter().map(|name| (*name).to_owned()).collect(),
+        offers: Default::default(),
+        warnings: Vec::new(),
+        error_output: String::new(),
+    };
+    let servers = [
+        server("ready", McpServerState::Ready, &[]),
+        server("changed", McpServerState::Ready, &["send", "ask"]),
+        server("new", McpServerState::NotAllowed, &[]),
+        server("broken", McpServerState::Failed("It has ended.".into()), &[]),
+        server("slow", McpServerState::Starting, &[]),
+        server("closed", McpServerState::NeedsLogin, &[]),
+        server("off", McpServerState::Disabled, &[]),
+        McpServerStatus {
+            warnings: vec!["a tool is left out".into()],
+            ..server("odd", McpServerState::Ready, &[])
+        },
+    ];
+    let findings = mcp::check(&servers, &["no `command`".to_owned()]);
+    let told: Vec<String> = findings
+        .iter()
+        .map(|it| format!("{:?} {} {}", it.state, it.text, it.remedy.as_deref().unwrap_or("-")))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "Warn no `command` Correct the definition.",
+            "Ok ready starts and has 0 tools. -",
+            "Warn changed has 2 tools whose definition has changed: send, ask. They are not called until you \
+             accept them: slug mcp accept changed",
+            "Warn new of .mcp.json has not been allowed to start here as it is now. See it, then let it: slug \
+             mcp get new; slug mcp allow new",
+            "Warn broken cannot be used: It has ended. See its standard error: slug mcp test broken",
+            "Warn slow did not start in time. Give it more with `start_timeout`, or disable it: slug mcp \
+             disable slow",
+            "Warn closed needs a login. Give a token in `headers` of its definition.",
+            "Ok off is disabled. -",
+            "Ok odd starts and has 0 tools. -",
+            "Warn odd: a tool is left out See what it tells of itself: slug mcp test odd",
+        ]
+    );
 }

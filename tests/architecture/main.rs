@@ -48,7 +48,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
         ],
     ),
     ("commands", &["domain"]),
-    ("doctor", &["catalogue", "config", "context", "domain", "providers"]),
+    ("doctor", &["catalogue", "config", "context", "domain", "mcp", "providers"]),
     ("eval", &["agent", "domain", "session"]),
     ("headless", &["agent", "cli", "domain", "session"]),
     ("services", &["config", "disk", "domain", "hooks", "mcp", "providers", "session"]),

@@ -32,6 +32,25 @@ fn a_model_finds_and_calls_the_tool_of_a_configured_server() {
     assert!(!received.contains("\"name\":\"second\""), "no rule allows it");
 }
 
+/// Servers that start, fail, or wait for a yes; none outlives the check.
+#[test]
+fn doctor_starts_the_servers_and_says_how_each_is() {
+    let env = TestEnv::new();
+    let state = env.path("state");
+    std::fs::create_dir(&state).unwrap();
+    let state = state.to_str().unwrap();
+    env.run(&["mcp", "add", "good", "--", "bash", SERVER, state]).assert_exit_code(0);
+    env.run(&["mcp", "add", "gone", "--", "slug-no-such-program"]).assert_exit_code(0);
+    env.write(".mcp.json", r#"{"mcpServers": {"theirs": {"command": "touch", "args": ["ran"]}}}"#);
+    let server = ModelServer::start();
+    let ran = env.command_to(&server, &["doctor"]).output().unwrap();
+    let told = String::from_utf8(ran.stdout).unwrap();
+    assert!(told.contains("good starts and has 6 tools."), "{told}");
+    assert!(told.contains("gone cannot be used: "), "{told}");
+    assert!(told.contains("theirs of .mcp.json has not been allowed to start here"), "{told}");
+    assert!(!env.path("ran").exists());
+}
+
 /// S93: what is accepted is shown.
 #[test]
 fn s93_slug_mcp_accept_shows_the_new_definition() {

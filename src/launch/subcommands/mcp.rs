@@ -14,7 +14,8 @@ use crate::domain::sanitize::sanitize_line;
 use crate::launch::run_context::RunContext;
 use crate::launch::{build, mcp, print};
 use crate::mcp::{
-    McpDefinitionSource, McpDefinitions, McpServerDefinition, McpServerState, McpServers, McpStore,
+    McpDefinitionSource, McpDefinitions, McpServerDefinition, McpServerState, McpServerStatus,
+    McpServers, McpStore,
 };
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process::{HostPrograms, ProcessHost};
@@ -266,14 +267,32 @@ enum TestForm {
     Accept,
 }
 
-/// Starts a server, lists its tools or accepts their definitions, and ends it.
-async fn test(
+/// The servers that are defined here, once each has started or failed, and what is wrong with
+/// definitions. They are ended before this returns.
+pub(super) async fn probe(
     run_context: &RunContext,
     config: &ResolvedConfig,
     project: ProjectSettingsTrust,
-    server: McpServerDefinition,
-    form: TestForm,
-) -> anyhow::Result<CliExitStatus> {
+) -> anyhow::Result<(Vec<McpServerStatus>, Vec<String>)> {
+    let McpDefinitions { servers, problems } = mcp::definitions(run_context, config, project);
+    if servers.is_empty() {
+        return Ok((Vec::new(), problems));
+    }
+    let (servers, processes) = started(run_context, config, project, servers).await?;
+    let status = servers.status();
+    drop(servers);
+    processes.end_all().await;
+    Ok((status, problems))
+}
+
+/// Starts these servers, and waits until each is ready or has failed, at most as long as they may take
+/// for it.
+async fn started(
+    run_context: &RunContext,
+    config: &ResolvedConfig,
+    project: ProjectSettingsTrust,
+    servers: Vec<McpServerDefinition>,
+) -> anyhow::Result<(Arc<McpServers>, Arc<ProcessHost>)> {
     let redactor = Redactor::default();
     let search_path = std::env::var_os("PATH").unwrap_or_default();
     let changeable = crate::launch::sandbox_setup::changeable(run_context, config);
@@ -282,10 +301,23 @@ async fn test(
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
     let surroundings =
         mcp::surroundings(run_context, config, processes.clone(), &redactor, project);
-    let limit = server.limits.start + Duration::from_secs(5);
-    let servers = McpServers::new(vec![server], &surroundings, |_| {});
+    let limits = servers.iter().map(|server| server.limits.start);
+    let limit = limits.max().unwrap_or_default() + Duration::from_secs(5);
+    let servers = McpServers::new(servers, &surroundings, |_| {});
     servers.start();
     servers.settle(limit).await;
+    Ok((servers, processes))
+}
+
+/// Starts a server, lists its tools or accepts their definitions, and ends it.
+async fn test(
+    run_context: &RunContext,
+    config: &ResolvedConfig,
+    project: ProjectSettingsTrust,
+    server: McpServerDefinition,
+    form: TestForm,
+) -> anyhow::Result<CliExitStatus> {
+    let (servers, processes) = started(run_context, config, project, vec![server]).await?;
     let status = servers.status();
     let mut accepted = Vec::new();
     if let (TestForm::Accept, Some(server)) = (form, status.first()) {

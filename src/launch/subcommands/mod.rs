@@ -84,7 +84,8 @@ fn report_config_errors(errors: &[ConfigError]) -> CliExitStatus {
 }
 
 async fn examine(cli: &Cli, run_context: &RunContext, json: bool) -> anyhow::Result<CliExitStatus> {
-    let mut config = run_context.config(cli, run_context.project(cli)?);
+    let project = run_context.project(cli)?;
+    let mut config = run_context.config(cli, project);
     if let Ok(config) = &mut config {
         config.warnings.extend(run_context.keys(config).1);
     }
@@ -103,6 +104,10 @@ async fn examine(cli: &Cli, run_context: &RunContext, json: bool) -> anyhow::Res
     let path = std::env::var_os("PATH").unwrap_or_default();
     let git = GitExecutable::find(&path, std::slice::from_ref(&changeable));
     let network = config.as_ref().map(sandbox_setup::network).unwrap_or_default();
+    let (mcp_servers, mcp_problems) = match &config {
+        Ok(config) => mcp::probe(run_context, config, project).await?,
+        Err(_) => (Vec::new(), Vec::new()),
+    };
     let findings = doctor::examine(&DoctorInput {
         config: config.as_ref().map_err(Vec::as_slice),
         provider: provider.as_deref().map(|provider| provider as &dyn Provider),
@@ -115,6 +120,8 @@ async fn examine(cli: &Cli, run_context: &RunContext, json: bool) -> anyhow::Res
         terminal: &DoctorTerminal::read(|name| std::env::var_os(name)),
         sandboxes: &trials::run(run_context, &changeable, &network).await,
         network: &network,
+        mcp_servers: &mcp_servers,
+        mcp_problems: &mcp_problems,
         extent: trials::extent(run_context),
     })
     .await;
