@@ -4,6 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::future::pending;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -25,6 +26,9 @@ use crate::domain::{
 
 /// The name that stands for whatever model the server has.
 pub const ANY_MODEL: &str = "default";
+
+/// How long a turn waits for the list that it has read again. Without it the turn goes on with the last one.
+const LIST_WAIT: Duration = Duration::from_millis(500);
 
 type FetchedModelList = Result<Vec<ModelInfo>, ProviderError>;
 
@@ -162,6 +166,9 @@ impl Agent {
         if self.models.missed || is_later && provider.is_local() {
             self.models.ask(provider);
         }
+        if is_later && provider.is_local() {
+            self.wait_for_models(cancel).await;
+        }
         if let Some(model) = &self.model {
             return Ok(model.clone());
         }
@@ -178,6 +185,15 @@ impl Agent {
                 "Choose a model first, with /model, then ask again with /retry.".into()
             })
         })
+    }
+
+    /// Takes the server's list if it comes at once, as that of a server on this machine does, so that
+    /// the first request already knows the window.
+    async fn wait_for_models(&mut self, cancel: &CancellationToken) {
+        let answer = tokio::time::timeout(LIST_WAIT, self.models.answer());
+        if let Some(Ok(listed)) = cancel.run_until_cancelled(answer).await {
+            self.take_models(listed).await;
+        }
     }
 
     /// Requests the server's list for a turn that waits for it. A failure is retried like that of a

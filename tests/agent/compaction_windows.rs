@@ -221,9 +221,10 @@ async fn a_server_that_was_started_anew_while_nothing_ran_has_its_window_read_ag
         model.restart_with(window);
         agent.turn("Go on.").await;
         let is_told = |event: &AgentEvent| matches!(event, AgentEvent::Notice { text, .. } if text.contains(told));
-        if !agent.events.iter().any(is_told) {
-            agent.wait_for(told, is_told).await;
-        }
+        let is_request = |event: &AgentEvent| matches!(event, AgentEvent::RequestSent { .. });
+        let told = agent.events.iter().position(is_told);
+        let sent = agent.events.iter().rposition(is_request);
+        assert!(told.is_some() && told < sent, "the first request knows it: {:?}", agent.notices());
         wait_for_window(&mut agent, window).await;
     }
     let told = agent.notices().len();
