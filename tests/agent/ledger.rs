@@ -139,10 +139,11 @@ async fn what_nobody_has_counted_is_told_as_an_estimate() {
     let fixture = AgentFixture::new();
     let mut agent = fixture.open(InitialSession::New).await;
     queue_replies(&fixture, [words("yes")]);
-    agent.turn("hello").await;
-    assert!(!agent.events.iter().any(|event| matches!(event, AgentEvent::Context(_))));
-    agent.tell(AgentCommand::Shell { command: "show the log".into() }).await;
     let is_ledger = |event: &AgentEvent| matches!(event, AgentEvent::Context(_));
+    agent.turn("hello").await;
+    let before_it_answered = agent.events.iter().filter(|event| is_ledger(event)).count();
+    assert_eq!(before_it_answered, 1, "the first request, and nothing once it was counted");
+    agent.tell(AgentCommand::Shell { command: "show the log".into() }).await;
     let told = agent.wait_for("estimate", is_ledger).await;
     let AgentEvent::Context(reply) = told else { panic!("{told:?}") };
     assert!(reply.ledger.is_estimate);

@@ -131,6 +131,7 @@ impl Agent {
         let cancel = running.cancel.child_token();
         let events = self.current_provider().provider.stream(request, cancel);
         running.stream = Some(AnswerStream::new(events, self.setup.redactor.clone()));
+        self.tell_uncounted().await;
     }
 
     /// The next request of this conversation, with an instruction of slug's behind it, if there is
