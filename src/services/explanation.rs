@@ -204,7 +204,7 @@ fn explain_message(text: &mut String, record: &LogRecord, message: &MessageEntry
             ContentBlock::Text { text: said } => {
                 line(text, &format!("Text: {}.", format_bytes(said.len() as u64)));
             }
-            ContentBlock::ToolUse(call) => line(text, &format!("A call of {}.", call.name)),
+            ContentBlock::ToolUse(call) => line(text, &format!("A call of {}.", call.inner().name)),
             ContentBlock::Sealed { .. } => {
                 line(text, "A part that only the provider can read; it is sent back unchanged.");
             }

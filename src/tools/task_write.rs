@@ -146,7 +146,8 @@ impl Tool for TaskUpdateTool {
 
     fn call_title(&self, input: &Value, _cwd: &Path) -> String {
         let id = task_change::id(UPDATE, input).map(|id| id.to_string()).unwrap_or_default();
-        titles::join(&[&id, titles::text(input, STATUS.0), titles::text(input, SUBJECT.0)])
+        let status = titles::text(input, STATUS.0).replace('_', " ");
+        titles::join(&[&id, &status, titles::text(input, SUBJECT.0)])
     }
 
     fn canonical_input(&self, input: Value) -> Value {
