@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use crate::context;
 use crate::domain::{
     AgentId, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort, SessionId,
-    TokenUsage, UserInput,
+    UserInput,
 };
 use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::watch::FolderWatcher;
@@ -358,7 +358,7 @@ impl Agent {
         let entry = LogEntry::Message(MessageEntry::new(message));
         if gate.journal.write(gate.turn, entry).await.is_none() {
             let outcome = TurnOutcome::Failed(MESSAGE_NOT_SAVED.to_owned());
-            return self.end_turn(&gate, outcome, TokenUsage::default(), 0).await;
+            return self.end_turn(&gate, outcome, 0).await;
         }
         self.session.catch_up();
         self.answer(gate).await;
@@ -388,7 +388,7 @@ impl Agent {
         let cancel = &gate.context.cancel;
         let model = match self.model_for_turn(gate.turn, cancel).await {
             Ok(model) => model,
-            Err(outcome) => return self.end_turn(&gate, outcome, TokenUsage::default(), 0).await,
+            Err(outcome) => return self.end_turn(&gate, outcome, 0).await,
         };
         match cancel.run_until_cancelled(self.system_text()).await {
             Some(system) if !cancel.is_cancelled() => {
@@ -401,25 +401,20 @@ impl Agent {
                 self.drive(TurnRun::new(gate, machine, model, system, purpose)).await;
             }
             Some(_) | None => {
-                self.end_turn(&gate, TurnOutcome::Interrupted, TokenUsage::default(), 0).await;
+                self.end_turn(&gate, TurnOutcome::Interrupted, 0).await;
             }
         }
     }
 
     /// Writes how a turn ended and tells the front end.
-    pub(super) async fn end_turn(
-        &mut self,
-        gate: &ToolGate,
-        outcome: TurnOutcome,
-        usage: TokenUsage,
-        rounds: u32,
-    ) {
+    pub(super) async fn end_turn(&mut self, gate: &ToolGate, outcome: TurnOutcome, rounds: u32) {
         if outcome == TurnOutcome::Interrupted {
             gate.journal.write(gate.turn, LogEntry::Interrupted).await;
         }
         self.session.catch_up();
         let conversation = &self.session.conversation;
-        let cost = conversation.spending.turn(gate.turn).known_cost();
+        let spent = conversation.spending.turn(gate.turn);
+        let (usage, cost) = (spent.usage, spent.known_cost());
         let changes = conversation.turn_changes.of(gate.turn);
         let elapsed_ms = u64::try_from(gate.began.elapsed().as_millis()).unwrap_or(u64::MAX);
         let end = TurnEnd { outcome: outcome.clone(), usage, rounds, cost, elapsed_ms, changes };

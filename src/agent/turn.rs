@@ -48,7 +48,6 @@ pub struct TurnMachine {
     tools: TurnContentPolicy,
     steering: SteeringState,
     repeated: RepeatedText,
-    usage: TokenUsage,
 }
 
 /// What ends a turn although the model would go on.
@@ -249,7 +248,6 @@ impl TurnMachine {
             tools: TurnContentPolicy::Send,
             steering: SteeringState::None,
             repeated: RepeatedText::default(),
-            usage: TokenUsage::default(),
         }
     }
 
@@ -261,11 +259,6 @@ impl TurnMachine {
     /// Runs hooks before the turn ends. They can have the model go on at most this often.
     pub fn with_hook_continuations(self, most: u32) -> Self {
         Self { hook_continuations_left: most, ..self }
-    }
-
-    /// The tokens of all responses of the turn so far.
-    pub fn usage(&self) -> TokenUsage {
-        self.usage
     }
 
     /// The rounds of tool calls so far.
@@ -357,9 +350,6 @@ impl TurnMachine {
         self.overloads = 0;
         self.too_long = 0;
         let usage = response.usage;
-        if let Some(usage) = usage {
-            self.usage += usage;
-        }
         let message = response.finish();
         let next = self.after_response(&message, stop);
         let mut actions = vec![TurnAction::Record { message, stop, usage }];
@@ -548,11 +538,10 @@ impl TurnMachine {
         if let TurnMachinePhase::Streaming(response) = &mut self.phase {
             let response = std::mem::take(response);
             let usage = response.usage;
-            self.usage += usage.unwrap_or_default();
             // A call that was not complete is not kept, but it was paid for.
-            let has_begun = response.has_begun();
+            let was_paid = response.has_begun() || usage.is_some();
             let message = response.cut();
-            if has_begun {
+            if was_paid {
                 actions.push(TurnAction::Record { message, stop: StopReason::Interrupted, usage });
             }
         }

@@ -12,8 +12,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use crate::domain::{
-    ApprovalAnswer, ContentBlock, ContentHash, Message, MessageRole, NoticeLevel, TokenUsage,
-    ToolCall, TurnId, UserInput,
+    ApprovalAnswer, ContentBlock, ContentHash, Message, MessageRole, NoticeLevel, ToolCall, TurnId,
+    UserInput,
 };
 use crate::hooks::{HookPayload, MergedHookVerdict};
 use crate::platform::debug_log::DebugEventNumber;
@@ -85,8 +85,6 @@ pub(super) struct TurnRun {
     server: ServerHistory,
     /// Whether the server could not be reached since its last response. It may be another one by now.
     was_away: bool,
-    /// What slug has estimated for responses that were stopped.
-    estimated: TokenUsage,
     calls: Option<CallBatch>,
     pause_over: Option<tokio::time::Instant>,
     steering: VecDeque<(SteerId, UserInput)>,
@@ -171,7 +169,6 @@ impl TurnRun {
             streamed: 0,
             server: ServerHistory::Unknown,
             was_away: false,
-            estimated: TokenUsage::default(),
             calls: None,
             pause_over: None,
             steering: VecDeque::new(),
@@ -542,8 +539,6 @@ impl Agent {
     /// Returns steering messages that were not used, and ends the turn.
     async fn end(&mut self, running: TurnRun) {
         let TurnRun { machine, gate, steering, outcome, fault, over_budget, .. } = running;
-        let mut usage = machine.usage();
-        usage += running.estimated;
         if let Some(question) = over_budget {
             self.events.send(AgentEvent::ApprovalWithdrawn(question.id));
         }
@@ -557,7 +552,7 @@ impl Agent {
         if let (TurnOutcome::Failed(_), Some(fault)) = (&outcome, fault) {
             self.tell_fault(fault);
         }
-        self.end_turn(&gate, outcome, usage, machine.rounds()).await;
+        self.end_turn(&gate, outcome, machine.rounds()).await;
     }
 
     fn warn(&self, text: impl Into<String>) {

@@ -189,7 +189,7 @@ fn tasks_are_read_out_with_the_plan() {
     let plan = "The plan:\nnow: #1 Mend it\nto do: #2 Test it, after #1, by tester\n";
     let ran = piped(&env, &server, &[], "plan it\n/todos\n").assert_exit_code(0);
     let calls = "Tool: TaskCreate Mend it: #1\nTool: TaskCreate Test it: #2\n\
-                 Tool: TaskUpdate #1 in_progress: 0 of 2 done\n";
+                 Tool: TaskUpdate #1 in progress: 0 of 2 done\n";
     for text in [calls, plan] {
         assert!(ran.out.contains(text), "no {text:?} in {}", ran.describe());
     }

@@ -242,8 +242,12 @@ fn the_usage_of_a_stopped_response_counts() {
     turn.step(TurnInput::Begun);
     let usage = TokenUsage { input: 7, ..TokenUsage::default() };
     turn.step(TurnInput::Event(StreamEvent::Usage(usage)));
-    turn.step(TurnInput::Cancelled);
-    assert_eq!(turn.usage(), usage);
+    let actions = turn.step(TurnInput::Cancelled);
+    let recorded = actions.iter().find_map(|action| match action {
+        TurnAction::Record { usage, .. } => *usage,
+        _ => None,
+    });
+    assert_eq!(recorded, Some(usage));
 }
 
 #[test]

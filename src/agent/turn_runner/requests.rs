@@ -231,7 +231,7 @@ impl Agent {
     /// before it. What streamed was paid for all the same.
     fn usage_of_stopped(
         &mut self,
-        running: &mut TurnRun,
+        running: &TurnRun,
         counted: Option<TokenUsage>,
     ) -> Option<TokenUsage> {
         let tokens = self.room.tokens.of(&running.model);
@@ -241,12 +241,6 @@ impl Agent {
             |usage| usage.input,
         );
         let before = counted.unwrap_or_default();
-        let usage = TokenUsage { input: read, output: before.output.max(written), ..before };
-        running.estimated += TokenUsage {
-            input: usage.input - before.input,
-            output: usage.output - before.output,
-            ..TokenUsage::default()
-        };
-        Some(usage)
+        Some(TokenUsage { input: read, output: before.output.max(written), ..before })
     }
 }
