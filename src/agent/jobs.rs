@@ -251,5 +251,6 @@ impl JobOutput for SpoolReader {
 /// What the user is told when a session is left that had these jobs.
 pub(super) fn ended_with_session(jobs: &[JobInfo]) -> Option<String> {
     let commands: Vec<String> = jobs.iter().map(|job| format!("`{}`", job.command)).collect();
-    (!jobs.is_empty()).then(|| format!("Ended with their session: {}.", commands.join(", ")))
+    let whose = if jobs.len() == 1 { "its" } else { "their" };
+    (!jobs.is_empty()).then(|| format!("Ended with {whose} session: {}.", commands.join(", ")))
 }
