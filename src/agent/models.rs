@@ -47,7 +47,7 @@ pub(super) struct OfferedModels {
     /// The windows of models whose server has named another one since it was asked for its list.
     reread: HashMap<String, u64>,
     /// A turn has begun since slug was started, or since the provider was chosen.
-    has_turned: bool,
+    has_begun_turn: bool,
 }
 
 impl OfferedModels {
@@ -161,7 +161,7 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Result<String, TurnOutcome> {
         // A server on this machine may have been started anew since the last turn, with another window.
-        let is_later = std::mem::replace(&mut self.models.has_turned, true);
+        let is_later = std::mem::replace(&mut self.models.has_begun_turn, true);
         let provider = &self.setup.providers.current().provider;
         if self.models.missed || is_later && provider.is_local() {
             self.models.ask(provider);

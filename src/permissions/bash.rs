@@ -440,14 +440,14 @@ impl CommandEvaluator<'_> {
                 return Some(places::OTHER_NAMES);
             }
             if resolved.changes_home {
-                return Some(places::SLUG_SETTINGS);
+                return Some(places::WHOLE_HOME);
             }
             if let Some(effects) = &resolved.effects {
                 let above =
                     effects.writes.iter().any(|it| self.context.workspace.is_above(&it.path));
                 let mut writes =
                     effects.writes.iter().filter_map(|it| protected(&it.path.path, it));
-                return writes.next().or_else(|| above.then_some(places::SLUG_SETTINGS));
+                return writes.next().or_else(|| above.then_some(places::WHOLE_HOME));
             }
             let is_in_protected = resolved.folders.iter().find_map(|folder| folder.protected);
             let named = || {

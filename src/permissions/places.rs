@@ -74,6 +74,10 @@ use ProtectedPlaceKind::{Git, SlugSettings, StartUp, Tooling};
 /// The settings of slug itself.
 pub(super) const SLUG_SETTINGS: ProtectionReason =
     ProtectionReason::new(SlugSettings, "what slug itself may do");
+/// The home folder, the workspace, and the folders above them: with one of them goes all that is protected
+/// in it.
+pub(super) const WHOLE_HOME: ProtectionReason =
+    ProtectionReason::new(SlugSettings, "all of your home folder or of the workspace");
 /// `/proc`, `/sys` and `/dev`.
 pub(super) const SYSTEM: ProtectionReason =
     ProtectionReason::new(ProtectedPlaceKind::System, "the running system");

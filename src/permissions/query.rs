@@ -141,8 +141,9 @@ pub struct ResolvedCommand {
     pub arguments: Vec<PathArgument>,
     /// `None` when the command can do anything.
     pub effects: Option<ResolvedEffects>,
-    /// Whether the command can do anything to a rule, but would change the home folder, the workspace or
-    /// a folder above one of them, if the shell puts in the home folder that slug knows.
+    /// Whether the program would change the home folder, the workspace or a folder above one of them, if
+    /// the shell puts the home folder that slug knows in the place of `~` and `$HOME`. Its effects are not
+    /// known for certain then.
     pub changes_home: bool,
     /// The project's own program that PATH finds under the command's name.
     pub program: Option<ProjectProgram>,

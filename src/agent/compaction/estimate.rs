@@ -132,7 +132,7 @@ pub(in crate::agent) fn measure_tools(tools: &[ToolSpec]) -> u64 {
     tools.iter().map(tool).sum()
 }
 
-/// What a message comes to with its calls, results and images, in tokens of four bytes.
+/// What a message comes to with its calls, results and images.
 pub(in crate::agent) fn measure_message(message: &Message) -> u64 {
     PER_MESSAGE + message.content.iter().map(measure_block).sum::<u64>()
 }

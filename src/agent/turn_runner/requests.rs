@@ -131,7 +131,10 @@ impl Agent {
         let cancel = running.cancel.child_token();
         let events = self.current_provider().provider.stream(request, cancel);
         running.stream = Some(AnswerStream::new(events, self.setup.redactor.clone()));
-        self.tell_uncounted().await;
+        // Later requests follow a count, to which the next response adds.
+        if self.session.conversation.counted_request.is_none() {
+            self.tell_uncounted().await;
+        }
     }
 
     /// The next request of this conversation, with an instruction of slug's behind it, if there is

@@ -1,4 +1,5 @@
-//! `slug mcp`: the servers that are defined, and changes of the user's own.
+//! `slug mcp`: the servers that are defined, and changes of the user's own. Also starts all of them for
+//! `slug doctor`.
 
 use std::io::Write;
 use std::path::Path;

@@ -124,6 +124,13 @@ fn yolo_asks_before_the_home_folder_goes_however_it_is_named() {
         ],
     );
     env.all(Ask, &[&format!("rm -rf {home}"), "rm -rf ..", "rm -rf /"]);
+    for command in ["rm -rf ~", "rm -rf .."] {
+        let reason = env.bash(command).reason().to_owned();
+        assert_eq!(
+            reason,
+            "May change all of your home folder or of the workspace, so slug always asks."
+        );
+    }
     env.all(
         Allow,
         &["ls ~", "rm -rf ~/other", "cp -r ~ x", "rm -rf $HOME/x", "cat ~/notes", "mv x ~"],
