@@ -447,7 +447,7 @@ impl CommandEvaluator<'_> {
                     effects.writes.iter().any(|it| self.context.workspace.is_above(&it.path));
                 let mut writes =
                     effects.writes.iter().filter_map(|it| protected(&it.path.path, it));
-                return writes.next().or_else(|| above.then_some(places::WHOLE_HOME));
+                return above.then_some(places::WHOLE_HOME).or_else(|| writes.next());
             }
             let is_in_protected = resolved.folders.iter().find_map(|folder| folder.protected);
             let named = || {

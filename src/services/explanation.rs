@@ -8,7 +8,7 @@ use crate::domain::{
     CallId, CallInput, ContentBlock, EntryId, MessageRole, PermissionOutcome, RuleSource,
     StopReason, ToolCall, ToolStatus, format_bytes, format_tokens, pluralise,
 };
-use crate::session::{LogEntry, LogRecord, MessageEntry, PermissionEntry};
+use crate::session::{LogEntry, LogRecord, MessageEntry, PermissionEntry, SHELL_CONTEXT};
 
 /// The most that is shown of one text, in bytes: a pager shows the whole of a long result.
 const LONGEST: usize = 100_000;
@@ -186,15 +186,25 @@ fn explain_message(text: &mut String, record: &LogRecord, message: &MessageEntry
             explain_response(text, record, message);
         }
         MessageRole::User => {
-            section(text, "What was sent with your message");
+            let is_command = message.result.is_some();
+            section(
+                text,
+                match is_command {
+                    true => "What the model gets of your command",
+                    false => "What was sent with your message",
+                },
+            );
             let sent = record.timestamp.with_timezone(&Local);
-            line(text, &format!("It was sent at {}.", sent.format("%H:%M:%S")));
+            let what = if is_command { "It ended at" } else { "It was sent at" };
+            line(text, &format!("{what} {}.", sent.format("%H:%M:%S")));
         }
     }
     for block in &message.content {
         match block {
             ContentBlock::Context { name, text: note } => {
-                line(text, &format!("A note of slug's, {name}:"));
+                if name != SHELL_CONTEXT {
+                    line(text, &format!("A note of slug's, {name}:"));
+                }
                 quote(text, note);
             }
             ContentBlock::Image(image) => line(text, &format!("The image {}.", image.name())),
@@ -444,6 +454,21 @@ mod tests {
         );
         assert!(of(1).contains("The server has not counted its tokens."), "{}", of(1));
         assert!(of(1).contains("It was cut at the output limit."), "{}", of(1));
+    }
+
+    #[test]
+    fn a_command_of_the_users_is_explained_with_what_the_model_gets() {
+        let output =
+            ContentBlock::Context { name: SHELL_CONTEXT.into(), text: "$ ls\na.rs".into() };
+        let message = Message { role: MessageRole::User, content: vec![output] };
+        let LogEntry::Message(answered) = result("c1", "", ToolStatus::Done).entry else {
+            unreachable!()
+        };
+        let entry = MessageEntry { result: answered.result, ..MessageEntry::new(message) };
+        let records = [record(LogEntry::Message(entry))];
+        let text = explain(&records, &ExplainedPart::Message(records[0].id)).unwrap();
+        assert!(text.starts_with("WHAT THE MODEL GETS OF YOUR COMMAND\nIt ended at "), "{text}");
+        assert!(text.ends_with(".\n  $ ls\n  a.rs\n"), "{text}");
     }
 
     #[test]

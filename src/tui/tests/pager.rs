@@ -54,6 +54,19 @@ fn prints(text: String) -> AgentEvent {
     AgentEvent::ToolProgress { turn: TURN, call: CallId::new("c1"), text }
 }
 
+/// While a call runs the log has nothing of it; an empty page would say less than the reason.
+#[test]
+fn an_explanation_that_there_is_none_of_leaves_no_page() {
+    let mut scene = ran(80, 24, "done\n", None).key("esc").clear_effects().key("x");
+    let id = scene.effects.drain(..).find_map(|effect| match effect {
+        ScreenEffect::QueryStore { id, job: StoreQuery::Explanation { .. } } => Some(id),
+        _ => None,
+    });
+    let answer = Err("The session's log does not have this yet.".to_owned());
+    let scene = scene.shows("Explained").msg(ScreenMsg::StoreAnswered { id: id.unwrap(), answer });
+    scene.hides("Explained").shows("does not have this yet");
+}
+
 #[test]
 fn the_pager_at_80x24() {
     insta::assert_snapshot!(ran(80, 24, &numbered(300), None).key("#").key("pgdn").text());

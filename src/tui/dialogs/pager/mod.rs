@@ -475,6 +475,13 @@ impl Dialog for Pager {
                 self.found(*id, hits, *searched, &around.measured.page);
                 None
             }
+            // An explanation that there is none of; why is told.
+            DialogReply::Document { id, document: None }
+                if self.document.is_empty()
+                    && self.waiting.is_some_and(|(asked, _)| asked == *id) =>
+            {
+                return vec![Intent::Close];
+            }
             DialogReply::Document { id, document } => {
                 self.full_output(*id, document.as_ref(), around)
             }

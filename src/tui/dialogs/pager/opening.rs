@@ -7,7 +7,7 @@ use crate::services::explanation::ExplainedPart;
 use crate::services::store_query::StoreQuery;
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::conversation::block::{
-    BlockBody, ToolCallBlock, ToolCallContent, TranscriptBlock,
+    BlockBody, ToolCallBlock, ToolCallContent, ToolCallOrigin, TranscriptBlock,
 };
 use crate::tui::app::conversation::search::TranscriptMatch as Match;
 use crate::tui::app::conversation::source::{self, BlockPart};
@@ -82,8 +82,11 @@ pub fn explain(
 ) -> DialogOpening<Pager> {
     let block = conversation.transcript.get(block);
     let part = block.and_then(|block| match &block.body {
-        BlockBody::Tool(tool) => Some(ExplainedPart::Call(tool.call.clone())),
-        BlockBody::User(_)
+        BlockBody::Tool(tool) if tool.origin == ToolCallOrigin::Model => {
+            Some(ExplainedPart::Call(tool.call.clone()))
+        }
+        BlockBody::Tool(_)
+        | BlockBody::User(_)
         | BlockBody::Assistant(_)
         | BlockBody::Thinking(_)
         | BlockBody::Image(_) => block.entry.map(ExplainedPart::Message),
