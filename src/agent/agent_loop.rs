@@ -423,6 +423,7 @@ impl Agent {
         gate.journal.write_end(gate.turn, LogEntry::TurnEnd(end)).await;
         self.session.catch_up();
         tracing::info!(?outcome, "turn ended");
+        self.tell_uncounted().await;
         self.start_idle_timer();
     }
 

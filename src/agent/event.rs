@@ -15,8 +15,8 @@ use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
 use crate::session::{LogRecord, ReplayedConversation, SessionSpending};
 
 use super::{
-    CommandRefusal, ContextReply, ForkPosition, ReviewPlan, RewindError, RewindPlan, RuleReply,
-    SteerId,
+    CommandRefusal, ContextLedger, ContextReply, ForkPosition, ReviewPlan, RewindError, RewindPlan,
+    RuleReply, SteerId,
 };
 
 /// An event with the agent that it is from, as it travels. Turns, calls and messages in it are those
@@ -196,6 +196,8 @@ pub enum AgentEvent {
     Rules(Box<RuleReply>),
     /// The answer to a `Context` command.
     Context(Box<ContextReply>),
+    /// What would be sent now, which no server has counted. Told unasked, interactively only.
+    ContextEstimated(Box<ContextLedger>),
     /// Entries cannot be saved. This is told once, and again only after saving has worked.
     SaveFailed {
         /// What the system said, and what slug does now, as sentences.

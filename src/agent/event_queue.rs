@@ -231,6 +231,7 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::CallRefused { .. }
         | AgentEvent::Rules(_)
         | AgentEvent::Context(_)
+        | AgentEvent::ContextEstimated(_)
         | AgentEvent::SaveFailed { .. }
         | AgentEvent::RewindPlanned(_)
         | AgentEvent::ReviewPlanned(_)

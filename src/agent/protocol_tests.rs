@@ -346,6 +346,7 @@ pub(super) fn events() -> Vec<AgentEvent> {
             })),
         })),
         AgentEvent::Context(Box::new(ContextReply { ledger: ledger(), failed: None })),
+        AgentEvent::ContextEstimated(Box::new(ledger())),
         AgentEvent::Context(Box::new(ContextReply {
             ledger: ledger(),
             failed: Some(ContextEditError::NotPossible),

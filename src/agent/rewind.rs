@@ -13,7 +13,9 @@ use std::sync::Arc;
 
 use crate::domain::{EntryId, NoticeLevel, UserInput};
 use crate::session::undo::{self, FileSystemView, FilesPlan, RewindHistory, RewindMark, points};
-use crate::session::{LogEntry, LogRecord, RewindEntry, RewindScope, SessionMeta};
+use crate::session::{
+    LogEntry, LogRecord, RewindEntry, RewindScope, SessionMeta, title_after, title_in_force,
+};
 
 use super::AgentEvent;
 use super::agent_loop::Agent;
@@ -62,9 +64,11 @@ impl Agent {
             )
         });
         let prepared = prepared.await;
-        let (plan, rewind, writes) =
+        let (plan, rewind, title, writes) =
             match prepared.map_err(|error| RewindError::Log(error.to_string()))?? {
-                PreparedRewind::Unchanged { plan, rewind, writes } => (plan, rewind, writes),
+                PreparedRewind::Unchanged { plan, rewind, title, writes } => {
+                    (plan, rewind, title, writes)
+                }
                 PreparedRewind::Changed(plan) => {
                     self.events.send(AgentEvent::RewindPlanned(Ok(Arc::new(plan))));
                     let text = "The files have changed since. Check again what would happen.";
@@ -77,9 +81,12 @@ impl Agent {
         let journal = journal.map_err(|error| RewindError::Log(error.to_string()))?;
         let turn = self.session.last_turn();
         journal
-            .intent(turn, LogEntry::Rewind(rewind.clone()))
+            .intent(turn, LogEntry::Rewind(*rewind))
             .await
             .map_err(|error| RewindError::NotRecorded(error.to_string()))?;
+        if let Some(title) = title {
+            journal.write(turn, LogEntry::Title { title }).await;
+        }
         let wanted = writes.len();
         let written = self.write_files(&journal, turn, writes).await;
         self.reopen_session().await?;
@@ -124,7 +131,13 @@ impl Agent {
 /// A plan that was computed again when the user accepted it.
 enum PreparedRewind {
     /// The plan is the one that the user saw, and everything that will be overwritten is stored.
-    Unchanged { plan: RewindPlan, rewind: RewindEntry, writes: Vec<FileRestore> },
+    Unchanged {
+        plan: RewindPlan,
+        rewind: Box<RewindEntry>,
+        /// The session's title after it, where that is another one.
+        title: Option<String>,
+        writes: Vec<FileRestore>,
+    },
     /// The files have changed since. Holds the plan as it is now.
     Changed(RewindPlan),
 }
@@ -219,8 +232,12 @@ pub(super) fn message_summary_after(
     records: &[LogRecord],
     rewind: &RewindEntry,
 ) -> (u64, Option<String>) {
+    SessionMeta::message_summary(records, &history_after(records, rewind))
+}
+
+fn history_after(records: &[LogRecord], rewind: &RewindEntry) -> RewindHistory {
     let mark = RewindMark::Rewind(EntryId::generate(), Box::new(rewind.clone()));
-    SessionMeta::message_summary(records, &RewindHistory::of_parts(records, &[mark]))
+    RewindHistory::of_parts(records, &[mark])
 }
 
 /// Plans the rewind again, and stores what would be overwritten.
@@ -257,8 +274,11 @@ fn prepare(
         restored_files::sort(&mut writes);
         rewind.left = plan.files.skipped().map(|file| file.path.clone()).collect();
     }
-    (rewind.messages, rewind.summary) = message_summary_after(records, &rewind);
-    Ok(PreparedRewind::Unchanged { plan, rewind, writes })
+    let rewinds = history_after(records, &rewind);
+    (rewind.messages, rewind.summary) = SessionMeta::message_summary(records, &rewinds);
+    let title = Some(title_in_force(records, &rewinds));
+    let title = title.filter(|it| *it != title_after(records).unwrap_or_default());
+    Ok(PreparedRewind::Unchanged { plan, rewind: Box::new(rewind), title, writes })
 }
 
 /// What was done, as a phrase. `written` of `wanted` files were restored.

@@ -13,7 +13,6 @@ use super::active_session::ActiveSession;
 use super::agent_loop::Agent;
 use super::blocking::blocking;
 use super::jobs::{CallJobs, ended_with_session};
-use super::ledger::ContextRequest;
 use super::tool_gate::Interactivity;
 use super::{AgentEvent, ForkPosition};
 
@@ -202,7 +201,8 @@ impl Agent {
         let conversation = &self.session.conversation;
         let is_counted = conversation.counted.is_some() || conversation.messages.is_empty();
         if !is_counted && self.setup.interactivity == Interactivity::Interactive {
-            self.context(ContextRequest::Show).await;
+            let ledger = self.ledger().await;
+            self.events.send(AgentEvent::ContextEstimated(Box::new(ledger)));
         }
     }
 

@@ -272,6 +272,7 @@ impl HeadlessReport {
             | AgentEvent::ApprovalWithdrawn(_)
             | AgentEvent::Rules(_)
             | AgentEvent::Context(_)
+            | AgentEvent::ContextEstimated(_)
             | AgentEvent::Jobs(_)
             | AgentEvent::JobOutput(_)
             | AgentEvent::RewindPlanned(_)

@@ -76,7 +76,8 @@ pub enum LogEntry {
     /// The user stopped the turn.
     Interrupted,
     TurnEnd(TurnEnd),
-    /// The session's title from here on.
+    /// The session's title from here on; an empty one is that of the next message, as after a rewind
+    /// before the message that named the session.
     Title {
         title: String,
     },

@@ -6,6 +6,7 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::domain::{ContentBlock, MessageRole};
 
+use super::undo::RewindHistory;
 use super::{LogEntry, LogRecord, MessageEntry};
 
 /// How long a title may be, in columns.
@@ -13,7 +14,7 @@ const TITLE_WIDTH: usize = 60;
 
 /// The title after these records: the last one that was given, else one made from the user's first
 /// message.
-pub(super) fn title_after(records: &[LogRecord]) -> Option<String> {
+pub fn title_after(records: &[LogRecord]) -> Option<String> {
     let mut title = None;
     for record in records {
         note_title(&mut title, &record.entry);
@@ -21,14 +22,33 @@ pub(super) fn title_after(records: &[LogRecord]) -> Option<String> {
     title
 }
 
+/// The title once these rewinds are in force, as [`LogEntry::Title`] has it. One that the user gave
+/// stays; one made from a message that was taken back goes.
+pub fn title_in_force(records: &[LogRecord], rewinds: &RewindHistory) -> String {
+    let messages =
+        || records.iter().enumerate().filter_map(|(at, it)| Some((at, title_from(&it.entry)?)));
+    let last = records.iter().rev().find_map(|record| match &record.entry {
+        LogEntry::Title { title } => Some(title),
+        _ => None,
+    });
+    let given = last.filter(|last| messages().all(|(_, made)| made != **last));
+    given.filter(|it| !it.is_empty()).cloned().unwrap_or_else(|| {
+        messages().find(|(at, _)| rewinds.is_live(*at)).map(|(_, made)| made).unwrap_or_default()
+    })
+}
+
 /// Updates `title` by one more entry. A title that is given counts; without one, the first line of
-/// the user's first message becomes the title, cut at a word.
+/// the user's first message becomes the title, cut at a word. An empty one takes the title away.
 pub fn note_title(title: &mut Option<String>, entry: &LogEntry) {
     if let LogEntry::Title { title: given } = entry {
-        *title = Some(given.clone());
+        *title = Some(given.clone()).filter(|given| !given.is_empty());
     } else if title.is_none() {
-        *title = entry.as_message().filter(|it| it.source.is_main()).and_then(title_of);
+        *title = title_from(entry);
     }
+}
+
+fn title_from(entry: &LogEntry) -> Option<String> {
+    entry.as_message().filter(|it| it.source.is_main()).and_then(title_of)
 }
 
 fn title_of(message: &MessageEntry) -> Option<String> {

@@ -240,11 +240,12 @@ async fn compact_undo_sends_everything_again_also_after_a_resume() {
     assert!(agent.conversation().messages.len() < before.len());
     agent.tell(AgentCommand::UndoCompaction).await;
     agent.wait_for("word", |event| {
-        matches!(event, AgentEvent::Notice { text, .. } if text.contains("is sent again"))
+        matches!(event, AgentEvent::Notice { text, .. } if text.contains("The messages now take"))
     })
     .await;
     assert_eq!(agent.conversation().messages, before);
-    let estimated = |event: &AgentEvent| matches!(event, AgentEvent::Context(it) if it.ledger.is_estimate && it.ledger.used > 1_000);
+    let estimated =
+        |event: &AgentEvent| matches!(event, AgentEvent::ContextEstimated(it) if it.used > 1_000);
     agent.wait_for("the size of what is sent again", estimated).await;
     agent.turn("Step 10: go on.").await;
     let sent = model.requests().pop().unwrap();

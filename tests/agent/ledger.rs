@@ -139,20 +139,20 @@ async fn what_nobody_has_counted_is_told_as_an_estimate() {
     let fixture = AgentFixture::new();
     let mut agent = fixture.open(InitialSession::New).await;
     queue_replies(&fixture, [words("yes")]);
-    let is_ledger = |event: &AgentEvent| matches!(event, AgentEvent::Context(_));
+    let is_ledger = |event: &AgentEvent| matches!(event, AgentEvent::ContextEstimated(_));
     agent.turn("hello").await;
     let before_it_answered = agent.events.iter().filter(|event| is_ledger(event)).count();
     assert_eq!(before_it_answered, 1, "the first request, and nothing once it was counted");
     agent.tell(AgentCommand::Shell { command: "show the log".into() }).await;
     let told = agent.wait_for("estimate", is_ledger).await;
-    let AgentEvent::Context(reply) = told else { panic!("{told:?}") };
-    assert!(reply.ledger.is_estimate);
+    let AgentEvent::ContextEstimated(ledger) = told else { panic!("{told:?}") };
+    assert!(ledger.is_estimate);
     let session = agent.id();
     agent.close().await;
     let mut agent = fixture.open(InitialSession::Resume(session)).await;
     let told = agent.wait_for("estimate", is_ledger).await;
-    let AgentEvent::Context(again) = told else { panic!("{told:?}") };
-    assert!(again.ledger.is_estimate && again.ledger.used > 0);
+    let AgentEvent::ContextEstimated(again) = told else { panic!("{told:?}") };
+    assert!(again.is_estimate && again.used > 0);
     agent.close().await;
 }
 

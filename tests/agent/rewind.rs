@@ -126,6 +126,27 @@ async fn files_and_conversation_go_back_and_forth() {
     agent.close().await;
 }
 
+#[tokio::test]
+async fn a_title_goes_with_the_message_that_it_was_made_of_and_one_that_was_given_stays() {
+    let fixture = AgentFixture::new();
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [words("1"), words("2")]);
+    let title = |agent: &TestAgent| agent.conversation().title;
+    let (back, conversation) = (RewindDestination::Last, RewindScope::Conversation);
+    agent.turn("first").await;
+    agent.go(back, conversation).await;
+    assert_eq!(title(&agent), None);
+    agent.go(RewindDestination::Redo, conversation).await;
+    assert_eq!(title(&agent).as_deref(), Some("first"));
+    agent.go(back, conversation).await;
+    agent.turn("second").await;
+    assert_eq!(title(&agent).as_deref(), Some("second"));
+    agent.tell(AgentCommand::SetTitle("Mine".into())).await;
+    agent.go(back, conversation).await;
+    assert_eq!(title(&agent).as_deref(), Some("Mine"));
+    agent.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_cell_of_a_notebook_is_asked_about_and_goes_back() {
     const NOTEBOOK: &str = "{\"cells\": [{\"cell_type\": \"raw\", \"id\": \"a1\", \"source\": \"old\"}], \

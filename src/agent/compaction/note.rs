@@ -22,6 +22,13 @@ const FILES_KNOWN: usize = 400;
 /// What a note without a summary quotes: so many failures and answers, and so many characters of each.
 const QUOTED: (usize, usize) = (8, 300);
 
+/// The headings of what each note has anew, of all of the session.
+const TASK: &str = "Task";
+const FILES_CHANGED: &str = "Files changed so far";
+const FILES_READ: &str = "Files read so far";
+/// The heading of what a note from the log has of the note before it.
+const EARLIER: &str = "From the note before this one";
+
 /// What a note is made from.
 pub(in crate::agent) struct NoteSources<'a> {
     pub(in crate::agent) conversation: &'a ReplayedConversation,
@@ -65,8 +72,8 @@ impl NoteSources<'_> {
         );
         let changed = self.conversation.files_changed.iter();
         let changed: Vec<String> = changed.map(|path| self.place.show(path)).collect();
-        push_files(&mut text, "Files changed so far", &changed);
-        push_files(&mut text, "Files read so far", &self.files_read());
+        push_files(&mut text, FILES_CHANGED, &changed);
+        push_files(&mut text, FILES_READ, &self.files_read());
         CompactionNote { text: escape_context_tags(&text), model, contexts }
     }
 
@@ -103,7 +110,7 @@ impl NoteSources<'_> {
         let mut text = String::new();
         let task = self.conversation.messages.iter().find(|(_, message)| is_the_users(message));
         if let Some((_, task)) = task {
-            text.push_str(&format!("## Task\n{}\n", excerpt(&task.text())));
+            text.push_str(&format!("## {TASK}\n{}\n", excerpt(&task.text())));
         }
         push_list(&mut text, "Commands that the user ran", &newest(self.users_commands()));
         let earlier = last_note(self.left_out());
@@ -114,8 +121,8 @@ impl NoteSources<'_> {
         push_list(&mut text, "What you said, newest last", &newest(answers.map(|it| excerpt(&it))));
         if let Some(earlier) = earlier {
             let chars = QUOTED.0 * QUOTED.1;
-            let told: String = body_of(earlier).chars().take(chars).collect();
-            text.push_str(&format!("\n## From the note before this one\n{}\n", told.trim()));
+            let told: String = without_repeats(body_of(earlier)).chars().take(chars).collect();
+            text.push_str(&format!("\n## {EARLIER}\n{}\n", told.trim()));
         }
         text
     }
@@ -166,6 +173,22 @@ fn body_of(note: &str) -> &str {
     note.split_once("\n\n").map_or(note, |(_, body)| body)
 }
 
+/// The body of a note, without the parts that every note has anew.
+fn without_repeats(body: &str) -> String {
+    let mut told = String::new();
+    let mut is_repeat = false;
+    for line in body.lines() {
+        if let Some(heading) = line.strip_prefix("## ") {
+            is_repeat = [TASK, FILES_CHANGED, FILES_READ, EARLIER].contains(&heading.trim());
+        }
+        if !is_repeat {
+            told.push_str(line);
+            told.push('\n');
+        }
+    }
+    told
+}
+
 /// The newest note of a compaction in these messages.
 pub(super) fn last_note<'a>(messages: impl Iterator<Item = &'a Message>) -> Option<&'a str> {
     messages.flat_map(earlier_notes).last()
@@ -205,4 +228,21 @@ fn push_files(text: &mut String, heading: &str, files: &[String]) {
     let hidden = files.len().saturating_sub(FILES_NAMED);
     let more = if hidden > 0 { format!(", and {hidden} others before") } else { String::new() };
     text.push_str(&format!("\n\n## {heading}\n{}{more}", files[hidden..].join(", ")));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_takes_from_an_earlier_one_only_what_is_not_said_anew() {
+        let body = "## Task\nMend it.\n\n## What you said, newest last\n- Yes.\n\n\
+                    ## From the note before this one\n- No.\n\n\n## Files read so far\na.rs";
+        assert_eq!(without_repeats(body).trim(), "## What you said, newest last\n- Yes.");
+        assert_eq!(without_repeats("## Files read so far\na.rs"), "");
+        assert_eq!(
+            without_repeats("A word.\n## Decisions\nNone."),
+            "A word.\n## Decisions\nNone.\n"
+        );
+    }
 }

@@ -2,7 +2,6 @@
 
 use crate::agent::agent_loop::Agent;
 use crate::agent::blocking::blocking;
-use crate::agent::ledger::ContextRequest;
 use crate::agent::turn_runner::TurnPurpose;
 use crate::domain::{NoticeLevel, format_tokens};
 use crate::session::{CompactionEntry, LogEntry, LogRecord, last_compaction};
@@ -43,14 +42,13 @@ impl Agent {
         }
         let (size, window) = self.hold_compaction().await;
         let text = format!(
-            "What the last compaction left out is sent again: the messages take ~{} of the {} tokens of \
-             the window.",
+            "The messages now take ~{} of the {} tokens of the window.",
             format_tokens(size),
             format_tokens(window)
         );
         self.events.notice(NoticeLevel::Info, text);
         // Nobody has counted what is sent again: the front end shows an estimate of it.
-        self.context(ContextRequest::Show).await;
+        self.tell_uncounted().await;
     }
 
     /// Has the next compaction wait until the window is full, and returns the size of the messages

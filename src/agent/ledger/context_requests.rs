@@ -49,7 +49,8 @@ impl Agent {
         Ok(())
     }
 
-    async fn ledger(&mut self) -> ContextLedger {
+    /// What fills the context window now.
+    pub(in crate::agent) async fn ledger(&mut self) -> ContextLedger {
         self.session.catch_up();
         let model = self.model.clone().unwrap_or_default();
         let instructions = self.instructions().await;

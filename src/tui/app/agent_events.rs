@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::agent::{AgentEvent, RuleReply};
+use crate::agent::{AgentEvent, ContextLedger, RuleReply};
 use crate::domain::{
     AgentId, MessageRole, ModelName, NoticeLevel, RequestSource, SessionId, ToolDisplay, TurnId,
     WorkPlan,
@@ -291,12 +291,9 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             }
             return keys::tell_dialogs(model, &DialogReply::Rules(reply));
         }
+        AgentEvent::ContextEstimated(ledger) => note_context(&mut model.conversation, &ledger),
         AgentEvent::Context(reply) => {
-            model.conversation.context_shares.measured(&reply.ledger);
-            if reply.ledger.is_estimate {
-                model.conversation.status.usage = None;
-                model.conversation.status.estimate = Some(reply.ledger.used);
-            }
+            note_context(&mut model.conversation, &reply.ledger);
             return keys::tell_dialogs(model, &DialogReply::Context(reply));
         }
         AgentEvent::SaveFailed { reason } => {
@@ -463,6 +460,15 @@ fn open(
     effects
 }
 
+/// Takes what fills the context window.
+fn note_context(conversation: &mut Conversation, ledger: &ContextLedger) {
+    conversation.context_shares.measured(ledger);
+    if ledger.is_estimate {
+        conversation.status.usage = None;
+        conversation.status.estimate = Some(ledger.used);
+    }
+}
+
 /// Takes what a log record says about things other than the transcript.
 fn note(conversation: &mut Conversation, record: &LogRecord) {
     denied_calls::note(&mut conversation.denied_calls, record);
@@ -480,7 +486,7 @@ fn note(conversation: &mut Conversation, record: &LogRecord) {
             }
         }
         LogEntry::FileChange(change) => conversation.changes.note(change),
-        LogEntry::Title { title } => conversation.status.title = Some(title.clone()),
+        LogEntry::Title { .. } => note_title(&mut conversation.status.title, &record.entry),
         LogEntry::Todo { todos } => conversation.plan.todos.clone_from(todos),
         LogEntry::Tasks(change) => conversation.plan.apply(change),
         // The next response reports how much of the context window is used.

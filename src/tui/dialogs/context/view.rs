@@ -96,27 +96,24 @@ fn bar(ledger: &ContextLedger, width: u16) -> Vec<StyledSpan> {
         let cells = tokens.saturating_mul(u64::from(width)) / window;
         usize::try_from(cells).unwrap_or(usize::MAX).min(usize::from(width))
     };
-    let mut spans = Vec::new();
+    let columns = usize::from(width);
+    let mut cells = vec![("·", StyleRole::Border); columns];
+    let reserved = cell(window.saturating_sub(ledger.reserve));
+    cells[reserved..].fill(("░", StyleRole::Muted));
     let (mut tokens, mut drawn) = (0, 0);
     for (nth, source) in ledger.sources.iter().enumerate() {
         tokens += source.tokens;
         // Rounded up, so that what is there can be seen.
-        let end = cell(tokens.saturating_add(window / u64::from(width.max(1)) / 2));
+        let end = cell(tokens.saturating_add(window / u64::from(width.max(1)) / 2)).max(drawn);
         let sign = if nth % 2 == 0 { "█" } else { "▓" };
-        spans.push(span(sign.repeat(end.saturating_sub(drawn)), role(source.kind)));
-        drawn = end.max(drawn);
+        cells[drawn..end].fill((sign, role(source.kind)));
+        drawn = end;
     }
-    let width = usize::from(width);
-    let mark = cell(ledger.compacts_at);
-    let reserved = cell(window.saturating_sub(ledger.reserve)).max(drawn);
-    if (drawn..reserved).contains(&mark) {
-        spans.push(span("·".repeat(mark - drawn), StyleRole::Border));
-        spans.push(span("│", StyleRole::Warning));
-        drawn = mark + 1;
+    if let Some(mark) = cells.get_mut(cell(ledger.compacts_at)) {
+        *mark = ("│", StyleRole::Warning);
     }
-    spans.push(span("·".repeat(reserved.saturating_sub(drawn)), StyleRole::Border));
-    spans.push(span("░".repeat(width.saturating_sub(reserved.max(drawn))), StyleRole::Muted));
-    spans
+    let runs = cells.chunk_by(|one, next| one == next);
+    runs.map(|run| span(run[0].0.repeat(run.len()), run[0].1)).collect()
 }
 
 fn draw_rows(
