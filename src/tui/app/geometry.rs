@@ -45,6 +45,8 @@ pub struct ConversationGeometry {
     pub pictures: Vec<PictureRequest>,
     /// The scroll bar of the transcript; `None` if everything fits.
     pub bar: Option<ScrollBar>,
+    /// What is marked beside it.
+    pub timeline: Vec<TimelineMark>,
     /// The line that says how many rows are new below.
     pub below: Option<CellRect>,
     /// The area of the input's text.
@@ -105,6 +107,26 @@ pub struct ScrollBar {
     pub span: f64,
 }
 
+/// A mark beside the scroll bar: where something is in the whole conversation. A click on it goes there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimelineMark {
+    /// From the top of the scroll bar.
+    pub row: u16,
+    pub block: BlockId,
+    pub kind: TimelineMarkKind,
+}
+
+/// What is marked beside the scroll bar.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimelineMarkKind {
+    /// An error, or a call that failed.
+    Failure,
+    /// A message of the user's.
+    Message,
+    /// A call that changed a file.
+    Edit,
+}
+
 /// Which part of a block a row shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TranscriptRowKind {
@@ -146,6 +168,7 @@ impl ConversationGeometry {
             top: ScrollAnchor::Tail,
             anchor: ScrollAnchor::Tail,
             bar: None,
+            timeline: Vec::new(),
             below: None,
             input: CellRect {
                 x: 3,

@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::domain::{ContentBlock, ToolStatus};
 use crate::session::ToolResultInfo;
 use crate::tui::app::conversation::scroll::ScrollAnchor;
+use crate::tui::app::geometry::TimelineMarkKind;
 use crate::tui::app::wheel::WheelSettings;
 use crate::tui::test_screen::{TestScreen, assistant, call, done, recorded, result, screen, user};
 
@@ -37,8 +38,10 @@ fn talk() -> TestScreen {
 /// The transcript's first row that has text.
 fn top(scene: &TestScreen) -> String {
     let rows = scene.text();
-    let mut rows =
-        rows.lines().skip(2).map(|row| row.trim_matches(['"', ' ', '▐', '▎']).to_owned());
+    let mut rows = rows
+        .lines()
+        .skip(2)
+        .map(|row| row.trim_matches(['"', ' ', '▐', '▎', '•', '×', '+']).to_owned());
     rows.find(|row| !row.is_empty()).unwrap_or_default()
 }
 
@@ -117,6 +120,40 @@ fn the_scroll_bar_is_dragged_and_clicked() {
     let scene = scene.mouse(MouseEventKind::Down(LEFT), bar.area.x, middle);
     let scene = scene.mouse(MouseEventKind::Up(LEFT), bar.area.x, middle).hides("answer 9.11");
     assert!(scene.model.conversation.selection.is_none());
+}
+
+#[test]
+fn a_mark_beside_the_scroll_bar_leads_to_its_block() {
+    let scene = talk();
+    let marks = scene.model.conversation.geometry.timeline.clone();
+    let kinds = |wanted| marks.iter().filter(move |mark| mark.kind == wanted);
+    assert_eq!(kinds(TimelineMarkKind::Failure).count(), 2, "{marks:?}");
+    assert!(kinds(TimelineMarkKind::Message).count() > 5, "{marks:?}");
+    let first = kinds(TimelineMarkKind::Message).nth(1).unwrap();
+    let bar = scene.model.conversation.geometry.bar.unwrap();
+    let (at, row) = (bar.area.x, bar.area.y + first.row);
+    let scene = scene.mouse(MouseEventKind::Down(LEFT), at, row);
+    let scene = scene.mouse(MouseEventKind::Drag(LEFT), at, row + 3);
+    let scene = scene.mouse(MouseEventKind::Up(LEFT), at, row + 3);
+    assert_eq!(top(&scene), "❯ question 1");
+}
+
+#[test]
+fn the_timeline_follows_a_call_until_it_has_failed() {
+    let mut scene = talk();
+    let failures = |scene: &TestScreen| {
+        let timeline = &scene.model.conversation.geometry.timeline;
+        timeline.iter().filter(|mark| mark.kind == TimelineMarkKind::Failure).count()
+    };
+    assert_eq!(failures(&scene), 2);
+    let asked =
+        assistant(vec![ContentBlock::ToolUse(call("last", "Bash", json!({"command": "x"})))]);
+    scene = scene.event(recorded(&asked));
+    assert_eq!(failures(&scene), 2, "it runs");
+    let failed = ToolResultInfo { status: ToolStatus::Failed, ..done("Bash", 3) };
+    scene = scene.event(recorded(&result("last", "no", failed)));
+    assert_eq!(failures(&scene), 3);
+    assert!(scene.text().contains('•'), "{}", scene.text());
 }
 
 #[test]

@@ -19,6 +19,7 @@ use crate::tui::links::LinkTable;
 use crate::tui::picture_cells::PictureTable;
 
 use super::blocks::{self, StreamingThinking};
+use super::timeline::Timeline;
 
 /// The layout caches of the screen, and the highlighter that colours their code.
 #[derive(Debug)]
@@ -36,6 +37,7 @@ pub struct ViewLayouts {
     changed_files: Vec<ChangedFileLayout>,
     /// Keeps the lines that were returned last alive, so that they can be borrowed.
     last: Arc<[StyledLine]>,
+    timeline: Timeline,
     links: LinkTable,
     picture_table: PictureTable,
     /// How the terminal shows pictures; `None` if it cannot.
@@ -69,6 +71,7 @@ impl ViewLayouts {
             places: None,
             changed_files: Vec::new(),
             last: Arc::default(),
+            timeline: Timeline::default(),
             links: LinkTable::default(),
             picture_table: PictureTable::default(),
             canvas: None,
@@ -110,6 +113,11 @@ impl ViewLayouts {
     /// The pictures on screen.
     pub fn picture_table(&self) -> &PictureTable {
         &self.picture_table
+    }
+
+    /// What is marked beside the scroll bar.
+    pub fn timeline(&mut self) -> &mut Timeline {
+        &mut self.timeline
     }
 
     /// The links on screen.

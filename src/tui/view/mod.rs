@@ -29,6 +29,7 @@ pub mod select;
 mod side_panel;
 pub mod sidebar;
 mod start;
+mod timeline;
 mod tour;
 pub mod transcript;
 pub mod window;

@@ -1,5 +1,5 @@
 //! Draws the conversation: the visible rows, the mark of the focused pane, the selection, and the
-//! scroll bar.
+//! scroll bar with the timeline's marks.
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
@@ -16,7 +16,11 @@ use super::layouts::ViewLayouts;
 use super::paint::{self, RoleStyles, span};
 use super::pane_head::PaneHead;
 use super::window::{BlockRowPosition, BlockShape, TranscriptRowFinder, TranscriptWindow};
-use super::{search, select, start};
+use super::{search, select, start, timeline};
+
+/// Below this width, in columns, there are no marks beside the scroll bar: they would be read as a part of
+/// the text.
+const MIN_TIMELINE_WIDTH: u16 = 60;
 
 /// Draws the transcript, and records what each row shows.
 pub fn draw(
@@ -96,6 +100,13 @@ pub fn draw(
             let place = Rect { x: bar.area.x, y, width: 1, height: 1 };
             paint::spans(&[span("▐", StyleRole::Border)], styles, place, buffer);
         }
+        if area.width < MIN_TIMELINE_WIDTH {
+            return;
+        }
+        let blocks = model.conversation.transcript.blocks();
+        let timeline = layouts.timeline();
+        timeline.update(model.conversation.agent, blocks);
+        geometry.timeline = timeline::draw(timeline, blocks, bar, styles, buffer);
     }
 }
 

@@ -191,11 +191,13 @@ fn here(conversation: &Conversation) -> NearbyBlocks {
     }
 }
 
-fn is_message(block: &TranscriptBlock) -> bool {
+/// Whether a block is a message of the user's.
+pub fn is_message(block: &TranscriptBlock) -> bool {
     matches!(block.body, BlockBody::User(_))
 }
 
-fn is_error(block: &TranscriptBlock) -> bool {
+/// Whether a block is an error, or a call that failed.
+pub fn is_error(block: &TranscriptBlock) -> bool {
     match &block.body {
         BlockBody::Notice(notice) => notice.level == NoticeLevel::Error,
         BlockBody::Tool(tool) => tool.state == ToolCallState::Failed,

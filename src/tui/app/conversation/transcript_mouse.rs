@@ -129,14 +129,19 @@ pub fn release(conversation: &mut Conversation) -> Vec<Intent> {
     Vec::new()
 }
 
-/// Grabs the scroll bar's thumb; on another part of the bar, moves the thumb there first. Returns
-/// false if the cell is not on the bar.
+/// Grabs the scroll bar's thumb. A mark on another part of the bar leads to its block; elsewhere the thumb
+/// moves there first. Returns false if the cell is not on the bar.
 fn grab_bar(conversation: &mut Conversation, column: u16, row: u16) -> bool {
     let Some(bar) = conversation.geometry.bar else { return false };
     let Some((_, row)) = bar.area.inside(column, row) else { return false };
     let grip = match row.checked_sub(bar.start).filter(|grip| *grip < bar.size) {
         Some(grip) => grip,
         None => {
+            let mark = conversation.geometry.timeline.iter().find(|mark| mark.row == row);
+            if let Some(block) = mark.map(|mark| mark.block) {
+                navigation::go_to(conversation, block);
+                return true;
+            }
             let grip = bar.size / 2;
             navigation::drag_bar(conversation, &bar, row.saturating_sub(grip));
             grip
