@@ -74,6 +74,11 @@ impl RepeatedFailures {
         self.lock().streaks.remove(tool);
     }
 
+    /// Ends the streaks of all tools.
+    pub(super) fn forget_all(&self) {
+        self.lock().streaks.clear();
+    }
+
     /// In how many responses in a row the tool has failed, once that is too often.
     pub(super) fn too_many(&self, tool: &str) -> Option<u32> {
         let times = self.lock().streaks.get(tool)?.times;

@@ -10,7 +10,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ pub(super) struct RepeatedCalls {
     seen: Mutex<HashMap<ContentHash, RepeatedResult>>,
     notes: AtomicU32,
     /// Why the turn ends, once it does.
-    hopeless: OnceLock<ModelFailure>,
+    hopeless: Mutex<Option<ModelFailure>>,
     /// Calls that fail in the same way, each with other arguments.
     pub(super) failures: RepeatedFailures,
 }
@@ -72,12 +72,19 @@ impl RepeatedCalls {
 
     /// Ends the turn after the calls of this response. The first reason stays.
     pub(super) fn give_up(&self, why: ModelFailure) {
-        self.hopeless.get_or_init(|| why);
+        self.hopeless.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(why);
     }
 
     /// Why the turn ends, because what the model is told does not help; `None` as long as it may go on.
     pub(super) fn hopeless(&self) -> Option<ModelFailure> {
-        self.hopeless.get().copied()
+        *self.hopeless.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives the model as many tries again: the user has said something.
+    pub(super) fn begin_anew(&self) {
+        self.notes.store(0, Ordering::Relaxed);
+        *self.hopeless.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        self.failures.forget_all();
     }
 
     /// Lets the model repeat this call as often again, because the user says so.
@@ -218,6 +225,9 @@ mod tests {
         repeats.count_note();
         repeats.give_up(ModelFailure::RepeatedFailures);
         assert_eq!(repeats.hopeless(), Some(ModelFailure::RepeatedCalls));
+        repeats.begin_anew();
+        repeats.count_note();
+        assert_eq!(repeats.hopeless(), None, "the user has said something");
     }
 
     #[test]

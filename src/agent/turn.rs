@@ -374,9 +374,7 @@ impl TurnMachine {
 
     fn calls_repeated(&mut self, why: ModelFailure) -> Vec<TurnAction> {
         match self.phase {
-            TurnMachinePhase::Running(AfterCalls::Continue) => {
-                self.end(TurnOutcome::ModelFailed(why))
-            }
+            TurnMachinePhase::Running(AfterCalls::Continue) => self.unusable(why),
             TurnMachinePhase::Running(AfterCalls::StopInterrupted)
             | TurnMachinePhase::Idle
             | TurnMachinePhase::Streaming(_)

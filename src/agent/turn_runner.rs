@@ -390,6 +390,7 @@ impl Agent {
             TurnAction::TakeSteering => {
                 let waiting = std::mem::take(&mut running.steering);
                 running.signal_steering();
+                running.gate.repeats.begin_anew();
                 for (id, text) in waiting {
                     let hook_note = match self.check_message(&text.text, &running.cancel).await {
                         Ok(hook_note) => hook_note,

@@ -188,6 +188,16 @@ fn repeated_calls_fail_the_turn_unless_the_user_stops_it() {
 }
 
 #[test]
+fn a_message_that_waits_goes_out_before_repeated_calls_end_the_turn() {
+    let mut turn = turn();
+    turn.step(TurnInput::Begun);
+    call(&mut turn, "a");
+    turn.step(TurnInput::Steered);
+    let actions = turn.step(TurnInput::CallsRepeated(ModelFailure::RepeatedCalls));
+    assert_eq!(actions, [TurnAction::TakeSteering, TurnAction::Request]);
+}
+
+#[test]
 fn escape_while_streaming_keeps_the_words() {
     let mut turn = turn();
     turn.step(TurnInput::Begun);
