@@ -47,6 +47,8 @@ pub struct ConversationGeometry {
     pub bar: Option<ScrollBar>,
     /// What is marked beside it.
     pub timeline: Vec<TimelineMark>,
+    /// The rows of the start screen's recent sessions, from the top.
+    pub recent: Vec<CellRect>,
     /// The line that says how many rows are new below.
     pub below: Option<CellRect>,
     /// The area of the input's text.
@@ -169,6 +171,7 @@ impl ConversationGeometry {
             anchor: ScrollAnchor::Tail,
             bar: None,
             timeline: Vec::new(),
+            recent: Vec::new(),
             below: None,
             input: CellRect {
                 x: 3,

@@ -63,7 +63,11 @@ pub fn mouse(model: &mut ScreenModel, event: MouseEvent) -> Vec<ScreenEffect> {
             }
             match keys::on_dialog(model, top, |dialog, around| Some(dialog.click(at, around))) {
                 Some(effects) => return effects.unwrap_or_default(),
-                None => transcript_mouse::press(&mut model.conversation, &model.shared, event),
+                None => {
+                    let wanted =
+                        transcript_mouse::press(&mut model.conversation, &model.shared, event);
+                    return keys::carry_out(model, None, wanted);
+                }
             }
         }
         (MouseEventKind::Drag(MouseButton::Left), None) => {

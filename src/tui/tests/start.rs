@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use chrono::{DateTime, FixedOffset, TimeDelta};
+use crossterm::event::{MouseButton, MouseEventKind};
 
 use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{NoticeLevel, SessionId};
@@ -70,6 +71,19 @@ fn opened(scene: &TestScreen) -> Option<SessionId> {
 
 fn id(number: u32) -> Option<SessionId> {
     Some(session_id(number))
+}
+
+#[test]
+fn a_click_on_a_session_opens_it_unless_something_is_typed() {
+    let scene = started(80, 24);
+    let places = scene.model.conversation.geometry.recent.clone();
+    assert_eq!(places.len(), 3);
+    let press = |scene: TestScreen, row: u16| {
+        scene.clear_effects().mouse(MouseEventKind::Down(MouseButton::Left), places[1].x + 9, row)
+    };
+    assert_eq!(opened(&press(scene, places[0].y - 1)), None, "the heading");
+    assert_eq!(opened(&press(started(80, 24).types("hello"), places[1].y)), None);
+    assert_eq!(opened(&press(started(80, 24), places[1].y)), id(102));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use ratatui::layout::Rect;
 use crate::tui::app::ScreenModel;
 use crate::tui::app::conversation::start_screen::RecentSession;
 use crate::tui::app::conversation::title::home_path;
+use crate::tui::app::geometry::CellRect;
 use crate::tui::app::keymap::{ChatKey, EmptyInputKey, InputKey, Keymap};
 use crate::tui::app::settings::StartMode;
 use crate::tui::layout::{StyleRole, StyledLine, plain};
@@ -58,16 +59,20 @@ enum TipKey {
 struct StartRow {
     left: StyledLine,
     right: StyledLine,
+    /// Whether a click on it opens a session.
+    is_session: bool,
 }
 
 /// Draws the start screen at the top of `area`, and returns how many rows it took. `kept` rows at
-/// the bottom are left free, as far as the most important part leaves them.
+/// the bottom are left free, as far as the most important part leaves them. The places of the listed
+/// sessions go into `recent`.
 pub fn draw(
     model: &ScreenModel,
     kept: u16,
     styles: &dyn RoleStyles,
     area: Rect,
     buffer: &mut Buffer,
+    recent: &mut Vec<CellRect>,
 ) -> u16 {
     let area = Rect { width: area.width.min(WIDEST), ..area };
     let room = usize::from(area.height.saturating_sub(kept).max(area.height.min(2)));
@@ -75,6 +80,9 @@ pub fn draw(
     for (y, row) in (area.y..area.y + area.height).zip(&rows) {
         let place = Rect { y, height: 1, ..area };
         paint::both_edges(&row.left.spans, &row.right.spans, styles, place, buffer);
+        if row.is_session {
+            recent.push(place.into());
+        }
     }
     u16::try_from(rows.len()).unwrap_or(area.height).min(area.height)
 }
@@ -166,6 +174,7 @@ fn recent(model: &ScreenModel, width: u16) -> Vec<StartRow> {
                 span(title, role),
             ]),
             right: line(vec![span(session.age.clone(), StyleRole::Muted)]),
+            is_session: true,
         }
     };
     let heading = std::iter::once(plain_row("Recent here", StyleRole::Muted));

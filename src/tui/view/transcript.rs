@@ -41,7 +41,8 @@ pub fn draw(
             .window(usize::from(area.height / 2));
         let notices = u16::try_from(notices.rows.len()).unwrap_or(0);
         let gap = u16::from(notices > 0);
-        let used = start::draw(model, notices + gap, styles, inside(area), buffer);
+        let recent = &mut geometry.recent;
+        let used = start::draw(model, notices + gap, styles, inside(area), buffer, recent);
         let used = (used + gap).min(area.height);
         area = Rect { y: area.y + used, height: area.height - used, ..area };
     }

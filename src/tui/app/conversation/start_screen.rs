@@ -139,7 +139,8 @@ pub fn open_numbered(
     shared: &SharedState,
     row: usize,
 ) -> Option<Vec<Intent>> {
-    let is_there = row < conversation.recent.rows(shared.geometry.height).len();
+    let is_there = conversation.composer.is_empty()
+        && row < conversation.recent.rows(shared.geometry.height).len();
     if is_there && is_shown(conversation) { open(conversation, row) } else { None }
 }
 

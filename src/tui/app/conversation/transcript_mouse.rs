@@ -14,6 +14,7 @@ use super::copying;
 use super::navigation::{self, is_at_end};
 use super::search;
 use super::select::{MouseDrag, SelectionUnit, TranscriptRange, TranscriptSelection, range_at};
+use super::start_screen;
 use crate::tui::app::chat_keys;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::{ConversationGeometry, TranscriptRowKind, VisibleRow};
@@ -71,8 +72,18 @@ pub fn wheel(conversation: &mut Conversation, rows: i32) {
 }
 
 /// Handles a press of the left button.
-pub fn press(conversation: &mut Conversation, shared: &SharedState, event: MouseEvent) {
+pub fn press(
+    conversation: &mut Conversation,
+    shared: &SharedState,
+    event: MouseEvent,
+) -> Vec<Intent> {
     let (column, row) = (event.column, event.row);
+    let mut recent = conversation.geometry.recent.iter();
+    if let Some(number) = recent.position(|place| place.inside(column, row).is_some())
+        && let Some(opened) = start_screen::open_numbered(conversation, shared, number)
+    {
+        return opened;
+    }
     let below = conversation.geometry.below.and_then(|below| below.inside(column, row));
     if let Some((column, row)) = conversation.geometry.input.inside(column, row) {
         conversation.selection = None;
@@ -89,6 +100,7 @@ pub fn press(conversation: &mut Conversation, shared: &SharedState, event: Mouse
     } else if !grab_bar(conversation, column, row) {
         begin(conversation, shared, event);
     }
+    Vec::new()
 }
 
 /// Handles a move with the left button held.
