@@ -417,7 +417,7 @@ async fn a_window_that_is_too_small_is_said_with_numbers() {
         "{reason}"
     );
     assert!(reason.contains("your messages ~") && reason.contains("the tools ~"), "{reason}");
-    assert!(reason.contains("Your last message takes ~"), "{reason}");
+    assert!(reason.contains("take your last message (~"), "{reason}");
     assert!(reason.contains("start the server with a larger context"), "{reason}");
     assert!(model.requests().is_empty(), "nothing was sent in vain");
     agent.close().await;

@@ -91,8 +91,8 @@ async fn compact_says_whether_what_cannot_be_left_out_matters() {
         let notices = agent.notices();
         let said = notices.last().unwrap();
         assert!(said.starts_with(told), "{notices:?}");
-        assert_eq!(said.contains("Your last message takes ~"), is_warned, "{said}");
-        assert_eq!(said.contains("does not try again"), is_warned, "{said}");
+        assert_eq!(said.contains("take your last message (~"), is_warned, "{said}");
+        assert_eq!(said.contains("leaves nothing more out"), is_warned, "{said}");
         agent.close().await;
     }
 }

@@ -7,10 +7,11 @@ use slug_code::agent::{
     AgentCommand, AgentEvent, ContextEditError, ContextReply, ContextRequest, ContextSource,
     ForkPosition, InitialSession, LedgerItem, LedgerItemState, RewindDestination,
 };
-use slug_code::domain::{ApprovalAnswer, Message, PermissionMode};
+use slug_code::domain::{ApprovalAnswer, Message, PermissionMode, TokenUsage};
+use slug_code::providers::StreamEvent;
 use slug_code::session::{ContextAction, ContextItem, LogEntry, RewindScope};
 
-use super::fakes::{calls, words};
+use super::fakes::{ScriptedEvent, calls, words};
 use super::test_agent::{AgentFixture, TestAgent, bytes, queue_replies};
 use super::windowed_model::{WindowedModel, whole_text};
 
@@ -153,6 +154,35 @@ async fn what_nobody_has_counted_is_told_as_an_estimate() {
     let told = agent.wait_for("estimate", is_ledger).await;
     let AgentEvent::ContextEstimated(again) = told else { panic!("{told:?}") };
     assert!(again.is_estimate && again.used > 0);
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_that_is_much_larger_than_the_last_count_is_told_while_it_is_answered() {
+    let fixture = AgentFixture::new();
+    let mut agent = fixture.open(InitialSession::New).await;
+    let usage = TokenUsage { input: 2_000, output: 10, ..TokenUsage::default() };
+    let counted = |text: &str| {
+        let mut reply = words(text);
+        reply.insert(0, ScriptedEvent::Event(StreamEvent::Usage(usage)));
+        reply
+    };
+    queue_replies(&fixture, [counted("yes"), counted("and"), counted("no")]);
+    let estimates = |agent: &TestAgent| -> Vec<u64> {
+        let told = agent.events.iter().filter_map(|event| match event {
+            AgentEvent::ContextEstimated(ledger) => Some(ledger.used),
+            _ => None,
+        });
+        told.collect()
+    };
+    agent.turn("hello").await;
+    let first = estimates(&agent).len();
+    agent.turn("and you?").await;
+    assert_eq!(estimates(&agent).len(), first, "a little more is not worth a word");
+    agent.turn(&"many words, ".repeat(3_000)).await;
+    let told = estimates(&agent);
+    assert_eq!(told.len(), first + 1, "{told:?}");
+    assert!(told[first] > 6_000, "{told:?}");
     agent.close().await;
 }
 

@@ -91,9 +91,9 @@ pub(in crate::agent) struct LargeRequest<'a> {
 }
 
 impl LargeRequest<'_> {
-    /// Says that a compaction has left more than it should, and what that is made of. It may have made
-    /// nothing shorter.
-    pub(in crate::agent) fn high_floor(&self, is_shorter: bool) -> String {
+    /// Says that a compaction has left more than it should, what that is made of, and whether a request
+    /// is sent now. It may have made nothing shorter.
+    pub(in crate::agent) fn high_floor(&self, is_shorter: bool, is_sent: bool) -> String {
         let request =
             if is_shorter { "Even so a request" } else { "Nothing can be left out: a request" };
         let (window, room) = (self.limits.window.tokens(), self.limits.room());
@@ -111,9 +111,10 @@ impl LargeRequest<'_> {
                 format_tokens(window.saturating_sub(self.size))
             )
         };
+        let sent = if is_sent { "It is sent all the same. " } else { "" };
         format!(
-            "{request} takes ~{} of {room}: {}. slug does not try again before more has been said. \
-             {}",
+            "{request} takes ~{} of {room}: {}. {sent}slug leaves nothing more out before more has been \
+             said. For more room, {}",
             format_tokens(self.size),
             self.floor.parts(),
             self.remedy()
@@ -139,7 +140,7 @@ impl LargeRequest<'_> {
         };
         format!(
             "The context window of {} is too small: it has {} tokens, {source}, less at least {} \
-             for the answer, and a request takes ~{} at least: {}. {}",
+             for the answer, and a request takes ~{} at least: {}. To go on, {}",
             self.model,
             format_tokens(self.limits.window.tokens()),
             format_tokens(self.limits.least_answer()),
@@ -154,7 +155,7 @@ impl LargeRequest<'_> {
         let is_last_too_long = self.size > most && self.size.saturating_sub(last) <= most;
         let shorten = match is_last_too_long {
             true => format!(
-                "Your last message takes ~{} of it: take it back with /undo and send a shorter one. Or ",
+                "take your last message (~{}) back with /undo and send a shorter one, ",
                 format_tokens(last)
             ),
             false => String::new(),
@@ -163,9 +164,7 @@ impl LargeRequest<'_> {
             true => "start the server with a larger context, choose another model with /model",
             false => "choose a model with a larger window with /model",
         };
-        let mut remedy = format!("{shorten}{larger}, or begin anew with /new.");
-        remedy[..1].make_ascii_uppercase();
-        remedy
+        format!("{shorten}{larger}, or begin anew with /new.")
     }
 }
 
@@ -195,18 +194,19 @@ mod tests {
             large(11_300, false, true).too_large(),
             "The context window of tiny is too small: it has 8.2k tokens, as its server says, less at \
              least 1k for the answer, and a request takes ~11.3k at least: the system text ~400, the \
-             tools ~1.6k, your messages ~9k, the last rounds ~300. Your last message takes ~8.9k \
-             of it: take it back with /undo and send a shorter one. Or start the server with a larger \
+             tools ~1.6k, your messages ~9k, the last rounds ~300. To go on, take your last \
+             message (~8.9k) back with /undo and send a shorter one, start the server with a larger \
              context, choose another model with /model, or begin anew with /new."
         );
         assert_eq!(
-            large(5_000, true, false).high_floor(true),
+            large(5_000, true, false).high_floor(true, true),
             "Even so a request takes ~5k of the 5.5k tokens that the window has room for (8.2k less \
              2.7k for the answer): the system text ~400, the tools ~1.6k, your messages ~9k, the last \
-             rounds ~300. slug does not try again before more has been said. Choose a model with a \
-             larger window with /model, or begin anew with /new."
+             rounds ~300. It is sent all the same. slug leaves nothing more out before more has been \
+             said. For more room, choose a model with a larger window with /model, or begin anew with \
+             /new."
         );
-        let most_of_it = large(7_000, false, false).high_floor(true);
+        let most_of_it = large(7_000, false, false).high_floor(true, false);
         assert!(most_of_it.contains("~7k of the 8.2k tokens of the window, which leaves 1.2k for"));
     }
 }

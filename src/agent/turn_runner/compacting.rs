@@ -241,14 +241,16 @@ impl Agent {
             }
             CompactionTrigger::Asked if !limits.fits(after) => self.warn(large.too_large()),
             CompactionTrigger::Full if after > limits.floor() => {
-                self.warn(large.high_floor(is_shorter));
+                self.warn(large.high_floor(is_shorter, true));
             }
             // What the user has asked for is done, unless the next request would begin another.
             CompactionTrigger::Asked if after > limits.trigger() => {
-                self.warn(large.high_floor(is_shorter));
+                self.warn(large.high_floor(is_shorter, false));
             }
             // The server's own words follow: it counts more than slug, or has another window.
-            CompactionTrigger::Refused if !is_shorter => self.warn(large.high_floor(false)),
+            CompactionTrigger::Refused if !is_shorter => {
+                self.warn(large.high_floor(false, false));
+            }
             CompactionTrigger::Asked if !is_shorter && failure.is_none() => {
                 self.events.notice(NoticeLevel::Info, large.short_enough());
             }

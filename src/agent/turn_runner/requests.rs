@@ -24,6 +24,10 @@ use crate::session::{LogEntry, MessageEntry, ReplayedConversation, TurnOutcome};
 use super::TurnRun;
 use super::answer_stream::AnswerStream;
 
+/// A request that is larger than the one before by more than this part of it is told by estimate: until
+/// the response is there, the last count would be far too low.
+const NOTABLE_SHARE: u64 = 8;
+
 /// What the requests of a turn have in common, besides the conversation.
 pub(super) struct RequestBase {
     pub(super) turn: TurnId,
@@ -131,8 +135,9 @@ impl Agent {
         let cancel = running.cancel.child_token();
         let events = self.current_provider().provider.stream(request, cancel);
         running.stream = Some(AnswerStream::new(events, self.setup.redactor.clone()));
-        // Later requests follow a count, to which the next response adds.
-        if self.session.conversation.counted_request.is_none() {
+        // The next response adds to the count of the request before. A much larger one is told at once.
+        let counted = self.session.conversation.counted_request.as_ref();
+        if counted.is_none_or(|counted| size > counted.input + counted.input / NOTABLE_SHARE) {
             self.tell_uncounted().await;
         }
     }
