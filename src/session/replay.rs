@@ -19,7 +19,7 @@ use super::spending::SessionSpending;
 use super::title::note_title;
 use super::turn_changes::TurnChangeTally;
 use super::undo::RewindHistory;
-use super::{CompactionEntry, LogEntry, LogRecord, MessageEntry};
+use super::{CompactionEntry, FileChangeSource, LogEntry, LogRecord, MessageEntry};
 
 /// The state of a conversation after the records of a log.
 #[derive(Debug, Clone, PartialEq)]
@@ -163,11 +163,13 @@ impl ReplayedConversation {
                 self.provider.clone_from(provider);
                 self.effort = *effort;
             }
-            LogEntry::FileChange(change) => {
+            // What a rewind writes takes changes back, or brings those back that are on record above.
+            LogEntry::FileChange(change) if change.by != FileChangeSource::Rewind => {
                 self.files_changed.insert(change.path.clone());
             }
             LogEntry::ToolStarted { .. }
             | LogEntry::Permission(_)
+            | LogEntry::FileChange(_)
             | LogEntry::NotCovered(_)
             | LogEntry::Rewind(_)
             | LogEntry::Interrupted

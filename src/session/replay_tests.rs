@@ -7,7 +7,7 @@ use super::super::samples::{
     assistant, call, calls, every_kind, record, result, rewind, says, turn_end, user,
 };
 use super::*;
-use crate::session::{CompactionEntry, RewindEntry, RewindScope, SessionMeta};
+use crate::session::{CompactionEntry, FileChangeEntry, RewindEntry, RewindScope, SessionMeta};
 
 fn records(entries: Vec<(u32, LogEntry)>) -> Vec<LogRecord> {
     entries.into_iter().map(|(turn, entry)| record(turn, entry)).collect()
@@ -125,6 +125,21 @@ fn the_title_is_the_given_one_or_made_from_the_first_message() {
     for (entries, title) in cases {
         assert_eq!(ReplayedConversation::of(&records(entries)).title.as_deref(), title);
     }
+}
+
+#[test]
+fn a_change_that_a_rewind_took_back_is_no_changed_file() {
+    let change = every_kind().into_iter().find_map(|entry| match entry {
+        LogEntry::FileChange(change) => Some(change),
+        _ => None,
+    });
+    let change = FileChangeEntry { by: FileChangeSource::Tool, ..change.unwrap() };
+    let back = FileChangeEntry { by: FileChangeSource::Rewind, ..change.clone() };
+    let mut log = records(vec![(1, user("make it")), (1, LogEntry::FileChange(change.clone()))]);
+    assert_eq!(ReplayedConversation::of(&log).files_changed, BTreeSet::from([change.path]));
+    log.push(record(1, LogEntry::Rewind(rewind(log[0].id, RewindScope::Both))));
+    log.push(record(1, LogEntry::FileChange(back)));
+    assert_eq!(ReplayedConversation::of(&log).files_changed, BTreeSet::new());
 }
 
 #[test]

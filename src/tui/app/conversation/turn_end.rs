@@ -40,14 +40,17 @@ pub fn end_turn(
             if !conversation.queue.items().is_empty() {
                 let keys = &shared.settings.keys;
                 let (send, edit) = (keys.key(InputKey::Send), keys.key(InputKey::Up));
-                let what = format!("{send} sends the first, {edit} edits the last");
+                let is_one = conversation.queue.items().len() == 1;
+                let (what, first, last) = match is_one {
+                    true => ("A message waits", "it", "it"),
+                    false => ("Messages wait", "the first", "the last"),
+                };
+                let how = format!("{send} sends {first}, {edit} edits {last}");
                 let text = match (shared.settings.input, conversation.composer.is_empty()) {
-                    (InputSource::Lines, _) => {
-                        "Messages wait: an empty line sends the first".to_owned()
-                    }
-                    (InputSource::Keys, true) => format!("Messages wait: {what}"),
+                    (InputSource::Lines, _) => format!("{what}: an empty line sends {first}"),
+                    (InputSource::Keys, true) => format!("{what}: {how}"),
                     (InputSource::Keys, false) => {
-                        format!("Messages wait. Once the input is empty, {what}")
+                        format!("{what}. Once the input is empty, {how}")
                     }
                 };
                 shared.toast(NoticeLevel::Info, text);
