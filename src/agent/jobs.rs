@@ -18,8 +18,8 @@ use crate::domain::{JobId, JobInfo, JobOutputPiece, first_line};
 use crate::platform::redact::Redactor;
 use crate::session::{BlobStore, SpoolReader, SpoolWriter};
 use crate::tools::{
-    DetachPolicy, DetachedScript, JobHandle, JobOutput, JobSpec, JobStarter, OutputSink,
-    ProcessError, Processes, SessionJob,
+    DetachPolicy, DetachedScript, JobHandle, JobOutput, JobProgress, JobSpec, JobStarter,
+    OutputSink, ProcessError, Processes, SessionJob,
 };
 
 use super::blocking::blocking;
@@ -181,12 +181,13 @@ impl CallJobs {
         text: &str,
         process: Arc<dyn JobHandle>,
         output: SpoolReader,
+        progress: JobProgress,
     ) -> io::Result<SessionJob> {
         let text = self.redactor.redact_own(text).into_owned();
         let command: String = first_line(&text).chars().take(MAX_COMMAND_CHARACTERS).collect();
         let (id, output) = (JobId::generate(), Arc::new(output));
         let shared = Arc::from(&*command);
-        let job = SessionJob { id, command: shared, process, output, progress: Arc::default() };
+        let job = SessionJob { id, command: shared, process, output, progress: Arc::new(progress) };
         if self.jobs.hold(JobInfo { id, command }, job.clone(), &self.events) {
             return Ok(job);
         }
@@ -202,7 +203,7 @@ impl JobStarter for CallJobs {
         let failed = |source| ProcessError { cwd: cwd.clone(), source };
         let (writer, reader) = self.spool().await.map_err(failed)?;
         let process = self.processes.start(job, Box::new(writer)).await?;
-        self.hold(&text, process, reader).map_err(failed)
+        self.hold(&text, process, reader, JobProgress::default()).map_err(failed)
     }
 
     async fn adopt(
@@ -213,7 +214,8 @@ impl JobStarter for CallJobs {
     ) -> io::Result<SessionJob> {
         let (mut writer, reader) = self.spool().await?;
         SpoolWriter::write(&mut writer, printed).await;
-        self.hold(text, script.into_job(Box::new(writer)), reader)
+        let progress = JobProgress::after(script.elapsed());
+        self.hold(text, script.into_job(Box::new(writer)), reader, progress)
     }
 
     fn detach_policy(&self) -> Option<DetachPolicy> {

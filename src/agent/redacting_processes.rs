@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
@@ -101,6 +102,10 @@ struct RedactedScript {
 }
 
 impl DetachedScript for RedactedScript {
+    fn elapsed(&self) -> Duration {
+        self.script.elapsed()
+    }
+
     fn into_job(self: Box<Self>, output: Box<dyn OutputSink>) -> Arc<dyn JobHandle> {
         let Self { script, redactor, stream } = *self;
         script.into_job(Box::new(RedactingSink { redactor, stream, output }))

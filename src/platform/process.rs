@@ -331,6 +331,7 @@ impl Processes for ProcessHost {
                 let (leftovers, end_all) = (self.leftovers.clone(), self.end_all.child_token());
                 Ok(ScriptOutcome::Detached(Box::new(DetachedChild {
                     child: running,
+                    began,
                     leftovers,
                     end_all,
                 })))

@@ -152,6 +152,12 @@ impl Default for JobProgress {
 }
 
 impl JobProgress {
+    /// The progress of a job that has run for so long before it became one.
+    pub fn after(ran: Duration) -> Self {
+        let started = Instant::now();
+        Self { started: started.checked_sub(ran).unwrap_or(started), ..Self::default() }
+    }
+
     /// How long the job has run; once it has ended, in all.
     pub fn elapsed(&self) -> Duration {
         self.elapsed.get().copied().unwrap_or_else(|| self.started.elapsed())
@@ -254,4 +260,17 @@ pub(super) fn no_jobs(cwd: PathBuf) -> ProcessError {
 
 fn unsupported() -> io::Error {
     io::Error::new(io::ErrorKind::Unsupported, "no jobs can be started here")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_has_run_since_its_command_began() {
+        let progress = JobProgress::after(Duration::from_secs(40));
+        assert!(progress.elapsed() >= Duration::from_secs(40));
+        progress.end();
+        assert_eq!(progress.elapsed(), progress.elapsed(), "the clock stands");
+    }
 }

@@ -261,6 +261,9 @@ pub enum ScriptOutcome {
 
 /// A script that still runs, and for which its call no longer waits. Its drop ends it.
 pub trait DetachedScript: Send {
+    /// How long it has run.
+    fn elapsed(&self) -> Duration;
+
     /// Goes on as a job whose input is empty. What it prints from now on goes to `output`.
     fn into_job(self: Box<Self>, output: Box<dyn OutputSink>) -> Arc<dyn JobHandle>;
 }

@@ -84,13 +84,18 @@ impl ProcessHost {
 /// A script that still runs and goes on without its call.
 pub(super) struct DetachedChild {
     pub(super) child: ChildProcess,
+    pub(super) began: Instant,
     pub(super) leftovers: TaskTracker,
     pub(super) end_all: CancellationToken,
 }
 
 impl DetachedScript for DetachedChild {
+    fn elapsed(&self) -> Duration {
+        self.began.elapsed()
+    }
+
     fn into_job(self: Box<Self>, output: Box<dyn OutputSink>) -> Arc<dyn JobHandle> {
-        let Self { child, leftovers, end_all } = *self;
+        let Self { child, leftovers, end_all, .. } = *self;
         watch_job(child, JobInput::Nothing, output, None, &leftovers, end_all)
     }
 }
