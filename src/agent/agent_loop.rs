@@ -358,7 +358,7 @@ impl Agent {
         let entry = LogEntry::Message(MessageEntry::new(message));
         if gate.journal.write(gate.turn, entry).await.is_none() {
             let outcome = TurnOutcome::Failed(MESSAGE_NOT_SAVED.to_owned());
-            return self.end_turn(&gate, outcome, 0).await;
+            return self.end_turn(&gate, outcome, 0, &TurnPurpose::Answer).await;
         }
         self.session.catch_up();
         self.answer(gate).await;
@@ -388,7 +388,7 @@ impl Agent {
         let cancel = &gate.context.cancel;
         let model = match self.model_for_turn(gate.turn, cancel).await {
             Ok(model) => model,
-            Err(outcome) => return self.end_turn(&gate, outcome, 0).await,
+            Err(outcome) => return self.end_turn(&gate, outcome, 0, &purpose).await,
         };
         match cancel.run_until_cancelled(self.system_text()).await {
             Some(system) if !cancel.is_cancelled() => {
@@ -401,13 +401,19 @@ impl Agent {
                 self.drive(TurnRun::new(gate, machine, model, system, purpose)).await;
             }
             Some(_) | None => {
-                self.end_turn(&gate, TurnOutcome::Interrupted, 0).await;
+                self.end_turn(&gate, TurnOutcome::Interrupted, 0, &purpose).await;
             }
         }
     }
 
     /// Writes how a turn ended and tells the front end.
-    pub(super) async fn end_turn(&mut self, gate: &ToolGate, outcome: TurnOutcome, rounds: u32) {
+    pub(super) async fn end_turn(
+        &mut self,
+        gate: &ToolGate,
+        outcome: TurnOutcome,
+        rounds: u32,
+        purpose: &TurnPurpose,
+    ) {
         if outcome == TurnOutcome::Interrupted {
             gate.journal.write(gate.turn, LogEntry::Interrupted).await;
         }
@@ -417,7 +423,16 @@ impl Agent {
         let (usage, cost) = (spent.usage, spent.known_cost());
         let changes = conversation.turn_changes.of(gate.turn);
         let elapsed_ms = u64::try_from(gate.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let end = TurnEnd { outcome: outcome.clone(), usage, rounds, cost, elapsed_ms, changes };
+        let is_compaction = matches!(purpose, TurnPurpose::Compaction { .. });
+        let end = TurnEnd {
+            outcome: outcome.clone(),
+            usage,
+            rounds,
+            cost,
+            elapsed_ms,
+            changes,
+            is_compaction,
+        };
         // Before the front end hears of the end: a stop that it asks for then is meant for what follows.
         self.stop.end();
         gate.journal.write_end(gate.turn, LogEntry::TurnEnd(end)).await;

@@ -539,7 +539,7 @@ impl Agent {
 
     /// Returns steering messages that were not used, and ends the turn.
     async fn end(&mut self, running: TurnRun) {
-        let TurnRun { machine, gate, steering, outcome, fault, over_budget, .. } = running;
+        let TurnRun { machine, gate, steering, outcome, fault, over_budget, purpose, .. } = running;
         if let Some(question) = over_budget {
             self.events.send(AgentEvent::ApprovalWithdrawn(question.id));
         }
@@ -553,7 +553,7 @@ impl Agent {
         if let (TurnOutcome::Failed(_), Some(fault)) = (&outcome, fault) {
             self.tell_fault(fault);
         }
-        self.end_turn(&gate, outcome, machine.rounds()).await;
+        self.end_turn(&gate, outcome, machine.rounds(), &purpose).await;
     }
 
     fn warn(&self, text: impl Into<String>) {

@@ -230,6 +230,9 @@ pub struct TurnEnd {
     /// What it changed in files; `None` where it changed nothing, and in logs that do not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changes: Option<TurnChanges>,
+    /// Whether it was no more than a compaction that the user asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_compaction: bool,
 }
 
 /// How a turn ended.
@@ -306,6 +309,7 @@ impl TurnEnd {
             cost: None,
             elapsed_ms: 0,
             changes: None,
+            is_compaction: false,
         }
     }
 }

@@ -239,6 +239,7 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
                 files: 3,
                 lines: Some(ChangedLines { added: 7, removed: 2 }),
             }),
+            is_compaction: false,
         }),
     ]
 }

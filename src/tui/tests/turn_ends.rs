@@ -88,3 +88,11 @@ fn a_failed_turn_repeats_its_reason_unless_that_was_told_last() {
     let scene = told(&[reason, "No summary was written."]).hides("for this reason");
     assert_eq!(scene.text().matches(reason).count(), 2, "{}", scene.text());
 }
+
+#[test]
+fn a_compaction_that_was_stopped_is_no_stopped_answer() {
+    let mut stopped = TurnEnd::of(TurnOutcome::Interrupted);
+    stopped.is_compaction = true;
+    let stopped = record(LogEntry::TurnEnd(stopped));
+    answered(80, 24, &stopped).shows("■ You stopped the compaction").hides("You stopped this");
+}

@@ -47,7 +47,7 @@ fn parts(closing: &ClosingLine, label: StyleRole) -> Vec<StyledSpan> {
     if let Some(changes) = closing.changes {
         parts.insert(usize::from(closing.elapsed.is_some()), of_changes(&changes));
     }
-    if let Some(words) = closing.ending.label() {
+    if let Some(words) = closing.label() {
         parts.insert(0, vec![span(words, label)]);
     }
     parts.join(&span(" · ", StyleRole::Muted))

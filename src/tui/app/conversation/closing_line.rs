@@ -12,6 +12,8 @@ const SHORTEST_TIME: Duration = Duration::from_millis(500);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClosingLine {
     pub ending: TurnEnding,
+    /// Whether the turn was no more than a compaction that the user asked for.
+    pub is_compaction: bool,
     /// `None` where it is not known, or too short to be told.
     pub elapsed: Option<Duration>,
     pub changes: Option<TurnChanges>,
@@ -35,7 +37,14 @@ pub enum TurnEnding {
 impl ClosingLine {
     /// The line for a turn that the user stopped, before its figures are known.
     pub fn stopped() -> Self {
-        Self { ending: TurnEnding::Stopped, elapsed: None, changes: None, tokens: 0, cost: None }
+        Self {
+            ending: TurnEnding::Stopped,
+            is_compaction: false,
+            elapsed: None,
+            changes: None,
+            tokens: 0,
+            cost: None,
+        }
     }
 
     /// The line for a turn that ended like this.
@@ -43,10 +52,23 @@ impl ClosingLine {
         let elapsed = Duration::from_millis(end.elapsed_ms);
         Self {
             ending: TurnEnding::of(&end.outcome),
+            is_compaction: end.is_compaction,
             elapsed: Some(elapsed).filter(|elapsed| *elapsed >= SHORTEST_TIME),
             changes: end.changes,
             tokens: end.usage.output,
             cost: end.cost.filter(|cost| *cost != Money::default()),
+        }
+    }
+
+    /// What the line says of the ending; `None` for an answer, which speaks for itself.
+    pub fn label(&self) -> Option<&'static str> {
+        match self.ending {
+            TurnEnding::Answered => None,
+            TurnEnding::Stopped if self.is_compaction => Some("You stopped the compaction"),
+            TurnEnding::Stopped => Some("You stopped this"),
+            TurnEnding::RoundLimit => Some("Round limit reached"),
+            TurnEnding::Budget => Some("Budget used up"),
+            TurnEnding::Failed => Some("Failed"),
         }
     }
 
@@ -68,17 +90,6 @@ impl TurnEnding {
             TurnOutcome::RoundLimit => Self::RoundLimit,
             TurnOutcome::Budget(_) => Self::Budget,
             TurnOutcome::Failed(_) | TurnOutcome::ModelFailed(_) => Self::Failed,
-        }
-    }
-
-    /// What the line says of it; `None` for an answer, which speaks for itself.
-    pub fn label(self) -> Option<&'static str> {
-        match self {
-            Self::Answered => None,
-            Self::Stopped => Some("You stopped this"),
-            Self::RoundLimit => Some("Round limit reached"),
-            Self::Budget => Some("Budget used up"),
-            Self::Failed => Some("Failed"),
         }
     }
 }
