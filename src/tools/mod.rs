@@ -66,7 +66,7 @@ pub use jobs::{
     SessionJob, TerminalSize,
 };
 pub use pdf::{NoPdfReader, PdfError, PdfReader};
-pub use plan_mode::{FixedMode, ModeControl};
+pub use plan_mode::{EXIT_PLAN_MODE, FixedMode, ModeControl};
 pub use ports::{
     DetachPolicy, DetachedScript, FileError, FileState, Files, FolderItem, FolderItemKind,
     OutputFile, OutputFiles, ProcessError, Processes, ReadLedger, ScriptExit, ScriptOutcome,

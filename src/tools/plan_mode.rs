@@ -42,6 +42,9 @@ impl ModeControl for FixedMode {
 /// Begins to plan. That takes rights away, so nobody is asked.
 pub(super) struct EnterPlanModeTool;
 
+/// The name of the tool that shows a plan.
+pub const EXIT_PLAN_MODE: &str = "ExitPlanMode";
+
 /// Ends planning, once the user agrees to the plan.
 pub(super) struct ExitPlanModeTool;
 
@@ -49,7 +52,7 @@ const ENTER: InputShape =
     InputShape { tool: "EnterPlanMode", example: "{}", arguments: &[], place: "" };
 
 const EXIT: InputShape = InputShape {
-    tool: "ExitPlanMode",
+    tool: EXIT_PLAN_MODE,
     example: r#"{"plan": "First the tests, then the change, then the docs"}"#,
     arguments: &[("plan", &["text", "content"])],
     place: "",

@@ -5,7 +5,9 @@ use serde_json::json;
 
 use crate::agent::AgentEvent;
 use crate::domain::testing;
-use crate::domain::{ContentBlock, TaskChange, TaskId, TaskItem, TodoItem, TodoStatus};
+use crate::domain::{
+    ContentBlock, TaskChange, TaskId, TaskItem, TodoItem, TodoStatus, ToolDisplay,
+};
 use crate::session::{LogEntry, TurnOutcome};
 use crate::tui::test_screen::{
     TURN, TestScreen, assistant, call, done, record, recorded, result, screen, turn_end, user,
@@ -139,4 +141,19 @@ fn what_tasks_and_owners_are_called_reaches_the_terminal_harmless() {
         .key("enter")
         .shows("#1 a␛[2Jb  after #2 · by ␛]0;x␇")
         .shows("· #2 round  after #1, #2");
+}
+
+#[test]
+fn an_approved_plan_is_read_as_markdown_and_wrapped_between_words() {
+    let text = "## Steps\n\n1. Move the prices into a table of their own, so that whoever changes one finds it.";
+    let asked = call("c1", "ExitPlanMode", json!({"plan": text}));
+    let info = crate::session::ToolResultInfo {
+        display: Some(ToolDisplay::Terminal { text: text.into() }),
+        ..done("ExitPlanMode", 9)
+    };
+    screen(60, 24)
+        .event(recorded(&assistant(vec![ContentBlock::ToolUse(asked)])))
+        .event(recorded(&result("c1", "The user agrees to the plan.", info)))
+        .shows("1. Move the prices into a table of their own, so")
+        .hides("## Steps");
 }

@@ -220,6 +220,11 @@ fn tool_body(
                 plain::render(part, result_role(tool), width)
             }));
         }
+        ToolCallContent::Terminal(text) if tool.is_approved_plan() => {
+            lines.extend(cut(text, ends, view_key, |part| {
+                markdown::render(part, width, highlighter).lines
+            }));
+        }
         ToolCallContent::Terminal(text) => {
             lines.extend(cut(text, ends, view_key, |part| {
                 ansi::render(part, AnsiExcerpt::All, width)

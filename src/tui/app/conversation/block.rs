@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::domain::{CallId, ContentHash, EntryId, FileDiff, MessageImage, NoticeLevel, ToolKind};
-use crate::tools::kind_of;
+use crate::tools::{EXIT_PLAN_MODE, kind_of};
 
 pub use crate::tui::layout::PaneFold;
 
@@ -296,6 +296,11 @@ impl ToolCallBlock {
     pub fn is_plan(&self) -> bool {
         let has_steps = self.input.as_ref().is_none_or(|input| input.get("todos").is_some());
         kind_of(&self.name) == ToolKind::Think && has_steps
+    }
+
+    /// Whether the result is a plan that the user has approved, as the model wrote it.
+    pub fn is_approved_plan(&self) -> bool {
+        self.name == EXIT_PLAN_MODE && self.state == ToolCallState::Done
     }
 
     /// Whether the call runs a command.
