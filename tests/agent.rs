@@ -33,6 +33,7 @@ mod sessions;
 mod spending;
 mod task_tools;
 mod test_agent;
+mod titles;
 mod turns;
 mod web_pages;
 mod windowed_model;

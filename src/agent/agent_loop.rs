@@ -37,6 +37,7 @@ use super::permission_state::PermissionState;
 use super::prefix::PromptCacheMonitor;
 use super::provider_set::AgentProvider;
 use super::session_hooks::{MAX_HOOK_CONTINUATIONS, wait_until};
+use super::session_titles::SessionTitles;
 use super::setup::AgentSetup;
 use super::tool_gate::ToolGate;
 use super::turn::{TurnLimits, TurnMachine};
@@ -98,6 +99,7 @@ pub(super) struct Agent {
     pub(super) room: ContextRoom,
     pub(super) allowance: BudgetLimits,
     pub(super) background: BackgroundHooks,
+    pub(super) titles: SessionTitles,
     /// Sees which files commands change, so that they can be restored.
     pub(super) watch: Arc<FolderWatcher>,
     /// The running `SessionStart` hooks; their result goes with the first message.
@@ -168,6 +170,7 @@ impl Agent {
             room: ContextRoom::default(),
             allowance: BudgetLimits::new(setup.budgets),
             background: BackgroundHooks::default(),
+            titles: SessionTitles::default(),
             watch: Arc::new(FolderWatcher::new(
                 setup.workspace.root().to_owned(),
                 setup.home.clone(),
@@ -221,6 +224,7 @@ impl Agent {
                 },
                 () = wait_until(self.idle_at) => self.notify_idle(),
                 answer = self.models.answer() => self.take_models(answer).await,
+                answer = self.titles.answer() => self.take_title(answer).await,
             }
         }
         self.session.jobs.end_all();
@@ -439,6 +443,7 @@ impl Agent {
         self.session.catch_up();
         tracing::info!(?outcome, "turn ended");
         self.tell_uncounted().await;
+        self.ask_for_title(gate.turn, &outcome).await;
         self.start_idle_timer();
     }
 

@@ -189,8 +189,21 @@ impl Agent {
     /// Checks the budgets before the next request of a turn, and asks the user when one is
     /// overdrawn.
     pub(super) async fn within_budget(&mut self, gate: &ToolGate, model: &str) -> BudgetVerdict {
+        match (self.overdraft(gate.turn, model).await, self.setup.interactivity) {
+            (None, _) => BudgetVerdict::Fits,
+            (Some(overdraft), Interactivity::Headless) => {
+                BudgetVerdict::Stop(overdraft.to_string())
+            }
+            (Some(overdraft), Interactivity::Interactive) => {
+                BudgetVerdict::Asked(self.ask_for_more(gate, overdraft))
+            }
+        }
+    }
+
+    /// The budget that one more request of this turn would overdraw.
+    pub(super) async fn overdraft(&mut self, turn: TurnId, model: &str) -> Option<BudgetOverdraft> {
         if self.allowance.configured == AgentBudgets::default() {
-            return BudgetVerdict::Fits;
+            return None;
         }
         self.session.catch_up();
         let facts = self.facts(model).await;
@@ -202,16 +215,7 @@ impl Agent {
         let messages: Vec<Message> =
             conversation.messages.iter().map(|(_, message)| message.clone()).collect();
         let least = MinimumUsage::of(&messages, conversation.spending.last(), price.as_ref());
-        let overdraft = self.allowance.overdraft(&conversation.spending, gate.turn, least);
-        match (overdraft, self.setup.interactivity) {
-            (None, _) => BudgetVerdict::Fits,
-            (Some(overdraft), Interactivity::Headless) => {
-                BudgetVerdict::Stop(overdraft.to_string())
-            }
-            (Some(overdraft), Interactivity::Interactive) => {
-                BudgetVerdict::Asked(self.ask_for_more(gate, overdraft))
-            }
-        }
+        self.allowance.overdraft(&conversation.spending, turn, least)
     }
 
     fn ask_for_more(&self, gate: &ToolGate, overdraft: BudgetOverdraft) -> BudgetQuestion {

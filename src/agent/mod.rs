@@ -63,6 +63,7 @@ mod sandbox_in_force;
 mod server_content;
 mod session_hooks;
 mod session_tasks;
+mod session_titles;
 mod sessions;
 mod setup;
 mod shell;

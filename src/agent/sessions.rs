@@ -40,6 +40,7 @@ impl Agent {
     /// Closes the open session because another one follows. Returns what the user is told about the jobs
     /// that end with it, once the other one is open: it takes the place of all that was shown.
     async fn leave_session(&mut self) -> Option<String> {
+        self.titles.forget();
         let ended = ended_with_session(&self.session.jobs.end_all());
         self.session.close().await;
         ended

@@ -100,6 +100,8 @@ pub struct AgentSetup {
     pub hooks: Arc<HookSet>,
     /// How long the user is idle before the `Notification` hooks run.
     pub idle_after: Duration,
+    /// Whether a hosted model names new sessions.
+    pub model_titles: bool,
     /// Writes every request and call into numbered files; does nothing without `--debug-log`.
     pub debug: DebugLog,
     /// Knows slug's own keys, which are removed from the output of tools.

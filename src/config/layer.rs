@@ -49,6 +49,7 @@ pub(super) struct ConfigLayer {
     pub mouse: Option<ConfigValue<bool>>,
     pub reduced_motion: Option<ConfigValue<bool>>,
     pub panel: Option<ConfigValue<bool>>,
+    pub model_titles: Option<ConfigValue<bool>>,
     pub wheel_rows: Option<ConfigValue<u32>>,
     pub wheel_events: Option<ConfigValue<u32>>,
     pub leave: Option<ConfigValue<ExitTranscript>>,
@@ -202,6 +203,7 @@ impl ConfigLayer {
             mouse: raw.mouse.map(flag),
             reduced_motion: raw.reduced_motion.map(flag),
             panel: raw.panel.map(flag),
+            model_titles: raw.model_titles.map(flag),
             wheel_rows: raw
                 .wheel_rows
                 .and_then(|it| findings.wheel_count(&it, "ui.wheel_rows", &place)),

@@ -86,6 +86,8 @@ pub struct RawConfig {
     pub reduced_motion: Option<LineValue<bool>>,
     /// `ui.panel`
     pub panel: Option<LineValue<bool>>,
+    /// `ui.model_titles`
+    pub model_titles: Option<LineValue<bool>>,
     /// `ui.wheel_rows`
     pub wheel_rows: Option<LineValue<i64>>,
     /// `ui.wheel_events`
@@ -345,6 +347,7 @@ impl ConfigReader<'_> {
                 "mouse" => self.parsed.raw.mouse = self.boolean(&path, value),
                 "reduced_motion" => self.parsed.raw.reduced_motion = self.boolean(&path, value),
                 "panel" => self.parsed.raw.panel = self.boolean(&path, value),
+                "model_titles" => self.parsed.raw.model_titles = self.boolean(&path, value),
                 "wheel_rows" => self.parsed.raw.wheel_rows = self.integer(&path, value),
                 "wheel_events" => self.parsed.raw.wheel_events = self.integer(&path, value),
                 "leave" => self.parsed.raw.leave = self.string(&path, value),

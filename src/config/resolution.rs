@@ -73,6 +73,8 @@ pub struct ResolvedConfig {
     pub reduced_motion: ConfigValue<bool>,
     /// Whether a wide screen has a panel beside the transcript.
     pub panel: ConfigValue<bool>,
+    /// Whether a hosted model names new sessions.
+    pub model_titles: ConfigValue<bool>,
     /// The number of rows that one notch of the wheel scrolls.
     pub wheel_rows: ConfigValue<u32>,
     /// The number of events that the terminal sends for one notch; `None` lets slug guess.
@@ -376,6 +378,7 @@ fn merge(
         top.mouse = layer.mouse.or(top.mouse);
         top.reduced_motion = layer.reduced_motion.or(top.reduced_motion);
         top.panel = layer.panel.or(top.panel);
+        top.model_titles = layer.model_titles.or(top.model_titles);
         top.wheel_rows = layer.wheel_rows.or(top.wheel_rows);
         top.wheel_events = layer.wheel_events.or(top.wheel_events);
         top.leave = layer.leave.or(top.leave);
@@ -439,6 +442,7 @@ fn merge(
         mouse: top.mouse.unwrap_or(ConfigValue::default(true)),
         reduced_motion: top.reduced_motion.unwrap_or(ConfigValue::default(false)),
         panel: top.panel.unwrap_or(ConfigValue::default(true)),
+        model_titles: top.model_titles.unwrap_or(ConfigValue::default(true)),
         wheel_rows: top.wheel_rows.unwrap_or(ConfigValue::default(3)),
         wheel_events: top.wheel_events,
         leave: top.leave.unwrap_or(ConfigValue::default(ExitTranscript::default())),

@@ -119,6 +119,7 @@ pub(super) fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
         row("ui.mouse", &config.mouse, |flag| json!(flag)),
         row("ui.reduced_motion", &config.reduced_motion, |flag| json!(flag)),
         row("ui.panel", &config.panel, |flag| json!(flag)),
+        row("ui.model_titles", &config.model_titles, |flag| json!(flag)),
         row("ui.wheel_rows", &config.wheel_rows, |rows| json!(rows)),
         optional("ui.wheel_events", config.wheel_events.as_ref(), |events| json!(events)),
         row("ui.leave", &config.leave, |leave| json!(leave.name())),

@@ -194,6 +194,7 @@ pub(super) fn parts(
             sandbox_setup::changeable(run_context, config),
         )),
         idle_after: IDLE_AFTER,
+        model_titles: config.model_titles.value,
         hooks,
         processes: inside,
         escalation,

@@ -83,7 +83,7 @@ pub use search::{
 pub use spending::{ModelSpending, SessionSpending, SpendingBySource, SpendingSum};
 pub use spool::{SpoolReader, SpoolWriter};
 pub use store::{SessionListing, SessionStore, StoreError};
-pub use title::{note_title, title_after, title_in_force};
+pub use title::{note_title, title_after, title_in_force, title_of_answer, title_of_message};
 pub use turn_changes::{ChangedLines, TurnChangeTally, TurnChanges};
 pub use unanswered::ends_unanswered;
 

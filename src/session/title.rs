@@ -7,7 +7,10 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::domain::{ContentBlock, MessageRole};
 
 use super::undo::RewindHistory;
-use super::{LogEntry, LogRecord, MessageEntry};
+use super::{LogEntry, LogRecord};
+
+/// How long a model's answer may be to be taken for a title, in columns.
+const LONGEST_ANSWER: usize = 100;
 
 /// How long a title may be, in columns.
 const TITLE_WIDTH: usize = 60;
@@ -47,15 +50,29 @@ pub fn note_title(title: &mut Option<String>, entry: &LogEntry) {
     }
 }
 
-fn title_from(entry: &LogEntry) -> Option<String> {
-    entry.as_message().filter(|it| it.source.is_main()).and_then(title_of)
-}
-
-fn title_of(message: &MessageEntry) -> Option<String> {
-    match message.role {
-        MessageRole::User => beginning(&message.content, TITLE_WIDTH),
+/// The title that a session gets from a message of the user's; `None` where it has no text.
+pub fn title_of_message(role: MessageRole, content: &[ContentBlock]) -> Option<String> {
+    match role {
+        MessageRole::User => beginning(content, TITLE_WIDTH),
         MessageRole::Assistant => None,
     }
+}
+
+/// The title that a model has written: its first line, without quotes and a full stop. `None` where it
+/// is too long for a title, or nothing.
+pub fn title_of_answer(answer: &str) -> Option<String> {
+    let line = answer.lines().map(str::trim).find(|line| !line.is_empty())?;
+    let line: String = line.chars().filter(|c| !c.is_control()).collect();
+    let bare = line.trim_matches(|c: char| "\"'`*_#“”„«»".contains(c) || c.is_whitespace());
+    let bare = bare.strip_suffix('.').unwrap_or(bare);
+    (bare.width() <= LONGEST_ANSWER).then(|| first_line(bare, TITLE_WIDTH)).flatten()
+}
+
+fn title_from(entry: &LogEntry) -> Option<String> {
+    entry
+        .as_message()
+        .filter(|it| it.source.is_main())
+        .and_then(|it| title_of_message(it.role, &it.content))
 }
 
 /// The first line of text in `content`, cut to at most `width` columns. The labels of images are
@@ -136,6 +153,21 @@ mod tests {
         for (text, title) in cases {
             assert_eq!(first_line(text, TITLE_WIDTH), title, "{text:?}");
         }
+    }
+
+    #[test]
+    fn a_models_title_is_taken_without_its_dress_and_only_if_it_is_one() {
+        for (answer, title) in [
+            ("Fix the cart's total", Some("Fix the cart's total")),
+            ("\n**\"Fix the cart.\"**\n\nAnything else?", Some("Fix the cart")),
+            ("# Fix the cart.", Some("Fix the cart")),
+            ("`\u{1b}]0;x\u{7}`", Some("]0;x")),
+            ("", None),
+            ("\"\"", None),
+        ] {
+            assert_eq!(title_of_answer(answer).as_deref(), title, "{answer:?}");
+        }
+        assert_eq!(title_of_answer(&"I have looked at your code. ".repeat(9)), None);
     }
 
     #[test]

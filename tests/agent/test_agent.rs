@@ -71,6 +71,7 @@ pub struct AgentFixture {
     pub redactor: Redactor,
     pub hooks: Arc<FakeHooks>,
     pub idle_after: Duration,
+    pub model_titles: bool,
     /// The rules that the sandbox uses to hide files.
     pub readers: Arc<ReadRules>,
 }
@@ -111,6 +112,7 @@ impl AgentFixture {
             redactor: Redactor::default(),
             hooks: Arc::new(FakeHooks::default()),
             idle_after: Duration::ZERO,
+            model_titles: false,
             readers: Arc::default(),
             work,
             home,
@@ -197,6 +199,7 @@ impl AgentFixture {
             instruction_folders: vec![self.work.clone()],
             contexts,
             idle_after: self.idle_after,
+            model_titles: self.model_titles,
             hooks: Arc::new(HookSet::new(Some(self.hook_files()), self.hooks.clone())),
             debug: self.debug.clone(),
             redactor: self.redactor.clone(),

@@ -173,6 +173,8 @@ pub(in crate::agent) fn measure_text(text: &str) -> u64 {
     for byte in text.bytes() {
         let repeats = byte == previous;
         match byte {
+            // An escaped line feed, as arguments have them, is one token with its backslash.
+            b'a'..=b'z' if previous == b'\\' => {}
             b'a'..=b'z' | b'A'..=b'Z' => {
                 sixths += if letters % 6 == 0 { WHOLE } else { 0 };
                 letters += 1;
@@ -255,6 +257,7 @@ mod tests {
                 33,
             ),
             ("-rw-r--r-- 1 root root  77526 Nov 26 17:12 orders.log\n", 29),
+            (r"a plan\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n\n", 22),
         ] {
             let measure = measure_text(text);
             let share = measure * 100 / counted;
