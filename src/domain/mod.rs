@@ -94,7 +94,7 @@ pub use sandbox::{
     MaskedPath, MaskedPathKind, SandboxBackendKind, SandboxNetwork, SandboxProfile, SandboxSummary,
     ScanExtent,
 };
-pub use source::RequestSource;
+pub use source::{RequestSource, TYPED_BY_USER};
 pub use task::{TaskChange, TaskId, TaskItem, TaskList, task_numbers};
 pub use this_machine::is_this_machine;
 pub use todo::{TodoItem, TodoStatus};

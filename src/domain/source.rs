@@ -41,3 +41,6 @@ impl RequestSource {
         *self == Self::Main
     }
 }
+
+/// What approves a command that the user typed with `!`, in the log.
+pub const TYPED_BY_USER: &str = "user (typed)";

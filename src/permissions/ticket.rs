@@ -10,7 +10,8 @@ use std::ffi::{OsStr, OsString};
 use serde_json::Value;
 
 use crate::domain::{
-    CallDanger, CallId, CallInput, CallPart, ContentHash, PermissionOutcome, RuleSource, ToolCall,
+    CallDanger, CallId, CallInput, CallPart, ContentHash, PermissionOutcome, RuleSource,
+    TYPED_BY_USER, ToolCall,
 };
 
 use super::check::NO_RULE_REASONS;
@@ -203,7 +204,7 @@ impl PermissionDecision {
     /// Gives the decision back when it was made for another tool or when the call's arguments are
     /// not valid.
     pub fn approve_typed_command(self, call: &ToolCall) -> Result<ToolCallTicket, Box<Self>> {
-        self.ticket(call, "user (typed)".to_owned(), ApprovalAuthority::User, None)
+        self.ticket(call, TYPED_BY_USER.to_owned(), ApprovalAuthority::User, None)
     }
 
     fn ticket(

@@ -85,7 +85,7 @@ pub use spool::{SpoolReader, SpoolWriter};
 pub use store::{SessionListing, SessionStore, StoreError};
 pub use title::{note_title, title_after, title_in_force, title_of_answer, title_of_message};
 pub use turn_changes::{ChangedLines, TurnChangeTally, TurnChanges};
-pub use unanswered::ends_unanswered;
+pub use unanswered::{ends_in_command, ends_unanswered};
 
 #[cfg(test)]
 mod samples;

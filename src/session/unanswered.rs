@@ -1,6 +1,7 @@
-//! Finds out whether slug ended in the midst of a session's last turn, as it does when it is killed.
+//! Finds out whether slug ended in the midst of a session's last turn or of a command of the user's, as it
+//! does when it is killed.
 
-use crate::domain::MessageRole;
+use crate::domain::{MessageRole, TYPED_BY_USER};
 
 use super::undo::RewindHistory;
 use super::{LogEntry, LogRecord};
@@ -30,6 +31,18 @@ pub fn ends_unanswered(records: &[LogRecord]) -> bool {
     is_open
 }
 
+/// Whether slug ended while a command of the user's ran: it is on record that it began, and neither its
+/// output nor anything that was said later. `records` are the end of a log, or all of it.
+pub fn ends_in_command(records: &[LogRecord]) -> bool {
+    let rewinds = RewindHistory::of(records);
+    let live = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
+    live.fold(false, |runs, (_, record)| match &record.entry {
+        LogEntry::ToolStarted { approved_by, .. } => approved_by == TYPED_BY_USER,
+        LogEntry::Message(_) | LogEntry::Rewind(_) => false,
+        _ => runs,
+    })
+}
+
 /// Whether a record is a command that the user ran: nobody has to answer it.
 fn is_typed_command(record: &LogRecord) -> bool {
     let message = record.entry.as_message();
@@ -42,7 +55,7 @@ mod tests {
 
     use super::super::samples;
     use super::*;
-    use crate::domain::{EntryId, Message, TurnId};
+    use crate::domain::{CallId, ContentHash, EntryId, Message, TurnId};
     use crate::session::MessageEntry;
 
     fn log(entries: impl IntoIterator<Item = LogEntry>) -> Vec<LogRecord> {
@@ -72,6 +85,25 @@ mod tests {
             (vec![asked(), samples::turn_end(), LogEntry::Title { title: "t".into() }], false),
         ] {
             assert_eq!(ends_unanswered(&log(entries.clone())), expected, "{entries:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_of_the_users_that_has_no_output_was_running() {
+        let began = |approved_by: &str| LogEntry::ToolStarted {
+            call: CallId::new("c"),
+            arguments: ContentHash::of(b"{}"),
+            approved_by: approved_by.to_owned(),
+        };
+        let (asked, typed) = (|| message(MessageRole::User), || began(TYPED_BY_USER));
+        for (entries, expected) in [
+            (vec![asked()], false),
+            (vec![asked(), began("user")], false),
+            (vec![asked(), typed()], true),
+            (vec![typed(), LogEntry::Title { title: "t".into() }], true),
+            (vec![typed(), asked()], false),
+        ] {
+            assert_eq!(ends_in_command(&log(entries.clone())), expected, "{entries:?}");
         }
     }
 

@@ -10,7 +10,8 @@ use crate::domain::{
 use crate::providers::{ModelInfo, ProviderFault};
 use crate::session::undo::RewindHistory;
 use crate::session::{
-    LogEntry, LogRecord, MessageEntry, SessionSpending, ends_unanswered, note_title,
+    LogEntry, LogRecord, MessageEntry, SessionSpending, ends_in_command, ends_unanswered,
+    note_title,
 };
 
 use crate::tui::dialogs::EarlyKey;
@@ -385,6 +386,9 @@ fn take_record(
 const UNANSWERED: &str =
     "slug ended before your last message was answered. /retry goes on from here.";
 
+const IN_COMMAND: &str = "slug ended while a `!` command of yours ran. It may have run in part, and its \
+                          output is lost.";
+
 fn open(
     model: &mut ScreenModel,
     session: SessionId,
@@ -452,6 +456,8 @@ fn open(
     jump::arrive(&mut model.conversation, &mut model.shared, part);
     if ends_unanswered(records) {
         model.conversation.transcript.notice(NoticeLevel::Info, UNANSWERED.to_owned());
+    } else if ends_in_command(records) {
+        model.conversation.transcript.notice(NoticeLevel::Info, IN_COMMAND.to_owned());
     }
     if asks_here && !is_behind {
         model.shared.asker = None;

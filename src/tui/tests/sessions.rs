@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::agent::{AgentCommand, AgentEvent};
-use crate::domain::{CallId, ContentBlock, EntryId};
+use crate::domain::{CallId, ContentBlock, ContentHash, EntryId, TYPED_BY_USER};
 use crate::services::sessions::{SessionStoreRequest, SessionStoreResponse};
 use crate::session::{
     LogEntry, LogRecord, SearchHitSource, SessionHeader, SessionSearchHit, SessionSearchResult,
@@ -16,7 +16,7 @@ use crate::tui::app::ScreenMsg;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::sidebar::samples::{HERE, id, now, week};
 use crate::tui::test_screen::{
-    AGENT, TestScreen, assistant, call, done, recorded, result, screen, turn_end, user,
+    AGENT, TestScreen, assistant, call, done, record, recorded, result, screen, turn_end, user,
 };
 
 /// A chat with the list of sessions open.
@@ -162,4 +162,13 @@ fn a_session_whose_last_message_was_not_answered_says_so() {
         end,
     ])
     .hides("slug ended before");
+    let began = LogEntry::ToolStarted {
+        call: CallId::new("c"),
+        arguments: ContentHash::of(b"{}"),
+        approved_by: TYPED_BY_USER.to_owned(),
+    };
+    let end = turn_end(TurnOutcome::Answered);
+    opened(vec![user("Rename the cart."), end, record(began)])
+        .shows("slug ended while a `!` command of yours ran.")
+        .hides("slug ended before");
 }
