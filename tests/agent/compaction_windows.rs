@@ -194,6 +194,29 @@ async fn compact_reads_the_window_again_whether_it_has_shrunk_or_grown() {
     agent.close().await;
 }
 
+/// A window that has grown since slug asked for it may have room for what was too much.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_fits_into_a_window_that_has_grown_is_not_made_shorter() {
+    let model = WindowedModel::new(32_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 8).await;
+    let session = agent.id();
+    let size = count_tokens(model.requests().last().unwrap());
+    agent.close().await;
+    model.restart_with(size + size / 8 + 1_024);
+    let mut agent = fixture.open(InitialSession::Resume(session)).await;
+    wait_for_window(&mut agent, size + size / 8 + 1_024).await;
+    model.restart_with(64_000);
+    agent.turn("Step 9: go on.").await;
+    assert!(
+        agent.notices().iter().any(|it| it.contains("64k tokens now")),
+        "{:?}",
+        agent.notices()
+    );
+    assert!(compactions(&agent).is_empty(), "{:?}", agent.notices());
+    agent.close().await;
+}
+
 /// "Start the server with a larger context" is advice that can be followed.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_larger_window_is_seen_by_the_message_after_one_that_was_too_large() {

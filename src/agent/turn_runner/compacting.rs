@@ -111,8 +111,8 @@ impl Agent {
                 self.room.note_refusal(&base.model);
             }
         }
-        // A user who was told that the window is too small may have started the server with a larger one.
-        if trigger != CompactionTrigger::Refused {
+        // One that nobody asked for follows a look at the window.
+        if trigger == CompactionTrigger::Asked {
             self.reread_window(&base.model, None, &running.cancel).await;
         }
         self.events.send(AgentEvent::CompactionStarted { turn: running.turn });

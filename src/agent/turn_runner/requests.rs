@@ -53,7 +53,12 @@ impl Agent {
     /// Sends the next request, or says that it has to become shorter first.
     pub(super) async fn request_or_compact(&mut self, running: &mut TurnRun) -> Option<TurnInput> {
         if self.is_context_full(running.request_base()).await {
-            return Some(TurnInput::ContextFull);
+            // A user who was told that the window is too small may have started the server with a larger
+            // one.
+            self.reread_window(&running.model, None, &running.cancel).await;
+            if self.is_context_full(running.request_base()).await {
+                return Some(TurnInput::ContextFull);
+            }
         }
         self.request_within_budget(running).await;
         None
