@@ -74,7 +74,7 @@ pub(super) fn with_partial_note(output: ToolOutput, part: &PartialApproval) -> T
 pub(super) fn repeated_call(times: u32) -> ToolOutput {
     ToolOutput::failed(format!(
         "Not run: this exact call has already had the same result {times} times in a row, and \
-         nothing has changed since. Use that result: go on with something else, or answer now."
+         no other call has changed anything since. Use that result: go on with something else, or answer now."
     ))
 }
 

@@ -74,6 +74,8 @@ pub(super) struct TurnRun {
     tool_choice: ToolChoice,
     /// The output limit of the last request; `None` left it to the server.
     max_tokens: Option<u32>,
+    /// The measure of the request that is being answered.
+    measure: Option<u64>,
     /// The next request asks for the least answer: the server has refused a longer one, and nothing can be
     /// left out.
     wants_least_answer: bool,
@@ -163,6 +165,7 @@ impl TurnRun {
             answered: None,
             tool_choice: ToolChoice::Auto,
             max_tokens: None,
+            measure: None,
             wants_least_answer: false,
             exchange: None,
             first_token: None,

@@ -162,6 +162,9 @@ pub struct MessageEntry {
     /// Of a response: SHA-256 of the model, tools, system text and messages that it answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<ContentHash>,
+    /// Of a response: slug's own measure of the request that it answered, which `usage` calibrates.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measure: Option<u64>,
     /// Of a tool result: how the call went and what the user sees of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<ToolResultInfo>,
@@ -346,6 +349,7 @@ impl MessageEntry {
             cost: None,
             source: RequestSource::Main,
             answered: None,
+            measure: None,
             result: None,
             read: None,
         }

@@ -63,6 +63,9 @@ pub struct ReplayedConversation {
     pub counted: Option<TokenUsage>,
     /// The newest count of what is before a response, while that is sent as it was.
     pub counted_request: Option<CountedRequest>,
+    /// The last request that slug has measured and a server counted, also where it was another
+    /// conversation that was sent.
+    pub measured_request: Option<MeasuredRequest>,
     /// What the newest turn has changed in files.
     pub turn_changes: TurnChangeTally,
 }
@@ -73,6 +76,16 @@ pub struct CountedRequest {
     /// The response to it: the request had the messages before that.
     pub response: EntryId,
     pub model: String,
+    /// The tokens of the request.
+    pub input: u64,
+}
+
+/// A request that slug has measured and a server counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MeasuredRequest {
+    pub model: String,
+    /// In slug's own measure.
+    pub measure: u64,
     /// The tokens of the request.
     pub input: u64,
 }
@@ -99,6 +112,7 @@ impl Default for ReplayedConversation {
             turns: BTreeMap::new(),
             counted: None,
             counted_request: None,
+            measured_request: None,
             turn_changes: TurnChangeTally::default(),
         }
     }
@@ -234,6 +248,10 @@ impl ReplayedConversation {
         self.counted = entry.usage.filter(|_| is_counted);
         if let (Some(usage), Some(model)) = (self.counted, entry.model.clone()) {
             let input = usage.input;
+            if let Some(measure) = entry.measure {
+                self.measured_request =
+                    Some(MeasuredRequest { model: model.clone(), measure, input });
+            }
             self.counted_request = Some(CountedRequest { response: id, model, input });
         }
         self.messages.push((id, message));

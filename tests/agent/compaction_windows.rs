@@ -3,7 +3,7 @@
 use slug_code::agent::{AgentCommand, AgentEvent, ContextRequest, InitialSession};
 use slug_code::domain::{ContentBlock, StopReason, format_tokens};
 use slug_code::providers::{ProviderRequest, StreamEvent};
-use slug_code::session::TurnOutcome;
+use slug_code::session::{ContextAction, TurnOutcome};
 
 use super::compaction::{
     TASK, compactions, fixture, last_step, step_by_step, with_files, with_rounds,
@@ -71,6 +71,43 @@ async fn the_calibration_survives_a_resume() {
     let sent = requests.find(|it| it.messages.last().unwrap().answers().count() == 0).unwrap();
     let (counted, estimate) = (count_tokens(&sent), reply.ledger.used);
     assert!(counted.abs_diff(estimate) * 100 <= counted * 5, "~{estimate} for {counted} tokens");
+    agent.close().await;
+}
+
+/// What was counted last may be another conversation than the one that is sent now.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_calibration_survives_a_resume_behind_what_was_folded_out_and_brought_back() {
+    let model = WindowedModel::of_digits(64_000, step_by_step);
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 6).await;
+    agent.turn(&format!("Step 6: {}", "0123456789 ".repeat(900))).await;
+    let ledger = |event: AgentEvent| match event {
+        AgentEvent::Context(reply) => reply.ledger,
+        other => panic!("{other:?}"),
+    };
+    let is_ledger = |event: &AgentEvent| matches!(event, AgentEvent::Context(_));
+    agent.tell(AgentCommand::Context(ContextRequest::Show)).await;
+    let shown = ledger(agent.wait_for("sizes", is_ledger).await);
+    let items = shown.sources.iter().flat_map(|source| &source.items);
+    let largest = items.filter(|item| item.can_fold).max_by_key(|item| item.tokens).unwrap();
+    for action in [ContextAction::FoldOut, ContextAction::BringBack] {
+        let item = largest.item.unwrap();
+        agent.tell(AgentCommand::Context(ContextRequest::Edit { item, action })).await;
+        agent.wait_for("the edit", is_ledger).await;
+        if action == ContextAction::FoldOut {
+            agent.turn("Step 7: go on.").await;
+        }
+    }
+    let session = agent.id();
+    agent.close().await;
+    let mut agent = fixture.open(InitialSession::Resume(session)).await;
+    agent.tell(AgentCommand::Context(ContextRequest::Show)).await;
+    let shown = ledger(agent.wait_for("sizes", is_ledger).await);
+    let before = model.requests().len();
+    agent.turn("Step 8: go on.").await;
+    let counted = count_with_digits(&model.requests()[before]);
+    let estimate = shown.used;
+    assert!(counted.abs_diff(estimate) * 100 <= counted * 12, "~{estimate} for {counted} tokens");
     agent.close().await;
 }
 

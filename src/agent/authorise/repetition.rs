@@ -27,8 +27,8 @@ pub(super) async fn cannot_run(gate: &ToolGate, plan: &Result<CallPlan, ToolErro
 pub(super) fn repetition(gate: &ToolGate, call: &ToolCall, repeats: Option<u32>) -> Option<String> {
     if let Some(times) = repeats {
         return Some(format!(
-            "This exact call has had the same result {times} times in a row, and nothing has changed \
-             since."
+            "This exact call has had the same result {times} times in a row, and no other call has \
+             changed anything since."
         ));
     }
     let times = gate.repeats.failures.too_many(&gate.tool_name(call))?;

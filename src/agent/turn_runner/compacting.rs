@@ -72,12 +72,17 @@ impl Agent {
     /// Learns the tokens of a model from the last count in the log, where nothing else has taught them
     /// since slug was started. `fixed` is the measure of what requests begin with.
     fn calibrate_from_log(&mut self, model: &str, fixed: u64) {
-        let conversation = &self.session.conversation;
-        let counted = conversation.counted_request.as_ref();
-        let Some(counted) = counted.filter(|counted| counted.model == model) else { return };
         if self.room.tokens.has_learned(model) {
             return;
         }
+        let conversation = &self.session.conversation;
+        let measured = conversation.measured_request.as_ref();
+        if let Some(it) = measured.filter(|measured| measured.model == model) {
+            return self.room.tokens.learn(model, it.measure, it.input);
+        }
+        // Older logs have no measure.
+        let counted = conversation.counted_request.as_ref();
+        let Some(counted) = counted.filter(|counted| counted.model == model) else { return };
         let sent = conversation.messages.iter().take_while(|(id, _)| *id != counted.response);
         let sent = normalise(sent.map(|(_, message)| message.clone()));
         let measure = fixed + sent.iter().map(measure_message).sum::<u64>();

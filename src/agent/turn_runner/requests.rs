@@ -120,8 +120,10 @@ impl Agent {
         let (mut request, hashes) = self.build_request(&base, &conversation, None).await;
         self.session.conversation = conversation;
         let limits = self.request_limits(&base).await;
-        self.room.tokens.sent(measure_request(&request));
-        let size = self.room.tokens.of(&base.model).tokens(measure_request(&request));
+        let measure = measure_request(&request);
+        self.room.tokens.sent(measure);
+        running.measure = Some(measure);
+        let size = self.room.tokens.of(&base.model).tokens(measure);
         request.max_tokens = request.max_tokens.map(|wanted| limits.answer(size, wanted));
         if running.wants_least_answer {
             let least = u32::try_from(limits.least_answer()).unwrap_or(u32::MAX);
@@ -217,6 +219,7 @@ impl Agent {
             cost: self.cost(&running.model, usage).await,
             model: Some(running.model.clone()),
             answered: running.answered.take(),
+            measure: running.measure.take(),
             ..MessageEntry::new(message)
         };
         if let Some(usage) = counted {

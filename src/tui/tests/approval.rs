@@ -564,10 +564,9 @@ fn repeats() -> AgentEvent {
         tool: "Read".into(),
         input: serde_json::json!({"file_path": "src/cart.rs"}),
         kind: ApprovalKind::RepeatedCall,
-        reason:
-            "This exact call has had the same result 2 times in a row, and nothing has changed \
-                 since."
-                .into(),
+        reason: "This exact call has had the same result 2 times in a row, and no other call has \
+                 changed anything since."
+            .into(),
         parts: Vec::new(),
         allow_rules: Vec::new(),
         deny_rule: None,
