@@ -3,7 +3,6 @@
 //!
 //! Texts in their answers are harmless to show, and times are in the user's time zone.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +15,7 @@ use crate::domain::sanitize::sanitize;
 use crate::session::undo::RewindHistory;
 use crate::session::{
     ExportForm, LogEntry, LogRecord, SearchText, SessionGrouping, SessionListing, SessionMeta,
-    SessionSearchResult, SessionStore, StoreError,
+    SessionSearchResult, SessionStore, StoreError, name_forks,
 };
 
 use super::branch_text;
@@ -137,21 +136,12 @@ fn held(store: &SessionStore, session: SessionId) -> SessionLockState {
     }
 }
 
-/// The rows of the list. A fork with its parent's title is named after the first words of its own.
+/// The rows of the list.
 fn rows(
     mut metas: Vec<SessionMeta>,
     held: impl Fn(SessionId) -> SessionLockState,
 ) -> Vec<SessionRow> {
-    let titles: HashMap<SessionId, &Option<String>> =
-        metas.iter().map(|meta| (meta.session_id, &meta.title)).collect();
-    let is_same = |meta: &SessionMeta| {
-        let parent = meta.forked_from.and_then(|parent| titles.get(&parent));
-        parent.is_some_and(|title| **title == meta.title)
-    };
-    let same: Vec<bool> = metas.iter().map(is_same).collect();
-    for (meta, _) in metas.iter_mut().zip(same).filter(|(_, is_same)| *is_same) {
-        meta.title = meta.own.take().or(meta.title.take());
-    }
+    name_forks(&mut metas);
     metas.into_iter().map(|meta| row(held(meta.session_id), meta)).collect()
 }
 

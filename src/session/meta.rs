@@ -3,6 +3,7 @@
 //! A cache: it says how many bytes of the log it covers, so that only the rest has to be read, and
 //! it can always be made again from the whole log.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
@@ -51,6 +52,20 @@ pub struct SessionMeta {
     /// How much of the log these facts cover, in bytes.
     #[serde(default)]
     pub log_bytes: u64,
+}
+
+/// Names each fork that has its parent's title after the first words of its own, as lists show it.
+pub fn name_forks(metas: &mut [SessionMeta]) {
+    let titles: HashMap<SessionId, &Option<String>> =
+        metas.iter().map(|meta| (meta.session_id, &meta.title)).collect();
+    let is_same = |meta: &SessionMeta| {
+        let parent = meta.forked_from.and_then(|parent| titles.get(&parent));
+        parent.is_some_and(|title| **title == meta.title)
+    };
+    let same: Vec<bool> = metas.iter().map(is_same).collect();
+    for (meta, _) in metas.iter_mut().zip(same).filter(|(_, is_same)| *is_same) {
+        meta.title = meta.own.clone().or(meta.title.take());
+    }
 }
 
 /// The message at which a fork parts from the session that it was forked from.

@@ -75,7 +75,7 @@ pub use import::{
 pub use lock::LockHolder;
 pub use log::{LogError, LogHandle};
 pub use log_reader::{LoadedLog, LogNotice, LogTail, NEWEST_RECORDS, load};
-pub use meta::{LastSharedMessage, SessionMeta};
+pub use meta::{LastSharedMessage, SessionMeta, name_forks};
 pub use replay::{CountedRequest, ReplayedConversation};
 pub use search::{
     MOST_PLACES, SearchHitSource, SearchText, SessionSearchHit, SessionSearchResult, without_copies,

@@ -236,7 +236,7 @@ async fn compact_reads_the_window_again_whether_it_has_shrunk_or_grown() {
 async fn what_fits_into_a_window_that_has_grown_is_not_made_shorter() {
     let model = WindowedModel::new(32_000, step_by_step);
     let fixture = with_files(&model);
-    let mut agent = with_rounds(&fixture, 8).await;
+    let agent = with_rounds(&fixture, 8).await;
     let session = agent.id();
     let size = count_tokens(model.requests().last().unwrap());
     agent.close().await;

@@ -31,6 +31,19 @@ fn sessions_list_tells_title_and_folder() {
 }
 
 #[test]
+fn a_fork_is_listed_by_the_first_message_of_its_own() {
+    let (env, id) = with_a_session();
+    let server = ModelServer::start();
+    server.reply(ServerReply::text("Red."));
+    env.ask(&server, &["--fork-session", &id, "-p", "which other?"]).assert_exit_code(0);
+    let sessions = env.run(&["sessions", "list", "--json"]).assert_exit_code(0).json();
+    let mut titles: Vec<&str> =
+        sessions.as_array().unwrap().iter().map(|it| it["title"].as_str().unwrap()).collect();
+    titles.sort_unstable();
+    assert_eq!(titles, ["which colour?", "which other?"]);
+}
+
+#[test]
 fn sessions_list_is_an_empty_array_at_first() {
     assert_eq!(
         TestEnv::new().run(&["sessions", "list", "--json"]).assert_exit_code(0).json(),

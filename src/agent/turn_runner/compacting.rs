@@ -121,6 +121,7 @@ impl Agent {
             self.reread_window(&base.model, None, &running.cancel).await;
         }
         self.events.send(AgentEvent::CompactionStarted { turn: running.turn });
+        self.tell_uncounted().await;
         let focus = match &running.purpose {
             TurnPurpose::Compaction { focus } => focus.clone(),
             TurnPurpose::Answer => None,

@@ -17,7 +17,7 @@ use crate::session::undo::RewindHistory;
 use crate::session::{
     LogEntry, LogRecord, ReplayedConversation, SearchHitSource, SearchText, SessionAttributes,
     SessionListFilter, SessionMeta, SessionSearchHit, SessionSearchResult, SessionSpending,
-    SessionStore, SpendingSum, date, without_copies,
+    SessionStore, SpendingSum, date, name_forks, without_copies,
 };
 
 use super::gc;
@@ -34,6 +34,7 @@ pub(super) fn run(
                 return Ok(CliExitStatus::Usage);
             };
             let mut sessions = store.list()?;
+            name_forks(&mut sessions);
             sessions.retain(|session| filter.takes(facts(session)));
             sessions.truncate(limit.unwrap_or(usize::MAX));
             if format.json {
