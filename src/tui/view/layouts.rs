@@ -19,7 +19,7 @@ use crate::tui::links::LinkTable;
 use crate::tui::picture_cells::PictureTable;
 
 use super::blocks::{self, StreamingThinking};
-use super::timeline::Timeline;
+use super::timeline::TranscriptTimeline;
 
 /// The layout caches of the screen, and the highlighter that colours their code.
 #[derive(Debug)]
@@ -37,7 +37,7 @@ pub struct ViewLayouts {
     changed_files: Vec<ChangedFileLayout>,
     /// Keeps the lines that were returned last alive, so that they can be borrowed.
     last: Arc<[StyledLine]>,
-    timeline: Timeline,
+    timeline: TranscriptTimeline,
     links: LinkTable,
     picture_table: PictureTable,
     /// How the terminal shows pictures; `None` if it cannot.
@@ -71,7 +71,7 @@ impl ViewLayouts {
             places: None,
             changed_files: Vec::new(),
             last: Arc::default(),
-            timeline: Timeline::default(),
+            timeline: TranscriptTimeline::default(),
             links: LinkTable::default(),
             picture_table: PictureTable::default(),
             canvas: None,
@@ -116,7 +116,7 @@ impl ViewLayouts {
     }
 
     /// What is marked beside the scroll bar.
-    pub fn timeline(&mut self) -> &mut Timeline {
+    pub fn timeline(&mut self) -> &mut TranscriptTimeline {
         &mut self.timeline
     }
 

@@ -15,7 +15,7 @@ use super::paint::{self, RoleStyles, span};
 /// The indices of the marked blocks, kept from frame to frame: only blocks that are new, or can still
 /// change, are looked at again.
 #[derive(Debug, Default)]
-pub struct Timeline {
+pub struct TranscriptTimeline {
     /// Whose blocks they are.
     key: Option<(AgentId, BlockId)>,
     /// How many blocks, from the first, no longer change their mark.
@@ -26,7 +26,7 @@ pub struct Timeline {
     edits: Vec<usize>,
 }
 
-impl Timeline {
+impl TranscriptTimeline {
     /// Takes in the blocks that are new since the last frame.
     pub fn update(&mut self, agent: AgentId, blocks: &[TranscriptBlock]) {
         let key = blocks.first().map(|first| (agent, first.id));
@@ -74,7 +74,7 @@ impl Timeline {
 
 /// Draws the marks beside the scroll bar's thumb, and says which block each row leads to.
 pub fn draw(
-    timeline: &Timeline,
+    timeline: &TranscriptTimeline,
     blocks: &[TranscriptBlock],
     bar: &ScrollBar,
     styles: &dyn RoleStyles,
