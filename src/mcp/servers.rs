@@ -4,6 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 
 use crate::domain::ContentHash;
 use crate::tools::Tool;
@@ -65,6 +66,15 @@ impl McpServers {
         };
         // What has not started by then goes on by itself.
         let _ = tokio::time::timeout(limit, settled).await;
+    }
+
+    /// Waits until what the running servers offer besides tools has been read, for each at most as long
+    /// as it may take to start.
+    pub async fn settle_offers(&self) {
+        for server in self.servers.iter().filter(|it| it.state() == McpServerState::Ready) {
+            // A list that does not come is missing in the status.
+            let _ = server.offers(&CancellationToken::new()).await;
+        }
     }
 
     /// Starts those that may start, in the background.

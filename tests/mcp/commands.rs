@@ -75,6 +75,31 @@ fn s93_slug_mcp_accept_shows_the_new_definition() {
     assert_eq!(again.out, "No tool of s has changed.\n");
 }
 
+/// A server without resources and prompts has no lines for them.
+#[test]
+fn slug_mcp_test_prints_prompts_and_resources() {
+    let env = TestEnv::new();
+    let state = env.path("state");
+    std::fs::create_dir(&state).unwrap();
+    env.run(&["mcp", "add", "s", "--", "bash", SERVER, state.to_str().unwrap()])
+        .assert_exit_code(0);
+    let tested = env.run(&["mcp", "test", "s"]).assert_exit_code(0);
+    assert!(!tested.out.contains("prompt") && !tested.out.contains("resource"), "{}", tested.out);
+    std::fs::write(state.join("offers"), "").unwrap();
+    let tested = env.run(&["mcp", "test", "s"]).assert_exit_code(0);
+    let offers = "2 prompts\n  /s:review\n  /s:plain\n2 resources\n  note://a\n  note://big\n\
+                  1 resource template\n  note://{id}\n";
+    assert!(tested.out.ends_with(offers), "{}", tested.out);
+    let json = env.run(&["mcp", "test", "s", "--json"]).json();
+    assert_eq!(json["prompts"], json!(["review", "plain"]));
+    assert_eq!(json["resources"], json!(["note://a", "note://big"]));
+    assert_eq!(json["resource_templates"], json!(["note://{id}"]));
+    std::fs::write(state.join("broken"), "").unwrap();
+    let broken = env.run(&["mcp", "test", "s"]).assert_exit_code(0);
+    assert!(broken.err.contains("Listing its resources failed."), "{}", broken.err);
+    assert!(broken.out.contains("2 prompts\n"), "{}", broken.out);
+}
+
 /// The forms of `slug mcp add` as the documentation has them.
 #[test]
 fn a_server_is_added_with_options_on_either_side() {

@@ -15,8 +15,8 @@ use crate::domain::sanitize::sanitize_line;
 use crate::launch::run_context::RunContext;
 use crate::launch::{build, mcp, print};
 use crate::mcp::{
-    McpDefinitionSource, McpDefinitions, McpServerDefinition, McpServerState, McpServerStatus,
-    McpServers, McpStore,
+    McpDefinitionSource, McpDefinitions, McpOffers, McpResource, McpServerDefinition,
+    McpServerState, McpServerStatus, McpServers, McpStore,
 };
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process::{HostPrograms, ProcessHost};
@@ -261,6 +261,9 @@ fn enable(
     Ok(CliExitStatus::Answered)
 }
 
+/// How many resources and prompts of a server are printed by name.
+const MAX_NAMES: usize = 50;
+
 /// What is done with a server that has started.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TestForm {
@@ -319,6 +322,7 @@ async fn test(
     form: TestForm,
 ) -> anyhow::Result<CliExitStatus> {
     let (servers, processes) = started(run_context, config, project, vec![server]).await?;
+    servers.settle_offers().await;
     let status = servers.status();
     let mut accepted = Vec::new();
     if let (TestForm::Accept, Some(server)) = (form, status.first()) {
@@ -378,24 +382,56 @@ async fn test(
         return Ok(exit);
     }
     if form == (TestForm::List { json: true }) {
-        let names: Vec<&str> = status.tools.iter().map(|tool| tool.name.as_str()).collect();
-        let tools = json!({
-            "name": status.name, "server": status.implementation, "tools": names,
-            "changed": status.changed_tools,
-        });
-        writeln!(out, "{tools}")?;
+        writeln!(out, "{}", tested(status))?;
         return Ok(exit);
     }
     let about = status.implementation.clone().unwrap_or_else(|| status.name.clone());
     writeln!(out, "{about}: {}", pluralise(status.tools.len(), "tool"))?;
     for tool in status.tools.iter() {
         let is_changed = status.changed_tools.contains(&tool.name);
-        writeln!(
-            out,
-            "  {}{}",
-            sanitize_line(&tool.name),
-            if is_changed { "  (its definition has changed)" } else { "" }
-        )?;
+        let changed = if is_changed { "  (its definition has changed)" } else { "" };
+        writeln!(out, "  {}{changed}", sanitize_line(&tool.name))?;
+    }
+    let McpOffers { resources, templates, prompts, .. } = &*status.offers;
+    let addresses = |found: &[McpResource]| -> Vec<String> {
+        found.iter().map(|resource| resource.uri.clone()).collect()
+    };
+    let commands = prompts.iter().map(|it| format!("/{}", it.command(&status.name))).collect();
+    for (noun, names) in [
+        ("prompt", commands),
+        ("resource", addresses(resources)),
+        ("resource template", addresses(templates)),
+    ] {
+        write_names(&mut out, noun, &names)?;
     }
     Ok(exit)
+}
+
+/// What a server that was started has, as JSON.
+fn tested(status: &McpServerStatus) -> Value {
+    let McpOffers { resources, templates, prompts, .. } = &*status.offers;
+    let tools: Vec<&str> = status.tools.iter().map(|tool| tool.name.as_str()).collect();
+    let prompts: Vec<&str> = prompts.iter().map(|prompt| prompt.name.as_str()).collect();
+    let addresses = |found: &[McpResource]| -> Vec<Value> {
+        found.iter().map(|resource| json!(resource.uri)).collect()
+    };
+    json!({
+        "name": status.name, "server": status.implementation, "tools": tools,
+        "changed": status.changed_tools, "prompts": prompts,
+        "resources": addresses(resources), "resource_templates": addresses(templates),
+    })
+}
+
+/// How many there are, and the names of the first; nothing where there are none.
+fn write_names(out: &mut impl Write, noun: &str, names: &[String]) -> anyhow::Result<()> {
+    if !names.is_empty() {
+        writeln!(out, "{}", pluralise(names.len(), noun))?;
+    }
+    for name in names.iter().take(MAX_NAMES) {
+        writeln!(out, "  {}", sanitize_line(name))?;
+    }
+    if names.len() > MAX_NAMES {
+        writeln!(out, "  and {} more", names.len() - MAX_NAMES)?;
+    }
+    Ok(())
 }
