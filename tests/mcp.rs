@@ -35,6 +35,7 @@ use super::support::process_host::process_host;
 
 mod commands;
 mod elicitation;
+mod import;
 mod offers;
 mod official;
 

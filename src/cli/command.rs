@@ -170,6 +170,8 @@ pub enum McpCommand {
         #[arg(value_name = "JSON", value_parser = object)]
         definition: Value,
     },
+    /// Add the servers of another agent to your configuration, after a preview
+    Import(McpImportArguments),
     /// Remove a server from your configuration
     Remove {
         /// The server's name.
@@ -219,6 +221,21 @@ pub struct McpAddArguments {
     /// The program and its arguments, behind `--` where they have options; or one https:// address
     #[arg(value_name = "COMMAND_OR_URL", required = true)]
     pub target: Vec<String>,
+}
+
+/// `slug mcp import …`
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct McpImportArguments {
+    /// claude-code, codex, opencode, crush, vscode, or a file in the form of one of them; without it,
+    /// the files that there are
+    #[arg(value_name = "SOURCE")]
+    pub source: Option<String>,
+    /// Add the servers without a question
+    #[arg(short, long, requires = "source")]
+    pub yes: bool,
+    /// In which form.
+    #[command(flatten)]
+    pub format: PrintFormat,
 }
 
 /// `NAME=VALUE`.

@@ -18,10 +18,10 @@ use clap::{ArgGroup, CommandFactory, Parser, ValueEnum};
 use secrecy::SecretString;
 
 pub use command::{
-    CliCommand, EvalArguments, ExportFormatArg, McpAddArguments, McpCommand, ModelsCommand,
-    ModelsList, PermissionsArguments, PermissionsCommand, PermissionsTest, PrintFormat,
-    ReplayArguments, ReplayFormatArg, SessionsCommand, SessionsExport, SessionsFilter, SessionsGc,
-    SessionsImport, ToolsCommand,
+    CliCommand, EvalArguments, ExportFormatArg, McpAddArguments, McpCommand, McpImportArguments,
+    ModelsCommand, ModelsList, PermissionsArguments, PermissionsCommand, PermissionsTest,
+    PrintFormat, ReplayArguments, ReplayFormatArg, SessionsCommand, SessionsExport, SessionsFilter,
+    SessionsGc, SessionsImport, ToolsCommand,
 };
 pub use exit::CliExitStatus;
 pub use generate::{completions, man};

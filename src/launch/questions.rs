@@ -205,6 +205,15 @@ pub(super) fn plain_http(run_context: &RunContext, config: &ResolvedConfig) -> a
          is sent, the key too.\nUse it all the same, from now on? [y/N]",
         origin.as_str()
     )?;
+    if confirmed(&format!("Use {} all the same? [y/N]", origin.as_str()))? {
+        store.allow_origin(origin.as_str())?;
+    }
+    Ok(())
+}
+
+/// Whether the user answers the question that was just printed with `y`; nobody does without a
+/// terminal. `again` is printed where slug was stopped in between.
+pub(super) fn confirmed(again: &str) -> anyhow::Result<bool> {
     let mut answer = String::new();
     if std::io::stdin().is_terminal() {
         let continued = ContinuedFlag::listen()?;
@@ -216,13 +225,10 @@ pub(super) fn plain_http(run_context: &RunContext, config: &ResolvedConfig) -> a
             if !continued.take() {
                 break;
             }
-            writeln!(out, "Use {} all the same? [y/N]", origin.as_str())?;
+            writeln!(std::io::stderr(), "{again}")?;
         }
     }
-    if answer.trim().eq_ignore_ascii_case("y") {
-        store.allow_origin(origin.as_str())?;
-    }
-    Ok(())
+    Ok(answer.trim().eq_ignore_ascii_case("y"))
 }
 
 /// Waits until the user has had time to read a question that was just printed. Drops everything

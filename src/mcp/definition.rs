@@ -159,11 +159,20 @@ impl McpServerDefinition {
     /// values of environment variables and headers.
     pub fn summary(&self) -> String {
         match &self.transport {
-            McpTransport::Stdio { command, args, .. } => {
-                let words = std::iter::once(command).chain(args);
-                words.map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
+            McpTransport::Stdio { .. } => {
+                self.words().iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
             }
             McpTransport::Http { url, .. } => without_query(url),
+        }
+    }
+
+    /// The words of the command; none for an address.
+    pub(super) fn words(&self) -> Vec<String> {
+        match &self.transport {
+            McpTransport::Stdio { command, args, .. } => {
+                std::iter::once(command).chain(args).cloned().collect()
+            }
+            McpTransport::Http { .. } => Vec::new(),
         }
     }
 

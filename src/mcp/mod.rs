@@ -5,7 +5,8 @@
 //! that models use. `server` is one server of a session with its state, `servers` all of them, `tool` a
 //! tool as the gate sees it. `offers` is what servers have besides tools, `requests` asks for it,
 //! `resource_tools` and `prompts` give it to models and users, `elicitation` is what a server asks during a
-//! call. `store` keeps what the user agreed to, and `particulars` is what the user sees before that.
+//! call. `store` keeps what the user agreed to, and `particulars` is what the user sees before that. `import` reads the
+//! definitions of other agents.
 
 mod call_result;
 mod callers;
@@ -14,6 +15,7 @@ mod definition;
 mod elicitation;
 mod elicitation_field;
 mod flood;
+mod import;
 mod lists;
 mod names;
 mod offers;
@@ -34,6 +36,7 @@ pub use connection::{McpError, McpPorts};
 pub use definition::{
     McpDefinitionSource, McpDefinitions, McpServerDefinition, McpTimeLimits, McpTransport,
 };
+pub use import::{ImportableServer, McpImportEntry, McpImportFormat, read_import};
 pub use lists::McpToolDefinition;
 pub use names::{MCP_PREFIX, model_tool_name};
 pub use offers::{McpOffers, McpPrompt, McpPromptArgument, McpResource};

@@ -68,7 +68,7 @@ impl McpServerDefinition {
     }
 
     /// The variables of slug's environment that the definition uses.
-    fn variables(&self) -> BTreeSet<String> {
+    pub fn variables(&self) -> BTreeSet<String> {
         let names = RefCell::new(BTreeSet::new());
         self.expanded(&|name| {
             if is_variable_name(name) {

@@ -1,6 +1,8 @@
 //! `slug mcp`: the servers that are defined, and changes of the user's own. Also starts all of them for
 //! `slug doctor`.
 
+mod import;
+
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -80,6 +82,7 @@ pub(super) async fn run(
             let keys = definition.as_object().cloned().unwrap_or_default();
             add(&file, name, keys)
         }
+        McpCommand::Import(arguments) => import::run(cli, run_context, &config, arguments),
         McpCommand::Remove { name } => {
             if own(&config, name) {
                 config::save(&file, &[ConfigChange::McpServer(name.clone(), None)])?;
