@@ -24,8 +24,8 @@ use slug_code::net::HttpClient;
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::platform::files::DiskFiles;
 use slug_code::tools::{
-    FileChange, FixedMode, InMemoryTasks, NoPdfReader, NoSessionJobs, NoWebPages, NobodyToAsk,
-    OutputFile, OutputFiles, ReadLedger, Tool, ToolContext, ToolEffects, ToolError,
+    DeniedTools, FileChange, FixedMode, InMemoryTasks, NoPdfReader, NoSessionJobs, NoWebPages,
+    NobodyToAsk, OutputFile, OutputFiles, ReadLedger, Tool, ToolContext, ToolEffects, ToolError,
     WorkingDirectory,
 };
 use tempfile::TempDir;
@@ -49,6 +49,8 @@ struct McpTestEnv {
     folder: TempDir,
     home: TempDir,
     servers: Arc<McpServers>,
+    /// What models are not told of.
+    denied: DeniedTools,
     host: Arc<slug_code::platform::process::ProcessHost>,
 }
 
@@ -105,6 +107,7 @@ impl McpTestEnv {
         let variables = std::env::vars_os().chain([("SLUG_TEST_SECRET".into(), "s3cr3t".into())]);
         let host = Arc::new(process_host(variables, &EnvironmentRules::default()));
         let real = folder.path().canonicalize().unwrap();
+        let denied = DeniedTools::default();
         let surroundings = McpSurroundings {
             folder: real.clone(),
             ports: McpPorts {
@@ -113,11 +116,12 @@ impl McpTestEnv {
                 http: Arc::new(HttpClient::new()),
             },
             store: McpStore::new(home.path()),
+            denied: denied.clone(),
             lookup: Arc::new(|name| (name == "TOKEN").then(|| "it's a $token".to_owned())),
             redact: Arc::new(str::to_owned),
         };
         let servers = McpServers::new(definitions.servers, &surroundings, |_| {});
-        Self { folder, home, servers, host }
+        Self { folder, home, servers, host, denied }
     }
 
     /// With every server allowed and ready.
@@ -338,7 +342,7 @@ async fn s55_a_projects_server_needs_a_yes() {
     assert_eq!((env.state(), &*env.file("starts")), (McpServerState::NotAllowed, ""));
     env.allow_all().await;
     env.until("it is ready", || env.state() == McpServerState::Ready).await;
-    let McpTestEnv { folder, home, servers, host } = env;
+    let McpTestEnv { folder, home, servers, host, denied: _ } = env;
     drop((servers, host));
     let again = McpTestEnv::in_folders(folder, home, Value::Null);
     again.servers.start();

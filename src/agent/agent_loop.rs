@@ -152,6 +152,10 @@ impl Agent {
         let read_rules = setup.escalation.as_ref().map(|escalation| escalation.read_rules.clone());
         let permissions =
             PermissionState::new(setup.workspace.clone(), setup.project, setup.mode, read_rules);
+        let permissions = Arc::new(permissions);
+        let rules = Arc::downgrade(&permissions);
+        let is_denied = move |tool: &str| rules.upgrade().is_some_and(|it| it.denies_tool(tool));
+        setup.registry.denied().set(is_denied);
         Self {
             model: setup.model.clone(),
             effort: setup.effort.or(setup.providers.current().effort),
@@ -159,7 +163,7 @@ impl Agent {
             commands,
             events,
             stop,
-            permissions: Arc::new(permissions),
+            permissions,
             approvals: Arc::default(),
             questions: Arc::default(),
             models: OfferedModels::default(),

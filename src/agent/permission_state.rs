@@ -85,6 +85,11 @@ impl PermissionState {
         self.lock().rules.hides(tool, path)
     }
 
+    /// Whether a deny rule covers every call of a tool.
+    pub(super) fn denies_tool(&self, tool: &str) -> bool {
+        self.lock().rules.denies_tool(tool)
+    }
+
     pub(super) fn mode(&self) -> PermissionMode {
         self.lock().mode
     }

@@ -19,7 +19,7 @@ use crate::net::HttpClient;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process::ProcessHost;
 use crate::platform::redact::Redactor;
-use crate::tools::ToolRegistry;
+use crate::tools::{DeniedTools, ToolRegistry};
 
 use super::run_context::RunContext;
 use super::sandbox_setup;
@@ -67,6 +67,7 @@ pub(super) fn surroundings(
     processes: Arc<ProcessHost>,
     redactor: &Redactor,
     project: ProjectSettingsTrust,
+    denied: DeniedTools,
 ) -> McpSurroundings {
     // `npx` and `python3 -m` run what they find in the folder that they start in.
     let neutral = || run_context.user_home.clone().unwrap_or_else(|| "/".into());
@@ -87,6 +88,7 @@ pub(super) fn surroundings(
             http: Arc::new(HttpClient::new()),
         },
         store: McpStore::new(run_context.home.root()),
+        denied,
         lookup: Arc::new(move |name| {
             let is_own = name.starts_with("SLUG_") || keys.iter().any(|key| key == name);
             (!is_own).then(|| std::env::var(name).ok()).flatten()
@@ -107,7 +109,8 @@ pub(super) fn servers(
 ) -> (Arc<McpServers>, Vec<String>) {
     let McpDefinitions { servers, problems: mut notices } =
         definitions(run_context, config, project);
-    let surroundings = surroundings(run_context, config, processes, redactor, project);
+    let surroundings =
+        surroundings(run_context, config, processes, redactor, project, registry.denied());
     let waits = |server: &&McpServerDefinition| {
         let (store, folder) = (&surroundings.store, &surroundings.folder);
         server.is_enabled

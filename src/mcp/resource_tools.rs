@@ -1,7 +1,8 @@
 //! The tools with which models list and read the resources of servers.
 //!
 //! Listing tells what slug has already read, and asks no server. Reading is judged as a call of the
-//! server's tools is: as access to something that slug cannot see into.
+//! server's tools is: as access to something that slug cannot see into. Servers whose resources rules
+//! deny are not named; the gate answers a call that names one all the same.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -62,12 +63,22 @@ struct ResourceServers(Arc<[Arc<McpServer>]>);
 impl ResourceServers {
     fn find(&self, name: &str) -> Result<&Arc<McpServer>, ToolError> {
         let found = self.0.iter().find(|server| server.definition.name == name);
-        found.ok_or_else(|| {
-            let names: Vec<&str> = self.0.iter().map(|it| &*it.definition.name).collect();
-            ToolError(format!(
+        found.ok_or_else(|| self.unknown(name))
+    }
+
+    /// Those that models are told of.
+    fn visible(&self) -> impl Iterator<Item = &Arc<McpServer>> {
+        self.0.iter().filter(|server| server.has_visible_resources())
+    }
+
+    fn unknown(&self, name: &str) -> ToolError {
+        let names: Vec<&str> = self.visible().map(|it| &*it.definition.name).collect();
+        ToolError(match names.is_empty() {
+            true => format!("No MCP server {name:?} has resources, nor has any other."),
+            false => format!(
                 "No MCP server {name:?} has resources. `server` is one of: {}.",
                 names.join(", ")
-            ))
+            ),
         })
     }
 }
@@ -154,9 +165,14 @@ impl ListResourcesTool {
     /// The servers that are listed: one, or all.
     fn chosen(&self, input: &Value) -> Result<Vec<Arc<McpServer>>, ToolError> {
         match input.get("server") {
-            None | Some(Value::Null) => Ok(self.servers.0.to_vec()),
-            Some(Value::String(name)) if name.is_empty() => Ok(self.servers.0.to_vec()),
-            Some(Value::String(name)) => Ok(vec![self.servers.find(name)?.clone()]),
+            None | Some(Value::Null) => Ok(self.servers.visible().cloned().collect()),
+            Some(Value::String(name)) if name.is_empty() => {
+                Ok(self.servers.visible().cloned().collect())
+            }
+            Some(Value::String(name)) => {
+                let found = self.servers.visible().find(|it| it.definition.name == *name);
+                Ok(vec![found.ok_or_else(|| self.servers.unknown(name))?.clone()])
+            }
             Some(_) => Err(ToolError("`server` is the name of a server, or left out.".into())),
         }
     }
@@ -191,6 +207,9 @@ impl Tool for ListResourcesTool {
     async fn run(&self, context: &ToolContext, input: Value) -> Result<ToolOutput, ToolError> {
         let chosen = self.chosen(&input)?;
         let (mut text, mut count) = (String::new(), 0);
+        if chosen.is_empty() {
+            text.push_str("No MCP server has resources.");
+        }
         for server in &chosen {
             let name = &server.definition.name;
             match (server.state(), server.offers(&context.cancel).await) {

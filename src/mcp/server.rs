@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::ContentHash;
-use crate::tools::AskUser;
+use crate::tools::{AskUser, DeniedTools};
 
 use super::call_result::McpCallResult;
 use super::connection::{McpConnection, McpError, McpPorts};
@@ -110,6 +110,8 @@ pub struct McpSurroundings {
     pub store: McpStore,
     /// The value of an environment variable, for `${NAME}` in definitions.
     pub lookup: VariableLookup,
+    /// The tools that models are not told of.
+    pub denied: DeniedTools,
     /// Takes slug's own keys out of what goes into files.
     pub redact: Arc<dyn Fn(&str) -> String + Send + Sync>,
 }

@@ -1,4 +1,4 @@
-//! What a server of a session offers besides tools: waiting for its lists, reading a resource, filling in
+//! What a server of a session offers: what models are told of, waiting for lists, reading a resource, filling in
 //! a prompt.
 
 use std::collections::BTreeMap;
@@ -6,12 +6,31 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use crate::tools::READ_RESOURCE_TOOL;
+
 use super::call_result::McpCallResult;
 use super::connection::McpError;
+use super::lists::McpToolDefinition;
+use super::names::model_tool_name;
 use super::offers::McpOffers;
 use super::server::McpServer;
 
 impl McpServer {
+    /// How many of its tools models are told of: those that are not denied.
+    pub(super) fn visible_tools(&self) -> usize {
+        let denied = &self.surroundings.denied;
+        let name = |tool: &McpToolDefinition| model_tool_name(&self.definition.name, &tool.name);
+        self.tools().iter().filter(|tool| !denied.has(&name(tool))).count()
+    }
+
+    /// Whether it has resources, and models may read them.
+    pub(super) fn has_visible_resources(&self) -> bool {
+        let denied = &self.surroundings.denied;
+        self.has_resources()
+            && !denied.has(READ_RESOURCE_TOOL)
+            && !denied.has(&model_tool_name(&self.definition.name, READ_RESOURCE_TOOL))
+    }
+
     /// The resources and prompts of the server; waits where they are being read for the first time.
     pub(super) async fn offers(
         &self,

@@ -142,10 +142,11 @@ impl McpServers {
         Ok(())
     }
 
-    /// One note for models about what the servers offer; `None` where there is nothing to say.
+    /// One note for models about what the servers offer, without what rules deny; `None` where there is
+    /// nothing to say.
     pub fn note(&self) -> Option<String> {
         let ready = |server: &&Arc<McpServer>| {
-            let has_any = server.has_resources() || !server.tools().is_empty();
+            let has_any = server.has_visible_resources() || server.visible_tools() > 0;
             server.state() == McpServerState::Ready && has_any
         };
         let ready: Vec<&Arc<McpServer>> = self.servers.iter().filter(ready).collect();
@@ -153,10 +154,10 @@ impl McpServers {
             .iter()
             .take(MAX_NOTED_SERVERS)
             .map(|server| {
-                let count = server.tools().len();
+                let count = server.visible_tools();
                 let about = server.instructions().map(|it| first_line(&it)).unwrap_or_default();
                 let about = if about.is_empty() { about } else { format!(": {about}") };
-                let resources = if server.has_resources() { ", resources" } else { "" };
+                let resources = if server.has_visible_resources() { ", resources" } else { "" };
                 format!("- {} ({count} tools{resources}){about}", server.definition.name)
             })
             .collect();

@@ -281,6 +281,11 @@ impl RuleSet {
         })
     }
 
+    /// Whether a deny rule covers every call of a tool, whatever its arguments are.
+    pub fn denies_tool(&self, tool: &str) -> bool {
+        self.on_tool(RuleKind::Deny, tool).is_some()
+    }
+
     /// The rule on all calls of a tool.
     pub(super) fn on_tool(&self, kind: RuleKind, tool: &str) -> Option<RuleSource> {
         self.first(self.index.tools(kind), |covers| match covers {

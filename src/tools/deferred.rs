@@ -7,37 +7,47 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
 use super::built_in::is_same_name;
+use super::denied_tools::DeniedTools;
 use super::similarity::similarity;
 use crate::domain::ToolSpec;
 
 /// The deferred tools of an agent.
 #[derive(Debug, Default)]
 pub struct DeferredTools {
-    tools: Vec<IndexedTool>,
+    tools: Vec<Arc<IndexedTool>>,
     /// The names of the tools that are in the tools array.
     listed: Vec<String>,
 }
 
 /// The deferred tools as they are now. Clones see the same.
 #[derive(Debug, Clone, Default)]
-pub struct CurrentDeferredTools(Arc<RwLock<Arc<DeferredTools>>>);
+pub struct CurrentDeferredTools {
+    tools: Arc<RwLock<Arc<DeferredTools>>>,
+    pub(super) denied: DeniedTools,
+}
 
 impl CurrentDeferredTools {
     pub(super) fn new(tools: DeferredTools) -> Self {
-        Self(Arc::new(RwLock::new(Arc::new(tools))))
+        Self { tools: Arc::new(RwLock::new(Arc::new(tools))), denied: DeniedTools::default() }
     }
 
-    /// The set at this moment.
+    /// The set at this moment, without the tools that are denied.
     pub fn get(&self) -> Arc<DeferredTools> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let all = self.tools.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let is_denied = |tool: &Arc<IndexedTool>| self.denied.has(&tool.spec.name);
+        if !all.tools.iter().any(is_denied) {
+            return all;
+        }
+        let tools = all.tools.iter().filter(|tool| !is_denied(tool)).cloned().collect();
+        Arc::new(DeferredTools { tools, listed: all.listed.clone() })
     }
 
     pub(super) fn set(&self, tools: DeferredTools) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tools);
+        *self.tools.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(tools);
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 struct IndexedTool {
     spec: ToolSpec,
     /// The words of the name in small letters, a space before and after each.
@@ -58,7 +68,7 @@ pub(super) struct SelectedTools<'a> {
 impl DeferredTools {
     /// `listed` are the names of the tools in the tools array.
     pub(super) fn new(deferred: Vec<ToolSpec>, listed: Vec<String>) -> Self {
-        let tools = deferred.into_iter().map(IndexedTool::new).collect();
+        let tools = deferred.into_iter().map(IndexedTool::new).map(Arc::new).collect();
         Self { tools, listed }
     }
 

@@ -10,6 +10,7 @@ mod built_in;
 mod call;
 mod change;
 mod deferred;
+mod denied_tools;
 mod edit;
 mod glob;
 mod grep;
@@ -61,6 +62,7 @@ pub use ask_user::{AskUser, NobodyToAsk};
 pub(crate) use bash::{LiveTextDecoder, job_state, last_lines};
 pub use built_in::{SHELL_TOOL, call_title, kind_of, own_name};
 pub use deferred::{CurrentDeferredTools, DeferredTools};
+pub use denied_tools::DeniedTools;
 pub use jobs::{
     JobHandle, JobOutput, JobProgress, JobSpec, JobStarter, JobStreams, NoSessionJobs, OutputSink,
     SessionJob, TerminalSize,

@@ -5,6 +5,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use super::built_in::{is_same_name, other_name};
 use super::deferred::{CurrentDeferredTools, DeferredTools};
+use super::denied_tools::DeniedTools;
 use super::similarity::similarity;
 use super::tool_search::TOOL_SEARCH;
 use super::{Tool, ToolError};
@@ -102,6 +103,12 @@ impl ToolRegistry {
         self.deferred.clone()
     }
 
+    /// The tools that models are not told of because rules deny them; clones have the same. The tools
+    /// array does not change with it.
+    pub fn denied(&self) -> DeniedTools {
+        self.deferred.denied.clone()
+    }
+
     /// All tools of its parts, those of the tools array and the others.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.tools.iter().map(|(_, tool)| tool)
@@ -136,6 +143,7 @@ impl ToolRegistry {
         let lower = name.to_lowercase();
         let servers = self.server_tools();
         let all = self.tools.iter().chain(&*servers).map(|(known, _)| known);
+        let all = all.filter(|known| !self.deferred.denied.has(known));
         let scored = all.map(|known| (similarity(&lower, &known.to_lowercase()), known));
         let near = scored.max_by(|(a, _), (b, _)| a.total_cmp(b));
         let advice = match near.filter(|(score, _)| *score >= 0.5) {
@@ -335,6 +343,31 @@ mod tests {
         assert_eq!(deferred.get().search("find").len(), 1);
         registry.set_server_tools(Vec::new());
         assert!(clone.get("mcp__x__find").is_err() && deferred.get().search("find").is_empty());
+    }
+
+    /// A call of a hidden tool is the gate's to answer.
+    #[test]
+    fn a_denied_tool_is_not_told_of_and_the_bytes_for_the_model_stay() {
+        let registry = standard();
+        registry.set_server_tools(vec![named_tool("mcp__x__find"), named_tool("mcp__y__find")]);
+        let bytes = || serde_json::to_vec(&registry.specs()).unwrap();
+        let (before, deferred) = (bytes(), registry.deferred());
+        registry.clone().denied().set(|name| name.starts_with("mcp__x__") || name == "Bash");
+        let now = deferred.get();
+        let names =
+            |specs: Vec<&ToolSpec>| specs.iter().map(|it| it.name.clone()).collect::<Vec<_>>();
+        assert_eq!(names(now.search("find")), ["mcp__y__find"]);
+        assert_eq!(now.select(["mcp__x__find"].into_iter()).unknown, ["mcp__x__find"]);
+        assert_eq!(now.nearest("mcp__x__find", 2), ["mcp__y__find"]);
+        assert!(!now.names().any(|name| name == "mcp__x__find"));
+        assert_eq!(bytes(), before);
+        assert!(registry.get("mcp__x__find").is_ok());
+        let error = registry.get("mcp__x__fin").err().unwrap().0;
+        assert!(error.contains("Did you mean mcp__y__find?"), "{error}");
+        registry.set_server_tools(vec![named_tool("mcp__x__other")]);
+        assert!(deferred.get().search("other").is_empty(), "also one that comes later");
+        registry.denied().set(|_| false);
+        assert_eq!(names(deferred.get().search("other")), ["mcp__x__other"]);
     }
 
     #[test]

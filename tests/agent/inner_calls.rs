@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use slug_code::agent::{AgentEvent, InitialSession};
+use slug_code::agent::{AgentCommand, AgentEvent, InitialSession, RuleReply, RuleRequest};
 use slug_code::domain::{
-    ApprovalAnswer, CallInput, ContentBlock, PermissionMode, ToolAccess, ToolCapability,
+    ApprovalAnswer, CallInput, ContentBlock, PermissionMode, RuleKind, ToolAccess, ToolCapability,
     ToolDescriptor, ToolKind, ToolOutput, ToolSpec, ToolStatus,
 };
+use slug_code::permissions::store::RuleEdit;
 use slug_code::session::{LogEntry, TurnOutcome};
 use slug_code::tools::{Tool, ToolContext, ToolError, ToolPart, ToolRegistry, WorkingDirectory};
 
@@ -145,4 +146,53 @@ async fn a_deferred_tool_is_found_and_called_in_each_way() {
     assert!(tools.windows(2).all(|pair| pair[0] == pair[1]), "{tools:?}");
     assert!(!tools[0].contains(&"Peek".to_owned()), "{tools:?}");
     agent.close().await;
+}
+
+/// A rule of the settings file and one of the session alike; whoever calls the tool meets the gate.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_a_rule_denies_is_not_found() {
+    let fixture = AgentFixture::in_mode(PermissionMode::Ask);
+    let mut agent = open(&fixture).await;
+    let search =
+        |id: &'static str| calls(&[(id, "ToolSearch", json!({"query": "look into boxes"}))]);
+    queue_replies(
+        &fixture,
+        [
+            search("s1"),
+            words("found"),
+            search("s2"),
+            calls(&[("s3", "ToolSearch", json!({"query": "select:Peek"}))]),
+            calls(&[inside("Peek", &json!({"box": "a"}))]),
+            words("denied"),
+            search("s4"),
+            words("found"),
+        ],
+    );
+    let deny = || (RuleKind::Deny, "Peek".to_owned());
+    assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
+    assert!(agent.result("s1").0.starts_with("Peek: Looks into a box."));
+    change_rule(&mut agent, RuleEdit::Add(deny())).await;
+    assert_eq!(agent.turn("again").await, TurnOutcome::Answered);
+    for id in ["s2", "s3"] {
+        let found = agent.result(id).0;
+        assert!(!found.contains("Looks into a box"), "{found}");
+    }
+    let (denied, status) = agent.result("c1");
+    assert_eq!(status, ToolStatus::Denied, "{denied}");
+    change_rule(&mut agent, RuleEdit::Remove(deny())).await;
+    assert_eq!(agent.turn("once more").await, TurnOutcome::Answered);
+    assert!(agent.result("s4").0.starts_with("Peek: Looks into a box."));
+    let arrays = fixture.model.requests().into_iter().map(|request| request.tools);
+    let arrays: Vec<_> = arrays.collect();
+    assert!(arrays.windows(2).all(|pair| pair[0] == pair[1]), "the array stays");
+    agent.close().await;
+}
+
+/// Changes the rules that hold until slug ends.
+async fn change_rule(agent: &mut TestAgent, edit: RuleEdit) {
+    let request = RuleRequest::Change { file: None, edit };
+    agent.tell(AgentCommand::Rules(request)).await;
+    let reply = agent.wait_for("rules", |event| matches!(event, AgentEvent::Rules(_))).await;
+    let AgentEvent::Rules(reply) = reply else { panic!("{reply:?}") };
+    assert!(matches!(*reply, RuleReply::Listed { failed: None, .. }), "{reply:?}");
 }

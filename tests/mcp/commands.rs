@@ -32,6 +32,39 @@ fn a_model_finds_and_calls_the_tool_of_a_configured_server() {
     assert!(!received.contains("\"name\":\"second\""), "no rule allows it");
 }
 
+/// A tool that settings deny wholly is not told of in the note or by ToolSearch; a call of it is denied.
+#[test]
+fn a_tool_that_settings_deny_is_not_shown_to_the_model() {
+    for (rule, note, found) in [
+        ("mcp__s__echo", "- s (5 tools): ", "mcp__s__big"),
+        ("mcp__s", "", "No tool fits"),
+        ("mcp__s__*", "", "No tool fits"),
+    ] {
+        let (env, server) = (TestEnv::new(), ModelServer::start());
+        let state = env.path("state");
+        std::fs::create_dir(&state).unwrap();
+        env.run(&["mcp", "add", "s", "--", "bash", SERVER, state.to_str().unwrap()])
+            .assert_exit_code(0);
+        env.write_home("settings.json", &json!({"permissions": {"deny": [rule]}}).to_string());
+        let calls =
+            |id: &str, name: &str, input: Value| ServerReply::calls("", &[(id, name, input)]);
+        server.reply(calls("c1", "ToolSearch", json!({"query": "mcp", "max_results": 20})));
+        let echo = json!({"tool": "mcp__s__echo", "input": {"text": "hi"}});
+        server.reply(calls("c2", "Call", echo));
+        server.reply(ServerReply::text("Done."));
+        env.ask(&server, &["-p", "use the echo"]).assert_exit_code(4);
+        let requests = server.chat_requests();
+        let told = last_user_text(&requests[0]);
+        assert_eq!(told.contains("- s ("), !note.is_empty(), "{rule}: {told}");
+        assert!(told.contains(note), "{rule}: {told}");
+        let searched = result_of(&requests[1], "c1");
+        assert!(searched.contains(found) && !searched.contains("echo"), "{rule}: {searched}");
+        let denied = result_of(&requests[2], "c2");
+        assert!(denied.contains(rule), "{rule}: {denied}");
+        assert!(!std::fs::read_to_string(state.join("received")).unwrap().contains("tools/call"));
+    }
+}
+
 /// Servers that start, fail, or wait for a yes; none outlives the check.
 #[test]
 fn doctor_starts_the_servers_and_says_how_each_is() {

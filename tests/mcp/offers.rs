@@ -90,6 +90,36 @@ async fn resources_are_listed_and_read() {
     }
 }
 
+/// Servers that rules deny wholly are not named to models; the gate answers a call that names one.
+#[tokio::test]
+async fn denied_servers_are_left_out() {
+    let env = started().await;
+    env.denied.set(|name| name == "mcp__s__echo");
+    assert!(env.servers.note().unwrap().contains("- s (5 tools, resources)"));
+    env.denied.set(|name| name == "mcp__s__ReadMcpResource");
+    let note = env.servers.note().unwrap();
+    assert!(note.contains("- s (6 tools): "), "{note}");
+    assert_eq!(
+        env.call(LIST, json!({})).await.unwrap().observation,
+        "No MCP server has resources."
+    );
+    let place = WorkingDirectory { cwd: "/".into(), home: None };
+    let read = env.tool(READ_RESOURCE_TOOL);
+    for (tool, input) in [
+        (env.tool(LIST), json!({"server": "s"})),
+        (env.tool(LIST), json!({"server": "t"})),
+        (read.clone(), json!({"server": "t", "uri": "a:b"})),
+    ] {
+        let error = tool.access(&input, &place).unwrap_err().0;
+        assert!(error.ends_with("has resources, nor has any other."), "{error}");
+    }
+    assert!(read.access(&json!({"server": "s", "uri": "a:b"}), &place).is_ok());
+    env.denied.set(|name| name == "ReadMcpResource");
+    assert!(env.servers.note().unwrap().contains("- s (6 tools): "));
+    env.denied.set(|name| name.starts_with("mcp__s__"));
+    assert_eq!(env.servers.note(), None);
+}
+
 /// A server that says nothing of resources is asked nothing about them.
 #[tokio::test]
 async fn where_no_server_has_resources_there_are_no_tools_for_them() {

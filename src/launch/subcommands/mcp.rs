@@ -23,6 +23,7 @@ use crate::mcp::{
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process::{HostPrograms, ProcessHost};
 use crate::platform::redact::Redactor;
+use crate::tools::DeniedTools;
 
 pub(super) async fn run(
     cli: &Cli,
@@ -306,8 +307,10 @@ async fn started(
     let programs = HostPrograms::find(&search_path, &changeable)?;
     let environment = build::child_environment(config, &redactor);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
+    // No model is told of these tools.
+    let denied = DeniedTools::default();
     let surroundings =
-        mcp::surroundings(run_context, config, processes.clone(), &redactor, project);
+        mcp::surroundings(run_context, config, processes.clone(), &redactor, project, denied);
     let limits = servers.iter().map(|server| server.limits.start);
     let limit = limits.max().unwrap_or_default() + Duration::from_secs(5);
     let servers = McpServers::new(servers, &surroundings, |_| {});
