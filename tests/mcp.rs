@@ -38,6 +38,7 @@ mod elicitation;
 mod import;
 mod offers;
 mod official;
+mod sse;
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/server.sh");
 

@@ -5,14 +5,12 @@
 //! is read leniently (`lists`, `call_result`).
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::path::Path;
-use std::str::FromStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientCapabilities, ClientConfig, ClientRequest,
     ElicitRequestParams, ElicitResult, ElicitationCapability, ErrorData, Implementation,
@@ -23,12 +21,9 @@ use rmcp::service::{
     PeerRequestOptions, RequestContext, RoleClient, RunningService, ServiceError,
     serve_client_with_lifecycle,
 };
+use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
-use rmcp::transport::common::client_side_sse::ExponentialBackoff;
-use rmcp::transport::streamable_http_client::{
-    StreamableHttpClientTransportConfig, StreamableHttpError,
-};
-use rmcp::transport::{IntoTransport, StreamableHttpClientTransport};
+use rmcp::transport::streamable_http_client::StreamableHttpError;
 use rmcp::{ClientHandler, Peer};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc};
@@ -36,24 +31,26 @@ use tokio_util::sync::CancellationToken;
 
 use crate::domain::sanitize::{sanitize, sanitize_line};
 use crate::domain::{ExitCause, JobEnd};
-use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
+use crate::net::HttpClient;
 use crate::tools::{AskUser, Processes};
 
 use super::call_result::{McpCallResult, read_call_result};
 use super::callers::McpCallers;
 use super::definition::{McpTimeLimits, McpTransport};
 use super::flood::FloodLimit;
+use super::http::{http_transport, may_be_older, sse_transport};
 use super::lists::{MAX_DESCRIPTION, cut};
+use super::sse::SseTransport;
 use super::stdio::{
     McpErrorOutput, McpProgram, McpProgramSearch, McpProgramSpec, is_variable_name,
 };
 
 /// The longest message of a server.
-const MAX_MESSAGE: usize = 16 * 1024 * 1024;
+pub(super) const MAX_MESSAGE: usize = 16 * 1024 * 1024;
 
-/// How often a broken stream of answers is opened again, and the longest pause before that.
-const RECONNECTS: usize = 5;
-const MAX_RECONNECT_PAUSE: Duration = Duration::from_secs(30);
+/// How long a server that refuses streamable HTTP may take to name its address for messages. One of
+/// streamable HTTP opens a stream, too, and never names any.
+const MAX_FALLBACK: Duration = Duration::from_secs(10);
 
 /// The most characters that are shown of what a server says of an error.
 const MAX_ERROR_TEXT: usize = 500;
@@ -164,6 +161,25 @@ impl McpConnection {
                     legacy_version: None,
                 };
                 let running = serve_client_with_lifecycle(client, transport, lifecycle).await;
+                match running {
+                    Ok(running) => (running, None),
+                    Err(error) if may_be_older(&error) => {
+                        let limit = MAX_FALLBACK.min(limits.start / 2);
+                        let older = sse_transport(url, headers, &ports.http);
+                        // Of two failures, the first is about the address as it is written.
+                        let Ok(Ok(transport)) = tokio::time::timeout(limit, older).await else {
+                            return Err(failed(&error, None));
+                        };
+                        let client = McpClient { changes: changes.clone(), ..McpClient::of(name) };
+                        let running = serve_older(client, transport, &flooded).await;
+                        (running.map_err(|error| failed(&error, None))?, None)
+                    }
+                    Err(error) => return Err(failed(&error, None)),
+                }
+            }
+            McpTransport::Sse { url, headers } => {
+                let transport = sse_transport(url, headers, &ports.http).await?;
+                let running = serve_older(client, transport, &flooded).await;
                 (running.map_err(|error| failed(&error, None))?, None)
             }
         };
@@ -399,32 +415,14 @@ impl ClientHandler for McpClient {
     }
 }
 
-fn http_transport(
-    url: &str,
-    headers: &BTreeMap<String, String>,
-    http: &HttpClient,
-) -> Result<StreamableHttpClientTransport<reqwest::Client>, McpError> {
-    let wrong = |why: String| McpError::NotStarted(why);
-    let endpoint = HttpEndpoint::parse(url, PlainHttp::LoopbackOnly)
-        .map_err(|error| wrong(format!("{error}")))?;
-    let client = http.client(&endpoint).map_err(|error| wrong(format!("{error}")))?;
-    let mut sent = HashMap::new();
-    for (name, value) in headers {
-        let bad = || wrong(format!("The header `{name}` cannot be sent. Check it in `headers`."));
-        let header = HeaderName::from_str(name).map_err(|_| bad())?;
-        let mut value = HeaderValue::from_str(value).map_err(|_| bad())?;
-        value.set_sensitive(true);
-        sent.insert(header, value);
-    }
-    let mut retries = ExponentialBackoff::default();
-    retries.max_times = Some(RECONNECTS);
-    retries.max_delay = Some(MAX_RECONNECT_PAUSE);
-    let mut config = StreamableHttpClientTransportConfig::with_uri(url.to_owned())
-        .custom_headers(sent)
-        .max_sse_event_size(MAX_MESSAGE)
-        .max_json_response_size(MAX_MESSAGE);
-    config.retry_config = Arc::new(retries);
-    Ok(StreamableHttpClientTransport::with_client(client.clone(), config))
+/// A connection to a server of an older revision, which knows no other start than `initialize`.
+async fn serve_older(
+    client: McpClient,
+    transport: SseTransport,
+    flooded: &Arc<AtomicBool>,
+) -> Result<RunningService<RoleClient, McpClient>, ClientInitializeError> {
+    let transport = FloodLimit::new(transport, flooded.clone(), Box::new(|| {}));
+    serve_client_with_lifecycle(client, transport, ClientLifecycleMode::Initialize).await
 }
 
 fn start_error(error: &ClientInitializeError, ended: Option<JobEnd>) -> McpError {
@@ -443,7 +441,7 @@ fn start_error(error: &ClientInitializeError, ended: Option<JobEnd>) -> McpError
 
 /// Why nothing can be sent to a server: the first of the errors that led to one another. Those above
 /// it name types of the library.
-fn unreachable(error: &(dyn std::error::Error + Send + Sync + 'static)) -> String {
+pub(super) fn unreachable(error: &(dyn std::error::Error + Send + Sync + 'static)) -> String {
     let mut first: &dyn std::error::Error = match error.downcast_ref() {
         Some(StreamableHttpError::<reqwest::Error>::Client(error)) => error,
         Some(_) | None => error,

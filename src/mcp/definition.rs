@@ -66,6 +66,8 @@ pub enum McpTransport {
     },
     /// Streamable HTTP.
     Http { url: String, headers: BTreeMap<String, String> },
+    /// HTTP+SSE, of servers up to revision 2024-11-05.
+    Sse { url: String, headers: BTreeMap<String, String> },
 }
 
 /// How long slug waits for a server.
@@ -162,7 +164,7 @@ impl McpServerDefinition {
             McpTransport::Stdio { .. } => {
                 self.words().iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" ")
             }
-            McpTransport::Http { url, .. } => without_query(url),
+            McpTransport::Http { url, .. } | McpTransport::Sse { url, .. } => without_query(url),
         }
     }
 
@@ -172,14 +174,16 @@ impl McpServerDefinition {
             McpTransport::Stdio { command, args, .. } => {
                 std::iter::once(command).chain(args).cloned().collect()
             }
-            McpTransport::Http { .. } => Vec::new(),
+            McpTransport::Http { .. } | McpTransport::Sse { .. } => Vec::new(),
         }
     }
 
     /// The names of environment variables and headers that are sent along.
     pub fn sent_names(&self) -> Vec<&str> {
         match &self.transport {
-            McpTransport::Stdio { env: names, .. } | McpTransport::Http { headers: names, .. } => {
+            McpTransport::Stdio { env: names, .. }
+            | McpTransport::Http { headers: names, .. }
+            | McpTransport::Sse { headers: names, .. } => {
                 names.keys().map(String::as_str).collect()
             }
         }
@@ -199,17 +203,22 @@ impl McpServerDefinition {
     ) -> (McpTransport, BTreeSet<String>) {
         let mut missing = BTreeSet::new();
         let mut expand = |text: &str| expand(text, lookup, &mut missing);
+        let mut expand_all = |texts: &BTreeMap<String, String>| -> BTreeMap<String, String> {
+            texts.iter().map(|(name, text)| (name.clone(), expand(text))).collect()
+        };
         let transport = match &self.transport {
             McpTransport::Stdio { command, args, env, cwd } => McpTransport::Stdio {
+                env: expand_all(env),
                 command: expand(command),
                 args: args.iter().map(|arg| expand(arg)).collect(),
-                env: env.iter().map(|(name, value)| (name.clone(), expand(value))).collect(),
                 cwd: cwd.clone(),
             },
-            McpTransport::Http { url, headers } => McpTransport::Http {
-                url: expand(url),
-                headers: headers.iter().map(|(name, it)| (name.clone(), expand(it))).collect(),
-            },
+            McpTransport::Http { url, headers } => {
+                McpTransport::Http { headers: expand_all(headers), url: expand(url) }
+            }
+            McpTransport::Sse { url, headers } => {
+                McpTransport::Sse { headers: expand_all(headers), url: expand(url) }
+            }
         };
         (transport, missing)
     }
@@ -266,7 +275,7 @@ fn read_server(
                 cwd: text("cwd")?.map(PathBuf::from),
             }
         }
-        (Some("http" | "streamable-http" | "streamableHttp") | None, None, Some(url)) => {
+        (Some("http" | "streamable-http" | "streamableHttp" | "sse") | None, None, Some(url)) => {
             let headers = table("headers")?;
             let own = headers
                 .keys()
@@ -274,14 +283,12 @@ fn read_server(
             if let Some(header) = own {
                 return Err(wrong(&format!("sets the header `{header}`, which the protocol sets")));
             }
-            McpTransport::Http { url, headers }
+            match kind.as_deref() {
+                Some("sse") => McpTransport::Sse { url, headers },
+                Some(_) | None => McpTransport::Http { url, headers },
+            }
         }
-        (Some("sse"), _, _) => {
-            return Err(wrong(
-                "uses HTTP+SSE, which slug does not speak. Ask for its streamable HTTP address",
-            ));
-        }
-        (Some(kind @ ("stdio" | "http" | "streamable-http" | "streamableHttp")), _, _) => {
+        (Some(kind @ ("stdio" | "http" | "streamable-http" | "streamableHttp" | "sse")), _, _) => {
             let needed = if kind == "stdio" { "command" } else { "url" };
             return Err(wrong(&format!("needs `{needed}` and nothing of the other kind")));
         }
@@ -441,6 +448,7 @@ mod tests {
             "args": {"command": "x", "args": "y"},
             "kind": {"type": "pigeon", "url": "https://a"},
             "old": {"type": "sse", "url": "https://a"},
+            "older": {"type": "sse", "command": "x"},
             "list": [],
             "a/b": {"command": "x"},
             "git_": {"command": "x"},
@@ -452,9 +460,10 @@ mod tests {
             "short": {"command": "x", "timeout": 30},
         }));
         let names: Vec<&str> = found.servers.iter().map(|server| &*server.name).collect();
-        assert_eq!(names, ["go od", "good", "short"]);
+        assert_eq!(names, ["go od", "good", "old", "short"]);
         assert_eq!(found.problems.len(), 13, "{:?}", found.problems);
-        let problems = ["neither", "both", "args", "kind", "old", "list", "a/b", "header", "short"];
+        let problems =
+            ["neither", "both", "args", "kind", "older", "list", "a/b", "header", "short"];
         for name in problems.into_iter().chain(["git_", "git__x", " git", "go.od"]) {
             let names = |problem: &&String| problem.contains(&format!("{name:?}"));
             assert!(found.problems.iter().find(names).is_some(), "{name}: {:?}", found.problems);
@@ -501,6 +510,7 @@ mod tests {
         }
         let web = |url: &str| hash(json!({"url": url}));
         assert_ne!(web("https://a/x"), web("https://a/y"));
+        assert_ne!(web("https://a/x"), hash(json!({"type": "sse", "url": "https://a/x"})));
         assert_eq!(hash(base.clone()), hash(base));
     }
 }

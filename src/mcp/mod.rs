@@ -1,6 +1,7 @@
 //! The client of the Model Context Protocol: servers whose tools slug offers to models.
 //!
-//! `definition` is what files say of a server, `connection` one that runs (`stdio` starts programs),
+//! `definition` is what files say of a server, `connection` one that runs (`stdio` starts
+//! programs, `sse` reaches servers of older revisions),
 //! `lists` and `call_result` read what servers send without trusting its form, `names` makes the names
 //! that models use. `server` is one server of a session with its state, `servers` all of them, `tool` a
 //! tool as the gate sees it. `offers` is what servers have besides tools, `requests` asks for it,
@@ -15,6 +16,7 @@ mod definition;
 mod elicitation;
 mod elicitation_field;
 mod flood;
+mod http;
 mod import;
 mod lists;
 mod names;
@@ -28,6 +30,7 @@ mod resource_tools;
 mod server;
 mod server_offers;
 mod servers;
+mod sse;
 mod stdio;
 mod store;
 mod tool;

@@ -51,7 +51,7 @@ impl McpServerDefinition {
                     env.iter().map(|(name, it)| format!("sets {name}={}", shell_word(&cut(it))));
                 std::iter::once(starts).chain(set).collect::<Vec<_>>()
             }
-            McpTransport::Http { url, headers } => {
+            McpTransport::Http { url, headers } | McpTransport::Sse { url, headers } => {
                 let sent = headers.iter().map(|(name, it)| format!("sends {name}: {}", cut(it)));
                 std::iter::once(url.clone()).chain(sent).collect()
             }
@@ -59,7 +59,9 @@ impl McpServerDefinition {
         let to = self.summary();
         lines.extend(self.variables().iter().map(|name| match &self.transport {
             McpTransport::Stdio { command, .. } => format!("gives your {name} to {command}"),
-            McpTransport::Http { .. } => format!("sends your {name} to {to}"),
+            McpTransport::Http { .. } | McpTransport::Sse { .. } => {
+                format!("sends your {name} to {to}")
+            }
         }));
         let covered =
             |(file, _): &HookScript| format!("a yes covers {} as it is now", file.display());
@@ -83,7 +85,7 @@ impl McpServerDefinition {
     fn files(&self, folder: &Path) -> (Vec<HookScript>, bool) {
         // Only to find the files: the values go nowhere.
         match self.expanded(&|name| std::env::var(name).ok()).0 {
-            McpTransport::Http { .. } => (Vec::new(), true),
+            McpTransport::Http { .. } | McpTransport::Sse { .. } => (Vec::new(), true),
             McpTransport::Stdio { command, args, env, cwd } => {
                 let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
                 let cwd = folder.join(cwd.unwrap_or_else(PathBuf::new));
