@@ -17,12 +17,13 @@ use slug_code::domain::{
     ContentHash, MessageImage, PermissionMode, TodoItem, ToolAccess, ToolOutput, ToolStatus,
 };
 use slug_code::mcp::{
-    McpDefinitionSource, McpDefinitions, McpPorts, McpProgramSearch, McpServerState, McpServers,
-    McpStore, McpSurroundings,
+    McpDefinitionSource, McpDefinitions, McpPorts, McpServerState, McpServers, McpStore,
+    McpSurroundings,
 };
 use slug_code::net::HttpClient;
 use slug_code::platform::environment::EnvironmentRules;
 use slug_code::platform::files::DiskFiles;
+use slug_code::platform::server_program::ServerProgramSearch;
 use slug_code::tools::{
     DeniedTools, FileChange, FixedMode, InMemoryTasks, NoPdfReader, NoSessionJobs, NoWebPages,
     NobodyToAsk, OutputFile, OutputFiles, ReadLedger, Tool, ToolContext, ToolEffects, ToolError,
@@ -113,7 +114,7 @@ impl McpTestEnv {
             folder: real.clone(),
             ports: McpPorts {
                 processes: host.clone(),
-                programs: McpProgramSearch { path, project: real },
+                programs: ServerProgramSearch { path, project: real },
                 http: Arc::new(HttpClient::new()),
             },
             store: McpStore::new(home.path()),

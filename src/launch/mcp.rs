@@ -12,13 +12,14 @@ use crate::config::ResolvedConfig;
 use crate::context::ContextProvider;
 use crate::disk::read_text;
 use crate::mcp::{
-    McpDefinitionSource, McpDefinitions, McpPorts, McpProgramSearch, McpServerDefinition,
-    McpServers, McpStore, McpSurroundings, McpTransport,
+    McpDefinitionSource, McpDefinitions, McpPorts, McpServerDefinition, McpServers, McpStore,
+    McpSurroundings, McpTransport,
 };
 use crate::net::HttpClient;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process::ProcessHost;
 use crate::platform::redact::Redactor;
+use crate::platform::server_program::ServerProgramSearch;
 use crate::tools::{DeniedTools, ToolRegistry};
 
 use super::run_context::RunContext;
@@ -81,7 +82,7 @@ pub(super) fn surroundings(
         folder,
         ports: McpPorts {
             processes,
-            programs: McpProgramSearch {
+            programs: ServerProgramSearch {
                 path: std::env::var_os("PATH").unwrap_or_default(),
                 project: sandbox_setup::changeable(run_context, config),
             },

@@ -32,6 +32,9 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::sanitize::{sanitize, sanitize_line};
 use crate::domain::{ExitCause, JobEnd};
 use crate::net::HttpClient;
+use crate::platform::server_program::{
+    ServerErrorOutput, ServerProgram, ServerProgramSearch, ServerProgramSpec, is_variable_name,
+};
 use crate::tools::{AskUser, Processes};
 
 use super::call_result::{McpCallResult, read_call_result};
@@ -41,9 +44,6 @@ use super::flood::FloodLimit;
 use super::http::{http_transport, may_be_older, sse_transport};
 use super::lists::{MAX_DESCRIPTION, cut};
 use super::sse::SseTransport;
-use super::stdio::{
-    McpErrorOutput, McpProgram, McpProgramSearch, McpProgramSpec, is_variable_name,
-};
 
 /// The longest message of a server.
 pub(super) const MAX_MESSAGE: usize = 16 * 1024 * 1024;
@@ -82,14 +82,14 @@ pub enum McpError {
 #[derive(Clone)]
 pub struct McpPorts {
     pub processes: Arc<dyn Processes>,
-    pub programs: McpProgramSearch,
+    pub programs: ServerProgramSearch,
     pub http: Arc<HttpClient>,
 }
 
 /// A server that runs, and what it said of itself.
 pub(super) struct McpConnection {
     running: RunningService<RoleClient, McpClient>,
-    program: Option<McpProgram>,
+    program: Option<ServerProgram>,
     pub(super) limits: McpTimeLimits,
     /// Whether the connection was ended because of what the server sent unasked.
     flooded: Arc<AtomicBool>,
@@ -116,7 +116,7 @@ impl McpConnection {
         limits: McpTimeLimits,
         cwd: &Path,
         ports: &McpPorts,
-        errors: &McpErrorOutput,
+        errors: &ServerErrorOutput,
     ) -> Result<Self, McpError> {
         let client = McpClient::of(name);
         let changes = client.changes.clone();
@@ -139,11 +139,18 @@ impl McpConnection {
                          Install it, or give its path."
                     )));
                 };
-                let spec = McpProgramSpec { command: &command, args, env, search_path, cwd };
-                let (program, streams) =
-                    McpProgram::start(spec, &*ports.processes, errors)
-                        .await
-                        .map_err(|error| McpError::NotStarted(format!("{error}.")))?;
+                let spec = ServerProgramSpec {
+                    command: &command,
+                    args,
+                    env,
+                    search_path,
+                    cwd,
+                    passed: "",
+                    memory_limit: None,
+                };
+                let (program, streams) = ServerProgram::start(spec, &*ports.processes, errors)
+                    .await
+                    .map_err(|error| McpError::NotStarted(format!("{error}.")))?;
                 let transport = AsyncRwTransport::new_client(streams.output, streams.input)
                     .with_max_line_length(MAX_MESSAGE);
                 let transport = FloodLimit::new(transport, flooded.clone(), program.ending());
@@ -291,7 +298,7 @@ impl McpConnection {
         if self.flooded.load(Ordering::Relaxed) {
             return McpError::Flooded;
         }
-        let ended = self.program.as_ref().and_then(McpProgram::ended);
+        let ended = self.program.as_ref().and_then(ServerProgram::ended);
         match error {
             ServiceError::McpError(error) => McpError::Refused(shown(&error.message)),
             ServiceError::TransportClosed => McpError::Gone(how_ended(ended)),

@@ -1,7 +1,7 @@
 //! The client of the Model Context Protocol: servers whose tools slug offers to models.
 //!
-//! `definition` is what files say of a server, `connection` one that runs (`stdio` starts
-//! programs, `sse` reaches servers of older revisions),
+//! `definition` is what files say of a server, `connection` one that runs (`sse` reaches servers of older
+//! revisions),
 //! `lists` and `call_result` read what servers send without trusting its form, `names` makes the names
 //! that models use. `server` is one server of a session with its state, `servers` all of them, `tool` a
 //! tool as the gate sees it. `offers` is what servers have besides tools, `requests` asks for it,
@@ -31,7 +31,6 @@ mod server;
 mod server_offers;
 mod servers;
 mod sse;
-mod stdio;
 mod store;
 mod tool;
 
@@ -45,5 +44,4 @@ pub use names::{MCP_PREFIX, model_tool_name};
 pub use offers::{McpOffers, McpPrompt, McpPromptArgument, McpResource};
 pub use server::{McpServerState, McpServerStatus, McpStartQuestion, McpSurroundings};
 pub use servers::McpServers;
-pub use stdio::{McpErrorOutput, McpProgramSearch};
 pub use store::{McpStore, McpStoreError};

@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use crate::domain::ContentHash;
 use crate::domain::sanitize::sanitize_line;
 use crate::hooks::{HookScript, scripts_of_program};
+use crate::platform::server_program::is_variable_name;
 
 use super::definition::{McpServerDefinition, McpTransport, shell_word};
-use super::stdio::is_variable_name;
 
 /// The most characters of a value that are shown, and how many of them are its end.
 const MAX_VALUE: usize = 160;

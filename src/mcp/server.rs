@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::ContentHash;
+use crate::platform::server_program::ServerErrorOutput;
 use crate::tools::{AskUser, DeniedTools};
 
 use super::call_result::McpCallResult;
@@ -19,7 +20,6 @@ use super::connection::{McpConnection, McpError, McpPorts};
 use super::definition::{McpDefinitionSource, McpServerDefinition};
 use super::lists::McpToolDefinition;
 use super::offers::McpOffers;
-use super::stdio::McpErrorOutput;
 use super::store::{McpStore, McpStoreError};
 
 /// The pauses before each start of a server: it is started once, and twice again where it has ended.
@@ -128,7 +128,7 @@ pub(super) struct McpServer {
     /// `None` until they have been read once.
     pub(super) offers: watch::Sender<Option<Arc<McpOffers>>>,
     connection: tokio::sync::Mutex<ServerConnection>,
-    errors: McpErrorOutput,
+    errors: ServerErrorOutput,
     /// The number of starts in the background that are under way.
     begun: AtomicUsize,
     /// Ends the watching of the running connection.
@@ -181,7 +181,7 @@ impl McpServer {
             facts: Mutex::new(facts),
             offers: watch::Sender::new(None),
             connection: tokio::sync::Mutex::default(),
-            errors: McpErrorOutput::default(),
+            errors: ServerErrorOutput::default(),
             begun: AtomicUsize::new(0),
             end: CancellationToken::new(),
         }

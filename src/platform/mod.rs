@@ -20,6 +20,7 @@ pub mod redact;
 pub mod restore;
 pub mod sandbox;
 pub mod scratch;
+pub mod server_program;
 pub mod signals;
 pub mod status_command;
 pub mod supervisor;

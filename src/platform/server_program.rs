@@ -1,4 +1,5 @@
-//! A server that is a program: started as a job, its standard output and input carry the messages.
+//! A server that is a program (of MCP, or a language server): started as a job, its standard output and
+//! input carry the messages.
 //!
 //! The program gets a few variables of slug's environment and those that its definition names (case
 //! S97). They reach it in a private file, not on a command line, which other users could read. A program
@@ -19,10 +20,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::disk::private_folder;
 use crate::domain::JobEnd;
-use crate::platform::which;
 use crate::tools::{JobHandle, JobSpec, JobStreams, OutputSink, Processes};
 
-use super::flood::EndServer;
+use super::which;
 
 /// The buffer between a server's pipes and the protocol.
 const BUFFER: usize = 64 * 1024;
@@ -33,28 +33,28 @@ const MAX_ERROR_OUTPUT: usize = 64 * 1024;
 /// How long a server may take to end by itself once its input has ended.
 const END_LIMIT: Duration = Duration::from_secs(2);
 
-/// What a server has of slug's environment, besides the variables of its definition.
+/// What any server has of slug's environment, besides the variables of its definition.
 const PASSED_VARIABLES: &str = "PATH|HOME|LANG|TERM";
 
 /// Where programs are searched that a definition gives by name alone.
 #[derive(Debug, Clone)]
-pub struct McpProgramSearch {
+pub struct ServerProgramSearch {
     /// The value of PATH.
     pub path: OsString,
     /// The folder whose programs no name means.
     pub project: PathBuf,
 }
 
-impl McpProgramSearch {
+impl ServerProgramSearch {
     /// The PATH of a program with these variables: without relative entries and those in the project,
     /// wherever it starts.
-    pub(super) fn path(&self, env: &BTreeMap<String, String>) -> OsString {
+    pub fn path(&self, env: &BTreeMap<String, String>) -> OsString {
         let path = env.get("PATH").map_or(&*self.path, OsStr::new);
         which::outside(path, &self.project)
     }
 
     /// The program that `command` means in `path`; `None` where there is none by that name.
-    pub(super) fn program(&self, command: &str, path: &OsStr) -> Option<String> {
+    pub fn program(&self, command: &str, path: &OsStr) -> Option<String> {
         if command.contains('/') {
             return Some(command.to_owned());
         }
@@ -65,9 +65,9 @@ impl McpProgramSearch {
 
 /// The last of what a server has said on standard error.
 #[derive(Debug, Clone, Default)]
-pub struct McpErrorOutput(Arc<Mutex<VecDeque<u8>>>);
+pub struct ServerErrorOutput(Arc<Mutex<VecDeque<u8>>>);
 
-impl McpErrorOutput {
+impl ServerErrorOutput {
     /// The text so far, at most the last 64 KB.
     pub fn text(&self) -> String {
         let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -84,7 +84,7 @@ impl McpErrorOutput {
 }
 
 /// A running program.
-pub(super) struct McpProgram {
+pub struct ServerProgram {
     job: Arc<dyn JobHandle>,
     /// Passes on what slug sends, and ends the program once that is over.
     _input: AbortOnDropHandle<()>,
@@ -94,34 +94,39 @@ pub(super) struct McpProgram {
 }
 
 /// slug's ends of a program's pipes.
-pub(super) struct McpProgramStreams {
-    pub(super) output: ReadHalf<SimplexStream>,
-    pub(super) input: WriteHalf<SimplexStream>,
+pub struct ServerProgramStreams {
+    pub output: ReadHalf<SimplexStream>,
+    pub input: WriteHalf<SimplexStream>,
 }
 
 /// What is started, with its variables replaced.
-pub(super) struct McpProgramSpec<'a> {
-    pub(super) command: &'a str,
-    pub(super) args: &'a [String],
-    pub(super) env: &'a BTreeMap<String, String>,
+pub struct ServerProgramSpec<'a> {
+    pub command: &'a str,
+    pub args: &'a [String],
+    pub env: &'a BTreeMap<String, String>,
     /// The value of PATH, whatever `env` says.
-    pub(super) search_path: OsString,
-    pub(super) cwd: PathBuf,
+    pub search_path: OsString,
+    pub cwd: PathBuf,
+    /// More variables of slug's environment that it gets, as a pattern of a shell's `case`, such as
+    /// `GOPATH|LC_*`; empty for none.
+    pub passed: &'a str,
+    /// The most memory that each of its processes may ask for, in bytes; `None` for no limit.
+    pub memory_limit: Option<u64>,
 }
 
-impl McpProgram {
+impl ServerProgram {
     /// Starts a program.
     ///
     /// # Errors
     ///
     /// When no private folder can be made, or the program's shell cannot be started. A program that does
     /// not exist is no error here: it ends at once, and says so on standard error.
-    pub(super) async fn start(
-        spec: McpProgramSpec<'_>,
+    pub async fn start(
+        spec: ServerProgramSpec<'_>,
         processes: &dyn Processes,
-        errors: &McpErrorOutput,
-    ) -> io::Result<(Self, McpProgramStreams)> {
-        let folder = private_folder("slug-mcp-")?;
+        errors: &ServerErrorOutput,
+    ) -> io::Result<(Self, ServerProgramStreams)> {
+        let folder = private_folder("slug-server-")?;
         let path = folder.path().canonicalize()?;
         let error_pipe = open_error_pipe(&path.join("errors"))?;
         let start = path.join("start");
@@ -157,28 +162,28 @@ impl McpProgram {
         });
         let program =
             Self { job, _input: AbortOnDropHandle::new(feed), _errors: errors, _folder: folder };
-        Ok((program, McpProgramStreams { output, input }))
+        Ok((program, ServerProgramStreams { output, input }))
     }
 
     /// How the program has ended; `None` while it runs.
-    pub(super) fn ended(&self) -> Option<JobEnd> {
+    pub fn ended(&self) -> Option<JobEnd> {
         self.job.ended()
     }
 
     /// What [`Self::terminate`] does, to be done by another.
-    pub(super) fn ending(&self) -> EndServer {
+    pub fn ending(&self) -> Box<dyn Fn() + Send> {
         let job = self.job.clone();
         Box::new(move || job.terminate())
     }
 
     /// Ends the program and all that it started.
-    pub(super) fn terminate(&self) {
+    pub fn terminate(&self) {
         self.job.terminate();
     }
 }
 
 /// The last handle is dropped here, too, but the feeding task has one of its own.
-impl Drop for McpProgram {
+impl Drop for ServerProgram {
     fn drop(&mut self) {
         self.job.terminate();
     }
@@ -207,11 +212,16 @@ impl OutputSink for MessageSink {
 }
 
 /// The text that a shell reads to become the program.
-fn start_script(spec: &McpProgramSpec<'_>, folder: &Path, has_error_pipe: bool) -> String {
+fn start_script(spec: &ServerProgramSpec<'_>, folder: &Path, has_error_pipe: bool) -> String {
+    let more = if spec.passed.is_empty() { String::new() } else { format!("|{}", spec.passed) };
     let mut script = format!(
-        "for slug_name in $(compgen -e); do case $slug_name in {PASSED_VARIABLES}) ;; \
+        "for slug_name in $(compgen -e); do case $slug_name in {PASSED_VARIABLES}{more}) ;; \
          *) unset \"$slug_name\" ;; esac; done\n"
     );
+    if let Some(bytes) = spec.memory_limit {
+        // Where the system has no such limit, the server runs without it.
+        script.push_str(&format!("ulimit -d {} 2>/dev/null\n", bytes / 1024));
+    }
     for (name, value) in spec.env.iter().filter(|(name, _)| *name != "PATH") {
         script.push_str(&format!("export {}={}\n", name, quoted(value)));
     }
@@ -227,7 +237,7 @@ fn start_script(spec: &McpProgramSpec<'_>, folder: &Path, has_error_pipe: bool) 
 }
 
 /// Whether a shell can export a variable of this name.
-pub(super) fn is_variable_name(name: &str) -> bool {
+pub fn is_variable_name(name: &str) -> bool {
     !name.starts_with(|c: char| c.is_ascii_digit())
         && !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
@@ -253,7 +263,7 @@ fn open_error_pipe(_path: &Path) -> io::Result<Option<pipe::Receiver>> {
     Ok(None)
 }
 
-async fn keep_errors(mut pipe: pipe::Receiver, errors: McpErrorOutput) {
+async fn keep_errors(mut pipe: pipe::Receiver, errors: ServerErrorOutput) {
     let mut buffer = vec![0; 4096];
     while let Ok(count @ 1..) = pipe.read(&mut buffer).await {
         errors.add(buffer.get(..count).unwrap_or_default());
@@ -266,7 +276,7 @@ mod tests {
 
     #[test]
     fn only_the_last_of_standard_error_is_kept() {
-        let errors = McpErrorOutput::default();
+        let errors = ServerErrorOutput::default();
         for _ in 0..100 {
             errors.add(&[b'x'; 4096]);
         }
@@ -277,7 +287,7 @@ mod tests {
 
     #[test]
     fn words_reach_the_program_as_they_are() {
-        let spec = McpProgramSpec {
+        let spec = ServerProgramSpec {
             command: "a b",
             args: &["$(touch x)".into(), "it's".into()],
             env: &BTreeMap::from(
@@ -285,9 +295,12 @@ mod tests {
             ),
             search_path: OsString::new(),
             cwd: "/".into(),
+            passed: "LC_*",
+            memory_limit: Some(2048),
         };
         let script = start_script(&spec, Path::new("/t"), true);
         assert!(!script.contains("PATH="), "{script}");
+        assert!(script.contains("|TERM|LC_*) ;;") && script.contains("ulimit -d 2 "), "{script}");
         let end =
             "export A='$HOME\n'\\'''\nexec 2>'/t/errors'\nexec -- 'a b' '$(touch x)' 'it'\\''s'\n";
         assert!(script.ends_with(end), "{script}");
