@@ -13,6 +13,7 @@ pub mod eval;
 pub mod headless;
 pub mod hooks;
 pub mod launch;
+pub mod lsp;
 pub mod mcp;
 pub mod net;
 pub mod permissions;

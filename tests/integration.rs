@@ -20,6 +20,7 @@ mod docs;
 mod fuzz;
 mod headless;
 mod hooks;
+mod lsp;
 mod mcp;
 mod pdf;
 mod process;

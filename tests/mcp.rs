@@ -25,9 +25,9 @@ use slug_code::platform::environment::EnvironmentRules;
 use slug_code::platform::files::DiskFiles;
 use slug_code::platform::server_program::ServerProgramSearch;
 use slug_code::tools::{
-    DeniedTools, FileChange, FixedMode, InMemoryTasks, NoPdfReader, NoSessionJobs, NoWebPages,
-    NobodyToAsk, OutputFile, OutputFiles, ReadLedger, Tool, ToolContext, ToolEffects, ToolError,
-    WorkingDirectory,
+    DeniedTools, FileChange, FixedMode, InMemoryTasks, NoLanguageServers, NoPdfReader,
+    NoSessionJobs, NoWebPages, NobodyToAsk, OutputFile, OutputFiles, ReadLedger, Tool, ToolContext,
+    ToolEffects, ToolError, WorkingDirectory,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -179,6 +179,7 @@ impl McpTestEnv {
             jobs: Arc::new(NoSessionJobs),
             web: Arc::new(NoWebPages),
             pdfs: Arc::new(NoPdfReader),
+            code: Arc::new(NoLanguageServers),
             user: Arc::new(NobodyToAsk),
             mode: Arc::new(FixedMode(PermissionMode::Ask)),
             searches: Arc::default(),

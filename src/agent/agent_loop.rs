@@ -357,6 +357,7 @@ impl Agent {
         content.extend(start_note.into_iter().chain(hook_note));
         content.extend(self.turn_notes());
         content.extend(self.job_note().await);
+        content.extend(self.late_findings_note());
         let mentioned = self.mention_blocks(&text.text, &gate.context);
         let mentioned = gate.context.cancel.run_until_cancelled(mentioned).await;
         content.extend(mentioned.unwrap_or_default());

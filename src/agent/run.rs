@@ -17,6 +17,7 @@ use super::call_mode::CallMode;
 use super::call_plan::CallPlan;
 use super::call_questions::CallQuestions;
 use super::change_tracker;
+use super::edit_diagnostics::{ChangeCollector, with_new_findings};
 use super::event::AgentEvent;
 use super::jobs::CallJobs;
 use super::permission_state::PermissionState;
@@ -93,7 +94,8 @@ pub(super) async fn run(
         (RunLocation::Outside, Some(escalation)) => escalation.processes.clone(),
         (RunLocation::Outside, None) | (RunLocation::Default, _) => gate.context.processes.clone(),
     };
-    let effects = Arc::new(tool_events.sender());
+    let (effects, changes) = ChangeCollector::new(tool_events.sender(), gate.context.code.clone());
+    let effects = Arc::new(effects);
     let processes: Arc<dyn Processes> = Arc::new(RedactingProcesses {
         processes,
         redactor: gate.redactor.clone(),
@@ -140,6 +142,7 @@ pub(super) async fn run(
         }
     }
     let output = output.unwrap_or_else(|error| ToolOutput::failed(error.to_string()));
+    let output = with_new_findings(gate, &changes, output).await;
     let output = without_keys(&gate.redactor, output);
     Ok(CompletedCall { output, kept: tool_events.kept(), elapsed })
 }

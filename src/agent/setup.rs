@@ -16,7 +16,8 @@ use crate::platform::redact::Redactor;
 use crate::platform::scratch::ScratchRoot;
 use crate::session::{BlobStore, SessionStore};
 use crate::tools::{
-    Files, PdfReader, Processes, ServerPrompts, ToolRegistry, WebPages, WorkingDirectory,
+    Files, LanguageServers, PdfReader, Processes, ServerPrompts, ToolRegistry, WebPages,
+    WorkingDirectory,
 };
 
 use super::provider_set::AgentProviderSet;
@@ -74,6 +75,8 @@ pub struct AgentSetup {
     pub web: Arc<dyn WebPages>,
     /// Gets the text out of PDFs for the tools.
     pub pdfs: Arc<dyn PdfReader>,
+    /// Answers questions about code, and finds mistakes after changes.
+    pub code: Arc<dyn LanguageServers>,
     /// The sandbox that is in force, and how to leave it; `None` without a sandbox.
     pub escalation: Option<SandboxInForce>,
     /// Whether the project's own settings files count.

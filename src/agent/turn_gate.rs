@@ -77,6 +77,7 @@ impl Agent {
             jobs: Arc::new(self.call_jobs()),
             web: self.setup.web.clone(),
             pdfs: self.setup.pdfs.clone(),
+            code: self.setup.code.clone(),
             user: Arc::new(NobodyToAsk),
             mode: Arc::new(FixedMode(self.permissions.mode())),
             tasks: Arc::new(InMemoryTasks::default()),

@@ -357,6 +357,7 @@ impl Agent {
                 running.tool_choice = ToolChoice::Auto;
                 self.tell_changed_mode(running.turn).await;
                 self.tell_ended_jobs(running.turn).await;
+                self.tell_late_findings(running.turn).await;
                 return self.request_or_compact(running).await;
             }
             TurnAction::RequestWithoutTools => {

@@ -43,6 +43,10 @@ pub(super) struct ConfigLayer {
     pub statics: BTreeMap<String, ConfigValue<String>>,
     /// The tables `[mcp.NAME]`, as JSON.
     pub mcp: BTreeMap<String, ConfigValue<serde_json::Value>>,
+    /// The tables `[lsp.NAME]`, as JSON.
+    pub lsp: BTreeMap<String, ConfigValue<serde_json::Value>>,
+    pub lsp_wait: Option<ConfigValue<u32>>,
+    pub lsp_memory: Option<ConfigValue<u32>>,
     pub providers: BTreeMap<String, ProviderConfigLayer>,
     pub theme: Option<ConfigValue<ThemeChoice>>,
     pub keys: Option<ConfigValue<KeyPreset>>,
@@ -191,6 +195,17 @@ impl ConfigLayer {
                 .into_iter()
                 .map(|(name, it)| (name, ConfigValue { value: it.value, origin: place(it.line) }))
                 .collect(),
+            lsp: raw
+                .lsp
+                .into_iter()
+                .map(|(name, it)| (name, ConfigValue { value: it.value, origin: place(it.line) }))
+                .collect(),
+            lsp_wait: raw
+                .lsp_wait
+                .and_then(|it| findings.count(&it, 0, "lsp.wait_seconds", &place)),
+            lsp_memory: raw
+                .lsp_memory
+                .and_then(|it| findings.count(&it, 256, "lsp.memory_mb", &place)),
             statics: raw.statics.into_iter().map(|(name, it)| (name, text(it))).collect(),
             providers: providers
                 .filter_map(|(name, it)| {
@@ -404,6 +419,8 @@ fn drop_privileged_keys(raw: &mut RawConfig) -> Vec<(&'static str, usize)> {
         ("sandbox.hosts", raw.sandbox_hosts.take().map(|it| it.line)),
         ("sandbox.method", raw.sandbox_method.take().map(|it| it.line)),
         ("web.searxng", raw.searxng.take().map(|it| it.line)),
+        ("lsp.wait_seconds", raw.lsp_wait.take().map(|it| it.line)),
+        ("lsp.memory_mb", raw.lsp_memory.take().map(|it| it.line)),
         ("ui.status_command", raw.status_command.take().map(|it| it.line)),
     ]
     .into_iter()
@@ -413,6 +430,8 @@ fn drop_privileged_keys(raw: &mut RawConfig) -> Vec<(&'static str, usize)> {
     dropped.extend(providers.values().map(|it| ("providers", it.line)));
     let servers = std::mem::take(&mut raw.mcp);
     dropped.extend(servers.values().map(|it| ("mcp", it.line)));
+    let servers = std::mem::take(&mut raw.lsp);
+    dropped.extend(servers.values().map(|it| ("lsp", it.line)));
     dropped.sort_by_key(|(_, line)| *line);
     dropped
 }

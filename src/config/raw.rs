@@ -19,8 +19,9 @@ use super::settings;
 pub use server::{RawCommand, RawSecret, RawServer};
 
 /// The names of slug's own context, which `[context.static]` cannot use.
-pub const CONTEXT_NAMES: [&str; 9] = [
+pub const CONTEXT_NAMES: [&str; 10] = [
     "continuation",
+    "diagnostics",
     "environment",
     "file_structure",
     "git_status",
@@ -74,6 +75,12 @@ pub struct RawConfig {
     /// The tables `[mcp.NAME]`, by name, as JSON: `crate::mcp` reads their keys, which are those of
     /// `.mcp.json`.
     pub mcp: BTreeMap<String, LineValue<Value>>,
+    /// The tables `[lsp.NAME]`, by name, as JSON: `crate::lsp` reads their keys.
+    pub lsp: BTreeMap<String, LineValue<Value>>,
+    /// `lsp.wait_seconds`
+    pub lsp_wait: Option<LineValue<i64>>,
+    /// `lsp.memory_mb`
+    pub lsp_memory: Option<LineValue<i64>>,
     /// The tables `[providers.NAME]`, by name; the line is that of the heading.
     pub providers: BTreeMap<String, LineValue<RawServer>>,
     /// `ui.theme`
@@ -229,6 +236,7 @@ impl ConfigReader<'_> {
                 "context" => self.context(value),
                 "providers" => self.providers(value),
                 "mcp" => self.mcp(value),
+                "lsp" => self.lsp(value),
                 "ui" => self.ui(value),
                 "sandbox" => self.sandbox(value),
                 "web" => self.web(value),
@@ -257,6 +265,24 @@ impl ConfigReader<'_> {
             let line = self.line(key.span());
             let server = LineValue { value: json(value.get_ref()), line };
             self.parsed.raw.mcp.insert(key.get_ref().to_string(), server);
+        }
+    }
+
+    fn lsp(&mut self, value: &TomlValue<'_>) {
+        let Some(table) = self.table("lsp", value) else { return };
+        for (key, value) in table {
+            let path = format!("lsp.{}", key.get_ref());
+            match key.get_ref().as_ref() {
+                "wait_seconds" => self.parsed.raw.lsp_wait = self.integer(&path, value),
+                "memory_mb" => self.parsed.raw.lsp_memory = self.integer(&path, value),
+                // A key that is no table would be a server by this name.
+                name if value.get_ref().is_table() => {
+                    let line = self.line(key.span());
+                    let server = LineValue { value: json(value.get_ref()), line };
+                    self.parsed.raw.lsp.insert(name.to_owned(), server);
+                }
+                _ => self.unknown(&path, key.span()),
+            }
         }
     }
 

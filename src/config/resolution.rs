@@ -64,6 +64,12 @@ pub struct ResolvedConfig {
     pub statics: BTreeMap<String, ConfigValue<String>>,
     /// The user's MCP servers, as JSON with the keys of `.mcp.json`.
     pub mcp: BTreeMap<String, ConfigValue<serde_json::Value>>,
+    /// The user's language servers, as JSON.
+    pub lsp: BTreeMap<String, ConfigValue<serde_json::Value>>,
+    /// How many seconds the result of a change waits for language servers; 0 for no look at all.
+    pub lsp_wait: ConfigValue<u32>,
+    /// How many megabytes of memory a process of a language server may ask for.
+    pub lsp_memory: ConfigValue<u32>,
     pub theme: ConfigValue<ThemeChoice>,
     /// The keys that slug starts with, before the user's own are added.
     pub keys: ConfigValue<KeyPreset>,
@@ -396,6 +402,9 @@ fn merge(
         top.searxng = layer.searxng.or(top.searxng);
         top.statics.extend(layer.statics);
         top.mcp.extend(layer.mcp);
+        top.lsp.extend(layer.lsp);
+        top.lsp_wait = layer.lsp_wait.or(top.lsp_wait);
+        top.lsp_memory = layer.lsp_memory.or(top.lsp_memory);
     }
     let asked =
         top.mode.unwrap_or(ConfigValue::default(ModeChoice::Mode(PermissionMode::default())));
@@ -437,6 +446,9 @@ fn merge(
         searxng: top.searxng,
         statics: top.statics,
         mcp: top.mcp,
+        lsp: top.lsp,
+        lsp_wait: top.lsp_wait.unwrap_or(ConfigValue::default(3)),
+        lsp_memory: top.lsp_memory.unwrap_or(ConfigValue::default(4096)),
         theme: top.theme.unwrap_or(ConfigValue::default(ThemeChoice::default())),
         keys: top.keys.unwrap_or(ConfigValue::default(KeyPreset::default())),
         mouse: top.mouse.unwrap_or(ConfigValue::default(true)),

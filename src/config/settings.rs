@@ -144,6 +144,13 @@ pub const SETTINGS: &[SettingDescriptor] = &[
     row("sandbox.method", Choice(sandboxes), NextStart, "which sandbox is used"),
     row("web.searxng", Text, NextStart, "the address of a SearXNG server, for WebSearch"),
     row(
+        "lsp.wait_seconds",
+        Number,
+        NextStart,
+        "seconds that a change waits for language servers, 0 for never",
+    ),
+    row("lsp.memory_mb", Number, NextStart, "memory of a language server, in megabytes"),
+    row(
         "bash.environment",
         List(Vec::new),
         NextStart,
@@ -192,6 +199,8 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("sandbox.network", "internet offline"),
     ("sandbox.hosts", "internet domains allowlist"),
     ("sandbox.method", "bubblewrap isolation"),
+    ("lsp.wait_seconds", "diagnostics errors lint"),
+    ("lsp.memory_mb", "ram limit"),
     ("bash.environment", "env secrets shell"),
 ];
 

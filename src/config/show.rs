@@ -96,6 +96,8 @@ pub(super) fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
             json!(method.map_or("auto", SandboxBackendKind::name))
         }),
         optional("web.searxng", config.searxng.as_ref(), |it| json!(it.as_str())),
+        row("lsp.wait_seconds", &config.lsp_wait, |seconds| json!(seconds)),
+        row("lsp.memory_mb", &config.lsp_memory, |megabytes| json!(megabytes)),
         row("context_window", &server.context_window, |count| json!(count)),
     ];
     rows.extend(connection(server));
@@ -109,6 +111,13 @@ pub(super) fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
     rows.extend(config.mcp.iter().map(|(name, server)| {
         row(&format!("mcp.{name}"), server, |keys| {
             let shown = ["command", "args", "url"];
+            let shown = shown.into_iter().filter_map(|key| Some((key, keys.get(key)?)));
+            json!(shown.collect::<std::collections::BTreeMap<_, _>>())
+        })
+    }));
+    rows.extend(config.lsp.iter().map(|(name, server)| {
+        row(&format!("lsp.{name}"), server, |keys| {
+            let shown = ["command", "args", "extensions", "disabled"];
             let shown = shown.into_iter().filter_map(|key| Some((key, keys.get(key)?)));
             json!(shown.collect::<std::collections::BTreeMap<_, _>>())
         })

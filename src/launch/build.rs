@@ -31,6 +31,7 @@ use crate::session::{LastModels, SessionStore};
 use crate::tools::{ToolNameConflict, ToolPart, ToolRegistry, WorkingDirectory};
 
 use super::hooks;
+use super::lsp;
 use super::mcp::{self, McpNote};
 use super::run_context::RunContext;
 use super::sandbox_setup::{self, SandboxSetup};
@@ -134,6 +135,7 @@ pub(super) fn parts(
     let (servers, server_notices) =
         mcp::servers(run_context, config, project, inside.clone(), redactor, &registry);
     contexts.push(Box::new(McpNote(servers.clone())));
+    let (code, language_notices) = lsp::servers(run_context, config, project, inside.clone());
     let store = store(run_context);
     let RunParticipants { mut providers, interactivity, last_models, debug } = participants;
     let (mut model, mut effort) = (providers.current().model.clone(), None);
@@ -188,6 +190,7 @@ pub(super) fn parts(
             ServerConnector::new(run_context, config, redactor)
                 .transport(&config.server.connection.shared()),
         )?,
+        code,
         pdfs: Arc::new(PopplerReader::new(
             ReaderProcess::new(supervisor::program()?),
             std::env::var_os("PATH").unwrap_or_default(),
@@ -216,6 +219,7 @@ pub(super) fn parts(
             .chain(&config.warnings)
             .chain(&sandbox_notices)
             .chain(&server_notices)
+            .chain(&language_notices)
             .cloned()
             .collect(),
     };

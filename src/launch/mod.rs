@@ -10,6 +10,7 @@ mod hook_trust;
 mod hooks;
 mod linear;
 mod live_settings;
+mod lsp;
 mod maintenance;
 mod mcp;
 mod no_model;

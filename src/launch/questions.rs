@@ -28,6 +28,7 @@ use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
 use crate::tui::executor::FrontEndServices;
 
 use super::connections;
+use super::lsp;
 use super::mcp;
 use super::run_context::RunContext;
 use super::screen::ScreenStartup;
@@ -93,6 +94,7 @@ pub(super) fn has_nothing_to_trust(
             question.items().is_empty()
                 && git_config::is_plain(&run_context.cwd)
                 && !mcp::starts_own_programs(cli, run_context)
+                && !lsp::is_configured(cli, run_context)
         }
         TrustStatus::Trusted | TrustStatus::Changed(_) | TrustStatus::TooWide => false,
     }

@@ -39,6 +39,8 @@ pub(super) struct RunContext {
     pub(super) notices: Vec<String>,
     /// The environment variables that count as configuration.
     pub(super) environment: ConfigEnvironment,
+    /// The flag that stands for a yes to the question about the folder, in this run only.
+    trusts_workspace: bool,
 }
 
 impl RunContext {
@@ -62,6 +64,7 @@ impl RunContext {
             home,
             notices: narrowed.iter().map(ToString::to_string).collect(),
             environment: ConfigEnvironment::read(|name| process_privacy::variable(name))?,
+            trusts_workspace: cli.trust_workspace,
         })
     }
 
@@ -74,6 +77,7 @@ impl RunContext {
             home: self.home.clone(),
             notices: self.notices.clone(),
             environment: self.environment.clone(),
+            trusts_workspace: self.trusts_workspace,
         }
     }
 
@@ -89,6 +93,13 @@ impl RunContext {
                 ProjectSettingsTrust::Untrusted
             }
         })
+    }
+
+    /// Whether the user has said that the folder is trusted, by the flag or to the question. One that has
+    /// nothing to ask about is not, though its settings would count.
+    pub(super) fn is_trusted_by_user(&self) -> bool {
+        let is_kept = |store: TrustStore| store.status(&self.cwd) == TrustStatus::Trusted;
+        self.trusts_workspace || self.trust().is_ok_and(is_kept)
     }
 
     /// The notice for a folder that cannot be trusted, such as the home folder, and so is not asked

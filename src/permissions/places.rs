@@ -140,6 +140,7 @@ const fn in_its_folder(
 pub(super) const ANYWHERE: &[ProtectedPlace] = &[
     reserved(".slug/", SlugSettings, SLUG_SETTINGS.reason),
     reserved(".mcp.json", SlugSettings, SLUG_SETTINGS.reason),
+    place(".lsp.json", SlugSettings, SLUG_SETTINGS.reason),
     reserved(".git/", Git, GIT),
     reserved(".gitmodules", Git, "where git gets submodules from"),
     reserved(".husky/", Git, GIT),

@@ -14,6 +14,7 @@ use super::call::CallTool;
 use super::edit::EditTool;
 use super::glob::GlobTool;
 use super::grep::GrepTool;
+use super::lsp::LspTool;
 use super::notebook_edit::NotebookEditTool;
 use super::plan_mode::{EnterPlanModeTool, ExitPlanModeTool};
 use super::read::ReadTool;
@@ -37,7 +38,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 22] = [
+static TOOLS: [&dyn Tool; 23] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -60,6 +61,7 @@ static TOOLS: [&dyn Tool; 22] = [
     &TaskUpdateTool,
     &TaskListTool,
     &TaskGetTool,
+    &LspTool,
 ];
 
 impl ToolPart {
@@ -90,6 +92,7 @@ impl ToolPart {
                 Arc::new(TaskUpdateTool),
                 Arc::new(TaskListTool),
                 Arc::new(TaskGetTool),
+                Arc::new(LspTool),
             ],
         }
     }
@@ -161,6 +164,7 @@ mod tests {
             ("web_search", ToolKind::Search),
             ("task_create", ToolKind::Think),
             ("TaskList", ToolKind::Think),
+            ("Lsp", ToolKind::Search),
         ] {
             assert_eq!(kind_of(name), kind, "{name}");
         }

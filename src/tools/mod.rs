@@ -16,6 +16,10 @@ mod glob;
 mod grep;
 mod input;
 mod jobs;
+mod language_servers;
+mod lsp;
+#[cfg(test)]
+mod lsp_tests;
 mod notebook;
 mod notebook_edit;
 mod paths;
@@ -66,6 +70,10 @@ pub use denied_tools::DeniedTools;
 pub use jobs::{
     JobHandle, JobOutput, JobProgress, JobSpec, JobStarter, JobStreams, NoSessionJobs, OutputSink,
     SessionJob, TerminalSize,
+};
+pub use language_servers::{
+    CodeAnswer, CodeItem, CodeOperation, CodePlace, CodePosition, CodeQuery, LanguageServerError,
+    LanguageServers, NoLanguageServers,
 };
 pub use pdf::{NoPdfReader, PdfError, PdfReader};
 pub use plan_mode::{EXIT_PLAN_MODE, FixedMode, ModeControl};
@@ -173,6 +181,8 @@ pub struct ToolContext {
     pub web: Arc<dyn WebPages>,
     /// Gets the text out of PDFs.
     pub pdfs: Arc<dyn PdfReader>,
+    /// Knows the code of the folder.
+    pub code: Arc<dyn LanguageServers>,
     /// How often this session has searched the web.
     pub searches: Arc<AtomicU32>,
     /// The content of each file as the model last read it, by hash.

@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AccessMode, CurrentDeferredTools, ExitCause, FileChange, FixedMode, Grant, InMemoryTasks,
-    NoPdfReader, NoSessionJobs, NoWebPages, NobodyToAsk, ProcessError, Processes, ReadLedger,
-    ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects, ToolError,
-    WorkingDirectory,
+    NoLanguageServers, NoPdfReader, NoSessionJobs, NoWebPages, NobodyToAsk, ProcessError,
+    Processes, ReadLedger, ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects,
+    ToolError, WorkingDirectory,
 };
 use crate::domain::{
     ContentHash, MessageImage, PermissionMode, ScanExtent, TodoItem, ToolAccess, ToolCapability,
@@ -85,6 +85,7 @@ impl ToolTestEnv {
             jobs: Arc::new(NoSessionJobs),
             web: Arc::new(NoWebPages),
             pdfs: Arc::new(NoPdfReader),
+            code: Arc::new(NoLanguageServers),
             searches: Arc::default(),
             tasks: Arc::new(InMemoryTasks::default()),
             steering: Default::default(),

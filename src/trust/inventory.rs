@@ -10,18 +10,20 @@ use serde_json::Value;
 use crate::disk::read_regular;
 use crate::domain::{ContentHash, jsonc};
 use crate::hooks::{self, Hook, HookAction};
+use crate::lsp::lsp_project_particulars;
 use crate::mcp::{McpDefinitions, McpServerDefinition};
 
 /// The most bytes that are read of a file.
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// Files that give a folder privileges: rules, hooks and configuration.
-const PRIVILEGED_FILES: [(&str, InventoryItemKind); 5] = [
+const PRIVILEGED_FILES: [(&str, InventoryItemKind); 6] = [
     (".slug/hooks.json", InventoryItemKind::Hooks),
     (".slug/settings.json", InventoryItemKind::Settings),
     (".slug/settings.local.json", InventoryItemKind::Settings),
     (".slug/config.toml", InventoryItemKind::Configuration),
     (".mcp.json", InventoryItemKind::Servers),
+    (".lsp.json", InventoryItemKind::LanguageServers),
 ];
 
 /// One file that would become active.
@@ -47,6 +49,8 @@ pub enum InventoryItemKind {
     Configuration,
     /// MCP servers, each of which needs a yes of its own besides.
     Servers,
+    /// Language servers, which start when they are needed.
+    LanguageServers,
     /// Text for the model.
     Instructions,
 }
@@ -59,6 +63,7 @@ impl InventoryItemKind {
             Self::Hooks => "programs that slug would run",
             Self::Configuration => "configuration",
             Self::Servers => "MCP servers, each with a yes of its own",
+            Self::LanguageServers => "language servers that slug would start",
             Self::Instructions => "instructions for the model",
         }
     }
@@ -111,7 +116,12 @@ pub fn privileged_files(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
     for (name, kind) in PRIVILEGED_FILES {
         let Some(bytes) = content(&folder.join(name)) else { continue };
         found.push((PathBuf::from(name), ContentHash::of(&bytes)));
-        if matches!(kind, InventoryItemKind::Configuration | InventoryItemKind::Servers) {
+        if matches!(
+            kind,
+            InventoryItemKind::Configuration
+                | InventoryItemKind::Servers
+                | InventoryItemKind::LanguageServers
+        ) {
             continue;
         }
         let (hooks, _) = hooks::read(&String::from_utf8_lossy(&bytes), Path::new(name));
@@ -158,6 +168,7 @@ fn item(folder: &Path, path: PathBuf, kind: InventoryItemKind) -> Option<Invento
         InventoryItemKind::Hooks => vec![hooks()],
         InventoryItemKind::Configuration => vec![(kind, keys(&text))],
         InventoryItemKind::Servers => vec![(kind, servers(&text, folder))],
+        InventoryItemKind::LanguageServers => vec![(kind, lsp_project_particulars(&text))],
         InventoryItemKind::Instructions => {
             let count = text.lines().count();
             let lines = if count == 1 { "line" } else { "lines" };

@@ -28,7 +28,8 @@ use slug_code::session::{
     TurnOutcome,
 };
 use slug_code::tools::{
-    NoPdfReader, NoServerPrompts, NoWebPages, Processes, ToolPart, ToolRegistry, WorkingDirectory,
+    NoLanguageServers, NoPdfReader, NoServerPrompts, NoWebPages, Processes, ToolPart, ToolRegistry,
+    WorkingDirectory,
 };
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -187,6 +188,7 @@ impl AgentFixture {
             files: self.files.clone(),
             web: Arc::new(NoWebPages),
             pdfs: Arc::new(NoPdfReader),
+            code: Arc::new(NoLanguageServers),
             processes: self.sandbox.clone().unwrap_or_else(|| self.processes.clone()),
             escalation: self.sandbox.as_ref().map(around),
             project: self.project,

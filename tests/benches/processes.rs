@@ -11,8 +11,9 @@ use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
 use slug_code::platform::files::DiskFiles;
 use slug_code::platform::process::{HostPrograms, ProcessHost};
 use slug_code::tools::{
-    FileChange, FixedMode, InMemoryTasks, NoPdfReader, NoSessionJobs, NoWebPages, NobodyToAsk,
-    ReadLedger, SHELL_TOOL, ToolContext, ToolEffects, ToolPart, ToolRegistry, WorkingDirectory,
+    FileChange, FixedMode, InMemoryTasks, NoLanguageServers, NoPdfReader, NoSessionJobs,
+    NoWebPages, NobodyToAsk, ReadLedger, SHELL_TOOL, ToolContext, ToolEffects, ToolPart,
+    ToolRegistry, WorkingDirectory,
 };
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -48,6 +49,7 @@ fn context() -> ToolContext {
         tasks: Arc::new(InMemoryTasks::default()),
         steering: Default::default(),
         pdfs: Arc::new(NoPdfReader),
+        code: Arc::new(NoLanguageServers),
         mode: Arc::new(FixedMode(PermissionMode::Ask)),
         jobs: Arc::new(NoSessionJobs),
         web: Arc::new(NoWebPages),

@@ -13,7 +13,7 @@ use crate::support::test_env::TestEnv;
 use crate::{bash, result_of};
 
 /// Protected files of a project.
-pub(super) const PROTECTED: [&str; 93] = [
+pub(super) const PROTECTED: [&str; 94] = [
     ".githooks/pre-commit",
     ".slug/settings.json",
     ".slug/settings.local.json",
@@ -22,6 +22,7 @@ pub(super) const PROTECTED: [&str; 93] = [
     ".slug/rules/x.md",
     ".slug/new",
     ".mcp.json",
+    ".lsp.json",
     ".git/config",
     ".git/HEAD",
     ".git/hooks/pre-commit",

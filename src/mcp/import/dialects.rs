@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::stdio::is_variable_name;
 use super::McpImportFormat;
+use crate::platform::server_program::is_variable_name;
 
 /// The keys whose texts agents replace variables in, as slug calls them.
 const EXPANDED: [&str; 6] = ["command", "args", "env", "cwd", "url", "headers"];

