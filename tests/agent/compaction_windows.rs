@@ -74,6 +74,29 @@ async fn the_calibration_survives_a_resume() {
     agent.close().await;
 }
 
+/// The first estimate after a resume is made before the server has said which models it has.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_estimate_after_a_resume_is_calibrated() {
+    let model = WindowedModel::of_digits(64_000, step_by_step);
+    let fixture = AgentFixture { model_name: None, ..with_files(&model) };
+    let mut agent = with_rounds(&fixture, 4).await;
+    agent.turn(&format!("Step 4: {}", "0123456789 ".repeat(900))).await;
+    agent.tell(AgentCommand::Shell { command: "ls".into() }).await;
+    let is_estimate = |event: &AgentEvent| matches!(event, AgentEvent::ContextEstimated(_));
+    agent.wait_for("output", is_estimate).await;
+    let session = agent.id();
+    agent.close().await;
+    let mut agent = fixture.open(InitialSession::Resume(session)).await;
+    let told = agent.wait_for("estimate", is_estimate).await;
+    let AgentEvent::ContextEstimated(ledger) = told else { panic!("{told:?}") };
+    let before = model.requests().len();
+    agent.turn("Step 5: go on.").await;
+    let counted = count_with_digits(&model.requests()[before]);
+    let estimate = ledger.used;
+    assert!(counted.abs_diff(estimate) * 100 <= counted * 12, "~{estimate} for {counted} tokens");
+    agent.close().await;
+}
+
 /// What was counted last may be another conversation than the one that is sent now.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_calibration_survives_a_resume_behind_what_was_folded_out_and_brought_back() {

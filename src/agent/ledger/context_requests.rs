@@ -52,7 +52,10 @@ impl Agent {
     /// What fills the context window now.
     pub(in crate::agent) async fn ledger(&mut self) -> ContextLedger {
         self.session.catch_up();
-        let model = self.model.clone().unwrap_or_default();
+        // While the server has not listed its models, it is the one that answered last.
+        let answered = self.session.conversation.measured_request.as_ref();
+        let answered = answered.map(|request| request.model.clone());
+        let model = self.model.clone().or(answered).unwrap_or_default();
         let instructions = self.instructions().await;
         let custom = self.setup.system_prompt.clone();
         let system = context::system_prompt(custom.as_deref(), &instructions);
