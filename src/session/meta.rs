@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{EntryId, MessageRole, SessionId};
+use crate::domain::{ContentBlock, EntryId, MessageRole, SessionId};
 
 use super::files::{self, Durability};
 use super::title::{beginning, note_title};
@@ -52,6 +52,15 @@ pub struct SessionMeta {
     /// How much of the log these facts cover, in bytes.
     #[serde(default)]
     pub log_bytes: u64,
+}
+
+/// Whether a message has nothing but notes of slug's for the model, as those before a second try.
+fn is_note(message: &MessageEntry) -> bool {
+    let is_context = |block: &ContentBlock| block.as_context().is_some();
+    message.role == MessageRole::User
+        && message.result.is_none()
+        && !message.content.is_empty()
+        && message.content.iter().all(is_context)
 }
 
 /// Names each fork that has its parent's title after the first words of its own, as lists show it.
@@ -173,7 +182,7 @@ impl SessionMeta {
     }
 
     fn say(&mut self, message: &MessageEntry) {
-        if message.is_result() || !message.source.is_main() {
+        if message.is_result() || !message.source.is_main() || is_note(message) {
             return;
         }
         self.message_count += 1;

@@ -128,6 +128,14 @@ fn the_title_is_the_given_one_or_made_from_the_first_message() {
 }
 
 #[test]
+fn notes_of_slugs_are_no_messages_of_the_users() {
+    let note = ContentBlock::Context { name: "todo".into(), text: "1. Go on.".into() };
+    let retry = Message { role: MessageRole::User, content: vec![note] };
+    let log = records(vec![(1, user("make it")), (2, LogEntry::Message(MessageEntry::new(retry)))]);
+    assert_eq!(SessionMeta::message_summary(&log, &RewindHistory::of(&log)).0, 1);
+}
+
+#[test]
 fn a_change_that_a_rewind_took_back_is_no_changed_file() {
     let change = every_kind().into_iter().find_map(|entry| match entry {
         LogEntry::FileChange(change) => Some(change),

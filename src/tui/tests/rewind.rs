@@ -346,6 +346,20 @@ fn the_message_returns_to_the_input_and_leaves_the_transcript() {
 }
 
 #[test]
+fn going_back_to_the_same_place_twice_is_told_once() {
+    let mut log = log();
+    for _ in 0..2 {
+        let mut back = rewound(&log[3], None);
+        if let LogEntry::Rewind(rewind) = &mut back.entry {
+            rewind.left.clear();
+        }
+        log.push(back);
+    }
+    let text = opened(80, 24, &log).text();
+    assert_eq!(text.matches("Rewound to here.").count(), 1, "{text}");
+}
+
+#[test]
 fn a_draft_that_has_to_make_room_goes_to_the_history() {
     let scene = opened(80, 24, &log()).types("my draft").clear_effects();
     let done = AgentEvent::Rewound { message: Some("also add a test".into()), told: String::new() };

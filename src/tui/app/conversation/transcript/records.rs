@@ -76,7 +76,14 @@ impl Transcript {
             (false, Some(files)) => format!("Restored {files}; the conversation is unchanged."),
             (false, None) => "No file needed restoring.".to_owned(),
         };
-        self.notice(NoticeLevel::Info, summary);
+        // Going back to the same place again is no news.
+        let is_told = self.blocks.last().is_some_and(|last| match &last.body {
+            BlockBody::Notice(notice) => notice.text == summary,
+            _ => false,
+        });
+        if !is_told {
+            self.notice(NoticeLevel::Info, summary);
+        }
         if !rewind.left.is_empty() {
             let names: Vec<String> = rewind
                 .left
