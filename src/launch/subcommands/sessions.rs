@@ -260,6 +260,10 @@ fn write_spending(out: &mut dyn Write, spending: &SessionSpending) -> std::io::R
 /// Writes a message as Markdown; skips entries of other kinds.
 fn show(out: &mut dyn Write, record: &LogRecord) -> std::io::Result<()> {
     let LogEntry::Message(message) = &record.entry else { return Ok(()) };
+    // What was asked beside the conversation is no part of it.
+    if !message.source.is_main() {
+        return Ok(());
+    }
     for block in &message.content {
         match block {
             ContentBlock::Text { text } => {

@@ -202,6 +202,10 @@ fn exported_messages(records: &[LogRecord]) -> Vec<ExportedMessage<'_>> {
     let mut open: HashMap<&CallId, (usize, usize)> = HashMap::new();
     for record in records {
         let LogEntry::Message(message) = &record.entry else { continue };
+        // What was asked beside the conversation is no part of it.
+        if !message.source.is_main() {
+            continue;
+        }
         let mut exported = ExportedMessage {
             role: message.role,
             at: record.timestamp,

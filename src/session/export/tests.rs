@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 
 use crate::domain::{
     CallId, CallInput, ContentBlock, FileDiff, MediaType, Message, MessageImage, MessageRole,
-    ToolCall, ToolDisplay, ToolStatus,
+    RequestSource, ToolCall, ToolDisplay, ToolStatus,
 };
 use crate::session::samples::{every_kind, header, record, result, rewind, says, user};
 use crate::session::{MessageEntry, RewindScope, ToolResultInfo};
@@ -92,6 +92,19 @@ fn a_call_inside_another_is_shown_as_itself() {
     ];
     let text = written(entries, ExportForm::Markdown).text;
     assert!(text.contains("<summary>Bash · pwd · exit 0</summary>"), "{text}");
+}
+
+#[test]
+fn what_was_asked_beside_the_conversation_is_on_no_page() {
+    let LogEntry::Message(answer) = says("Compaction of the carts") else { unreachable!() };
+    let aside = MessageEntry { source: RequestSource::Compaction, ..answer };
+    let entries = || {
+        vec![LogEntry::Session(header("/work")), user("hello"), LogEntry::Message(aside.clone())]
+    };
+    for form in [ExportForm::Markdown, ExportForm::Html] {
+        let text = written(entries(), form).text;
+        assert!(text.contains("hello") && !text.contains("Compaction of the carts"), "{text}");
+    }
 }
 
 #[test]

@@ -456,7 +456,8 @@ fn open(
     jump::arrive(&mut model.conversation, &mut model.shared, part);
     if ends_unanswered(records) {
         model.conversation.transcript.notice(NoticeLevel::Info, UNANSWERED.to_owned());
-    } else if ends_in_command(records) {
+    }
+    if ends_in_command(records) {
         model.conversation.transcript.notice(NoticeLevel::Info, IN_COMMAND.to_owned());
     }
     if asks_here && !is_behind {

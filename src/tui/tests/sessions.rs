@@ -162,13 +162,16 @@ fn a_session_whose_last_message_was_not_answered_says_so() {
         end,
     ])
     .hides("slug ended before");
-    let began = LogEntry::ToolStarted {
+    let began = || LogEntry::ToolStarted {
         call: CallId::new("c"),
         arguments: ContentHash::of(b"{}"),
         approved_by: TYPED_BY_USER.to_owned(),
     };
     let end = turn_end(TurnOutcome::Answered);
-    opened(vec![user("Rename the cart."), end, record(began)])
+    opened(vec![user("Rename the cart."), end, record(began())])
         .shows("slug ended while a `!` command of yours ran.")
         .hides("slug ended before");
+    opened(vec![user("Rename the cart."), record(began())])
+        .shows("slug ended before")
+        .shows("slug ended while a `!` command of yours ran.");
 }
