@@ -157,6 +157,20 @@ async fn compact_says_whether_what_cannot_be_left_out_matters() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_could_not_be_read_is_none_that_was_read() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    let fixture = with_files(&model);
+    std::fs::remove_file(fixture.work.join("f3")).unwrap();
+    let mut agent = with_rounds(&fixture, 12).await;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
+    let note = compactions(&agent).pop().unwrap().note.unwrap();
+    let (_, read) = note.text.split_once("## Files read so far\n").unwrap();
+    assert!(read.contains("f2") && !read.contains("f3"), "{read}");
+    agent.close().await;
+}
+
 /// Where neither a summary nor a note from the log saves anything, that is said once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_summary_that_failed_and_a_note_that_saves_nothing_are_one_sentence() {

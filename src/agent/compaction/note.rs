@@ -4,10 +4,12 @@
 //! session, does not depend on what a model remembers of them. The rest is a model's summary, or, without
 //! one, what the log says about the task, the user's commands, the failures and the answers.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::context::escape_context_tags;
-use crate::domain::{CallInput, ContentBlock, EntryId, Message, MessageRole, ToolAccess, ToolKind};
+use crate::domain::{
+    CallId, CallInput, ContentBlock, EntryId, Message, MessageRole, ToolAccess, ToolKind,
+};
 use crate::session::{
     COMPACTION_CONTEXT, CompactionNote, KeptContext, ReplayedConversation, is_shell,
 };
@@ -85,8 +87,11 @@ impl NoteSources<'_> {
     /// The files that were read in all of the session, the newest last.
     pub(in crate::agent) fn files_read(&self) -> Vec<String> {
         let mut files: Vec<String> = self.conversation.files_read.clone();
-        let messages = self.conversation.messages.iter();
-        for call in messages.flat_map(|(_, message)| message.calls()) {
+        let messages = || self.conversation.messages.iter().map(|(_, message)| message);
+        let results = messages().flat_map(|message| &message.content);
+        let failed: HashSet<&CallId> = results.filter_map(failed_call).collect();
+        let calls = messages().flat_map(Message::calls);
+        for call in calls.filter(|call| !failed.contains(&call.id)) {
             let call = call.inner();
             let (CallInput::Valid(input), ToolKind::Read) = (&call.input, kind_of(&call.name))
             else {
@@ -199,6 +204,14 @@ fn earlier_notes(message: &Message) -> Option<&str> {
     let is_summary =
         |(name, text): &(&str, &str)| *name == COMPACTION_CONTEXT && text.contains("\n## ");
     notes.find(is_summary).map(|(_, text)| text)
+}
+
+/// The call whose result this block is, where it failed.
+fn failed_call(block: &ContentBlock) -> Option<&CallId> {
+    match block {
+        ContentBlock::ToolResult { tool_use_id, is_error: true, .. } => Some(tool_use_id),
+        _ => None,
+    }
 }
 
 fn excerpt(text: &str) -> String {
