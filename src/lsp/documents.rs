@@ -9,7 +9,7 @@ use std::time::SystemTime;
 const MAX_OPEN: usize = 50;
 
 /// When a file was last changed, and its length in bytes.
-pub(super) type FileStamp = (SystemTime, u64);
+pub(super) type DocumentStamp = (SystemTime, u64);
 
 /// A file as a server has it.
 #[derive(Debug, Clone)]
@@ -18,7 +18,7 @@ pub(super) struct LspDocument {
     pub(super) version: i64,
     pub(super) text: Arc<str>,
     /// Of the file when it was last seen to have this text; `None`: it has to be read to know.
-    pub(super) stamp: Option<FileStamp>,
+    pub(super) stamp: Option<DocumentStamp>,
     /// How many findings had come in the file before the server was sent this text.
     pub(super) serial: u64,
     last_use: u64,
@@ -82,7 +82,7 @@ impl OpenDocuments {
     }
 
     /// Notes when the file with this text was last changed.
-    pub(super) fn set_stamp(&mut self, path: &Path, stamp: Option<FileStamp>) {
+    pub(super) fn set_stamp(&mut self, path: &Path, stamp: Option<DocumentStamp>) {
         if let Some(document) = self.documents.get_mut(path) {
             document.stamp = stamp;
         }
@@ -94,7 +94,7 @@ impl OpenDocuments {
     }
 
     /// All open files with their stamps.
-    pub(super) fn stamps(&self) -> Vec<(PathBuf, Option<FileStamp>)> {
+    pub(super) fn stamps(&self) -> Vec<(PathBuf, Option<DocumentStamp>)> {
         self.documents.iter().map(|(path, it)| (path.clone(), it.stamp)).collect()
     }
 }

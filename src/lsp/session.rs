@@ -13,7 +13,7 @@ use crate::platform::server_program::ServerProgram;
 
 use super::connection::{LspConnection, LspError};
 use super::diagnostic::LspDiagnostic;
-use super::documents::{DocumentStep, FileStamp, OpenDocuments};
+use super::documents::{DocumentStamp, DocumentStep, OpenDocuments};
 use super::file_uri::file_uri;
 use super::position::LspEncoding;
 use super::server_state::{LspServerState, folder_name};
@@ -306,9 +306,9 @@ impl LspSession {
 
 /// What has become of an open file; `None` where it has not changed since `stamp`. The text is `None` where
 /// there is no text file any more.
-type FileLook = (PathBuf, Option<(FileStamp, String)>);
+type FileLook = (PathBuf, Option<(DocumentStamp, String)>);
 
-fn look((path, stamp): (PathBuf, Option<FileStamp>)) -> Option<FileLook> {
+fn look((path, stamp): (PathBuf, Option<DocumentStamp>)) -> Option<FileLook> {
     let data = std::fs::metadata(&path).ok();
     let now = data.and_then(|data| Some((data.modified().ok()?, data.len())));
     if stamp.is_some() && now == stamp {
