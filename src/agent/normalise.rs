@@ -6,18 +6,26 @@
 //! response without text and calls. Appending to the input only ever appends to the output, so that
 //! the provider's prompt cache keeps working.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::domain::{CallId, ContentBlock, Message, MessageRole};
 
 /// What the model is told about a call whose result was lost.
 const LOST: &str = "Interrupted: this call has no result. It may have run in part.";
 
+/// What the model is told about a call that slug did not come to.
+const NOT_BEGUN: &str =
+    "Interrupted: this call has no result, and the log does not say that it began.";
+
 /// Turns `history` into a conversation that any provider accepts. Running it on its own output
-/// changes nothing.
-pub fn normalise(history: impl IntoIterator<Item = Message>) -> Vec<Message> {
+/// changes nothing. `not_begun` are the calls without a result of which it is known that they never
+/// ran.
+pub fn normalise(
+    history: impl IntoIterator<Item = Message>,
+    not_begun: &HashSet<CallId>,
+) -> Vec<Message> {
     let mut out: Vec<Message> = Vec::new();
-    let mut open = OpenCalls::default();
+    let mut open = OpenCalls::new(not_begun);
     for message in history {
         match message.role {
             MessageRole::Assistant => {
@@ -60,15 +68,19 @@ pub fn is_silent(message: &Message) -> bool {
 }
 
 /// The calls of the newest response, and what has answered them so far.
-#[derive(Default)]
-struct OpenCalls {
+struct OpenCalls<'a> {
+    not_begun: &'a HashSet<CallId>,
     order: Vec<CallId>,
     results: HashMap<CallId, ContentBlock>,
     /// What came with the result of a call, such as an image. It stands behind all results.
     beside: Vec<(CallId, Vec<ContentBlock>)>,
 }
 
-impl OpenCalls {
+impl<'a> OpenCalls<'a> {
+    fn new(not_begun: &'a HashSet<CallId>) -> Self {
+        Self { not_begun, order: Vec::new(), results: HashMap::new(), beside: Vec::new() }
+    }
+
     fn begin(&mut self, content: &[ContentBlock]) {
         self.order = content.iter().filter_map(call_id).cloned().collect();
     }
@@ -90,10 +102,13 @@ impl OpenCalls {
         let answers = order
             .into_iter()
             .map(|id| {
-                self.results.remove(&id).unwrap_or_else(|| ContentBlock::ToolResult {
-                    tool_use_id: id,
-                    content: LOST.into(),
-                    is_error: true,
+                self.results.remove(&id).unwrap_or_else(|| {
+                    let content = if self.not_begun.contains(&id) { NOT_BEGUN } else { LOST };
+                    ContentBlock::ToolResult {
+                        tool_use_id: id,
+                        content: content.into(),
+                        is_error: true,
+                    }
                 })
             })
             .collect();
@@ -195,13 +210,17 @@ mod tests {
         }
     }
 
+    fn normalised(history: impl IntoIterator<Item = Message>) -> Vec<Message> {
+        normalise(history, &HashSet::new())
+    }
+
     fn ids_answered(message: &Message) -> Vec<&str> {
         message.answers().map(CallId::as_str).collect()
     }
 
     #[test]
     fn results_come_in_the_order_of_their_calls() {
-        let out = normalise([
+        let out = normalised([
             text(MessageRole::User, "go"),
             calls(&["a", "b"]),
             result("b", "2"),
@@ -220,7 +239,7 @@ mod tests {
             message.content.push(ContentBlock::Image(image));
             message
         };
-        let out = normalise([
+        let out = normalised([
             text(MessageRole::User, "go"),
             calls(&["a", "b", "c"]),
             with_image("b"),
@@ -234,12 +253,12 @@ mod tests {
             _ => "no image",
         });
         assert_eq!(images.collect::<Vec<_>>(), ["a", "b"]);
-        assert_eq!(normalise(out.clone()), out);
+        assert_eq!(normalised(out.clone()), out);
     }
 
     #[test]
     fn an_open_call_is_answered_before_a_user_message() {
-        let out = normalise([
+        let out = normalised([
             text(MessageRole::User, "go"),
             calls(&["a"]),
             text(MessageRole::User, "stop that"),
@@ -250,8 +269,20 @@ mod tests {
     }
 
     #[test]
+    fn a_call_that_never_began_is_not_told_as_begun() {
+        let not_begun = HashSet::from([CallId::new("b")]);
+        let history = [text(MessageRole::User, "go"), calls(&["a", "b"])];
+        let out = normalise(history, &not_begun);
+        let said = out[2].content.iter().map(|block| match block {
+            ContentBlock::ToolResult { content, .. } => content.as_str(),
+            _ => "no result",
+        });
+        assert_eq!(said.collect::<Vec<_>>(), [LOST, NOT_BEGUN]);
+    }
+
+    #[test]
     fn results_without_a_call_second_results_and_empty_messages_are_dropped() {
-        let out = normalise([
+        let out = normalised([
             text(MessageRole::Assistant, "before anything"),
             text(MessageRole::User, "go"),
             result("x", "nobody asked"),
@@ -273,16 +304,16 @@ mod tests {
             role: MessageRole::Assistant,
             content: vec![ContentBlock::Thinking { thinking: "hm".into(), signature: None }],
         };
-        let out = normalise([text(MessageRole::User, "go"), thought.clone()]);
+        let out = normalised([text(MessageRole::User, "go"), thought.clone()]);
         assert_eq!(out, [text(MessageRole::User, "go")]);
         let out =
-            normalise([text(MessageRole::User, "go"), thought, text(MessageRole::User, "well?")]);
+            normalised([text(MessageRole::User, "go"), thought, text(MessageRole::User, "well?")]);
         assert_eq!(out.len(), 3, "what stays behind it stays as it was");
     }
 
     #[test]
     fn messages_in_a_row_become_one() {
-        let out = normalise([text(MessageRole::User, "one"), text(MessageRole::User, "two")]);
+        let out = normalised([text(MessageRole::User, "one"), text(MessageRole::User, "two")]);
         assert_eq!(out.len(), 1);
         assert_eq!(out[0].text(), "one\n\ntwo");
     }
@@ -301,7 +332,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_history_becomes_valid(history in prop::collection::vec(any_message(), 0..20)) {
-            let out = normalise(history);
+            let out = normalised(history);
             let mut expected = MessageRole::User;
             for (at, message) in out.iter().enumerate() {
                 prop_assert_eq!(message.role, expected);
@@ -316,8 +347,8 @@ mod tests {
 
         #[test]
         fn a_second_run_changes_nothing(history in prop::collection::vec(any_message(), 0..20)) {
-            let once = normalise(history);
-            prop_assert_eq!(normalise(once.clone()), once);
+            let once = normalised(history);
+            prop_assert_eq!(normalised(once.clone()), once);
         }
     }
 }

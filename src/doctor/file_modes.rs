@@ -66,9 +66,13 @@ pub(super) fn check(home: &Path, cwd: &Path, user_home: Option<&Path>) -> Vec<Do
         [first, ..] => vec![DoctorFinding::warn(
             SUBJECT,
             match open.len() {
-                1 => format!("Other users can access {}.", first.display()),
+                1 => format!("The permissions of {} allow other users.", first.display()),
                 count => {
-                    format!("Other users can access {} and {} more.", first.display(), count - 1)
+                    format!(
+                        "The permissions of {} and {} more allow other users.",
+                        first.display(),
+                        count - 1
+                    )
                 }
             },
             format!("chmod -R go= '{shown}'"),

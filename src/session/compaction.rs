@@ -29,6 +29,13 @@ pub const NEXT_MESSAGE: &str = "(What came between is left out.) Then the user s
 /// How a stub ends, and did in older logs.
 const STUB_END: &str = "call it again if you need it]";
 
+/// What precedes the error in the stub of a failed result.
+const STUB_ERROR: &str = "; it failed: ";
+
+/// The most characters of an error that a stub has, of its start and of its end: what a command printed
+/// last says more than how it began.
+const STUB_ERROR_ENDS: (usize, usize) = (60, 120);
+
 /// What stands between both ends of a result that is too long.
 const CUT_MARK: &str = " characters left out here: the context window has no room for all of it; ask \
                         for a part]";
@@ -201,6 +208,13 @@ pub fn is_result_stub(content: &str) -> bool {
     content.starts_with("[result of ") && content.ends_with(STUB_END)
 }
 
+/// The error that the stub of a failed result still has; `None` for everything else.
+pub fn error_of_stub(content: &str) -> Option<&str> {
+    let stub = Some(content).filter(|content| is_result_stub(content))?;
+    let (_, error) = stub.split_once(STUB_ERROR)?;
+    error.strip_suffix(STUB_END)?.strip_suffix("; ")
+}
+
 /// Whether a compaction has left only both ends of a tool result.
 pub fn is_cut_result(content: &str) -> bool {
     content.contains(CUT_MARK)
@@ -263,11 +277,11 @@ impl ReplayedConversation {
             message.content.retain(|block| is_pinned || !matches!(block, ContentBlock::Image(_)));
             let images = blocks - message.content.len();
             for block in &mut message.content {
-                if let ContentBlock::ToolResult { tool_use_id, content, .. } = block
+                if let ContentBlock::ToolResult { tool_use_id, content, is_error } = block
                     && !is_result_stub(content)
                 {
                     let name = names.get(tool_use_id).map_or("a tool", String::as_str);
-                    let stub = result_stub(name, content, images);
+                    let stub = result_stub(name, content, *is_error, images);
                     if images > 0 || content.len() > stub.len() {
                         *content = stub;
                     }
@@ -426,14 +440,32 @@ fn context(name: &str, text: &str) -> ContentBlock {
     ContentBlock::Context { name: name.to_owned(), text: text.to_owned() }
 }
 
-fn result_stub(name: &str, content: &str, images: usize) -> String {
+fn result_stub(name: &str, content: &str, is_error: bool, images: usize) -> String {
     let chars = content.chars().count();
     let images = match images {
         0 => String::new(),
         1 => " and an image".to_owned(),
         many => format!(" and {many} images"),
     };
-    format!("[result of {name} dropped to save space, {chars} characters{images}; {STUB_END}")
+    let error = match is_error {
+        true => format!("{STUB_ERROR}{}", both_ends_of_error(content)),
+        false => String::new(),
+    };
+    format!(
+        "[result of {name} dropped to save space, {chars} characters{images}{error}; {STUB_END}"
+    )
+}
+
+fn both_ends_of_error(content: &str) -> String {
+    let line = content.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (head, tail) = STUB_ERROR_ENDS;
+    let chars = line.chars().count();
+    if chars <= head + tail {
+        return line;
+    }
+    let start: String = line.chars().take(head).collect();
+    let end: String = line.chars().skip(chars - tail).collect();
+    format!("{start} … {end}")
 }
 
 /// The text of a block of which a compaction may leave both ends; `None` for other blocks.

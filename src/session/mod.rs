@@ -14,6 +14,7 @@ mod disk;
 mod drafts;
 mod entry;
 mod export;
+mod file_versions;
 mod files;
 mod filter;
 mod folds;
@@ -49,8 +50,8 @@ pub use change::{
 pub use choices::{FavouriteModels, LastModel, LastModels, SessionGrouping};
 pub use compaction::{
     AppliedCompaction, COMPACTION_CONTEXT, CollapsedMessages, CompactionEntry, CompactionNote,
-    CompactionTokens, CutCalls, CutResults, KeptContext, NEXT_MESSAGE, holds_cut, is_cut_call,
-    is_cut_output, is_cut_result, is_result_stub, last_compaction, users_own,
+    CompactionTokens, CutCalls, CutResults, KeptContext, NEXT_MESSAGE, error_of_stub, holds_cut,
+    is_cut_call, is_cut_output, is_cut_result, is_result_stub, last_compaction, users_own,
 };
 pub use context_edit::{
     ContextAction, ContextEditEntry, ContextEdits, ContextItem, ContextPart, FOLDED_CONTEXT,
@@ -65,6 +66,7 @@ pub use export::{
     ExportError, ExportForm, ExportedFile, ExportedText, RedactedRecords, RewoundRecords,
     SecretHandling, StoreExportError, export, redact,
 };
+pub use file_versions::SessionFileVersions;
 pub use filter::{SessionAttributes, SessionListFilter, date};
 pub use folds::{KindFolds, PaneName, SessionFolds};
 pub use gc::{GcMode, GcOptions, GcReport, PackReport, ReclaimedSpace, StoreSize};

@@ -5,21 +5,21 @@
 //! `agent::normalise`'s task. Permissions are never restored: permission and mode records change
 //! nothing here.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::path::PathBuf;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::{
-    ContentBlock, ContentHash, EntryId, Message, MessageRole, ModelName, ReasoningEffort,
+    CallId, ContentBlock, ContentHash, EntryId, Message, MessageRole, ModelName, ReasoningEffort,
     StopReason, TokenUsage, ToolCall, TurnId, WorkPlan,
 };
 
 use super::compaction::{AppliedCompaction, undone_compactions};
 use super::context_edit::ContextEdits;
+use super::file_versions::SessionFileVersions;
 use super::spending::SessionSpending;
 use super::title::note_title;
 use super::turn_changes::TurnChangeTally;
 use super::undo::RewindHistory;
-use super::{CompactionEntry, FileChangeSource, LogEntry, LogRecord, MessageEntry};
+use super::{CompactionEntry, LogEntry, LogRecord, MessageEntry};
 
 /// The state of a conversation after the records of a log.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,8 +47,10 @@ pub struct ReplayedConversation {
     pub seals: HashMap<ContentHash, ContentHash>,
     /// The calls in `messages` that have no result, in order.
     pub open_calls: Vec<ToolCall>,
+    /// Those of them that never began, as far as the log says: slug ended before.
+    pub not_begun: HashSet<CallId>,
     /// The files that the session has changed, absolute.
-    pub files_changed: BTreeSet<PathBuf>,
+    pub files_changed: SessionFileVersions,
     /// The files that were read up to the last compaction, as it lists them.
     pub files_read: Vec<String>,
     /// What the user decided about parts of it.
@@ -104,7 +106,8 @@ impl Default for ReplayedConversation {
             contexts: BTreeMap::new(),
             seals: HashMap::new(),
             open_calls: Vec::new(),
-            files_changed: BTreeSet::new(),
+            not_begun: HashSet::new(),
+            files_changed: SessionFileVersions::default(),
             files_read: Vec::new(),
             edits: ContextEdits::default(),
             compactions: Vec::new(),
@@ -139,7 +142,20 @@ impl ReplayedConversation {
                 conversation.pass_over(record);
             }
         }
+        conversation.not_begun = conversation.open_calls_without_start(records);
         conversation
+    }
+
+    fn open_calls_without_start(&self, records: &[LogRecord]) -> HashSet<CallId> {
+        let mut open: HashSet<CallId> = self.open_calls.iter().map(|it| it.id.clone()).collect();
+        if !open.is_empty() {
+            for record in records {
+                if let LogEntry::ToolStarted { call, .. } = &record.entry {
+                    open.remove(call);
+                }
+            }
+        }
+        open
     }
 
     /// Updates the conversation by one more record. After a rewind, after an entry that takes a
@@ -177,13 +193,9 @@ impl ReplayedConversation {
                 self.provider.clone_from(provider);
                 self.effort = *effort;
             }
-            // What a rewind writes takes changes back, or brings those back that are on record above.
-            LogEntry::FileChange(change) if change.by != FileChangeSource::Rewind => {
-                self.files_changed.insert(change.path.clone());
-            }
+            LogEntry::FileChange(change) => self.files_changed.note(change),
             LogEntry::ToolStarted { .. }
             | LogEntry::Permission(_)
-            | LogEntry::FileChange(_)
             | LogEntry::NotCovered(_)
             | LogEntry::Rewind(_)
             | LogEntry::Interrupted

@@ -1,13 +1,20 @@
 //! Tests of the replay: records in, conversation out.
 
+use std::path::{Path, PathBuf};
+
 use crate::domain::testing::task;
-use crate::domain::{PermissionMode, RequestSource, TaskChange, TaskId, TodoStatus, TokenUsage};
+use crate::domain::{
+    ContentHash, PermissionMode, RequestSource, TaskChange, TaskId, TodoStatus, TokenUsage,
+};
 
 use super::super::samples::{
     assistant, call, calls, every_kind, record, result, rewind, says, turn_end, user,
 };
 use super::*;
-use crate::session::{CompactionEntry, FileChangeEntry, RewindEntry, RewindScope, SessionMeta};
+use crate::session::{
+    CompactionEntry, FileChangeEntry, FileChangeSource, RewindEntry, RewindScope, SessionMeta,
+    error_of_stub, is_result_stub,
+};
 
 fn records(entries: Vec<(u32, LogEntry)>) -> Vec<LogRecord> {
     entries.into_iter().map(|(turn, entry)| record(turn, entry)).collect()
@@ -142,12 +149,43 @@ fn a_change_that_a_rewind_took_back_is_no_changed_file() {
         _ => None,
     });
     let change = FileChangeEntry { by: FileChangeSource::Tool, ..change.unwrap() };
-    let back = FileChangeEntry { by: FileChangeSource::Rewind, ..change.clone() };
-    let mut log = records(vec![(1, user("make it")), (1, LogEntry::FileChange(change.clone()))]);
-    assert_eq!(ReplayedConversation::of(&log).files_changed, BTreeSet::from([change.path]));
-    log.push(record(1, LogEntry::Rewind(rewind(log[0].id, RewindScope::Both))));
+    let (path, before, after) =
+        (change.path.clone(), change.version_before(), change.version_after());
+    assert_ne!(before, after);
+    let by = FileChangeSource::Rewind;
+    let back = FileChangeEntry::new(path.clone(), after.clone(), before.clone(), by);
+    let again = FileChangeEntry::new(path.clone(), before, after, by);
+    let changed = |log: &[LogRecord]| {
+        let conversation = ReplayedConversation::of(log);
+        conversation.files_changed.paths().map(Path::to_owned).collect::<Vec<_>>()
+    };
+    let mut log = records(vec![(1, user("make it")), (1, LogEntry::FileChange(change))]);
+    assert_eq!(changed(&log), std::slice::from_ref(&path));
+    let none: [PathBuf; 0] = [];
+    let mut rewound = log.clone();
+    rewound.push(record(1, LogEntry::Rewind(rewind(log[0].id, RewindScope::Both))));
+    rewound.push(record(1, LogEntry::FileChange(back.clone())));
+    assert_eq!(changed(&rewound), none, "the conversation went back, too");
     log.push(record(1, LogEntry::FileChange(back)));
-    assert_eq!(ReplayedConversation::of(&log).files_changed, BTreeSet::new());
+    assert_eq!(changed(&log), none, "rejected in a review");
+    log.push(record(1, LogEntry::FileChange(again)));
+    assert_eq!(changed(&log), [path], "and brought back");
+}
+
+#[test]
+fn a_call_that_never_began_is_told_from_one_that_did() {
+    let started = LogEntry::ToolStarted {
+        call: CallId::new("a"),
+        arguments: ContentHash::of(b"{}"),
+        approved_by: "rule".into(),
+    };
+    let conversation = ReplayedConversation::of(&records(vec![
+        (1, user("read all")),
+        (1, calls(&["a", "b"])),
+        (1, started),
+    ]));
+    assert_eq!(conversation.open_calls, [call("a"), call("b")]);
+    assert_eq!(conversation.not_begun, HashSet::from([CallId::new("b")]));
 }
 
 #[test]
@@ -238,6 +276,40 @@ fn results_before_the_kept_ones_become_stubs() {
         sent(&ReplayedConversation::of(&all)),
         ["read all", "?a ?b ?c", stub, "b=short", &last]
     );
+}
+
+#[test]
+fn the_stub_of_a_failed_result_still_has_the_error() {
+    let failed = |content: &str| {
+        let block = ContentBlock::ToolResult {
+            tool_use_id: CallId::new("a"),
+            content: content.into(),
+            is_error: true,
+        };
+        LogEntry::Message(MessageEntry::new(Message {
+            role: MessageRole::User,
+            content: vec![block],
+        }))
+    };
+    let stub = |content: &str| {
+        let mut log = records(vec![
+            (1, user("test it")),
+            (1, calls(&["a"])),
+            (1, failed(content)),
+            (1, says("no")),
+        ]);
+        log.push(record(1, kept_from(log[3].id)));
+        sent(&ReplayedConversation::of(&log))[2].strip_prefix("a=").unwrap().to_owned()
+    };
+    let long = stub(&format!("running\n{}\ncart::total failed\n[exit status 1]", "x ".repeat(500)));
+    assert!(is_result_stub(&long), "{long}");
+    let error = error_of_stub(&long).unwrap();
+    assert!(error.starts_with("running x x"), "{error}");
+    assert!(error.ends_with("cart::total failed [exit status 1]"), "{error}");
+    assert!(long.len() < 330, "{long}");
+    let short = "There is no file cart.rs. Did you mean basket.rs?";
+    assert_eq!(stub(short), short, "a stub would be longer");
+    assert_eq!(error_of_stub(short), None);
 }
 
 #[test]

@@ -151,7 +151,7 @@ impl ToolRegistry {
             None => String::new(),
         };
         let others = match names.contains(&TOOL_SEARCH) {
-            true => format!(" {TOOL_SEARCH} finds others: {{\"query\": \"what it has to do\"}}."),
+            true => format!(" {TOOL_SEARCH} finds others by what they do."),
             false => String::new(),
         };
         let names = names.join(", ");
@@ -328,7 +328,7 @@ mod tests {
         assert!(registry.deferred().get().names().any(|name| name == "mcp__x__find"));
         let error = registry.get("Browsr").err().unwrap().0;
         assert!(error.starts_with("There is no tool \"Browsr\". Did you mean Browser?"), "{error}");
-        assert!(error.ends_with("ToolSearch finds others: {\"query\": \"what it has to do\"}."));
+        assert!(error.ends_with("ToolSearch finds others by what they do."));
     }
 
     #[test]

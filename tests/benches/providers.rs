@@ -1,5 +1,6 @@
 //! Requests to a model, and the decoding of its answers.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use divan::{Bencher, black_box, counter::BytesCount};
@@ -197,7 +198,7 @@ fn request_of_200_messages(bencher: Bencher) {
         let request = ProviderRequest {
             model: "model".into(),
             system: "system".into(),
-            messages: normalise(black_box(&history).iter().cloned()),
+            messages: normalise(black_box(&history).iter().cloned(), &HashSet::new()),
             images: EncodedImages::default(),
             tools: tools.clone(),
             max_tokens: Some(4_096),

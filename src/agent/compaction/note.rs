@@ -11,7 +11,8 @@ use crate::domain::{
     CallId, CallInput, ContentBlock, EntryId, Message, MessageRole, ToolAccess, ToolKind,
 };
 use crate::session::{
-    COMPACTION_CONTEXT, CompactionNote, KeptContext, ReplayedConversation, is_shell,
+    COMPACTION_CONTEXT, CompactionNote, KeptContext, ReplayedConversation, error_of_stub,
+    is_result_stub, is_shell,
 };
 use crate::tools::{ToolRegistry, WorkingDirectory, kind_of};
 
@@ -72,7 +73,7 @@ impl NoteSources<'_> {
              an instruction; what the user says comes first.\n\n{}",
             told.trim()
         );
-        let changed = self.conversation.files_changed.iter();
+        let changed = self.conversation.files_changed.paths();
         let changed: Vec<String> = changed.map(|path| self.place.show(path)).collect();
         push_files(&mut text, FILES_CHANGED, &changed);
         push_files(&mut text, FILES_READ, &self.files_read());
@@ -119,7 +120,7 @@ impl NoteSources<'_> {
         }
         push_list(&mut text, "Commands that the user ran", &newest(self.users_commands()));
         let earlier = last_note(self.left_out());
-        let failed = newest(self.failures());
+        let failed = newest(once_each(self.failures()).into_iter());
         push_list(&mut text, "Failed attempts", &failed);
         let answers = self.left_out().filter(|message| message.role == MessageRole::Assistant);
         let answers = answers.map(Message::text).filter(|said| !said.trim().is_empty());
@@ -146,7 +147,13 @@ impl NoteSources<'_> {
                 return None;
             };
             let call = self.left_out().flat_map(Message::calls).find(|it| it.id == *tool_use_id)?;
-            Some(format!("{}: {}", shown_call(call, &self.place.cwd), excerpt(content)))
+            let call = shown_call(call, &self.place.cwd);
+            match error_of_stub(content) {
+                Some(error) => Some(format!("{call}: {error}")),
+                // Older logs have stubs without the error.
+                None if is_result_stub(content) => Some(format!("{call} failed")),
+                None => Some(format!("{call}: {}", excerpt(content))),
+            }
         })
     }
 }
@@ -222,6 +229,21 @@ fn excerpt(text: &str) -> String {
     }
 }
 
+/// Each text once, where it comes last, with how often it comes.
+fn once_each(all: impl Iterator<Item = String>) -> Vec<String> {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    for text in all {
+        let before = counted.iter().position(|(known, _)| *known == text);
+        let times = before.map_or(0, |at| counted.remove(at).1);
+        counted.push((text, times + 1));
+    }
+    let counted = counted.into_iter().map(|(text, times)| match times {
+        1 => text,
+        times => format!("{text} ({times} times)"),
+    });
+    counted.collect()
+}
+
 fn newest(all: impl Iterator<Item = String>) -> Vec<String> {
     let mut all: Vec<String> = all.collect();
     all.drain(..all.len().saturating_sub(QUOTED.0));
@@ -246,6 +268,12 @@ fn push_files(text: &mut String, heading: &str, files: &[String]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_failed_more_than_once_is_told_once() {
+        let told = once_each(["a", "b", "a", "c", "a"].into_iter().map(str::to_owned));
+        assert_eq!(told, ["b", "c", "a (3 times)"]);
+    }
 
     #[test]
     fn a_note_takes_from_an_earlier_one_only_what_is_not_said_anew() {

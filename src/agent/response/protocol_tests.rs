@@ -1,6 +1,7 @@
 //! A conversation can move from one protocol to another: a response of each protocol is valid when
 //! any other protocol sends it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use futures_util::{StreamExt, stream};
@@ -101,7 +102,7 @@ fn request(model: &str, response: Message) -> ProviderRequest {
     ProviderRequest {
         model: model.to_owned(),
         system: "Be brief.".to_owned(),
-        messages: normalise(history),
+        messages: normalise(history, &HashSet::new()),
         images: EncodedImages::default(),
         tools: Arc::new([]),
         max_tokens: None,

@@ -84,7 +84,7 @@ impl Agent {
         let counted = conversation.counted_request.as_ref();
         let Some(counted) = counted.filter(|counted| counted.model == model) else { return };
         let sent = conversation.messages.iter().take_while(|(id, _)| *id != counted.response);
-        let sent = normalise(sent.map(|(_, message)| message.clone()));
+        let sent = normalise(sent.map(|(_, message)| message.clone()), &conversation.not_begun);
         let measure = fixed + sent.iter().map(measure_message).sum::<u64>();
         self.room.tokens.learn(model, measure, counted.input);
     }

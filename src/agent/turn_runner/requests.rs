@@ -158,7 +158,7 @@ impl Agent {
         instruction: Option<ContentBlock>,
     ) -> (ProviderRequest, RequestHashes) {
         let history = conversation.messages.iter().map(|(_, message)| message.clone());
-        let mut messages = normalise(history);
+        let mut messages = normalise(history, &conversation.not_begun);
         if let Some(instruction) = instruction {
             summary::append(&mut messages, instruction);
         }

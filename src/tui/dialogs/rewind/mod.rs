@@ -209,7 +209,10 @@ impl RewindDialog {
             }
         };
         let again = plan.to == RewindDestination::Redo;
-        let mut rows = vec![RewindRow::Message(first_line(&plan.message.text))];
+        // The redo of a single call has no message.
+        let message = first_line(&plan.message.text);
+        let message = Some(message).filter(|message| !message.is_empty());
+        let mut rows: Vec<RewindRow> = message.map(RewindRow::Message).into_iter().collect();
         let count = pluralise(plan.messages, "message");
         let what = plan.offers.first().copied().unwrap_or(RewindScope::Conversation);
         rows.push(RewindRow::Note(match (again, what.has_conversation()) {
