@@ -95,7 +95,8 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             }
         }
         AgentEvent::ModelChanged { model: name, effort, window, local } => {
-            model.conversation.status.fault = None;
+            let was_failing = model.conversation.status.fault.take().is_some();
+            model.conversation.is_reconnected |= was_failing && model.conversation.turn_failed;
             model.conversation.status.model = name.model;
             model.conversation.status.provider = name.provider;
             model.conversation.status.effort = effort;
@@ -139,6 +140,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             model.conversation.turn = TurnActivity::Running(RunningTurn::new(turn, now));
             model.conversation.status.fault = None;
             model.conversation.turn_failed = false;
+            model.conversation.is_reconnected = false;
         }
         AgentEvent::Recorded(record) | AgentEvent::NotRecorded(record) => {
             let ScreenModel { conversation, sidebar, shared, .. } = model;
@@ -407,6 +409,7 @@ fn open(
     }
     model.conversation.turn = TurnActivity::Idle;
     model.conversation.turn_failed = false;
+    model.conversation.is_reconnected = false;
     model.conversation.plan = WorkPlan::default();
     model.conversation.context_shares = ContextShares::default();
     model.conversation.context_shares.outdate();

@@ -275,7 +275,8 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
         SlashCommand::Context => model.dialogs.open(context::open(model.conversation.agent)),
         SlashCommand::Permissions => model.dialogs.open(rules::open(model.conversation.agent)),
         SlashCommand::Connect => {
-            model.dialogs.open(ConnectDialog::in_chat(model.conversation.status.fault))
+            let status = &model.conversation.status;
+            model.dialogs.open(ConnectDialog::in_chat(&status.provider, status.fault))
         }
         SlashCommand::Hooks => model.dialogs.open(hooks::open(&mut model.shared.requests.ids)),
         SlashCommand::Mcp => model.dialogs.open(mcp::open(&mut model.shared.requests.ids)),

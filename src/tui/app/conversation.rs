@@ -118,6 +118,8 @@ pub struct Conversation {
     pub turn: TurnActivity,
     /// Whether the last turn failed, so that `/retry` would go on with it.
     pub turn_failed: bool,
+    /// Whether the provider was connected again or changed since it failed.
+    pub is_reconnected: bool,
     /// A jump to a place in a session that is not loaded yet.
     pub pending_jump: Option<PendingJump>,
     /// The files that the session changed.
@@ -205,6 +207,7 @@ impl Conversation {
             queue: MessageQueue::default(),
             turn: TurnActivity::Idle,
             turn_failed: false,
+            is_reconnected: false,
             pending_jump: None,
             changes: SessionChanges::default(),
             denied_calls: Vec::new(),
@@ -234,11 +237,15 @@ impl Conversation {
     }
 
     /// What Enter runs in an empty input while something is wrong with the provider: where nobody listens
-    /// a failed turn is tried again, since the server may be back. `None` where nothing is wrong.
+    /// a failed turn is tried again, since the server may be back, and so it is once the provider was
+    /// connected again. `None` where nothing is wrong.
     pub fn remedy(&self) -> Option<SlashCommand> {
-        let fault = self.status.fault?;
-        let may_be_back = self.turn_failed && fault == ProviderFault::NotListening;
-        Some(if may_be_back { SlashCommand::Retry } else { SlashCommand::Connect })
+        match (self.status.fault, self.turn_failed) {
+            (None, true) if self.is_reconnected => Some(SlashCommand::Retry),
+            (None, _) => None,
+            (Some(ProviderFault::NotListening), true) => Some(SlashCommand::Retry),
+            (Some(_), _) => Some(SlashCommand::Connect),
+        }
     }
 
     /// A command for the agent.

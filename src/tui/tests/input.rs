@@ -217,7 +217,18 @@ fn a_turn_that_failed_since_nobody_listens_is_tried_again_with_enter() {
     // Asking again does not help where the key is wrong.
     let scene = running(screen(80, 24)).event(fault(ProviderFault::KeyRefused));
     let scene = scene.event(ended(TurnOutcome::Failed("The key is refused.".into())));
-    scene.shows("enter: fix it now, with /connect");
+    let scene = scene.shows("enter: fix it now, with /connect");
+    let connected = AgentEvent::ModelChanged {
+        model: ModelName::new("local", "m"),
+        effort: None,
+        window: ContextWindow::Served(8_000),
+        local: true,
+    };
+    let scene = scene.event(connected).shows("enter: try again, with /retry");
+    scene
+        .clear_effects()
+        .key("enter")
+        .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::Retry)]);
 }
 
 #[test]

@@ -89,6 +89,9 @@ fn idle_words(model: &ScreenModel) -> String {
     let send = keys.key(InputKey::Send);
     match (model.conversation.queue.items().len(), model.conversation.remedy()) {
         (0, None) => "What should I do?".to_owned(),
+        (0, Some(SlashCommand::Retry)) if model.conversation.is_reconnected => {
+            format!("{send}: try again, with /retry")
+        }
         (0, Some(SlashCommand::Retry)) => {
             format!("{send}: try again, with /retry · /connect changes the server")
         }

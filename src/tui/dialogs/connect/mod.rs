@@ -53,6 +53,8 @@ pub struct ConnectDialog {
     error: Option<String>,
     /// What a test of a provider has found.
     news: Option<String>,
+    /// The provider in use, if its key was rejected and the user has not been asked for another yet.
+    rejected: Option<String>,
     /// The number of the last job.
     jobs: u64,
     /// Whether the current step takes answers.
@@ -153,15 +155,18 @@ impl ConnectDialog {
         Self::new(ConnectPurpose::FirstRun, config_file, keys).opening()
     }
 
-    /// The page beside the chat. `fault` is what is wrong with the provider in use; a connection
-    /// that mends it is what slug starts with from then on.
-    pub fn in_chat(fault: Option<ProviderFault>) -> DialogOpening<Self> {
+    /// The page beside the chat. `fault` is what is wrong with `provider`, which is in use; a connection
+    /// that mends it is what slug starts with from then on. Where its key was rejected, the page begins
+    /// with asking for another.
+    pub fn in_chat(provider: &str, fault: Option<ProviderFault>) -> DialogOpening<Self> {
         let preference = match fault {
             Some(_) => ConnectPreference::Default,
             None => ConnectPreference::Additional,
         };
-        Self::new(ConnectPurpose::Chat(preference), "config.toml in slug's folder", Vec::new())
-            .opening()
+        let purpose = ConnectPurpose::Chat(preference);
+        let page = Self::new(purpose, "config.toml in slug's folder", Vec::new());
+        let rejected = (fault == Some(ProviderFault::KeyRefused)).then(|| provider.to_owned());
+        Self { rejected, ..page }.opening()
     }
 
     fn opening(self) -> DialogOpening<Self> {
@@ -182,6 +187,7 @@ impl ConnectDialog {
             secret: SecretField::default(),
             error: None,
             news: None,
+            rejected: None,
             jobs: 0,
             guard: QuestionGuard::default(),
         }
@@ -241,6 +247,7 @@ impl ConnectDialog {
             ConnectEvent::Configured { file, providers } => {
                 self.config_file = sanitize(file).into_owned();
                 self.configured.clone_from(providers);
+                self.ask_for_rejected_key();
             }
             ConnectEvent::Found(server) => {
                 if !self.servers.iter().any(|known| known.endpoint == server.endpoint) {

@@ -305,12 +305,7 @@ impl ConnectDialog {
             ProviderAction::Use => CheckSubject::Use(provider),
             ProviderAction::Test => CheckSubject::Test(provider),
             ProviderAction::ChangeKey => {
-                let ConnectedProvider { protocol, endpoint, place, .. } = provider;
-                let need = match HostedService::ALL.iter().any(|it| it.endpoint() == endpoint) {
-                    true => KeyNeed::Required,
-                    false => KeyNeed::Optional,
-                };
-                self.ask_for_key(ConnectTarget { protocol, endpoint, key: None, place }, need);
+                self.ask_for_another_key(provider);
                 return Vec::new();
             }
             ProviderAction::Remove => {
@@ -323,6 +318,28 @@ impl ConnectDialog {
         let id = self.next_job();
         self.step = ConnectStep::Checking { id, subject, back: ReturnStep::Choose };
         ask(ConnectJob::Test { id, provider })
+    }
+
+    fn ask_for_another_key(&mut self, provider: ConnectedProvider) {
+        let ConnectedProvider { protocol, endpoint, place, .. } = provider;
+        let need = match HostedService::ALL.iter().any(|it| it.endpoint() == endpoint) {
+            true => KeyNeed::Required,
+            false => KeyNeed::Optional,
+        };
+        self.ask_for_key(ConnectTarget { protocol, endpoint, key: None, place }, need);
+    }
+
+    /// Asks for the key of the provider that has rejected the one it got, if it is saved in the
+    /// configuration and the user has not chosen anything else yet.
+    pub(super) fn ask_for_rejected_key(&mut self) {
+        let Some(name) = self.rejected.take() else { return };
+        let provider = self.configured.iter().find(|it| it.name == name).cloned();
+        let provider =
+            provider.filter(|it| ProviderAction::of(it).contains(&ProviderAction::ChangeKey));
+        if let (ConnectStep::Choose, Some(provider)) = (&self.step, provider) {
+            self.error = Some(format!("{} rejects its key.", provider.name));
+            self.ask_for_another_key(provider);
+        }
     }
 
     pub(super) fn checked(&mut self, models: Result<Vec<String>, ConnectFailure>) -> Vec<Intent> {

@@ -57,7 +57,10 @@ fn page_with_keys() -> StartupScene {
 
 /// The page beside a chat, with two providers configured.
 fn chat_page(width: u16, height: u16) -> StartupScene {
-    let opening = ConnectDialog::in_chat(None);
+    configured_page(ConnectDialog::in_chat("lab", None), width, height)
+}
+
+fn configured_page(opening: DialogOpening<ConnectDialog>, width: u16, height: u16) -> StartupScene {
     let mut scene = StartupScene::new(opening.dialog.unwrap(), width, height);
     let configured = |name: &str, endpoint: &str, key: Option<&str>, place| ConnectedProvider {
         name: name.to_owned(),
@@ -411,8 +414,31 @@ fn a_key_of_the_environment_is_not_changed_here() {
 }
 
 #[test]
+fn after_a_rejected_key_the_page_asks_for_another() {
+    let rejected = |provider: &str| {
+        let opening = ConnectDialog::in_chat(provider, Some(ProviderFault::KeyRefused));
+        configured_page(opening, 80, 24)
+    };
+    let mut page = rejected("lab");
+    let shown = page.picture();
+    assert!(shown.contains("https://llm.example/v1"), "{shown}");
+    assert!(shown.contains("lab rejects its key."), "{shown}");
+    typed(&mut page, "sk-new");
+    let next = page.press(KeyCode::Enter);
+    let ConnectJob::Check { target, .. } = job(&next) else { panic!("{next:?}") };
+    assert_eq!(target.place, ConnectPlace::Named("lab".to_owned()));
+    assert_eq!(target.key.as_ref().map(|key| key.expose_secret()), Some("sk-new"));
+
+    let mut page = rejected("lab");
+    page.press(KeyCode::Esc);
+    assert!(matches!(dialog(&page).step, ConnectStep::Choose), "esc leads to all that there is");
+    // A key of the environment is changed there.
+    assert!(matches!(dialog(&rejected("gemini")).step, ConnectStep::Choose));
+}
+
+#[test]
 fn what_mends_a_fault_is_what_slug_starts_with() {
-    let opening = ConnectDialog::in_chat(Some(ProviderFault::NotListening));
+    let opening = ConnectDialog::in_chat("lab", Some(ProviderFault::NotListening));
     let mut page = StartupScene::new(opening.dialog.unwrap(), 80, 24);
     found(&mut page, "Ollama", "http://localhost:11434/v1", &["a"]);
     let next = page.press(KeyCode::Enter);
