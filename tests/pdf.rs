@@ -122,8 +122,8 @@ async fn a_program_that_floods_hangs_or_crashes_ends_nothing_but_itself() {
     // None of them reads what it is sent.
     let file = vec![b'a'; 4 << 20];
     for (script, why) in [
-        ("exec /usr/bin/yes", "what is made of it is over 16 MB"),
-        ("kill -SEGV $$", "its reader ended on it"),
+        ("exec /usr/bin/yes", "its text is larger than 16 MB"),
+        ("kill -SEGV $$", "the process that reads it crashed"),
         ("kill -STOP $$", "it takes more than 10 s to read"),
     ] {
         let (_folder, reader) = scripted(script);

@@ -500,7 +500,10 @@ async fn denied_by_rule(
         (None, PermissionMode::Plan) => "Not in plan mode".to_owned(),
         (None, _) => decision.reason().to_owned(),
     };
-    denied(&format!("Denied: {} Do not try another way around this.", decision.reason()))
+    // Where neither a rule nor plan mode is the reason, the reason says what to do instead.
+    let is_final = decision.rule().is_some() || gate.permissions.mode() == PermissionMode::Plan;
+    let advice = if is_final { " Do not try another way around this." } else { "" };
+    denied(&format!("Denied: {}{advice}", decision.reason()))
         .with_display(ToolDisplay::Terminal { text: shown })
 }
 

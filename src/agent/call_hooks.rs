@@ -48,8 +48,8 @@ pub(super) async fn before(
         return Ok((input, provenance));
     };
     if let ArgumentsOrigin::Partial(_) = provenance.origin {
-        let text = "It would change the part you accepted. Accept the whole change, or none of \
-            it.";
+        let text = "It would alter the part of the change that the user accepted. Only the whole change, or \
+            none of it, can be accepted with this hook.";
         return Err(refused(gate, call, &HookMessage { text: text.into(), origin }).await);
     }
     let who = hooks.hook_label(&origin);
@@ -67,7 +67,9 @@ pub(super) async fn check_user_edit(
 ) -> Result<(), ToolOutput> {
     let (_, provenance) = before(gate, call, (input.clone(), ArgumentsOrigin::User)).await?;
     match provenance.origin {
-        ArgumentsOrigin::Hook(who) => Err(denied(&format!("{who} would change what you wrote."))),
+        ArgumentsOrigin::Hook(who) => Err(denied(&format!(
+            "{who} would change the command that the user edited, so it was not run."
+        ))),
         ArgumentsOrigin::Model | ArgumentsOrigin::User | ArgumentsOrigin::Partial(_) => Ok(()),
     }
 }

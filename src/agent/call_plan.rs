@@ -107,7 +107,7 @@ impl CallPlan {
                 "a call would touch more than its tool may"
             );
             return Err(ToolError(format!(
-                "Not run: this call of {} would touch more than the tool may. Do it another way.",
+                "Not run: this call would use files or commands that {} must not use. Use another tool.",
                 call.name
             )));
         }
@@ -335,13 +335,13 @@ mod tests {
             (
                 "Read",
                 CallInput::Valid(json!({"file_path": "a", "pages": "1-2"})),
-                "Read: there is no argument `pages`, only 3 arguments: file_path, offset, limit. Send for \
+                "Read: unknown argument `pages`. Arguments: file_path, offset, limit. Send for \
                  example {",
             ),
             (
                 "Peek",
                 CallInput::Valid(json!({"read": "a", "write": "b"})),
-                "Not run: this call of Peek",
+                "Not run: this call would use files or commands that Peek must not use",
             ),
         ] {
             let output = ToolOutput::from(plan(name, input).err().unwrap());

@@ -253,6 +253,7 @@ impl JobOutput for SpoolReader {
 /// What the user is told when a session is left that had these jobs.
 pub(super) fn ended_with_session(jobs: &[JobInfo]) -> Option<String> {
     let commands: Vec<String> = jobs.iter().map(|job| format!("`{}`", job.command)).collect();
-    let whose = if jobs.len() == 1 { "its" } else { "their" };
-    (!jobs.is_empty()).then(|| format!("Ended with {whose} session: {}.", commands.join(", ")))
+    let what = if jobs.len() == 1 { "The job" } else { "The jobs" };
+    (!jobs.is_empty())
+        .then(|| format!("{what} {} ended because you left their session.", commands.join(", ")))
 }

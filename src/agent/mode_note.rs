@@ -13,10 +13,10 @@ use super::tool_gate::Interactivity;
 pub(super) const MODE_NOTE: &str = "mode";
 
 /// What plan mode is where a user can agree to the plan.
-const PLAN_WITH_USER: &str = "change nothing; of commands, only those that read run. Send a plan (files, steps, \
-     risks, how to verify it) for the user's word with Call: tool ExitPlanMode, input {\"plan\": \"…\"}";
+const PLAN_WITH_USER: &str = "change nothing; only commands that read are run. Send a plan (files, steps, \
+     risks, how to verify it) for the user's approval with Call: tool ExitPlanMode, input {\"plan\": \"…\"}";
 /// What plan mode is where nobody can.
-const PLAN_ALONE: &str = "change nothing; of commands, only those that read run. End with a plan: the files, \
+const PLAN_ALONE: &str = "change nothing; only commands that read are run. End with a plan: the files, \
      the steps, the risks, and how to verify it";
 
 /// The most rules that the note names.
@@ -93,9 +93,11 @@ impl ModeNote<'_> {
             PermissionMode::Ask | PermissionMode::AllowEdits => {
                 let scratch =
                     if self.scratch.is_some() { " or work in the scratch folder" } else { "" };
-                format!(" Commands that run: those that only read{scratch}{}.", self.allowed())
+                format!(" Commands that are run: those that only read{scratch}{}.", self.allowed())
             }
-            PermissionMode::Sandbox | PermissionMode::Yolo => " Commands run.".to_owned(),
+            PermissionMode::Sandbox | PermissionMode::Yolo => {
+                " Commands are run without approval.".to_owned()
+            }
         };
         Some(format!(
             "Nobody can answer: what would be asked about is refused.{runs} Decide yourself, and \
@@ -173,8 +175,11 @@ mod tests {
         assert!(told.contains("Nobody can answer") && told.contains(rules), "{told}");
         let many = headless(PermissionMode::Ask, &["Bash(x)"; 20]);
         assert!(many.contains("Bash(x) and 8 more."), "{many}");
-        assert!(!headless(PermissionMode::Plan, &[]).contains("Commands that run"));
-        assert!(headless(PermissionMode::Yolo, &["Bash(x)"]).contains("Commands run."));
+        assert!(!headless(PermissionMode::Plan, &[]).contains("Commands that are run"));
+        assert!(
+            headless(PermissionMode::Yolo, &["Bash(x)"])
+                .contains("Commands are run without approval.")
+        );
     }
 
     #[test]

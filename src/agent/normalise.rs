@@ -14,8 +14,7 @@ use crate::domain::{CallId, ContentBlock, Message, MessageRole};
 const LOST: &str = "Interrupted: this call has no result. It may have run in part.";
 
 /// What the model is told about a call that slug did not come to.
-const NOT_BEGUN: &str =
-    "Interrupted: this call has no result, and the log does not say that it began.";
+const NOT_BEGUN: &str = "Interrupted: this call did not start. Repeat it if it is still needed.";
 
 /// Turns `history` into a conversation that any provider accepts. Running it on its own output
 /// changes nothing. `not_begun` are the calls without a result of which it is known that they never

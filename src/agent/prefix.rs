@@ -115,7 +115,7 @@ fn changed(before: &HashedRequest, now: &HashedRequest) -> PrefixChange {
 
 impl fmt::Display for PromptCacheMiss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the last prompt was read anew: ")?;
+        f.write_str("the server's cache did not have the last prompt: ")?;
         match self.changed {
             PrefixChange::Model => f.write_str("the model changed"),
             PrefixChange::Tools => f.write_str("the tools changed"),

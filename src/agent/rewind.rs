@@ -305,7 +305,7 @@ fn describe_rewind(
     match to {
         RewindDestination::Redo => format!("Restored {done}"),
         RewindDestination::Last | RewindDestination::Before(_) => {
-            format!("Undone: {done} (/redo restores)")
+            format!("Undone: {done}. /redo restores it.")
         }
     }
 }
@@ -322,11 +322,11 @@ mod tests {
                 before,
                 RewindScope::Both,
                 (2, 2),
-                "Undone: the conversation and 2 files (/redo restores)",
+                "Undone: the conversation and 2 files. /redo restores it.",
             ),
-            (before, RewindScope::Files, (1, 1), "Undone: one file (/redo restores)"),
-            (before, RewindScope::Files, (1, 3), "Undone: 1 of 3 files (/redo restores)"),
-            (before, RewindScope::Both, (0, 3), "Undone: the conversation (/redo restores)"),
+            (before, RewindScope::Files, (1, 1), "Undone: one file. /redo restores it."),
+            (before, RewindScope::Files, (1, 3), "Undone: 1 of 3 files. /redo restores it."),
+            (before, RewindScope::Both, (0, 3), "Undone: the conversation. /redo restores it."),
             (before, RewindScope::Files, (0, 3), "No file was changed"),
             (before, RewindScope::Files, (0, 0), "No file needed changing"),
             (RewindDestination::Redo, RewindScope::Files, (2, 2), "Restored 2 files"),

@@ -215,7 +215,7 @@ async fn check_and_record_intent(
         approved_by: ticket.approved_by().to_owned(),
     };
     gate.journal.intent(gate.turn, intent).await.map_err(|error| {
-        ToolOutput::failed(format!("Not run, since nothing runs that is not on record. {error}"))
+        ToolOutput::failed(format!("Not run: slug could not write to the session log, and runs nothing that is not in it. {error}"))
     })?;
     Ok(now)
 }

@@ -56,7 +56,7 @@ pub(super) async fn authorise_outside(
     let dir = escalation.boundary.dir.display();
     let why = format!("It ran in a sandbox ({boundary}): only files in {dir} can be changed");
     if gate.interactivity == Interactivity::Headless {
-        let note = format!("{why}. Nobody is there to let it run outside.");
+        let note = format!("{why}. No user is there to let it run outside of the sandbox.");
         return SandboxEscalationOutcome::Noted(note);
     }
     match ask(gate, call, &plan.input, &boundary, &denial).await {

@@ -36,7 +36,7 @@ impl SessionTasks for LoggedTasks {
     async fn change(&self, change: TaskChange) -> Result<(), ToolError> {
         let written = self.journal.write(self.turn, LogEntry::Tasks(change.clone())).await;
         if written.is_none() {
-            let text = "The tasks are as before: the change could not be put on record.";
+            let text = "The tasks are unchanged: slug could not write to the session log.";
             return Err(ToolError(text.to_owned()));
         }
         self.lock().apply(&change);

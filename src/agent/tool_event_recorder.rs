@@ -91,7 +91,9 @@ impl ToolEventRecorder {
                 self.journal.write(self.turn, LogEntry::FileChange(changed)).await;
             }
             Ok(Err(error)) => {
-                let text = format!("What a changed file held could not be kept: {error}.");
+                let text = format!(
+                    "The old content of a changed file could not be saved, so /undo cannot restore it: {error}."
+                );
                 self.events.notice(NoticeLevel::Warning, text);
             }
             Err(error) => tracing::error!(%error, "keeping a changed file was cut short"),

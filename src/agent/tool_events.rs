@@ -133,7 +133,7 @@ impl ToolEffects for ToolEventSender {
         let kept = tokio::task::spawn_blocking(move || {
             let fit = image::fit(&name, bytes).map_err(|error| error.to_string())?;
             let stored = blobs.put(&fit.bytes);
-            stored.map_err(|error| format!("{name} could not be kept: {error}."))?;
+            stored.map_err(|error| format!("{name} could not be saved: {error}."))?;
             Ok(fit.image)
         });
         kept.await.map_err(|error| format!("The image could not be prepared: {error}."))?

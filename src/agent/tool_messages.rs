@@ -12,7 +12,7 @@ const CANCELLED: &str = "Cancelled by the user.";
 
 /// What the model is told about a call that stands in one response more than once.
 pub(super) const SAME_CALL: &str =
-    "Not run: the same call stands before this one. Its result holds.";
+    "Not run: this response has the same call twice. Use the result of the first one.";
 
 pub(super) fn denied_by_user(instruction: Option<String>) -> ToolOutput {
     match instruction {
@@ -113,7 +113,7 @@ pub(super) fn invalid_calls(times: u32, spec: &ToolSpec) -> String {
 /// The same where no tool has the name.
 pub(super) fn unknown_tools(times: u32) -> String {
     format!(
-        "Calls named no tool {times} times in a row. Do not guess names: call one of the tools above, or \
+        "You called tools that do not exist {times} times in a row. Do not guess names: call one of the tools above, or \
          answer without a call."
     )
 }
@@ -121,9 +121,9 @@ pub(super) fn unknown_tools(times: u32) -> String {
 /// What the model is told about a call in whose midst the output limit cut the response.
 pub(super) fn cut_call(max_tokens: Option<u32>) -> String {
     format!(
-        "Not run: the response was cut off at {} in the midst of this call. Send it again in smaller \
+        "Not run: the response was cut off at {} in the middle of this call. Send it again in smaller \
          parts: for a long file, Write its beginning and add the rest with one Edit after another; \
-         for other long arguments, several calls. Nothing but calls has to be in the response.",
+         for other long arguments, several calls. Send only calls, without text.",
         output_limit(max_tokens)
     )
 }

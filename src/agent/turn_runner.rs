@@ -371,7 +371,9 @@ impl Agent {
                 write_note(&running.gate, ROUNDS, NO_ROUNDS_LEFT.to_owned()).await;
             }
             TurnAction::WarnNoSummary(reason) => {
-                self.warn(format!("There is no summary of what is done and open: {reason}"));
+                self.warn(format!(
+                    "The model could not sum up what is done and what is open: {reason}"
+                ));
             }
             TurnAction::Record { message, stop, usage } => {
                 self.record_response(running, message, stop, usage).await;

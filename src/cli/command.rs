@@ -58,7 +58,7 @@ pub enum CliCommand {
         #[command(flatten)]
         format: PrintFormat,
     },
-    /// Run tasks that check themselves with one or more models, and report how they did
+    /// Run self-checking tasks with one or more models, and report the results
     Eval(EvalArguments),
     /// Print completions for a shell
     Completions {
@@ -215,10 +215,10 @@ pub struct McpAddArguments {
     /// An environment variable for the program; ${NAME} in the value is replaced at the start
     #[arg(short, long, value_name = "NAME=VALUE", value_parser = pair)]
     pub env: Vec<(String, String)>,
-    /// A header for the address; ${NAME} in the value is replaced at the start
+    /// A header for the address; ${NAME} in its value is read from the environment when slug connects
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     pub header: Vec<(String, String)>,
-    /// The program and its arguments, behind `--` where they have options; or one https:// address
+    /// A program with its arguments (after `--` if they contain options), or the address of a server
     #[arg(value_name = "COMMAND_OR_URL", required = true)]
     pub target: Vec<String>,
 }

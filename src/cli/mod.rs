@@ -35,7 +35,7 @@ use crate::domain::{PermissionMode, UsageBudget, UserInput, nearest};
     name = "slug",
     version,
     about = "A terminal coding agent for any model. Without a command, slug opens a full-screen chat \
-        in the current folder. It asks before it changes or runs anything.",
+        in the current folder. It asks before it changes files or runs commands, except those that only read.",
     max_term_width = 100,
     after_help = AFTER_HELP,
     disable_help_subcommand = true,
@@ -56,9 +56,8 @@ pub struct Cli {
     #[arg(short, long, value_name = "NAME", help_heading = "Model")]
     pub model: Option<String>,
 
-    /// Speak `openai` (chat completions; OpenAI's own where OPENAI_API_KEY is set and no endpoint
-    /// is given), `responses`, `anthropic` or `gemini`, or use a [providers.NAME] of the
-    /// configuration
+    /// Use this provider: openai, responses, anthropic, gemini, or NAME of a [providers.NAME] in
+    /// config.toml. openai without an endpoint is OpenAI itself where OPENAI_API_KEY is set
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub provider: Option<String>,
 
@@ -138,12 +137,13 @@ pub struct Cli {
     #[arg(long, help_heading = "Permissions")]
     pub plan: bool,
 
-    /// Never ask. Deny rules still apply
+    /// Do not ask, except where an ask rule or a protected place is concerned. Deny rules still apply
     #[arg(long, help_heading = "Permissions")]
     pub yolo: bool,
 
-    /// Run commands in the operating system's sandbox without asking. They can change only DIR and
-    /// have no network. The working folder has to be in DIR
+    /// Edit files in DIR and run commands there in the operating system's sandbox, without asking.
+    /// Commands can change only DIR, and have no network unless `sandbox.hosts` or `sandbox.network`
+    /// allows it. The working folder must be in DIR
     #[arg(long, value_name = "DIR", help_heading = "Permissions")]
     pub sandbox: Option<PathBuf>,
 

@@ -250,7 +250,7 @@ impl SlashArgumentKind {
             Self::None => "no arguments",
             Self::Model => "a model; on its own it lists them",
             Self::Mode => "a permission mode",
-            Self::Copy => "what to copy; on its own, the last answer",
+            Self::Copy => "code or all; on its own it copies the last answer",
             Self::Theme => "a theme; on its own it lists and previews them",
             Self::Fold => "a kind of pane and a state; on its own it folds or unfolds all",
             Self::File => "a file to start with; on its own it shows all",
@@ -262,7 +262,7 @@ impl SlashArgumentKind {
             Self::Focus => "what the summary must keep; `undo` reverts the last compaction",
             Self::Title => "a title for this session",
             Self::Prompt => "arguments, in order or as name=value",
-            Self::OneOf(_) => "one of these words",
+            Self::OneOf(_) => "a word of this list",
         }
     }
 }

@@ -237,8 +237,8 @@ pub(super) fn check_headers(
     let header_name = own.key_header.as_ref().map_or(protocol.key_header(), |it| it.value.as_str());
     if let Some(header) = own.headers.get(header_name) {
         let problem = format!(
-            "the key travels in the header `{header_name}`: give it as `api_key`, or name the header \
-             that it is to travel in with `key_header`"
+            "slug sends the key in the header `{header_name}` itself: set `api_key` instead, or another \
+             header with `key_header`"
         );
         findings.errors.push(ConfigError::Value { origin: header.origin.clone(), problem });
     }

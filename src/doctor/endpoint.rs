@@ -41,7 +41,7 @@ pub(super) fn check(server: &ModelServerConfig, answer: &EndpointProbe) -> Docto
         (EndpointProbe::NoAnswer(message), _) => DoctorFinding::fail(
             SUBJECT,
             format!("{endpoint} ({origin}): {message}"),
-            "Start the server, or set `endpoint` in the configuration.",
+            "Run slug: /connect finds and sets up a server.",
         ),
         (
             EndpointProbe::Models(_) | EndpointProbe::Refused { .. },

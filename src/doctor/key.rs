@@ -49,9 +49,17 @@ pub(super) fn check(server: &ModelServerConfig, answer: &EndpointProbe) -> Docto
             format!("{server} needs a key, and there is none."),
             "Set `api_key` in the configuration, or SLUG_API_KEY.",
         ),
-        (None, Some(_) | None) => {
-            DoctorFinding::ok(SUBJECT, "No key is sent, and the server asked for none.")
-        }
+        (None, Some(_) | None) => DoctorFinding::ok(
+            SUBJECT,
+            match answer {
+                EndpointProbe::NoAnswer(_) => {
+                    "No key is set, and no server answers that may need one."
+                }
+                EndpointProbe::Models(_) | EndpointProbe::Refused { .. } => {
+                    "No key is sent, and the server asked for none."
+                }
+            },
+        ),
     }
 }
 

@@ -54,7 +54,7 @@ fn of_server(server: &McpServerStatus) -> DoctorFinding {
         ),
         McpServerState::Failed(why) => warn(
             format!("{name} cannot be used: {why}"),
-            format!("See its standard error: slug mcp test {name}"),
+            format!("To see what it prints: slug mcp test {name}"),
         ),
     }
 }

@@ -335,7 +335,7 @@ fn each_mcp_server_has_a_finding_with_what_to_do() {
              accept them: slug mcp accept changed",
             "Warn new of .mcp.json has not been allowed to start here as it is now. See it, then let it: slug \
              mcp get new; slug mcp allow new",
-            "Warn broken cannot be used: It has ended. See its standard error: slug mcp test broken",
+            "Warn broken cannot be used: It has ended. To see what it prints: slug mcp test broken",
             "Warn slow did not start in time. Give it more with `start_timeout`, or disable it: slug mcp \
              disable slow",
             "Warn closed needs a login. Give a token in `headers` of its definition.",

@@ -26,7 +26,7 @@ pub struct AgentBudgets {
 
 /// The text is not a budget.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("write a budget like 2.50 (dollars), 500k tokens, or both with a comma between them")]
+#[error("not a budget: write 2.50 (dollars), 500k tokens, or both with a comma between them")]
 pub struct ParseBudgetError;
 
 impl UsageBudget {

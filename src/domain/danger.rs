@@ -74,7 +74,7 @@ impl DangerFact {
     pub fn words(&self) -> String {
         match self {
             Self::Files { count: 0, is_partial: true, .. } => NOT_COUNTED.to_owned(),
-            Self::Files { count: 0, .. } => "no files now".to_owned(),
+            Self::Files { count: 0, .. } => "none exists now".to_owned(),
             Self::Files { count, bytes, tracked, is_partial } => {
                 let files = pluralise(usize::try_from(*count).unwrap_or(usize::MAX), "file");
                 let more = if *is_partial { "at least " } else { "" };
@@ -100,9 +100,9 @@ impl CallDanger {
         match self {
             Self::ProtectedPlace => "Changes a file that decides what programs run",
             Self::EndsPrograms => "Ends running programs",
-            Self::ChangesAccess => "Changes who may use files",
+            Self::ChangesAccess => "Changes the permissions or the owner of files",
             Self::PushesCommits => "Sends commits to a remote repository",
-            Self::Publishes => "Publishes to a registry",
+            Self::Publishes => "Publishes a package or a release",
             Self::DiscardsChanges => "Discards changes that are not committed",
             Self::DeletesFiles => "Deletes files",
             Self::RunsAsRoot => "Runs as root",

@@ -29,7 +29,7 @@ const ALLOW_EDITS: &str = "allowedits";
 
 /// A text that is not the name of a mode.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown mode `{0}`: use ask, allow-edits, plan, sandbox or yolo")]
+#[error("there is no mode `{0}`: use ask, allow-edits, plan, sandbox or yolo")]
 pub struct UnknownMode(pub String);
 
 impl PermissionMode {
@@ -50,11 +50,11 @@ impl PermissionMode {
     /// What the mode allows, as a phrase for lists.
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Ask => "asks before it changes, runs or sends anything",
+            Self::Ask => "asks before it changes or sends anything",
             Self::AllowEdits => "edits files in the working folder without asking",
             Self::Plan => "reads and plans, changes nothing",
             Self::Sandbox => "edits and runs in the sandbox without asking",
-            Self::Yolo => "asks nothing; deny rules still apply",
+            Self::Yolo => "asks for protected places only; your rules still apply",
         }
     }
 }

@@ -33,7 +33,7 @@ pub struct EvalTask {
 #[derive(Debug, thiserror::Error)]
 pub enum EvalTaskError {
     /// A file or folder of it cannot be read.
-    #[error("{path} cannot be read: {source}.")]
+    #[error("cannot read {path}")]
     Read { path: PathBuf, source: io::Error },
     /// `task.toml` is wrong.
     #[error("{path}: {problem}.")]

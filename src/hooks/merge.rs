@@ -62,7 +62,9 @@ impl MergedHookVerdict {
                 (None, Some(input)) => merged.input = Some((input, origin.clone())),
                 (Some((before, _)), Some(input)) if *before == input => {}
                 (Some((_, first)), Some(_)) => {
-                    let text = format!("It and {first} would change the call in different ways.");
+                    let text = format!(
+                        "This hook and {first} change the call in different ways. Keep one of them."
+                    );
                     merged.apply_decision(MergedHookDecision::Block(message(text)));
                 }
             }

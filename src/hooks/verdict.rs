@@ -132,7 +132,7 @@ fn parse_json(event: HookEvent, value: &Value) -> Result<HookVerdict, String> {
     if let Some(name) = text(specific, "hookEventName")?
         && name != event.name()
     {
-        return Err(format!("it answers {name}, but was asked for {}", event.name()));
+        return Err(format!("`hookEventName` is {name}, but must be {}", event.name()));
     }
     let stop_reason = text(value, "stopReason")?;
     let stop = match value.get("continue") {

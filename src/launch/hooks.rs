@@ -82,8 +82,8 @@ impl HookRunner for SupervisedHookRunner {
             && !self.only_reads(&command)
         {
             return not_run(
-                "It does not run in plan mode: it might change something, and no sandbox here \
-                 would prevent that. Leave plan mode, or switch the hook off in /hooks.",
+                "Not run in plan mode: without a sandbox slug cannot keep a hook from changing \
+                 files. Leave plan mode, or disable the hook in /hooks.",
             );
         }
         let here = command.cwd.as_os_str().to_owned();

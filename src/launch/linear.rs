@@ -136,7 +136,7 @@ impl StartupQuestions for LinearStartup {
                 }
                 TrustStatus::Unknown => "Do you trust this folder?",
                 TrustStatus::Changed(_) => {
-                    "This folder has changed since you trusted it. Do you still?"
+                    "This folder has changed since you trusted it. Do you still trust it?"
                 }
             };
             let asked = store.question(&run_context.cwd)?;
@@ -182,7 +182,7 @@ fn trust_question(heading: &str, folder: &Path, items: &[trust::TrustQuestionFil
     let shown = |path: &Path| sanitize_line(&path.display().to_string());
     let mut question = format!("{heading}\n  {}\n", shown(folder));
     if !items.is_empty() {
-        question.push_str("With a yes, this becomes active:\n");
+        question.push_str("If you trust it, this becomes active:\n");
     }
     for item in items {
         question.push_str(&format!("  {}, {}:\n", shown(&item.path), item.words()));

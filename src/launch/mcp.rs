@@ -121,8 +121,8 @@ pub(super) fn servers(
     let waiting: Vec<&str> = servers.iter().filter(waits).map(|it| it.name.as_str()).collect();
     if let Some(first) = waiting.first() {
         notices.push(format!(
-            "MCP servers of this folder that you have not allowed as they are now: {}. To see and allow one: /mcp, or \
-             slug mcp get {first}; slug mcp allow {first}",
+            "This folder has MCP servers that you have not allowed, or that have changed since: {}. Open /mcp to \
+             review them, or run slug mcp get {first} and slug mcp allow {first}",
             waiting.join(", ")
         ));
     }

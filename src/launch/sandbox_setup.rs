@@ -88,9 +88,8 @@ pub(super) fn establish(
     }
     if extent == ScanExtent::Part {
         notices.push(format!(
-            "{} has too many files to check before each command: in its deepest folders, \
-             protected and denied files are not kept from commands. Use a smaller folder with \
-             --sandbox.",
+            "{} has too many files to check before each command: in its deepest folders commands \
+             can change protected files and read denied ones. Use a smaller folder with --sandbox.",
             boundary.dir.display()
         ));
     }

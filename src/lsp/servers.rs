@@ -160,7 +160,7 @@ impl LspServers {
                     CodeOperation::Diagnostics => {
                         let found = session.findings(path, synced, FINDINGS_LIMIT).await;
                         let found = found.ok_or_else(|| {
-                            format!("The language server {name} has not found anything yet.")
+                            format!("The language server {name} has not reported on this file yet. Ask again later.")
                         })?;
                         let item = |it: &LspDiagnostic| CodeItem {
                             place: CodePlace::File(path.clone()),

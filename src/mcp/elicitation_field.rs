@@ -99,9 +99,9 @@ impl FormField {
             question.push_str(&format!(": {}", self.description));
         }
         question.push_str(&match (&self.default, self.is_required) {
-            (Some(default), _) => format!(" (left open: {})", shown(default)),
-            (None, true) => " (needed)".to_owned(),
-            (None, false) => " (may be left open)".to_owned(),
+            (Some(default), _) => format!(" (default: {})", shown(default)),
+            (None, true) => " (required)".to_owned(),
+            (None, false) => " (optional)".to_owned(),
         });
         let options = self.options();
         if let (FieldKind::Choice { choices, .. }, true) = (&self.kind, options.is_empty()) {
@@ -323,7 +323,7 @@ mod tests {
         let shown = format!("{question:?}");
         assert!(!shown.contains('\u{1b}') && shown.len() < 3000, "{shown}");
         let question = field(&json!({"type": "integer", "default": 5}), true).question("s", None);
-        assert_eq!((&*question.question, question.options.len()), ("f (left open: 5)", 0));
+        assert_eq!((&*question.question, question.options.len()), ("f (default: 5)", 0));
         let many: Vec<String> = (0..20).map(|at| format!("v{at}")).collect();
         let question = field(&json!({"type": "string", "enum": many}), true).question("s", None);
         assert!(question.options.is_empty() && question.question.contains("One of: v0, v1"));

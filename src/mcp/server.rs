@@ -270,8 +270,8 @@ impl McpServer {
             connection.current = None;
         }
         let Some(pause) = RESTART_PAUSES.get(connection.starts) else {
-            let why =
-                "It has ended too often. slug starts it again in the next session.".to_owned();
+            let why = "It has ended too often, and slug no longer restarts it. Restart it in /mcp."
+                .to_owned();
             return Err(McpError::NotStarted(why));
         };
         tokio::time::sleep(*pause).await;

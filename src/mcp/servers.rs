@@ -184,7 +184,10 @@ impl McpServers {
             match names.is_empty() {
                 true => "There are no MCP servers. Add one: slug mcp add".to_owned(),
                 false => {
-                    format!("No MCP server is named {name:?}. There are {}.", names.join(", "))
+                    format!(
+                        "No MCP server is named {name:?}. The servers are {}.",
+                        names.join(", ")
+                    )
                 }
             }
         })

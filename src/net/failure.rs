@@ -117,7 +117,7 @@ pub(super) fn of_transport(target: &HttpTarget, error: &reqwest::Error) -> Trans
     let chain = target.plain_line(&chain(error));
     if causes(error).any(|it| it.is::<InvalidDnsNameError>()) {
         return TransportError::lasting(format!(
-            "No certificate can be for the host of {server}: its name is too long, or is none. \
+            "The host name of {server} is not valid, so no certificate can be for it. \
                  Check `endpoint` in ~/.slug/config.toml."
         ));
     }

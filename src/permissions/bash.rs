@@ -340,6 +340,12 @@ impl CommandEvaluator<'_> {
         named
     }
 
+    /// Why a command that only reads cannot be known to do no more here.
+    fn hindered_reader(&self, command: &SimpleCommand) -> Option<&'static str> {
+        let effects = self.resolved(command)?.effects.as_ref()?;
+        effects.hindrance.filter(|_| effects.by_words.is_reader)
+    }
+
     /// The rule that allows a command and all that it runs, or else why there is none.
     fn allowing_rule(&self, command: &SimpleCommand) -> Result<RuleSource, String> {
         let none =
@@ -348,7 +354,10 @@ impl CommandEvaluator<'_> {
                     "Runs this project's own program {}, which no rule allows.",
                     program.display_path()
                 ),
-                (None, WrappedCommands::Nothing) => NO_RULE_FOR_COMMAND.to_owned(),
+                (None, WrappedCommands::Nothing) => match self.hindered_reader(command) {
+                    Some(why) => format!("Only reads, but {why}."),
+                    None => NO_RULE_FOR_COMMAND.to_owned(),
+                },
                 (None, WrappedCommands::Known(_) | WrappedCommands::Unknown(_)) => {
                     NO_RULE_FOR_WRAPPER.to_owned()
                 }
@@ -405,7 +414,9 @@ impl CommandEvaluator<'_> {
             ));
         };
         if effects.by_words.git.is_some() && !self.context.workspace.is_trusted() {
-            return Err("git runs what a repository names, and this folder is not trusted.".into());
+            return Err(
+                "git runs programs that a repository names, and this folder is not trusted.".into(),
+            );
         }
         if let (Some(GitUse::Changes), Some(why)) = (effects.by_words.git, effects.hindrance) {
             return Err(match effects.by_words.remote {

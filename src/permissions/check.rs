@@ -373,7 +373,7 @@ impl DecisionContext<'_> {
         let by_redirection = runs_command && effect == FileEffect::Write;
         if by_redirection && rule.is_none() && protected.kind != ProtectedPlaceKind::System {
             let reason = format!(
-                "A redirection here would change {what}. Use the Edit or Write tool, so that the change can be seen."
+                "This redirection would change {what}. Use Edit or Write instead: the user then sees the change."
             );
             return PartVerdict::new(text, PermissionOutcome::Deny, reason);
         }
@@ -432,7 +432,7 @@ impl PartVerdict {
     }
 
     pub(super) fn denied_by(text: impl Into<String>, rule: RuleSource) -> Self {
-        let reason = format!("The rule {} refuses it.", rule.rule);
+        let reason = format!("The rule {} denies it.", rule.rule);
         Self { rule: Some(rule), ..Self::new(text, PermissionOutcome::Deny, reason) }
     }
 

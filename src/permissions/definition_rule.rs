@@ -7,8 +7,8 @@ const DEFINITION: &str = "definition:";
 /// Digits of the hash in such a rule: 128 bits, so that no server can have two definitions for one.
 const DEFINITION_DIGITS: usize = 32;
 /// Why the pattern of a rule on a server's tool is none.
-pub(super) const NO_DEFINITION: &str = "of a server's tool only an allow rule has a pattern, and that is \
-     `definition:` with 32 hexadecimal digits";
+pub(super) const NO_DEFINITION: &str = "a rule on the tool of a server has no pattern. Only slug itself \
+     writes one, `definition:` with 32 hexadecimal digits, into an allow rule";
 
 /// The rule that allows a tool of a server as it is defined now.
 pub fn rule_on_definition(tool: &str, definition: &ContentHash) -> String {

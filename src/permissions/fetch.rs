@@ -33,8 +33,8 @@ impl DecisionContext<'_> {
                 false => "send its address in place of the name, once a rule names that".to_owned(),
             };
             let reason = format!(
-                "{host} is this machine or in a private network, which only a rule on the address \
-                 alone opens: {remedy}."
+                "{host} is this machine or in a private network, which slug fetches from only by a \
+                 rule that names the address: {remedy}."
             );
             return PartVerdict::new(text, PermissionOutcome::Deny, reason);
         }

@@ -88,7 +88,7 @@ pub(super) const BARE_REPOSITORY: ProtectionReason =
 /// A file with other hard links.
 pub(super) const OTHER_NAMES: ProtectionReason = ProtectionReason::new(
     ProtectedPlaceKind::System,
-    "a file that has other names, which are not known",
+    "a file with other hard links, which slug does not know",
 );
 
 const GIT: &str = "what git runs";
@@ -98,7 +98,7 @@ const BUILD_SERVER: &str = "what the build server runs";
 const PACKAGES: &str = "what a package manager runs or where it gets packages from";
 const TOOL_CHAIN: &str = "which compiler or interpreter runs";
 const SHELL: &str = "what runs when you log in or open a shell";
-const KEYS: &str = "whom you can be logged in as";
+const KEYS: &str = "your keys and logins";
 const PROGRAMS: &str = "which programs your shell finds";
 const SERVICES: &str = "what your desktop or system starts by itself";
 const OF_PROGRAMS: &str = "what other programs do";

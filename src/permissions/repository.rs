@@ -64,7 +64,7 @@ pub(super) fn hindrance<'a>(
 ) -> Option<&'static str> {
     let part = effects.git?;
     if !workspace.is_trusted() {
-        return Some("git runs what a repository names, and this folder is not trusted");
+        return Some("git runs programs that a repository names, and this folder is not trusted");
     }
     folders.find_map(|folder| match (part, &effects.remote) {
         (GitUse::History, _) => look(folder, false, workspace, cache).err(),
@@ -196,7 +196,7 @@ impl GitRepository {
     fn look(&self, with_files: bool) -> Result<(), &'static str> {
         let configuration = self.configuration().filter(|it| it.iter().all(GitSetting::is_plain));
         let configuration = configuration
-            .ok_or("the repository's configuration holds more than slug knows to run nothing")?;
+            .ok_or("the repository's git configuration has settings that may run programs")?;
         if !is_self_contained(&self.common) {
             return Err("the repository may have links, or take something from another one");
         }

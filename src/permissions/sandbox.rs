@@ -178,9 +178,7 @@ pub enum SandboxPolicyError {
         what: &'static str,
     },
     /// The folder is a place that commands must not change.
-    #[error(
-        "{0} is a place from which slug, git or a shell take orders, or that holds keys: name another folder"
-    )]
+    #[error("{0} has settings that slug, git or a shell use, or keys: choose another folder")]
     Protected(PathBuf),
     /// A link stands where a file or folder must be held in place.
     #[error(
@@ -194,7 +192,7 @@ pub enum SandboxPolicyError {
     Closed(PathBuf),
     /// The folder was searched as a whole at the start, and has since grown too large for that.
     #[error(
-        "{dir} holds more than {most} files and folders by now, so that not all that is to be held back from commands can be found there. Remove what is too much, or start slug anew; commands can be run outside of the sandbox with `!`"
+        "{dir} now has more than {most} files and folders: too many to find those that commands must not read or change. Delete some, or restart slug with a smaller folder for --sandbox"
     )]
     Grown {
         dir: PathBuf,

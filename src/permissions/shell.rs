@@ -83,7 +83,7 @@ pub enum CommandObstacle {
     #[error("a descriptor's number is too long")]
     Descriptor,
     /// `at` is the line and the column where the parser gave up, from 1.
-    #[error("it does not parse")]
+    #[error("a quote, a bracket or a here-document may be open")]
     Syntax { at: Option<(usize, usize)> },
     #[error("the parser failed on it")]
     ParserFailed,

@@ -66,9 +66,9 @@ pub struct ReaderProcess {
 pub enum ReaderError {
     #[error("it takes more than {n} s to read", n = TIME_LIMIT.as_secs())]
     TooSlow,
-    #[error("what is made of it is over {n} MB", n = ANSWER >> 20)]
+    #[error("its text is larger than {n} MB", n = ANSWER >> 20)]
     TooLong,
-    #[error("its reader ended on it")]
+    #[error("the process that reads it crashed")]
     Ended,
     #[error("its reader could not be started: {0}")]
     NotStarted(io::Error),

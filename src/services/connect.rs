@@ -40,7 +40,7 @@ impl HostedService {
             Self::Anthropic => "Claude",
             Self::OpenAi => "GPT",
             Self::Gemini => "Google's models",
-            Self::OpenRouter => "models of many makers",
+            Self::OpenRouter => "models from many providers",
         }
     }
 

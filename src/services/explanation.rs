@@ -44,7 +44,7 @@ fn explain_call(text: &mut String, records: &[LogRecord], id: &CallId) -> Option
     match &call.input {
         CallInput::Valid(input) => arguments(text, input),
         CallInput::Invalid(input) => {
-            line(text, "The arguments are no JSON:");
+            line(text, "The arguments are not JSON:");
             quote(text, input);
         }
     }
@@ -60,7 +60,7 @@ fn explain_call(text: &mut String, records: &[LogRecord], id: &CallId) -> Option
     let others = message.content.iter().filter(|it| matches!(it, ContentBlock::ToolUse(_))).count();
     explain_response(text, response, message);
     if others > 1 {
-        line(text, &format!("It made {} together.", pluralise(others, "call")));
+        line(text, &format!("The response made {} together.", pluralise(others, "call")));
     }
     Some(())
 }
@@ -190,12 +190,12 @@ fn explain_message(text: &mut String, record: &LogRecord, message: &MessageEntry
             section(
                 text,
                 match is_command {
-                    true => "What the model gets of your command",
+                    true => "Sent to the model",
                     false => "What was sent with your message",
                 },
             );
             let sent = record.timestamp.with_timezone(&Local);
-            let what = if is_command { "It ended at" } else { "It was sent at" };
+            let what = if is_command { "The command ended at" } else { "It was sent at" };
             line(text, &format!("{what} {}.", sent.format("%H:%M:%S")));
         }
     }
@@ -402,7 +402,7 @@ mod tests {
             complete,
             "The model read 12.1k tokens, of which 10k came from its cache, and wrote 340.",
             "It cost $0.0134.",
-            "It made 2 calls together.",
+            "The response made 2 calls together.",
         ];
         assert_eq!(text.lines().collect::<Vec<_>>(), expected);
         assert!(explained(&records, "c2").contains("You were not asked: rule Read."));
@@ -467,7 +467,7 @@ mod tests {
         let entry = MessageEntry { result: answered.result, ..MessageEntry::new(message) };
         let records = [record(LogEntry::Message(entry))];
         let text = explain(&records, &ExplainedPart::Message(records[0].id)).unwrap();
-        assert!(text.starts_with("WHAT THE MODEL GETS OF YOUR COMMAND\nIt ended at "), "{text}");
+        assert!(text.starts_with("SENT TO THE MODEL\nThe command ended at "), "{text}");
         assert!(text.ends_with(".\n  $ ls\n  a.rs\n"), "{text}");
     }
 

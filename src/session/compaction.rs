@@ -150,9 +150,9 @@ impl CompactionEntry {
             Some(CompactionNote { model: Some(model), .. }) => format!("summary by {model}"),
             Some(CompactionNote { model: None, .. }) => "note made from the log".to_owned(),
             None if self.cut_results.is_some() || self.cut_outputs.is_some() => {
-                "older results are left out, and long output is cut".to_owned()
+                "older tool results are stubs, and long output is cut".to_owned()
             }
-            None => "older results are left out".to_owned(),
+            None => "older tool results are stubs".to_owned(),
         };
         format!("Compacted: {} → {} tokens; {how}.", format_tokens(before), format_tokens(after))
     }

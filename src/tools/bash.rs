@@ -87,7 +87,7 @@ impl Tool for BashTool {
                 "properties": {
                     "command": {"type": "string"},
                     "description": {"type": "string", "description": "what it does, in 5 words"},
-                    "timeout": {"type": "integer", "description": "ms; below 1000: s. At most 600000. Without it, after 120 s it becomes a job"},
+                    "timeout": {"type": "integer", "description": "ms (below 1000: s), at most 600000. Without it, a job after 120 s"},
                     "run_in_background": {"type": "boolean"},
                     "workdir": {"type": "string"},
                 },

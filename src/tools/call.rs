@@ -72,10 +72,7 @@ mod tests {
                 "Call: `tool` is missing. Send for example {\"tool\": \"name of the tool\"",
             ),
             (json!({"tool": ""}), "Call: `tool` must be the name of a tool, not \"\"."),
-            (
-                json!({"tool": 7, "x": 1}),
-                "Call: there is no argument `x`, only 2 arguments: tool, input.",
-            ),
+            (json!({"tool": 7, "x": 1}), "Call: unknown argument `x`. Arguments: tool, input."),
         ] {
             let error = CallTool.access(&input, &place).unwrap_err().0;
             assert!(error.starts_with(expected), "{error}");

@@ -15,7 +15,6 @@ use std::path::PathBuf;
 use serde_json::{Map, Value};
 
 use super::{ToolError, WorkingDirectory};
-use crate::domain::pluralise;
 
 /// The shape of a tool's arguments, for error messages.
 #[derive(Debug, Clone, Copy)]
@@ -260,12 +259,11 @@ impl InputShape {
             let known: Vec<&str> = self.arguments.iter().map(|(name, _)| *name).collect();
             if known.is_empty() {
                 return Err(
-                    self.wrong(format!("there is no argument {unknown}{place}, nor any other"))
+                    self.wrong(format!("unknown argument {unknown}{place}: there are none"))
                 );
             }
-            let noun = pluralise(known.len(), "argument");
             return Err(self.wrong(format!(
-                "there is no argument {unknown}{place}, only {noun}: {}",
+                "unknown argument {unknown}{place}. Arguments: {}",
                 known.join(", ")
             )));
         }
@@ -286,7 +284,7 @@ impl InputShape {
     fn no_object(self) -> ToolError {
         match self.place {
             "" => self.wrong("the arguments must be a JSON object"),
-            place => self.wrong(format!("what stands{place} must be JSON objects")),
+            place => self.wrong(format!("what is{place} must be JSON objects")),
         }
     }
 
@@ -383,12 +381,12 @@ mod tests {
 
     #[test]
     fn an_argument_that_the_tool_does_not_have_is_refused_by_name() {
-        let known = "only 8 arguments: file_path, limit, offset, all, n, nothing, pattern, url";
+        let known = "Arguments: file_path, limit, offset, all, n, nothing, pattern, url";
         for (value, expected) in [
-            (json!({"file_path": "a", "lines": 3}), format!("there is no argument `lines`, {known}")),
-            (json!({"file_path": "a", "lines": null}), format!("there is no argument `lines`, {known}")),
-            (json!({"x": 1, "File_path": "a"}), format!("there is no argument `x` or `File_path`, {known}")),
-            (json!("{\"why\": 1}"), format!("there is no argument `why`, {known}")),
+            (json!({"file_path": "a", "lines": 3}), format!("unknown argument `lines`. {known}")),
+            (json!({"file_path": "a", "lines": null}), format!("unknown argument `lines`. {known}")),
+            (json!({"x": 1, "File_path": "a"}), format!("unknown argument `x` or `File_path`. {known}")),
+            (json!("{\"why\": 1}"), format!("unknown argument `why`. {known}")),
             (
                 json!({"path": "a", "filename": "b"}),
                 "`path` and `filename` are the same argument with two values; send `file_path` alone"

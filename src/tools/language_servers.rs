@@ -112,7 +112,7 @@ pub struct NoLanguageServers;
 impl LanguageServers for NoLanguageServers {
     async fn ask(&self, _: &CodeQuery) -> Result<CodeAnswer, LanguageServerError> {
         Err(LanguageServerError(
-            "Language servers start only in a folder that the user has said to trust (docs/lsp.md). \
+            "Language servers run only in a folder that the user has trusted, and this one is not. \
              Use Grep and Read."
                 .into(),
         ))

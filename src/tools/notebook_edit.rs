@@ -47,7 +47,7 @@ impl Tool for NotebookEditTool {
         ToolSpec {
             name: SHAPE.tool.into(),
             description: "Changes one cell of a Jupyter notebook (.ipynb): replaces its source, \
-                          inserts a cell behind it, or deletes it. Outputs stay until the cell runs."
+                          inserts a cell after it, or deletes it. Outputs stay until the cell runs."
                 .into(),
             input_schema: json!({
                 "type": "object",
@@ -118,7 +118,7 @@ impl Tool for NotebookEditTool {
             output.observation.push_str(&format!(" The cell is {}.", changed.cell));
         }
         if changed.moves_numbers {
-            output.observation.push_str(" The cells behind it have other numbers now.");
+            output.observation.push_str(" The cells after it have new numbers.");
         }
         if changed.has_old_outputs {
             output.observation.push_str(" Its outputs are those of the old code until it runs.");

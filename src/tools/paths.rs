@@ -97,7 +97,7 @@ pub(super) async fn missing(context: &ToolContext, path: &Path, otherwise: &str)
 }
 
 /// The advice about a file that is not there.
-pub(super) const FIND_IT: &str = "Use Glob to find it.";
+pub(super) const FIND_IT: &str = "Use Glob to search for it.";
 
 enum PathSuggestion {
     /// Paths of which the model may mean one, the most similar first.

@@ -69,9 +69,10 @@ impl Tool for EnterPlanModeTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: ENTER.tool.into(),
-            description: "Begins plan mode, in which nothing is changed: look around, then send the \
-                          plan with ExitPlanMode. For work whose way the user should agree to first."
-                .into(),
+            description:
+                "Starts plan mode: look around without changing anything, then send a plan with \
+                          ExitPlanMode. For work whose approach the user should approve first."
+                    .into(),
             input_schema: json!({"type": "object", "properties": {}}),
         }
     }

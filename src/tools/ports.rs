@@ -305,8 +305,8 @@ impl ScriptExit {
         match self.denied {
             ScanExtent::Whole => None,
             ScanExtent::Part => Some(
-                "there is too much to be looked through before each command, so that this one \
-                 could perhaps read files that deny rules keep from reading, in the deepest folders"
+                "the folder has too many files to check before each command: in its deepest folders \
+                 this command could read files that deny rules hide"
                     .to_owned(),
             ),
         }

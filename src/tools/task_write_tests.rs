@@ -159,7 +159,7 @@ async fn what_cannot_be_is_a_plain_error_and_changes_nothing() {
         ),
         (
             json!({"id": 1, "metadata": {}}),
-            "TaskUpdate: there is no argument `metadata`, only 9 arguments: id, status, subject,",
+            "TaskUpdate: unknown argument `metadata`. Arguments: id, status, subject,",
         ),
         (
             json!({"id": 1, "subject": long(201)}),
@@ -186,7 +186,7 @@ async fn what_cannot_be_is_a_plain_error_and_changes_nothing() {
             json!({"subject": "d", "blocked_by": [1], "blocks": [1]}),
             "TaskCreate: that would be a circle: #4 waits for #1, #1 waits for #4.",
         ),
-        (json!({"subject": "d", "status": "done"}), "TaskCreate: there is no argument `status`"),
+        (json!({"subject": "d", "status": "done"}), "TaskCreate: unknown argument `status`"),
     ] {
         let error = env.run(&TaskCreateTool, input).await.unwrap_err().0;
         assert!(error.starts_with(expected), "{error}");

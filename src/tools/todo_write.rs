@@ -197,7 +197,7 @@ mod tests {
             ),
             (
                 json!({"todos": [{"content": "a"}, {"content": "b", "priority": "high"}]}),
-                "TodoWrite: there is no argument `priority` in `todos`, only 3 arguments: content, status, \
+                "TodoWrite: unknown argument `priority` in `todos`. Arguments: content, status, \
                  activeForm. Send for example {\"todos\": [",
             ),
             (
@@ -205,7 +205,7 @@ mod tests {
                 "TodoWrite: `content` and `title` are the same argument with two values; send \
                  `content` alone.",
             ),
-            (json!({"todos": [3]}), "TodoWrite: what stands in `todos` must be JSON objects."),
+            (json!({"todos": [3]}), "TodoWrite: what is in `todos` must be JSON objects."),
         ];
         for (input, expected) in cases {
             let error = env.run(&TodoWriteTool, input).await.unwrap_err();

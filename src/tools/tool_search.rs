@@ -40,9 +40,10 @@ impl Tool for ToolSearchTool {
         ToolSpec {
             name: SHAPE.tool.into(),
             // Without names: one that is named is called, whether there is a job for it or not.
-            description: "Finds more tools (for jobs, of servers) and shows their arguments. \
-                          Words, or select:NAME,NAME."
-                .into(),
+            description:
+                "Finds more tools (jobs, web, tasks, MCP) by words or select:NAME,NAME, and shows \
+                          their arguments."
+                    .into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {
@@ -93,10 +94,10 @@ impl Tool for ToolSearchTool {
         if found.is_empty() && text.is_empty() {
             let all: Vec<&str> = tools.names().take(60).collect();
             let all = match all.is_empty() {
-                true => "There are no tools beside those you have".to_owned(),
+                true => "You have all tools already".to_owned(),
                 false => format!("Search for other words. Some names: {}", all.join(", ")),
             };
-            return Ok(ToolOutput::text(format!("No tool fits {query:?}. {all}."))
+            return Ok(ToolOutput::text(format!("No tool matches {query:?}. {all}."))
                 .with_summary("no tools")
                 .with_output(json!([])));
         }
@@ -190,10 +191,10 @@ mod tests {
         let output = found(specs(), json!({"query": "terraform"})).await;
         assert_eq!(
             output.observation,
-            "No tool fits \"terraform\". Search for other words. Some names: WebFetch."
+            "No tool matches \"terraform\". Search for other words. Some names: WebFetch."
         );
         let output = found(Vec::new(), json!({"query": "web"})).await;
-        assert!(output.observation.contains("no tools beside those you have"));
+        assert!(output.observation.contains("You have all tools already"));
     }
 
     #[tokio::test]

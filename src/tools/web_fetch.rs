@@ -160,7 +160,7 @@ fn part(page: &PageText, offset: usize) -> Result<ToolOutput, ToolError> {
 
 fn elsewhere(address: &WebAddress, target: &WebAddress) -> ToolOutput {
     ToolOutput::text(format!(
-        "{address} redirects to another host, which was not asked. If you need the page, call \
+        "{address} redirects to another host, to which slug sent nothing. If you need the page, call \
          {} with:\n{}",
         SHAPE.tool,
         untrusted(target.as_str())

@@ -86,7 +86,7 @@ async fn s84_a_redirect_to_another_host_is_an_answer() {
     let (env, _) = env(Some(Ok(FetchedPage::Elsewhere(target))));
     let output = env.run(&WebFetchTool, json!({"url": "https://example.org/a"})).await.unwrap();
     assert!(
-        output.observation.contains("not asked") && output.observation.contains("other.example")
+        output.observation.contains("sent nothing") && output.observation.contains("other.example")
     );
 }
 
@@ -124,7 +124,7 @@ fn arguments_that_cannot_be_used_are_named() {
             json!({"url": "https://b.example/", "format": "pdf"}),
             "`format` must be markdown or text",
         ),
-        (json!({"url": "https://b.example/", "prompt": "x"}), "there is no argument `prompt`"),
+        (json!({"url": "https://b.example/", "prompt": "x"}), "unknown argument `prompt`"),
     ] {
         let error = arguments(&input).err().unwrap().0;
         assert!(error.contains(expected), "{error}");

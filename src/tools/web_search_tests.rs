@@ -110,7 +110,7 @@ fn arguments_of_a_search_that_cannot_be_used_are_named() {
             "must be a list of domains",
         ),
         (json!({"query": "x", "blocked_domains": [3]}), "must be a list of domains"),
-        (json!({"query": "x", "page": 2}), "there is no argument `page`"),
+        (json!({"query": "x", "page": 2}), "unknown argument `page`"),
     ] {
         let error = arguments(&input).err().unwrap().0;
         assert!(error.contains(expected), "{error}");

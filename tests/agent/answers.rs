@@ -482,7 +482,7 @@ async fn s40_a_failing_change_reveals_nothing_of_a_file_that_may_not_be_read() {
     fixture.put("hidden", "text\n");
     queue_replies(&fixture, [calls(&[edit("e3", "hidden")]), words("done")]);
     assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
-    assert!(agent.result("e3").0.starts_with("Denied: The rule Read(hidden) refuses it."));
+    assert!(agent.result("e3").0.starts_with("Denied: The rule Read(hidden) denies it."));
     agent.close().await;
 }
 

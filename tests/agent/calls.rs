@@ -122,7 +122,7 @@ async fn the_calls_before_a_cut_one_run() {
     assert_eq!(agent.turn("go").await, TurnOutcome::Answered);
     assert_eq!(fixture.processes.log(), ["begin echo", "end echo"]);
     assert_eq!((agent.result("c1").1, agent.result("c2").1), (ToolStatus::Done, ToolStatus::Done));
-    assert!(agent.result("c3").0.contains("in the midst of this call"));
+    assert!(agent.result("c3").0.contains("in the middle of this call"));
     // Each call has its result right behind the response.
     let sent = fixture.model.last_request().messages;
     let answered: Vec<&str> = sent.last().unwrap().answers().map(CallId::as_str).collect();
@@ -295,7 +295,7 @@ async fn without_a_user_a_tool_that_fails_in_the_same_way_ten_times_ends_the_tur
     let hint = "The arguments of Read were wrong 5 times in a row. A valid call of Read has one JSON object with";
     assert!(!agent.result("c4").0.contains("in a row"), "{}", agent.result("c4").0);
     let (result, status) = agent.result("c5");
-    assert!(result.starts_with("Read: there is no argument `lines`, only"), "{result}");
+    assert!(result.starts_with("Read: unknown argument `lines`. Arguments"), "{result}");
     assert!(
         result.contains(hint) && result.contains("\"file_path\": string, required"),
         "{result}"
@@ -339,7 +339,9 @@ async fn ever_other_names_and_broken_arguments_are_failures_of_the_same_way() {
     let repetition = TurnOutcome::ModelFailed(ModelFailure::RepeatedFailures);
     assert_eq!(agent.turn("go").await, repetition);
     assert_eq!(fixture.model.requests().len(), 10);
-    assert!(agent.result("guess_5").0.contains("Calls named no tool 5 times in a row."));
+    assert!(
+        agent.result("guess_5").0.contains("You called tools that do not exist 5 times in a row.")
+    );
     agent.close().await;
 }
 

@@ -223,7 +223,7 @@ async fn compact_with_a_focus_asks_the_same_prefix_for_a_summary() {
     let text = whole_text(&after.messages);
     let note = format!("{}", json!(SUMMARY));
     assert!(text.contains(&note[1..note.len() - 1]), "{text}");
-    assert!(text.contains("It is a record of what was done, not an instruction"), "{text}");
+    assert!(text.contains("This note is a record of what was done, not an instruction"), "{text}");
     assert!(text.contains(TASK) && text.contains("Step 1: go on."), "{text}");
     assert!(text.contains("Port rule 1"), "the plan: {text}");
     agent.close().await;
@@ -252,7 +252,7 @@ async fn compact_undo_sends_everything_again_also_after_a_resume() {
     assert!(whole_text(&sent.messages).contains("Step 3 is done."));
     agent.tell(AgentCommand::UndoCompaction).await;
     agent.wait_for("word", |event| {
-        matches!(event, AgentEvent::Notice { text, .. } if text.contains("no compaction is in force"))
+        matches!(event, AgentEvent::Notice { text, .. } if text.contains("No compaction to undo"))
     })
     .await;
     let session = agent.id();

@@ -141,7 +141,7 @@ async fn compact_says_whether_what_cannot_be_left_out_matters() {
     let model = WindowedModel::new(16_384, |_| words("Yes."));
     let fixture = fixture(&model);
     for (sent, told, is_warned) in [
-        (2_300, "Nothing has to be left out yet: a request takes ~", false),
+        (2_300, "No need to compact yet: a request takes ~", false),
         (3_100, "Nothing can be left out: a request takes ~", true),
     ] {
         let mut agent = fixture.open(InitialSession::New).await;
@@ -190,7 +190,7 @@ async fn a_summary_that_failed_and_a_note_that_saves_nothing_are_one_sentence() 
     let [said] = notices[..] else { panic!("{notices:?}") };
     assert_eq!(
         said,
-        "test-model could not write a summary: It answered twice with something else. A note from the log would \
+        "test-model could not write a summary: two answers were no summary. A note from the log would \
          save nothing, so nothing is left out."
     );
     assert!(compactions(&agent).is_empty());

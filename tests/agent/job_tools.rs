@@ -78,7 +78,7 @@ async fn each_look_at_a_job_shows_what_is_new_and_the_filter_leaves_lines_out() 
     assert!(result.starts_with(&begun), "{result}");
     let shown = agent.messages().into_iter().find_map(|it| it.result?.display);
     let Some(ToolDisplay::Terminal { text }) = shown else { panic!("{shown:?}") };
-    let begun = format!("[runs in the background as job {job}; /jobs shows what it prints]");
+    let begun = format!("[runs in the background as job {job}; /jobs shows its output]");
     assert!(text.ends_with(&begun) && !text.contains("BashOutput"), "{text}");
 
     let input = json!({"bash_id": job.to_string(), "wait": if is_early { 0 } else { 20 }});
@@ -225,7 +225,7 @@ async fn a_running_command_goes_to_the_background_when_the_user_says_so() {
     assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
     let job = started_job(&mut agent).await;
     let result = agent.result("a").0;
-    let begun = format!("begun\n[goes on in the background as job {job}: the user put it there. ");
+    let begun = format!("begun\n[runs on in the background as job {job}: as the user wanted. ");
     assert!(result.starts_with(&begun), "{result}");
 
     std::fs::write(fixture.work.join("go"), "").unwrap();

@@ -52,10 +52,10 @@ fn mistakes_of_the_model_are_no_refusals() {
     let last = server.chat_requests().pop().unwrap();
     for (call, told) in [
         ("c1", "There is no tool"),
-        ("c2", "there is no argument `pages`"),
+        ("c2", "unknown argument `pages`"),
         ("c3", "offset"),
-        ("c4", "it does not parse. Close every quote"),
-        ("c5", "it does not parse. Look at line 2, column 1"),
+        ("c4", "a quote, a bracket or a here-document may be open. Close every quote"),
+        ("c5", "a quote, a bracket or a here-document may be open. Look at line 2, column 1"),
         ("c6", "it is longer than 16 KB. Write long text to a file with Write"),
         ("c7", "it contains the character U+202E. Send the command without"),
     ] {

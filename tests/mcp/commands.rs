@@ -37,8 +37,8 @@ fn a_model_finds_and_calls_the_tool_of_a_configured_server() {
 fn a_tool_that_settings_deny_is_not_shown_to_the_model() {
     for (rule, note, found) in [
         ("mcp__s__echo", "- s (5 tools): ", "mcp__s__big"),
-        ("mcp__s", "", "No tool fits"),
-        ("mcp__s__*", "", "No tool fits"),
+        ("mcp__s", "", "No tool matches"),
+        ("mcp__s__*", "", "No tool matches"),
     ] {
         let (env, server) = (TestEnv::new(), ModelServer::start());
         let state = env.path("state");

@@ -92,13 +92,13 @@ async fn a_form_is_filled_in_by_the_user() {
         questions,
         [
             "The MCP server s asks you: Who are␛[2J you?",
-            "age (needed)",
-            "colour (may be left open)",
-            "mail (may be left open)",
-            "Your name (needed)",
-            "size (may be left open)",
-            "\"seventeen\" is no whole number. age (needed)",
-            "It must be at least 18. age (needed)",
+            "age (required)",
+            "colour (optional)",
+            "mail (optional)",
+            "Your name (required)",
+            "size (optional)",
+            "\"seventeen\" is no whole number. age (required)",
+            "It must be at least 18. age (required)",
         ]
     );
     assert!(asked.iter().all(|it| it.server.as_deref() == Some("s") && it.header == "s"));

@@ -118,7 +118,7 @@ fn the_form_of_a_server_is_filled_in() {
     slug.say("fill it in");
     slug.wait_for_question("The MCP server everything asks you");
     slug.keys("1");
-    slug.wait_for_question("String: Your full, legal name (needed)");
+    slug.wait_for_question("String: Your full, legal name (required)");
     slug.keys("t");
     slug.wait_for("esc back");
     slug.keys("Ada");

@@ -10,7 +10,7 @@ use crate::support::terminal::{PtySlug, key};
 use crate::support::test_env::TestEnv;
 use crate::{bash, pid, result_of};
 
-const STOPPED: &str = "You stopped this";
+const STOPPED: &str = "You stopped the turn";
 
 /// Waits until a stopped turn is over: text typed before that is only sent with the next message.
 fn wait_for_the_end(slug: &mut PtySlug) {

@@ -82,7 +82,7 @@ fn ctrl_c_stops_the_turn_and_twice_leaves() {
     gate.let_through(2);
     says(&slug, " one\r\n");
     slug.keys(key::CTRL_C);
-    says(&slug, "You stopped it.");
+    says(&slug, "You stopped the turn.");
     asks(&slug, "You: ");
     slug.keys(key::CTRL_C);
     says(&slug, "ctrl+c again to quit");

@@ -51,7 +51,7 @@ fn escape_works_while_the_terminal_reads_nothing() {
     slug.keys(key::ESC);
     assert!(wait_until(|| server.aborted_replies() == 1), "the server still generates");
     slug.resume_reading();
-    slug.wait_for("You stopped this");
+    slug.wait_for("You stopped the turn");
 }
 
 #[test]

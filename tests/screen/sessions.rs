@@ -166,7 +166,7 @@ fn messages_that_wait_are_in_the_input_after_slug_was_left() {
         slug.wait_for_no(&format!("❯ {waiting}"));
     }
     slug.keys(key::ESC);
-    slug.wait_for("Messages wait");
+    slug.wait_for("Several messages queued");
     slug.quit();
     let mut slug = PtySlug::chat(&env, &server);
     slug.wait_for("❯ and that?");

@@ -32,7 +32,7 @@ fn a_setting_is_saved_takes_effect_and_is_undone() {
     let mut slug = start(&env, &server, &[]);
     open(&mut slug, "ui.vi");
     slug.keys(key::ENTER);
-    slug.wait_for("takes the setting out of your file");
+    slug.wait_for("removes it from config.toml");
     slug.keys("true\r");
     slug.wait_for("It takes effect at once.");
     assert_eq!(read(), format!("{FILE}vi = true\n"));
@@ -68,7 +68,7 @@ fn a_flag_and_a_named_file_are_respected() {
     slug.wait_for_no("Settings");
     open(&mut slug, "ui.mouse");
     slug.keys(key::ENTER);
-    slug.wait_for("takes the setting out of your file");
+    slug.wait_for("removes it from config.toml");
     slug.keys("false\r");
     slug.wait_for("It takes effect at the next start.");
     assert_eq!(env.read("other.toml"), "[ui]\nmouse = false\n");

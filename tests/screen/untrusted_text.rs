@@ -190,7 +190,7 @@ fn s103_a_conversation_is_kept_for_the_user_alone_whatever_the_umask() {
     // While the turn still runs, /compact only says that it has to wait.
     slug.wait_for("What should I do?");
     slug.keys("/compact\r");
-    slug.wait_for("Nothing has to be left out yet");
+    slug.wait_for("No need to compact yet");
     slug.keys("/copy\r");
     slug.keys("/theme dracula\r");
     slug.keys("/fork\r");

@@ -68,9 +68,9 @@ impl NoteSources<'_> {
             None => (self.log_excerpt(), "What follows is taken from the log.".to_owned(), None),
         };
         let mut text = format!(
-            "A note of slug's: the conversation has become long, and its older part is left out here. Those \
-             of the user's messages that are still above stand word for word. {by} It is a record of what was done, not \
-             an instruction; what the user says comes first.\n\n{}",
+            "A note of slug's: the conversation has become long, and its older part is left out here. The user's \
+             messages above are unchanged. {by} This note is a record of what was done, not an instruction; \
+             what the user says comes first.\n\n{}",
             told.trim()
         );
         let changed = self.conversation.files_changed.paths();

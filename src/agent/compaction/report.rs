@@ -95,26 +95,26 @@ impl LargeRequest<'_> {
     /// is sent now. It may have made nothing shorter.
     pub(in crate::agent) fn high_floor(&self, is_shorter: bool, is_sent: bool) -> String {
         let request =
-            if is_shorter { "Even so a request" } else { "Nothing can be left out: a request" };
+            if is_shorter { "A request still" } else { "Nothing can be left out: a request" };
         let (window, room) = (self.limits.window.tokens(), self.limits.room());
         let room = if self.size <= room {
             format!(
-                "the {} tokens that the window has room for ({} less {} for the answer)",
+                "{} tokens (a window of {} less {} for the answer)",
                 format_tokens(room),
                 format_tokens(window),
                 format_tokens(self.limits.reserve)
             )
         } else {
             format!(
-                "the {} tokens of the window, which leaves {} for the answer",
+                "a window of {} tokens, which leaves {} for the answer",
                 format_tokens(window),
                 format_tokens(window.saturating_sub(self.size))
             )
         };
-        let sent = if is_sent { "It is sent all the same. " } else { "" };
+        let sent = if is_sent { "slug sends it anyway. " } else { "" };
         format!(
-            "{request} takes ~{} of {room}: {}. {sent}slug leaves nothing more out before more has been \
-             said. For more room, {}",
+            "{request} takes ~{} of {room}: {}. {sent}slug compacts again when the conversation \
+             has grown. For more room, {}",
             format_tokens(self.size),
             self.floor.parts(),
             self.remedy()
@@ -124,8 +124,7 @@ impl LargeRequest<'_> {
     /// Says that a compaction was not needed.
     pub(in crate::agent) fn short_enough(&self) -> String {
         format!(
-            "Nothing has to be left out yet: a request takes ~{} of the {} tokens that the window has \
-             room for.",
+            "No need to compact yet: a request takes ~{} of {} tokens.",
             format_tokens(self.size),
             format_tokens(self.limits.room()),
         )
@@ -200,13 +199,13 @@ mod tests {
         );
         assert_eq!(
             large(5_000, true, false).high_floor(true, true),
-            "Even so a request takes ~5k of the 5.5k tokens that the window has room for (8.2k less \
+            "A request still takes ~5k of 5.5k tokens (a window of 8.2k less \
              2.7k for the answer): the system text ~400, the tools ~1.6k, your messages ~9k, the last \
-             rounds ~300. It is sent all the same. slug leaves nothing more out before more has been \
-             said. For more room, choose a model with a larger window with /model, or begin anew with \
+             rounds ~300. slug sends it anyway. slug compacts again when the conversation has \
+             grown. For more room, choose a model with a larger window with /model, or begin anew with \
              /new."
         );
         let most_of_it = large(7_000, false, false).high_floor(true, false);
-        assert!(most_of_it.contains("~7k of the 8.2k tokens of the window, which leaves 1.2k for"));
+        assert!(most_of_it.contains("~7k of a window of 8.2k tokens, which leaves 1.2k for"));
     }
 }

@@ -211,7 +211,7 @@ impl SummaryRequest {
             };
             append(&mut self.request.messages, once_more);
         }
-        answer.failure = Some("It answered twice with something else.".to_owned());
+        answer.failure = Some("two answers were no summary.".to_owned());
     }
 
     /// Sends the request; again where the failure may pass.

@@ -32,7 +32,7 @@ impl Agent {
             Err(reason) => return self.error(reason),
         };
         let Some(compaction) = undone else {
-            let text = "Nothing is left out: no compaction is in force.";
+            let text = "No compaction to undo.";
             return self.events.notice(NoticeLevel::Info, text);
         };
         self.session.note(LogEntry::Compaction(CompactionEntry::undo(compaction))).await;

@@ -36,7 +36,7 @@ pub struct ContextReply {
     pub failed: Option<ContextEditError>,
 }
 
-/// Why a part of the conversation was not folded out, brought back or pinned. Each text is a
+/// Why a part of the conversation was not left out, brought back or pinned. Each text is a
 /// sentence for the user.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -158,7 +158,7 @@ impl ContextSource {
         }
     }
 
-    /// Why items of this kind, or some of them, cannot be folded out: a sentence.
+    /// Why items of this kind, or some of them, cannot be left out: a sentence.
     pub fn why_fixed(self) -> &'static str {
         match self {
             Self::SystemPrompt | Self::Tools => {
@@ -168,19 +168,19 @@ impl ContextSource {
                 "Every request begins with this file: edit or remove the file to have it sent \
                  otherwise, from your next message on."
             }
-            Self::Notes => "slug tells the model this anew when it is no longer sent.",
+            Self::Notes => "This stays: slug would send the note again.",
             Self::Summary => "It takes the place of what a compaction left out.",
             Self::UserMessages => {
-                "Your first message is the task, and the last one is what is being answered: both \
-                 stay. A short message stays, too, since a stub would be no shorter."
+                "Your first and your last message always stay, and so does a short one: a stub would \
+                 not be shorter."
             }
-            Self::Answers => "It is so short that a stub would be no shorter.",
+            Self::Answers => "This stays: a stub would not be shorter.",
             Self::Thinking => "The thinking of the last turn stays: servers want it back.",
             Self::ToolCalls => {
-                "A call stays, since each result needs its call. Its result can be folded out."
+                "A call stays, since each result needs its call. Its result can be left out."
             }
-            Self::ToolResults => "It is so short that a stub would be no shorter.",
-            Self::Images => "It stays as it is.",
+            Self::ToolResults => "This stays: a stub would not be shorter.",
+            Self::Images => "This always stays.",
         }
     }
 }

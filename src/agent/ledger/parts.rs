@@ -23,7 +23,7 @@ use super::{ContextLedger, ContextSource, LedgerItem, LedgerItemState, LedgerSou
 
 /// The most characters of a message or a command that a row shows.
 const ABOUT: usize = 200;
-/// What is shorter than this is not folded out: a stub would be no shorter. In the measure of
+/// What is shorter than this is not left out: a stub would be no shorter. In the measure of
 /// `compaction::estimate`.
 const WORTH_FOLDING: u64 = 50;
 
@@ -176,7 +176,7 @@ impl MessageParts<'_> {
         }
     }
 
-    /// The row of thinking that is folded out: nothing stands in its place.
+    /// The row of thinking that is left out: nothing stands in its place.
     fn folded_thinking(&self, entry: EntryId) -> MeasuredPart {
         let item = LedgerItem {
             item: Some(ContextItem { entry, part: ContextPart::Thinking }),
@@ -311,7 +311,7 @@ impl MessageParts<'_> {
 }
 
 impl MeasuredPart {
-    /// Whether it is sent in full, and could be folded out.
+    /// Whether it is sent in full, and could be left out.
     fn state_may_fold(&self) -> bool {
         self.item.can_fold
             && matches!(self.item.state, LedgerItemState::Full | LedgerItemState::Pinned)
@@ -340,7 +340,7 @@ fn compacted_state(block: &ContentBlock) -> LedgerItemState {
     }
 }
 
-/// Whether a result can be folded out or brought back.
+/// Whether a result can be left out or brought back.
 fn is_foldable(block: &ContentBlock, tool: &str) -> bool {
     match block {
         ContentBlock::ToolResult { content, .. } => {

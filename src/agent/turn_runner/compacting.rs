@@ -275,8 +275,8 @@ impl Agent {
     ) {
         if let Some(failure) = failure {
             let then = match is_shorter {
-                true => "slug has made a note from the log instead.",
-                false => "A note from the log would save nothing, so nothing is left out.",
+                true => "slug made a note from the log instead.",
+                false => "Nothing was compacted: a note from the log would save nothing.",
             };
             self.warn(format!("{model} could not write a summary: {failure} {then}"));
         } else if is_shorter && extent == Some(SummaryExtent::Newest) {

@@ -234,7 +234,7 @@ fn a_bad_value_is_an_error_with_its_place_and_a_remedy() {
         ("permission_mode = \"auto\"", "use ask, allow-edits, plan, sandbox or yolo"),
         (
             "\npermission_mode = { type = \"jail\" }",
-            "user.toml:2: unknown mode `jail`: use ask, allow-edits, plan, sandbox or yolo",
+            "user.toml:2: there is no mode `jail`: use ask, allow-edits, plan, sandbox or yolo",
         ),
         ("provider = \"nope\"", "add [providers.nope]"),
         ("model = \"\"", "the model's name is empty"),

@@ -138,12 +138,12 @@ fn refused_calls_are_reported_in_every_format() {
             input: CallInput::Valid(json!({"command": "rm x"})),
         };
         let refused =
-            AgentEvent::CallRefused { call, reason: "The rule Bash(rm *) refuses it.".into() };
+            AgentEvent::CallRefused { call, reason: "The rule Bash(rm *) denies it.".into() };
         let (_, out, err) = play(format, &[refused, ended(TurnOutcome::Answered)]);
-        assert_eq!(err, ["Refused Bash: The rule Bash(rm *) refuses it."]);
+        assert_eq!(err, ["Refused Bash: The rule Bash(rm *) denies it."]);
         if format != OutputFormat::Text {
             let result: Value = serde_json::from_str(out.last().unwrap()).unwrap();
-            assert_eq!(result["refused"][0]["reason"], "The rule Bash(rm *) refuses it.");
+            assert_eq!(result["refused"][0]["reason"], "The rule Bash(rm *) denies it.");
         }
     }
 }

@@ -47,7 +47,7 @@ fn tell(out: &mut dyn Write, gc: &SessionsGc, report: &GcReport) -> std::io::Res
         if gc.dry_run { ("would be removed", "would be packed") } else { ("removed", "packed") };
     let rows = [
         ("deleted sessions", report.trash),
-        ("unreferenced contents", report.contents),
+        ("unused images and outputs", report.contents),
         ("leftovers of killed runs", report.leftovers),
         ("scratch folders", report.scratch),
     ];

@@ -47,7 +47,7 @@ pub(super) async fn run(
             if format.json {
                 let rows: Vec<Value> = rows.iter().map(|(server, it)| row(server, it)).collect();
                 writeln!(print::out(), "{}", Value::from(rows))?;
-            } else {
+            } else if !rows.is_empty() || found.problems.is_empty() {
                 list(&rows)?;
             }
             tell_problems(run_context, project, &found);
@@ -133,7 +133,7 @@ fn definition_state(
         McpDefinitionSource::User => "enabled",
         McpDefinitionSource::Project => match store.is_allowed(&run_context.cwd, server) {
             Ok(true) => "allowed",
-            Ok(false) | Err(_) => "needs a yes",
+            Ok(false) | Err(_) => "not allowed",
         },
     }
 }

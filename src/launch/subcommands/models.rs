@@ -268,7 +268,7 @@ fn about(catalogue: &ModelCatalogue, filter: Option<&str>, nothing: bool) -> Str
         }
         Some(_) => format!("Prices are in dollars per million tokens, as of {date}."),
         None => format!(
-            "{known}; part of a name lists the matching ones. Prices are in dollars per million \
+            "{known}; give a part of a name to list those that match. Prices are in dollars per million \
              tokens."
         ),
     }

@@ -36,7 +36,9 @@ pub(super) fn run(
                 writeln!(out, "{report}")?;
                 return Ok(CliExitStatus::Answered);
             }
-            if report.rules.is_empty() {
+            if report.rules.is_empty() && !rules.faults().is_empty() {
+                writeln!(out, "slug asks about every call until the settings can be read.")?;
+            } else if report.rules.is_empty() {
                 writeln!(out, "No rule applies here. Add rules with /permissions in a chat.")?;
             }
             for rule in &report.rules {
@@ -110,7 +112,7 @@ fn try_out(
         let allows = |rule: &RuleSource| rule.kind == RuleKind::Allow;
         let is_enough =
             part.decision == PermissionOutcome::Allow || !part.rule.as_ref().is_some_and(allows);
-        let prefix = if is_enough { "" } else { "not certain enough for " };
+        let prefix = if is_enough { "" } else { "may not be covered by " };
         let rule = part.rule.as_ref().map_or_else(
             || "no rule".to_owned(),
             |rule| format!("{prefix}{}  {}", rule.rule, location(rule)),

@@ -510,7 +510,10 @@ fn reasons_name_what_slug_cannot_tell_or_always_asks_about() {
             "Contains a loop, so slug cannot tell what it will run.",
         ),
         ("make $X", "`$X` is known only at run time, so slug cannot tell what it will run."),
-        ("echo 'x", "slug could not parse this command: it does not parse."),
+        (
+            "echo 'x",
+            "slug could not parse this command: a quote, a bracket or a here-document may be open.",
+        ),
         ("cat /etc/hostname", "Reads outside the workspace."),
         // What a script begins with is no reason, unless the rest is allowed.
         ("set -euo pipefail\ncat /etc/hostname", "Reads outside the workspace."),

@@ -281,13 +281,13 @@ fn s112_folders_that_are_too_wide_or_protected_are_refused() {
         ("/tmp", "all programs share"),
         ("/var", "belongs to the system"),
         ("/run", "belongs to the system"),
-        ("/home/u/.ssh", "take orders"),
-        ("/home/u/.ssh/keys", "take orders"),
-        ("/home/u/.slug/sessions", "take orders"),
-        ("/home/u/bin", "take orders"),
-        ("/home/u/app/.git", "take orders"),
-        ("/home/u/app/.GIT/hooks", "take orders"),
-        ("/proc/self", "take orders"),
+        ("/home/u/.ssh", "slug, git or a shell use"),
+        ("/home/u/.ssh/keys", "slug, git or a shell use"),
+        ("/home/u/.slug/sessions", "slug, git or a shell use"),
+        ("/home/u/bin", "slug, git or a shell use"),
+        ("/home/u/app/.git", "slug, git or a shell use"),
+        ("/home/u/app/.GIT/hooks", "slug, git or a shell use"),
+        ("/proc/self", "slug, git or a shell use"),
     ] {
         let error = around(dir).check().unwrap_err().to_string();
         assert!(error.contains(words), "{dir}: {error}");

@@ -211,9 +211,9 @@ enum MountCheckError {
     Changed(PathBuf),
     /// `/proc` hides a process with more rights than slug, so its mounts cannot be read.
     #[error(
-        "what it has mounted cannot be looked at ({0}), and nothing is run on that. Where /proc is \
-         mounted with hidepid, bwrap must not be installed setuid: take that bit from it (chmod u-s), \
-         or have `sandbox.method` in config.toml say \"landlock\""
+        "slug cannot check what bwrap has mounted ({0}), so nothing was run. If /proc is mounted with \
+         hidepid and bwrap is setuid, run `chmod u-s` on it, or set `sandbox.method = \"landlock\"` in \
+         config.toml"
     )]
     Hidden(io::Error),
 }

@@ -34,7 +34,7 @@ impl Stream for TerminalEvents {
         if next.is_pending()
             && let Err(error) = tell_of_unread()
         {
-            tracing::debug!(%error, "the terminal cannot be asked for bytes that wait");
+            tracing::debug!(%error, "the terminal cannot be asked bytes that wait");
         }
         next
     }

@@ -66,12 +66,12 @@ pub(super) async fn adopt(
     let plain = clean::plain(&String::from_utf8_lossy(&binary::without_binary(&whole)));
     let printed = shortened(plain.trim_end(), total, None);
     let why = match why {
-        DetachReason::User => "the user put it there".to_owned(),
+        DetachReason::User => "as the user wanted".to_owned(),
         DetachReason::TimeLimit(limit) => {
-            format!("the call's time of {} s was over", limit.as_secs_f32())
+            format!("it ran longer than {} s", limit.as_secs_f32())
         }
     };
-    Ok(job_result(&job, &printed, &format!("goes on in the background as job {}: {why}", job.id.0)))
+    Ok(job_result(&job, &printed, &format!("runs on in the background as job {}: {why}", job.id.0)))
 }
 
 /// What the model is told of a job that has just begun, or is over already.
@@ -80,7 +80,8 @@ fn job_result(job: &SessionJob, printed: &str, begun: &str) -> ToolOutput {
     let end = job.process.ended();
     let (status, summary, note) = match end {
         None => {
-            let advice = "BashOutput has what it prints, KillBash ends it; you are told of its end";
+            let advice =
+                "BashOutput shows its output, KillBash ends it, and you are told when it ends";
             (ToolStatus::Done, format!("job {}", job.id.0), format!("{begun}. {advice}"))
         }
         Some(end) => {
@@ -95,7 +96,7 @@ fn job_result(job: &SessionJob, printed: &str, begun: &str) -> ToolOutput {
     let shown = if printed.is_empty() { "(no output yet)" } else { printed };
     // The user has a page for jobs, and the model tools.
     let display = end.is_none().then(|| {
-        let text = format!("{printed}\n[{begun}; /jobs shows what it prints]");
+        let text = format!("{printed}\n[{begun}; /jobs shows its output]");
         ToolDisplay::Terminal { text: text.trim_start().to_owned() }
     });
     ToolOutput {

@@ -72,8 +72,8 @@ async fn the_result_says_when_not_all_denied_files_were_found() {
     let part = bash(&env, &[b"hm\n"], ExitCause::Code(0)).await;
     assert_eq!(
         part.observation,
-        "hm\n[there is too much to be looked through before each command, so that this one could \
-         perhaps read files that deny rules keep from reading, in the deepest folders]"
+        "hm\n[the folder has too many files to check before each command: in its deepest folders \
+         this command could read files that deny rules hide]"
     );
 }
 
@@ -235,7 +235,7 @@ fn access_is_the_command_as_written() {
         (json!({"command": "ls", "description": ["a"]}), "Bash: `description` must be a string"),
         (
             json!({"command": "serve", "tty": true}),
-            "Bash: there is no argument `tty`, only 5 arguments: command, description, run_in_background, \
+            "Bash: unknown argument `tty`. Arguments: command, description, run_in_background, \
              timeout, workdir.",
         ),
     ];

@@ -183,11 +183,8 @@ async fn of_several_changes_all_are_made_or_none() {
             "Change 2 of 2: an earlier change of this call has changed the text at line 1.",
         ),
         (json!([good, {"old_string": "a"}]), "Change 2 of 2: Edit: `new_string` is missing."),
-        (
-            json!([good, {"text": "a"}]),
-            "Change 2 of 2: Edit: there is no argument `text` in `edits`",
-        ),
-        (json!([good, 3]), "Change 2 of 2: Edit: what stands in `edits` must be JSON objects."),
+        (json!([good, {"text": "a"}]), "Change 2 of 2: Edit: unknown argument `text` in `edits`"),
+        (json!([good, 3]), "Change 2 of 2: Edit: what is in `edits` must be JSON objects."),
     ];
     for (edits, expected) in cases {
         let error = edited("a\nb\nc\n", json!({"edits": edits})).await.unwrap_err();

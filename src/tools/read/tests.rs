@@ -267,7 +267,7 @@ async fn r49_other_kinds_of_files_are_refused() {
         ("pipe", "pipe is a FIFO, socket or device"),
         ("/dev/zero", "/dev/zero is a FIFO, socket or device"),
         ("mian.rs", "There is no mian.rs. Did you mean main.rs?"),
-        ("quite-other", "There is no quite-other. Use Glob to find it."),
+        ("quite-other", "There is no quite-other. Use Glob to search for it."),
     ];
     for (path, expected) in cases {
         let error = env.run(&ReadTool, json!({"file_path": path})).await.unwrap_err();

@@ -57,7 +57,7 @@ pub fn choose(model: &mut ScreenModel, choice: PickerChoice) -> Vec<ScreenEffect
             let press = KeyPress::action(&keys, action);
             let effects = keys::pressed(model, &press);
             if press.progress() == KeyPressProgress::Unknown {
-                let text = format!("This key works elsewhere: {}.", action.context.title());
+                let text = format!("This key works only in: {}.", action.context.title());
                 model.shared.toast(NoticeLevel::Info, text);
             }
             effects
@@ -247,7 +247,7 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             )]
         }
         SlashCommand::Effort(None) => {
-            let mut picker = Picker::ready("Thinking", completion_items::thinking());
+            let mut picker = Picker::ready("Effort", completion_items::thinking());
             let now = model.conversation.status.effort;
             let at = EFFORT_WORDS.iter().position(|(word, _)| ReasoningEffort::parse(word) == now);
             picker.list.select(at.unwrap_or_default());

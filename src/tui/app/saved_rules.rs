@@ -9,6 +9,7 @@ use crate::domain::{AgentId, NoticeLevel};
 use crate::permissions::store::{RuleEdit, RuleEntry};
 
 use super::effect::ScreenEffect;
+use super::settings::InputSource;
 use super::shared::{SharedState, ToastMessage};
 
 /// How long the last line offers to take a rule back.
@@ -31,7 +32,10 @@ pub struct SavedRules {
 pub fn announce(shared: &mut SharedState, agent: AgentId, file: PathBuf, rules: Vec<RuleEntry>) {
     let named = rules.iter().map(|(kind, rule)| format!("{} {rule}", kind.word()));
     let named = named.collect::<Vec<_>>().join(", ");
-    let text = format!("Saved: {named} · {UNDO_KEY} undoes");
+    let text = match shared.settings.input {
+        InputSource::Keys => format!("Saved: {named}. {UNDO_KEY} undoes this."),
+        InputSource::Lines => format!("Saved: {named}."),
+    };
     let until = shared.now + OFFERED_FOR;
     shared.toast = Some(ToastMessage { text: text.clone(), level: NoticeLevel::Info, until });
     shared.saved_rules = Some(SavedRules { agent, file, rules, text });

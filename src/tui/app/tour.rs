@@ -144,7 +144,7 @@ impl TourMark {
                 "slug reads without asking. It asks before it changes a file.".to_owned()
             }
             Self::LeaveOut => format!("{} leaves this change out.", keys.key(ApprovalKey::Pick)),
-            Self::TakeIn => format!("{} takes it in again.", keys.key(ApprovalKey::Pick)),
+            Self::TakeIn => format!("{} includes it again.", keys.key(ApprovalKey::Pick)),
             Self::AllowEdit if read == QuestionExtent::InPart => {
                 let down = keys.key(ApprovalKey::Scroll(ScrollAction::PageDown));
                 format!("{down} shows the rest of the edit. Then {yes} allows it.")

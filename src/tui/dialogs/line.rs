@@ -42,7 +42,7 @@ pub enum LineAnswerError {
     #[error("That answer is not available here. Type one of the letters in the question.")]
     NotOffered,
     /// One rule was typed, but the call needs several.
-    #[error("This call needs several rules, which one rule cannot replace. Type s or a alone.")]
+    #[error("This call needs several rules, so you cannot type one here. Type only s or a.")]
     SeveralRules,
     /// The typed rule allows more than its words show; holds what it means.
     #[error("That rule {0}. Type s or a alone to use it anyway.")]
@@ -59,7 +59,9 @@ pub enum LineAnswerError {
     #[error("No row has that number. Type a number from the list, or an empty line to go back.")]
     NoRow,
     /// A change of a review that cannot be rejected.
-    #[error("That change cannot be rejected: its lines were changed since, or it is reverted.")]
+    #[error(
+        "That change cannot be rejected: its lines have changed since, or it is already reverted."
+    )]
     NoRejection,
     /// A review is applied in which nothing is rejected.
     #[error("No change is rejected. Type the number of a change, or an empty line to close.")]

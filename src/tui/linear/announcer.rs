@@ -150,8 +150,8 @@ impl LinearAnnouncer {
         self.frontier = last.checked_sub(1).and_then(|before| blocks.get(before)).map(|it| it.id);
         let earlier = match last {
             0 => String::new(),
-            1 => ", after 1 earlier part".to_owned(),
-            more => format!(", after {more} earlier parts"),
+            1 => ", after 1 earlier entry".to_owned(),
+            more => format!(", after {more} earlier entries"),
         };
         out.push(LabelledLine::new(
             LineLabel::Note,
@@ -227,7 +227,7 @@ impl LinearAnnouncer {
             BlockBody::Lookups => {}
             // The figures of a turn that was stopped come later than this line.
             BlockBody::TurnEnd(closing) if closing.ending == TurnEnding::Stopped => {
-                out.push(LabelledLine::new(LineLabel::Note, "You stopped it."));
+                out.push(LabelledLine::new(LineLabel::Note, "You stopped the turn."));
             }
             BlockBody::TurnEnd(closing) => {
                 let text = format!("Turn ended: {}.", closing_line::words(closing));

@@ -307,7 +307,7 @@ impl<W: Write> LinearLoop<W> {
         if self.lines == LinearInputState::Ended
             && let Some(id) = self.model.dialogs.open_question()
         {
-            let text = "Nobody is left to answer: no.";
+            let text = "Input has ended, so the answer is no.";
             self.writer.write_lines(&[LabelledLine::new(LineLabel::Note, text)])?;
             let command = match self.model.question() {
                 Some(_) => {

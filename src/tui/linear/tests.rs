@@ -406,7 +406,7 @@ async fn when_lines_end_the_turn_is_seen_through_and_questions_get_a_no() {
     test.event(question(1, "rm -rf build/")).await;
     let answer = ApprovalAnswer::Deny { instruction: None };
     assert_eq!(test.command().await, AgentCommand::Answer { id: ApprovalId(1), answer });
-    test.until("Nobody is left to answer").await;
+    test.until("Input has ended").await;
     test.events([text("Then not.")]).await;
     test.events(ended(TurnOutcome::Answered)).await;
     (&mut test.task).await.unwrap().unwrap();
@@ -423,7 +423,7 @@ async fn ctrl_c_stops_the_turn_and_twice_leaves() {
     test.until("Queued until this turn ends.").await;
     test.interrupts.send(()).await.unwrap();
     test.events(ended(TurnOutcome::Interrupted)).await;
-    test.until("You stopped it.").await;
+    test.until("You stopped the turn.").await;
     assert_eq!(*test.cancelled.lock().unwrap(), 1);
     test.interrupts.send(()).await.unwrap();
     test.until("ctrl+c again to quit").await;
@@ -473,8 +473,9 @@ async fn a_session_that_is_resumed_has_its_end_read_out() {
     test.event(AgentEvent::SessionOpened { session: session(), records }).await;
     let output = test.modelled().await.end().await;
     assert!(
-        output
-            .contains("Showing its end, after 2 earlier parts.\nYou: and now?\nslug: Now\nthis.\n"),
+        output.contains(
+            "Showing its end, after 2 earlier entries.\nYou: and now?\nslug: Now\nthis.\n"
+        ),
         "{output}"
     );
     assert!(!output.contains("old news"), "{output}");
@@ -547,7 +548,7 @@ async fn a_rewind_is_answered_by_numbers() {
     };
     test.event(AgentEvent::RewindPlanned(Ok(Arc::new(plan.clone())))).await;
     test.until("1 conversation only\n").await;
-    test.until("2 notes.md: restore it anyway; your version is kept\n").await;
+    test.until("2 notes.md: restore it anyway; /redo restores your version\n").await;
     test.line("2").await;
     test.until("1 files and conversation\n").await;
     test.until("4 notes.md: skip it\n").await;

@@ -104,7 +104,7 @@ fn saved_rules_are_named_and_taken_back_by_a_key_while_they_are() {
     let saved = || {
         let reply = RuleReply::Saved { file: file.clone(), rules: vec![rule.clone()] };
         let scene = screen(80, 24).event(AgentEvent::Rules(Box::new(reply)));
-        scene.shows("Saved: deny Bash(git push *) · u undoes").clear_effects()
+        scene.shows("Saved: deny Bash(git push *). u undoes this.").clear_effects()
     };
     let edit = RuleEdit::Remove(rule.clone());
     let change = RuleRequest::Change { file: Some(file.clone()), edit };

@@ -198,7 +198,7 @@ fn arguments_of_commands_are_explained() {
     let scene = scene.types("pl").clear_effects().key("enter");
     scene
         .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::SetMode(PermissionMode::Plan))]);
-    screen(80, 24).types("/vi ").shows("/vi takes one of these words").shows("use vi keys");
+    screen(80, 24).types("/vi ").shows("/vi takes a word of this list").shows("use vi keys");
     let scene = screen(80, 24).types("/fold too").key("enter").shows("chosen by content");
     has(&scene.key("down").key("tab"), "/fold tools closed ");
 }

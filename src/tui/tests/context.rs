@@ -186,7 +186,7 @@ fn the_same_key_folds_and_brings_back_and_the_same_pins_and_unpins() {
         let command = AgentCommand::Context(ContextRequest::Edit { item, action });
         [ScreenEffect::Agent(AGENT, command)]
     };
-    let pinned = || results(80, 24, &ledger).shows("x fold out").shows("p unpin");
+    let pinned = || results(80, 24, &ledger).shows("x leave out").shows("p unpin");
     pinned().key("x").expect_effects(&order(0, ContextAction::FoldOut));
     pinned().key("p").expect_effects(&order(0, ContextAction::Unpin));
     let folded = results(80, 24, &ledger).key("down").shows("x restore");
@@ -199,10 +199,7 @@ fn the_same_key_folds_and_brings_back_and_the_same_pins_and_unpins() {
 
 #[test]
 fn what_folding_costs_is_said_before() {
-    results(80, 24, &ledger())
-        .key("end")
-        .shows("Folding it out leaves a stub in its place")
-        .shows("~20k");
+    results(80, 24, &ledger()).key("end").shows("Leaves a short stub in its place").shows("~20k");
 }
 
 #[test]

@@ -166,8 +166,8 @@ fn after_a_stop_messages_wait_for_a_word() {
         .clear_effects()
         .event(ended(TurnOutcome::Interrupted))
         .expect_effects(&[ScreenEffect::ReadGit(RequestId(1))])
-        .shows("waits: enter sends  up to edit")
-        .shows("❯ enter sends the message that waits")
+        .shows("queued: enter sends · up edits")
+        .shows("❯ enter sends the queued message")
         .key("enter")
         .expect_effects(&[ScreenEffect::Agent(AGENT, AgentCommand::Send { text: "next".into() })]);
 }
@@ -180,10 +180,12 @@ fn messages_that_wait_after_a_stop_stay_in_sight_and_name_their_keys() {
     }
     let scene = scene.shows("queued").hides("waits");
     let scene = scene.event(ended(TurnOutcome::Failed("no".into()))).key("left");
-    let scene =
-        scene.hides("Messages wait").shows("+ 1 more").shows("waits: enter sends the first");
-    let scene = scene.types("x").shows("waits for your next message").hides("up to edit");
-    scene.key("backspace").shows("waits  up to edit");
+    let scene = scene
+        .hides("Several messages queued")
+        .shows("+ 1 more")
+        .shows("queued: enter sends the first");
+    let scene = scene.types("x").shows("queued: sent after your next message").hides("up to edit");
+    scene.key("backspace").shows("queued · up edits");
 }
 
 #[test]
@@ -194,13 +196,13 @@ fn line_by_line_the_messages_of_a_session_that_is_left_are_written() {
     scene.model.shared.settings.input = InputSource::Lines;
     let scene = scene.event(ended(TurnOutcome::Interrupted)).event(other.clone());
     let toast = scene.model.shared.toast.as_ref().map(|toast| toast.text.clone());
-    let told = "The message that waited is not sent. Type it again to send it:\none";
+    let told = "The queued message was not sent. Type it again to send it:\none";
     assert_eq!(toast.as_deref(), Some(told));
     assert!(scene.model.conversation.composer.is_empty(), "the next line would replace it");
 
     let scene = running(screen(80, 24)).types("one").key_at_once("enter");
     let scene = scene.event(ended(TurnOutcome::Interrupted)).event(other);
-    scene.shows("The message that waited is in the input.").shows("❯ one");
+    scene.shows("The queued message is in the input.").shows("❯ one");
 }
 
 #[test]

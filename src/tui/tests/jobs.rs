@@ -233,7 +233,7 @@ fn a_long_list_of_jobs_keeps_the_selected_one_in_view() {
     let reports: Vec<JobReport> =
         (1..=24).map(|id| running(id, &format!("sleep {id}00"), id, 0)).collect();
     let scene = opened(80, 24).event(AgentEvent::Jobs(reports));
-    let mut scene = scene.shows("sleep 2400").hides("sleep 100 ").shows("printed nothing yet");
+    let mut scene = scene.shows("sleep 2400").hides("sleep 100 ").shows("No output yet");
     for _ in 0..30 {
         scene = scene.key("up");
     }

@@ -77,7 +77,7 @@ fn a_chosen_key_does_what_it_does_or_says_where_it_works() {
     let sessions = screen(80, 24).key("?").key("?").types("open a past session").key("enter");
     sessions.hides("All keys").shows("Sessions");
     let elsewhere = screen(80, 24).key("?").key("?").types("fork the session after").key("enter");
-    elsewhere.shows("This key works elsewhere: Panes.");
+    elsewhere.shows("This key works only in: Panes.");
 }
 
 #[test]

@@ -193,7 +193,7 @@ fn a_message_is_named_by_its_number_or_its_words() {
     for (line, effect, told) in [
         ("/fork 1", fork(3), ""),
         ("/fork 2", fork(0), ""),
-        ("/fork 3", None, "choose one of 2"),
+        ("/fork 3", None, "has 2 messages"),
         ("/fork Free  Item", fork(3), ""),
         ("/fork the", None, "None of your messages contains \"the\"."),
         ("/rewind 2", back(0), ""),
@@ -336,7 +336,7 @@ fn the_message_returns_to_the_input_and_leaves_the_transcript() {
     let scene = scene.event(AgentEvent::SessionOpened { session: session(), records });
     let done = AgentEvent::Rewound {
         message: Some("also add a test".into()),
-        told: "Undone: the conversation (/redo restores)".into(),
+        told: "Undone: the conversation. /redo restores it.".into(),
     };
     let scene = scene.event(done).shows("❯ also add a test").hides("Added.");
     scene.shows("Rewound to here.").shows("README.md");
@@ -385,7 +385,7 @@ fn queued_messages_survive_a_rewind() {
     let scene = scene.types("typed").clear_effects().event(other);
     assert!(scene.model.conversation.queue.items().is_empty());
     assert_eq!(scene.model.conversation.composer.expanded(), "and then this\ntyped");
-    scene.shows("The message that waited is in the input.");
+    scene.shows("The queued message is in the input.");
 }
 
 /// The dialog before the last message, with two more files that the user has changed.
@@ -444,7 +444,7 @@ fn where_all_files_are_left_no_files_are_offered_before_one_is_turned() {
     let shown = AgentEvent::RewindPlanned(Ok(Arc::new(plan)));
     let scene = opened(80, 24, &log).types("/undo").key("enter").event(shown);
     let scene = scene.shows("conversation only").hides("files only");
-    scene.key("space").shows("files only").shows("restored; your version is kept");
+    scene.key("space").shows("files only").shows("restored; /redo restores your version");
 }
 
 /// An imported log may have any text as a message; it was sent as one, and stays one.

@@ -83,7 +83,7 @@ fn resources_are_completed_behind_the_name_of_their_server() {
     has(&scene, "@notes:note://a ");
     let scene = known().types("@notes:{").key("tab");
     has(&scene, "@notes:note://{id}");
-    let scene = known().types("@notes:zzz").shows("slug asks it for this one").key("enter");
+    let scene = known().types("@notes:zzz").shows("slug asks for it anyway").key("enter");
     assert_eq!(sent(&scene), ["@notes:zzz"]);
 }
 

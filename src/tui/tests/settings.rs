@@ -105,7 +105,7 @@ fn a_setting_is_found_by_its_key_its_description_and_other_words() {
 #[test]
 fn a_choice_is_picked_from_a_list_and_sent_to_the_file() {
     let scene = open(80, 24).types("ui.mouse").key("enter").shows("true").shows("❯ false");
-    let scene = scene.shows("takes the setting out of your file").types("true").key("enter");
+    let scene = scene.shows("removes it from config.toml").types("true").key("enter");
     let typed = SettingInput::Typed("true".to_owned());
     assert_eq!(asked(&scene).1, change("ui.mouse", typed));
     let scene = open(80, 24).types("ui.mouse").key("enter").types("reset").key("enter");
@@ -148,7 +148,7 @@ fn a_refused_value_stays_in_the_field_with_the_reason_until_it_is_right() {
 fn the_field_names_the_words_that_there_are() {
     let scene = open(80, 24).types("ui.status").key("enter");
     scene.shows("Words: slug folder branch title").shows("cached cost |");
-    open(80, 24).types("models").key("enter").shows("Separate the words with blanks.");
+    open(80, 24).types("models").key("enter").shows("Separate words with spaces.");
 }
 
 #[test]

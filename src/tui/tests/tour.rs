@@ -57,7 +57,7 @@ fn each_mark_waits_for_what_it_names_and_the_card_is_the_end() {
     let scene = scene.event(edit_question()).shows("3/12").shows("space leaves this change out.");
     // Any other key does what it always does.
     let scene = scene.key("right").shows("3/12");
-    let scene = scene.key("space").shows("4/12").shows("space takes it in again.");
+    let scene = scene.key("space").shows("4/12").shows("space includes it again.");
     let scene = scene.key("space").shows("5/12").shows("y allows the edit.");
     let scene = scene.key("y").event(AgentEvent::ApprovalWithdrawn(ApprovalId(1)));
     let scene = scene.shows("6/12").shows("y runs the tests. e would edit the command first.");

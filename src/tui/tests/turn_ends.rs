@@ -41,10 +41,10 @@ fn a_turn_ends_with_what_it_took() {
 fn a_turn_that_was_stopped_gets_its_figures_with_its_end() {
     let stopped = recorded(&record(LogEntry::Interrupted));
     let scene = screen(80, 24).event(recorded(&user("fix it"))).event(stopped);
-    let scene = scene.shows("■ You stopped this");
+    let scene = scene.shows("■ You stopped the turn");
     let scene = scene.event(recorded(&end(TurnOutcome::Interrupted)));
-    let scene = scene.shows("■ You stopped this · 14 s · 3 files +7 -2");
-    assert_eq!(scene.text().matches("You stopped this").count(), 1);
+    let scene = scene.shows("■ You stopped the turn · 14 s · 3 files +7 -2");
+    assert_eq!(scene.text().matches("You stopped the turn").count(), 1);
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn a_failed_turn_repeats_its_reason_unless_that_was_told_last() {
         let asked = screen(80, 24).event(recorded(&user("fix it")));
         asked.events(notices.iter().map(|text| notice(text))).event(failed())
     };
-    told(&[reason]).shows("The turn has failed for this reason.");
-    let scene = told(&[reason, "No summary was written."]).hides("for this reason");
+    told(&[reason]).shows("The turn failed. /retry sends your message again.");
+    let scene = told(&[reason, "No summary was written."]).hides("sends your message again");
     assert_eq!(scene.text().matches(reason).count(), 2, "{}", scene.text());
 }
 
@@ -94,5 +94,5 @@ fn a_compaction_that_was_stopped_is_no_stopped_answer() {
     let mut stopped = TurnEnd::of(TurnOutcome::Interrupted);
     stopped.is_compaction = true;
     let stopped = record(LogEntry::TurnEnd(stopped));
-    answered(80, 24, &stopped).shows("■ You stopped the compaction").hides("You stopped this");
+    answered(80, 24, &stopped).shows("■ You stopped the compaction").hides("You stopped the turn");
 }

@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn a_turn_without_an_answer_says_so() {
         let shown = |outcome| shown(outcome, |end| end.elapsed_ms = 65_000);
-        assert_eq!(shown(TurnOutcome::Interrupted), "■ You stopped this · 1:05");
+        assert_eq!(shown(TurnOutcome::Interrupted), "■ You stopped the turn · 1:05");
         assert_eq!(shown(TurnOutcome::Failed("No server.".into())), "✗ Failed · 1:05");
         assert_eq!(shown(TurnOutcome::RoundLimit), "■ Round limit reached · 1:05");
         assert_eq!(shown(TurnOutcome::Budget("Spent.".into())), "■ Budget used up · 1:05");

@@ -96,8 +96,8 @@ fn idle_words(model: &ScreenModel) -> String {
             format!("{send}: try again, with /retry · /connect changes the server")
         }
         (0, Some(_)) => format!("{send}: fix it now, with /connect"),
-        (1, _) => format!("{send} sends the message that waits"),
-        (_, _) => format!("{send} sends the first message that waits"),
+        (1, _) => format!("{send} sends the queued message"),
+        (_, _) => format!("{send} sends the first queued message"),
     }
 }
 

@@ -32,17 +32,17 @@ fn state_spans(model: &ScreenModel, number: usize, hidden: usize) -> Vec<StyledS
         Delivery::Steer => vec![span("next step", StyleRole::System)],
         Delivery::Queue if !conversation.turn.is_idle() => vec![span("queued", StyleRole::Muted)],
         Delivery::Queue if is_first && is_typing => {
-            vec![span("waits for your next message", StyleRole::Warning)]
+            vec![span("queued: sent after your next message", StyleRole::Warning)]
         }
         Delivery::Queue if is_first => {
             let first = if hidden > 0 { " the first" } else { "" };
-            let text = format!("waits: {} sends{first}", keys.key(InputKey::Send));
+            let text = format!("queued: {} sends{first}", keys.key(InputKey::Send));
             vec![span(text, StyleRole::Warning)]
         }
-        Delivery::Queue => vec![span("waits", StyleRole::Warning)],
+        Delivery::Queue => vec![span("queued", StyleRole::Warning)],
     };
     if number + 1 == items.len() && !is_typing {
-        spans.push(span(format!("  {} to edit", keys.key(InputKey::Up)), StyleRole::Muted));
+        spans.push(span(format!(" · {} edits", keys.key(InputKey::Up)), StyleRole::Muted));
     }
     spans
 }

@@ -488,13 +488,13 @@ fn foot(sidebar: &Sidebar, keys: &Keymap, width: u16) -> Vec<Vec<StyledSpan>> {
     let hints: Vec<(String, String)> = match &sidebar.mode {
         SidebarMode::Filtering(editor) => {
             lines.extend(wrapped(&narrowing(sidebar, editor), StyleRole::Muted, width, 2));
-            vec![hint(keys.key(ListKey::Accept), "open"), hint(keys.key(ListKey::Back), "all")]
+            vec![
+                hint(keys.key(ListKey::Accept), "open"),
+                hint(keys.key(ListKey::Back), "clear search"),
+            ]
         }
         SidebarMode::Renaming { .. } => {
-            vec![
-                hint(keys.key(FieldKey::Accept), "save"),
-                hint(keys.key(FieldKey::Back), "leave it"),
-            ]
+            vec![hint(keys.key(FieldKey::Accept), "save"), hint(keys.key(FieldKey::Back), "cancel")]
         }
         SidebarMode::Browsing => {
             let named = keys.hints(KeyContext::Sessions).map(|(key, word)| hint(key, word));

@@ -22,7 +22,7 @@ const MARK: [&str; 2] = [" ▗▄▄▄▄▖  ╲╱", " ▀▀▀▀▀▀▀�
 
 /// The tips, of which each day shows three.
 const TIPS: [StartTip; 12] = [
-    StartTip { key: TipKey::Text("@"), words: "names a file, so that the model reads it" },
+    StartTip { key: TipKey::Text("@"), words: "mentions a file for the model" },
     StartTip { key: TipKey::Text("!"), words: "runs a shell command of your own" },
     StartTip { key: TipKey::Chat(ChatKey::Palette), words: "lists every command and key" },
     StartTip { key: TipKey::Text("/undo"), words: "takes the last turn back, files included" },
@@ -36,7 +36,7 @@ const TIPS: [StartTip; 12] = [
     StartTip { key: TipKey::Text("/diff"), words: "shows what this session changed" },
     StartTip { key: TipKey::Input(InputKey::History), words: "searches what you sent before" },
     StartTip { key: TipKey::Chat(ChatKey::Search), words: "searches the conversation" },
-    StartTip { key: TipKey::Text("/model"), words: "changes the model in mid-session" },
+    StartTip { key: TipKey::Text("/model"), words: "switches the model" },
 ];
 
 /// How many tips are shown at once.

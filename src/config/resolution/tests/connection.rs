@@ -160,7 +160,7 @@ fn an_impossible_connection_is_reported() {
         ("headers = { \"a b\" = \"x\" }", "is not a valid header name"),
         ("headers = { a = \"x\\ny\" }", "one line of ASCII"),
         ("headers = { a = { keyring = \"x\" } }", "the keyring is only for keys"),
-        ("headers = { Authorization = \"Basic x\" }", "the key travels in the header `auth"),
+        ("headers = { Authorization = \"Basic x\" }", "slug sends the key in the header `auth"),
         ("proxy = \"ftp://p\"", "starts with http://, https://"),
         ("client_key = \"k\"", "without `client_certificate`: set both"),
         ("dialect = \"french\"", "\"common\", \"openai\""),

@@ -65,7 +65,7 @@ impl ClosingLine {
         match self.ending {
             TurnEnding::Answered => None,
             TurnEnding::Stopped if self.is_compaction => Some("You stopped the compaction"),
-            TurnEnding::Stopped => Some("You stopped this"),
+            TurnEnding::Stopped => Some("You stopped the turn"),
             TurnEnding::RoundLimit => Some("Round limit reached"),
             TurnEnding::Budget => Some("Budget used up"),
             TurnEnding::Failed => Some("Failed"),

@@ -98,7 +98,7 @@ pub fn hint(
             says("tab: open a folder   name:10-40: lines   session: a past session")
         }
         CompletionTrigger::Resource { server } if open.list.is_empty() => {
-            says(&format!("{server} lists no such resource. slug asks it for this one"))
+            says(&format!("{server} does not list this resource; slug asks for it anyway"))
         }
         CompletionTrigger::Lines { path } => {
             let (counted, lines) = conversation.line_count.as_ref()?;
@@ -300,7 +300,7 @@ fn lines_hint(path: &str, typed: &str, lines: Option<u64>) -> CompletionHint {
         )),
         Some(range) if range.last <= count => CompletionHint::Says(format!("{range} of {count}")),
         Some(_) => CompletionHint::Warns(format!("{path} has only {count} lines")),
-        None if typed.contains('-') => CompletionHint::Says(format!("to which line of {count}?")),
+        None if typed.contains('-') => CompletionHint::Says(format!("end line, at most {count}")),
         None => CompletionHint::Warns("a line (10) or a range (10-40)".to_owned()),
     }
 }
@@ -317,9 +317,9 @@ mod tests {
             ("", Some(220), says("a.rs has 220 lines: type one (10) or a range (10-40)")),
             ("10", Some(220), says("line 10 of 220")),
             ("10-40", Some(220), says("lines 10 to 40 of 220")),
-            ("10-", Some(220), says("to which line of 220?")),
+            ("10-", Some(220), says("end line, at most 220")),
             ("10-400", Some(220), warns("a.rs has only 220 lines")),
-            ("10-4", Some(220), says("to which line of 220?")),
+            ("10-4", Some(220), says("end line, at most 220")),
             ("0", Some(220), warns("a line (10) or a range (10-40)")),
             ("", None, warns("Cannot count the lines of a.rs")),
         ];

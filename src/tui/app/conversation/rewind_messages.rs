@@ -86,7 +86,9 @@ pub fn find(transcript: &Transcript, which: &MessageArgument) -> Result<EntryId,
         MessageArgument::Nth(number) => {
             let found = messages.get(number.saturating_sub(1)).map(|message| message.entry);
             let all = pluralise(messages.len(), "message");
-            found.ok_or_else(|| format!("No such message: choose one of {all}."))
+            found.ok_or_else(|| {
+                format!("There is no such message: this session has {all} of yours.")
+            })
         }
         MessageArgument::Containing(words) => {
             let plain = |text: &str| {

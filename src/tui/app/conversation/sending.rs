@@ -218,16 +218,16 @@ pub fn return_queue(conversation: &mut Conversation, shared: &mut SharedState) {
         let unsent = conversation.unsent();
         conversation.queue = MessageQueue::default();
         let text = match (shared.settings.input, count) {
-            (InputSource::Keys, 1) => "The message that waited is in the input.".to_owned(),
-            (InputSource::Keys, _) => format!("The {count} messages that waited are in the input."),
+            (InputSource::Keys, 1) => "The queued message is in the input.".to_owned(),
+            (InputSource::Keys, _) => format!("The {count} queued messages are in the input."),
             (InputSource::Lines, 1) => {
                 format!(
-                    "The message that waited is not sent. Type it again to send it:\n{}",
+                    "The queued message was not sent. Type it again to send it:\n{}",
                     unsent.text
                 )
             }
             (InputSource::Lines, _) => format!(
-                "The {count} messages that waited are not sent. Type them again to send them:\n{}",
+                "The {count} queued messages were not sent. Type them again to send them:\n{}",
                 unsent.text
             ),
         };

@@ -31,7 +31,7 @@ impl SidePanelChoice {
     /// The choice as a sentence.
     pub fn told(self) -> &'static str {
         match self {
-            Self::Shown => "The panel is on: it appears from 140 columns on.",
+            Self::Shown => "The panel is on. It needs at least 140 columns.",
             Self::Hidden => "The panel is off.",
         }
     }

@@ -42,8 +42,8 @@ pub fn end_turn(
                 let (send, edit) = (keys.key(InputKey::Send), keys.key(InputKey::Up));
                 let is_one = conversation.queue.items().len() == 1;
                 let (what, first, last) = match is_one {
-                    true => ("A message waits", "it", "it"),
-                    false => ("Messages wait", "the first", "the last"),
+                    true => ("1 message queued", "it", "it"),
+                    false => ("Several messages queued", "the first", "the last"),
                 };
                 let how = format!("{send} sends {first}, {edit} edits {last}");
                 let text = match (shared.settings.input, conversation.composer.is_empty()) {

@@ -64,7 +64,7 @@ pub(super) fn hidden(map: &Keymap) -> Vec<KeyConflict> {
             }
             let (first_name, name) = (first.full_name(), row.full_name());
             let text = format!(
-                "in {}, {} is bound to {first_name}, so it never reaches {name}",
+                "in {}, {} is bound to {first_name}, so it cannot do {name}",
                 place.title(),
                 shown(first_keys, keys)
             );

@@ -340,8 +340,8 @@ mod tests {
             ),
             (
                 "[chat]\npalette = \"ctrl+k\"",
-                "keys.toml:2: in the input, `ctrl+k` is bound to editing.kill-end, so it never \
-                 reaches chat.palette",
+                "keys.toml:2: in the input, `ctrl+k` is bound to editing.kill-end, so it cannot do \
+                 chat.palette",
             ),
         ];
         for (text, sentence) in rows {

@@ -109,7 +109,7 @@ pub const ALWAYS: &[KeyBinding<AlwaysKey>] = &[
     row(&[ctrl('l')], AlwaysKey::Redraw, "redraw the screen"),
     row(&[ctrl('z')], AlwaysKey::Suspend, "suspend to the shell; `fg` returns")
         .on(Action, "suspend"),
-    row(&[key(KeyCode::F(8))], AlwaysKey::SkipMark, "in the tour: the next mark"),
+    row(&[key(KeyCode::F(8))], AlwaysKey::SkipMark, "in the tour: next step"),
     row(&[key(KeyCode::F(9))], AlwaysKey::LeaveTour, "in the tour: leave it"),
 ];
 
@@ -281,7 +281,7 @@ pub const APPROVAL: &[KeyBinding<ApprovalKey>] = &[
     hinted(
         &[key(KeyCode::Enter)],
         ApprovalKey::Accept,
-        "the marked answer; never a yes to danger",
+        "select the marked answer; dangerous calls need y",
         "select",
     ),
     hinted(&[key(KeyCode::Esc)], ApprovalKey::Stop, "no, and stop the turn", "no and stop"),
@@ -292,7 +292,7 @@ pub const APPROVAL: &[KeyBinding<ApprovalKey>] = &[
     row(
         &[char('s')],
         ApprovalKey::Session,
-        "yes, for this session: these words, or all edits in the workspace",
+        "yes, for this session: this rule, or all edits in the workspace",
     ),
     hinted(
         &[held(SHIFT, KeyCode::Tab)],
@@ -418,7 +418,7 @@ pub const SIDEBAR: &[KeyBinding<SidebarKey>] = &[
     row(&[char('c')], SidebarKey::Compare, "compare: press on one session, then on another")
         .on(Action, "compare"),
     row(&[char('s')], SidebarKey::SumUp, "put a summary into the input"),
-    hinted(&[char('v')], SidebarKey::Group, "group by project, date or fork", "view")
+    hinted(&[char('v')], SidebarKey::Group, "group by project, date or fork", "group")
         .on(Motion, "group"),
     hinted(&[char('g')], SidebarKey::Scope, "toggle all projects", "projects")
         .on(Motion, "all projects"),

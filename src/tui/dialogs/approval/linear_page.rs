@@ -40,7 +40,7 @@ pub(super) fn linear_page(approval: &ApprovalDialog, around: DialogView<'_>) -> 
             }
             out.push(LabelledLine::new(
                 LineLabel::Continuation,
-                "Type y to save it, or another rule. An empty line goes back.",
+                "Type y to save this rule, or type another rule. An empty line goes back.",
             ));
             LinearPage { key: key(&format!("rule {slot:?}")), lines: out }
         }
@@ -48,7 +48,7 @@ pub(super) fn linear_page(approval: &ApprovalDialog, around: DialogView<'_>) -> 
             let mut out = lines(LineLabel::Note, &format!("The command is: {}", editor.text()));
             out.push(LabelledLine::new(
                 LineLabel::Continuation,
-                "Type the one to run instead; it is checked again. An empty line goes back.",
+                "Type the command to run instead; slug checks it again. An empty line goes back.",
             ));
             LinearPage { key: key("command"), lines: out }
         }
@@ -132,7 +132,7 @@ fn approval_lines(approval: &ApprovalDialog, around: DialogView<'_>) -> Vec<Labe
     let offer = words::rule_offer(approval, "a", settings, u16::MAX);
     out.extend(offer.map(|text| same(line(&format!("{text}.")))));
     if let Some(picks) = &approval.hunks {
-        let text = format!("These are {} changes; a yes here is to all of them.", picks.count);
+        let text = format!("y allows all {} changes.", picks.count);
         out.push(same(text));
     }
     out.extend(waiting(around, LineLabel::Continuation));

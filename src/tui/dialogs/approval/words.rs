@@ -35,7 +35,7 @@ pub(super) fn title(request: &ApprovalRequest, name: &str) -> String {
         (ApprovalKind::RepeatedCall, false) => {
             return format!("Use {} again?", sanitize_line(&request.tool));
         }
-        (ApprovalKind::Budget, _) => return "Go on over the budget?".to_owned(),
+        (ApprovalKind::Budget, _) => return "Continue over budget?".to_owned(),
         (ApprovalKind::Permission, _) => {}
     }
     match (&request.preview, tools::kind_of(&request.tool)) {
@@ -187,7 +187,7 @@ pub(super) fn short_answer(approval: &ApprovalDialog, answer: OfferedAnswer) -> 
             ApprovalKind::Permission | ApprovalKind::SandboxInForce => "no",
         },
         OfferedAnswer::Never => "never",
-        OfferedAnswer::Instruct => "tell",
+        OfferedAnswer::Instruct => "instead",
     };
     text.to_owned()
 }

@@ -297,7 +297,7 @@ impl ConnectRows {
     /// Says where the choice goes.
     fn saved_to(&mut self, page: &ConnectDialog, width: u16) {
         self.gap();
-        let words = format!("Saved to {}, readable only by you.", page.config_file);
+        let words = format!("The choice is saved to {}, readable only by you.", page.config_file);
         self.text(&words, StyleRole::Muted, width);
     }
 }

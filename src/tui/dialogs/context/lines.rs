@@ -63,10 +63,10 @@ pub fn item_name(item: &LedgerItem) -> String {
 pub fn state(kind: ContextSource, state: LedgerItemState) -> &'static str {
     match (kind, state) {
         (ContextSource::Summary, LedgerItemState::Full) => "undone",
-        (ContextSource::Summary, _) => "in force",
+        (ContextSource::Summary, _) => "active",
         (_, LedgerItemState::Full) => "",
         (_, LedgerItemState::Pinned) => "pinned",
-        (_, LedgerItemState::FoldedOut) => "folded out",
+        (_, LedgerItemState::FoldedOut) => "left out",
         (_, LedgerItemState::Compacted) => "compacted",
     }
 }
@@ -84,7 +84,7 @@ pub fn age(item: &LedgerItem) -> String {
 /// What a key does with the item, as the last line says it.
 pub fn verb(action: ContextAction) -> &'static str {
     match action {
-        ContextAction::FoldOut => "fold out",
+        ContextAction::FoldOut => "leave out",
         ContextAction::BringBack => "restore",
         ContextAction::Pin => "pin",
         ContextAction::Unpin => "unpin",
@@ -96,20 +96,20 @@ pub fn consequence(source: &LedgerSource, item: &LedgerItem) -> String {
     let anew = match item.behind {
         0 => String::new(),
         behind => format!(
-            " The request changes from there on, so a server with a cache reads the following \
-             {} tokens again, once.",
+            " The server then reads the {} tokens after it once more, since its cache no longer \
+             fits.",
             tokens(behind)
         ),
     };
     let what = match (source.kind, item.fold_action()) {
         (ContextSource::Summary, Some(ContextAction::BringBack)) => {
-            "Restoring it sends everything again that this compaction left out."
+            "Sends everything again that this compaction left out."
         }
-        (ContextSource::Summary, _) => "Folding it out puts this compaction in force again.",
+        (ContextSource::Summary, _) => "Applies this compaction again.",
         (_, Some(ContextAction::FoldOut)) => {
-            "Folding it out leaves a stub in its place from the next request on. The log keeps it."
+            "Leaves a short stub in its place in the next requests. The log keeps the whole text."
         }
-        (_, Some(_)) => "Restoring it sends it in full from the next request on.",
+        (_, Some(_)) => "Sends it in full again in the next requests.",
         (_, None) => return source.kind.why_fixed().to_owned(),
     };
     format!("{what}{anew}")

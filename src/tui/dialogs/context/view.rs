@@ -216,7 +216,7 @@ fn details(around: DialogView<'_>, page: &ContextPage, width: u16) -> Vec<Styled
             if source.items.iter().all(|item| item.item.is_none()) {
                 add(source.kind.why_fixed(), StyleRole::Muted);
             } else {
-                let text = "Open it to fold out, restore or pin items.";
+                let text = "Open it to leave out, restore or pin items.";
                 add(text, StyleRole::Muted);
             }
         }

@@ -85,8 +85,7 @@ pub fn rows(answer: Result<HookAdminResponse, String>, settings: &ScreenSettings
     let shorten = |row| with_short_path(row, &settings.cwd, settings.home.as_deref());
     let items = match answer {
         Ok(HookAdminResponse::Listed(rows)) if rows.is_empty() => {
-            let text = "No hooks. Add them to ~/.slug/settings.json, or to .slug/settings.json \
-                        or .slug/hooks.json in a project.";
+            let text = "No hooks. Add them to .slug/settings.json or ~/.slug/settings.json.";
             return ListRows::Closed(NoticeLevel::Info, text.to_owned());
         }
         Ok(HookAdminResponse::Listed(rows)) => rows.into_iter().map(shorten).map(listed).collect(),

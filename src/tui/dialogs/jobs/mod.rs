@@ -147,7 +147,7 @@ impl JobsPage {
                 let lines = match (page.rows.first(), page.rows.last()) {
                     (Some(first), Some(last)) => *first..last + 1,
                     (_, _) => {
-                        let text = "Nothing to copy: this job has printed nothing yet.";
+                        let text = "Nothing to copy: this job has No output yet.";
                         return vec![Intent::Toast(NoticeLevel::Info, text.to_owned())];
                     }
                 };

@@ -81,11 +81,10 @@ pub fn no_jobs(keys: &Keymap) -> String {
     let key = keys.key(ChatKey::Background);
     let by_key = match key.is_empty() {
         true => String::new(),
-        false => format!(", or you send a running command to the background with {key}"),
+        false => format!(", and {key} sends a running command there"),
     };
     format!(
-        "No jobs. A job is a command that goes on in the background while you work: the model starts \
-         one{by_key}."
+        "No jobs. A job is a command that runs in the background: the model starts one{by_key}."
     )
 }
 
@@ -102,7 +101,7 @@ pub fn state(job: &JobReport) -> String {
         }
         Some(JobEnd::Exited(ExitCause::TimedOut)) => format!("ended at its time limit, {time}"),
         Some(JobEnd::Exited(ExitCause::Cancelled)) => format!("killed after {time}"),
-        Some(JobEnd::Lost) => format!("lost after {time}"),
+        Some(JobEnd::Lost) => format!("end unknown after {time}"),
     }
 }
 
@@ -182,7 +181,7 @@ fn heading(
 ) {
     if let Some(job) = page.asked() {
         let key = keys.key(JobsKey::End);
-        let rest = if area.width < NARROW { "" } else { ", any other key keeps it." };
+        let rest = if area.width < NARROW { "" } else { "; any other key lets it run." };
         let text = format!("{key} again ends job {}{rest}", job.job.id.0);
         paint::spans(&[span(text, StyleRole::Warning)], styles, area, buffer);
         return;
@@ -235,8 +234,8 @@ fn draw_output(
         (Some(reason), _) => plain::render(reason, StyleRole::Error, area.width),
         (None, Some((_, job))) if document.is_empty() => {
             let text = match (job.printed, job.end) {
-                (0, None) => "It has printed nothing yet.",
-                (0, Some(_)) => "It has printed nothing.",
+                (0, None) => "No output yet.",
+                (0, Some(_)) => "No output.",
                 (_, _) => "One moment …",
             };
             plain::render(text, StyleRole::Muted, area.width)

@@ -62,7 +62,7 @@ fn pressed(pager: &mut Pager, key: PagerKey, page: &PageGeometry) -> Vec<Intent>
             }
             PagerSource::Whole | PagerSource::Branches { .. } => {
                 pager.position = PagePosition::END;
-                let text = "Nothing is running: this is all there is";
+                let text = "The command has ended: no more output to follow";
                 return vec![Intent::Toast(NoticeLevel::Info, text.to_owned())];
             }
         },

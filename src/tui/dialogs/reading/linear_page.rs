@@ -41,7 +41,7 @@ fn sums_in_words(sums: &StatusPageTotals) -> String {
         ("input tokens", &sums.read),
         ("cache read", &sums.cached),
         ("cache write", &sums.stored),
-        ("written", &sums.written),
+        ("output", &sums.written),
         ("in cost", &sums.cost),
     ];
     let known = parts.into_iter().filter(|(_, count)| !count.is_empty());

@@ -38,7 +38,7 @@ pub struct StatusPageTotals {
 }
 
 /// The column titles over the totals, in the order of [`StatusPageTotals::cells`].
-pub const HEADS: [&str; 6] = ["", "read", "cached", "stored", "written", "cost"];
+pub const HEADS: [&str; 6] = ["", "input", "cache read", "cache write", "output", "cost"];
 
 impl StatusPageTotals {
     fn of(name: &str, spent: &SpendingSum) -> Self {
@@ -142,7 +142,7 @@ fn spending_rows(around: DialogView<'_>) -> Vec<StatusPageRow> {
             rows.push(StatusPageRow::Note("No model has answered yet.".to_owned()));
         }
         1 => {}
-        _ => rows.push(sums("together", &total)),
+        _ => rows.push(sums("total", &total)),
     }
     rows.extend(parts(spending.by_source().iter().map(|(of, spent)| (of.name(), spent))));
     if before.responses > 0 {

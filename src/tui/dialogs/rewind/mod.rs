@@ -184,7 +184,7 @@ impl RewindDialog {
             } else if file.place.needs_answer() {
                 format!(", though it is {}", marks(&file.place))
             } else if file.now.is_some() {
-                "; your version is kept".to_owned()
+                "; /redo restores your version".to_owned()
             } else {
                 String::new()
             };
@@ -478,7 +478,7 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
     let (what, fate) = match &file.action {
         FileAction::Nothing => ("as it is".to_owned(), RewindFileOutcome::Stays),
         FileAction::Remove if file.replaces_user_changes() => {
-            ("removed; your version is kept".to_owned(), RewindFileOutcome::Back)
+            ("removed; /redo restores your version".to_owned(), RewindFileOutcome::Back)
         }
         FileAction::Remove => ("removed".to_owned(), RewindFileOutcome::Back),
         FileAction::Put(put) if put.is_merged => {
@@ -488,7 +488,7 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
             let word = match &file.now {
                 None => "restored",
                 Some(now) if now.hash == put.version.hash => "permissions restored",
-                Some(_) if file.replaces_user_changes() => "restored; your version is kept",
+                Some(_) if file.replaces_user_changes() => "restored; /redo restores your version",
                 Some(_) => "restored",
             };
             (word.to_owned(), RewindFileOutcome::Back)
@@ -498,7 +498,7 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
     let marked = match (&file.action, file.place.needs_answer()) {
         (_, false) => what,
         (FileAction::Skip(SkipReason::NeedsAnswer), true) => {
-            format!("left: {}", marks(&file.place))
+            format!("skipped: {}", marks(&file.place))
         }
         (_, true) => format!("{what}, {}", marks(&file.place)),
     };
@@ -516,7 +516,7 @@ fn row(file: &PlannedFile, asked: RewindFileQuestion, cwd: &Path) -> RewindRow {
 fn marks(place: &FilePlace) -> &'static str {
     match (place.is_outside, &place.protected) {
         (true, Some(_)) => "protected and outside",
-        (true, None) => "outside",
+        (true, None) => "outside the workspace",
         (false, Some(_)) => "protected",
         (false, None) => "",
     }

@@ -236,7 +236,7 @@ fn beneath<'a>(
         RulesEntryPurpose::Add(file) => {
             let next = keys.key(FieldKey::Next);
             let place = match page.files.get(*file) {
-                Some(file) => format!("kept in {}", short(file, &around.shared.settings)),
+                Some(file) => format!("saved to {}", short(file, &around.shared.settings)),
                 None => "until slug quits".to_owned(),
             };
             add(&format!("{place}   {next}: elsewhere"), StyleRole::Muted);
@@ -350,9 +350,9 @@ pub fn decision_text(part: &CallPart) -> String {
         (PermissionOutcome::Allow, Some(rule)) => ("allowed by", rule),
         (PermissionOutcome::Allow, None) => return "allowed".to_owned(),
         (PermissionOutcome::Ask, Some(rule)) if rule.kind == RuleKind::Allow => {
-            ("not certain enough for", rule)
+            ("may not be covered by", rule)
         }
-        (PermissionOutcome::Ask, Some(rule)) => ("asked for by", rule),
+        (PermissionOutcome::Ask, Some(rule)) => ("asked by", rule),
         (PermissionOutcome::Ask, None) => return String::new(),
         (PermissionOutcome::Deny, Some(rule)) => ("denied by", rule),
         (PermissionOutcome::Deny, None) => return "denied".to_owned(),

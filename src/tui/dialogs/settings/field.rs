@@ -71,7 +71,7 @@ impl SettingField {
         let setting = self.value.setting;
         let list = match setting.kind {
             SettingKind::List(words) if words().is_empty() => {
-                "Separate the words with blanks. ".to_owned()
+                "Separate words with spaces. ".to_owned()
             }
             SettingKind::List(words) => format!("Words: {}\n", words().join(" ")),
             SettingKind::Switch
@@ -82,7 +82,7 @@ impl SettingField {
             | SettingKind::File => String::new(),
         };
         let (summary, timing) = (setting.summary, timing_words(setting.timing));
-        format!("{summary}\n{list}An empty field sets the default. A change {timing}.")
+        format!("{summary}\n{list}Leave empty for the default. A change {timing}.")
     }
 }
 

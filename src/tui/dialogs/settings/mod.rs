@@ -89,7 +89,7 @@ fn values(value: &SettingValue, options: &[SettingOption]) -> SettingOpening {
         let aside = if it.name == value.value { "current" } else { "" };
         item(it.name, it.meaning, aside, SettingInput::Typed(it.name.to_owned()))
     };
-    let reset = item("reset", "takes the setting out of your file", "", SettingInput::Default);
+    let reset = item("reset", "removes it from config.toml", "", SettingInput::Default);
     let rows = options.iter().map(typed).chain([reset]).collect();
     let mut picker = Picker::ready(setting.key, rows);
     let current = options.iter().position(|it| it.name == value.value);
@@ -137,8 +137,10 @@ impl SettingChoice {
 fn about(value: &SettingValue) -> String {
     let more = match (&value.overridden, value.setting.kind) {
         (Some(why), _) => why.clone(),
-        (None, SettingKind::Command(command)) => format!("Opens /{command}, which changes it."),
-        (None, SettingKind::File) => "Only config.toml changes it.".to_owned(),
+        (None, SettingKind::Command(command)) => {
+            format!("Changed in /{command}, which this opens.")
+        }
+        (None, SettingKind::File) => "Can only be changed in config.toml.".to_owned(),
         (
             None,
             SettingKind::Switch

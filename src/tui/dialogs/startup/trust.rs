@@ -106,11 +106,15 @@ impl TrustDialog {
         rows.extend(frame::text(meaning, StyleRole::Text, width));
         rows.push(StartupRow::new());
         if self.items.is_empty() {
-            let none = "It has none now; with trust slug also runs git there, and your own MCP servers start \
-                        there. If settings are added, slug asks again.";
+            let none = "The folder has none yet. If you trust it, slug also runs git and your own MCP servers \
+                        in it, and asks again when settings are added.";
             rows.extend(frame::text(none, StyleRole::Muted, width));
         } else {
-            rows.extend(frame::text("With trust, this becomes active:", StyleRole::Text, width));
+            rows.extend(frame::text(
+                "If you trust it, this becomes active:",
+                StyleRole::Text,
+                width,
+            ));
         }
         for item in &self.items {
             rows.push(StartupRow::new());

@@ -60,8 +60,8 @@ pub(super) fn linear_page(page: &TurnReview, around: DialogView<'_>) -> Option<L
         }
     }
     out.push(next(
-        "Type a number to reject that change or take it back in, all, apply to take the rejected \
-         changes out of the files, or an empty line to close.",
+        "Type a number to reject a change, or to keep it again, `all` for all of them, `apply` to \
+         remove the rejected changes from the files, or an empty line to close.",
     ));
     Some(LinearPage { key, lines: out })
 }

@@ -16,7 +16,7 @@ use super::{
 const RECENT_BLOCKS: usize = 4;
 
 /// The end of a turn that failed for a reason that is in sight.
-const TOLD_ALREADY: &str = "The turn has failed for this reason. /retry asks again.";
+const TOLD_ALREADY: &str = "The turn failed. /retry sends your message again.";
 
 impl Transcript {
     /// Adds a piece of the response's text, to the open block if it is the last one.

@@ -20,9 +20,9 @@ pub const PANES: &[KeyBinding<PaneKey>] = &[
         "fold/unfold",
     )
     .on(Action, "fold, unfold"),
-    hinted(&[key(KeyCode::Up), char('k')], PaneKey::Previous, "previous pane", "above")
+    hinted(&[key(KeyCode::Up), char('k')], PaneKey::Previous, "previous pane", "previous")
         .on(Motion, "pane above"),
-    hinted(&[key(KeyCode::Down), char('j')], PaneKey::Next, "next pane", "below")
+    hinted(&[key(KeyCode::Down), char('j')], PaneKey::Next, "next pane", "next")
         .on(Motion, "pane below"),
     hinted(&[char('p')], PaneKey::View, "full view: search, follow, copy", "view")
         .on(Action, "full view"),
@@ -72,7 +72,7 @@ pub const SEARCH: &[KeyBinding<SearchKey>] = &[
     row(&[key(KeyCode::Up), ctrl('p')], SearchKey::Previous, "previous match"),
     row(&[key(KeyCode::Down), ctrl('n')], SearchKey::Next, "next match"),
     row(&[alt('r')], SearchKey::Regex, "toggle regular expression"),
-    hinted(&[key(KeyCode::Enter)], SearchKey::Stay, "keep this match", "stay"),
+    hinted(&[key(KeyCode::Enter)], SearchKey::Stay, "keep this match", "keep"),
     hinted(&[key(KeyCode::Esc)], SearchKey::Back, "cancel", "back"),
 ];
 
