@@ -17,6 +17,7 @@ use super::event_queue::AgentEventSender;
 use super::job_follower::JobFollower;
 use super::jobs::SessionJobs;
 use super::journal::SessionJournal;
+use super::lost_jobs::{LostJob, lost_jobs};
 use super::rewind_note::UntoldRewinds;
 use super::rewind_plan::tells_of_rewind;
 
@@ -36,6 +37,8 @@ pub(super) struct ActiveSession {
     pub(super) untold_rewinds: UntoldRewinds,
     /// What runs beside the conversation until the session is left.
     pub(super) jobs: Arc<SessionJobs>,
+    /// Jobs of the log that ended with slug, and of which the model has not been told.
+    pub(super) lost_jobs: Vec<LostJob>,
     /// Tells the front end about the jobs, while it wants to know.
     pub(super) follower: Option<JobFollower>,
     /// Why nothing can be added to this session; `None` for a session that can go on.
@@ -59,6 +62,7 @@ impl ActiveSession {
             spoken: None,
             untold_rewinds: UntoldRewinds::default(),
             jobs: Arc::default(),
+            lost_jobs: Vec::new(),
             follower: None,
             read_only: None,
             scratch: None,
@@ -168,10 +172,14 @@ impl ActiveSession {
             job.reserve();
         }
         let live = records.iter().enumerate().filter(|(at, _)| rewinds.is_live(*at));
-        for (_, record) in live {
+        let live = live.map(|(_, record)| record);
+        for record in live.clone() {
             self.note_state(record);
             note_read(&self.reads, &record.entry);
         }
+        let own = self.jobs.all();
+        self.lost_jobs = lost_jobs(live);
+        self.lost_jobs.retain(|lost| own.iter().all(|job| job.id != lost.id));
         self.conversation = ReplayedConversation::of(records);
     }
 

@@ -7,9 +7,7 @@ use crate::session::{LogEntry, MessageEntry};
 use crate::tools::{SessionJob, job_state, last_lines};
 
 use super::agent_loop::Agent;
-
-/// The name of the note.
-const JOB_NOTE: &str = "jobs";
+use super::lost_jobs::{JOB_NOTE, LostJob};
 
 /// How much of the end of an output the note has.
 const MAX_LINES: usize = 10;
@@ -17,10 +15,11 @@ const MAX_BYTES: u64 = 2048;
 
 impl Agent {
     /// The note on the jobs that have ended and that the model has not been told of.
-    pub(super) async fn job_note(&self) -> Option<ContentBlock> {
+    pub(super) async fn job_note(&mut self) -> Option<ContentBlock> {
         let jobs = self.session.jobs.all().into_iter();
         let ended = jobs.filter(|job| job.process.ended().is_some() && job.progress.tell_end());
-        let mut texts = Vec::new();
+        let lost = std::mem::take(&mut self.session.lost_jobs);
+        let mut texts: Vec<String> = lost.iter().map(LostJob::note).collect();
         for job in ended {
             texts.push(ended_job(&job).await);
         }

@@ -254,6 +254,5 @@ impl JobOutput for SpoolReader {
 pub(super) fn ended_with_session(jobs: &[JobInfo]) -> Option<String> {
     let commands: Vec<String> = jobs.iter().map(|job| format!("`{}`", job.command)).collect();
     let what = if jobs.len() == 1 { "The job" } else { "The jobs" };
-    (!jobs.is_empty())
-        .then(|| format!("{what} {} ended because you left their session.", commands.join(", ")))
+    (!jobs.is_empty()).then(|| format!("{what} {} ended with the session.", commands.join(", ")))
 }

@@ -31,6 +31,7 @@ mod jobs;
 mod journal;
 mod late_findings;
 mod ledger;
+mod lost_jobs;
 mod mentions;
 mod mode_note;
 mod model_limits;

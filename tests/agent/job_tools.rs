@@ -172,6 +172,28 @@ async fn the_model_is_told_of_an_end_once_with_the_last_lines() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_model_is_told_once_of_a_job_that_ended_with_its_session() {
+    let fixture = fixture(PermissionMode::Yolo);
+    let mut agent = open(&fixture).await;
+    let input = json!({"command": "sleep 600", "run_in_background": true});
+    call((&fixture, &mut agent), "a", "Bash", input).await;
+    let job = started_job(&mut agent).await;
+    let session = agent.id();
+    agent.close().await;
+    for _ in 0..2 {
+        let again = InitialSession::Resume(session);
+        let mut agent = fixture.open_setup(fixture.setup(Vec::new()), again).await;
+        queue_replies(&fixture, [words("Well.")]);
+        agent.turn("how is it").await;
+        let told =
+            format!("The job {job} has ended: its session was closed. Its command: sleep 600");
+        let request = request_text(&fixture);
+        assert_eq!(request.matches(&told).count(), 1, "{request}");
+        agent.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn killing_a_job_ends_what_it_started_and_says_what_it_printed() {
     let fixture = fixture(PermissionMode::Yolo);
     let mut agent = open(&fixture).await;

@@ -194,7 +194,7 @@ async fn a_job_ends_with_its_session() {
     assert_eq!(end, JobEnd::Exited(ExitCause::Cancelled));
     assert!(job.process.ended().is_some());
     // What is told before the new session is open vanishes with the old one.
-    let is_told = |event: &AgentEvent| matches!(event, AgentEvent::Notice { text, .. } if text == "Ended with its session: `exec sleep 1000`.");
+    let is_told = |event: &AgentEvent| matches!(event, AgentEvent::Notice { text, .. } if text == "The job `exec sleep 1000` ended with the session.");
     if !agent.events.iter().any(is_told) {
         agent.wait_for("notice", is_told).await;
     }

@@ -52,7 +52,7 @@ fn a_new_session_says_which_jobs_have_ended() {
     let (env, server) = (TestEnv::new(), ModelServer::start());
     let mut slug = begun(&env, &server);
     slug.say("/new");
-    slug.wait_for("Ended with its session: `echo listening");
+    slug.wait_for("The job `echo listening");
     slug.wait_for_no("1 job");
     slug.quit();
     server.assert_clean();

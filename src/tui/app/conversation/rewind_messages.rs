@@ -9,11 +9,13 @@ use crate::domain::{EntryId, NoticeLevel, UserInput, pluralise};
 
 use super::block::{BlockBody, ToolCallContent};
 use super::sending;
-use super::title::first_line;
 use super::transcript::{BlockId, Transcript};
 use crate::tui::app::conversation::Conversation;
 use crate::tui::app::effect::ScreenEffect;
 use crate::tui::app::shared::SharedState;
+
+/// The most characters of a message that a list shows and searches.
+const TITLE_CHARS: usize = 2_000;
 
 /// Said where there is no message of the user to go back before.
 pub const NOTHING_SAID: &str = "This session has no messages yet.";
@@ -29,9 +31,10 @@ pub struct RewindMessage<'a> {
 }
 
 impl RewindMessage<'_> {
-    /// The first line of the message.
+    /// The message on one line: what is typed to find it can be in any line of it.
     pub fn title(&self) -> String {
-        first_line(self.text)
+        let words: Vec<&str> = self.text.split_whitespace().collect();
+        words.join(" ").chars().take(TITLE_CHARS).collect()
     }
 
     /// The number of changed files as a phrase; empty if there are none.

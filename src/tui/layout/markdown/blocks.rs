@@ -233,7 +233,15 @@ impl<'e> BlockRenderer<'e> {
         match std::mem::replace(&mut self.leaf, LeafBlock::None) {
             LeafBlock::None => {}
             LeafBlock::Text { inline, source } => self.text(inline, source),
-            LeafBlock::Code { label, code } => self.code(label, &code),
+            LeafBlock::Code { label, mut code } => {
+                // Small models put all of a call behind the fence: it must be in sight.
+                if let (true, Some((_, rest))) =
+                    (code.text.is_empty(), label.trim().split_once(char::is_whitespace))
+                {
+                    code.push(rest, code.source());
+                }
+                self.code(label, &code);
+            }
             LeafBlock::Html { code } => self.html(&code),
             LeafBlock::Table { table, source } => {
                 let frame = self.frame(source);

@@ -98,6 +98,15 @@ fn code_has_a_bar_and_its_language() {
     ");
 }
 
+/// A small model puts a call behind the fence, and nothing below it.
+#[test]
+fn what_stands_behind_a_fence_without_code_is_in_sight() {
+    let source = "```json {\"name\": \"Read\"}";
+    assert!(shown(source, 40).contains("{\"name\": \"Read\"}"), "{}", shown(source, 40));
+    let with_code = shown("```json title=a\n[1]\n```", 40);
+    assert!(with_code.contains("[1]") && !with_code.contains("title"), "{with_code}");
+}
+
 #[test]
 fn code_breaks_between_words() {
     insta::assert_snapshot!(shown("```\nlet x = abcdef;\n```", 10), @r"
