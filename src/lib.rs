@@ -1,5 +1,6 @@
 //! slug, a full-screen terminal coding agent. `docs/architecture.md` is the map of these rooms.
 
+pub mod acp;
 pub mod agent;
 pub mod catalogue;
 pub mod cli;

@@ -60,6 +60,12 @@ pub enum CliCommand {
     },
     /// Run self-checking tasks with one or more models, and report the results
     Eval(EvalArguments),
+    /// Serve an editor over standard input and output, with the Agent Client Protocol
+    Acp {
+        /// Choose a model in this terminal instead, and save it; editors start this to sign in
+        #[arg(long)]
+        setup: bool,
+    },
     /// Print completions for a shell
     Completions {
         /// Which shell.

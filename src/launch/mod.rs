@@ -2,6 +2,7 @@
 //!
 //! It builds what the other modules need and hands it over. Decisions belong into those modules.
 
+mod acp;
 mod build;
 mod completion_files;
 mod connections;
@@ -112,6 +113,7 @@ fn run(cli: &Cli, memory: &StartMemory) -> anyhow::Result<CliExitStatus> {
             | cli::CliCommand::Prompt { .. }
             | cli::CliCommand::Doctor { .. }
             | cli::CliCommand::Replay(_)
+            | cli::CliCommand::Acp { .. }
             | cli::CliCommand::Eval(_),
         )
         | None => {}

@@ -81,6 +81,12 @@ impl RunContext {
         }
     }
 
+    /// The same context in the folder that an editor has opened, with its added folders.
+    pub(super) fn opened_in(&self, cwd: &Path, added: &[PathBuf]) -> anyhow::Result<Self> {
+        let added = added.iter().map(|path| folder(path)).collect::<anyhow::Result<_>>()?;
+        Ok(Self { added_folders: added, ..self.moved_to(folder(cwd)?) })
+    }
+
     /// Whether the settings files of the folder count: by the flag of this run, or because the user
     /// has trusted the folder.
     pub(super) fn project(&self, cli: &Cli) -> anyhow::Result<ProjectSettingsTrust> {

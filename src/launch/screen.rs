@@ -73,11 +73,7 @@ pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<C
              TEXT` for a single answer."
         );
     }
-    startup::run(cli, run_context, |run_context, own| {
-        let signals = SignalStream::listen()?;
-        Ok(ScreenStartup { screen: open(run_context, own)?, signals })
-    })
-    .await
+    startup::run(cli, run_context, ScreenStartup::open).await
 }
 
 /// Takes the terminal over.
@@ -144,6 +140,12 @@ pub(super) struct ScreenStartup {
 }
 
 impl ScreenStartup {
+    /// Takes the terminal over.
+    pub(super) fn open(run_context: &RunContext, own: &ResolvedConfig) -> anyhow::Result<Self> {
+        let signals = SignalStream::listen()?;
+        Ok(Self { screen: open(run_context, own)?, signals })
+    }
+
     /// Asks a question, and waits for its answer or a signal that ends slug.
     pub(super) async fn ask<D: Into<OpenDialog>>(
         &mut self,

@@ -23,7 +23,7 @@ use crate::providers::Provider;
 use super::run_context::RunContext;
 use super::sandbox_setup;
 use super::servers::ServerConnector;
-use super::{build, print, replay};
+use super::{acp, build, print, replay};
 
 pub(super) use export_import::write_file;
 
@@ -69,6 +69,8 @@ pub(super) async fn run(
             }
             Ok(CliExitStatus::Answered)
         }
+        CliCommand::Acp { setup: false } => acp::run(cli, run_context).await,
+        CliCommand::Acp { setup: true } => acp::set_up(cli, run_context).await,
         CliCommand::Replay(what) => replay::run(cli, run_context, what).await,
         CliCommand::Eval(arguments) => eval::run(cli, run_context, arguments).await,
         CliCommand::Doctor { format } => examine(cli, run_context, format.json).await,
