@@ -14,6 +14,7 @@
 
 mod support;
 
+mod acp;
 mod agent;
 mod commands;
 mod docs;
