@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::domain::sanitize::{sanitize, sanitize_line};
 use crate::domain::{
-    ApprovalAnswer, ApprovalKind, ApprovalRequest, CallDanger, CallInput, FileDiff, ToolCall, ToolKind,
+    ApprovalAnswer, ApprovalKind, ApprovalRequest, CallDanger, CallInput, FileDiff, ToolCall,
+    ToolKind,
 };
 use crate::tools;
 
@@ -88,9 +89,14 @@ fn offered(request: &ApprovalRequest) -> OfferedOptions {
         let session = ApprovalAnswer::Session { rules: rules.clone() };
         options.push(("session", "Yes, up to twice the budget".to_owned(), AllowAlways, session));
     } else if !rules.is_empty() {
-        let all = rules.join(", ");
+        let all = rules.iter().map(|rule| named(rule)).collect::<Vec<_>>().join(", ");
         let session = ApprovalAnswer::Session { rules: rules.clone() };
-        options.push(("session", format!("Yes, and for this session: {all}"), AllowAlways, session));
+        options.push((
+            "session",
+            format!("Yes, and for this session: {all}"),
+            AllowAlways,
+            session,
+        ));
         // Never a rule for good for what is hard to take back.
         if request.dangers.is_empty() {
             let always = ApprovalAnswer::Always { rules: rules.clone() };
@@ -99,7 +105,7 @@ fn offered(request: &ApprovalRequest) -> OfferedOptions {
         if rules.len() > 1 && request.dangers.is_empty() {
             options.extend(rules.iter().map(|rule| {
                 let always = ApprovalAnswer::Always { rules: vec![rule.clone()] };
-                ("always", format!("Yes, and always allow {rule}"), AllowAlways, always)
+                ("always", format!("Yes, and always allow {}", named(rule)), AllowAlways, always)
             }));
         }
     }
@@ -107,15 +113,25 @@ fn offered(request: &ApprovalRequest) -> OfferedOptions {
     options.push(("no", "No".to_owned(), RejectOnce, deny));
     options.extend(request.deny_rule.as_ref().map(|rule| {
         let never = ApprovalAnswer::Never { rule: rule.clone() };
-        ("never", format!("Never allow {rule}"), RejectAlways, never)
+        ("never", format!("Never allow {}", named(rule)), RejectAlways, never)
     }));
     options
+}
+
+/// A rule in words: the hash in a rule on the definition of a server's tool says nothing to a user.
+fn named(rule: &str) -> String {
+    match rule.split_once("(definition:") {
+        Some((tool, _)) => format!("{tool} as it is defined now"),
+        None => rule.to_owned(),
+    }
 }
 
 /// Why slug asks, and all that would be done, so that nobody says yes to a title.
 fn why(request: &ApprovalRequest) -> String {
     let mut lines = vec![sanitize_line(&request.reason)];
-    lines.extend(request.dangers.iter().map(|danger| format!("**{}**", CallDanger::words(*danger))));
+    lines.retain(|line| !line.is_empty());
+    lines
+        .extend(request.dangers.iter().map(|danger| format!("**{}**", CallDanger::words(*danger))));
     lines.extend(request.lookalikes());
     let command = request.input.get("command").and_then(Value::as_str);
     match (&request.preview, command, tools::kind_of(&request.tool)) {

@@ -28,9 +28,7 @@ fn in_editor(command: &SlashCommand) -> Option<PromptCommand> {
         }
         SlashCommand::UndoCompaction => PromptCommand::AtOnce(AgentCommand::UndoCompaction),
         SlashCommand::Retry => PromptCommand::Turn(AgentCommand::Retry),
-        SlashCommand::Rename(title) => {
-            PromptCommand::AtOnce(AgentCommand::SetTitle(title.clone()))
-        }
+        SlashCommand::Rename(title) => PromptCommand::AtOnce(AgentCommand::SetTitle(title.clone())),
         SlashCommand::Help
         | SlashCommand::New
         | SlashCommand::Sessions(_)
@@ -77,9 +75,10 @@ pub(super) fn update(prompts: Vec<(String, String)>) -> SessionUpdate {
         let found = registry.find(name)?;
         Some(command((*name).to_owned(), found.summary.clone(), *hint))
     });
-    let prompts =
-        prompts.into_iter().map(|(name, words)| command(name, words, Some("arguments")));
-    SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(own.chain(prompts).collect()))
+    let prompts = prompts.into_iter().map(|(name, words)| command(name, words, Some("arguments")));
+    SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(
+        own.chain(prompts).collect(),
+    ))
 }
 
 /// Reads a prompt as a command; `None` where it is a message for the model.

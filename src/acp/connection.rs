@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agent_client_protocol_schema::v1::{
-    self as acp, CLIENT_METHOD_NAMES, CancelRequestNotification, Error as ProtocolError, JsonRpcMessage,
-    Notification, PROTOCOL_LEVEL_METHOD_NAMES, Request, RequestId, Response, SessionNotification,
-    SessionUpdate,
+    self as acp, CLIENT_METHOD_NAMES, CancelRequestNotification, Error as ProtocolError,
+    JsonRpcMessage, Notification, PROTOCOL_LEVEL_METHOD_NAMES, Request, RequestId, Response,
+    SessionNotification, SessionUpdate,
 };
 use serde::Serialize;
 use serde_json::Value;

@@ -14,12 +14,12 @@ use agent_client_protocol_schema::v1::{
 };
 
 use crate::agent::AgentEvent;
+use crate::domain;
 use crate::domain::sanitize::strip_ansi;
 use crate::domain::{
     CallId, ContentHash, MessageRole, NoticeLevel, TodoStatus, ToolCall, ToolDisplay, ToolKind,
     ToolStatus, WorkPlan,
 };
-use crate::domain;
 use crate::session::{
     BlobStore, FileChangeEntry, FileKind, LogEntry, LogRecord, MessageEntry, ToolResultInfo,
 };
@@ -44,6 +44,9 @@ pub(super) struct EventMapper {
     /// How many responses have begun.
     responses: u64,
     compactions: u64,
+    is_compacting: bool,
+    /// Whether the session was told to have a title.
+    has_title: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
@@ -69,13 +72,17 @@ impl EventMapper {
             usage: ContextUsage::default(),
             responses: 0,
             compactions: 0,
+            is_compacting: false,
+            has_title: false,
         }
     }
 
     /// The updates that an event becomes; most have none. Questions are asked by the session.
     pub(super) fn take(&mut self, event: &AgentEvent) -> Vec<SessionUpdate> {
         match event {
-            AgentEvent::Text { text, .. } => vec![SessionUpdate::AgentMessageChunk(self.chunk(text))],
+            AgentEvent::Text { text, .. } => {
+                vec![SessionUpdate::AgentMessageChunk(self.chunk(text))]
+            }
             AgentEvent::Thinking { text, .. } => {
                 vec![SessionUpdate::AgentThoughtChunk(self.chunk(text))]
             }
@@ -110,7 +117,7 @@ impl EventMapper {
             AgentEvent::ToolStarted { call, .. } => {
                 let mut updates = self.announce(call);
                 if let Some(open) = self.calls.get(&call.id) {
-                    let fields = open.looks_now().status(ToolCallStatus::InProgress);
+                    let fields = ToolCallUpdateFields::new().status(ToolCallStatus::InProgress);
                     updates.push(SessionUpdate::ToolCallUpdate(open.update(fields)));
                 }
                 updates
@@ -119,7 +126,7 @@ impl EventMapper {
             AgentEvent::Recorded(record) | AgentEvent::NotRecorded(record) => self.record(record),
             AgentEvent::SessionState { title, todos, tasks } => {
                 self.plan = WorkPlan::new(todos.clone(), tasks.clone());
-                let title = title.clone().map(|title| title_update(&title));
+                let title = title.as_ref().map(|title| self.title(title));
                 let plan = (!self.plan.is_empty()).then(|| self.plan());
                 title.into_iter().chain(plan).collect()
             }
@@ -145,6 +152,7 @@ impl EventMapper {
             }
             AgentEvent::CompactionStarted { .. } if self.features.has_compactions => {
                 self.compactions += 1;
+                self.is_compacting = true;
                 vec![self.compaction(CompactionStatus::InProgress)]
             }
             AgentEvent::CompactionStarted { .. }
@@ -183,6 +191,9 @@ impl EventMapper {
     pub(super) fn announce(&mut self, call: &ToolCall) -> Vec<SessionUpdate> {
         let look = self.calls.look(call);
         if let Some(open) = self.calls.get(&call.id) {
+            if open.look == look {
+                return Vec::new();
+            }
             open.look = look;
             return vec![SessionUpdate::ToolCallUpdate(open.update(open.looks_now()))];
         }
@@ -215,24 +226,16 @@ impl EventMapper {
                 self.plan.apply(change);
                 vec![self.plan()]
             }
-            LogEntry::Title { title } => vec![title_update(title)],
+            LogEntry::Title { title } => vec![self.title(title)],
             LogEntry::TurnEnd(_) => {
                 let mut updates = self.end_calls();
-                if let LogEntry::TurnEnd(end) = &record.entry
-                    && end.is_compaction
-                    && self.features.has_compactions
-                    && self.compactions > 0
-                {
-                    updates.push(self.compaction(CompactionStatus::Completed));
-                }
+                updates.extend(self.compacted(CompactionStatus::Failed));
                 updates
             }
-            LogEntry::Compaction(entry) if !self.features.has_compactions => {
-                self.notice(NoticeLevel::Info, &entry.told())
-            }
-            LogEntry::Compaction(_) => {
-                self.compactions = self.compactions.max(1);
-                vec![self.compaction(CompactionStatus::Completed)]
+            LogEntry::Compaction(entry) => {
+                let mut updates = self.compacted(CompactionStatus::Completed);
+                updates.extend(self.notice(NoticeLevel::Info, &entry.told()));
+                updates
             }
             LogEntry::Message(_)
             | LogEntry::Session(_)
@@ -249,6 +252,13 @@ impl EventMapper {
 
     fn message(&mut self, message: &MessageEntry) -> Vec<SessionUpdate> {
         let mut updates = Vec::new();
+        let first_line = message.message().text().lines().next().map(str::to_owned);
+        if message.role == MessageRole::User
+            && !self.has_title
+            && let Some(title) = first_line.filter(|line| !line.trim().is_empty())
+        {
+            updates.push(self.title(&title));
+        }
         for block in &message.content {
             match block {
                 domain::ContentBlock::ToolUse(call) => updates.extend(self.announce(call)),
@@ -299,7 +309,8 @@ impl EventMapper {
     fn file_changed(&mut self, change: &FileChangeEntry) -> Vec<SessionUpdate> {
         let Some(call) = &change.call else { return Vec::new() };
         let is_file = change.kind == FileKind::File && change.kind_before == FileKind::File;
-        let (Some(before), Some(after)) = (self.content(&change.before), self.content(&change.after))
+        let (Some(before), Some(after)) =
+            (self.content(&change.before), self.content(&change.after))
         else {
             return Vec::new();
         };
@@ -325,8 +336,7 @@ impl EventMapper {
     ) -> Vec<SessionUpdate> {
         let Some(open) = self.calls.end(call) else { return Vec::new() };
         let is_done = info.is_none_or(|info| info.status == ToolStatus::Done);
-        let status =
-            if is_done { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
+        let status = if is_done { ToolCallStatus::Completed } else { ToolCallStatus::Failed };
         let printed = match info.and_then(|info| info.display.as_ref()) {
             Some(ToolDisplay::Terminal { text }) => Some(strip_ansi(text)),
             Some(ToolDisplay::Diff(_)) | None => None,
@@ -406,6 +416,18 @@ impl EventMapper {
         vec![SessionUpdate::Notice(Notice::new(severity, text))]
     }
 
+    /// The title of the session: the user's, the model's, or else the first line that the user wrote.
+    fn title(&mut self, title: &str) -> SessionUpdate {
+        self.has_title = true;
+        SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(title.to_owned()))
+    }
+
+    /// The end of the compaction that is told as running, if there is one.
+    fn compacted(&mut self, status: CompactionStatus) -> Vec<SessionUpdate> {
+        let was_running = std::mem::take(&mut self.is_compacting);
+        was_running.then(|| self.compaction(status)).into_iter().collect()
+    }
+
     fn compaction(&self, status: CompactionStatus) -> SessionUpdate {
         let id = format!("compaction-{}", self.compactions);
         SessionUpdate::CompactionUpdate(CompactionUpdate::new(id, status))
@@ -428,10 +450,6 @@ impl OpenCall {
             None => self.diffs.push(diff),
         }
     }
-}
-
-fn title_update(title: &str) -> SessionUpdate {
-    SessionUpdate::SessionInfoUpdate(SessionInfoUpdate::new().title(title.to_owned()))
 }
 
 /// A text that is no Markdown, as a block of code that it cannot end.

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::agent::{AgentHandle, AgentEventReceiver, AgentProviderSet, InitialSession};
+use crate::agent::{AgentEventReceiver, AgentHandle, AgentProviderSet, InitialSession};
 use crate::domain::{MessageImage, ModelName, PermissionMode, ReasoningEffort};
 use crate::session::SessionStore;
 use crate::tools::{Files, ToolRegistry, WorkingDirectory};
@@ -86,6 +86,8 @@ pub struct AcpAgent {
     pub effort: Option<ReasoningEffort>,
     /// The prompts of servers that are there now: name and description.
     pub prompts: Arc<dyn Fn() -> Vec<(String, String)> + Send + Sync>,
+    /// Waits for the MCP servers that are starting, for a limited time.
+    pub settle: Arc<dyn Fn() -> BoxFuture<'static, ()> + Send + Sync>,
     /// Ends what its commands have left running, once the agent itself has ended.
     pub end: Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send + Sync>,
 }

@@ -6,12 +6,25 @@ use serde_json::{Map, Value};
 /// What a line of the client's is.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum ClientMessage {
-    Request { id: RequestId, method: String, params: Value },
-    Notification { method: String, params: Value },
+    Request {
+        id: RequestId,
+        method: String,
+        params: Value,
+    },
+    Notification {
+        method: String,
+        params: Value,
+    },
     /// To a request of slug's.
-    Answer { id: RequestId, result: Result<Value, ProtocolError> },
+    Answer {
+        id: RequestId,
+        result: Result<Value, ProtocolError>,
+    },
     /// Neither; holds the id to answer with, which is null where none can be read.
-    Invalid { id: RequestId, error: ProtocolError },
+    Invalid {
+        id: RequestId,
+        error: ProtocolError,
+    },
 }
 
 impl ClientMessage {

@@ -58,7 +58,8 @@ pub(super) fn form(
         [question] => sanitize_line(&question.question),
         _ => "The model has some questions.".to_owned(),
     };
-    let scope = ElicitationSessionScope::new(session.clone()).tool_call_id(call.tool_call_id.clone());
+    let scope =
+        ElicitationSessionScope::new(session.clone()).tool_call_id(call.tool_call_id.clone());
     CreateElicitationRequest::new(ElicitationFormMode::new(scope, schema), message)
 }
 
@@ -109,7 +110,10 @@ pub(super) fn choice(
             } else {
                 format!("{}: {words}", option.label)
             };
-            let kind = PermissionOptionKind::AllowOnce;
+            let kind = match is_no(&option.label) {
+                true => PermissionOptionKind::RejectOnce,
+                false => PermissionOptionKind::AllowOnce,
+            };
             PermissionOption::new(at.to_string(), sanitize_line(&name), kind)
         })
         .collect();
@@ -128,6 +132,11 @@ pub(super) fn choice_answer(reply: EditorReply, question: &UserQuestion) -> Opti
     let chosen = reply.ok().and_then(chosen_option)?;
     let at = chosen.parse().ok().filter(|at| *at < question.options.len());
     Some(QuestionAnswer { chosen: at.into_iter().collect(), text: None, document: None })
+}
+
+/// Whether an option says no, as far as its words tell: an editor may say yes to everything by itself.
+fn is_no(label: &str) -> bool {
+    matches!(label, "No" | "Decline") || label.starts_with("No,")
 }
 
 /// What a question is about in a word or two.

@@ -6,14 +6,15 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{
     AGENT_METHOD_NAMES, AuthenticateRequest, AuthenticateResponse, CancelNotification,
     CancelRequestNotification, CloseSessionRequest, DeleteSessionRequest, DeleteSessionResponse,
     Error as ProtocolError, InitializeRequest, ListSessionsRequest, ListSessionsResponse,
     LoadSessionRequest, NewSessionRequest, PROTOCOL_LEVEL_METHOD_NAMES, PromptRequest, RequestId,
-    ResumeSessionRequest, SessionId as EditorSessionId, SessionInfo,
-    SetSessionConfigOptionRequest, SetSessionModeRequest,
+    ResumeSessionRequest, SessionId as EditorSessionId, SessionInfo, SetSessionConfigOptionRequest,
+    SetSessionModeRequest,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -29,12 +30,17 @@ use super::capabilities::{self, EditorFeatures, SETUP_METHOD};
 use super::connection::EditorConnection;
 use super::host::{AcpHost, AcpOpening};
 use super::message::ClientMessage;
+use super::servers;
 use super::session::{EditorSession, OpeningKind, SessionRequest, refusal};
 use super::stdio::{AcpLine, AcpStreams};
-use super::servers;
 
 /// How many sessions one answer lists.
 const PAGE: usize = 100;
+
+/// How long all sessions may take to end: a little longer than one may take to save itself.
+const END_LIMIT: Duration = Duration::from_secs(6);
+/// How long the last lines may take to be written.
+const WRITE_LIMIT: Duration = Duration::from_secs(1);
 
 /// The sessions that are open, by id.
 type OpenSessions = Arc<Mutex<BTreeMap<SessionId, OpenSession>>>;
@@ -100,7 +106,15 @@ pub async fn serve(
         }
     }
     server.ending.cancel();
-    while server.tasks.join_next().await.is_some() {}
+    let ended = async { while server.tasks.join_next().await.is_some() {} };
+    // A client that does not read holds up what a session still tells.
+    if tokio::time::timeout(END_LIMIT, ended).await.is_err() {
+        tracing::warn!("not all sessions have ended in time");
+        server.tasks.shutdown().await;
+    }
+    drop(server);
+    // What was told last is written.
+    let _ = tokio::time::timeout(WRITE_LIMIT, is_closed.cancelled()).await;
 }
 
 impl AcpServer {
@@ -157,35 +171,27 @@ impl AcpServer {
             return Err(ProtocolError::invalid_request().data(text));
         };
         let id = id.clone();
+        let opening = |cwd, added, servers, start| AcpOpening {
+            cwd,
+            added,
+            servers: servers::table(servers),
+            start,
+            files: None,
+        };
         if method == names.session_new {
             let it: NewSessionRequest = read(params)?;
-            let opening = AcpOpening {
-                cwd: it.cwd,
-                added: it.additional_directories,
-                servers: servers::table(it.mcp_servers),
-                start: InitialSession::New,
-                files: None,
-            };
+            let start = InitialSession::New;
+            let opening = opening(it.cwd, it.additional_directories, it.mcp_servers, start);
             self.open(id, OpeningKind::New, features, opening)
         } else if method == names.session_load {
             let it: LoadSessionRequest = read(params)?;
-            let opening = AcpOpening {
-                cwd: it.cwd,
-                added: it.additional_directories,
-                servers: servers::table(it.mcp_servers),
-                start: InitialSession::Resume(session_id(&it.session_id)?),
-                files: None,
-            };
+            let start = InitialSession::Resume(session_id(&it.session_id)?);
+            let opening = opening(it.cwd, it.additional_directories, it.mcp_servers, start);
             self.open(id, OpeningKind::Load, features, opening)
         } else if method == names.session_resume {
             let it: ResumeSessionRequest = read(params)?;
-            let opening = AcpOpening {
-                cwd: it.cwd,
-                added: it.additional_directories,
-                servers: servers::table(it.mcp_servers),
-                start: InitialSession::Resume(session_id(&it.session_id)?),
-                files: None,
-            };
+            let start = InitialSession::Resume(session_id(&it.session_id)?);
+            let opening = opening(it.cwd, it.additional_directories, it.mcp_servers, start);
             self.open(id, OpeningKind::Resume, features, opening)
         } else if method == names.session_list {
             let request: ListSessionsRequest = read(params)?;
@@ -323,7 +329,11 @@ impl AcpServer {
 }
 
 /// Checks that there is such a session, and that it is of this folder.
-async fn find(host: &Arc<dyn AcpHost>, session: SessionId, cwd: &Path) -> Result<(), ProtocolError> {
+async fn find(
+    host: &Arc<dyn AcpHost>,
+    session: SessionId,
+    cwd: &Path,
+) -> Result<(), ProtocolError> {
     let (store, cwd) = (host.store().clone(), cwd.to_owned());
     let found = tokio::task::spawn_blocking(move || {
         if !matches!(store.has_log(session), Ok(true)) {

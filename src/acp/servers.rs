@@ -9,16 +9,15 @@ pub(super) fn table(servers: Vec<McpServer>) -> Map<String, Value> {
 }
 
 fn entry(server: McpServer) -> Option<(String, Value)> {
-    let of_http = |kind: &str, url: String, headers: Map<String, Value>| {
-        json!({"type": kind, "url": literal(&url), "headers": headers})
-    };
+    let of_http = |kind: &str, url: String, headers: Map<String, Value>| json!({"type": kind, "url": literal(&url), "headers": headers});
     let pair = |name: String, value: &str| (name, Value::String(literal(value)));
     Some(match server {
         McpServer::Stdio(it) => {
             let env = it.env.into_iter().map(|it| pair(it.name, &it.value));
             let args: Vec<String> = it.args.iter().map(|arg| literal(arg)).collect();
             let command = literal(&it.command.to_string_lossy());
-            let value = json!({"command": command, "args": args, "env": env.collect::<Map<_, _>>()});
+            let value =
+                json!({"command": command, "args": args, "env": env.collect::<Map<_, _>>()});
             (it.name, value)
         }
         McpServer::Http(it) => {

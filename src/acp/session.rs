@@ -5,26 +5,23 @@
 //! turn was told.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{
-    CLIENT_METHOD_NAMES, ConfigOptionUpdate, ContentBlock, CurrentModeUpdate,
-    Error as ProtocolError, ErrorCode, LoadSessionResponse, NewSessionResponse, PromptResponse, RequestId,
-    ResumeSessionResponse, SessionConfigOptionValue, SessionId as EditorSessionId, SessionUpdate,
-    SetSessionConfigOptionResponse, SetSessionModeResponse, StopReason, CloseSessionResponse,
+    CloseSessionResponse, ConfigOptionUpdate, ContentBlock, CurrentModeUpdate,
+    Error as ProtocolError, ErrorCode, LoadSessionResponse, NewSessionResponse, PromptResponse,
+    RequestId, ResumeSessionResponse, SessionConfigOptionValue, SessionId as EditorSessionId,
+    SessionUpdate, SetSessionConfigOptionResponse, SetSessionModeResponse, StopReason,
 };
 use futures_util::future::join_all;
 use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AddressedEvent, AgentCommand, AgentEvent, AgentProviderSet, InitialSession};
-use crate::disk;
 use crate::domain::{
-    ApprovalAnswer, ApprovalId, ApprovalRequest, ModelName, NoticeLevel, QuestionAnswer,
-    QuestionRequest, SessionId, UserInput,
+    ApprovalAnswer, ApprovalId, ModelName, NoticeLevel, QuestionAnswer, SessionId, UserInput,
 };
 use crate::providers::ProviderFault;
 use crate::session::{LogEntry, ModelFailure, TurnEnd, TurnOutcome};
@@ -32,29 +29,44 @@ use crate::session::{LogEntry, ModelFailure, TurnEnd, TurnOutcome};
 use super::capabilities::EditorFeatures;
 use super::commands::{self, PromptCommand};
 use super::connection::EditorConnection;
-use super::events::{EventMapper, fenced};
+use super::events::EventMapper;
 use super::host::{AcpAgent, AcpHost, AcpOpenError, AcpOpening, EditorFilesOpening};
+use super::prompt;
 use super::settings::SessionSettings;
-use super::tool_calls::text;
-use super::{approval, prompt, questions};
+
+mod asking;
+
+use asking::EditorQuestion;
 
 /// How long a provider may take to list its models.
 const MODELS_LIMIT: Duration = Duration::from_secs(10);
 /// How long an agent may take to save its session.
 const SAVE_LIMIT: Duration = Duration::from_secs(3);
-/// The largest file whose text is shown in a question, in bytes.
-const LARGEST_SHOWN: u64 = 1 << 20;
 
 /// What the editor asks of an open session.
 #[derive(Debug)]
 pub(super) enum SessionRequest {
-    Prompt { id: RequestId, blocks: Vec<ContentBlock> },
+    Prompt {
+        id: RequestId,
+        blocks: Vec<ContentBlock>,
+    },
     /// Stops the turn; with an id, only where that prompt runs.
-    Cancel { prompt: Option<RequestId> },
-    SetMode { id: RequestId, mode: String },
-    SetOption { id: RequestId, option: String, value: SessionConfigOptionValue },
+    Cancel {
+        prompt: Option<RequestId>,
+    },
+    SetMode {
+        id: RequestId,
+        mode: String,
+    },
+    SetOption {
+        id: RequestId,
+        option: String,
+        value: SessionConfigOptionValue,
+    },
     /// Ends the session, with an answer where one is asked for.
-    Close { id: Option<RequestId> },
+    Close {
+        id: Option<RequestId>,
+    },
 }
 
 /// How a session is opened, which decides what is told of it.
@@ -76,7 +88,7 @@ pub(super) struct EditorSession {
     mapper: EventMapper,
     settings: SessionSettings,
     running: Option<RunningPrompt>,
-    questions: HashMap<ApprovalId, OpenQuestion>,
+    questions: HashMap<ApprovalId, EditorQuestion>,
     work: JoinSet<SessionWork>,
     /// The commands as they were told last.
     prompts: Vec<(String, String)>,
@@ -94,13 +106,6 @@ struct RunningPrompt {
     is_sent: bool,
     /// A slash command, which may end without a turn.
     is_command: bool,
-}
-
-/// A question that is open in the editor.
-struct OpenQuestion {
-    waiting: AbortHandle,
-    /// The request that is open now.
-    request: Arc<Mutex<Option<i64>>>,
 }
 
 /// What has been waited for.
@@ -282,13 +287,7 @@ impl EditorSession {
     async fn request(&mut self, request: SessionRequest) {
         match request {
             SessionRequest::Prompt { id, blocks } => self.prompt(id, blocks).await,
-            SessionRequest::Cancel { prompt } => {
-                let Some(running) = &mut self.running else { return };
-                if prompt.is_none_or(|prompt| prompt == running.id) {
-                    running.is_cancelled = true;
-                    self.agent.handle.stop.stop_turn();
-                }
-            }
+            SessionRequest::Cancel { prompt } => self.cancel(prompt).await,
             SessionRequest::SetMode { id, mode } => match self.settings.choose_mode(&mode) {
                 Some(command) => {
                     self.command(command).await;
@@ -302,6 +301,7 @@ impl EditorSession {
                 }
             },
             SessionRequest::SetOption { id, option, value } => {
+                let before = self.settings.mode;
                 match self.settings.choose(&option, &value) {
                     Ok(command) => {
                         if let Some(command) = command {
@@ -310,6 +310,9 @@ impl EditorSession {
                         let options = self.settings.options();
                         let answer = SetSessionConfigOptionResponse::new(options);
                         self.editor.respond(id, Ok(answer)).await;
+                        if self.settings.mode != before {
+                            self.tell_mode().await;
+                        }
                     }
                     Err(error) => {
                         let error = ProtocolError::invalid_params().data(error);
@@ -319,6 +322,20 @@ impl EditorSession {
             }
             // The loop ends with it.
             SessionRequest::Close { .. } => {}
+        }
+    }
+
+    async fn cancel(&mut self, prompt: Option<RequestId>) {
+        let is_meant = |id: &RequestId| prompt.as_ref().is_none_or(|prompt| prompt == id);
+        let Some(running) = self.running.as_mut().filter(|it| is_meant(&it.id)) else { return };
+        running.is_cancelled = true;
+        if running.is_sent {
+            return self.agent.handle.stop.stop_turn();
+        }
+        // It is still read, and nothing of it was sent.
+        if let Some(running) = self.running.take() {
+            let answer = PromptResponse::new(StopReason::Cancelled);
+            self.editor.respond(running.id, Ok(answer)).await;
         }
     }
 
@@ -348,7 +365,9 @@ impl EditorSession {
             None => {
                 self.running = Some(RunningPrompt::new(id.clone(), false));
                 let (cwd, host) = (self.mapper.cwd().to_owned(), self.host.clone());
+                let settled = (self.agent.settle)();
                 self.work.spawn(async move {
+                    settled.await;
                     SessionWork::Read(id, prompt::read(blocks, &cwd, &host).await)
                 });
             }
@@ -378,11 +397,6 @@ impl EditorSession {
                     return;
                 };
                 match input {
-                    Ok(_) if running.is_cancelled => {
-                        self.running = None;
-                        let answer = PromptResponse::new(StopReason::Cancelled);
-                        self.editor.respond(id, Ok(answer)).await;
-                    }
                     Ok(text) => {
                         running.is_sent = true;
                         self.command(AgentCommand::Send { text }).await;
@@ -398,41 +412,44 @@ impl EditorSession {
 
     async fn event(&mut self, event: AgentEvent) {
         if self.settings.take(&event) {
-            if let AgentEvent::ModeChanged(mode) = &event {
-                let update = CurrentModeUpdate::new(mode.name());
-                self.tell(vec![SessionUpdate::CurrentModeUpdate(update)]).await;
+            if let AgentEvent::ModeChanged(_) = &event {
+                self.tell_mode().await;
             }
             self.tell_options().await;
         }
         let updates = self.mapper.take(&event);
         self.tell(updates).await;
-        match &event {
-            AgentEvent::ApprovalAsked(request) => self.ask_approval(request).await,
-            AgentEvent::QuestionsAsked(request) => self.ask_questions(request).await,
-            AgentEvent::ApprovalWithdrawn(id) => self.withdraw(*id).await,
-            AgentEvent::TurnStarted { .. } => {
-                let prompts = (self.agent.prompts)();
-                if prompts != self.prompts {
-                    self.prompts.clone_from(&prompts);
-                    self.tell(vec![commands::update(prompts)]).await;
-                }
-                if let Some(running) = &mut self.running {
-                    running.has_begun = true;
-                }
-            }
-            AgentEvent::ProviderFailed { fault: ProviderFault::KeyRefused, .. } => {
-                if let Some(running) = &mut self.running {
-                    running.needs_key = true;
-                }
-            }
-            AgentEvent::Recorded(record) | AgentEvent::NotRecorded(record) => {
-                if let LogEntry::TurnEnd(end) = &record.entry {
-                    self.turn_ended(end).await;
-                }
-            }
-            AgentEvent::CommandRefused(refusal) => self.not_begun(&refusal.to_string()).await,
-            AgentEvent::Notice { text, .. } => self.not_begun(text).await,
-            _ => {}
+        if let AgentEvent::ApprovalAsked(request) = &event {
+            self.ask_approval(request).await;
+        } else if let AgentEvent::QuestionsAsked(request) = &event {
+            self.ask_questions(request).await;
+        } else if let AgentEvent::ApprovalWithdrawn(id) = &event {
+            self.withdraw(*id).await;
+        } else if let AgentEvent::Recorded(record) | AgentEvent::NotRecorded(record) = &event
+            && let LogEntry::TurnEnd(end) = &record.entry
+        {
+            self.turn_ended(end).await;
+        } else if let AgentEvent::CommandRefused(refusal) = &event {
+            self.not_begun(&refusal.to_string()).await;
+        } else if let AgentEvent::Notice { text, .. } = &event {
+            self.not_begun(text).await;
+        } else if let AgentEvent::TurnStarted { .. } = &event {
+            self.turn_started().await;
+        } else if let AgentEvent::ProviderFailed { fault: ProviderFault::KeyRefused, .. } = &event
+            && let Some(running) = &mut self.running
+        {
+            running.needs_key = true;
+        }
+    }
+
+    async fn turn_started(&mut self) {
+        let prompts = (self.agent.prompts)();
+        if prompts != self.prompts {
+            self.prompts.clone_from(&prompts);
+            self.tell(vec![commands::update(prompts)]).await;
+        }
+        if let Some(running) = &mut self.running {
+            running.has_begun = true;
         }
     }
 
@@ -467,104 +484,15 @@ impl EditorSession {
         self.editor.respond(running.id, answer.map(PromptResponse::new)).await;
     }
 
-    async fn ask_approval(&mut self, request: &ApprovalRequest) {
-        let old = match &request.preview {
-            Some(preview) => self.text_of(preview.path.clone()).await,
-            None => None,
-        };
-        let (updates, asked) = approval::ask(&mut self.mapper, &self.id, request, old);
-        self.tell(updates).await;
-        let id = request.id;
-        let Some(asked) = asked else {
-            let answer = ApprovalAnswer::Deny { instruction: None };
-            return self.command(AgentCommand::Answer { id, answer }).await;
-        };
-        let method = CLIENT_METHOD_NAMES.session_request_permission;
-        let sent = self.editor.request(method, asked.request).await;
-        let request = Arc::new(Mutex::new(Some(sent.id())));
-        let waiting = self.work.spawn(async move {
-            let reply = sent.answer().await;
-            SessionWork::Approved(id, approval::answer(reply, &asked.answers))
-        });
-        self.questions.insert(id, OpenQuestion { waiting, request });
-    }
-
-    /// The text on disk of a file that is about to be changed.
-    async fn text_of(&self, path: PathBuf) -> Option<String> {
-        let read = move || disk::read_text(&path, LARGEST_SHOWN).ok().flatten();
-        let text = tokio::task::spawn_blocking(read).await.ok().flatten();
-        text.filter(|text| (text.len() as u64) < LARGEST_SHOWN)
-    }
-
-    async fn ask_questions(&mut self, request: &QuestionRequest) {
-        let QuestionRequest { id, call, questions: asked, .. } = request;
-        let mut updates = Vec::new();
-        if self.mapper.calls.get(call).is_none() {
-            updates.extend(self.mapper.announce_unknown(call, "Question"));
-        }
-        let Some(open) = self.mapper.calls.get(call) else { return };
-        let has_document = asked.iter().any(|question| question.document.is_some());
-        let shown = asked.iter().flat_map(|question| {
-            let previews = question.options.iter().filter_map(|option| option.preview.clone());
-            let previews = previews.map(|preview| fenced(&preview));
-            let words = [question.question.clone()].into_iter().chain(question.document.clone());
-            words.chain(previews).map(text).collect::<Vec<_>>()
-        });
-        let fields = open.looks_now().content(open.content(shown.collect()));
-        let update = open.update(fields);
-        updates.push(SessionUpdate::ToolCallUpdate(update.clone()));
-        self.tell(updates).await;
-        let (editor, session, id, asked) =
-            (self.editor.clone(), self.id.clone(), *id, asked.clone());
-        let is_form = self.mapper.features.has_forms && !has_document;
-        let request = Arc::new(Mutex::new(None));
-        let open = request.clone();
-        let waiting = self.work.spawn(async move {
-            let note = |sent: i64| *lock(&open) = Some(sent);
-            if is_form {
-                let form = questions::form(&session, &update, &asked);
-                let sent = editor.request(questions::form_method(), form).await;
-                note(sent.id());
-                let answers = questions::form_answers(sent.answer().await, &asked);
-                return SessionWork::Answered(id, answers);
-            }
-            let mut answers = Vec::new();
-            for question in &asked {
-                let choice = questions::choice(&session, update.clone(), question);
-                let method = CLIENT_METHOD_NAMES.session_request_permission;
-                let sent = editor.request(method, choice).await;
-                note(sent.id());
-                let Some(answer) = questions::choice_answer(sent.answer().await, question) else {
-                    break;
-                };
-                answers.push(answer);
-            }
-            SessionWork::Answered(id, answers)
-        });
-        self.questions.insert(id, OpenQuestion { waiting, request });
-    }
-
-    /// Closes a question in the editor that slug no longer needs an answer to.
-    async fn withdraw(&mut self, id: ApprovalId) {
-        let Some(open) = self.questions.remove(&id) else { return };
-        let request = lock(&open.request).take();
-        open.waiting.abort();
-        if let Some(request) = request {
-            self.editor.withdraw(request).await;
-        }
-    }
-
-    async fn withdraw_all(&mut self) {
-        let open: Vec<ApprovalId> = self.questions.keys().copied().collect();
-        for id in open {
-            self.withdraw(id).await;
-        }
-    }
-
     async fn tell(&self, updates: Vec<SessionUpdate>) {
         for update in updates {
             self.editor.update(&self.id, update).await;
         }
+    }
+
+    async fn tell_mode(&self) {
+        let update = CurrentModeUpdate::new(self.settings.mode.name());
+        self.tell(vec![SessionUpdate::CurrentModeUpdate(update)]).await;
     }
 
     async fn tell_options(&self) {
@@ -584,29 +512,6 @@ impl RunningPrompt {
         let (is_cancelled, has_begun, needs_key) = (false, false, false);
         Self { id, is_cancelled, has_begun, needs_key, is_sent: is_command, is_command }
     }
-}
-
-impl SessionSettings {
-    /// Takes what an event says of them; whether anything has changed.
-    fn take(&mut self, event: &AgentEvent) -> bool {
-        let before = self.clone();
-        match event {
-            AgentEvent::ModeChanged(mode) => self.mode = *mode,
-            AgentEvent::ModelChanged { model, effort, .. } => {
-                (self.model, self.effort) = (Some(model.clone()), *effort);
-            }
-            AgentEvent::ModelNeeded { provider, models } if self.models.is_empty() => {
-                let name = |id: &String| ModelName::new(provider.as_str(), id.as_str());
-                self.models = models.iter().map(|model| name(&model.id)).collect();
-            }
-            _ => {}
-        }
-        *self != before
-    }
-}
-
-fn lock(open: &Mutex<Option<i64>>) -> MutexGuard<'_, Option<i64>> {
-    open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn failure(text: String) -> ProtocolError {

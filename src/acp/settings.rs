@@ -7,7 +7,7 @@ use agent_client_protocol_schema::v1::{
     SessionConfigSelectOption, SessionMode, SessionModeState,
 };
 
-use crate::agent::AgentCommand;
+use crate::agent::{AgentCommand, AgentEvent};
 use crate::domain::{ModelName, PermissionMode, ReasoningEffort};
 
 const MODE: &str = "mode";
@@ -43,6 +43,22 @@ impl SessionSettings {
         })
     }
 
+    /// Takes what an event says of them; whether anything has changed.
+    pub(super) fn take(&mut self, event: &AgentEvent) -> bool {
+        let before = self.clone();
+        if let AgentEvent::ModeChanged(mode) = event {
+            self.mode = *mode;
+        } else if let AgentEvent::ModelChanged { model, effort, .. } = event {
+            (self.model, self.effort) = (Some(model.clone()), *effort);
+        } else if let AgentEvent::ModelNeeded { provider, models } = event
+            && self.models.is_empty()
+        {
+            let name = |id: &str| ModelName::new(provider.as_str(), id);
+            self.models = models.iter().map(|model| name(&model.id)).collect();
+        }
+        *self != before
+    }
+
     /// For a client that reads modes.
     pub(super) fn mode_state(&self) -> SessionModeState {
         let modes = self.modes().map(|mode| {
@@ -76,12 +92,13 @@ impl SessionSettings {
         let model = SessionConfigOption::select(MODEL, "Model", current, models)
             .category(SessionConfigOptionCategory::Model);
         let efforts = std::iter::once(option(DEFAULT_EFFORT, "provider default"));
-        let efforts = efforts
-            .chain(ReasoningEffort::ALL.into_iter().map(|it| option(it.name(), it.name())));
+        let efforts =
+            efforts.chain(ReasoningEffort::ALL.into_iter().map(|it| option(it.name(), it.name())));
         let current = self.effort.map_or(DEFAULT_EFFORT, ReasoningEffort::name);
-        let effort = SessionConfigOption::select(EFFORT, "Effort", current, efforts.collect::<Vec<_>>())
-            .description("How hard the model thinks".to_owned())
-            .category(SessionConfigOptionCategory::ThoughtLevel);
+        let effort =
+            SessionConfigOption::select(EFFORT, "Effort", current, efforts.collect::<Vec<_>>())
+                .description("How hard the model thinks".to_owned())
+                .category(SessionConfigOptionCategory::ThoughtLevel);
         vec![mode, model, effort]
     }
 

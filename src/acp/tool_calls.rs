@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::domain::sanitize::sanitize_line;
 use crate::domain::{CallId, CallInput, ToolCall, ToolKind};
-use crate::tools::{self, ToolRegistry, WorkingDirectory};
+use crate::tools::{self, EXIT_PLAN_MODE, ToolRegistry, WorkingDirectory};
 
 /// The most locations of one call.
 const MAX_LOCATIONS: usize = 20;
@@ -38,7 +38,7 @@ pub(super) enum CallOutput {
 }
 
 /// What a call looks like.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct CallLook {
     pub(super) kind: ToolKind,
     pub(super) title: String,
@@ -84,9 +84,8 @@ impl EditorCalls {
             | ToolKind::Fetch
             | ToolKind::Other => format!("{} {about}", look.title),
         };
-        let access = tool.and_then(|tool| {
-            tool.access(&tool.canonical_input(input.clone()), &self.place).ok()
-        });
+        let access = tool
+            .and_then(|tool| tool.access(&tool.canonical_input(input.clone()), &self.place).ok());
         let paths = access.into_iter().flatten().filter_map(|it| it.path().map(PathBuf::from));
         look.locations = paths.take(MAX_LOCATIONS).collect();
         look.input = Some(input.clone());
@@ -195,6 +194,7 @@ impl OpenCall {
 impl CallLook {
     fn editor_kind(&self) -> acp::ToolKind {
         match self.kind {
+            _ if self.name == EXIT_PLAN_MODE => acp::ToolKind::SwitchMode,
             ToolKind::Read => acp::ToolKind::Read,
             ToolKind::Edit => acp::ToolKind::Edit,
             ToolKind::Delete => acp::ToolKind::Delete,

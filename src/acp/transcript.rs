@@ -1,9 +1,7 @@
 //! A session from its log, for an editor that opens it again: what was said and done, without what a rewind
 //! has taken back.
 
-use agent_client_protocol_schema::v1::{
-    ContentBlock, ContentChunk, ImageContent, SessionUpdate,
-};
+use agent_client_protocol_schema::v1::{ContentBlock, ContentChunk, ImageContent, SessionUpdate};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
@@ -33,7 +31,8 @@ impl EventMapper {
             updates.extend(self.take(&AgentEvent::Recorded(record.into())));
         }
         updates.extend(self.end_calls());
-        (self.features.has_terminal_output, self.features.has_notices) = (has_terminals, has_notices);
+        (self.features.has_terminal_output, self.features.has_notices) =
+            (has_terminals, has_notices);
         updates
     }
 

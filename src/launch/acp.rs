@@ -3,9 +3,8 @@
 //! A folder counts as trusted only if the user has said so before, in slug itself: nobody can be asked
 //! here. What the editor passes on, MCP servers and folders, is the user's own.
 
-use std::io::{stdin, stdout};
+use std::io::{IsTerminal, stdin, stdout};
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::bail;
 use async_trait::async_trait;
@@ -28,11 +27,9 @@ use crate::trust;
 use super::build::{self, RunParticipants, RunParts};
 use super::run_context::RunContext;
 use super::screen::ScreenStartup;
+use super::single_prompt::SERVERS_LIMIT;
 use super::startup::{StartupModel, StartupOutcome, StartupQuestions, report_config_errors};
 use super::{maintenance, no_model, print};
-
-/// How long all sessions may take to end, which is a little longer than each may.
-const END_LIMIT: Duration = Duration::from_secs(5);
 
 /// What the origin of a server that the editor passes on is called.
 const EDITOR_SERVERS: &str = "mcpServers of the editor";
@@ -43,6 +40,9 @@ pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<C
     let log = logging::start(&run_context.home.logs(), filter.as_deref(), redactor.clone());
     if let Err(error) = &log {
         print::complain(&error.to_string());
+    }
+    if stdin().is_terminal() {
+        print::complain(BY_HAND);
     }
     let mut signals = SignalStream::listen()?;
     let store = build::store(run_context);
@@ -61,8 +61,7 @@ pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<C
             signal = signals.next() => {
                 if signal.is_ending() {
                     shutdown.cancel();
-                    // Whatever has not ended by then is ended with slug.
-                    let _ = tokio::time::timeout(END_LIMIT, &mut served).await;
+                    served.as_mut().await;
                     break Some(signal);
                 }
             }
@@ -95,6 +94,9 @@ pub(super) async fn set_up(cli: &Cli, run_context: &RunContext) -> anyhow::Resul
         StartupOutcome::Signal(signal) => raise_again(signal, &supervisor::program()?),
     }
 }
+
+const BY_HAND: &str = "an editor starts this, and talks with it over standard input and output. Run `slug` \
+    to chat here; ctrl+d ends this.";
 
 /// The agents of an editor's sessions.
 struct EditorAgents {
@@ -164,13 +166,14 @@ impl AcpHost for EditorAgents {
             setup.files = Arc::new(files.over(Arc::new(DiskFiles)));
         }
         let current = setup.providers.current();
-        let model = setup.model.as_ref().map(|it| ModelName::new(current.name.as_str(), it.as_str()));
+        let model =
+            setup.model.as_ref().map(|it| ModelName::new(current.name.as_str(), it.as_str()));
         let effort = setup.effort.or(current.effort);
         let (registry, place) = (setup.registry.clone(), setup.place.clone());
         let (mode, has_sandbox) = (setup.mode, setup.escalation.is_some());
         servers.start();
         let (handle, events) = agent::spawn(setup, opening.start);
-        let of_servers = servers.clone();
+        let (of_servers, starting) = (servers.clone(), servers.clone());
         Ok(AcpAgent {
             handle,
             events,
@@ -182,6 +185,10 @@ impl AcpHost for EditorAgents {
             model,
             effort,
             prompts: Arc::new(move || prompts(&of_servers)),
+            settle: Arc::new(move || {
+                let servers = starting.clone();
+                Box::pin(async move { servers.settle(SERVERS_LIMIT).await })
+            }),
             end: Box::new(move || {
                 Box::pin(async move {
                     processes.end_all().await;

@@ -24,7 +24,7 @@ use super::run_context::RunContext;
 use super::startup::{ScratchFolder, report_config_errors};
 
 /// How long a run waits for MCP servers before it begins without those that are still starting.
-const SERVERS_LIMIT: Duration = Duration::from_secs(5);
+pub(super) const SERVERS_LIMIT: Duration = Duration::from_secs(5);
 
 /// The most bytes of standard input that are read as context.
 const INPUT_LIMIT: u64 = 4 << 20;

@@ -125,7 +125,8 @@ impl EditorClient {
 
     /// Checks a line, keeps it, and answers it where it is a request.
     fn take(&mut self, line: &str) -> &Value {
-        let message: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+        let message: Value =
+            serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
         assert_eq!(message["jsonrpc"], "2.0", "{line}");
         let method = message.get("method").and_then(Value::as_str);
         match method {

@@ -1,5 +1,5 @@
 //! Faults that other agents had with this protocol, one test each. The number is that of the list in
-//! docs/acp.md.
+//! docs/editors.md.
 
 use std::time::{Duration, Instant};
 
@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::{EditorClient, choose, updates_of};
 use super::{call, prompt, say};
+use crate::support::model_server::{ModelServer, ServerReply};
 use crate::support::test_env::{TestEnv, pid};
 
 #[test]
@@ -37,11 +38,8 @@ fn f2_commands_follow_the_answer_of_new_load_and_resume() {
         let id = editor.ask(method, opening);
         editor.answer_to(id).unwrap();
         assert_eq!(listed(&editor.seen[from..]), 0, "not before the answer");
-        let at = editor.seen.len();
-        let is_list = |it: &Value| {
-            it["params"]["update"]["sessionUpdate"] == "available_commands_update"
-        };
-        editor.seen.truncate(at);
+        let is_list =
+            |it: &Value| it["params"]["update"]["sessionUpdate"] == "available_commands_update";
         let kept = std::mem::take(&mut editor.seen);
         editor.wait_for("the commands", is_list);
         editor.seen.splice(0..0, kept);
@@ -82,7 +80,7 @@ fn f3_every_method_that_is_announced_is_there() {
 #[test]
 fn f4_a_question_reaches_the_client_and_deny_rules_hold() {
     let env = TestEnv::new();
-    env.write_home("settings.json", r#"{"permissions": {"deny": ["Bash(touch denied*)"]}}"#);
+    env.write_home("settings.json", r#"{"permissions": {"deny": ["Bash(touch denied)"]}}"#);
     let (denied, asked) =
         (call("Bash", "{ command = 'touch denied' }"), call("Bash", "{ command = 'touch asked' }"));
     let mut editor = EditorClient::scripted(&env, &[&denied, &asked, &say("Done.")]);
@@ -107,10 +105,12 @@ fn f4_an_answer_that_is_none_runs_nothing() {
         json!({"outcome": {"outcome": "cancelled"}}),
         json!("yes"),
     ];
-    editor.answers = Box::new(move |_, params| Some(match given.is_empty() {
-        true => choose(params, "reject_once"),
-        false => given.remove(0),
-    }));
+    editor.answers = Box::new(move |_, params| {
+        Some(match given.is_empty() {
+            true => choose(params, "reject_once"),
+            false => given.remove(0),
+        })
+    });
     let session = editor.new_session(&env);
     editor.prompt(&session, "Go");
     assert!(!env.path("made").exists());
@@ -184,10 +184,16 @@ fn f6_updates_have_the_id_of_their_session() {
 #[test]
 fn f7_a_mode_set_at_once_holds_and_options_are_kept_on_resume() {
     let env = TestEnv::new();
-    let write = call("Write", "{ file_path = 'a.txt', content = 'x' }");
-    let mut editor = EditorClient::scripted(&env, &[&write, &say("Done.")]);
+    let server = ModelServer::start();
+    let input = json!({"file_path": "a.txt", "content": "x"});
+    server.reply(ServerReply::calls("", &[("c1", "Write", input)]));
+    server.after_results(ServerReply::text("Done."));
+    let own = format!("endpoint = \"{}\"\nmodel = \"test-model\"\n", server.endpoint());
+    env.write_home("config.toml", &own);
+    let mut editor = EditorClient::start(env.command(&["acp"]), json!({}));
     let session = editor.new_session(&env);
-    let mode = editor.ask("session/set_mode", json!({"sessionId": session, "modeId": "allow-edits"}));
+    let mode =
+        editor.ask("session/set_mode", json!({"sessionId": session, "modeId": "allow-edits"}));
     let effort = json!({"sessionId": session, "configId": "effort", "value": "high"});
     let effort = editor.ask("session/set_config_option", effort);
     let turn = editor.ask("session/prompt", prompt(&session, "Go"));
@@ -207,6 +213,7 @@ fn f7_a_mode_set_at_once_holds_and_options_are_kept_on_resume() {
     let opening = json!({"sessionId": session, "cwd": env.workspace(), "mcpServers": []});
     let opened = editor.request("session/resume", opening).unwrap();
     assert_eq!(option(&opened, "effort"), "low");
+    assert!(option(&opened, "model").as_str().unwrap().ends_with("test-model"));
     assert_eq!(opened["modes"]["currentModeId"], "ask", "a permission is not kept");
     editor.ends_well();
 }

@@ -13,7 +13,8 @@ const ASK: &str = "{ questions = [\
 
 /// What the model got for its question.
 fn answer_shown(editor: &EditorClient) -> String {
-    let ended = updates_of(&editor.seen, "tool_call_update").filter(|it| it["status"] == "completed");
+    let ended =
+        updates_of(&editor.seen, "tool_call_update").filter(|it| it["status"] == "completed");
     ended.map(|it| it["content"].to_string()).collect()
 }
 
@@ -95,7 +96,8 @@ fn an_edit_is_shown_with_its_whole_texts_before_the_question() {
     let env = TestEnv::new();
     let old: String = (0..100).map(|line| format!("line {line}\n")).collect();
     env.write("a.txt", &old);
-    let edit = call("Edit", "{ file_path = 'a.txt', old_string = 'line 50', new_string = 'fifty' }");
+    let edit =
+        call("Edit", "{ file_path = 'a.txt', old_string = 'line 50', new_string = 'fifty' }");
     let write = call("Write", "{ file_path = 'new.txt', content = 'all new' }");
     let mut editor = EditorClient::scripted(&env, &[&edit, &write, &say("Done.")]);
     let session = editor.new_session(&env);
@@ -125,8 +127,12 @@ fn a_plan_is_shown_and_approved_as_a_choice() {
     editor.request("session/set_mode", mode).unwrap();
     editor.prompt(&session, "Go");
     let asked = editor.seen.iter().find(|it| it["method"] == "session/request_permission");
-    assert!(asked.unwrap()["params"]["toolCall"].to_string().contains("1. Do it"));
-    let left = updates_of(&editor.seen, "current_mode_update").any(|it| it["currentModeId"] != "plan");
+    let asked = &asked.unwrap()["params"];
+    assert!(asked["toolCall"].to_string().contains("1. Do it"), "{asked}");
+    assert_eq!(asked["toolCall"]["kind"], "switch_mode");
+    assert_eq!(asked["options"].as_array().unwrap().last().unwrap()["kind"], "reject_once");
+    let left =
+        updates_of(&editor.seen, "current_mode_update").any(|it| it["currentModeId"] != "plan");
     assert!(left, "{:#?}", editor.seen);
     editor.ends_well();
 }
@@ -144,10 +150,8 @@ fn a_command_prints_into_a_terminal_of_the_editor() {
     assert_eq!(told["content"], json!([{"type": "terminal", "terminalId": id}]));
     assert_eq!(&told["_meta"]["terminal_info"]["terminal_id"], id);
     let updates: Vec<&Value> = updates_of(&editor.seen, "tool_call_update").collect();
-    let printed: String = updates
-        .iter()
-        .filter_map(|it| it["_meta"]["terminal_output"]["data"].as_str())
-        .collect();
+    let printed: String =
+        updates.iter().filter_map(|it| it["_meta"]["terminal_output"]["data"].as_str()).collect();
     assert_eq!(printed, "ab\n", "without control sequences");
     let last = updates.last().unwrap();
     assert_eq!(last["status"], "completed");

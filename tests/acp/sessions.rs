@@ -85,20 +85,23 @@ fn folders_are_absolute_and_more_of_them_belong_to_the_workspace() {
 fn an_mcp_server_of_the_editor_has_its_tools_behind_the_gate() {
     let env = TestEnv::new();
     let server = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/server.sh");
-    let search = call("ToolSearch", "{ query = 'echo' }");
-    let echo = call("Call", "{ tool = 'mcp__box__echo', input = { text = 'hello' } }");
-    let mut editor = EditorClient::scripted(&env, &[&say("Ready."), &search, &echo, &say("Done.")]);
-    let opening = json!({
-        "cwd": env.workspace(),
-        "mcpServers": [{"name": "box", "command": server, "args": [], "env": []}],
-    });
+    let state = env.home().join("state");
+    std::fs::create_dir(&state).unwrap();
+    let echo = call("mcp__box__echo", "{ text = 'hello' }");
+    let mut editor = EditorClient::scripted(&env, &[&echo, &say("Done.")]);
+    let opening = json!({"cwd": env.workspace(), "mcpServers": [{
+        "name": "box", "command": "/bin/bash", "args": [server, state],
+        "env": [{"name": "PLAIN", "value": "${HOME}"}],
+    }]});
     let opened = editor.request("session/new", opening).unwrap();
-    let session = opened["sessionId"].as_str().unwrap().to_owned();
-    editor.prompt(&session, "Hi");
-    editor.prompt(&session, "Go");
+    editor.prompt(opened["sessionId"].as_str().unwrap(), "Go");
     let question = editor.seen.iter().find(|it| it["method"] == "session/request_permission");
     let question = question.unwrap_or_else(|| panic!("no question in {:#?}", editor.seen));
-    assert!(question["params"].to_string().contains("mcp__box__echo"), "{question}");
+    assert!(question["params"].to_string().contains("hello"), "{question}");
+    let shown = updates_of(&editor.seen, "tool_call_update").map(Value::to_string);
+    assert!(shown.collect::<String>().contains("echo: hello"), "{:#?}", editor.seen);
+    let environment = std::fs::read_to_string(state.join("environment")).unwrap();
+    assert!(environment.contains("PLAIN=${HOME}\n"), "as the editor has sent it: {environment}");
     editor.ends_well();
 }
 
@@ -115,7 +118,8 @@ fn an_untrusted_folder_is_told_and_a_client_without_a_model_is_sent_to_sign_in()
     assert!(told, "{:#?}", editor.seen);
     editor.ends_well();
 
-    let mut editor = EditorClient::start(env.command(&["acp"]), json!({"auth": {"terminal": true}}));
+    let mut editor =
+        EditorClient::start(env.command(&["acp"]), json!({"auth": {"terminal": true}}));
     let opening = json!({"cwd": env.workspace(), "mcpServers": []});
     let error = editor.request("session/new", opening).unwrap_err();
     assert_eq!(error["code"], -32000, "{error}");

@@ -17,6 +17,7 @@ mod source_tree;
 
 /// Each room and the rooms it may look into.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
+    ("acp", &["agent", "commands", "disk", "domain", "providers", "session", "tools"]),
     ("domain", &[]),
     ("disk", &[]),
     ("lsp", &["disk", "domain", "platform", "tools"]),
@@ -76,6 +77,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     (
         "launch",
         &[
+            "acp",
             "agent",
             "catalogue",
             "cli",
