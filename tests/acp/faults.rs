@@ -13,7 +13,7 @@ use crate::support::test_env::{TestEnv, pid};
 #[test]
 fn f1_nothing_but_protocol_is_on_standard_output() {
     let env = TestEnv::new();
-    env.write_home("config.toml", "unknown_key = 1\n");
+    env.write_home("config.toml", "[ui]\nthme = \"dark\"\n");
     env.write("AGENTS.md", "Say hello.\n");
     let mut command = env.command(&["--demo", &super::script(&env, &[&say("Hi.")]), "acp"]);
     command.env("RUST_LOG", "trace");

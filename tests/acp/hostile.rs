@@ -123,6 +123,7 @@ fn messages() -> impl Strategy<Value = Vec<u8>> {
         };
         message.to_string().into_bytes()
     });
+    let whole = whole.boxed();
     prop_oneof![
         4 => whole.clone(),
         1 => (whole, any::<prop::sample::Index>()).prop_map(|(line, at)| {

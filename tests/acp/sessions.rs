@@ -36,7 +36,7 @@ fn a_session_is_listed_shown_again_and_deleted() {
     assert_eq!(text("agent_message_chunk"), "An answer.");
     let diff = updates_of(shown, "tool_call_update")
         .filter_map(|it| it["content"].as_array()?.iter().find(|it| it["type"] == "diff"))
-        .next_back()
+        .last()
         .unwrap();
     assert_eq!((&diff["oldText"], &diff["newText"]), (&json!("one\n"), &json!("two\n")));
     let ends = updates_of(shown, "tool_call_update").filter(|it| it["status"] == "completed");
