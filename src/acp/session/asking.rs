@@ -61,10 +61,7 @@ impl EditorSession {
         if self.mapper.calls.get(call).is_none() {
             updates.extend(self.mapper.announce_unknown(call, "Question"));
         }
-        let Some(open) = self.mapper.calls.get(call) else {
-            let (id, answers) = (*id, Vec::new());
-            return self.command(AgentCommand::AnswerQuestions { id, answers }).await;
-        };
+        let Some(open) = self.mapper.calls.get(call) else { return };
         let has_document = asked.iter().any(|question| question.document.is_some());
         let shown = asked.iter().flat_map(|question| {
             let previews = question.options.iter().filter_map(|option| option.preview.clone());
