@@ -87,14 +87,14 @@ fn is_set(meta: Option<&Meta>, name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn request(capabilities: Value) -> InitializeRequest {
+    fn request(capabilities: &Value) -> InitializeRequest {
         let whole = json!({"protocolVersion": 9, "clientCapabilities": capabilities});
         serde_json::from_value(whole).unwrap()
     }
 
     #[test]
     fn version_1_is_answered_to_any_and_what_is_announced_is_all_there_is() {
-        let answer = serde_json::to_value(answer(&request(json!({})), None)).unwrap();
+        let answer = serde_json::to_value(answer(&request(&json!({})), None)).unwrap();
         assert_eq!(answer["protocolVersion"], 1);
         assert_eq!(answer["authMethods"], json!([]));
         let capabilities = &answer["agentCapabilities"];
@@ -111,19 +111,19 @@ mod tests {
             let answer = answer(&request(capabilities), Some("/bin/slug"));
             serde_json::to_value(answer.auth_methods).unwrap()
         };
-        let stable = method(json!({"auth": {"terminal": true}, "_meta": {"terminal-auth": true}}));
+        let stable = method(&json!({"auth": {"terminal": true}, "_meta": {"terminal-auth": true}}));
         assert_eq!(stable[0]["type"], "terminal");
         assert_eq!(stable[0]["args"], json!(["--setup"]));
-        let older = method(json!({"_meta": {"terminal-auth": true}}));
+        let older = method(&json!({"_meta": {"terminal-auth": true}}));
         let started = &older[0]["_meta"]["terminal-auth"];
         assert_eq!(started["command"], "/bin/slug");
         assert_eq!(started["args"], json!(["acp", "--setup"]));
-        assert_eq!(method(json!({"auth": {"terminal": false}})), json!([]));
+        assert_eq!(method(&json!({"auth": {"terminal": false}})), json!([]));
     }
 
     #[test]
     fn features_come_from_the_capabilities() {
-        let features = EditorFeatures::of(&request(json!({
+        let features = EditorFeatures::of(&request(&json!({
             "fs": {"readTextFile": true}, "elicitation": {"form": {}},
             "session": {"notices": {}, "compaction": {}}, "_meta": {"terminal_output": true},
         })));
@@ -135,6 +135,6 @@ mod tests {
             has_terminal_output: true,
         };
         assert_eq!(features, all);
-        assert_eq!(EditorFeatures::of(&request(json!({}))), EditorFeatures::default());
+        assert_eq!(EditorFeatures::of(&request(&json!({}))), EditorFeatures::default());
     }
 }

@@ -42,6 +42,7 @@ impl EditorClient {
     }
 
     /// Starts slug and initialises it.
+    #[allow(clippy::needless_pass_by_value, reason = "tests write what they send in place")]
     pub fn start(command: Command, capabilities: Value) -> Self {
         let mut client = Self::started(command);
         let params = json!({"protocolVersion": 1, "clientCapabilities": capabilities});
@@ -76,12 +77,14 @@ impl EditorClient {
         stdin.flush().unwrap();
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "tests write what they send in place")]
     pub fn notify(&mut self, method: &str, params: Value) {
         let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
         self.send_line(message.to_string().as_bytes());
     }
 
     /// Sends a request and returns its id.
+    #[allow(clippy::needless_pass_by_value, reason = "tests write what they send in place")]
     pub fn ask(&mut self, method: &str, params: Value) -> i64 {
         let id = self.next_id;
         self.next_id += 1;
