@@ -22,6 +22,7 @@ pub mod platform;
 pub mod providers;
 pub mod services;
 pub mod session;
+pub mod skills;
 pub mod tools;
 pub mod trust;
 pub mod tui;

@@ -13,12 +13,13 @@ use tokio::time::Instant;
 
 use crate::context;
 use crate::domain::{
-    AgentId, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort, SessionId,
+    AgentId, CALL_TOOL, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort, SessionId,
     UserInput,
 };
 use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::watch::FolderWatcher;
 use crate::session::{LogEntry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome};
+use crate::tools::SKILL_TOOL;
 
 use super::active_session::ActiveSession;
 use super::approvals::{PendingApprovals, PendingQuestions};
@@ -36,7 +37,9 @@ use super::normalise::is_silent;
 use super::permission_state::PermissionState;
 use super::prefix::PromptCacheMonitor;
 use super::provider_set::AgentProvider;
+use super::prompt_commands::PromptTiming;
 use super::session_hooks::{MAX_HOOK_CONTINUATIONS, wait_until};
+use super::session_skills::SessionSkills;
 use super::session_titles::SessionTitles;
 use super::setup::AgentSetup;
 use super::tool_gate::ToolGate;
@@ -46,6 +49,9 @@ use super::{AddressedCommand, AgentCommand, AgentEvent};
 
 /// How many commands may wait for the agent; the front end waits when the queue is full.
 const MAX_QUEUED_COMMANDS: usize = 64;
+
+/// The most that the list of skills takes of the window, in percent.
+const SKILL_SHARE: u64 = 2;
 
 /// Why a turn fails when its first message cannot be written to the log.
 const MESSAGE_NOT_SAVED: &str = "The message could not be saved, so it was not sent. Restart \
@@ -93,6 +99,10 @@ pub(super) struct Agent {
     pub(super) models: OfferedModels,
     pub(super) images: ConversationImages,
     pub(super) warned: HashSet<String>,
+    pub(super) skills: Arc<SessionSkills>,
+    pub(super) has_told_prompt_files: bool,
+    /// The model that a skill or command wants for the next turn.
+    pub(super) model_of_turn: Option<String>,
     pub(super) prompt_cache: PromptCacheMonitor,
     /// The provider whose server has answered last.
     pub(super) answered_by: Option<String>,
@@ -156,6 +166,7 @@ impl Agent {
         let rules = Arc::downgrade(&permissions);
         let is_denied = move |tool: &str| rules.upgrade().is_some_and(|it| it.denies_tool(tool));
         setup.registry.denied().set(is_denied);
+        let skills = SessionSkills::new(permissions.clone(), setup.workspace.clone(), events.clone());
         Self {
             model: setup.model.clone(),
             effort: setup.effort.or(setup.providers.current().effort),
@@ -169,6 +180,9 @@ impl Agent {
             models: OfferedModels::default(),
             images: ConversationImages::default(),
             warned: HashSet::new(),
+            skills: Arc::new(skills),
+            has_told_prompt_files: false,
+            model_of_turn: None,
             prompt_cache: PromptCacheMonitor::default(),
             answered_by: None,
             room: ContextRoom::default(),
@@ -217,6 +231,7 @@ impl Agent {
         for warning in warnings {
             self.events.notice(NoticeLevel::Warning, warning);
         }
+        self.refresh_prompt_files().await;
         loop {
             tokio::select! {
                 command = self.commands.next() => match command {
@@ -328,6 +343,8 @@ impl Agent {
 
     async fn send(&mut self, text: UserInput) {
         self.refresh_hooks().await;
+        self.refresh_prompt_files().await;
+        self.model_of_turn = None;
         // Before anything is logged: a message that hooks refuse leaves no trace in the session.
         let cancel = self.stop.begin();
         let checked = self.check_message(&text.text, &cancel).await;
@@ -345,6 +362,15 @@ impl Agent {
             Ok(blocks) => blocks,
             Err(reason) => return self.give_back(text, reason),
         };
+        self.note_loaded_skills();
+        let called = self.called_prompt(&text.text, PromptTiming::BetweenTurns, &cancel).await;
+        let called = match called {
+            Ok(blocks) => blocks,
+            Err(reason) => {
+                self.permissions.end_turn_rules();
+                return self.give_back(text, reason);
+            }
+        };
         let Some(gate) = self.begin_turn() else { return };
         if cancel.is_cancelled() {
             gate.context.cancel.cancel();
@@ -361,7 +387,7 @@ impl Agent {
         let mentioned = self.mention_blocks(&text.text, &gate.context);
         let mentioned = gate.context.cancel.run_until_cancelled(mentioned).await;
         content.extend(mentioned.unwrap_or_default());
-        content.extend(prompt);
+        content.extend(prompt.into_iter().chain(called));
         content.extend(text.into_blocks());
         let message = Message { role: MessageRole::User, content };
         let entry = LogEntry::Message(MessageEntry::new(message));
@@ -396,10 +422,10 @@ impl Agent {
         let limits = TurnLimits { tool_rounds: self.setup.max_tool_rounds };
         let cancel = &gate.context.cancel;
         let model = match self.model_for_turn(gate.turn, cancel).await {
-            Ok(model) => model,
+            Ok(model) => self.model_of_turn.take().unwrap_or(model),
             Err(outcome) => return self.end_turn(&gate, outcome, 0, &purpose).await,
         };
-        match cancel.run_until_cancelled(self.system_text()).await {
+        match cancel.run_until_cancelled(self.system_text(&model)).await {
             Some(system) if !cancel.is_cancelled() => {
                 let fallback = self.fallback_model(&model).await;
                 let continuations =
@@ -426,6 +452,7 @@ impl Agent {
         if outcome == TurnOutcome::Interrupted {
             gate.journal.write(gate.turn, LogEntry::Interrupted).await;
         }
+        self.permissions.end_turn_rules();
         self.session.catch_up();
         let conversation = &self.session.conversation;
         let spent = conversation.spending.turn(gate.turn);
@@ -492,16 +519,35 @@ impl Agent {
         }
     }
 
-    /// The system prompt with the instruction files as they are on disk now. It is read once a
-    /// turn: a change during a tool loop takes effect with the user's next message.
-    async fn system_text(&mut self) -> String {
+    /// The system prompt with the instruction files as they are on disk now, and the skills as they were
+    /// when the user's message came. It is read once a turn: a change during a tool loop takes effect with
+    /// the user's next message.
+    async fn system_text(&mut self, model: &str) -> String {
         let instructions = self.instructions().await;
         for warning in &instructions.warnings {
             if self.warned.insert(warning.clone()) {
                 self.events.notice(NoticeLevel::Warning, warning.clone());
             }
         }
-        context::system_prompt(self.setup.system_prompt.as_deref(), &instructions)
+        let skills = self.skill_listing(model).await;
+        context::system_prompt(self.setup.system_prompt.as_deref(), &instructions, &skills)
+    }
+
+    /// The list of skills for the model; empty without skills, and where a rule denies loading any.
+    pub(super) async fn skill_listing(&mut self, model: &str) -> String {
+        if self.permissions.denies_tool(SKILL_TOOL) {
+            return String::new();
+        }
+        let window = self.window(model).await.tokens();
+        let bytes = usize::try_from(window * SKILL_SHARE / 100 * 4).unwrap_or(usize::MAX);
+        let how = format!("{CALL_TOOL} {{\"tool\": \"{SKILL_TOOL}\", \"input\": {{\"name\": NAME}}}}");
+        self.skills.library().listing(bytes, &how)
+    }
+
+    /// Takes over which skills the conversation has as it is now.
+    pub(super) fn note_loaded_skills(&self) {
+        let conversation = &self.session.conversation;
+        self.skills.set_loaded(self.session.id.to_string(), &conversation.contexts);
     }
 
     /// The instruction files as they are on disk now.

@@ -12,6 +12,7 @@ use crate::domain::{
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
+use crate::skills::PromptLibraryReport;
 use crate::session::{LogRecord, ReplayedConversation, SessionSpending};
 
 use super::{
@@ -196,6 +197,8 @@ pub enum AgentEvent {
     Rules(Box<RuleReply>),
     /// The answer to a `Context` command.
     Context(Box<ContextReply>),
+    /// The skills and custom commands that there are, at the start and whenever that has changed.
+    PromptFiles(Box<PromptLibraryReport>),
     /// What would be sent now, which no server has counted. Told unasked, interactively only.
     ContextEstimated(Box<ContextLedger>),
     /// Entries cannot be saved. This is told once, and again only after saving has worked.

@@ -232,6 +232,7 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::Rules(_)
         | AgentEvent::Context(_)
         | AgentEvent::ContextEstimated(_)
+        | AgentEvent::PromptFiles(_)
         | AgentEvent::SaveFailed { .. }
         | AgentEvent::RewindPlanned(_)
         | AgentEvent::ReviewPlanned(_)

@@ -30,7 +30,7 @@ const MAX_COUNTED_BYTES: u64 = 2 << 20;
 
 /// Whether the note may hold facts that need a look into the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum MentionAccess {
+pub(super) enum MentionAccess {
     Inside,
     Outside,
     Denied,
@@ -115,7 +115,7 @@ impl Agent {
 
     /// Whether a path may be read for the note, and its real path. Links are followed only here, so
     /// that a link cannot lead out of the workspace.
-    async fn mention_access(&self, path: PathBuf) -> (MentionAccess, PathBuf) {
+    pub(super) async fn mention_access(&self, path: PathBuf) -> (MentionAccess, PathBuf) {
         let (workspace, permissions) = (self.setup.workspace.clone(), self.permissions.clone());
         let cwd = self.setup.place.cwd.clone();
         let named = path.clone();
@@ -128,7 +128,9 @@ impl Agent {
                 {
                     MentionAccess::Denied
                 }
-                PathZone::Inside | PathZone::Scratch => MentionAccess::Inside,
+                PathZone::Inside | PathZone::Scratch | PathZone::Readable => {
+                    MentionAccess::Inside
+                },
                 PathZone::Outside => MentionAccess::Outside,
             };
             (look, resolved.real)

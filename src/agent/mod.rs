@@ -45,6 +45,7 @@ mod prefix;
 mod protocol_schema_tests;
 #[cfg(test)]
 mod protocol_tests;
+mod prompt_commands;
 mod provider_set;
 mod redacting_processes;
 mod repeated_failures;
@@ -65,6 +66,7 @@ mod sandbox_escalation;
 mod sandbox_in_force;
 mod server_content;
 mod session_hooks;
+mod session_skills;
 mod session_tasks;
 mod session_titles;
 mod sessions;

@@ -80,6 +80,11 @@ impl OfferedModels {
         self.reread.get(model).copied().or_else(|| listed_window(&self.known, model))
     }
 
+    /// Whether the server lists this model.
+    pub(super) fn has(&self, model: &str) -> bool {
+        self.known.iter().any(|known| known.id == model)
+    }
+
     /// The most tokens that the server lets this model write, if its list says so.
     pub(super) fn output(&self, model: &str) -> Option<u64> {
         self.known.iter().find(|known| known.id == model)?.max_output

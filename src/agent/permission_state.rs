@@ -39,6 +39,8 @@ pub(super) struct PermissionState {
 struct RulesAndMode {
     rules: RuleSet,
     of_session: Vec<(RuleKind, String)>,
+    /// Rules that allow something until the turn ends.
+    of_turn: Vec<String>,
     mode: PermissionMode,
     /// The mode before the present plan mode.
     before_plan: Option<PermissionMode>,
@@ -55,7 +57,13 @@ impl PermissionState {
         let settings = SettingsFiles::read(&workspace, project);
         let rules = settings.rules(&workspace);
         let inner =
-            Mutex::new(RulesAndMode { rules, of_session: Vec::new(), mode, before_plan: None });
+            Mutex::new(RulesAndMode {
+                rules,
+                of_session: Vec::new(),
+                of_turn: Vec::new(),
+                mode,
+                before_plan: None,
+            });
         let settings = Mutex::new(settings);
         let version = watch::channel(0).0;
         let state = Self { workspace, project, inner, settings, version, read_rules };
@@ -131,6 +139,23 @@ impl PermissionState {
         }
         self.changed(&inner);
         Ok(())
+    }
+
+    /// Allows what a rule says until the turn ends. Deny and ask rules hold all the same.
+    pub(super) fn allow_for_turn(&self, rule: &str) -> Result<(), RuleError> {
+        let mut inner = self.lock();
+        inner.rules.add_session(RuleKind::Allow, rule, &self.workspace)?;
+        inner.of_turn.push(rule.to_owned());
+        self.changed(&inner);
+        Ok(())
+    }
+
+    /// Ends what was allowed for a turn.
+    pub(super) fn end_turn_rules(&self) {
+        let had = !std::mem::take(&mut self.lock().of_turn).is_empty();
+        if had && let Err(error) = self.apply_settings(&self.settings()) {
+            tracing::error!(%error, "the rules of a turn cannot be taken back");
+        }
     }
 
     /// Saves rules to the settings file, off the async threads. When that fails, they hold until
@@ -238,6 +263,9 @@ impl PermissionState {
         let mut inner = self.lock();
         for (kind, rule) in &inner.of_session {
             fresh.add_session(*kind, rule, &self.workspace)?;
+        }
+        for rule in &inner.of_turn {
+            fresh.add_session(RuleKind::Allow, rule, &self.workspace)?;
         }
         inner.rules = fresh;
         self.changed(&inner);

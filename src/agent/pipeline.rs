@@ -196,6 +196,19 @@ async fn attempt_for_user(gate: &ToolGate, call: &ToolCall) -> Result<CompletedC
     }
 }
 
+/// Runs a command that a text of the user's brings along. It is decided about like a call of the model,
+/// since the text may be a project's, but it is no part of the conversation: its result is in no log.
+pub(super) async fn execute_beside(gate: &ToolGate, call: &ToolCall) -> CompletedCall {
+    let started = Instant::now();
+    debug_events::write_call(&gate.debug, call);
+    let plan = CallPlan::parse(call, &gate.registry, gate.place());
+    let attempt = attempt(gate, call, plan, CallDependencies::none());
+    let ended = AssertUnwindSafe(attempt).catch_unwind().await;
+    let ended = ended.unwrap_or_else(|_| CompletedCall::new(crashed(), started.elapsed()));
+    debug_events::write_result(&gate.debug, call, &ended.output);
+    ended
+}
+
 /// Writes the result to the log and tells the front end.
 async fn record_result(gate: &ToolGate, call: &ToolCall, ended: CompletedCall) {
     debug_events::write_result(&gate.debug, call, &ended.output);
@@ -206,7 +219,8 @@ async fn record_result(gate: &ToolGate, call: &ToolCall, ended: CompletedCall) {
         content: output.observation,
         is_error: output.status.is_error(),
     };
-    let content = std::iter::once(block).chain(output.image.map(ContentBlock::Image)).collect();
+    let behind = output.image.map(ContentBlock::Image).into_iter().chain(output.note);
+    let content = std::iter::once(block).chain(behind).collect();
     let entry = MessageEntry {
         result: Some(info),
         read: output.read,

@@ -15,7 +15,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::{ToolDisplay, ToolOutput};
+use crate::domain::{ContentBlock, ToolDisplay, ToolOutput};
 use crate::platform::redact::{RedactionStream, Redactor};
 use crate::tools::{
     DetachPolicy, DetachedScript, JobHandle, JobSpec, OutputSink, ProcessError, Processes,
@@ -154,8 +154,23 @@ pub(super) fn without_keys(redactor: &Redactor, output: ToolOutput) -> ToolOutpu
         summary: output.summary.map(clean),
         status: output.status,
         image: output.image,
+        note: output.note.map(|note| redacted_note(redactor, note)),
         read: output.read,
         job: output.job,
+    }
+}
+
+fn redacted_note(redactor: &Redactor, note: ContentBlock) -> ContentBlock {
+    match note {
+        ContentBlock::Context { name, text } => {
+            ContentBlock::Context { name, text: redactor.redact_own(&text).into_owned() }
+        }
+        other @ (ContentBlock::Text { .. }
+        | ContentBlock::Thinking { .. }
+        | ContentBlock::Sealed { .. }
+        | ContentBlock::ToolUse(_)
+        | ContentBlock::ToolResult { .. }
+        | ContentBlock::Image(_)) => other,
     }
 }
 

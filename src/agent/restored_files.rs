@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use crate::domain::{ContentHash, NoticeLevel, TurnId};
-use crate::permissions::{PathZone, Workspace};
+use crate::permissions::Workspace;
 use crate::platform::restore::{self, PathContent, PathInspection, RestoreDurability};
 use crate::session::undo::{CurrentFileState, FileAction, FilePlace, FileSystemView, PlannedFile};
 use crate::session::{
@@ -55,7 +55,7 @@ impl FileSystemView for RewindFileSystem<'_> {
     fn place(&self, path: &Path) -> FilePlace {
         let resolved = self.workspace.resolve(path, self.workspace.root());
         FilePlace {
-            is_outside: resolved.zone == PathZone::Outside,
+            is_outside: resolved.zone.is_outside(),
             protected: resolved.protected.map(|reason| reason.description().into()),
         }
     }

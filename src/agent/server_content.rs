@@ -128,7 +128,7 @@ fn blocks_of(name: &str, begin: &str, output: ToolOutput) -> Vec<ContentBlock> {
 }
 
 /// The beginning of what a server wrote, on one line.
-fn shown(text: &str) -> String {
+pub(super) fn shown(text: &str) -> String {
     let line = sanitize_line(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     match line.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", &line[..end]),

@@ -15,6 +15,7 @@ use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
 use crate::platform::scratch::ScratchRoot;
 use crate::session::{BlobStore, SessionStore};
+use crate::skills::PromptPlaces;
 use crate::tools::{
     Files, LanguageServers, PdfReader, Processes, ServerPrompts, ToolRegistry, WebPages,
     WorkingDirectory,
@@ -95,6 +96,8 @@ pub struct AgentSetup {
     pub home: PathBuf,
     /// The project folders whose instruction files are read in each turn; empty without trust.
     pub instruction_folders: Vec<PathBuf>,
+    /// Where skills and commands are looked for; no folders of the project without trust.
+    pub prompt_places: PromptPlaces,
     /// git for what a question says about files and commits; `None` without trust.
     pub git: Option<GitExecutable>,
     /// The providers of notes for the model.

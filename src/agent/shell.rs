@@ -30,7 +30,7 @@ impl Agent {
             name: SHELL_TOOL.to_owned(),
             input: CallInput::Valid(json!({"command": command, "timeout": TIMEOUT_MS})),
         };
-        let ended = self.run_beside_commands(&gate, &call).await;
+        let ended = self.run_beside_commands(&gate, execute_for_user(&gate, &call)).await;
         let info = ended.info(SHELL_TOOL);
         let text =
             context::escape_context_tags(&format!("$ {command}\n{}", ended.output.observation));
@@ -45,10 +45,13 @@ impl Agent {
         self.tell_uncounted().await;
     }
 
-    /// Runs the command, and meanwhile handles the commands that are possible at any time. All
+    /// Runs a command, and meanwhile handles the commands that are possible at any time. All
     /// others wait until this one has ended.
-    async fn run_beside_commands(&mut self, gate: &ToolGate, call: &ToolCall) -> CompletedCall {
-        let running = execute_for_user(gate, call);
+    pub(super) async fn run_beside_commands(
+        &mut self,
+        gate: &ToolGate,
+        running: impl Future<Output = CompletedCall>,
+    ) -> CompletedCall {
         tokio::pin!(running);
         let mut front_end = FrontEndState::Connected;
         loop {

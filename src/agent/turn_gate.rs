@@ -81,6 +81,7 @@ impl Agent {
             user: Arc::new(NobodyToAsk),
             mode: Arc::new(FixedMode(self.permissions.mode())),
             tasks: Arc::new(InMemoryTasks::default()),
+            skills: self.skills.clone(),
             searches: self.session.searches.clone(),
             steering: SteeringSignal::default(),
             reads: self.session.reads.clone(),

@@ -25,6 +25,7 @@ use super::agent_loop::Agent;
 use super::command_inbox::CommandInbox;
 use super::compaction::summary::{self, CompactionRun, CompletedCompaction};
 use super::pipeline::{give_up, refuse};
+use super::prompt_commands::PromptTiming;
 use super::session_hooks::StopHookDecision;
 use super::tool_gate::ToolGate;
 use super::tool_messages::{cut_call, output_limit, rounds_left};
@@ -416,9 +417,20 @@ impl Agent {
                             continue;
                         }
                     };
+                    let timing = PromptTiming::InTurn;
+                    let called = match self.called_prompt(&text.text, timing, &running.cancel).await {
+                        Ok(blocks) => blocks,
+                        Err(reason) => {
+                            let returned = Some(text);
+                            self.events.send(AgentEvent::SteerSettled { id, returned });
+                            reason.into_iter().for_each(|reason| self.warn(reason));
+                            continue;
+                        }
+                    };
                     let mentioned = self.mention_blocks(&text.text, &running.gate.context);
                     let mentioned = running.cancel.run_until_cancelled(mentioned).await;
                     let mentioned = mentioned.unwrap_or_default();
+                    let prompt = prompt.into_iter().chain(called);
                     let notes = hook_note.into_iter().chain(mentioned).chain(prompt);
                     let content = notes.chain(text.into_blocks()).collect();
                     let message = Message { role: MessageRole::User, content };

@@ -134,6 +134,14 @@ const TABLE: &[CommandRow] = &[
         read: |_| Ok(SlashCommand::Hooks),
     },
     CommandRow {
+        name: "skills",
+        aliases: &[],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "show skills and custom commands",
+        read: |_| Ok(SlashCommand::Skills),
+    },
+    CommandRow {
         name: "mcp",
         aliases: &[],
         argument: SlashArgumentKind::None,

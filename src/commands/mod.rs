@@ -41,6 +41,8 @@ pub enum SlashCommand {
     Effort(Option<EffortArgument>),
     /// Lists the hooks.
     Hooks,
+    /// Shows the skills and custom commands.
+    Skills,
     /// Shows the MCP servers.
     Mcp,
     /// Lists the settings, to change them.
@@ -86,7 +88,7 @@ pub enum SlashCommand {
     Rename(String),
     /// Writes the session as a web page.
     Export,
-    /// Sends a prompt of an MCP server.
+    /// Sends a prompt of an MCP server, or the text of a skill or custom command.
     Prompt {
         /// The name of the command.
         command: String,
@@ -178,7 +180,7 @@ pub enum SlashArgumentKind {
     Focus,
     /// A title for the session.
     Title,
-    /// What a prompt of a server is filled in with.
+    /// What a prompt of a server, a skill or a custom command is filled in with.
     Prompt,
     /// One of these words, each with what it means.
     OneOf(&'static [(&'static str, &'static str)]),

@@ -86,7 +86,7 @@ impl RegisteredCommand {
         Self { descriptor, read: Arc::new(read) }
     }
 
-    /// The command that sends a prompt of a server. It is sent as a message is, so it may wait for the
+    /// The command that sends a prompt of a server, or the text of a skill or custom command. It is sent as a message is, so it may wait for the
     /// end of a turn.
     pub fn prompt(name: String, summary: String, source: String) -> Self {
         let command = name.clone();
@@ -186,13 +186,13 @@ impl CommandRegistry {
         Self { commands: CommandPart::built_in().commands.into() }
     }
 
-    /// The same commands, with these prompts of servers in the place of those there were.
+    /// The same commands, with these prompts in the place of those there were. One whose name is taken is
+    /// left out.
     pub fn with_prompts(&self, prompts: Vec<RegisteredCommand>) -> Self {
         let is_other =
             |it: &&RegisteredCommand| it.descriptor.argument != SlashArgumentKind::Prompt;
         let others =
             CommandPart { commands: self.commands.iter().filter(is_other).cloned().collect() };
-        // The names of prompts have a colon, and those of others have none.
         Self::from_parts(vec![others, CommandPart { commands: prompts }]).0
     }
 
@@ -216,7 +216,7 @@ impl CommandRegistry {
         };
         let (name, argument) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
         let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-');
-        let is_name = is_plain || name.contains(':') && self.entry(name).is_some();
+        let is_name = is_plain || self.entry(name).is_some();
         is_name.then(|| self.entry(name).ok_or_else(|| self.unknown(name))?.parse(argument.trim()))
     }
 

@@ -47,13 +47,16 @@ pub fn own_prompt(custom: Option<&str>) -> &str {
     custom.unwrap_or(FIXED_PROMPT).trim_end()
 }
 
-/// The whole system prompt: `custom`, or else slug's own, followed by the instruction files.
-pub fn system_prompt(custom: Option<&str>, instructions: &LoadedInstructions) -> String {
-    let prompt = own_prompt(custom);
-    if instructions.text.is_empty() {
-        return prompt.to_owned();
-    }
-    format!("{prompt}\n\n{}", instructions.text)
+/// The whole system prompt: `custom`, or else slug's own, followed by the instruction files and the list
+/// of skills. What is empty adds nothing.
+pub fn system_prompt(
+    custom: Option<&str>,
+    instructions: &LoadedInstructions,
+    skills: &str,
+) -> String {
+    let parts = [own_prompt(custom), &instructions.text, skills];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
 }
 
 #[cfg(test)]
@@ -68,7 +71,7 @@ mod tests {
 
     #[test]
     fn without_instructions_nothing_is_added() {
-        assert_eq!(system_prompt(None, &LoadedInstructions::default()), FIXED_PROMPT);
+        assert_eq!(system_prompt(None, &LoadedInstructions::default(), ""), FIXED_PROMPT);
     }
 
     #[test]
@@ -76,9 +79,9 @@ mod tests {
         let rules =
             LoadedInstructions { text: "# Project Rules\n\nuse tabs".into(), ..Default::default() };
         assert_eq!(
-            system_prompt(Some("be brief\n"), &rules),
-            "be brief\n\n# Project Rules\n\nuse tabs"
+            system_prompt(Some("be brief\n"), &rules, "# Skills"),
+            "be brief\n\n# Project Rules\n\nuse tabs\n\n# Skills"
         );
-        assert!(system_prompt(None, &rules).starts_with(FIXED_PROMPT));
+        assert!(system_prompt(None, &rules, "").starts_with(FIXED_PROMPT));
     }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ContentHash, FileDiff, JobState, MessageImage};
+use super::{ContentBlock, ContentHash, FileDiff, JobState, MessageImage};
 
 /// A tool as it is described to the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -270,6 +270,8 @@ pub struct ToolOutput {
     pub status: ToolStatus,
     /// An image for the model, behind the observation.
     pub image: Option<MessageImage>,
+    /// A context note for the model, behind the observation. It outlives the result.
+    pub note: Option<ContentBlock>,
     /// The file that the observation shows, if that lets the model replace it.
     pub read: Option<FileRead>,
     /// The job that the call started or looked at.
@@ -336,6 +338,7 @@ impl ToolOutput {
             summary: None,
             status: ToolStatus::Done,
             image: None,
+            note: None,
             read: None,
             job: None,
         }

@@ -273,6 +273,7 @@ impl HeadlessReport {
             | AgentEvent::Rules(_)
             | AgentEvent::Context(_)
             | AgentEvent::ContextEstimated(_)
+            | AgentEvent::PromptFiles(_)
             | AgentEvent::Jobs(_)
             | AgentEvent::JobOutput(_)
             | AgentEvent::RewindPlanned(_)

@@ -11,6 +11,7 @@ use chrono::Local;
 use crate::agent::{AgentProvider, AgentProviderSet, AgentSetup, Interactivity, ModelPin};
 use crate::catalogue::CatalogueCache;
 use crate::cli::{Cli, DemoChoice};
+use crate::commands::CommandRegistry;
 use crate::config::{ConfigOrigin, ModelChoice, ModelServerConfig, ResolvedConfig};
 use crate::context::{self, GitExecutable};
 use crate::domain::AgentBudgets;
@@ -28,6 +29,7 @@ use crate::platform::supervisor;
 use crate::providers::Provider;
 use crate::providers::demo::{self, DemoProvider, DemoScript, DemoSpeed};
 use crate::session::{LastModels, SessionStore};
+use crate::skills::PromptPlaces;
 use crate::tools::{ToolNameConflict, ToolPart, ToolRegistry, WorkingDirectory};
 
 use super::hooks;
@@ -145,8 +147,14 @@ pub(super) fn parts(
     {
         (model, effort) = (Some(last.name.model.clone()), last.effort);
     }
+    let prompt_places = PromptPlaces {
+        user_home: run_context.user_home.clone(),
+        slug_home: run_context.home.root().to_owned(),
+        project: instruction_folders.clone(),
+        reserved: reserved_names(),
+    };
     // Made once: the look for links in protected places takes a hundred calls to the disk.
-    let workspace = run_context.workspace(project);
+    let workspace = run_context.workspace(project).with_readable(prompt_places.readable());
     let hooks = hooks::hooks(
         run_context,
         project,
@@ -209,6 +217,7 @@ pub(super) fn parts(
         store,
         home: run_context.home.root().to_owned(),
         instruction_folders,
+        prompt_places,
         git: git.clone(),
         contexts,
         debug,
@@ -224,6 +233,13 @@ pub(super) fn parts(
             .collect(),
     };
     Ok(RunParts { setup, processes, git, servers })
+}
+
+/// The names of slug's own commands.
+fn reserved_names() -> Vec<String> {
+    let commands = CommandRegistry::built_in();
+    let names = commands.all().flat_map(|command| [&command.name].into_iter().chain(&command.aliases));
+    names.cloned().collect()
 }
 
 /// The part of slug's environment that the processes it starts get: no keys.

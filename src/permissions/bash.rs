@@ -428,8 +428,9 @@ impl CommandEvaluator<'_> {
             let reason = "Changes a folder with too many files to check for protected places.";
             return Err(reason.into());
         }
-        let touched = resolved.known_reads().chain(&effects.writes);
-        let mut beyond = touched.filter(|it| it.path.zone == PathZone::Outside);
+        let reads = resolved.known_reads().filter(|it| it.path.zone == PathZone::Outside);
+        let writes = effects.writes.iter().filter(|it| it.path.zone.is_outside());
+        let mut beyond = reads.chain(writes);
         match beyond.find(|it| !rule.contains_word(&it.text)) {
             None => Ok(rule.source.clone()),
             Some(it) => Err(outside_reason(it)),
@@ -497,7 +498,7 @@ fn is_outside_workspace(argument: &PathArgument) -> bool {
     let leaves = match argument.path.zone {
         PathZone::Inside => false,
         PathZone::Scratch => true,
-        PathZone::Outside => argument.path.exists,
+        PathZone::Readable | PathZone::Outside => argument.path.exists,
     };
     // A text that begins so is a comment, or a path on some server.
     leaves && !argument.text.starts_with("//") && !is_harmless_device(&argument.path.path)

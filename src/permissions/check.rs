@@ -301,6 +301,10 @@ impl DecisionContext<'_> {
             (FileEffect::Write, PathZone::Inside, PermissionMode::AllowEdits) => {
                 return self.by_mode(text);
             }
+            (FileEffect::Read, PathZone::Readable, _) => {
+                let reason = "Reading a skill of yours.";
+                return PartVerdict::new(text, PermissionOutcome::Allow, reason);
+            }
             (FileEffect::Read, PathZone::Scratch, _) => {
                 let reason = "Reading in the scratch folder.";
                 return PartVerdict::new(text, PermissionOutcome::Allow, reason);
@@ -325,7 +329,7 @@ impl DecisionContext<'_> {
             }
             (
                 FileEffect::Write,
-                PathZone::Outside,
+                PathZone::Readable | PathZone::Outside,
                 PermissionMode::Ask
                 | PermissionMode::AllowEdits
                 | PermissionMode::Plan

@@ -40,6 +40,8 @@ pub struct Workspace {
     protected_links: ProtectedLinks,
     sandbox: Option<PathBuf>,
     scratch: Option<PathBuf>,
+    /// Real paths.
+    readable: Vec<PathBuf>,
     is_trusted: bool,
     search_path: SearchPath,
 }
@@ -69,7 +71,19 @@ pub enum PathZone {
     Inside,
     /// The session's scratch folder, or below it.
     Scratch,
+    /// Outside, in a folder whose files are there to be read, as those of the user's skills.
+    Readable,
     Outside,
+}
+
+impl PathZone {
+    /// Whether nothing is to be written there.
+    pub fn is_outside(self) -> bool {
+        match self {
+            Self::Inside | Self::Scratch => false,
+            Self::Readable | Self::Outside => true,
+        }
+    }
 }
 
 impl Workspace {
@@ -106,6 +120,7 @@ impl Workspace {
             protected_links: ProtectedLinks::default(),
             sandbox: None,
             scratch: None,
+            readable: Vec::new(),
             is_trusted: false,
             search_path: SearchPath::default(),
         };
@@ -153,6 +168,11 @@ impl Workspace {
     /// that has none.
     pub fn with_scratch(self, folder: Option<&Path>) -> Self {
         Self { scratch: folder.map(Path::to_owned), ..self }
+    }
+
+    /// The same workspace, in which what is below these folders (real paths) may be read.
+    pub fn with_readable(self, folders: Vec<PathBuf>) -> Self {
+        Self { readable: folders, ..self }
     }
 
     /// The scratch folder, as a command line can name it without quotes.
@@ -242,6 +262,8 @@ impl Workspace {
             PathZone::Scratch
         } else if inside {
             PathZone::Inside
+        } else if self.readable.iter().any(|folder| below(&real, folder).is_some()) {
+            PathZone::Readable
         } else {
             PathZone::Outside
         };

@@ -340,6 +340,7 @@ async fn format_result(
         summary,
         status,
         image: None,
+        note: None,
         read: None,
         job: None,
     }

@@ -20,6 +20,7 @@ use super::plan_mode::{EnterPlanModeTool, ExitPlanModeTool};
 use super::read::ReadTool;
 use super::registry::ToolPart;
 use super::servers::{READ_RESOURCE_TOOL, resource_title};
+use super::skill::SkillTool;
 use super::sleep::SleepTool;
 use super::task_read::{TaskGetTool, TaskListTool};
 use super::task_write::{TaskCreateTool, TaskUpdateTool};
@@ -38,7 +39,7 @@ pub const SHELL_TOOL: &str = "Bash";
 const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 23] = [
+static TOOLS: [&dyn Tool; 24] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -62,6 +63,7 @@ static TOOLS: [&dyn Tool; 23] = [
     &TaskListTool,
     &TaskGetTool,
     &LspTool,
+    &SkillTool,
 ];
 
 impl ToolPart {
@@ -93,6 +95,7 @@ impl ToolPart {
                 Arc::new(TaskListTool),
                 Arc::new(TaskGetTool),
                 Arc::new(LspTool),
+                Arc::new(SkillTool),
             ],
         }
     }

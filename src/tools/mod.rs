@@ -31,6 +31,7 @@ mod registry;
 mod scoped_files;
 mod servers;
 mod similarity;
+mod skill;
 mod sleep;
 mod task_change;
 mod task_read;
@@ -87,6 +88,7 @@ pub use scoped_files::{AccessMode, Grant, ScopedFiles};
 pub use servers::{
     FilledPrompt, NoServerPrompts, READ_RESOURCE_TOOL, ServerPrompts, resource_title,
 };
+pub use skill::{LoadedSkill, NoSkills, SKILL_TOOL, SkillSource};
 pub use sleep::{SLEEP_TOOL, SteeringSignal};
 pub use task_change::{InMemoryTasks, SessionTasks};
 pub use web::{
@@ -197,6 +199,8 @@ pub struct ToolContext {
     pub mode: Arc<dyn ModeControl>,
     /// The tasks of the session.
     pub tasks: Arc<dyn SessionTasks>,
+    /// Finds the skills that the model loads.
+    pub skills: Arc<dyn SkillSource>,
     /// Says that the user has sent a message while the turn runs.
     pub steering: SteeringSignal,
     /// Gets what the user and the log should know while the call runs.

@@ -88,6 +88,7 @@ impl ToolTestEnv {
             code: Arc::new(NoLanguageServers),
             searches: Arc::default(),
             tasks: Arc::new(InMemoryTasks::default()),
+            skills: Arc::new(NoSkills),
             steering: Default::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),

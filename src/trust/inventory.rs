@@ -12,6 +12,7 @@ use crate::domain::{ContentHash, jsonc};
 use crate::hooks::{self, Hook, HookAction};
 use crate::lsp::lsp_project_particulars;
 use crate::mcp::{McpDefinitions, McpServerDefinition};
+use crate::skills::{PromptFile, PromptFileKind, commands_in, project_prompt_files};
 
 /// The most bytes that are read of a file.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -51,6 +52,10 @@ pub enum InventoryItemKind {
     Servers,
     /// Language servers, which start when they are needed.
     LanguageServers,
+    /// Skills and commands: text for the model.
+    PromptFiles,
+    /// What skills and commands want allowed and run.
+    PromptPermissions,
     /// Text for the model.
     Instructions,
 }
@@ -64,6 +69,8 @@ impl InventoryItemKind {
             Self::Configuration => "configuration",
             Self::Servers => "MCP servers, each with a yes of its own",
             Self::LanguageServers => "language servers that slug would start",
+            Self::PromptFiles => "skills and commands",
+            Self::PromptPermissions => "which allow or run something",
             Self::Instructions => "instructions for the model",
         }
     }
@@ -79,7 +86,7 @@ pub fn inventory(folder: &Path) -> Vec<InventoryItem> {
         .filter_map(|path| item(folder, path, InventoryItemKind::Instructions));
     let mut all: Vec<InventoryItem> = Vec::new();
     let mut places: HashMap<PathBuf, usize> = HashMap::new();
-    for item in privileged.chain(scripts(folder)).chain(texts) {
+    for item in privileged.chain(scripts(folder)).chain(prompt_files(folder)).chain(texts) {
         match places.get(&item.path).and_then(|at| all.get_mut(*at)) {
             // A hook can name a file that is read as instructions, too.
             Some(same) => {
@@ -100,7 +107,7 @@ pub fn inventory(folder: &Path) -> Vec<InventoryItem> {
 fn scripts(folder: &Path) -> impl Iterator<Item = InventoryItem> {
     let is_script =
         |path: &PathBuf| !PRIVILEGED_FILES.iter().any(|(name, _)| path == Path::new(name));
-    let paths = privileged_files(folder).into_iter().map(|(path, _)| path).filter(is_script);
+    let paths = configured_files(folder).into_iter().map(|(path, _)| path).filter(is_script);
     let lines = || vec!["run by a hook".to_owned()];
     paths.map(move |path| InventoryItem {
         path,
@@ -109,9 +116,38 @@ fn scripts(folder: &Path) -> impl Iterator<Item = InventoryItem> {
     })
 }
 
+/// The skills and commands of the folder, each with what it would have allowed and run.
+fn prompt_files(folder: &Path) -> Vec<InventoryItem> {
+    let files = project_prompt_files(folder).into_iter();
+    let item = |file: PromptFile| {
+        let path = file.path.strip_prefix(folder).ok()?.to_owned();
+        let kind = if file.kind == PromptFileKind::Skill { "skill" } else { "command" };
+        let mut lines = vec![format!("{kind} {}: {}", file.name, file.description)];
+        lines.extend(file.allowed_tools.iter().map(|rule| format!("allows while it runs: {rule}")));
+        lines.extend(commands_in(&file).into_iter().map(|command| format!("runs: {command}")));
+        let mut kinds = vec![InventoryItemKind::PromptFiles];
+        if lines.len() > 1 {
+            kinds.push(InventoryItemKind::PromptPermissions);
+        }
+        Some(InventoryItem { path, kinds, lines })
+    };
+    files.filter_map(item).collect()
+}
+
 /// The files that give privileges and exist, each with the hash of its content. The files that
-/// hooks name are among them.
+/// hooks name are among them, and skills and commands.
 pub fn privileged_files(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
+    let mut found = configured_files(folder);
+    for file in project_prompt_files(folder) {
+        if let Ok(path) = file.path.strip_prefix(folder) {
+            found.push((path.to_owned(), file.hash));
+        }
+    }
+    found
+}
+
+/// Settings, configuration and the like, with the files that hooks name.
+fn configured_files(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
     let mut found = Vec::new();
     for (name, kind) in PRIVILEGED_FILES {
         let Some(bytes) = content(&folder.join(name)) else { continue };
@@ -169,6 +205,7 @@ fn item(folder: &Path, path: PathBuf, kind: InventoryItemKind) -> Option<Invento
         InventoryItemKind::Configuration => vec![(kind, keys(&text))],
         InventoryItemKind::Servers => vec![(kind, servers(&text, folder))],
         InventoryItemKind::LanguageServers => vec![(kind, lsp_project_particulars(&text))],
+        InventoryItemKind::PromptFiles | InventoryItemKind::PromptPermissions => Vec::new(),
         InventoryItemKind::Instructions => {
             let count = text.lines().count();
             let lines = if count == 1 { "line" } else { "lines" };

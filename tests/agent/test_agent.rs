@@ -199,6 +199,7 @@ impl AgentFixture {
             store: self.store.clone(),
             home: self.home.clone(),
             instruction_folders: vec![self.work.clone()],
+            prompt_places: self.prompt_places.clone(),
             contexts,
             idle_after: self.idle_after,
             model_titles: self.model_titles,

@@ -16,6 +16,8 @@ use crate::session::{
 };
 use crate::tools::{ToolRegistry, WorkingDirectory, kind_of};
 
+use crate::agent::session_skills::SKILL_NOTE;
+
 use super::plan::{SummaryExtent, is_the_users, shown_call};
 
 /// The most files that a note names of each kind.
@@ -178,6 +180,38 @@ pub(in crate::agent) fn notes_that_hold(
     let held = held.map(|(name, text)| KeptContext { name: name.clone(), text: text.clone() });
     let plan = plan.filter(|plan| after.contexts.get(&plan.name) != Some(&plan.text));
     held.chain(plan).collect()
+}
+
+/// The most bytes of one skill and of all skills that are sent again: 5,000 and 25,000 tokens.
+const SKILL_BYTES: (usize, usize) = (20_000, 100_000);
+
+/// The skills of the conversation that would no longer be in it, as they were told last: the newest as far
+/// as there is room, in the order in which they came.
+pub(in crate::agent) fn skills_that_hold(
+    conversation: &ReplayedConversation,
+    after: &ReplayedConversation,
+) -> Vec<KeptContext> {
+    let messages = conversation.messages.iter().rev();
+    let blocks = messages.flat_map(|(_, message)| message.content.iter().rev());
+    let notes = blocks.filter_map(ContentBlock::as_context);
+    let (mut known, mut kept, mut room) = (HashSet::new(), Vec::new(), SKILL_BYTES.1);
+    for (name, text) in notes.filter(|(name, _)| name.starts_with(SKILL_NOTE)) {
+        if !known.insert(name) || after.contexts.get(name).is_some_and(|there| there == text) {
+            continue;
+        }
+        let mut end = text.len().min(SKILL_BYTES.0);
+        while !text.is_char_boundary(end) {
+            end -= 1;
+        }
+        if end > room {
+            break;
+        }
+        room -= end;
+        let cut = if end < text.len() { "\n[The rest is left out: load it again to read it.]" } else { "" };
+        kept.push(KeptContext { name: name.to_owned(), text: format!("{}{cut}", &text[..end]) });
+    }
+    kept.reverse();
+    kept
 }
 
 /// The part of a note that is not slug's own words.

@@ -58,12 +58,14 @@ impl Agent {
         let model = self.model.clone().or(answered).unwrap_or_default();
         let instructions = self.instructions().await;
         let custom = self.setup.system_prompt.clone();
-        let system = context::system_prompt(custom.as_deref(), &instructions);
+        let skills = self.skill_listing(&model).await;
+        let system = context::system_prompt(custom.as_deref(), &instructions, &skills);
         let tools = self.setup.registry.specs();
         let limits = self.limits_of(&model, measure_fixed(&system, &tools)).await;
         let input = LedgerInput {
             prompt: context::own_prompt(custom.as_deref()),
             instructions: &instructions,
+            skills: &skills,
             tools: &tools,
             conversation: &self.session.conversation,
             last_turn: self.session.last_turn(),

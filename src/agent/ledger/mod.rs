@@ -6,7 +6,7 @@
 //! apart, `context_requests` is the agent's half. What a decision does to the conversation is in
 //! `session::context_edit`, since a log has to be read the same way each time.
 //!
-//! A new source (skills, an MCP server) is a variant of [`ContextSource`] and the part that has it.
+//! A new source is a variant of [`ContextSource`] and the part that has it.
 
 mod context_requests;
 mod parts;
@@ -91,6 +91,8 @@ pub enum ContextSource {
     Tools,
     /// One instruction file.
     Instructions,
+    /// The list of skills, and the text of those that are loaded.
+    Skills,
     /// Notes of slug's: date and folder, git, the mode, the plan.
     Notes,
     /// What stands in place of what compactions have left out.
@@ -147,6 +149,7 @@ impl ContextSource {
             Self::SystemPrompt => "System prompt",
             Self::Tools => "Tool definitions",
             Self::Instructions => "Instructions",
+            Self::Skills => "Skills",
             Self::Notes => "Notes by slug",
             Self::Summary => "Compactions",
             Self::UserMessages => "Your messages",
@@ -167,6 +170,10 @@ impl ContextSource {
             Self::Instructions => {
                 "Every request begins with this file: edit or remove the file to have it sent \
                  otherwise, from your next message on."
+            }
+            Self::Skills => {
+                "Skills that are loaded stay, also after a compaction. The list has each skill that the \
+                 model may load: /skills shows where they are."
             }
             Self::Notes => "This stays: slug would send the note again.",
             Self::Summary => "It takes the place of what a compaction left out.",

@@ -19,6 +19,8 @@ use crate::session::{
 };
 use crate::tools::call_title;
 
+use crate::agent::session_skills::SKILL_NOTE;
+
 use super::{ContextLedger, ContextSource, LedgerItem, LedgerItemState, LedgerSource};
 
 /// The most characters of a message or a command that a row shows.
@@ -32,6 +34,8 @@ pub(super) struct LedgerInput<'a> {
     /// The prompt without the instruction files.
     pub(super) prompt: &'a str,
     pub(super) instructions: &'a LoadedInstructions,
+    /// The list of skills as it is sent.
+    pub(super) skills: &'a str,
     pub(super) tools: &'a [ToolSpec],
     pub(super) conversation: &'a ReplayedConversation,
     pub(super) last_turn: TurnId,
@@ -89,6 +93,18 @@ impl LedgerInput<'_> {
             let path = Some(file.path.display().to_string());
             MeasuredPart { path, ..fixed(ContextSource::Instructions, "", measure_text(text)) }
         }));
+        // The head of the list belongs to its first row.
+        let mut head = 0;
+        for line in self.skills.lines() {
+            let Some(row) = line.strip_prefix("- ") else {
+                head += measure_text(line);
+                continue;
+            };
+            let (name, about) = row.split_once(": ").unwrap_or((row, ""));
+            let measure = measure_text(line) + std::mem::take(&mut head);
+            let item = plain_item(name, beginning(about));
+            parts.push(MeasuredPart { item, ..fixed(ContextSource::Skills, "", measure) });
+        }
         // A compaction that only made stubs has no note, and no place among the messages.
         parts.extend(self.conversation.compactions.iter().map(|compaction| {
             let state = match compaction.is_in_force {
@@ -149,7 +165,10 @@ impl MessageParts<'_> {
             let (kind, part) = self.source(id, message, block);
             let measure = measure_block(block);
             // A note and a call are rows of their own; what else is of one kind is one item.
-            let is_alone = matches!(kind, ContextSource::Notes | ContextSource::ToolCalls);
+            let is_alone = matches!(
+                kind,
+                ContextSource::Notes | ContextSource::Skills | ContextSource::ToolCalls
+            );
             if let Some(at) = places.get(&(kind, part)).filter(|_| !is_alone) {
                 parts[*at].measure += measure;
                 continue;
@@ -219,6 +238,7 @@ impl MessageParts<'_> {
                 }
                 COMPACTION_CONTEXT => (ContextSource::UserMessages, ContextPart::Text),
                 FOLDED_CONTEXT => self.folded_source(id),
+                name if name.starts_with(SKILL_NOTE) => (ContextSource::Skills, ContextPart::Text),
                 _ => (ContextSource::Notes, ContextPart::Text),
             },
         }
@@ -264,6 +284,7 @@ impl MessageParts<'_> {
             ContextSource::SystemPrompt
             | ContextSource::Tools
             | ContextSource::Instructions
+            | ContextSource::Skills
             | ContextSource::Notes
             | ContextSource::ToolCalls => (false, false),
             ContextSource::Summary => {
@@ -304,7 +325,7 @@ impl MessageParts<'_> {
                 SHELL_CONTEXT => ("!".to_owned(), beginning(text)),
                 FOLDED_CONTEXT => (String::new(), beginning(text)),
                 COMPACTION_CONTEXT => (String::new(), beginning(&message.text())),
-                _ => (name.clone(), beginning(text)),
+                _ => (name.strip_prefix(SKILL_NOTE).unwrap_or(name).to_owned(), beginning(text)),
             },
         }
     }

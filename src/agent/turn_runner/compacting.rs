@@ -11,7 +11,7 @@ use crate::agent::compaction::estimate::{
     measure_fixed, measure_message, measure_request, measure_text, measure_tools,
 };
 use crate::agent::compaction::limits::RequestLimits;
-use crate::agent::compaction::note::{NoteSources, WrittenSummary, notes_that_hold};
+use crate::agent::compaction::note::{NoteSources, WrittenSummary, notes_that_hold, skills_that_hold};
 use crate::agent::compaction::plan::{
     CompactionPlan, CompactionTrigger, MeasuredConversation, SummaryExtent, plan,
 };
@@ -231,6 +231,7 @@ impl Agent {
                 let tokens = Some(CompactionTokens { before, after: size });
                 let entry = LogEntry::Compaction(CompactionEntry { tokens, ..entry });
                 self.session.write(base.turn, entry).await;
+                self.note_loaded_skills();
                 (size, conversation)
             }
             None => (before, conversation),
@@ -343,7 +344,8 @@ impl Agent {
             names.chain(LASTING_NOTES.iter().copied()).map(str::to_owned).collect();
         let after = conversation.compacted(&entry);
         let plan = request::plan(&conversation.plan);
-        let contexts = notes_that_hold(conversation, &after, &names, plan.as_ref());
+        let mut contexts = notes_that_hold(conversation, &after, &names, plan.as_ref());
+        contexts.extend(skills_that_hold(conversation, &after));
         let sources = self.note_sources(conversation, &entry);
         let (note, files_read) = (sources.note(summary, contexts), sources.files_read());
         Some(CompactionEntry { note: Some(note), files_read, ..entry })

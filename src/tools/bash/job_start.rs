@@ -106,6 +106,7 @@ fn job_result(job: &SessionJob, printed: &str, begun: &str) -> ToolOutput {
         status,
         display,
         image: None,
+        note: None,
         read: None,
         job: Some(job.state()),
     }

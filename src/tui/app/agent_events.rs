@@ -32,6 +32,7 @@ use super::conversation::status::ModelHost;
 use super::conversation::transcript::backfill::{BackfillRequest, parent};
 use super::conversation::turn::{RunningTurn, RunningTurnPhase, StreamedBytes, TurnActivity};
 use super::conversation::turn_end;
+use super::prompt_files;
 use crate::services::session_changes::SessionChanges;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
@@ -299,6 +300,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             note_context(&mut model.conversation, &reply.ledger);
             return keys::tell_dialogs(model, &DialogReply::Context(reply));
         }
+        AgentEvent::PromptFiles(report) => prompt_files::take(&mut model.shared, *report),
         AgentEvent::SaveFailed { reason } => {
             model.conversation.transcript.notice(NoticeLevel::Error, reason);
         }

@@ -373,6 +373,10 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
             model.dialogs.push(ReadingDialog::new(ReadingPage::Status));
             vec![store_requests::ask_for_size(&mut model.shared)]
         }
+        SlashCommand::Skills => {
+            model.dialogs.push(ReadingDialog::new(ReadingPage::Skills));
+            Vec::new()
+        }
         SlashCommand::Theme(None) => {
             themes::read(&mut model.shared, theme_state::ThemeReadPurpose::List)
         }

@@ -30,6 +30,7 @@ pub mod path_ranking;
 pub mod picker_list;
 mod picker_rank;
 pub mod pictures;
+pub mod prompt_files;
 pub mod request_id;
 pub mod saved_rules;
 pub mod server_offers;

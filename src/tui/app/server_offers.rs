@@ -11,6 +11,7 @@ use crate::mcp::{McpOffers, McpPrompt, McpResource, McpServerState, McpServerSta
 use super::choice::PickerChoice;
 use super::intent::Intent;
 use super::picker_list::PickerItem;
+use super::prompt_files;
 use super::settings::InputSource;
 use super::shared::SharedState;
 
@@ -47,7 +48,14 @@ pub fn take(shared: &mut SharedState, servers: Vec<McpServerStatus>) {
     let ready = servers.into_iter().filter(|server| server.state == McpServerState::Ready);
     let ready = ready.map(|server| ServerOffers { server: server.name, offers: server.offers });
     shared.offers = ready.collect();
-    let mut prompts = Vec::new();
+    register_prompts(shared);
+}
+
+/// Puts skills, custom commands and prompts of servers among the slash commands. Files come before
+/// servers.
+pub fn register_prompts(shared: &mut SharedState) {
+    let mut prompts: Vec<RegisteredCommand> =
+        prompt_files::commands(&shared.prompt_files).collect();
     for ServerOffers { server, offers } in &*shared.offers {
         for prompt in &offers.prompts {
             let (name, source) = (prompt.command(server), format!("from {server}"));

@@ -16,6 +16,7 @@ use super::pictures::PictureCache;
 use super::request_id::{RequestCounter, RequestId};
 use super::saved_rules::SavedRules;
 use super::server_offers::ServerOffers;
+use crate::skills::PromptLibraryReport;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings, StartMode};
 use super::status_line::StatusLine;
 use super::theme_state::{self, ThemeState};
@@ -55,6 +56,8 @@ pub struct SharedState {
     pub sessions: Option<SessionList>,
     /// What MCP servers offer now, for `@server:` and `/server:prompt`.
     pub offers: Arc<[ServerOffers]>,
+    /// The skills and custom commands that there are.
+    pub prompt_files: Arc<PromptLibraryReport>,
     /// The server's models, for `/model`.
     pub models: Vec<ModelRow>,
     /// How many conversations are behind the one that is shown.
@@ -168,6 +171,7 @@ impl SharedState {
             mentionable: Arc::default(),
             sessions: None,
             offers: Arc::default(),
+            prompt_files: Arc::default(),
             models: Vec::new(),
             behind: 0,
             questions: VecDeque::new(),

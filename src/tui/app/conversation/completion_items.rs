@@ -21,6 +21,7 @@ use crate::services::sessions::SessionRow;
 use crate::tui::app::choice::PickerChoice;
 use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::picker_list::{PickerItem, PickerPaths, PickerSource};
+use crate::tui::app::prompt_files;
 use crate::tui::app::server_offers;
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::sidebar::age;
@@ -119,7 +120,9 @@ pub fn hint(
             listed.then(|| CompletionHint::Warns(format!("Nothing in {shown} matches")))
         }
         CompletionTrigger::Argument { command, kind: SlashArgumentKind::Prompt } => {
-            server_offers::usage(&shared.offers, command).map(CompletionHint::Says)
+            let of_file = || prompt_files::usage(&shared.prompt_files, command);
+            let usage = server_offers::usage(&shared.offers, command).or_else(of_file);
+            usage.map(CompletionHint::Says)
         }
         CompletionTrigger::Argument { command, kind } => {
             Some(CompletionHint::Says(format!("/{command} takes {}", kind.meaning())))

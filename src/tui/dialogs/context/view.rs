@@ -77,6 +77,7 @@ fn role(kind: ContextSource) -> StyleRole {
         ContextSource::SystemPrompt => StyleRole::System,
         ContextSource::Tools => StyleRole::Link,
         ContextSource::Instructions => StyleRole::Syntax(SyntaxTokenKind::Keyword),
+        ContextSource::Skills => StyleRole::Syntax(SyntaxTokenKind::Type),
         ContextSource::Notes => StyleRole::Muted,
         ContextSource::Summary => StyleRole::Syntax(SyntaxTokenKind::Attribute),
         ContextSource::UserMessages => StyleRole::User,

@@ -1,11 +1,13 @@
 //! The short pages, read out.
 
 use crate::domain::{PlanItem, TodoStatus, WorkPlan};
+use crate::skills::PromptLibraryReport;
 use crate::tui::app::tour;
 use crate::tui::dialogs::DialogView;
 use crate::tui::dialogs::linear_page::{LabelledLine, LineLabel, LinearPage, line};
 use crate::tui::view::plan as plan_row;
 
+use super::skills_page::{self, SkillsPageRow};
 use super::status_page::{self, StatusPageRow, StatusPageTotals};
 use super::{ReadingDialog, ReadingPage};
 
@@ -13,6 +15,7 @@ use super::{ReadingDialog, ReadingPage};
 pub(super) fn linear_page(reading: &ReadingDialog, around: DialogView<'_>) -> LinearPage {
     let (key, lines) = match reading.page {
         ReadingPage::Status => ("status", status(&status_page::rows(around))),
+        ReadingPage::Skills => ("skills", skills(&around.shared.prompt_files)),
         ReadingPage::Tour => ("tour", tour_card()),
         ReadingPage::Todos => ("todos", plan(&around.conversation.plan)),
     };
@@ -47,6 +50,25 @@ fn sums_in_words(sums: &StatusPageTotals) -> String {
     let known = parts.into_iter().filter(|(_, count)| !count.is_empty());
     let out: Vec<String> = known.map(|(what, count)| format!("{count} {what}")).collect();
     format!("{}: {}", line(&sums.name), out.join(", "))
+}
+
+/// The page of `/skills`.
+fn skills(report: &PromptLibraryReport) -> Vec<LabelledLine> {
+    let spoken = |row: SkillsPageRow| match row {
+        SkillsPageRow::Gap => None,
+        SkillsPageRow::Heading(text) => Some((LineLabel::Note, format!("{text}:"))),
+        SkillsPageRow::Entry { call, about } => {
+            Some((LineLabel::Continuation, format!("{call}: {about}").replace(" · ", ", ")))
+        }
+        SkillsPageRow::Detail(text) | SkillsPageRow::Note(text) => {
+            Some((LineLabel::Continuation, text))
+        }
+        SkillsPageRow::Warning(text) => {
+            Some((LineLabel::Continuation, format!("Warning: {text}")))
+        }
+    };
+    let spoken = skills_page::rows(report).into_iter().filter_map(spoken);
+    spoken.map(|(label, text)| LabelledLine::new(label, line(&text))).collect()
 }
 
 fn tour_card() -> Vec<LabelledLine> {

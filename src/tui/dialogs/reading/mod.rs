@@ -1,6 +1,7 @@
-//! Short pages to read: the plan, the status.
+//! Short pages to read: the plan, the status, the skills.
 
 mod linear_page;
+pub mod skills_page;
 pub mod status_page;
 pub mod view;
 
@@ -28,6 +29,8 @@ pub enum ReadingPage {
     Todos,
     /// The session, its model, and the tokens it used.
     Status,
+    /// The skills and custom commands.
+    Skills,
     /// The card at the end of the tour.
     Tour,
 }

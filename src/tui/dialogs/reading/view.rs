@@ -13,6 +13,8 @@ use crate::tui::view::paint;
 use crate::tui::view::paint::{line, span};
 use crate::tui::view::plan as plan_row;
 
+use crate::skills::PromptLibraryReport;
+use crate::tui::dialogs::reading::skills_page::{self, SkillsPageRow};
 use crate::tui::dialogs::reading::status_page;
 use crate::tui::dialogs::reading::status_page::{HEADS, StatusPageRow};
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
@@ -25,6 +27,9 @@ pub fn draw(around: DialogView<'_>, reading: &ReadingDialog, canvas: &mut Dialog
     let (title, lines) = match reading.page {
         ReadingPage::Todos => ("The plan", plan(&around.conversation.plan, canvas.area.width)),
         ReadingPage::Status => ("Status", status(&status_page::rows(around))),
+        ReadingPage::Skills => {
+            ("Skills and commands", skills(&around.shared.prompt_files, canvas.area.width))
+        }
         ReadingPage::Tour => ("That was slug", tour_card(canvas.area.width)),
     };
     let closes = format!("{} closes", around.shared.settings.keys.key(ReadingKey::Back));
@@ -117,6 +122,33 @@ fn status(rows: &[StatusPageRow]) -> Vec<StyledLine> {
                 lines.push(cells(sums.cells(), StyleRole::Assistant, StyleRole::Text));
             }
             StatusPageRow::Note(text) => lines.push(muted(text)),
+        }
+    }
+    lines
+}
+
+/// The rows of `/skills`, wrapped.
+fn skills(report: &PromptLibraryReport, width: u16) -> Vec<StyledLine> {
+    let room = width.saturating_sub(AROUND_TEXT);
+    let below = |text: &str, role| {
+        let mut lines = plain::render(&harmless(text), role, room.saturating_sub(2));
+        for line in &mut lines {
+            line.spans.insert(0, span("  ", role));
+        }
+        lines
+    };
+    let mut lines = Vec::new();
+    for row in skills_page::rows(report) {
+        match row {
+            SkillsPageRow::Gap => lines.push(StyledLine::default()),
+            SkillsPageRow::Heading(text) => lines.push(heading(text)),
+            SkillsPageRow::Entry { call, about } => {
+                lines.extend(plain::render(&harmless(&call), StyleRole::Strong, room));
+                lines.extend(below(&about, StyleRole::Muted));
+            }
+            SkillsPageRow::Detail(text) => lines.extend(below(&text, StyleRole::Text)),
+            SkillsPageRow::Warning(text) => lines.extend(below(&text, StyleRole::Warning)),
+            SkillsPageRow::Note(text) => lines.extend(plain::render(&text, StyleRole::Muted, room)),
         }
     }
     lines

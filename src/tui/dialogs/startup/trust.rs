@@ -147,8 +147,11 @@ fn item(item: &TrustQuestionFile) -> TrustDialogItem {
         InventoryItemKind::Settings
         | InventoryItemKind::Hooks
         | InventoryItemKind::Servers
-        | InventoryItemKind::LanguageServers => true,
-        InventoryItemKind::Configuration | InventoryItemKind::Instructions => false,
+        | InventoryItemKind::LanguageServers
+        | InventoryItemKind::PromptPermissions => true,
+        InventoryItemKind::Configuration
+        | InventoryItemKind::PromptFiles
+        | InventoryItemKind::Instructions => false,
     });
     TrustDialogItem {
         path: sanitize_line(&item.path.display().to_string()),

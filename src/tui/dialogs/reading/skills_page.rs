@@ -1,0 +1,81 @@
+//! The rows of `/skills`: all skills and custom commands, who hides whom, and what is wrong with them.
+//! The full screen and the line mode show the same rows.
+
+use crate::domain::{format_tokens, pluralise};
+use crate::skills::{PromptFileRow, PromptLibraryReport};
+use crate::tui::app::prompt_files;
+
+/// A row of the page, before it is laid out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SkillsPageRow {
+    /// An empty row.
+    Gap,
+    /// The title of the rows that follow.
+    Heading(&'static str),
+    /// How a file is called, and whose it is, with its size.
+    Entry { call: String, about: String },
+    /// A line about the entry above.
+    Detail(String),
+    /// Something wrong with the entry above, or with a file that is not loaded.
+    Warning(String),
+    /// A sentence.
+    Note(String),
+}
+
+/// The rows of the page.
+pub fn rows(report: &PromptLibraryReport) -> Vec<SkillsPageRow> {
+    let mut rows = Vec::new();
+    for (heading, is_skill) in [("Skills", true), ("Commands", false)] {
+        let of_kind: Vec<&PromptFileRow> =
+            report.rows.iter().filter(|row| row.is_skill == is_skill).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        rows.extend([SkillsPageRow::Heading(heading)]);
+        rows.extend(of_kind.into_iter().flat_map(entry));
+        rows.push(SkillsPageRow::Gap);
+    }
+    if !report.refused.is_empty() {
+        rows.push(SkillsPageRow::Heading("Not loaded"));
+        rows.extend(report.refused.iter().cloned().map(SkillsPageRow::Warning));
+        rows.push(SkillsPageRow::Gap);
+    }
+    let listed = report.rows.iter().filter(|row| row.is_listed).count();
+    rows.push(SkillsPageRow::Note(match listed {
+        0 => "The model is told of no skill: those of slug itself are yours to call.".to_owned(),
+        count => format!("The model is told of {}, and loads them itself.", pluralise(count, "skill")),
+    }));
+    let places = "Skills are in .slug/skills, .agents/skills and .claude/skills, commands in \
+                  .slug/commands and those of other agents: here and in your home folder.";
+    rows.push(SkillsPageRow::Note(places.to_owned()));
+    rows
+}
+
+fn entry(row: &PromptFileRow) -> Vec<SkillsPageRow> {
+    let call = match (&row.command, &row.argument_hint) {
+        (Some(command), Some(hint)) => format!("/{command} {hint}"),
+        (Some(command), None) => format!("/{command}"),
+        (None, _) => row.name.clone(),
+    };
+    let path = if row.path.is_empty() { String::new() } else { format!(" · {}", row.path) };
+    let tokens = format_tokens(row.tokens);
+    let listed = if row.is_listed { " · the model knows it" } else { "" };
+    let about = format!("{} · {tokens} tokens{listed}{path}", prompt_files::source(row));
+    let mut rows = vec![SkillsPageRow::Entry { call, about }];
+    rows.push(SkillsPageRow::Detail(row.description.clone()));
+    if let Some(hidden_by) = &row.hidden_by {
+        let how = match &row.command {
+            Some(command) => format!("/{} is {hidden_by}: type /{command} for this one", row.name),
+            None => format!("hidden by {hidden_by}"),
+        };
+        rows.push(SkillsPageRow::Detail(how));
+    } else if row.command.is_none() {
+        rows.push(SkillsPageRow::Detail("only the model loads it".to_owned()));
+    }
+    if !row.allowed_tools.is_empty() {
+        let allowed = row.allowed_tools.join(", ");
+        rows.push(SkillsPageRow::Detail(format!("allows for its turn: {allowed}")));
+    }
+    rows.extend(row.warnings.iter().cloned().map(SkillsPageRow::Warning));
+    rows
+}
