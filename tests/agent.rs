@@ -31,6 +31,7 @@ mod rules;
 mod sandbox_escalation;
 mod server_content;
 mod sessions;
+mod skills;
 mod spending;
 mod task_tools;
 mod test_agent;

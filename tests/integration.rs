@@ -29,6 +29,7 @@ mod providers;
 mod sandbox;
 mod screen;
 mod security;
+mod skill_packages;
 mod tasks;
 mod terminal;
 mod web;

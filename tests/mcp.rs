@@ -26,8 +26,8 @@ use slug_code::platform::files::DiskFiles;
 use slug_code::platform::server_program::ServerProgramSearch;
 use slug_code::tools::{
     DeniedTools, FileChange, FixedMode, InMemoryTasks, NoLanguageServers, NoPdfReader,
-    NoSessionJobs, NoWebPages, NobodyToAsk, OutputFile, OutputFiles, ReadLedger, Tool, ToolContext,
-    ToolEffects, ToolError, WorkingDirectory,
+    NoSessionJobs, NoSkills, NoWebPages, NobodyToAsk, OutputFile, OutputFiles, ReadLedger, Tool,
+    ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -184,6 +184,7 @@ impl McpTestEnv {
             mode: Arc::new(FixedMode(PermissionMode::Ask)),
             searches: Arc::default(),
             tasks: Arc::new(InMemoryTasks::default()),
+            skills: Arc::new(NoSkills),
             steering: Default::default(),
             reads: Arc::new(ReadLedger::default()),
             is_hidden: Arc::new(|_: &Path| false),

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use crate::context;
 use crate::domain::{
-    AgentId, CALL_TOOL, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort, SessionId,
-    UserInput,
+    AgentId, CALL_TOOL, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort,
+    SessionId, UserInput,
 };
 use crate::hooks::{HookEvent, MergedHookVerdict};
 use crate::platform::watch::FolderWatcher;
@@ -36,8 +36,8 @@ use super::models::{ANY_MODEL, OfferedModels};
 use super::normalise::is_silent;
 use super::permission_state::PermissionState;
 use super::prefix::PromptCacheMonitor;
-use super::provider_set::AgentProvider;
 use super::prompt_commands::PromptTiming;
+use super::provider_set::AgentProvider;
 use super::session_hooks::{MAX_HOOK_CONTINUATIONS, wait_until};
 use super::session_skills::SessionSkills;
 use super::session_titles::SessionTitles;
@@ -166,7 +166,8 @@ impl Agent {
         let rules = Arc::downgrade(&permissions);
         let is_denied = move |tool: &str| rules.upgrade().is_some_and(|it| it.denies_tool(tool));
         setup.registry.denied().set(is_denied);
-        let skills = SessionSkills::new(permissions.clone(), setup.workspace.clone(), events.clone());
+        let skills =
+            SessionSkills::new(permissions.clone(), setup.workspace.clone(), events.clone());
         Self {
             model: setup.model.clone(),
             effort: setup.effort.or(setup.providers.current().effort),
@@ -358,20 +359,16 @@ impl Agent {
             Ok(hook_note) => hook_note,
             Err(reason) => return self.give_back(text, Some(reason)),
         };
-        let prompt = match self.prompt_blocks(&text.text, &cancel).await {
-            Ok(blocks) => blocks,
-            Err(reason) => return self.give_back(text, reason),
-        };
         self.note_loaded_skills();
-        let called = self.called_prompt(&text.text, PromptTiming::BetweenTurns, &cancel).await;
-        let called = match called {
+        let timing = PromptTiming::BetweenTurns;
+        let prompt = match self.slash_blocks(&text.text, timing, &cancel).await {
             Ok(blocks) => blocks,
             Err(reason) => {
                 self.permissions.end_turn_rules();
                 return self.give_back(text, reason);
             }
         };
-        let Some(gate) = self.begin_turn() else { return };
+        let Some(gate) = self.begin_turn() else { return self.permissions.end_turn_rules() };
         if cancel.is_cancelled() {
             gate.context.cancel.cancel();
         }
@@ -387,7 +384,7 @@ impl Agent {
         let mentioned = self.mention_blocks(&text.text, &gate.context);
         let mentioned = gate.context.cancel.run_until_cancelled(mentioned).await;
         content.extend(mentioned.unwrap_or_default());
-        content.extend(prompt.into_iter().chain(called));
+        content.extend(prompt);
         content.extend(text.into_blocks());
         let message = Message { role: MessageRole::User, content };
         let entry = LogEntry::Message(MessageEntry::new(message));
@@ -540,7 +537,8 @@ impl Agent {
         }
         let window = self.window(model).await.tokens();
         let bytes = usize::try_from(window * SKILL_SHARE / 100 * 4).unwrap_or(usize::MAX);
-        let how = format!("{CALL_TOOL} {{\"tool\": \"{SKILL_TOOL}\", \"input\": {{\"name\": NAME}}}}");
+        let how =
+            format!("{CALL_TOOL} {{\"tool\": \"{SKILL_TOOL}\", \"input\": {{\"name\": NAME}}}}");
         self.skills.library().listing(bytes, &how)
     }
 

@@ -12,8 +12,8 @@ use crate::domain::{
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
-use crate::skills::PromptLibraryReport;
 use crate::session::{LogRecord, ReplayedConversation, SessionSpending};
+use crate::skills::PromptLibraryReport;
 
 use super::{
     CommandRefusal, ContextLedger, ContextReply, ForkPosition, ReviewPlan, RewindError, RewindPlan,

@@ -128,9 +128,7 @@ impl Agent {
                 {
                     MentionAccess::Denied
                 }
-                PathZone::Inside | PathZone::Scratch | PathZone::Readable => {
-                    MentionAccess::Inside
-                },
+                PathZone::Inside | PathZone::Scratch | PathZone::Readable => MentionAccess::Inside,
                 PathZone::Outside => MentionAccess::Outside,
             };
             (look, resolved.real)

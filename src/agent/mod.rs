@@ -41,11 +41,11 @@ mod partial_approval;
 mod permission_state;
 mod pipeline;
 mod prefix;
+mod prompt_commands;
 #[cfg(test)]
 mod protocol_schema_tests;
 #[cfg(test)]
 mod protocol_tests;
-mod prompt_commands;
 mod provider_set;
 mod redacting_processes;
 mod repeated_failures;

@@ -56,14 +56,13 @@ impl PermissionState {
     ) -> Self {
         let settings = SettingsFiles::read(&workspace, project);
         let rules = settings.rules(&workspace);
-        let inner =
-            Mutex::new(RulesAndMode {
-                rules,
-                of_session: Vec::new(),
-                of_turn: Vec::new(),
-                mode,
-                before_plan: None,
-            });
+        let inner = Mutex::new(RulesAndMode {
+            rules,
+            of_session: Vec::new(),
+            of_turn: Vec::new(),
+            mode,
+            before_plan: None,
+        });
         let settings = Mutex::new(settings);
         let version = watch::channel(0).0;
         let state = Self { workspace, project, inner, settings, version, read_rules };

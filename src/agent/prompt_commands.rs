@@ -14,6 +14,7 @@ use crate::context::escape_context_tags;
 use crate::domain::sanitize::sanitize;
 use crate::domain::{
     CallId, CallInput, ContentBlock, Message, MessageRole, NoticeLevel, ToolCall, ToolStatus,
+    pluralise,
 };
 use crate::session::{LogEntry, MessageEntry, SHELL_CONTEXT};
 use crate::skills::{PromptFile, PromptFileKind, PromptLibrary, PromptPiece, expand};
@@ -55,16 +56,15 @@ impl Agent {
             return;
         }
         let library = Arc::new(library);
-        let report = library.report();
+        let (report, faults) = (library.report(), library.faults());
         self.skills.set_library(library);
         self.has_told_prompt_files = true;
-        let warnings: Vec<&str> = report.warnings().collect();
-        let text = match &warnings[..] {
+        let text = match &faults[..] {
             [] => None,
             [one] => Some(format!("{one}. /skills shows all skills and commands.")),
             [first, rest @ ..] => Some(format!(
-                "{first}. There are {} more warnings about skills and commands: /skills shows them.",
-                rest.len()
+                "{first}. {} about skills and commands: see /skills.",
+                pluralise(rest.len(), "more warning")
             )),
         };
         if let Some(text) = text.filter(|text| self.warned.insert(text.clone())) {
@@ -73,12 +73,26 @@ impl Agent {
         self.events.send(AgentEvent::PromptFiles(Box::new(report)));
     }
 
-    /// The text of the skill or command that a message begins with; nothing where it begins with none.
+    /// What a message brings along that begins with `/name`: the text of a skill or command, or else the
+    /// prompt of a server; nothing where it begins with none.
     ///
     /// # Errors
     ///
     /// Why the message is not sent; `None` when the user has stopped it.
-    pub(super) async fn called_prompt(
+    pub(super) async fn slash_blocks(
+        &mut self,
+        text: &str,
+        timing: PromptTiming,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<ContentBlock>, Option<String>> {
+        let called = self.called_prompt(text, timing, cancel).await?;
+        match called.is_empty() {
+            true => self.prompt_blocks(text, cancel).await,
+            false => Ok(called),
+        }
+    }
+
+    async fn called_prompt(
         &mut self,
         text: &str,
         timing: PromptTiming,
@@ -214,6 +228,7 @@ impl Agent {
             return None;
         };
         let text = String::from_utf8(bytes).ok().filter(|text| text.len() <= room)?;
-        (!text.contains('\0')).then(|| format!("Content of {path}:\n{}\n", sanitize(text.trim_end())))
+        (!text.contains('\0'))
+            .then(|| format!("Content of {path}:\n{}\n", sanitize(text.trim_end())))
     }
 }

@@ -28,6 +28,7 @@ use crate::session::{
     ContextAction, ContextItem, ContextPart, FileChangeSource, FileKind, FileVersion, LogEntry,
     LogRecord, MessageEntry, RewindScope,
 };
+use crate::skills::{PromptFileRow, PromptLibraryReport};
 
 use super::{
     AgentCommand, AgentEvent, CommandRefusal, ContextEditError, ContextLedger, ContextReply,
@@ -350,6 +351,23 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::Context(Box::new(ContextReply {
             ledger: ledger(),
             failed: Some(ContextEditError::NotPossible),
+        })),
+        AgentEvent::PromptFiles(Box::new(PromptLibraryReport {
+            rows: vec![PromptFileRow {
+                name: "fix".into(),
+                is_skill: false,
+                command: Some("fix".into()),
+                description: "Mends an issue".into(),
+                argument_hint: Some("<number>".into()),
+                origin: "yours".into(),
+                path: "~/.slug/commands/fix.md".into(),
+                tokens: 40,
+                is_listed: false,
+                hidden_by: None,
+                allowed_tools: vec!["Bash(gh *)".into()],
+                warnings: Vec::new(),
+            }],
+            refused: vec!["~/x.md:1: it is not UTF-8 text, and is not loaded".into()],
         })),
         AgentEvent::SaveFailed { reason: "The disk is full.".into() },
         AgentEvent::RewindPlanned(Ok(plan())),

@@ -143,7 +143,11 @@ impl SkillSource for SessionSkills {
         let pieces = expand(&skill, arguments, &self.variables(&skill));
         let text = pieces.iter().map(as_written).collect::<String>();
         let ran = pieces.iter().any(|piece| matches!(piece, PromptPiece::Command(_)));
-        let ran = if ran { "\n\nNo command written as !`…` was run: run those that you need." } else { "" };
+        let ran = if ran {
+            "\n\nNo command written as !`…` was run: run those that you need."
+        } else {
+            ""
+        };
         let note = skill_note(&skill, "You have loaded", &format!("{text}{ran}"));
         let ContentBlock::Context { name: note_name, text } = &note else {
             return Err("The skill has no text.".to_owned());

@@ -408,17 +408,9 @@ impl Agent {
                             continue;
                         }
                     };
-                    let prompt = match self.prompt_blocks(&text.text, &running.cancel).await {
-                        Ok(blocks) => blocks,
-                        Err(reason) => {
-                            let returned = Some(text);
-                            self.events.send(AgentEvent::SteerSettled { id, returned });
-                            reason.into_iter().for_each(|reason| self.warn(reason));
-                            continue;
-                        }
-                    };
                     let timing = PromptTiming::InTurn;
-                    let called = match self.called_prompt(&text.text, timing, &running.cancel).await {
+                    let prompt = self.slash_blocks(&text.text, timing, &running.cancel).await;
+                    let prompt = match prompt {
                         Ok(blocks) => blocks,
                         Err(reason) => {
                             let returned = Some(text);
@@ -430,7 +422,6 @@ impl Agent {
                     let mentioned = self.mention_blocks(&text.text, &running.gate.context);
                     let mentioned = running.cancel.run_until_cancelled(mentioned).await;
                     let mentioned = mentioned.unwrap_or_default();
-                    let prompt = prompt.into_iter().chain(called);
                     let notes = hook_note.into_iter().chain(mentioned).chain(prompt);
                     let content = notes.chain(text.into_blocks()).collect();
                     let message = Message { role: MessageRole::User, content };

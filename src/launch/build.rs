@@ -238,7 +238,8 @@ pub(super) fn parts(
 /// The names of slug's own commands.
 fn reserved_names() -> Vec<String> {
     let commands = CommandRegistry::built_in();
-    let names = commands.all().flat_map(|command| [&command.name].into_iter().chain(&command.aliases));
+    let names =
+        commands.all().flat_map(|command| [&command.name].into_iter().chain(&command.aliases));
     names.cloned().collect()
 }
 

@@ -59,7 +59,9 @@ pub fn split_arguments(typed: &str) -> Vec<String> {
     while let Some(c) = chars.next() {
         match (quote, c) {
             (Some(open), c) if c == open => quote = None,
-            (Some('"') | None, '\\') if chars.peek().is_some_and(|next| "\"'\\ ".contains(*next)) => {
+            (Some('"') | None, '\\')
+                if chars.peek().is_some_and(|next| "\"'\\ ".contains(*next)) =>
+            {
                 word.extend(chars.next());
                 begun = true;
             }
@@ -198,7 +200,9 @@ impl PromptExpansion<'_> {
             self.pieces.push(PromptPiece::Command(command.trim().to_owned()));
             return Some(2 + end + 1);
         }
-        if before == '\n' && let Some(inner) = rest.strip_prefix("```!\n") {
+        if before == '\n'
+            && let Some(inner) = rest.strip_prefix("```!\n")
+        {
             let end = inner.find("\n```")?;
             let command = self.arguments_in(&inner[..end]);
             self.pieces.push(PromptPiece::Command(command.trim().to_owned()));
@@ -255,7 +259,8 @@ impl PromptExpansion<'_> {
         }
         if let Some(after) = name.strip_prefix("ARGUMENTS") {
             let index = after.strip_prefix('[').and_then(|inner| inner.split_once(']'));
-            let index = index.and_then(|(number, _)| Some((number.parse::<usize>().ok()?, number.len())));
+            let index =
+                index.and_then(|(number, _)| Some((number.parse::<usize>().ok()?, number.len())));
             if let (Some((at, digits)), PromptDialect::FromZero) = (index, self.dialect) {
                 return self.word(at).map(|word| (word, "$ARGUMENTS[]".len() + digits));
             }
@@ -275,7 +280,11 @@ impl PromptExpansion<'_> {
                 PromptDialect::Braces => return None,
             };
             let word = self.word(at);
-            let word = if self.dialect == PromptDialect::FromOne { Some(word.unwrap_or_default()) } else { word };
+            let word = if self.dialect == PromptDialect::FromOne {
+                Some(word.unwrap_or_default())
+            } else {
+                word
+            };
             return word.map(|word| (word, 1 + digits));
         }
         let end = name.find(|c: char| !is_of_name(c)).unwrap_or(name.len());

@@ -207,9 +207,25 @@ impl PromptLibrary {
         PromptLibraryReport { rows, refused }
     }
 
+    /// What is wrong with files, as far as it keeps one from doing what its author meant: path, line and
+    /// reason, those that are not loaded first.
+    pub fn faults(&self) -> Vec<String> {
+        let refused = self.refused.iter().map(|(path, problems)| (path, problems));
+        let loaded = self.files.iter().map(|file| (&file.path, &file.problems));
+        let faults = refused.chain(loaded).flat_map(|(path, problems)| {
+            let real: Vec<PromptFileProblem> =
+                problems.iter().filter(|problem| !problem.is_advice).cloned().collect();
+            self.warnings(path, &real)
+        });
+        faults.collect()
+    }
+
     fn warnings(&self, path: &Path, problems: &[PromptFileProblem]) -> Vec<String> {
         let path = self.tilde(path);
-        problems.iter().map(|problem| format!("{path}:{}: {}", problem.line, problem.text)).collect()
+        problems
+            .iter()
+            .map(|problem| format!("{path}:{}: {}", problem.line, problem.text))
+            .collect()
     }
 
     /// Where a file is, as the user reads it.
@@ -233,10 +249,8 @@ impl PromptLibrary {
 
     fn tilde(&self, path: &Path) -> String {
         let home = self.user_home.as_deref().and_then(|home| path.strip_prefix(home).ok());
-        let text = home.map_or_else(
-            || path.display().to_string(),
-            |below| format!("~/{}", below.display()),
-        );
+        let text = home
+            .map_or_else(|| path.display().to_string(), |below| format!("~/{}", below.display()));
         sanitize_line(&text)
     }
 }

@@ -112,9 +112,8 @@ impl PromptPlaces {
     /// question.
     pub fn readable(&self) -> Vec<PathBuf> {
         let places = self.all().into_iter();
-        let of_user = places.filter(|place| {
-            place.origin == PromptFileOrigin::User && matches!(place.kind, Skills)
-        });
+        let of_user = places
+            .filter(|place| place.origin == PromptFileOrigin::User && matches!(place.kind, Skills));
         of_user.filter_map(|place| place.folder.canonicalize().ok()).collect()
     }
 
@@ -151,31 +150,33 @@ const MAX_RESOURCES: usize = 40;
 /// The files beside the `SKILL.md` of a folder, relative to it, and whether there are more.
 pub fn skill_resources(folder: &Path) -> (Vec<String>, bool) {
     let mut names = Vec::new();
-    let mut waiting = vec![(folder.to_owned(), 0)];
-    while let Some((at, depth)) = waiting.pop() {
-        let Ok(entries) = fs::read_dir(&at) else { continue };
-        let mut paths: Vec<PathBuf> =
-            entries.filter_map(Result::ok).take(MAX_ENTRIES).map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
-            // A link to a folder could lead in a circle.
-            let is_folder = path.symlink_metadata().is_ok_and(|it| it.is_dir());
-            let Ok(name) = path.strip_prefix(folder) else { continue };
-            let name = sanitize_line(&strip_invisible(&name.to_string_lossy()).text);
-            if name.starts_with('.') || name == SKILL_FILE {
-                continue;
-            }
-            if is_folder && depth < 2 {
-                waiting.push((path, depth + 1));
-            } else if !is_folder {
-                if names.len() == MAX_RESOURCES {
-                    return (names, true);
-                }
-                names.push(name);
-            }
+    let has_all = add_resources(folder, folder, 0, &mut names);
+    (names, !has_all)
+}
+
+/// Adds the files of a folder, in order; `false` once there is no room for another.
+fn add_resources(top: &Path, folder: &Path, depth: usize, names: &mut Vec<String>) -> bool {
+    let Ok(entries) = fs::read_dir(folder) else { return true };
+    let mut paths: Vec<PathBuf> =
+        entries.filter_map(Result::ok).take(MAX_ENTRIES).map(|entry| entry.path()).collect();
+    paths.sort();
+    paths.into_iter().all(|path| {
+        let Ok(name) = path.strip_prefix(top) else { return true };
+        let name = sanitize_line(&strip_invisible(&name.to_string_lossy()).text);
+        // A link to a folder could lead in a circle.
+        let is_folder = path.symlink_metadata().is_ok_and(|it| it.is_dir());
+        if name.starts_with('.') || name == SKILL_FILE {
+            return true;
         }
-    }
-    (names, false)
+        if is_folder {
+            return depth == 2 || add_resources(top, &path, depth + 1, names);
+        }
+        let has_room = names.len() < MAX_RESOURCES;
+        if has_room {
+            names.push(name);
+        }
+        has_room
+    })
 }
 
 #[derive(Default)]
@@ -240,7 +241,8 @@ impl PromptFileWalk {
         let Ok(real) = path.canonicalize() else { return };
         let is_outside = place.inside.as_ref().is_some_and(|inside| !real.starts_with(inside));
         if is_outside {
-            let text = "it links outside the project and is not loaded: copy it into the project instead";
+            let text =
+                "it links outside the project and is not loaded: copy it into the project instead";
             self.found.refused.push((path.to_owned(), vec![PromptFileProblem::new(1, text)]));
             return;
         }

@@ -13,8 +13,6 @@ use crate::domain::{ContentHash, strip_invisible};
 const MAX_DESCRIPTION: usize = 1024;
 /// The most characters of a name (the same).
 const MAX_NAME: usize = 64;
-/// From this many characters on, the text of a skill is longer than the specification advises.
-const LONG_BODY: usize = 20_000;
 
 /// A skill or a custom command: a text for the model that the user or the model calls by a name.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,7 +87,8 @@ impl PromptFile {
             (PromptFileKind::Skill, PromptFileOrigin::User | PromptFileOrigin::Project) => {
                 self.path.parent()
             }
-            (PromptFileKind::Skill, PromptFileOrigin::Shipped) | (PromptFileKind::Command(_), _) => None,
+            (PromptFileKind::Skill, PromptFileOrigin::Shipped)
+            | (PromptFileKind::Command(_), _) => None,
         }
     }
 
@@ -133,10 +132,6 @@ impl PromptFile {
             Self::of(seed, (text, &front), PromptFileKind::Skill, name, &description, problems);
         skill.is_for_model = front.switch("disable-model-invocation") != Some(true);
         skill.is_for_user = front.switch("user-invocable") != Some(false);
-        if skill.body.len() > LONG_BODY {
-            let text = format!("its text has about {} tokens: the specification advises 5000 at most", skill.tokens());
-            skill.problems.push(PromptFileProblem::new(1, text));
-        }
         Ok(skill)
     }
 
@@ -170,7 +165,8 @@ impl PromptFile {
         let mut front = Frontmatter::default();
         let (body, problem) = visible(prompt);
         front.body = body;
-        let description = field("description").map_or_else(|| first_line(&front.body), str::to_owned);
+        let description =
+            field("description").map_or_else(|| first_line(&front.body), str::to_owned);
         front.fields.insert("description".to_owned(), Value::from(description.clone()));
         let (name, kind) =
             (callable(seed.place_name), PromptFileKind::Command(PromptDialect::Braces));
@@ -269,18 +265,19 @@ fn callable(name: &str) -> String {
 fn name_problems(written: Option<&str>, folder: &str) -> Option<PromptFileProblem> {
     let Some(name) = written else {
         let text = format!("it has no name: it is called {} after its folder", callable(folder));
-        return Some(PromptFileProblem::new(1, text));
+        return Some(PromptFileProblem::advice(text));
     };
     let name = &*one_line(name, MAX_NAME).0;
     if !is_callable(name) {
         let text = format!("the name {name:?} cannot be typed: it is called {}", callable(folder));
-        return Some(PromptFileProblem::new(1, text));
+        return Some(PromptFileProblem::advice(text));
     }
     let is_plain = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-');
     if !is_plain || name.starts_with('-') || name.ends_with('-') || name.contains("--") {
-        let text = format!("the name {name} should have small letters, digits and single hyphens alone");
-        return Some(PromptFileProblem::new(1, text));
+        let text =
+            format!("the name {name} should have small letters, digits and single hyphens alone");
+        return Some(PromptFileProblem::advice(text));
     }
     let text = || format!("the name {name} should be that of its folder, {}", callable(folder));
-    (name != folder).then(|| PromptFileProblem::new(1, text()))
+    (name != folder).then(|| PromptFileProblem::advice(text()))
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AccessMode, CurrentDeferredTools, ExitCause, FileChange, FixedMode, Grant, InMemoryTasks,
-    NoLanguageServers, NoPdfReader, NoSessionJobs, NoWebPages, NobodyToAsk, ProcessError,
+    NoLanguageServers, NoPdfReader, NoSessionJobs, NoSkills, NoWebPages, NobodyToAsk, ProcessError,
     Processes, ReadLedger, ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects,
     ToolError, WorkingDirectory,
 };

@@ -69,8 +69,8 @@ impl InventoryItemKind {
             Self::Configuration => "configuration",
             Self::Servers => "MCP servers, each with a yes of its own",
             Self::LanguageServers => "language servers that slug would start",
-            Self::PromptFiles => "skills and commands",
-            Self::PromptPermissions => "which allow or run something",
+            Self::PromptFiles => "skill or command",
+            Self::PromptPermissions => "with permissions",
             Self::Instructions => "instructions for the model",
         }
     }

@@ -27,6 +27,7 @@ use slug_code::session::{
     LogEntry, LogRecord, MessageEntry, ReplayedConversation, SessionStore, ToolResultInfo,
     TurnOutcome,
 };
+use slug_code::skills::PromptPlaces;
 use slug_code::tools::{
     NoLanguageServers, NoPdfReader, NoServerPrompts, NoWebPages, Processes, ToolPart, ToolRegistry,
     WorkingDirectory,
@@ -75,6 +76,8 @@ pub struct AgentFixture {
     pub model_titles: bool,
     /// The rules that the sandbox uses to hide files.
     pub readers: Arc<ReadRules>,
+    /// No folders unless the test sets them.
+    pub prompt_places: PromptPlaces,
 }
 
 impl AgentFixture {
@@ -115,6 +118,7 @@ impl AgentFixture {
             idle_after: Duration::ZERO,
             model_titles: false,
             readers: Arc::default(),
+            prompt_places: PromptPlaces::default(),
             work,
             home,
         }

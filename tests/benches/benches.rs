@@ -14,6 +14,7 @@ mod samples;
 mod screen;
 mod session;
 mod sessions;
+mod skills;
 mod view;
 mod watch;
 

@@ -207,7 +207,11 @@ pub(in crate::agent) fn skills_that_hold(
             break;
         }
         room -= end;
-        let cut = if end < text.len() { "\n[The rest is left out: load it again to read it.]" } else { "" };
+        let cut = if end < text.len() {
+            "\n[The rest is left out: load it again to read it.]"
+        } else {
+            ""
+        };
         kept.push(KeptContext { name: name.to_owned(), text: format!("{}{cut}", &text[..end]) });
     }
     kept.reverse();

@@ -11,7 +11,9 @@ use crate::agent::compaction::estimate::{
     measure_fixed, measure_message, measure_request, measure_text, measure_tools,
 };
 use crate::agent::compaction::limits::RequestLimits;
-use crate::agent::compaction::note::{NoteSources, WrittenSummary, notes_that_hold, skills_that_hold};
+use crate::agent::compaction::note::{
+    NoteSources, WrittenSummary, notes_that_hold, skills_that_hold,
+};
 use crate::agent::compaction::plan::{
     CompactionPlan, CompactionTrigger, MeasuredConversation, SummaryExtent, plan,
 };

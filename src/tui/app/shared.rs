@@ -16,7 +16,6 @@ use super::pictures::PictureCache;
 use super::request_id::{RequestCounter, RequestId};
 use super::saved_rules::SavedRules;
 use super::server_offers::ServerOffers;
-use crate::skills::PromptLibraryReport;
 use super::settings::{MotionPreference, REDUCED_MOTION_SECONDS, ScreenSettings, StartMode};
 use super::status_line::StatusLine;
 use super::theme_state::{self, ThemeState};
@@ -24,6 +23,7 @@ use super::tour::{TOUR_KEYS, TourForm, TourState};
 use super::waiting_question::WaitingQuestion;
 use super::wheel::WheelRemainder;
 use crate::services::sessions::SessionList;
+use crate::skills::PromptLibraryReport;
 
 /// What every conversation on the screen shares.
 #[derive(Debug, Clone, PartialEq)]

@@ -36,6 +36,7 @@ mod sessions;
 mod settings;
 mod side_panel;
 mod sizes;
+mod skills;
 mod small_screens;
 mod spending;
 mod start;

@@ -63,9 +63,7 @@ fn skills(report: &PromptLibraryReport) -> Vec<LabelledLine> {
         SkillsPageRow::Detail(text) | SkillsPageRow::Note(text) => {
             Some((LineLabel::Continuation, text))
         }
-        SkillsPageRow::Warning(text) => {
-            Some((LineLabel::Continuation, format!("Warning: {text}")))
-        }
+        SkillsPageRow::Warning(text) => Some((LineLabel::Continuation, format!("Warning: {text}"))),
     };
     let spoken = skills_page::rows(report).into_iter().filter_map(spoken);
     spoken.map(|(label, text)| LabelledLine::new(label, line(&text))).collect()

@@ -5,6 +5,9 @@ use crate::domain::{format_tokens, pluralise};
 use crate::skills::{PromptFileRow, PromptLibraryReport};
 use crate::tui::app::prompt_files;
 
+/// The most characters of a description that the page shows: a list is there to be looked over.
+const MAX_DESCRIPTION: usize = 200;
+
 /// A row of the page, before it is laid out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SkillsPageRow {
@@ -24,30 +27,28 @@ pub enum SkillsPageRow {
 
 /// The rows of the page.
 pub fn rows(report: &PromptLibraryReport) -> Vec<SkillsPageRow> {
-    let mut rows = Vec::new();
+    let listed = report.rows.iter().filter(|row| row.is_listed).count();
+    let told = match listed {
+        0 => "The model is told of no skill: those of slug itself are yours to call.".to_owned(),
+        count => {
+            format!("The model is told of {}, and loads them itself.", pluralise(count, "skill"))
+        }
+    };
+    let places = "Skills are in .slug/skills, .agents/skills and .claude/skills, commands in \
+                  .slug/commands and those of other agents: here and in your home folder.";
+    let mut rows = vec![SkillsPageRow::Note(told), SkillsPageRow::Note(places.to_owned())];
+    if !report.refused.is_empty() {
+        rows.extend([SkillsPageRow::Gap, SkillsPageRow::Heading("Not loaded")]);
+        rows.extend(report.refused.iter().cloned().map(SkillsPageRow::Warning));
+    }
     for (heading, is_skill) in [("Skills", true), ("Commands", false)] {
         let of_kind: Vec<&PromptFileRow> =
             report.rows.iter().filter(|row| row.is_skill == is_skill).collect();
-        if of_kind.is_empty() {
-            continue;
+        if !of_kind.is_empty() {
+            rows.extend([SkillsPageRow::Gap, SkillsPageRow::Heading(heading)]);
+            rows.extend(of_kind.into_iter().flat_map(entry));
         }
-        rows.extend([SkillsPageRow::Heading(heading)]);
-        rows.extend(of_kind.into_iter().flat_map(entry));
-        rows.push(SkillsPageRow::Gap);
     }
-    if !report.refused.is_empty() {
-        rows.push(SkillsPageRow::Heading("Not loaded"));
-        rows.extend(report.refused.iter().cloned().map(SkillsPageRow::Warning));
-        rows.push(SkillsPageRow::Gap);
-    }
-    let listed = report.rows.iter().filter(|row| row.is_listed).count();
-    rows.push(SkillsPageRow::Note(match listed {
-        0 => "The model is told of no skill: those of slug itself are yours to call.".to_owned(),
-        count => format!("The model is told of {}, and loads them itself.", pluralise(count, "skill")),
-    }));
-    let places = "Skills are in .slug/skills, .agents/skills and .claude/skills, commands in \
-                  .slug/commands and those of other agents: here and in your home folder.";
-    rows.push(SkillsPageRow::Note(places.to_owned()));
     rows
 }
 
@@ -62,7 +63,11 @@ fn entry(row: &PromptFileRow) -> Vec<SkillsPageRow> {
     let listed = if row.is_listed { " · the model knows it" } else { "" };
     let about = format!("{} · {tokens} tokens{listed}{path}", prompt_files::source(row));
     let mut rows = vec![SkillsPageRow::Entry { call, about }];
-    rows.push(SkillsPageRow::Detail(row.description.clone()));
+    let about = match row.description.char_indices().nth(MAX_DESCRIPTION) {
+        Some((end, _)) => format!("{}…", row.description[..end].trim_end()),
+        None => row.description.clone(),
+    };
+    rows.push(SkillsPageRow::Detail(about));
     if let Some(hidden_by) = &row.hidden_by {
         let how = match &row.command {
             Some(command) => format!("/{} is {hidden_by}: type /{command} for this one", row.name),
