@@ -194,7 +194,7 @@ impl Agent {
 
     /// Takes the server's list if it comes at once, as that of a server on this machine does, so that
     /// the first request already knows the window.
-    async fn wait_for_models(&mut self, cancel: &CancellationToken) {
+    pub(super) async fn wait_for_models(&mut self, cancel: &CancellationToken) {
         let answer = tokio::time::timeout(LIST_WAIT, self.models.answer());
         if let Some(Ok(listed)) = cancel.run_until_cancelled(answer).await {
             self.take_models(listed).await;

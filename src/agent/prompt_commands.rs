@@ -26,7 +26,7 @@ use super::blocking::blocking;
 use super::mentions::MentionAccess;
 use super::pipeline::execute_beside;
 use super::server_content::shown;
-use super::session_skills::skill_note;
+use super::session_skills::{PromptTiming, skill_note};
 
 /// The largest file that is put into a text, in bytes.
 const MAX_FILE: u64 = 100 << 10;
@@ -35,14 +35,6 @@ const MAX_FILES: usize = 400 << 10;
 
 /// How the context notes with the text of a command are named, before the command's own name.
 const COMMAND_NOTE: &str = "command:";
-
-/// Whether commands of a text can be run now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum PromptTiming {
-    BetweenTurns,
-    /// A turn runs, which the message joins.
-    InTurn,
-}
 
 impl Agent {
     /// Reads skills and commands, and tells the front end where they have changed.
@@ -135,14 +127,18 @@ impl Agent {
         let notice = format!("/{} sends the text of {source}: {}", file.name, shown(&body));
         self.events.notice(NoticeLevel::Info, notice);
         let block = match file.kind {
-            PromptFileKind::Skill => skill_note(&file, "The user calls", &body),
+            PromptFileKind::Skill => {
+                let note = skill_note(&file, &body);
+                self.skills.add_loaded(&note);
+                note
+            }
             PromptFileKind::Command(_) => {
                 let text = format!("The user calls {source}. Do what it says:\n\n{body}");
                 let name = format!("{COMMAND_NOTE}{}", file.name);
                 ContentBlock::Context { name, text: escape_context_tags(&text) }
             }
         };
-        self.model_of_turn = self.wanted_model(&file);
+        self.model_of_turn = self.wanted_model(&file, cancel).await;
         let mentions: String = named.iter().map(|path| format!(" @{path}")).collect();
         let gate = self.tool_context(None, cancel.clone());
         let notes = self.mention_blocks(&mentions, &gate).await;
@@ -150,10 +146,18 @@ impl Agent {
     }
 
     /// The model that a file wants, if the server has it; else the user is told.
-    fn wanted_model(&self, file: &PromptFile) -> Option<String> {
+    async fn wanted_model(
+        &mut self,
+        file: &PromptFile,
+        cancel: &CancellationToken,
+    ) -> Option<String> {
         let wanted = file.model.as_ref()?;
         if self.model.as_ref() == Some(wanted) {
             return None;
+        }
+        if !self.models.has(wanted) {
+            // Right after the start the list may be on its way.
+            self.wait_for_models(cancel).await;
         }
         if self.models.has(wanted) {
             return Some(wanted.clone());

@@ -28,6 +28,14 @@ pub(super) const SKILL_NOTE: &str = "skill:";
 /// The most names in the answer to a name that no skill has.
 const MAX_NAMED: usize = 60;
 
+/// Whether commands of a text can be run now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PromptTiming {
+    BetweenTurns,
+    /// A turn runs, which the message joins.
+    InTurn,
+}
+
 /// The skills of an agent, shared with the calls that run.
 pub(super) struct SessionSkills {
     permissions: Arc<PermissionState>,
@@ -67,6 +75,13 @@ impl SessionSkills {
         let mut inner = self.lock();
         inner.loaded = of_skills.map(|(name, text)| (name.clone(), text.clone())).collect();
         inner.session = session;
+    }
+
+    /// Notes that the conversation has this note, too; `false` where it has just this already.
+    pub(super) fn add_loaded(&self, note: &ContentBlock) -> bool {
+        let Some((name, text)) = note.as_context() else { return false };
+        let before = self.lock().loaded.insert(name.to_owned(), text.to_owned());
+        before.is_none_or(|before| before != text)
     }
 
     /// What placeholders besides the arguments stand for.
@@ -148,30 +163,22 @@ impl SkillSource for SessionSkills {
         } else {
             ""
         };
-        let note = skill_note(&skill, "You have loaded", &format!("{text}{ran}"));
-        let ContentBlock::Context { name: note_name, text } = &note else {
-            return Err("The skill has no text.".to_owned());
-        };
-        {
-            let mut inner = self.lock();
-            if inner.loaded.get(note_name) == Some(text) {
-                return Ok(LoadedSkill::AlreadyThere);
-            }
-            inner.loaded.insert(note_name.clone(), text.clone());
+        let note = skill_note(&skill, &format!("{text}{ran}"));
+        if !self.add_loaded(&note) {
+            return Ok(LoadedSkill::AlreadyThere);
         }
         self.allow(&skill);
         Ok(LoadedSkill::Text { note, tokens: skill.tokens() })
     }
 }
 
-/// The note with the text of a skill, and where its other files are. `who` begins the sentence that
-/// names it.
-pub(super) fn skill_note(skill: &PromptFile, who: &str, text: &str) -> ContentBlock {
+/// The note with the text of a skill, and where its other files are. It is the same whoever loads it.
+pub(super) fn skill_note(skill: &PromptFile, text: &str) -> ContentBlock {
     let place = match skill.folder() {
         Some(folder) => format!(" of {}. {}", folder.display(), resources(folder)),
         None => ". ".to_owned(),
     };
-    let text = format!("{who} the skill {}{place}Do what it says:\n\n{text}", skill.name);
+    let text = format!("The skill {}{place}Do what it says:\n\n{text}", skill.name);
     let name = format!("{SKILL_NOTE}{}", skill.name);
     ContentBlock::Context { name, text: escape_context_tags(&text) }
 }

@@ -11,7 +11,7 @@ const MAX_YAML: usize = 64 << 10;
 
 /// The fields at the head of a file, and the text below them.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Frontmatter {
+pub struct PromptFrontmatter {
     pub fields: Map<String, Value>,
     pub body: String,
     pub problems: Vec<PromptFileProblem>,
@@ -38,7 +38,7 @@ impl PromptFileProblem {
     }
 }
 
-impl Frontmatter {
+impl PromptFrontmatter {
     /// Takes a file apart.
     pub fn read(text: &str) -> Self {
         let whole = |problems| Self { fields: Map::new(), body: text.to_owned(), problems };
@@ -212,7 +212,7 @@ mod tests {
         let text = "---\nname: gsd:do  # a comment\ndescription: >\n  folded\n  text\nbody: |\n  a\n  b\n\
                     flow: [Read, 'Bash(git add *)']\nlist:\n  - Read\n  - \"Edit: x\"\nquoted: 'it''s'\nlevel: 4\n\
                     on: yes\n---\n\n# Title\n---\n";
-        let read = Frontmatter::read(text);
+        let read = PromptFrontmatter::read(text);
         assert_eq!(read.problems, []);
         assert_eq!(read.text("name").as_deref(), Some("gsd:do"));
         assert_eq!(read.text("description").as_deref(), Some("folded text"));
@@ -227,14 +227,15 @@ mod tests {
 
     #[test]
     fn words_are_separated_by_blanks_and_commas_outside_of_brackets() {
-        let read = Frontmatter::read("---\nallowed-tools: Bash(git add:*), Read Edit,Grep\n---\n");
+        let read =
+            PromptFrontmatter::read("---\nallowed-tools: Bash(git add:*), Read Edit,Grep\n---\n");
         assert_eq!(read.words("allowed-tools"), ["Bash(git add:*)", "Read", "Edit", "Grep"]);
     }
 
     #[test]
     fn a_value_that_is_no_yaml_is_read_as_text_and_its_line_is_named() {
         let text = "---\nname: x\ndescription: Use when: the user asks\nargument-hint: [issue] [pr]\n---\nbody";
-        let read = Frontmatter::read(text);
+        let read = PromptFrontmatter::read(text);
         assert_eq!(read.text("description").as_deref(), Some("Use when: the user asks"));
         assert_eq!(read.text("argument-hint").as_deref(), Some("[issue] [pr]"));
         let lines: Vec<usize> = read.problems.iter().map(|it| it.line).collect();
@@ -245,13 +246,13 @@ mod tests {
     #[test]
     fn hopeless_yaml_is_one_problem_with_its_line() {
         for text in ["---\nname: x\n  bad: [\n---\nbody", "---\n- a\n- b\n---\nbody"] {
-            let read = Frontmatter::read(text);
+            let read = PromptFrontmatter::read(text);
             assert_eq!((read.fields.len(), read.problems.len()), (0, 1), "{text}: {read:?}");
             assert_eq!(read.body, "body");
         }
-        let open = Frontmatter::read("---\nname: x\n");
+        let open = PromptFrontmatter::read("---\nname: x\n");
         assert!(open.problems[0].text.contains("is missing") && open.fields.is_empty());
-        assert_eq!(Frontmatter::read("text\n---\n").body, "text\n---\n");
+        assert_eq!(PromptFrontmatter::read("text\n---\n").body, "text\n---\n");
     }
 
     #[test]
@@ -262,7 +263,7 @@ mod tests {
             yaml.push_str(&format!("a{at}: &a{at} [{before}]\n"));
         }
         yaml.push_str("---\nbody");
-        let read = Frontmatter::read(&yaml);
+        let read = PromptFrontmatter::read(&yaml);
         let bytes = Value::Object(read.fields).to_string().len();
         assert!(bytes < 20_000 && !read.problems.is_empty(), "{bytes} bytes, {:?}", read.problems);
     }
@@ -270,7 +271,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_text_is_read(text in "(---\n)?[ -~é\n\t:\\[\\]{}&*|>'\"#-]{0,200}(\n---\n)?.{0,20}") {
-            let read = Frontmatter::read(&text);
+            let read = PromptFrontmatter::read(&text);
             prop_assert!(text.ends_with(&read.body));
         }
     }

@@ -15,7 +15,7 @@ mod shipped;
 mod tests;
 
 pub use expansion::{PromptPiece, PromptVariables, commands_in, expand, split_arguments};
-pub use frontmatter::{Frontmatter, PromptFileProblem};
+pub use frontmatter::{PromptFileProblem, PromptFrontmatter};
 pub use library::{PromptFileRow, PromptLibrary, PromptLibraryReport};
 pub use places::{PromptPlaces, project_prompt_files, skill_resources};
 pub use prompt_file::{PromptDialect, PromptFile, PromptFileKind, PromptFileOrigin};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::frontmatter::{Frontmatter, PromptFileProblem};
+use super::frontmatter::{PromptFileProblem, PromptFrontmatter};
 use crate::domain::sanitize::{sanitize, sanitize_line};
 use crate::domain::{ContentHash, strip_invisible};
 
@@ -63,7 +63,7 @@ pub enum PromptDialect {
     Braces,
 }
 
-/// Whose file it is.
+/// Who has put a file there, in the order in which files of one name are taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PromptFileOrigin {
     User,
@@ -162,7 +162,7 @@ impl PromptFile {
         let Some(prompt) = field("prompt") else {
             return Err(vec![PromptFileProblem::new(1, "it has no `prompt` and is not loaded")]);
         };
-        let mut front = Frontmatter::default();
+        let mut front = PromptFrontmatter::default();
         let (body, problem) = visible(prompt);
         front.body = body;
         let description =
@@ -176,7 +176,7 @@ impl PromptFile {
 
     fn of(
         seed: &PromptFileSeed<'_>,
-        (text, front): (&str, &Frontmatter),
+        (text, front): (&str, &PromptFrontmatter),
         kind: PromptFileKind,
         name: String,
         description: &str,
@@ -208,9 +208,9 @@ impl PromptFile {
 }
 
 /// The frontmatter and the text of a Markdown file, without what nobody can see.
-fn read(text: &str) -> (Frontmatter, Vec<PromptFileProblem>) {
+fn read(text: &str) -> (PromptFrontmatter, Vec<PromptFileProblem>) {
     let (text, problem) = visible(&text.replace("\r\n", "\n"));
-    let mut front = Frontmatter::read(&text);
+    let mut front = PromptFrontmatter::read(&text);
     let mut problems = std::mem::take(&mut front.problems);
     problems.extend(problem);
     (front, problems)

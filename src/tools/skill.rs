@@ -82,12 +82,12 @@ impl Tool for SkillTool {
         &DESCRIPTOR
     }
 
-    fn call_title(&self, input: &Value, _cwd: &Path) -> String {
-        input.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
-    }
-
     fn canonical_input(&self, input: Value) -> Value {
         SHAPE.canonical(input)
+    }
+
+    fn call_title(&self, input: &Value, _cwd: &Path) -> String {
+        input.get("name").and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
     fn access(

@@ -100,6 +100,14 @@ async fn skills_are_listed_behind_the_instructions_and_loaded_once() {
     assert!(text.starts_with("There is no skill \"docx\", but pdf, code-review,"), "{text}");
     assert_eq!(status, ToolStatus::Failed);
     agent.turn("go on").await;
+    queue_replies(&fixture, [load("c4"), words("three")]);
+    agent.turn("/pdf b.pdf").await;
+    let note = sent(&fixture, "skill:pdf").unwrap();
+    assert!(note.ends_with("Use pdftotext on a.pdf."), "{note}");
+    assert_eq!(agent.result("c4").1, ToolStatus::Done);
+    queue_replies(&fixture, [load("c5"), words("four")]);
+    agent.turn("/pdf a.pdf").await;
+    assert_eq!(agent.result("c5").0, "The skill pdf is loaded already: follow its text above.");
     let requests = fixture.model.requests();
     assert!(
         requests.iter().all(|it| it.system == requests[0].system && it.tools == requests[0].tools)

@@ -11,7 +11,7 @@ use slug_code::platform::environment::{ChildEnvironment, EnvironmentRules};
 use slug_code::platform::files::DiskFiles;
 use slug_code::platform::process::{HostPrograms, ProcessHost};
 use slug_code::tools::{
-    FileChange, FixedMode, InMemoryTasks, NoLanguageServers, NoPdfReader, NoSessionJobs,
+    FileChange, FixedMode, InMemoryTasks, NoLanguageServers, NoPdfReader, NoSessionJobs, NoSkills,
     NoWebPages, NobodyToAsk, ReadLedger, SHELL_TOOL, ToolContext, ToolEffects, ToolPart,
     ToolRegistry, WorkingDirectory,
 };
@@ -47,6 +47,7 @@ fn context() -> ToolContext {
         processes: Arc::new(ProcessHost::new(programs, environment).unwrap()),
         user: Arc::new(NobodyToAsk),
         tasks: Arc::new(InMemoryTasks::default()),
+        skills: Arc::new(NoSkills),
         steering: Default::default(),
         pdfs: Arc::new(NoPdfReader),
         code: Arc::new(NoLanguageServers),

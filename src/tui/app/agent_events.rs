@@ -32,7 +32,7 @@ use super::conversation::status::ModelHost;
 use super::conversation::transcript::backfill::{BackfillRequest, parent};
 use super::conversation::turn::{RunningTurn, RunningTurnPhase, StreamedBytes, TurnActivity};
 use super::conversation::turn_end;
-use super::prompt_files;
+use super::server_offers;
 use crate::services::session_changes::SessionChanges;
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::effect::ScreenEffect;
@@ -300,7 +300,9 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             note_context(&mut model.conversation, &reply.ledger);
             return keys::tell_dialogs(model, &DialogReply::Context(reply));
         }
-        AgentEvent::PromptFiles(report) => prompt_files::take(&mut model.shared, *report),
+        AgentEvent::PromptFiles(report) => {
+            server_offers::take_prompt_files(&mut model.shared, *report);
+        }
         AgentEvent::SaveFailed { reason } => {
             model.conversation.transcript.notice(NoticeLevel::Error, reason);
         }

@@ -3,15 +3,6 @@
 use crate::commands::RegisteredCommand;
 use crate::skills::{PromptFileRow, PromptLibraryReport};
 
-use super::server_offers;
-use super::shared::SharedState;
-
-/// Takes in which skills and commands there are.
-pub fn take(shared: &mut SharedState, report: PromptLibraryReport) {
-    shared.prompt_files = report.into();
-    server_offers::register_prompts(shared);
-}
-
 /// A command for each file that the user can call.
 pub fn commands(report: &PromptLibraryReport) -> impl Iterator<Item = RegisteredCommand> + '_ {
     report.rows.iter().filter_map(|row| {

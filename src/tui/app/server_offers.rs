@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::commands::RegisteredCommand;
 use crate::domain::NoticeLevel;
 use crate::mcp::{McpOffers, McpPrompt, McpResource, McpServerState, McpServerStatus};
+use crate::skills::PromptLibraryReport;
 
 use super::choice::PickerChoice;
 use super::intent::Intent;
@@ -51,9 +52,15 @@ pub fn take(shared: &mut SharedState, servers: Vec<McpServerStatus>) {
     register_prompts(shared);
 }
 
+/// Takes in which skills and custom commands there are.
+pub fn take_prompt_files(shared: &mut SharedState, report: PromptLibraryReport) {
+    shared.prompt_files = Arc::new(report);
+    register_prompts(shared);
+}
+
 /// Puts skills, custom commands and prompts of servers among the slash commands. Files come before
 /// servers.
-pub fn register_prompts(shared: &mut SharedState) {
+fn register_prompts(shared: &mut SharedState) {
     let mut prompts: Vec<RegisteredCommand> =
         prompt_files::commands(&shared.prompt_files).collect();
     for ServerOffers { server, offers } in &*shared.offers {
