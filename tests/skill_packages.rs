@@ -18,11 +18,7 @@ fn load(package: &Path, skills: &str, commands: &str) -> PromptLibraryReport {
         slug_home: home.path().join(".slug"),
         ..PromptPlaces::default()
     };
-    let report = PromptLibrary::read(&places).report();
-    for warning in report.warnings() {
-        println!("{warning}");
-    }
-    report
+    PromptLibrary::read(&places).report()
 }
 
 #[test]
@@ -36,6 +32,9 @@ fn published_skills_and_commands_are_loaded() {
     ] {
         println!("== {name}");
         let report = load(&folder.join(name).join("package"), skills, commands);
+        for warning in report.warnings() {
+            println!("{warning}");
+        }
         let rows = report.rows.iter().filter(|row| row.origin == "yours");
         let (of_skills, of_commands): (Vec<_>, Vec<_>) = rows.partition(|row| row.is_skill);
         println!("{} skills, {} commands", of_skills.len(), of_commands.len());
