@@ -107,18 +107,18 @@ mod tests {
 
     #[test]
     fn a_terminal_signs_in_where_the_client_has_one() {
-        let method = |capabilities| {
-            let answer = answer(&request(capabilities), Some("/bin/slug"));
+        let method = |capabilities: Value| {
+            let answer = answer(&request(&capabilities), Some("/bin/slug"));
             serde_json::to_value(answer.auth_methods).unwrap()
         };
-        let stable = method(&json!({"auth": {"terminal": true}, "_meta": {"terminal-auth": true}}));
+        let stable = method(json!({"auth": {"terminal": true}, "_meta": {"terminal-auth": true}}));
         assert_eq!(stable[0]["type"], "terminal");
         assert_eq!(stable[0]["args"], json!(["--setup"]));
-        let older = method(&json!({"_meta": {"terminal-auth": true}}));
+        let older = method(json!({"_meta": {"terminal-auth": true}}));
         let started = &older[0]["_meta"]["terminal-auth"];
         assert_eq!(started["command"], "/bin/slug");
         assert_eq!(started["args"], json!(["acp", "--setup"]));
-        assert_eq!(method(&json!({"auth": {"terminal": false}})), json!([]));
+        assert_eq!(method(json!({"auth": {"terminal": false}})), json!([]));
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The slash commands that an editor offers: those of slug's that need no dialog, and the prompts of MCP
-//! servers. All others are the editor's own business or have options of their own.
+//! The slash commands that an editor offers: those of slug's that need no dialog, the prompts of MCP servers,
+//! and skills and custom commands. All others are the editor's own business or have options of their own.
 
 use agent_client_protocol_schema::v1::{
     AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, SessionUpdate,
@@ -8,6 +8,7 @@ use agent_client_protocol_schema::v1::{
 
 use crate::agent::AgentCommand;
 use crate::commands::{CommandPart, CommandRegistry, SlashArgumentKind, SlashCommand};
+use crate::skills::{PromptFileRow, PromptLibraryReport};
 
 /// What a prompt that begins with a slash asks for.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,6 +42,7 @@ fn in_editor(command: &SlashCommand) -> Option<PromptCommand> {
         | SlashCommand::Permissions
         | SlashCommand::Effort(_)
         | SlashCommand::Hooks
+        | SlashCommand::Skills
         | SlashCommand::Mcp
         | SlashCommand::Settings
         | SlashCommand::Undo
@@ -68,16 +70,23 @@ fn in_editor(command: &SlashCommand) -> Option<PromptCommand> {
 const OFFERED: [(&str, Option<&str>); 3] =
     [("compact", Some("what to keep")), ("rename", Some("title")), ("retry", None)];
 
-/// The update that lists the commands. `prompts` are those of servers.
-pub(super) fn update(prompts: Vec<(String, String)>) -> SessionUpdate {
+/// The skills and custom commands that the user can call: name and description.
+pub(super) fn of_files(report: &PromptLibraryReport) -> Vec<(String, String)> {
+    let row = |row: &PromptFileRow| Some((row.command.clone()?, row.description.clone()));
+    report.rows.iter().filter_map(row).collect()
+}
+
+/// The update that lists the commands. `called` are prompts of servers, skills and custom commands: what the
+/// agent knows in a message by its name.
+pub(super) fn update(called: impl Iterator<Item = (String, String)>) -> SessionUpdate {
     let registry = registry();
     let own = OFFERED.iter().filter_map(|(name, hint)| {
         let found = registry.find(name)?;
         Some(command((*name).to_owned(), found.summary.clone(), *hint))
     });
-    let prompts = prompts.into_iter().map(|(name, words)| command(name, words, Some("arguments")));
+    let called = called.map(|(name, words)| command(name, words, Some("arguments")));
     SessionUpdate::AvailableCommandsUpdate(AvailableCommandsUpdate::new(
-        own.chain(prompts).collect(),
+        own.chain(called).collect(),
     ))
 }
 
@@ -116,7 +125,8 @@ mod tests {
 
     #[test]
     fn each_command_that_is_offered_does_something() {
-        let update = serde_json::to_value(update(vec![("s:p".into(), "a prompt".into())])).unwrap();
+        let update =
+            serde_json::to_value(update([("s:p".into(), "a prompt".into())].into_iter())).unwrap();
         let listed = update["availableCommands"].as_array().unwrap();
         let names: Vec<&str> = listed.iter().map(|it| it["name"].as_str().unwrap()).collect();
         assert_eq!(names, ["compact", "rename", "retry", "s:p"]);

@@ -164,6 +164,7 @@ impl EventMapper {
             | AgentEvent::TurnStarted { .. }
             | AgentEvent::SteerSettled { .. }
             | AgentEvent::MessageReturned(_)
+            | AgentEvent::PromptFiles(_)
             | AgentEvent::CompactionProgress { .. }
             | AgentEvent::Prefill { .. }
             | AgentEvent::CallInput { .. }

@@ -92,6 +92,8 @@ pub(super) struct EditorSession {
     work: JoinSet<SessionWork>,
     /// The commands as they were told last.
     prompts: Vec<(String, String)>,
+    /// The skills and custom commands that the user can call, in the same form.
+    files: Vec<(String, String)>,
 }
 
 /// The prompt that is not answered yet.
@@ -159,6 +161,7 @@ impl EditorSession {
             questions: HashMap::new(),
             work: JoinSet::new(),
             prompts: Vec::new(),
+            files: Vec::new(),
         };
         if let Err(error) = open.wait_until_open(wanted).await {
             open.end().await;
@@ -176,6 +179,9 @@ impl EditorSession {
         loop {
             let AddressedEvent { event, .. } = self.agent.events.recv().await.ok_or_else(gone)?;
             self.settings.take(&event);
+            if let AgentEvent::PromptFiles(report) = &event {
+                self.files = commands::of_files(report);
+            }
             if let AgentEvent::SessionOpened { session, .. } = event {
                 self.session = session;
                 self.id = EditorSessionId::new(session.to_string());
@@ -226,7 +232,7 @@ impl EditorSession {
             }
         }
         self.prompts = (self.agent.prompts)();
-        self.tell(vec![commands::update(self.prompts.clone())]).await;
+        self.tell_commands().await;
         Ok(())
     }
 
@@ -433,6 +439,9 @@ impl EditorSession {
             self.not_begun(&refusal.to_string()).await;
         } else if let AgentEvent::Notice { text, .. } = &event {
             self.not_begun(text).await;
+        } else if let AgentEvent::PromptFiles(report) = &event {
+            self.files = commands::of_files(report);
+            self.tell_commands().await;
         } else if let AgentEvent::TurnStarted { .. } = &event {
             self.turn_started().await;
         } else if let AgentEvent::ProviderFailed { fault: ProviderFault::KeyRefused, .. } = &event
@@ -442,11 +451,16 @@ impl EditorSession {
         }
     }
 
+    async fn tell_commands(&self) {
+        let called = self.prompts.iter().chain(&self.files).cloned();
+        self.tell(vec![commands::update(called)]).await;
+    }
+
     async fn turn_started(&mut self) {
         let prompts = (self.agent.prompts)();
         if prompts != self.prompts {
-            self.prompts.clone_from(&prompts);
-            self.tell(vec![commands::update(prompts)]).await;
+            self.prompts = prompts;
+            self.tell_commands().await;
         }
         if let Some(running) = &mut self.running {
             running.has_begun = true;

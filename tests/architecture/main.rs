@@ -17,7 +17,7 @@ mod source_tree;
 
 /// Each room and the rooms it may look into.
 const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
-    ("acp", &["agent", "commands", "disk", "domain", "providers", "session", "tools"]),
+    ("acp", &["agent", "commands", "disk", "domain", "providers", "session", "skills", "tools"]),
     ("domain", &[]),
     ("disk", &[]),
     ("lsp", &["disk", "domain", "platform", "tools"]),
