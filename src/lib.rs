@@ -14,6 +14,7 @@ pub mod eval;
 pub mod headless;
 pub mod hooks;
 pub mod launch;
+pub mod local;
 pub mod lsp;
 pub mod mcp;
 pub mod net;

@@ -21,6 +21,7 @@ mod docs;
 mod fuzz;
 mod headless;
 mod hooks;
+mod local;
 mod lsp;
 mod mcp;
 mod pdf;

@@ -206,6 +206,7 @@ impl Agent {
 
     async fn run(mut self, start: InitialSession) {
         self.events.send(AgentEvent::ModeChanged(self.permissions.mode()));
+        let _loading = self.follow_loading();
         self.models.ask(&self.current_provider().provider.clone());
         self.tell_model().await;
         let source = match start {

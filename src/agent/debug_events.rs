@@ -59,6 +59,7 @@ fn is_delta(event: &AgentEvent) -> bool {
             | AgentEvent::CallInput { .. }
             | AgentEvent::ToolProgress { .. }
             | AgentEvent::Prefill { .. }
+            | AgentEvent::ModelLoading(_)
             | AgentEvent::Jobs(_)
             | AgentEvent::JobOutput(_)
     )

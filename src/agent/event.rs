@@ -11,7 +11,7 @@ use crate::domain::{
     ReasoningEffort, SessionId, TaskItem, TodoItem, ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
-use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
+use crate::providers::{ModelInfo, ModelLoading, PrefillProgress, ProviderFault, RateLimited};
 use crate::session::{LogRecord, ReplayedConversation, SessionSpending};
 use crate::skills::PromptLibraryReport;
 
@@ -66,6 +66,8 @@ pub enum AgentEvent {
         provider: String,
         fault: ProviderFault,
     },
+    /// How far the model is loaded whose server slug runs; `None` once nothing loads any more.
+    ModelLoading(Option<ModelLoading>),
     /// The permission mode that holds from now on, in all sessions of the agent. A record of a mode is
     /// only history.
     ModeChanged(PermissionMode),

@@ -202,6 +202,7 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::ModelChanged { .. }
         | AgentEvent::ModelNeeded { .. }
         | AgentEvent::ProviderFailed { .. }
+        | AgentEvent::ModelLoading(_)
         | AgentEvent::ModeChanged(_)
         | AgentEvent::SessionState { .. }
         | AgentEvent::TurnStarted { .. }

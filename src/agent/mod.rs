@@ -35,6 +35,7 @@ mod lost_jobs;
 mod mentions;
 mod mode_note;
 mod model_limits;
+mod model_loading;
 mod models;
 mod normalise;
 mod partial_approval;

@@ -19,7 +19,7 @@ use crate::domain::{
 use crate::permissions::RuleListReport;
 use crate::permissions::store::RuleSaveError;
 use crate::providers::retry::RetryAttempt;
-use crate::providers::{ModelInfo, PrefillProgress, ProviderFault, RateLimited};
+use crate::providers::{ModelInfo, ModelLoading, PrefillProgress, ProviderFault, RateLimited};
 use crate::session::undo::{
     FileAction, FilePlace, FileRejection, FilesPlan, PlannedFile, PlannedRestore, ReviewFiles,
     ReviewedChange, ReviewedContent, ReviewedFile, SkipReason,
@@ -261,6 +261,8 @@ pub(super) fn events() -> Vec<AgentEvent> {
             window: ContextWindow::Served(8192),
             local: true,
         },
+        AgentEvent::ModelLoading(Some(ModelLoading { percent: Some(42) })),
+        AgentEvent::ModelLoading(None),
         AgentEvent::ModelNeeded {
             provider: "local".into(),
             models: vec![ModelInfo {

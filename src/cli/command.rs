@@ -88,6 +88,8 @@ pub struct PrintFormat {
 pub enum ModelsCommand {
     /// List the models of the configured servers, with what slug's catalogue knows about them
     List(ModelsList),
+    /// List the model files on this machine, and say which fit its memory
+    Local(PrintFormat),
     /// Update context windows, prices and abilities from models.dev, and store them in ~/.slug
     Refresh,
 }

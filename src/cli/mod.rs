@@ -61,6 +61,26 @@ pub struct Cli {
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub provider: Option<String>,
 
+    /// Start a server for this model file (GGUF) with the llama-server on the PATH, use it, and end it
+    /// with slug; `slug models local` lists files
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Model",
+        conflicts_with_all = ["endpoint", "api_key", "model", "provider", "demo"]
+    )]
+    pub local: Option<PathBuf>,
+
+    /// The window of that model, in tokens; 32768 by default, less where the model or the memory is
+    /// too small
+    #[arg(
+        long,
+        value_name = "TOKENS",
+        help_heading = "Model",
+        value_parser = clap::value_parser!(u32).range(1024..)
+    )]
+    pub local_context: Option<u32>,
+
     /// Use this system prompt instead of slug's own
     #[arg(long, value_name = "TEXT", help_heading = "Model")]
     pub system_prompt: Option<String>,
@@ -235,6 +255,7 @@ Examples:
   slug \"fix the failing test\"             chat, and send this first
   slug --demo                             try slug without a model
   slug -e http://localhost:11434/v1       use the model that Ollama serves
+  slug --local qwen3-8b.gguf              start a server for this file, and use it
   slug -p \"what does src/main.rs do?\"     print an answer
   git diff | slug -p \"review this\"        add standard input as context
   slug --plan --continue                  continue where you were, changing nothing
@@ -281,6 +302,8 @@ impl Cli {
             mode: self.mode(),
             budget: self.budget,
             max_tool_rounds: self.max_rounds,
+            local: self.local.clone(),
+            local_context: self.local_context,
         }
     }
 

@@ -94,6 +94,9 @@ pub struct ConfigFlags {
     pub system_prompt: Option<String>,
     pub budget: Option<UsageBudget>,
     pub max_tool_rounds: Option<u32>,
+    /// The model file of `--local`.
+    pub local: Option<PathBuf>,
+    pub local_context: Option<u32>,
     /// From `--yolo`, `--allow-edits`, `--plan` or `--sandbox`, with the flag's name.
     pub mode: Option<(ModeChoice, &'static str)>,
 }

@@ -11,8 +11,8 @@ use super::server::{self, OriginBoundLayer, ServerConfigLayer};
 use super::services::{self, ProtocolService};
 use super::{
     ConfigEnvironment, ConfigError, ConfigFlags, ConfigOrigin, ConfigText, ConfigValue,
-    ExitTranscript, KeyPreset, ModeChoice, ModelChoice, NotificationMethod, ServiceVariables,
-    StatusItems, ThemeChoice,
+    ExitTranscript, KeyPreset, LocalModelConfig, ModeChoice, ModelChoice, NotificationMethod,
+    ServiceVariables, StatusItems, ThemeChoice,
 };
 use crate::domain::{HostRule, ProviderProtocol, SandboxBackendKind, UsageBudget, WebAddress};
 
@@ -47,6 +47,7 @@ pub(super) struct ConfigLayer {
     pub lsp: BTreeMap<String, ConfigValue<serde_json::Value>>,
     pub lsp_wait: Option<ConfigValue<u32>>,
     pub lsp_memory: Option<ConfigValue<u32>>,
+    pub local: LocalModelConfig,
     pub providers: BTreeMap<String, ProviderConfigLayer>,
     pub theme: Option<ConfigValue<ThemeChoice>>,
     pub keys: Option<ConfigValue<KeyPreset>>,
@@ -143,6 +144,8 @@ impl ConfigLayer {
             mode,
             budget,
             max_tool_rounds,
+            local,
+            local_context,
         } = flags.clone();
         let text = |value, flag| ConfigValue { value, origin: at(flag) };
         let key = api_key.and_then(|it| findings.key(&it, at("--api-key")));
@@ -159,6 +162,12 @@ impl ConfigLayer {
                 .map(|value| ConfigValue { value, origin: ConfigOrigin::Flag("--max-rounds") }),
             mode: mode.map(|(value, flag)| ConfigValue { value, origin: at(flag) }),
             budget_session: budget.map(|value| ConfigValue { value, origin: at("--budget") }),
+            local: LocalModelConfig {
+                model: local.map(|value| ConfigValue { value, origin: at("--local") }),
+                context: local_context
+                    .map(|value| ConfigValue { value, origin: at("--local-context") }),
+                ..LocalModelConfig::default()
+            },
             ..Self::default()
         }
     }
@@ -206,6 +215,7 @@ impl ConfigLayer {
             lsp_memory: raw
                 .lsp_memory
                 .and_then(|it| findings.count(&it, 256, "lsp.memory_mb", &place)),
+            local: findings.local(raw.local, folder, &place),
             statics: raw.statics.into_iter().map(|(name, it)| (name, text(it))).collect(),
             providers: providers
                 .filter_map(|(name, it)| {
@@ -432,6 +442,7 @@ fn drop_privileged_keys(raw: &mut RawConfig) -> Vec<(&'static str, usize)> {
     dropped.extend(servers.values().map(|it| ("mcp", it.line)));
     let servers = std::mem::take(&mut raw.lsp);
     dropped.extend(servers.values().map(|it| ("lsp", it.line)));
+    dropped.extend(std::mem::take(&mut raw.local).line().map(|line| ("local", line)));
     dropped.sort_by_key(|(_, line)| *line);
     dropped
 }

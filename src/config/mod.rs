@@ -14,6 +14,7 @@ mod findings;
 mod inputrc;
 mod inputs;
 mod layer;
+mod local;
 mod origin;
 mod raw;
 mod resolution;
@@ -38,6 +39,7 @@ pub use inputs::{
     ConfigEnvironment, ConfigFiles, ConfigFlags, ConfigText, ConfigTexts, ServiceVariables,
     UserConfigFile,
 };
+pub use local::LocalModelConfig;
 pub use origin::{ConfigOrigin, ConfigValue};
 pub use raw::CONTEXT_NAMES;
 pub use resolution::{ProviderName, ResolvedConfig, load, resolve};

@@ -5,6 +5,7 @@
 //! all mistakes are reported at once, and no message repeats a value, which could be a key. Whether
 //! a value makes sense is decided when it is resolved.
 
+mod local;
 mod server;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::settings;
 
+pub use local::RawLocal;
 pub use server::{RawCommand, RawSecret, RawServer};
 
 /// The names of slug's own context, which `[context.static]` cannot use.
@@ -77,6 +79,7 @@ pub struct RawConfig {
     pub mcp: BTreeMap<String, LineValue<Value>>,
     /// The tables `[lsp.NAME]`, by name, as JSON: `crate::lsp` reads their keys.
     pub lsp: BTreeMap<String, LineValue<Value>>,
+    pub local: RawLocal,
     /// `lsp.wait_seconds`
     pub lsp_wait: Option<LineValue<i64>>,
     /// `lsp.memory_mb`
@@ -237,6 +240,7 @@ impl ConfigReader<'_> {
                 "providers" => self.providers(value),
                 "mcp" => self.mcp(value),
                 "lsp" => self.lsp(value),
+                "local" => self.local(value),
                 "ui" => self.ui(value),
                 "sandbox" => self.sandbox(value),
                 "web" => self.web(value),

@@ -13,8 +13,8 @@ use super::raw;
 use super::server::{self, ModelServerConfig, ServerConfigLayer};
 use super::services;
 use super::{
-    ConfigError, ConfigOrigin, ConfigValue, ExitTranscript, KeyPreset, ModeChoice,
-    NotificationMethod, StatusItems, ThemeChoice,
+    ConfigError, ConfigOrigin, ConfigValue, ExitTranscript, KeyPreset, LocalModelConfig,
+    ModeChoice, NotificationMethod, StatusItems, ThemeChoice,
 };
 use crate::domain::{
     HostRule, PermissionMode, ProviderProtocol, SandboxBackendKind, UsageBudget, WebAddress,
@@ -70,6 +70,8 @@ pub struct ResolvedConfig {
     pub lsp_wait: ConfigValue<u32>,
     /// How many megabytes of memory a process of a language server may ask for.
     pub lsp_memory: ConfigValue<u32>,
+    /// The model whose server slug runs itself.
+    pub local: LocalModelConfig,
     pub theme: ConfigValue<ThemeChoice>,
     /// The keys that slug starts with, before the user's own are added.
     pub keys: ConfigValue<KeyPreset>,
@@ -125,10 +127,21 @@ impl ResolvedConfig {
 
     /// Whether the user has not configured any model: slug then shows its first-run screen.
     pub fn nothing_configured(&self) -> bool {
-        self.server.name.origin == ConfigOrigin::Default
-            && self.server.endpoint.origin == ConfigOrigin::Default
-            && self.server.model.origin == ConfigOrigin::Default
-            && self.server.api_key.is_none()
+        self.local.model.is_none() && !self.names_server() && self.server.api_key.is_none()
+    }
+
+    /// The model whose server slug runs in this run: the one that a flag names, or that of the file where
+    /// no other server and no model is named anywhere. A key alone names none.
+    pub fn local_model(&self) -> Option<&ConfigValue<PathBuf>> {
+        let model = self.local.model.as_ref()?;
+        (matches!(model.origin, ConfigOrigin::Flag(_)) || !self.names_server()).then_some(model)
+    }
+
+    fn names_server(&self) -> bool {
+        let ModelServerConfig { name, endpoint, model, .. } = &self.server;
+        [&name.origin, &endpoint.origin, &model.origin]
+            .into_iter()
+            .any(|origin| *origin != ConfigOrigin::Default)
     }
 }
 
@@ -405,6 +418,7 @@ fn merge(
         top.lsp.extend(layer.lsp);
         top.lsp_wait = layer.lsp_wait.or(top.lsp_wait);
         top.lsp_memory = layer.lsp_memory.or(top.lsp_memory);
+        top.local = top.local.overridden(layer.local);
     }
     let asked =
         top.mode.unwrap_or(ConfigValue::default(ModeChoice::Mode(PermissionMode::default())));
@@ -449,6 +463,7 @@ fn merge(
         lsp: top.lsp,
         lsp_wait: top.lsp_wait.unwrap_or(ConfigValue::default(3)),
         lsp_memory: top.lsp_memory.unwrap_or(ConfigValue::default(4096)),
+        local: top.local,
         theme: top.theme.unwrap_or(ConfigValue::default(ThemeChoice::default())),
         keys: top.keys.unwrap_or(ConfigValue::default(KeyPreset::default())),
         mouse: top.mouse.unwrap_or(ConfigValue::default(true)),

@@ -4,7 +4,7 @@
 //! The file holds keys, so it has mode 0600 and its folder 0700. It is replaced as a whole: a
 //! reader sees the old text or the new one.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use secrecy::{ExposeSecret, SecretString};
 use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
@@ -29,6 +29,8 @@ pub enum ConfigChange {
     Endpoint(ConfigEndpoint),
     ApiKey(SecretString),
     Model(String),
+    /// The model file that slug starts a server for.
+    LocalModel(PathBuf),
     /// `ui.theme`
     Theme(ThemeChoice),
     /// A `[mcp.NAME]` with these keys in place of all that it had; `None` removes it.
@@ -105,6 +107,13 @@ pub fn save(path: &Path, changes: &[ConfigChange]) -> Result<(), ConfigError> {
             ConfigChange::Endpoint(endpoint) => set(top, "endpoint", endpoint.as_str().into()),
             ConfigChange::ApiKey(key) => set(top, "api_key", key.expose_secret().into()),
             ConfigChange::Model(model) => set(top, "model", model.as_str().into()),
+            ConfigChange::LocalModel(path) => {
+                let local = top.entry("local").or_insert_with(toml_edit::table);
+                let local = local.as_table_like_mut().ok_or_else(|| {
+                    unreadable("has a `local` that is not a table: correct it first".to_owned())
+                })?;
+                set(local, "model", path.to_string_lossy().into_owned().into());
+            }
             ConfigChange::Theme(choice) => {
                 let ui = top.entry("ui").or_insert_with(toml_edit::table);
                 let ui = ui.as_table_like_mut().ok_or_else(|| {

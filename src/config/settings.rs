@@ -150,6 +150,11 @@ pub const SETTINGS: &[SettingDescriptor] = &[
         "seconds that a change waits for language servers, 0 for never",
     ),
     row("lsp.memory_mb", Number, NextStart, "memory of a language server, in megabytes"),
+    row("local.model", Text, NextStart, "a model file whose server slug starts"),
+    row("local.context", Number, NextStart, "the window of that model, in tokens"),
+    row("local.server", Text, NextStart, "the program that serves it, such as llama-server"),
+    row("local.args", List(Vec::new), NextStart, "more arguments for that program"),
+    row("local.folders", List(Vec::new), NextStart, "more folders with model files"),
     row(
         "bash.environment",
         List(Vec::new),
@@ -201,6 +206,8 @@ const SYNONYMS: &[(&str, &str)] = &[
     ("sandbox.method", "bubblewrap isolation"),
     ("lsp.wait_seconds", "diagnostics errors lint"),
     ("lsp.memory_mb", "ram limit"),
+    ("local.model", "gguf llama.cpp offline"),
+    ("local.context", "num_ctx n_ctx"),
     ("bash.environment", "env secrets shell"),
 ];
 

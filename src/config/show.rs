@@ -98,6 +98,11 @@ pub(super) fn rows(config: &ResolvedConfig) -> Vec<ConfigRow> {
         optional("web.searxng", config.searxng.as_ref(), |it| json!(it.as_str())),
         row("lsp.wait_seconds", &config.lsp_wait, |seconds| json!(seconds)),
         row("lsp.memory_mb", &config.lsp_memory, |megabytes| json!(megabytes)),
+        optional("local.model", config.local.model.as_ref(), |path| json!(path)),
+        optional("local.context", config.local.context.as_ref(), |tokens| json!(tokens)),
+        optional("local.server", config.local.server.as_ref(), |program| json!(program)),
+        optional("local.args", config.local.args.as_ref(), |args| json!(args)),
+        optional("local.folders", config.local.folders.as_ref(), |folders| json!(folders)),
         row("context_window", &server.context_window, |count| json!(count)),
     ];
     rows.extend(connection(server));

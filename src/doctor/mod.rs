@@ -9,6 +9,7 @@ mod endpoint;
 mod file_modes;
 mod git;
 mod key;
+mod local_model;
 mod mcp;
 mod model;
 mod other_servers;
@@ -38,6 +39,9 @@ pub struct DoctorInput<'a> {
     pub config: Result<&'a ResolvedConfig, &'a [ConfigError]>,
     /// The provider of the configured server; `None` when the configuration is wrong.
     pub provider: Option<&'a dyn Provider>,
+    /// The model whose server slug runs: what would be started, or why it cannot be; `None` where
+    /// another server is asked.
+    pub local: Option<Result<String, String>>,
     /// Whether the provider's key could be fetched; the error is a sentence.
     pub key: Result<(), String>,
     /// What is known about models without a request.
@@ -90,6 +94,7 @@ pub enum DoctorStatus {
 /// Runs all checks. Sends one request to the endpoint and waits at most a few seconds for it.
 pub async fn examine(input: &DoctorInput<'_>) -> Vec<DoctorFinding> {
     let mut findings = config::check(input.config);
+    findings.extend(local_model::check(input.local.as_ref()));
     if let (Ok(config), Some(provider)) = (input.config, input.provider) {
         let answer = endpoint::ask(provider).await;
         findings.push(endpoint::check(&config.server, &answer));

@@ -60,6 +60,7 @@ async fn server(text: &str, listing: Result<Vec<&'static str>, Option<u16>>) -> 
     let input = DoctorInput {
         config: Ok(&config),
         provider: Some(&provider),
+        local: None,
         key: Ok(()),
         catalogue: &CatalogueCache::new(folder.path().join("models.json")),
         home: &folder.path().join("home"),
@@ -194,6 +195,7 @@ async fn a_broken_configuration_is_reported_and_the_rest_still_checked() {
     let input = DoctorInput {
         config: Err(&errors),
         provider: None,
+        local: None,
         key: Ok(()),
         catalogue: &CatalogueCache::new(folder.path().join("models.json")),
         home: folder.path(),

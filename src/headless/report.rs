@@ -27,6 +27,8 @@ pub struct HeadlessReport {
     mode: Option<PermissionMode>,
     time: TimeState,
     awaited: AwaitedResponse,
+    /// It was said that the model loads.
+    has_told_loading: bool,
     /// How many responses made calls.
     rounds: u32,
     /// The records of changed files.
@@ -75,6 +77,7 @@ impl HeadlessReport {
             mode: None,
             time: TimeState::Left,
             awaited: AwaitedResponse::No,
+            has_told_loading: false,
             rounds: 0,
             changes: Vec::new(),
             jobs: BTreeMap::new(),
@@ -249,7 +252,12 @@ impl HeadlessReport {
                 self.refused.push((call.clone(), reason.clone()));
                 vec![(ReportStream::Err, format!("Refused {}: {reason}", call.name))]
             }
+            AgentEvent::ModelLoading(Some(_)) if !self.has_told_loading => {
+                self.has_told_loading = true;
+                vec![(ReportStream::Err, "Loading the model.".to_owned())]
+            }
             AgentEvent::ModelNeeded { .. }
+            | AgentEvent::ModelLoading(_)
             | AgentEvent::ProviderFailed { .. }
             | AgentEvent::SessionState { .. }
             | AgentEvent::SteerSettled { .. }

@@ -33,6 +33,7 @@ use crate::skills::PromptPlaces;
 use crate::tools::{ToolNameConflict, ToolPart, ToolRegistry, WorkingDirectory};
 
 use super::hooks;
+use super::local;
 use super::lsp;
 use super::mcp::{self, McpNote};
 use super::run_context::RunContext;
@@ -72,6 +73,8 @@ pub(super) struct RunParticipants {
     pub(super) last_models: Option<PathBuf>,
     /// Where the run is recorded for a bug report.
     pub(super) debug: DebugLog,
+    /// What the user should know about the models, as sentences.
+    pub(super) notices: Vec<String>,
 }
 
 impl RunParticipants {
@@ -83,9 +86,10 @@ impl RunParticipants {
         redactor: &Redactor,
     ) -> anyhow::Result<Self> {
         let debug = debug_log(cli, run_context, redactor)?;
-        let providers =
+        let (providers, notices) =
             services(run_context, config, cli.demo_choice().as_ref(), redactor, &debug)?;
-        Ok(Self { providers, interactivity: Interactivity::Headless, last_models: None, debug })
+        let interactivity = Interactivity::Headless;
+        Ok(Self { providers, interactivity, last_models: None, debug, notices })
     }
 }
 
@@ -139,7 +143,8 @@ pub(super) fn parts(
     contexts.push(Box::new(McpNote(servers.clone())));
     let (code, language_notices) = lsp::servers(run_context, config, project, inside.clone());
     let store = store(run_context);
-    let RunParticipants { mut providers, interactivity, last_models, debug } = participants;
+    let RunParticipants { mut providers, interactivity, last_models, debug, notices } =
+        participants;
     let (mut model, mut effort) = (providers.current().model.clone(), None);
     if let (ModelPin::Default, Some(path)) = (model_pin(config), &last_models)
         && let Some(last) = LastModels::load(path).of(&run_context.cwd)
@@ -229,6 +234,7 @@ pub(super) fn parts(
             .chain(&sandbox_notices)
             .chain(&server_notices)
             .chain(&language_notices)
+            .chain(&notices)
             .cloned()
             .collect(),
     };
@@ -270,14 +276,15 @@ pub(super) fn debug_log(
         .context("Cannot start the debug log")
 }
 
-/// The providers of this run: the demo script if one is given, else the configured servers.
+/// The providers of this run: the demo script if one is given, else the configured servers, a model
+/// whose server slug runs first. Also what the user should know about them.
 pub(super) fn services(
     run_context: &RunContext,
     config: &ResolvedConfig,
     script: Option<&DemoChoice>,
     redactor: &Redactor,
     debug: &DebugLog,
-) -> anyhow::Result<AgentProviderSet> {
+) -> anyhow::Result<(AgentProviderSet, Vec<String>)> {
     let servers = ServerConnector::new(run_context, config, redactor).recorded(debug);
     if let Some(script) = script {
         let provider = demo(script.file())?;
@@ -285,11 +292,16 @@ pub(super) fn services(
             name: DEMO_PROVIDER.to_owned(),
             ..agent_provider(&config.server, provider)
         };
-        return Ok(AgentProviderSet::new(first, []));
+        return Ok((AgentProviderSet::new(first, []), Vec::new()));
+    }
+    if let Some(model) = local::model(run_context, config, redactor, &servers)? {
+        let others = config.servers().filter(|it| it.endpoint.origin != ConfigOrigin::Default);
+        let others = others.map(|it| agent_provider(it, servers.connect_or_tell(it)));
+        return Ok((AgentProviderSet::new(model.provider, others), model.notices));
     }
     let first = agent_provider(&config.server, servers.connect(&config.server)?);
     let others = config.others.iter().map(|it| agent_provider(it, servers.connect_or_tell(it)));
-    Ok(AgentProviderSet::new(first, others))
+    Ok((AgentProviderSet::new(first, others), Vec::new()))
 }
 
 pub(super) fn agent_provider(
@@ -322,9 +334,10 @@ fn tool_rounds(configured: Option<u32>, interactivity: Interactivity) -> Option<
 fn model_pin(config: &ResolvedConfig) -> ModelPin {
     let ModelServerConfig { name, model, endpoint, .. } = &config.server;
     let named = [&model.origin, &name.origin, &endpoint.origin];
-    if named
-        .iter()
-        .any(|origin| matches!(origin, ConfigOrigin::Flag(_) | ConfigOrigin::Environment(_)))
+    if config.local_model().is_some()
+        || named
+            .iter()
+            .any(|origin| matches!(origin, ConfigOrigin::Flag(_) | ConfigOrigin::Environment(_)))
     {
         ModelPin::Explicit
     } else {

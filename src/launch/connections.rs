@@ -27,6 +27,7 @@ use crate::tui::app::setting_response::{SavedSetting, SettingResponse};
 
 use super::build::{self, DEMO_PROVIDER};
 use super::live_settings::live_settings;
+use super::local::LOCAL_PROVIDER;
 use super::run_context::RunContext;
 use super::server_discovery::{ServerConsent, ServerDiscovery};
 use super::servers::ServerConnector;
@@ -186,11 +187,13 @@ impl ProviderConnections {
         let config = self.config()?;
         let servers =
             ServerConnector::new(&self.run_context, &config, &self.redactor).recorded(&self.debug);
-        let demo = self.providers.all().into_iter().filter(|it| it.name == DEMO_PROVIDER);
+        // These are in no file, or run already.
+        let is_own = |name: &str| [DEMO_PROVIDER, LOCAL_PROVIDER].contains(&name);
+        let own = self.providers.all().into_iter().filter(|it| is_own(&it.name));
         let configured = config
             .servers()
             .map(|server| build::agent_provider(server, servers.connect_or_tell(server)));
-        self.providers.replace_all(demo.chain(configured).collect());
+        self.providers.replace_all(own.chain(configured).collect());
         Ok(config)
     }
 }

@@ -5,16 +5,17 @@
 use std::io::{self, Write};
 
 use crate::cli::Cli;
-use crate::config::{EndpointSecurity, ResolvedConfig};
+use crate::config::{self, ConfigChange, EndpointSecurity, ResolvedConfig};
 use crate::domain::sanitize::sanitize;
 use crate::platform::process_privacy;
 use crate::services::connect::{
-    ConnectTarget, DetectedApiKey, DetectedServer, HostedService, ServerAccess,
+    ConnectTarget, DetectedApiKey, DetectedModelFile, DetectedServer, HostedService, ServerAccess,
 };
 use crate::services::server_address;
 use crate::services::server_search::found_keys;
 
 use super::linear::LinearStartup;
+use super::local;
 use super::print;
 use super::questions;
 use super::run_context::RunContext;
@@ -27,6 +28,7 @@ const MAX_LISTED: usize = 20;
 /// A choice with a number.
 enum FirstModelChoice {
     Server(DetectedServer),
+    File(DetectedModelFile),
     Key(DetectedApiKey),
     Hosted(HostedService),
     Other,
@@ -44,7 +46,11 @@ pub(super) async fn ask(
     say("Looking for servers on this machine.")?;
     let servers = questions::local_servers(&discovery).await;
     let keys = found_keys(|name| process_privacy::variable(name)?.into_string().ok());
-    let (question, choices) = question(servers, &keys);
+    let files = match servers.is_empty() {
+        true => local::offered(run_context, config),
+        false => Vec::new(),
+    };
+    let (question, choices) = question(servers, files, &keys);
     loop {
         let answer = match startup.ask(&question).await? {
             StartupOutcome::Answer(answer) => answer,
@@ -75,6 +81,11 @@ pub(super) async fn ask(
             (_, Some(FirstModelChoice::Server(server))) => {
                 let target = ConnectTarget::server(server.endpoint.clone(), None);
                 Some((target, server.models.clone()))
+            }
+            (_, Some(FirstModelChoice::File(file))) => {
+                let change = ConfigChange::LocalModel(file.path.clone());
+                config::save(&run_context.config_file(cli), &[change])?;
+                return Ok(StartupOutcome::Answer(StartupModel::Configured));
             }
             (_, Some(FirstModelChoice::Key(key))) => {
                 say("Asking for its models.")?;
@@ -149,6 +160,7 @@ pub(super) async fn ask(
 /// The question, a numbered line for each choice, and the choices.
 fn question(
     servers: Vec<DetectedServer>,
+    files: Vec<DetectedModelFile>,
     keys: &[DetectedApiKey],
 ) -> (String, Vec<FirstModelChoice>) {
     let mut choices = Vec::new();
@@ -168,6 +180,10 @@ fn question(
             format!("{} at {}, {models}", server.name, server.endpoint),
             FirstModelChoice::Server(server),
         );
+    }
+    for file in files {
+        let words = format!("{}, a model file for llama-server ({})", file.name, file.details);
+        offer(words, FirstModelChoice::File(file));
     }
     for service in HostedService::ALL {
         match keys.iter().find(|key| key.service == service) {
@@ -242,7 +258,7 @@ mod tests {
             server("Ollama", "http://localhost:11434/v1", &["a", "b"]),
         ];
         let keys = found_keys(|name| (!name.starts_with("GEMINI")).then(|| "secret".to_owned()));
-        let (text, choices) = question(servers, &keys);
+        let (text, choices) = question(servers, Vec::new(), &keys);
         assert_eq!(
             text,
             "No model is set up. Choose one:\n\

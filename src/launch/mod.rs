@@ -11,6 +11,7 @@ mod hook_trust;
 mod hooks;
 mod linear;
 mod live_settings;
+mod local;
 mod lsp;
 mod maintenance;
 mod mcp;

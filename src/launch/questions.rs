@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::cli::Cli;
-use crate::config::{EndpointSecurity, ResolvedConfig};
+use crate::config::{self, ConfigChange, EndpointSecurity, ResolvedConfig};
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process_privacy;
 use crate::platform::signals::ContinuedFlag;
@@ -28,6 +28,7 @@ use crate::tui::dialogs::startup::trust::{TrustDialog, TrustSubject};
 use crate::tui::executor::FrontEndServices;
 
 use super::connections;
+use super::local;
 use super::lsp;
 use super::mcp;
 use super::run_context::RunContext;
@@ -109,13 +110,17 @@ pub(super) async fn model(
 ) -> anyhow::Result<StartupOutcome<StartupModel>> {
     let file = run_context.config_file(cli);
     let keys = found_keys(|name| process_privacy::variable(name)?.into_string().ok());
-    let opening =
-        ConnectDialog::first_run(&home_path(&file, run_context.user_home.as_deref()), keys);
+    let shown = home_path(&file, run_context.user_home.as_deref());
+    let opening = ConnectDialog::first_run(&shown, keys, local::offered(run_context, config));
     let services = Arc::new(FirstRunServices(ServerDiscovery::new(run_context, config)));
     match screen.ask(opening, services).await? {
         StartupOutcome::Signal(signal) => Ok(StartupOutcome::Signal(signal)),
         StartupOutcome::Answer(StartupAnswer::FirstRun(FirstRunAnswer::Demo)) => {
             Ok(StartupOutcome::Answer(StartupModel::Demo))
+        }
+        StartupOutcome::Answer(StartupAnswer::FirstRun(FirstRunAnswer::File(path))) => {
+            config::save(&file, &[ConfigChange::LocalModel(path)])?;
+            Ok(StartupOutcome::Answer(StartupModel::Configured))
         }
         StartupOutcome::Answer(StartupAnswer::FirstRun(FirstRunAnswer::Use { target, model })) => {
             save(cli, run_context, target, model)?;

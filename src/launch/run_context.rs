@@ -146,6 +146,14 @@ impl RunContext {
         config::change_setting(files, &self.environment, &cli.flags(), &path, change)
     }
 
+    /// A path as written, with `~` replaced.
+    pub(super) fn expanded(&self, path: &Path) -> PathBuf {
+        match (path.strip_prefix("~"), &self.user_home) {
+            (Ok(rest), Some(home)) => home.join(rest),
+            (Ok(_) | Err(_), _) => path.to_owned(),
+        }
+    }
+
     fn inputrc_files(&self) -> Vec<PathBuf> {
         config::inputrc_files(std::env::var_os("INPUTRC"), self.user_home.as_deref())
     }

@@ -235,13 +235,15 @@ impl ChatLaunch<'_> {
         let filter = std::env::var("RUST_LOG").ok();
         let log = logging::start(&run_context.home.logs(), filter.as_deref(), redactor.clone());
         let debug = build::debug_log(cli, run_context, &redactor)?;
-        let providers = build::services(run_context, &config, script.as_ref(), &redactor, &debug)?;
+        let (providers, notices) =
+            build::services(run_context, &config, script.as_ref(), &redactor, &debug)?;
         let last_models = script.is_none().then(|| run_context.home.last_models());
         let participants = RunParticipants {
             providers: providers.clone(),
             interactivity: Interactivity::Interactive,
             last_models,
             debug: debug.clone(),
+            notices,
         };
         let RunParts { mut setup, processes, git, servers } =
             build::parts(run_context, &config, project, participants, &redactor)?;

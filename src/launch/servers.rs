@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::future::ready;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -176,11 +176,21 @@ impl<'a> ServerConnector<'a> {
         Arc::new(self.http.with_shared_limits(self.transport(connection)))
     }
 
+    /// The HTTP client for a server that listens on this socket.
+    pub(super) fn over_socket(&self, socket: PathBuf) -> Arc<HttpClient> {
+        Arc::new(self.http.with_shared_limits(TransportConfig {
+            timeouts: self.timeouts,
+            unix_socket: Some(socket),
+            wire_log: self.wire_log.clone(),
+            ..TransportConfig::default()
+        }))
+    }
+
     /// What these settings mean for any HTTP client.
     pub(super) fn transport(&self, connection: &ServerTransportConfig) -> TransportConfig {
         let ServerTransportConfig { origin_bound: own, ca_file, proxy } = connection;
         let headers = own.headers.iter().map(|(name, it)| (name.clone(), self.header(&it.value)));
-        let file = |path: &config::ConfigValue<PathBuf>| self.file(&path.value);
+        let file = |path: &config::ConfigValue<PathBuf>| self.run_context.expanded(&path.value);
         TransportConfig {
             headers: headers.collect(),
             ca_file: ca_file.as_ref().map(file),
@@ -189,6 +199,7 @@ impl<'a> ServerConnector<'a> {
                 key: own.client_key.as_ref().map(file),
             }),
             timeouts: self.timeouts,
+            unix_socket: None,
             wire_log: self.wire_log.clone(),
             proxy: match proxy.as_ref().map(|it| &it.value) {
                 None => ProxySelection::System,
@@ -251,13 +262,6 @@ impl<'a> ServerConnector<'a> {
             redactor: self.redactor.clone(),
             server: server.name.value.as_str().to_owned(),
         }))
-    }
-
-    fn file(&self, path: &Path) -> PathBuf {
-        match (path.strip_prefix("~"), &self.run_context.user_home) {
-            (Ok(rest), Some(home)) => home.join(rest),
-            (Ok(_) | Err(_), _) => path.to_owned(),
-        }
     }
 }
 

@@ -105,6 +105,9 @@ impl HttpClient {
     /// The error is a sentence with a remedy.
     pub fn client(&self, endpoint: &HttpEndpoint) -> Result<&Client, TransportError> {
         let client = match (endpoint.is_local(), endpoint.url().scheme()) {
+            _ if self.transport.unix_socket.is_some() => {
+                self.plain.get_or_init(|| self.build_plain())
+            }
             (true, "http") => self.plain.get_or_init(|| self.build_plain()),
             (true, _) => self.direct.get_or_init(|| self.build(HttpDestination::ThisMachine)),
             (false, _) if self.transport.is_exempt(endpoint.url()) => {
@@ -134,7 +137,11 @@ impl HttpClient {
         // one that is just being closed fails. A new connection to this machine costs nothing.
         let plain = || {
             let direct = client_builder().no_proxy().pool_max_idle_per_host(0);
-            direct.tls_certs_only([]).default_headers(headers.clone())
+            let direct = direct.tls_certs_only([]).default_headers(headers.clone());
+            match &self.transport.unix_socket {
+                Some(path) => direct.unix_socket(path.as_path()),
+                None => direct,
+            }
         };
         build(plain, &[])
     }

@@ -25,6 +25,8 @@ pub struct TransportConfig {
     pub proxy: ProxySelection,
     /// The user's own time limits.
     pub timeouts: TimeoutSettings,
+    /// The socket that all requests go to, whatever their address says; no proxy is used then.
+    pub unix_socket: Option<PathBuf>,
     /// Records the bodies of requests and responses; `None` while nobody wants them.
     pub wire_log: Option<Arc<dyn WireLog>>,
 }

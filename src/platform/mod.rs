@@ -11,6 +11,7 @@ pub mod hyperlinks;
 pub mod image;
 pub mod key_command;
 pub mod logging;
+pub mod memory;
 pub mod paths;
 pub mod poppler;
 pub mod process;

@@ -132,6 +132,11 @@ impl SlugHome {
         self.root.join("logs")
     }
 
+    /// The folder of the model servers that slug runs, with a folder for each model.
+    pub fn local_servers(&self) -> PathBuf {
+        self.root.join("local")
+    }
+
     /// The folder for `--debug-log`, with a folder for each run.
     pub fn debug(&self) -> PathBuf {
         self.root.join("debug")

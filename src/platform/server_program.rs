@@ -90,7 +90,7 @@ pub struct ServerProgram {
     _input: AbortOnDropHandle<()>,
     _errors: Option<AbortOnDropHandle<()>>,
     /// Removed with the program.
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 /// slug's ends of a program's pipes.
@@ -160,9 +160,13 @@ impl ServerProgram {
             let errors = errors.clone();
             AbortOnDropHandle::new(tokio::spawn(async move { keep_errors(pipe, errors).await }))
         });
-        let program =
-            Self { job, _input: AbortOnDropHandle::new(feed), _errors: errors, _folder: folder };
+        let program = Self { job, _input: AbortOnDropHandle::new(feed), _errors: errors, folder };
         Ok((program, ServerProgramStreams { output, input }))
+    }
+
+    /// The program's process id; `None` until it runs.
+    pub fn pid(&self) -> Option<u32> {
+        std::fs::read_to_string(self.folder.path().join("pid")).ok()?.trim().parse().ok()
     }
 
     /// How the program has ended; `None` while it runs.
@@ -225,6 +229,8 @@ fn start_script(spec: &ServerProgramSpec<'_>, folder: &Path, has_error_pipe: boo
     for (name, value) in spec.env.iter().filter(|(name, _)| *name != "PATH") {
         script.push_str(&format!("export {}={}\n", name, quoted(value)));
     }
+    // The shell becomes the program.
+    script.push_str(&format!("echo $$ >{}\n", quoted(&folder.join("pid").to_string_lossy())));
     let errors = folder.join("errors");
     let errors = if has_error_pipe { errors.to_string_lossy() } else { "/dev/null".into() };
     script.push_str(&format!("exec 2>{}\nexec -- {}", quoted(&errors), quoted(spec.command)));
@@ -301,8 +307,7 @@ mod tests {
         let script = start_script(&spec, Path::new("/t"), true);
         assert!(!script.contains("PATH="), "{script}");
         assert!(script.contains("|TERM|LC_*) ;;") && script.contains("ulimit -d 2 "), "{script}");
-        let end =
-            "export A='$HOME\n'\\'''\nexec 2>'/t/errors'\nexec -- 'a b' '$(touch x)' 'it'\\''s'\n";
+        let end = "export A='$HOME\n'\\'''\necho $$ >'/t/pid'\nexec 2>'/t/errors'\nexec -- 'a b' '$(touch x)' 'it'\\''s'\n";
         assert!(script.ends_with(end), "{script}");
         for (name, is_name) in [("A_1", true), ("1A", false), ("", false), ("A;x", false)] {
             assert_eq!(is_variable_name(name), is_name, "{name}");

@@ -32,6 +32,7 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 pub use crate::net::RateLimited;
@@ -76,6 +77,12 @@ pub trait Provider: Send + Sync {
     /// Whether the server runs on this machine. Then a long silence before the first token is
     /// normal, and slug sends no side requests, which would evict the server's cache.
     fn is_local(&self) -> bool;
+
+    /// How far the model is loaded, while it is, where slug runs the server itself. The value is `None`
+    /// while nothing loads.
+    fn loading(&self) -> Option<watch::Receiver<Option<ModelLoading>>> {
+        None
+    }
 
     /// The host of a remote server, by which the catalogue finds prices; `None` on this machine.
     fn host(&self) -> Option<&str> {
@@ -182,6 +189,14 @@ pub struct PrefillProgress {
     pub total: u64,
     /// Tokens taken from the server's cache.
     pub cached: u64,
+}
+
+/// How far a server has loaded its model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ModelLoading {
+    /// How much of the model is in memory; `None` where that cannot be told.
+    pub percent: Option<u8>,
 }
 
 /// A model in a server's list.

@@ -2,6 +2,8 @@
 //! and what that work finds. Plain values, so that effects, messages and front ends without a screen
 //! can all name them.
 
+use std::path::PathBuf;
+
 use secrecy::{ExposeSecret, SecretString};
 
 use crate::config::{ConfigEndpoint, services};
@@ -122,6 +124,16 @@ pub struct DetectedServer {
     /// Ids of the models that it serves; none where it wants a key first.
     pub models: Vec<String>,
     pub access: ServerAccess,
+}
+
+/// A model file on this machine whose server slug could start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DetectedModelFile {
+    pub path: PathBuf,
+    /// The model's name.
+    pub name: String,
+    /// Its size, and how it fits the memory.
+    pub details: String,
 }
 
 /// Whether a server answers without a key.

@@ -5,6 +5,7 @@ mod export_import;
 mod gc;
 mod keys;
 mod mcp;
+mod model_files;
 mod models;
 mod permissions;
 mod sessions;
@@ -23,7 +24,7 @@ use crate::providers::Provider;
 use super::run_context::RunContext;
 use super::sandbox_setup;
 use super::servers::ServerConnector;
-use super::{acp, build, print, replay};
+use super::{acp, build, local, print, replay};
 
 pub(super) use export_import::write_file;
 
@@ -52,6 +53,9 @@ pub(super) async fn run(
         },
         CliCommand::Models { command: Some(ModelsCommand::Refresh), .. } => {
             models::refresh(cli, run_context).await
+        }
+        CliCommand::Models { command: Some(ModelsCommand::Local(format)), .. } => {
+            model_files::list(cli, run_context, format.json)
         }
         CliCommand::Models { command: Some(ModelsCommand::List(list)), .. }
         | CliCommand::Models { command: None, list } => models::list(cli, run_context, list).await,
@@ -92,7 +96,10 @@ async fn examine(cli: &Cli, run_context: &RunContext, json: bool) -> anyhow::Res
         config.warnings.extend(run_context.keys(config).1);
     }
     let redactor = Redactor::default();
+    let local = config.as_ref().ok().and_then(|config| local::found(run_context, config));
     let server = match &config {
+        // It is not started for this.
+        Ok(_) if local.is_some() => None,
         Ok(config) => {
             ServerConnector::new(run_context, config, &redactor).with_key(&config.server).await
         }
@@ -113,6 +120,7 @@ async fn examine(cli: &Cli, run_context: &RunContext, json: bool) -> anyhow::Res
     let findings = doctor::examine(&DoctorInput {
         config: config.as_ref().map_err(Vec::as_slice),
         provider: provider.as_deref().map(|provider| provider as &dyn Provider),
+        local,
         key: key.unwrap_or(Ok(())),
         catalogue: &CatalogueCache::new(run_context.home.catalogue()),
         home: run_context.home.root(),

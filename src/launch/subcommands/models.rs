@@ -13,6 +13,7 @@ use crate::catalogue::{
     ReasoningSetting,
 };
 use crate::cli::{Cli, CliExitStatus, ModelsList};
+use crate::config::{ConfigOrigin, ModelServerConfig};
 use crate::domain::sanitize::sanitize;
 use crate::domain::{ModelPrice, TokenRate};
 use crate::launch::print;
@@ -61,7 +62,11 @@ pub(super) async fn list(
         print::complain(complaint);
     }
     let servers = ServerConnector::new(run_context, &config, &Redactor::default());
-    let asked = std::iter::once(&config.server).chain(&config.others).map(async |server| {
+    // The one at slug's default address is nobody's where a model file is configured.
+    let is_meant = |server: &&ModelServerConfig| {
+        config.local_model().is_none() || server.endpoint.origin != ConfigOrigin::Default
+    };
+    let asked = config.servers().filter(is_meant).map(async |server| {
         let provider = servers.connect_or_tell(server);
         let models = provider.models().await;
         (server, provider, models)

@@ -105,6 +105,7 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             model.conversation.status.host =
                 if local { ModelHost::Local } else { ModelHost::Remote };
         }
+        AgentEvent::ModelLoading(loading) => model.conversation.status.loading = loading,
         AgentEvent::ModelNeeded { provider, models } => {
             let row = |info: ModelInfo| ModelRow {
                 name: ModelName::new(provider.as_str(), info.id),
@@ -178,6 +179,9 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             );
         }
         AgentEvent::Prefill { turn, progress } => {
+            if let Some(running) = model.conversation.turn.of(turn) {
+                running.note_prefill(&progress, now);
+            }
             // Some servers hold back the text of a call, so this may be the last word for long.
             let is_read = progress.total > 0 && progress.processed >= progress.total;
             let phase = match is_read {

@@ -1,6 +1,8 @@
 //! What the questions before the chat are about and what they are answered with. Plain values, so that
 //! effects, messages and front ends without a screen can all name them.
 
+use std::path::PathBuf;
+
 use crate::services::connect::ConnectTarget;
 
 /// The answer to a question before the chat.
@@ -33,6 +35,8 @@ pub enum FirstRunAnswer {
         /// The model that the user chose; `None` if there was no choice.
         model: Option<String>,
     },
+    /// Starts a server for this model file.
+    File(PathBuf),
     /// slug ends.
     Quit,
 }

@@ -113,6 +113,12 @@ fn a_slow_prompt_shows_how_far_it_is() {
         .event(AgentEvent::TurnStarted { turn: TURN })
         .event(read(3_100))
         .shows("Reading the prompt 25% · 3.1k of 12.4k tokens, 2k cached")
+        .hides("left")
+        .after(2_000)
+        .event(read(3_500))
+        .shows("200/s  ~45 s left  0:02")
+        .after(4_000)
+        .shows("200/s  ~41 s left  0:06")
         .event(read(12_400))
         .shows("Waiting for the model")
         .hides("Reading");

@@ -16,6 +16,7 @@ mod jobs;
 mod key_sheet;
 mod keys;
 mod links;
+mod loading;
 mod lookups;
 mod mcp;
 mod model_questions;

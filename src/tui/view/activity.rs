@@ -8,7 +8,7 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use crate::domain::format_tokens;
-use crate::providers::PrefillProgress;
+use crate::providers::{ModelLoading, PrefillProgress};
 use crate::tui::app::ScreenModel;
 use crate::tui::app::conversation::block::{ToolCallBlock, ToolCallState};
 use crate::tui::app::conversation::status::clock;
@@ -80,6 +80,14 @@ pub fn what(model: &ScreenModel) -> String {
     current_activity(model).what
 }
 
+/// How far a model is loaded.
+pub fn loading_words(loading: ModelLoading) -> String {
+    match loading.percent {
+        Some(percent) => format!("Loading {percent}%"),
+        None => "Loading".to_owned(),
+    }
+}
+
 struct ActivityText {
     what: String,
     detail: String,
@@ -98,6 +106,14 @@ fn current_activity(model: &ScreenModel) -> ActivityText {
     if says_only_that_a_question_waits(model) {
         let tool = model.question().map(|question| harmless(&question.tool)).unwrap_or_default();
         return ActivityText::of("Waiting for your answer", tool);
+    }
+    if running.phase == RunningTurnPhase::Waiting
+        && let Some(loading) = model.conversation.status.loading
+    {
+        return ActivityText::of(
+            loading_words(loading),
+            harmless(&model.conversation.status.model),
+        );
     }
     let (plain, detail) = match &running.phase {
         RunningTurnPhase::Stopping => return ActivityText::of("Stopping", ""),
@@ -226,6 +242,12 @@ fn written(running: &RunningTurn, model: &ScreenModel) -> Vec<StyledSpan> {
         (model.shared.settings.motion, running.rate(model.shared.now))
     {
         text.push_str(&format!("~{rate:.0}/s  "));
+    }
+    if let (MotionPreference::Full, Some(reading)) =
+        (model.shared.settings.motion, running.prefill_rate(model.shared.now))
+    {
+        let left = reading.left.as_secs_f64().ceil();
+        text.push_str(&format!("{:.0}/s  ~{left:.0} s left  ", reading.rate));
     }
     if text.is_empty() { Vec::new() } else { vec![span(text, StyleRole::Muted)] }
 }

@@ -12,6 +12,7 @@ use crate::tui::dialogs::reading::status_page;
 use crate::tui::layout::ansi::{self, AnsiExcerpt};
 use crate::tui::layout::{StyleRole, StyledSpan};
 
+use super::activity;
 use super::blocks::harmless;
 use super::mode_label;
 use super::paint::{self, RoleStyles, span, spans_width, truncate};
@@ -118,7 +119,12 @@ fn shown(model: &ScreenModel, item: StatusItem, width: u16) -> Option<Vec<Styled
             Some(spans)
         }
         StatusItem::Mode => Some(mode_label::spans(model)),
-        StatusItem::Context => meter(status).map(|(text, role)| vec![span(text, role)]),
+        StatusItem::Context => match status.loading {
+            Some(loading) => {
+                one(activity::loading_words(loading).to_lowercase(), StyleRole::Warning)
+            }
+            None => meter(status).map(|(text, role)| vec![span(text, role)]),
+        },
         StatusItem::Cached => one(cached(status)?, StyleRole::Muted),
         StatusItem::Cost => one(status_page::cost(&status.spending.total())?, StyleRole::Text),
     }

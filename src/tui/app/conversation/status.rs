@@ -7,7 +7,7 @@ use crate::domain::{
     ContextWindow, JobId, JobInfo, PermissionMode, ReasoningEffort, SessionId, TokenUsage,
     pluralise,
 };
-use crate::providers::ProviderFault;
+use crate::providers::{ModelLoading, ProviderFault};
 use crate::session::{SessionSpending, StoreSize};
 
 /// What is known about the session and its model. Unknown facts are not shown.
@@ -23,6 +23,8 @@ pub struct ConversationStatus {
     pub provider: String,
     /// What is wrong with the provider, since the last failure until it is used again.
     pub fault: Option<ProviderFault>,
+    /// How far the model is loaded, while it is.
+    pub loading: Option<ModelLoading>,
     /// The thinking effort, if the user set one.
     pub effort: Option<ReasoningEffort>,
     /// The model's context window; `None` until it is known.

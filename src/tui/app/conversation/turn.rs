@@ -29,6 +29,23 @@ pub struct RunningTurn {
     pub streamed: StreamedBytes,
     /// How long the response has streamed whose record comes next.
     pub streamed_for: Duration,
+    /// How the server gets on with reading the prompt.
+    prefill: Option<PrefillPace>,
+}
+
+/// The first and the newest that a server has said of its reading: when, and how many tokens it had read.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct PrefillPace {
+    first: (Duration, u64),
+    newest: (Duration, u64),
+}
+
+/// How fast a server reads a prompt, and what is left of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PrefillRate {
+    /// Tokens a second.
+    pub rate: f64,
+    pub left: Duration,
 }
 
 /// The amount of text that a response has streamed so far.
@@ -119,13 +136,43 @@ impl RunningTurn {
             tokens: 0,
             streamed,
             streamed_for: Duration::ZERO,
+            prefill: None,
         }
+    }
+
+    /// Notes how much of the prompt has been read by now.
+    pub fn note_prefill(&mut self, progress: &PrefillProgress, now: Duration) {
+        let newest = (now, progress.processed);
+        match &mut self.prefill {
+            // A smaller number is of another request.
+            Some(pace) if pace.newest.1 <= progress.processed => pace.newest = newest,
+            Some(_) | None => self.prefill = Some(PrefillPace { first: newest, newest }),
+        }
+    }
+
+    /// How fast the server reads the prompt now; `None` in the first half second, and while it reads none.
+    pub fn prefill_rate(&self, now: Duration) -> Option<PrefillRate> {
+        let (RunningTurnPhase::Prefill(progress), Some(pace)) = (&self.phase, self.prefill) else {
+            return None;
+        };
+        let seconds = pace.newest.0.checked_sub(pace.first.0)?.as_secs_f64();
+        let read = pace.newest.1.checked_sub(pace.first.1).filter(|&read| read > 0)?;
+        if seconds <= 0.5 {
+            return None;
+        }
+        let rate = read as f64 / seconds;
+        let unread = progress.total.saturating_sub(progress.processed) as f64;
+        let left = Duration::try_from_secs_f64(unread / rate).ok()?;
+        Some(PrefillRate { rate, left: left.saturating_sub(now.saturating_sub(pace.newest.0)) })
     }
 
     /// Enters a phase; a turn that the user has stopped stays [`RunningTurnPhase::Stopping`].
     pub fn enter(&mut self, phase: RunningTurnPhase) {
         if self.phase != RunningTurnPhase::Stopping {
             self.phase = phase;
+        }
+        if self.phase == RunningTurnPhase::Waiting {
+            self.prefill = None;
         }
     }
 

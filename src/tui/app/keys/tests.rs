@@ -116,7 +116,8 @@ fn trust() -> TrustDialog {
 }
 
 fn connect(model: &mut ScreenModel) {
-    let _effects = model.dialogs.open(ConnectDialog::first_run("~/.slug/config.toml", Vec::new()));
+    let _effects =
+        model.dialogs.open(ConnectDialog::first_run("~/.slug/config.toml", Vec::new(), Vec::new()));
 }
 
 fn pager() -> TestScreen {

@@ -154,6 +154,10 @@ fn row(page: &ConnectDialog, choice: &ConnectChoice) -> String {
                 format!("{} at {endpoint}, {}", server.name, view::models(server))
             })
         }
+        ConnectChoice::File(path) => {
+            let file = page.files.iter().find(|file| file.path == *path);
+            file.map_or_else(String::new, |file| format!("{}, {}", file.name, file.details))
+        }
         ConnectChoice::Hosted(service) => format!("{}, hosted", service.label()),
         ConnectChoice::Other => "A server by its address".to_owned(),
         ConnectChoice::Demo => "The demo".to_owned(),

@@ -10,6 +10,7 @@ mod steps;
 mod view;
 
 use std::fmt;
+use std::path::PathBuf;
 
 use ratatui::layout::Position;
 use secrecy::SecretString;
@@ -21,7 +22,8 @@ use crate::domain::{ModelName, NoticeLevel};
 use crate::providers::ProviderFault;
 use crate::services::connect::{
     ConnectEvent, ConnectFailure, ConnectJob, ConnectPlace, ConnectPreference, ConnectTarget,
-    ConnectedProvider, DetectedApiKey, DetectedServer, HostedService, ServerAccess, rank,
+    ConnectedProvider, DetectedApiKey, DetectedModelFile, DetectedServer, HostedService,
+    ServerAccess, rank,
 };
 use crate::tui::app::dialog_reply::DialogReply;
 use crate::tui::app::editor::{EditorLines, TextEditor};
@@ -43,6 +45,8 @@ pub struct ConnectDialog {
     keys: Vec<DetectedApiKey>,
     configured: Vec<ConnectedProvider>,
     servers: Vec<DetectedServer>,
+    /// Offered where no server runs.
+    files: Vec<DetectedModelFile>,
     looking: ServerSearch,
     chosen: Option<ConnectChoice>,
     step: ConnectStep,
@@ -85,6 +89,7 @@ enum ServerSearch {
 enum ConnectChoice {
     Configured(String),
     Server(String),
+    File(PathBuf),
     Hosted(HostedService),
     Other,
     Demo,
@@ -149,10 +154,15 @@ enum ReturnStep {
 }
 
 impl ConnectDialog {
-    /// The page of the first run with the keys from the environment, which begins to search for
-    /// servers.
-    pub fn first_run(config_file: &str, keys: Vec<DetectedApiKey>) -> DialogOpening<Self> {
-        Self::new(ConnectPurpose::FirstRun, config_file, keys).opening()
+    /// The page of the first run with the keys from the environment and the model files that slug could
+    /// serve, which begins to search for servers.
+    pub fn first_run(
+        config_file: &str,
+        keys: Vec<DetectedApiKey>,
+        files: Vec<DetectedModelFile>,
+    ) -> DialogOpening<Self> {
+        let page = Self::new(ConnectPurpose::FirstRun, config_file, keys);
+        Self { files, ..page }.opening()
     }
 
     /// The page beside the chat. `fault` is what is wrong with `provider`, which is in use; a connection
@@ -180,6 +190,7 @@ impl ConnectDialog {
             keys,
             configured: Vec::new(),
             servers: Vec::new(),
+            files: Vec::new(),
             looking: ServerSearch::Now,
             chosen: None,
             step: ConnectStep::Choose,
@@ -209,17 +220,30 @@ impl ConnectDialog {
         self.servers.iter().filter(is_new)
     }
 
+    /// The model files, once no server has been found.
+    fn offered_files(&self) -> impl Iterator<Item = &DetectedModelFile> {
+        let is_wanted = self.looking == ServerSearch::Over && self.servers.is_empty();
+        self.files.iter().filter(move |_| is_wanted)
+    }
+
     fn choices(&self) -> Vec<ConnectChoice> {
         let configured =
             self.configured.iter().map(|it| ConnectChoice::Configured(it.name.clone()));
         let servers =
             self.offered_servers().map(|server| ConnectChoice::Server(server.endpoint.clone()));
+        let files = self.offered_files().map(|file| ConnectChoice::File(file.path.clone()));
         let hosted = self.offered_services().map(ConnectChoice::Hosted);
         let demo = match self.purpose {
             ConnectPurpose::FirstRun => Some(ConnectChoice::Demo),
             ConnectPurpose::Chat(_) => None,
         };
-        configured.chain(servers).chain(hosted).chain([ConnectChoice::Other]).chain(demo).collect()
+        configured
+            .chain(servers)
+            .chain(files)
+            .chain(hosted)
+            .chain([ConnectChoice::Other])
+            .chain(demo)
+            .collect()
     }
 
     /// The row that enter takes: the first one until the user moves to another. A service with a key

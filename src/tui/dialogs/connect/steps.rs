@@ -141,6 +141,7 @@ impl ConnectDialog {
         self.news = None;
         match choice {
             ConnectChoice::Demo => return give(FirstRunAnswer::Demo),
+            ConnectChoice::File(path) => return give(FirstRunAnswer::File(path)),
             ConnectChoice::Other => self.step = ConnectStep::Address,
             ConnectChoice::Configured(name) => {
                 let provider = self.configured.iter().find(|it| it.name == name).cloned();

@@ -40,7 +40,7 @@ fn environment(name: &str) -> Option<String> {
 }
 
 fn page_at(width: u16, height: u16) -> StartupScene {
-    let opening = ConnectDialog::first_run("~/.slug/config.toml", Vec::new());
+    let opening = ConnectDialog::first_run("~/.slug/config.toml", Vec::new(), Vec::new());
     assert_eq!(opening.effects, [ScreenEffect::Connect(ConnectJob::FindServers)]);
     StartupScene::new(opening.dialog.unwrap(), width, height)
 }
@@ -51,8 +51,42 @@ fn page() -> StartupScene {
 
 /// The page with keys in the environment.
 fn page_with_keys() -> StartupScene {
-    let opening = ConnectDialog::first_run("~/.slug/config.toml", found_keys(environment));
+    let opening =
+        ConnectDialog::first_run("~/.slug/config.toml", found_keys(environment), Vec::new());
     StartupScene::new(opening.dialog.unwrap(), 80, 24)
+}
+
+/// The page with a model file that slug could serve.
+fn page_with_file(width: u16, height: u16) -> StartupScene {
+    let file = DetectedModelFile {
+        path: "/models/qwen3-8b.gguf".into(),
+        name: "qwen3-8b".to_owned(),
+        details: "5.0 GB, fits, with a window of 32.8k".to_owned(),
+    };
+    let opening = ConnectDialog::first_run("~/.slug/config.toml", Vec::new(), vec![file]);
+    StartupScene::new(opening.dialog.unwrap(), width, height)
+}
+
+#[test]
+fn a_model_file_is_offered_where_no_server_runs() {
+    for size in [(80, 24), (120, 40)] {
+        let mut page = page_with_file(size.0, size.1);
+        assert!(!page.picture().contains("qwen3-8b"), "{}", page.picture());
+        tell(&mut page, ConnectEvent::SearchFinished);
+        assert!(
+            page.picture().contains("qwen3-8b  5.0 GB, fits, with a window"),
+            "{}",
+            page.picture()
+        );
+        assert!(page.picture().contains("slug starts llama-server"), "{}", page.picture());
+        let answer =
+            first_run_answer(take(&mut page, &ConnectChoice::File("/models/qwen3-8b.gguf".into())));
+        assert_eq!(answer, Some(FirstRunAnswer::File("/models/qwen3-8b.gguf".into())));
+    }
+    let mut page = page_with_file(80, 24);
+    found(&mut page, "vLLM", "http://localhost:8000/v1", &["m"]);
+    tell(&mut page, ConnectEvent::SearchFinished);
+    assert!(!page.picture().contains("qwen3-8b"), "{}", page.picture());
 }
 
 /// The page beside a chat, with two providers configured.

@@ -183,7 +183,17 @@ fn choose(page: &ConnectDialog, in_use: &str, width: u16) -> ConnectRows {
         ];
         view.choice(selected == ConnectChoice::Server(server.endpoint.clone()), row);
     }
+    for file in page.offered_files() {
+        let row = vec![
+            span(shown(&file.name), StyleRole::Text),
+            span(format!("  {}", shown(&file.details)), StyleRole::Muted),
+        ];
+        view.choice(selected == ConnectChoice::File(file.path.clone()), row);
+    }
     match (page.looking, page.offered_servers().next()) {
+        (ServerSearch::Over, None) if page.offered_files().next().is_some() => {
+            view.text("  model files: slug starts llama-server for one", StyleRole::Muted, width);
+        }
         (ServerSearch::Now, _) => view.text("  looking \u{2026}", StyleRole::Muted, width),
         (ServerSearch::Over, None) => {
             let none = if page.servers.is_empty() {

@@ -121,7 +121,7 @@ async fn a_server_that_answers_can_be_chosen() {
         tokio::time::sleep(QUIET_TIME * 2).await;
         press(KeyCode::Enter)
     }));
-    let question = ConnectDialog::first_run("~/.slug/config.toml", Vec::new());
+    let question = ConnectDialog::first_run("~/.slug/config.toml", Vec::new(), Vec::new());
     let services = Arc::new(OneServer { searched });
     let answer = ask(question, events.chain(stream::pending()), terminal, services).await;
     match answer.unwrap() {
