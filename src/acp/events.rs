@@ -160,6 +160,7 @@ impl EventMapper {
             | AgentEvent::SessionRead { .. }
             | AgentEvent::ModelNeeded { .. }
             | AgentEvent::ProviderFailed { .. }
+            | AgentEvent::ModelLoading(_)
             | AgentEvent::ModeChanged(_)
             | AgentEvent::TurnStarted { .. }
             | AgentEvent::SteerSettled { .. }

@@ -147,12 +147,13 @@ impl AcpHost for EditorAgents {
         let debug = build::debug_log(&self.cli, run_context, &self.redactor).map_err(other)?;
         let services =
             build::services(run_context, &config, script.as_ref(), &self.redactor, &debug);
-        let providers = services.map_err(other)?;
+        let (providers, notices) = services.map_err(other)?;
         let participants = RunParticipants {
             providers: providers.clone(),
             interactivity: Interactivity::Interactive,
             last_models: script.is_none().then(|| run_context.home.last_models()),
             debug,
+            notices,
         };
         let parts = build::parts(run_context, &config, project, participants, &self.redactor);
         let RunParts { mut setup, processes, servers, .. } = parts.map_err(other)?;
