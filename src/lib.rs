@@ -24,6 +24,7 @@ pub mod providers;
 pub mod services;
 pub mod session;
 pub mod skills;
+pub mod subagents;
 pub mod tools;
 pub mod trust;
 pub mod tui;

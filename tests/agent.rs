@@ -33,6 +33,7 @@ mod server_content;
 mod sessions;
 mod skills;
 mod spending;
+mod subagents;
 mod task_tools;
 mod test_agent;
 mod titles;

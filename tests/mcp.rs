@@ -26,8 +26,8 @@ use slug_code::platform::files::DiskFiles;
 use slug_code::platform::server_program::ServerProgramSearch;
 use slug_code::tools::{
     DeniedTools, FileChange, FixedMode, InMemoryTasks, NoLanguageServers, NoPdfReader,
-    NoSessionJobs, NoSkills, NoWebPages, NobodyToAsk, OutputFile, OutputFiles, ReadLedger, Tool,
-    ToolContext, ToolEffects, ToolError, WorkingDirectory,
+    NoSessionJobs, NoSkills, NoSubagents, NoWebPages, NobodyToAsk, OutputFile, OutputFiles,
+    ReadLedger, Tool, ToolContext, ToolEffects, ToolError, WorkingDirectory,
 };
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -181,6 +181,7 @@ impl McpTestEnv {
             pdfs: Arc::new(NoPdfReader),
             code: Arc::new(NoLanguageServers),
             user: Arc::new(NobodyToAsk),
+            agents: Arc::new(NoSubagents),
             mode: Arc::new(FixedMode(PermissionMode::Ask)),
             searches: Arc::default(),
             tasks: Arc::new(InMemoryTasks::default()),

@@ -43,6 +43,7 @@ fn in_editor(command: &SlashCommand) -> Option<PromptCommand> {
         | SlashCommand::Effort(_)
         | SlashCommand::Hooks
         | SlashCommand::Skills
+        | SlashCommand::Agents
         | SlashCommand::Mcp
         | SlashCommand::Settings
         | SlashCommand::Undo

@@ -161,6 +161,7 @@ impl EventMapper {
             | AgentEvent::ModelNeeded { .. }
             | AgentEvent::ProviderFailed { .. }
             | AgentEvent::ModelLoading(_)
+            | AgentEvent::Subagent(_)
             | AgentEvent::ModeChanged(_)
             | AgentEvent::TurnStarted { .. }
             | AgentEvent::SteerSettled { .. }

@@ -21,7 +21,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::agent::{AddressedEvent, AgentCommand, AgentEvent, AgentProviderSet, InitialSession};
 use crate::domain::{
-    ApprovalAnswer, ApprovalId, ModelName, NoticeLevel, QuestionAnswer, SessionId, UserInput,
+    AgentId, ApprovalAnswer, ApprovalId, ModelName, NoticeLevel, QuestionAnswer, SessionId,
+    UserInput,
 };
 use crate::providers::ProviderFault;
 use crate::session::{LogEntry, ModelFailure, TurnEnd, TurnOutcome};
@@ -89,6 +90,8 @@ pub(super) struct EditorSession {
     settings: SessionSettings,
     running: Option<RunningPrompt>,
     questions: HashMap<ApprovalId, EditorQuestion>,
+    /// The questions among them that an agent asks which a call has started.
+    children: HashMap<ApprovalId, AgentId>,
     work: JoinSet<SessionWork>,
     /// The commands as they were told last.
     prompts: Vec<(String, String)>,
@@ -159,6 +162,7 @@ impl EditorSession {
             settings,
             running: None,
             questions: HashMap::new(),
+            children: HashMap::new(),
             work: JoinSet::new(),
             prompts: Vec::new(),
             files: Vec::new(),
@@ -245,7 +249,10 @@ impl EditorSession {
         let closing = loop {
             tokio::select! {
                 told = self.agent.events.recv() => match told {
-                    Some(AddressedEvent { event, .. }) => self.event(event).await,
+                    Some(AddressedEvent { agent, event }) if agent == self.agent.handle.id => {
+                        self.event(event).await;
+                    }
+                    Some(AddressedEvent { agent, event }) => self.event_of_child(agent, &event).await,
                     None => break None,
                 },
                 request = requests.recv() => match request {
@@ -384,12 +391,12 @@ impl EditorSession {
         match done {
             SessionWork::Approved(id, answer) => {
                 if self.questions.remove(&id).is_some() {
-                    self.command(AgentCommand::Answer { id, answer }).await;
+                    self.answer(id, AgentCommand::Answer { id, answer }).await;
                 }
             }
             SessionWork::Answered(id, answers) => {
                 if self.questions.remove(&id).is_some() {
-                    self.command(AgentCommand::AnswerQuestions { id, answers }).await;
+                    self.answer(id, AgentCommand::AnswerQuestions { id, answers }).await;
                 }
             }
             SessionWork::Listed(models) => {
@@ -413,6 +420,20 @@ impl EditorSession {
                     }
                 }
             }
+        }
+    }
+
+    /// Of the agents that calls have started, the editor gets the questions: what they do is in the
+    /// results of the calls.
+    async fn event_of_child(&mut self, agent: AgentId, event: &AgentEvent) {
+        if let AgentEvent::ApprovalAsked(request) = event {
+            self.children.insert(request.id, agent);
+            self.ask_approval(request).await;
+        } else if let AgentEvent::QuestionsAsked(request) = event {
+            self.children.insert(request.id, agent);
+            self.ask_questions(request).await;
+        } else if let AgentEvent::ApprovalWithdrawn(id) = event {
+            self.withdraw(*id).await;
         }
     }
 
@@ -512,6 +533,15 @@ impl EditorSession {
     async fn tell_options(&self) {
         let update = ConfigOptionUpdate::new(self.settings.options());
         self.tell(vec![SessionUpdate::ConfigOptionUpdate(update)]).await;
+    }
+
+    /// Sends an answer to whoever has asked.
+    async fn answer(&mut self, id: ApprovalId, command: AgentCommand) {
+        let Some(agent) = self.children.remove(&id) else { return self.command(command).await };
+        if let Some(commands) = self.agent.handle.children.commands(agent) {
+            // An agent that is gone waits for no answer.
+            let _ = commands.send(command.to(agent)).await;
+        }
     }
 
     async fn command(&self, command: AgentCommand) {

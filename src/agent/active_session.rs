@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
-use crate::domain::{EntryId, FileRead, JobId, SessionId, TurnId};
+use crate::domain::{ContentBlock, EntryId, FileRead, JobId, SessionId, TurnId};
 use crate::platform::scratch::SessionScratch;
 use crate::session::undo::RewindHistory;
 use crate::session::{
@@ -13,6 +13,8 @@ use crate::session::{
 };
 use crate::tools::ReadLedger;
 
+use super::children::interruption::interrupted_note;
+use super::children::session_agents::SessionAgents;
 use super::event_queue::AgentEventSender;
 use super::job_follower::JobFollower;
 use super::jobs::SessionJobs;
@@ -39,6 +41,10 @@ pub(super) struct ActiveSession {
     pub(super) jobs: Arc<SessionJobs>,
     /// Jobs of the log that ended with slug, and of which the model has not been told.
     pub(super) lost_jobs: Vec<LostJob>,
+    /// The agents that calls have started.
+    pub(super) agents: Arc<SessionAgents>,
+    /// What the model is told of agents that ended with slug, once.
+    pub(super) interrupted_agents: Option<ContentBlock>,
     /// Tells the front end about the jobs, while it wants to know.
     pub(super) follower: Option<JobFollower>,
     /// Why nothing can be added to this session; `None` for a session that can go on.
@@ -63,6 +69,8 @@ impl ActiveSession {
             untold_rewinds: UntoldRewinds::default(),
             jobs: Arc::default(),
             lost_jobs: Vec::new(),
+            agents: Arc::default(),
+            interrupted_agents: None,
             follower: None,
             read_only: None,
             scratch: None,
@@ -180,6 +188,8 @@ impl ActiveSession {
         let own = self.jobs.all();
         self.lost_jobs = lost_jobs(live);
         self.lost_jobs.retain(|lost| own.iter().all(|job| job.id != lost.id));
+        self.interrupted_agents =
+            if self.agents.all().is_empty() { interrupted_note(records) } else { None };
         self.conversation = ReplayedConversation::of(records);
     }
 
@@ -222,6 +232,7 @@ impl ActiveSession {
     /// Ends the session's jobs, saves what is left and releases the session for other processes.
     pub(super) async fn close(&mut self) {
         self.follower = None;
+        self.agents.close().await;
         self.jobs.end_all();
         if let Some(scratch) = self.scratch.take() {
             scratch.remove_if_empty();

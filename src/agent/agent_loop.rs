@@ -16,7 +16,7 @@ use crate::domain::{
     AgentId, CALL_TOOL, Message, MessageRole, NoticeLevel, PermissionMode, ReasoningEffort,
     SessionId, UserInput,
 };
-use crate::hooks::{HookEvent, MergedHookVerdict};
+use crate::hooks::{HookEvent, HookPayload, MergedHookVerdict};
 use crate::platform::watch::FolderWatcher;
 use crate::session::{LogEntry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome};
 use crate::tools::SKILL_TOOL;
@@ -25,6 +25,7 @@ use super::active_session::ActiveSession;
 use super::approvals::{PendingApprovals, PendingQuestions};
 use super::budget::BudgetLimits;
 use super::change_tracker;
+use super::children::directory::AgentDirectory;
 use super::command_inbox::{self, CommandInbox, StopHandle};
 use super::compaction::limits::ContextRoom;
 use super::event_queue::{AgentEventReceiver, AgentEventSender, event_queue};
@@ -44,7 +45,7 @@ use super::setup::AgentSetup;
 use super::tool_gate::ToolGate;
 use super::turn::{TurnLimits, TurnMachine};
 use super::turn_runner::{TurnPurpose, TurnRun};
-use super::{AddressedCommand, AgentCommand, AgentEvent};
+use super::{AddressedCommand, AgentCommand, AgentEvent, CommandRefusal};
 
 /// How many commands may wait for the agent; the front end waits when the queue is full.
 const MAX_QUEUED_COMMANDS: usize = 64;
@@ -67,6 +68,8 @@ pub struct AgentHandle {
     pub commands: mpsc::Sender<AddressedCommand>,
     /// Stops what runs at once: a stop does not wait in the queue of commands.
     pub stop: StopHandle,
+    /// The agents that this one starts.
+    pub children: AgentDirectory,
     /// Ends after the agent has saved its session.
     pub task: JoinHandle<()>,
 }
@@ -90,6 +93,7 @@ pub(super) struct Agent {
     pub(super) commands: CommandInbox,
     pub(super) events: AgentEventSender,
     pub(super) stop: StopHandle,
+    pub(super) directory: AgentDirectory,
     pub(super) permissions: Arc<PermissionState>,
     pub(super) approvals: Arc<PendingApprovals>,
     pub(super) questions: Arc<PendingQuestions>,
@@ -135,10 +139,14 @@ pub fn spawn_into(
     let id = outbox.agent();
     let (commands, inbox, stop) = command_inbox::channel(MAX_QUEUED_COMMANDS, outbox.clone());
     let stopped = stop.clone();
+    let children = AgentDirectory::default();
+    let directory = children.clone();
     // Inside the task, because reading hundreds of rules would delay the first frame.
-    let task =
-        tokio::spawn(async move { Agent::with(setup, inbox, outbox, stopped).run(start).await });
-    AgentHandle { id, commands, stop, task }
+    let task = tokio::spawn(async move {
+        let agent = Agent { directory, ..Agent::with(setup, inbox, outbox, stopped) };
+        agent.run(start).await;
+    });
+    AgentHandle { id, commands, stop, children, task }
 }
 
 impl Agent {
@@ -159,9 +167,15 @@ impl Agent {
         stop: StopHandle,
     ) -> Self {
         let read_rules = setup.escalation.as_ref().map(|escalation| escalation.read_rules.clone());
-        let permissions =
-            PermissionState::new(setup.workspace.clone(), setup.project, setup.mode, read_rules);
-        let permissions = Arc::new(permissions);
+        let permissions = match &setup.parent {
+            Some(parent) => parent.permissions.clone(),
+            None => Arc::new(PermissionState::new(
+                setup.workspace.clone(),
+                setup.project,
+                setup.mode,
+                read_rules,
+            )),
+        };
         let rules = Arc::downgrade(&permissions);
         let is_denied = move |tool: &str| rules.upgrade().is_some_and(|it| it.denies_tool(tool));
         setup.registry.denied().set(is_denied);
@@ -174,6 +188,7 @@ impl Agent {
             commands,
             events,
             stop,
+            directory: AgentDirectory::default(),
             permissions,
             approvals: Arc::default(),
             questions: Arc::default(),
@@ -189,10 +204,13 @@ impl Agent {
             allowance: BudgetLimits::new(setup.budgets),
             background: BackgroundHooks::default(),
             titles: SessionTitles::default(),
-            watch: Arc::new(FolderWatcher::new(
-                setup.workspace.root().to_owned(),
-                setup.home.clone(),
-            )),
+            watch: match &setup.parent {
+                Some(parent) => parent.watch.clone(),
+                None => Arc::new(FolderWatcher::new(
+                    setup.workspace.root().to_owned(),
+                    setup.home.clone(),
+                )),
+            },
             session_start: None,
             idle_at: None,
             setup,
@@ -234,6 +252,7 @@ impl Agent {
         }
         self.refresh_prompt_files().await;
         loop {
+            let agents = self.session.agents.clone();
             tokio::select! {
                 command = self.commands.next() => match command {
                     Some(command) => {
@@ -245,6 +264,7 @@ impl Agent {
                 () = wait_until(self.idle_at) => self.notify_idle(),
                 answer = self.models.answer() => self.take_models(answer).await,
                 answer = self.titles.answer() => self.take_title(answer).await,
+                () = agents.report_waits() => self.answer_reports().await,
             }
         }
         self.session.jobs.end_all();
@@ -254,6 +274,9 @@ impl Agent {
     }
 
     async fn command(&mut self, command: AgentCommand) {
+        if self.setup.parent.is_some() && command.leaves_session() {
+            return self.events.send(AgentEvent::CommandRefused(CommandRefusal::StartedAgent));
+        }
         match command {
             AgentCommand::Send { text } => self.send(text).await,
             // The turn it was meant for is over. Its end has told the front end so.
@@ -380,6 +403,7 @@ impl Agent {
         content.extend(start_note.into_iter().chain(hook_note));
         content.extend(self.turn_notes());
         content.extend(self.job_note().await);
+        content.extend(self.session.interrupted_agents.take());
         content.extend(self.late_findings_note());
         let mentioned = self.mention_blocks(&text.text, &gate.context);
         let mentioned = gate.context.cancel.run_until_cancelled(mentioned).await;
@@ -425,8 +449,11 @@ impl Agent {
         match cancel.run_until_cancelled(self.system_text(&model)).await {
             Some(system) if !cancel.is_cancelled() => {
                 let fallback = self.fallback_model(&model).await;
-                let continuations =
-                    if self.setup.hooks.has(HookEvent::Stop) { MAX_HOOK_CONTINUATIONS } else { 0 };
+                let continuations = if self.session_hooks().has(HookEvent::Stop) {
+                    MAX_HOOK_CONTINUATIONS
+                } else {
+                    0
+                };
                 let machine = TurnMachine::new(limits)
                     .with_fallback(fallback)
                     .with_hook_continuations(continuations);
@@ -447,6 +474,7 @@ impl Agent {
         purpose: &TurnPurpose,
     ) {
         if outcome == TurnOutcome::Interrupted {
+            self.session.agents.stop_all();
             gate.journal.write(gate.turn, LogEntry::Interrupted).await;
         }
         self.permissions.end_turn_rules();
@@ -471,6 +499,10 @@ impl Agent {
         gate.journal.write_end(gate.turn, LogEntry::TurnEnd(end)).await;
         self.session.catch_up();
         tracing::info!(?outcome, "turn ended");
+        if outcome != TurnOutcome::Interrupted {
+            self.tell_running_agents();
+        }
+        self.session_hooks().fire_in_background(HookPayload::SubagentStop);
         self.tell_uncounted().await;
         self.ask_for_title(gate.turn, &outcome).await;
         self.start_idle_timer();
@@ -513,6 +545,7 @@ impl Agent {
             model: self.model.clone().unwrap_or_else(|| ANY_MODEL.to_owned()),
             provider: self.current_provider().name.clone(),
             forked_from: None,
+            spawned_by: self.setup.parent.as_ref().map(|parent| parent.origin.clone()),
         }
     }
 
@@ -562,6 +595,9 @@ impl Agent {
     }
 
     async fn set_mode(&mut self, mode: PermissionMode) {
+        if self.setup.parent.is_some() {
+            return self.events.send(AgentEvent::CommandRefused(CommandRefusal::StartedAgent));
+        }
         if mode == PermissionMode::Sandbox && self.setup.escalation.is_none() {
             return self.error("No sandbox is active. `slug --sandbox DIR` starts with one.");
         }

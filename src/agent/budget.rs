@@ -191,6 +191,10 @@ impl Agent {
     pub(super) async fn within_budget(&mut self, gate: &ToolGate, model: &str) -> BudgetVerdict {
         match (self.overdraft(gate.turn, model).await, self.setup.interactivity) {
             (None, _) => BudgetVerdict::Fits,
+            // The user is asked about the budget of the agent that has started this one, if at all.
+            (Some(overdraft), _) if self.setup.parent.is_some() => {
+                BudgetVerdict::Stop(overdraft.to_string())
+            }
             (Some(overdraft), Interactivity::Headless) => {
                 BudgetVerdict::Stop(overdraft.to_string())
             }
@@ -198,6 +202,15 @@ impl Agent {
                 BudgetVerdict::Asked(self.ask_for_more(gate, overdraft))
             }
         }
+    }
+
+    /// Tells the children what is left.
+    pub(super) fn note_budgets(&self, turn: TurnId) {
+        let spending = &self.session.conversation.spending;
+        self.session.agents.budget.note(
+            (self.allowance.of_turn(turn), spending.turn(turn)),
+            (self.allowance.session, spending.total()),
+        );
     }
 
     /// The budget that one more request of this turn would overdraw.

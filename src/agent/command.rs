@@ -114,6 +114,38 @@ pub enum AgentCommand {
 }
 
 impl AgentCommand {
+    /// Whether the agent would have another session open after it.
+    pub(super) fn leaves_session(&self) -> bool {
+        match self {
+            Self::NewSession | Self::Resume { .. } | Self::Fork { .. } => true,
+            Self::PlanRewind(_)
+            | Self::SetMode(_)
+            | Self::SetTitle(_)
+            | Self::UseModel(_)
+            | Self::SetModel(_)
+            | Self::FollowJobs(_)
+            | Self::Rules(_)
+            | Self::SetEffort(_)
+            | Self::Context(_)
+            | Self::PlanReview(_)
+            | Self::EndJob { .. }
+            | Self::DetachCommand
+            | Self::Send { .. }
+            | Self::Rewind { .. }
+            | Self::Save
+            | Self::UndoCall { .. }
+            | Self::Shell { .. }
+            | Self::UndoCompaction
+            | Self::Steer { .. }
+            | Self::WithdrawSteer { .. }
+            | Self::Answer { .. }
+            | Self::AnswerQuestions { .. }
+            | Self::Compact { .. }
+            | Self::Reject { .. }
+            | Self::Retry => false,
+        }
+    }
+
     /// The command with its address.
     pub fn to(self, agent: AgentId) -> AddressedCommand {
         AddressedCommand { agent, command: self }
@@ -131,6 +163,12 @@ pub enum CommandRefusal {
     /// The command needs an agent without a running turn.
     #[error("A turn is running: wait for its end, or stop it with Escape.")]
     TurnRunning,
+    /// The agent was started by another one, whose session and mode are the user's to change.
+    #[error(
+        "This agent was started by another one and keeps its session and mode. Go to the main conversation \
+         with f6 for that."
+    )]
+    StartedAgent,
 }
 
 /// Identifies a steering message until it is in the conversation or withdrawn. Chosen by the front

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{
     AgentId, ApprovalId, ApprovalRequest, CallId, ContextWindow, DangerFact, FollowedOutput,
     JobEnd, JobId, JobInfo, JobReport, ModelName, NoticeLevel, PermissionMode, QuestionRequest,
-    ReasoningEffort, SessionId, TaskItem, TodoItem, ToolCall, TurnId, UserInput,
+    ReasoningEffort, SessionId, SubagentSummary, TaskItem, TodoItem, ToolCall, TurnId, UserInput,
 };
 use crate::providers::retry::RetryAttempt;
 use crate::providers::{ModelInfo, ModelLoading, PrefillProgress, ProviderFault, RateLimited};
@@ -195,6 +195,9 @@ pub enum AgentEvent {
     /// A call was refused in a headless run: a rule, the mode or a hook denies it, or it would need
     /// an answer of the user.
     CallRefused { call: ToolCall, reason: String },
+    /// An agent that a call of this one has started, as it stands now. The first is before any event of
+    /// that agent.
+    Subagent(Box<SubagentSummary>),
     /// The answer to a `Rules` command.
     Rules(Box<RuleReply>),
     /// The answer to a `Context` command.

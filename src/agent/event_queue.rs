@@ -9,9 +9,10 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tokio::sync::Notify;
 use tokio::sync::mpsc::error::TryRecvError;
+use tokio::sync::{Notify, mpsc};
 
+use super::children::signs::{ChildSign, sign_of};
 use super::{AddressedEvent, AgentEvent, debug_events};
 use crate::domain::{AgentId, CallId, NoticeLevel, TurnId};
 use crate::platform::debug_log::DebugLog;
@@ -26,7 +27,10 @@ const MERGE_WITHIN: usize = 64;
 pub fn event_queue(agent: AgentId) -> (AgentEventSender, AgentEventReceiver) {
     let queue = Arc::new(EventQueue::default());
     let side = Arc::new(SenderSide(queue.clone()));
-    (AgentEventSender { agent, side, debug: DebugLog::off() }, AgentEventReceiver(queue))
+    (
+        AgentEventSender { agent, side, debug: DebugLog::off(), signs: None },
+        AgentEventReceiver(queue),
+    )
 }
 
 #[derive(Debug, Default)]
@@ -56,6 +60,8 @@ pub struct AgentEventSender {
     agent: AgentId,
     side: Arc<SenderSide>,
     debug: DebugLog,
+    /// Where the agent that has started this one hears of it.
+    signs: Option<mpsc::UnboundedSender<ChildSign>>,
 }
 
 /// Finishes the queue when its last clone is dropped.
@@ -77,7 +83,7 @@ impl AgentEventSender {
 
     /// A sender of another agent's events into the same queue.
     pub fn for_agent(&self, agent: AgentId) -> Self {
-        Self { agent, side: self.side.clone(), debug: DebugLog::off() }
+        Self { agent, side: self.side.clone(), debug: DebugLog::off(), signs: None }
     }
 
     /// The same sender, which writes what it sends to this debug log, too.
@@ -85,9 +91,18 @@ impl AgentEventSender {
         Self { debug, ..self }
     }
 
+    /// The same sender, whose events are signs for the agent that has started this one, too.
+    pub(super) fn with_signs(self, signs: mpsc::UnboundedSender<ChildSign>) -> Self {
+        Self { signs: Some(signs), ..self }
+    }
+
     /// Sends an event. Does nothing once the front end is gone; the agent ends soon after that.
     pub fn send(&self, event: AgentEvent) {
         let queue = &self.side.0;
+        if let Some(signs) = &self.signs {
+            // Nobody listens once the session of the other agent is left.
+            let _ = signs.send(sign_of(&event));
+        }
         let event = AddressedEvent { agent: self.agent, event };
         debug_events::write(&self.debug, &event);
         let mut state = queue.lock();
@@ -238,7 +253,8 @@ fn delta(event: &mut AgentEvent) -> Option<(DeltaKey<'_>, Option<&mut String>)> 
         | AgentEvent::RewindPlanned(_)
         | AgentEvent::ReviewPlanned(_)
         | AgentEvent::Rewound { .. }
-        | AgentEvent::Forked { .. } => None,
+        | AgentEvent::Forked { .. }
+        | AgentEvent::Subagent(_) => None,
     }
 }
 

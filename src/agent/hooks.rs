@@ -29,6 +29,8 @@ pub(super) struct SessionHooks {
     pub(super) workspace: Arc<Workspace>,
     pub(super) events: AgentEventSender,
     pub(super) background: BackgroundHooks,
+    /// Whether the agent was started by another one: only the hooks of calls are for it.
+    pub(super) is_of_child: bool,
 }
 
 /// Owns the hooks that run in the background. `over` cancels them when the agent ends.
@@ -41,7 +43,16 @@ pub(super) struct BackgroundHooks {
 impl SessionHooks {
     /// Whether there is a hook for this event.
     pub(super) fn has(&self, event: HookEvent) -> bool {
-        self.hooks.has(event)
+        let is_for_it = match event {
+            HookEvent::PreToolUse | HookEvent::PostToolUse | HookEvent::PreCompact => true,
+            HookEvent::SessionStart
+            | HookEvent::SessionEnd
+            | HookEvent::UserPromptSubmit
+            | HookEvent::Notification
+            | HookEvent::Stop => !self.is_of_child,
+            HookEvent::SubagentStop => self.is_of_child,
+        };
+        is_for_it && self.hooks.has(event)
     }
 
     /// Runs the hooks of an event and shows their messages and failures to the user.
@@ -50,6 +61,9 @@ impl SessionHooks {
         payload: &HookPayload,
         cancel: &CancellationToken,
     ) -> MergedHookVerdict {
+        if !self.has(payload.event()) {
+            return MergedHookVerdict::default();
+        }
         let context = HookContext {
             session: self.session,
             transcript: self.transcript.clone(),

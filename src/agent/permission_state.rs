@@ -27,12 +27,30 @@ use super::rule_request::RuleChangeError;
 pub(super) struct PermissionState {
     workspace: Arc<Workspace>,
     project: ProjectSettingsTrust,
-    inner: Mutex<RulesAndMode>,
+    inner: Arc<Mutex<RulesAndMode>>,
+    ceiling: ModeCeiling,
     /// Locked while a settings file is read, changed and written.
-    settings: Mutex<SettingsFiles>,
+    settings: Arc<Mutex<SettingsFiles>>,
     version: watch::Sender<u64>,
     /// Where the sandbox looks up which files commands may read; `None` without a sandbox.
     read_rules: Option<Arc<ReadRules>>,
+}
+
+/// What an agent's mode is at most, whatever the mode of its parent is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ModeCeiling {
+    Open,
+    /// It changes nothing.
+    Plan,
+}
+
+impl ModeCeiling {
+    fn narrow(self, mode: PermissionMode) -> PermissionMode {
+        match self {
+            Self::Open => mode,
+            Self::Plan => PermissionMode::Plan,
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -63,9 +81,10 @@ impl PermissionState {
             mode,
             before_plan: None,
         });
-        let settings = Mutex::new(settings);
+        let (inner, settings) = (Arc::new(inner), Arc::new(Mutex::new(settings)));
+        let ceiling = ModeCeiling::Open;
         let version = watch::channel(0).0;
-        let state = Self { workspace, project, inner, settings, version, read_rules };
+        let state = Self { workspace, project, inner, ceiling, settings, version, read_rules };
         state.changed(&state.lock());
         state
     }
@@ -84,7 +103,8 @@ impl PermissionState {
     ) -> (PermissionDecision, watch::Receiver<u64>) {
         let inner = self.lock();
         let changed = self.version.subscribe();
-        (decide_with(query, &inner.rules, inner.mode, &self.workspace, hook_permission), changed)
+        let mode = self.ceiling.narrow(inner.mode);
+        (decide_with(query, &inner.rules, mode, &self.workspace, hook_permission), changed)
     }
 
     /// Whether a deny rule hides this path from what a tool finds.
@@ -98,7 +118,21 @@ impl PermissionState {
     }
 
     pub(super) fn mode(&self) -> PermissionMode {
-        self.lock().mode
+        self.ceiling.narrow(self.lock().mode)
+    }
+
+    /// The same rules and mode for an agent that this one's starts: what changes here, changes there,
+    /// and an answer for the session holds for both.
+    pub(super) fn for_child(&self, ceiling: ModeCeiling) -> Self {
+        Self {
+            workspace: self.workspace.clone(),
+            project: self.project,
+            inner: self.inner.clone(),
+            ceiling,
+            settings: self.settings.clone(),
+            version: self.version.clone(),
+            read_rules: self.read_rules.clone(),
+        }
     }
 
     /// The mode that held before plan mode was chosen last.

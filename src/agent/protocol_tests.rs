@@ -14,7 +14,8 @@ use crate::domain::{
     CallInput, ContextWindow, DangerFact, DangerFacts, EntryId, ExitCause, FileDiff, FollowedJobs,
     FollowedOutput, JobEnd, JobId, JobInfo, JobReport, Message, ModelName, NoticeLevel,
     PermissionMode, QuestionAnswer, QuestionOption, QuestionRequest, ReasoningEffort, RuleFile,
-    SessionId, TaskId, TaskItem, TodoItem, TodoStatus, ToolCall, TurnId, UserInput, UserQuestion,
+    SessionId, SubagentState, SubagentSummary, TaskId, TaskItem, TodoItem, TodoStatus, ToolCall,
+    TurnId, UserInput, UserQuestion,
 };
 use crate::permissions::RuleListReport;
 use crate::permissions::store::RuleSaveError;
@@ -311,6 +312,20 @@ pub(super) fn events() -> Vec<AgentEvent> {
         AgentEvent::JobStarted(JobInfo { id: JobId(3), command: "npm run dev".into() }),
         AgentEvent::JobEnded { job: JobId(3), end: JobEnd::Exited(ExitCause::Signal(15)) },
         AgentEvent::JobEnded { job: JobId(3), end: JobEnd::Lost },
+        AgentEvent::Subagent(Box::new(SubagentSummary {
+            agent: AgentId(9),
+            call: CallId::new("c1"),
+            session: None,
+            kind: "explore".into(),
+            task: "find it".into(),
+            model: Some("small".into()),
+            state: SubagentState::OutOfTime,
+            in_background: true,
+            tool_calls: 3,
+            tokens: 12_000,
+            cost: None,
+            elapsed_ms: 41_000,
+        })),
         AgentEvent::Jobs(vec![JobReport {
             job: JobInfo { id: JobId(3), command: "npm run dev".into() },
             elapsed: Duration::from_secs(72),

@@ -157,6 +157,7 @@ pub(super) fn without_keys(redactor: &Redactor, output: ToolOutput) -> ToolOutpu
         note: output.note.map(|note| redacted_note(redactor, note)),
         read: output.read,
         job: output.job,
+        agent: output.agent,
     }
 }
 

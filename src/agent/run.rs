@@ -59,6 +59,7 @@ impl CompletedCall {
             elapsed_ms: u64::try_from(self.elapsed.as_millis()).unwrap_or(u64::MAX),
             kept: self.kept.clone(),
             job: self.output.job.map(JobState::id),
+            agent: self.output.agent.clone(),
         }
     }
 }
@@ -111,7 +112,9 @@ pub(super) async fn run(
         Interactivity::Headless => Arc::new(NobodyToAsk),
     };
     let mode = Arc::new(CallMode::of(gate));
-    let context = ToolContext { effects, processes, jobs, user, mode, ..gate.context_for(&query) };
+    let agents = gate.children.for_call(&call.id);
+    let context =
+        ToolContext { effects, processes, jobs, user, agents, mode, ..gate.context_for(&query) };
     let cancelled = gate.context.cancel.clone();
     let out_of_time = async {
         cancelled.cancelled().await;

@@ -37,6 +37,7 @@ impl Agent {
             workspace: self.setup.workspace.clone(),
             events: self.events.clone(),
             background: self.background.clone(),
+            is_of_child: self.setup.parent.is_some(),
         }
     }
 
@@ -184,7 +185,7 @@ impl Agent {
     /// Starts the timer for the idle notification. A turn has just ended.
     pub(super) fn start_idle_timer(&mut self) {
         let calls = self.setup.interactivity == Interactivity::Interactive
-            && self.setup.hooks.has(HookEvent::Notification);
+            && self.session_hooks().has(HookEvent::Notification);
         self.idle_at = calls.then(|| Instant::now() + self.setup.idle_after);
     }
 

@@ -7,20 +7,23 @@ use std::time::Duration;
 
 use crate::catalogue::CatalogueCache;
 use crate::context::{ContextProvider, GitExecutable};
-use crate::domain::{AgentBudgets, PermissionMode, ReasoningEffort};
+use crate::domain::{AgentBudgets, PermissionMode, ReasoningEffort, SpawnOrigin};
 use crate::hooks::HookSet;
 use crate::permissions::Workspace;
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
 use crate::platform::scratch::ScratchRoot;
+use crate::platform::watch::FolderWatcher;
 use crate::session::{BlobStore, SessionStore};
 use crate::skills::PromptPlaces;
+use crate::subagents::SubagentTypes;
 use crate::tools::{
     Files, LanguageServers, PdfReader, Processes, ServerPrompts, ToolRegistry, WebPages,
     WorkingDirectory,
 };
 
+use super::permission_state::PermissionState;
 use super::provider_set::AgentProviderSet;
 use super::sandbox_in_force::SandboxInForce;
 use super::tool_gate::Interactivity;
@@ -34,7 +37,16 @@ pub enum ModelPin {
     Default,
 }
 
+/// The agent that has started another one, as far as the other one shares it.
+#[derive(Clone)]
+pub struct AgentParent {
+    pub(super) origin: SpawnOrigin,
+    pub(super) permissions: Arc<PermissionState>,
+    pub(super) watch: Arc<FolderWatcher>,
+}
+
 /// The settings and services of one agent.
+#[derive(Clone)]
 pub struct AgentSetup {
     /// The configured providers, one of which is current.
     pub providers: AgentProviderSet,
@@ -101,7 +113,7 @@ pub struct AgentSetup {
     /// git for what a question says about files and commits; `None` without trust.
     pub git: Option<GitExecutable>,
     /// The providers of notes for the model.
-    pub contexts: Vec<Box<dyn ContextProvider>>,
+    pub contexts: Arc<[Box<dyn ContextProvider>]>,
     /// The hooks of the user and of a project that the user trusts.
     pub hooks: Arc<HookSet>,
     /// How long the user is idle before the `Notification` hooks run.
@@ -114,4 +126,8 @@ pub struct AgentSetup {
     pub redactor: Redactor,
     /// Warnings to show at the start, as sentences.
     pub notices: Vec<String>,
+    /// The types of agents that the model can start.
+    pub subagents: Arc<SubagentTypes>,
+    /// Whoever has started this agent; `None` of one that the user talks to.
+    pub parent: Option<AgentParent>,
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::context::GitExecutable;
 use crate::domain::{
-    ApprovalId, ApprovalKind, ApprovalRequest, CallInput, DangerFacts, PermissionOutcome,
+    ApprovalId, ApprovalKind, ApprovalRequest, CallId, CallInput, DangerFacts, PermissionOutcome,
     RuleSource, ToolAccess, ToolCall, TurnId,
 };
 use crate::permissions::{PermissionQuery, ResolvedAccess, Workspace};
@@ -16,7 +16,9 @@ use crate::platform::debug_log::DebugLog;
 use crate::platform::redact::Redactor;
 use crate::platform::watch::FolderWatcher;
 use crate::session::{BlobStore, LogEntry, PermissionEntry};
-use crate::tools::{AccessMode, Grant, ScopedFiles, ToolContext, ToolRegistry, WorkingDirectory};
+use crate::tools::{
+    AccessMode, Grant, ScopedFiles, SubagentStarter, ToolContext, ToolRegistry, WorkingDirectory,
+};
 
 use super::approvals::{PendingApprovals, PendingQuestions};
 use super::event::AgentEvent;
@@ -38,6 +40,12 @@ pub enum Interactivity {
     Headless,
 }
 
+/// Gives each call what it starts agents with.
+pub(super) trait ChildStarters: Send + Sync {
+    /// What the call with this id gets; the agents that it starts report to that call.
+    fn for_call(&self, call: &CallId) -> Arc<dyn SubagentStarter>;
+}
+
 /// What all calls of a turn share.
 pub(super) struct ToolGate {
     pub(super) turn: TurnId,
@@ -46,6 +54,7 @@ pub(super) struct ToolGate {
     pub(super) registry: Arc<ToolRegistry>,
     pub(super) context: ToolContext,
     pub(super) jobs: CallJobs,
+    pub(super) children: Arc<dyn ChildStarters>,
     pub(super) workspace: Arc<Workspace>,
     /// The session's scratch folder, as a real path.
     pub(super) scratch: Option<PathBuf>,

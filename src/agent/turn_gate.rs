@@ -9,12 +9,16 @@ use crate::domain::TurnId;
 use crate::permissions::READ_RULE;
 use crate::platform::scratch::SessionScratch;
 use crate::tools::{
-    FixedMode, InMemoryTasks, NobodyToAsk, OutputFiles, SteeringSignal, ToolContext,
+    FixedMode, InMemoryTasks, NoSubagents, NobodyToAsk, OutputFiles, SteeringSignal, ToolContext,
 };
 
 use super::agent_loop::Agent;
+use super::children::call_agents::ChildSource;
+use super::children::child_setup::ChildTemplate;
+use super::journal::SessionJournal;
 use super::repeats::RepeatedCalls;
 use super::session_tasks::LoggedTasks;
+use super::setup::AgentSetup;
 use super::tool_events::ToolEventQueue;
 use super::tool_gate::ToolGate;
 
@@ -33,17 +37,20 @@ impl Agent {
         let scratch_path = scratch.as_deref().map(SessionScratch::path);
         let workspace = self.setup.workspace.as_ref().clone().with_scratch(scratch_path);
         let jobs = self.call_jobs();
+        self.note_budgets(turn);
         let tasks = self.session.conversation.plan.tasks.clone();
         let context = ToolContext {
             tasks: Arc::new(LoggedTasks::new(turn, journal.clone(), tasks)),
             ..self.tool_context(scratch.clone(), self.stop.begin())
         };
+        let children = self.child_source(turn, journal.clone(), context.cancel.clone());
         Ok(Arc::new(ToolGate {
             turn,
             began: std::time::Instant::now(),
             registry: self.setup.registry.clone(),
             context,
             jobs,
+            children,
             workspace: Arc::new(workspace),
             scratch: scratch_path.map(Path::to_owned),
             escalation: self.setup.escalation.clone(),
@@ -63,6 +70,32 @@ impl Agent {
         }))
     }
 
+    /// What the calls of a turn start agents from.
+    fn child_source(
+        &self,
+        turn: TurnId,
+        journal: Arc<SessionJournal>,
+        cancel: CancellationToken,
+    ) -> Arc<ChildSource> {
+        let setup =
+            AgentSetup { model: self.model.clone(), effort: self.effort, ..self.setup.clone() };
+        Arc::new(ChildSource {
+            template: ChildTemplate {
+                setup: Arc::new(setup),
+                permissions: self.permissions.clone(),
+                watch: self.watch.clone(),
+            },
+            agents: self.session.agents.clone(),
+            directory: self.directory.clone(),
+            session: self.session.id,
+            turn,
+            interactivity: self.setup.interactivity,
+            journal,
+            events: self.events.clone(),
+            cancel,
+        })
+    }
+
     /// What a tool gets whose call may touch no file: each call gets its own from this.
     pub(super) fn tool_context(
         &self,
@@ -79,6 +112,7 @@ impl Agent {
             pdfs: self.setup.pdfs.clone(),
             code: self.setup.code.clone(),
             user: Arc::new(NobodyToAsk),
+            agents: Arc::new(NoSubagents),
             mode: Arc::new(FixedMode(self.permissions.mode())),
             tasks: Arc::new(InMemoryTasks::default()),
             skills: self.skills.clone(),

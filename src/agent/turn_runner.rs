@@ -109,6 +109,8 @@ pub(super) struct TurnRun {
 pub(super) enum TurnPurpose {
     /// To answer the user.
     Answer,
+    /// To go on with the reports of agents in the background.
+    Reports,
     /// To make the conversation shorter. Holds what the summary is to keep above all.
     Compaction { focus: Option<String> },
 }
@@ -248,7 +250,7 @@ impl Agent {
 
     async fn drive_to_end(&mut self, mut running: TurnRun) {
         let mut event = TurnRunEvent::Input(match running.purpose {
-            TurnPurpose::Answer => TurnInput::Begun,
+            TurnPurpose::Answer | TurnPurpose::Reports => TurnInput::Begun,
             TurnPurpose::Compaction { .. } => TurnInput::CompactionAsked,
         });
         loop {
@@ -358,6 +360,8 @@ impl Agent {
                 running.tool_choice = ToolChoice::Auto;
                 self.tell_changed_mode(running.turn).await;
                 self.tell_ended_jobs(running.turn).await;
+                self.tell_ended_agents(running.turn).await;
+                self.note_budgets(running.turn);
                 self.tell_late_findings(running.turn).await;
                 return self.request_or_compact(running).await;
             }
@@ -541,7 +545,9 @@ impl Agent {
                     self.events.send(AgentEvent::CommandRefused(CommandRefusal::TurnRunning));
                 }
                 // The front end may not know yet that a turn runs.
-                TurnPurpose::Compaction { .. } => self.commands.hold(command),
+                TurnPurpose::Compaction { .. } | TurnPurpose::Reports => {
+                    self.commands.hold(command);
+                }
             },
         }
     }

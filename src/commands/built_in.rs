@@ -246,6 +246,14 @@ const TABLE: &[CommandRow] = &[
         read: |_| Ok(SlashCommand::Jobs),
     },
     CommandRow {
+        name: "agents",
+        aliases: &["subagents"],
+        argument: SlashArgumentKind::None,
+        timing: CommandTiming::Always,
+        summary: "show the agents that the model has started, open or stop one",
+        read: |_| Ok(SlashCommand::Agents),
+    },
+    CommandRow {
         name: "status",
         aliases: &["cost", "usage", "stats"],
         argument: SlashArgumentKind::None,

@@ -35,6 +35,8 @@ pub enum SlashCommand {
     Context,
     /// Shows the jobs and their output.
     Jobs,
+    /// Shows the agents that the model has started.
+    Agents,
     /// Shows the permission rules.
     Permissions,
     /// Has the model think harder or less, or lists how hard it can.

@@ -42,6 +42,7 @@ mod sandbox;
 pub mod sanitize;
 pub mod secrets;
 mod source;
+mod subagent;
 mod task;
 #[cfg(test)]
 pub mod testing;
@@ -95,6 +96,7 @@ pub use sandbox::{
     ScanExtent,
 };
 pub use source::{RequestSource, TYPED_BY_USER};
+pub use subagent::{SpawnOrigin, SubagentState, SubagentSummary};
 pub use task::{TaskChange, TaskId, TaskItem, TaskList, task_numbers};
 pub use this_machine::is_this_machine;
 pub use todo::{TodoItem, TodoStatus};

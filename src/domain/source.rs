@@ -19,6 +19,8 @@ pub enum RequestSource {
     Compaction,
     /// An answer that a hook of the user's asks for.
     Hook,
+    /// An agent that a call of this session started. Its session has the response itself.
+    Agent,
     /// The conversation, too, but nothing of the response could be kept: it was stopped within a call.
     Stopped,
 }
@@ -32,6 +34,7 @@ impl RequestSource {
             Self::Summary => "summary",
             Self::Compaction => "compaction",
             Self::Hook => "hook",
+            Self::Agent => "agents",
             Self::Stopped => "stopped",
         }
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{ContentBlock, ContentHash, FileDiff, JobState, MessageImage};
+use super::{ContentBlock, ContentHash, FileDiff, JobState, MessageImage, SubagentSummary};
 
 /// A tool as it is described to the model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -276,6 +276,8 @@ pub struct ToolOutput {
     pub read: Option<FileRead>,
     /// The job that the call started or looked at.
     pub job: Option<JobState>,
+    /// The agent that the call started.
+    pub agent: Option<Box<SubagentSummary>>,
 }
 
 /// A file whose content a call has shown to the model.
@@ -341,6 +343,7 @@ impl ToolOutput {
             note: None,
             read: None,
             job: None,
+            agent: None,
         }
     }
 
@@ -376,6 +379,12 @@ impl ToolOutput {
     /// Adds the job that the call started or looked at.
     pub fn with_job(mut self, job: JobState) -> Self {
         self.job = Some(job);
+        self
+    }
+
+    /// Adds the agent that the call started.
+    pub fn with_agent(mut self, agent: SubagentSummary) -> Self {
+        self.agent = Some(Box::new(agent));
         self
     }
 

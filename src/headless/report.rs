@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use crate::agent::AgentEvent;
 use crate::cli::{CliExitStatus, OutputFormat};
 use crate::domain::{
-    ContentBlock, JobId, MessageRole, ModelName, Money, NoticeLevel, PermissionMode, SessionId,
-    StopReason, TokenUsage, ToolCall, TurnId,
+    AgentId, ContentBlock, JobId, MessageRole, ModelName, Money, NoticeLevel, PermissionMode,
+    SessionId, StopReason, SubagentState, SubagentSummary, TokenUsage, ToolCall, TurnId,
 };
 use crate::session::{FileDelta, LogEntry, LogRecord, MessageEntry, SpendingBySource, TurnOutcome};
 
@@ -35,6 +35,8 @@ pub struct HeadlessReport {
     changes: Vec<Arc<LogRecord>>,
     /// The commands of the jobs that run.
     jobs: BTreeMap<JobId, String>,
+    /// The agents that were started.
+    agents: BTreeMap<AgentId, SubagentState>,
     session: Option<SessionId>,
     text: String,
     /// The stop reason of the response that `text` is from.
@@ -81,6 +83,7 @@ impl HeadlessReport {
             rounds: 0,
             changes: Vec::new(),
             jobs: BTreeMap::new(),
+            agents: BTreeMap::new(),
             session: None,
             text: String::new(),
             stop: None,
@@ -248,6 +251,7 @@ impl HeadlessReport {
                 })));
                 lines
             }
+            AgentEvent::Subagent(agent) => self.subagent(agent),
             AgentEvent::CallRefused { call, reason } => {
                 self.refused.push((call.clone(), reason.clone()));
                 vec![(ReportStream::Err, format!("Refused {}: {reason}", call.name))]
@@ -289,6 +293,31 @@ impl HeadlessReport {
             | AgentEvent::Rewound { .. }
             | AgentEvent::Forked { .. } => Vec::new(),
         }
+    }
+
+    /// Tells that an agent has begun or ended, and in lines of JSON all that changes in between.
+    fn subagent(&mut self, agent: &SubagentSummary) -> ReportLines {
+        let is_news = self.agents.insert(agent.agent, agent.state) != Some(agent.state);
+        let state = agent.state.words();
+        let mut lines = Vec::new();
+        if is_news {
+            let text = format!("Agent {} ({}) is {state}.", agent.agent, agent.name());
+            lines.push((ReportStream::Err, text));
+        }
+        lines.extend(self.line(&json!({
+            "type": "agent",
+            "agent": agent.agent,
+            "call": agent.call,
+            "session": agent.session,
+            "kind": agent.kind,
+            "task": agent.task,
+            "state": agent.state,
+            "tool_calls": agent.tool_calls,
+            "tokens": agent.tokens,
+            "cost": agent.cost,
+            "elapsed_ms": agent.elapsed_ms,
+        })));
+        lines
     }
 
     fn notice(&self, level: NoticeLevel, text: &str) -> ReportLines {

@@ -17,7 +17,7 @@ pub enum HookEvent {
     Notification,
     /// The model has answered.
     Stop,
-    /// A subagent has answered. slug has no subagents yet, so this event never fires.
+    /// An agent that a call has started has ended its turn.
     SubagentStop,
     /// The conversation that is sent to the model is about to be shortened.
     PreCompact,

@@ -30,6 +30,7 @@ use crate::providers::Provider;
 use crate::providers::demo::{self, DemoProvider, DemoScript, DemoSpeed};
 use crate::session::{LastModels, SessionStore};
 use crate::skills::PromptPlaces;
+use crate::subagents::FoundSubagents;
 use crate::tools::{ToolNameConflict, ToolPart, ToolRegistry, WorkingDirectory};
 
 use super::hooks;
@@ -39,6 +40,7 @@ use super::mcp::{self, McpNote};
 use super::run_context::RunContext;
 use super::sandbox_setup::{self, SandboxSetup};
 use super::servers::ServerConnector;
+use super::subagents::{self, SubagentNote};
 use super::web;
 
 /// How long the user is idle before the `Notification` hooks run; the same as in other agents.
@@ -141,6 +143,10 @@ pub(super) fn parts(
     let (servers, server_notices) =
         mcp::servers(run_context, config, project, inside.clone(), redactor, &registry);
     contexts.push(Box::new(McpNote(servers.clone())));
+    let FoundSubagents { types, warnings: subagent_notices } =
+        subagents::subagents(run_context, project);
+    let types = Arc::new(types);
+    contexts.push(Box::new(SubagentNote(types.clone())));
     let (code, language_notices) = lsp::servers(run_context, config, project, inside.clone());
     let store = store(run_context);
     let RunParticipants { mut providers, interactivity, last_models, debug, notices } =
@@ -224,7 +230,9 @@ pub(super) fn parts(
         instruction_folders,
         prompt_places,
         git: git.clone(),
-        contexts,
+        contexts: contexts.into(),
+        subagents: types,
+        parent: None,
         debug,
         redactor: redactor.clone(),
         notices: run_context
@@ -235,6 +243,7 @@ pub(super) fn parts(
             .chain(&server_notices)
             .chain(&language_notices)
             .chain(&notices)
+            .chain(&subagent_notices)
             .cloned()
             .collect(),
     };

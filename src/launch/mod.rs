@@ -27,6 +27,7 @@ mod server_discovery;
 mod servers;
 mod single_prompt;
 mod startup;
+mod subagents;
 mod subcommands;
 mod themes;
 mod web;

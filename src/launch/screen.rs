@@ -279,13 +279,13 @@ impl ChatLaunch<'_> {
         let shutdown = CancellationToken::new();
         let boundary = setup.escalation.as_ref().map(|escalation| escalation.boundary.clone());
         servers.start();
-        let (AgentHandle { id: agent, commands, stop, task }, events) =
+        let (AgentHandle { id: agent, commands, stop, children, task }, events) =
             agent::spawn(setup, single_prompt::start(cli, run_context)?);
         let watch = io::stdin().is_terminal().then(|| HangupWatch::start(shutdown.clone()));
         if let Some(Err(error)) = &watch {
             tracing::warn!(%error, "the terminal's end will not be noticed");
         }
-        let handles = handles(agent, commands, &stop, services.clone());
+        let handles = handles(agent, (commands, children), &stop, services.clone());
 
         let mode = match &script {
             Some(DemoChoice::Tour) => StartMode::Tour,
@@ -463,13 +463,13 @@ fn announcer(config: &ResolvedConfig, terminal: &TerminalInfo) -> TerminalNotifi
 
 fn handles(
     agent: AgentId,
-    commands: mpsc::Sender<agent::AddressedCommand>,
+    (commands, children): (mpsc::Sender<agent::AddressedCommand>, agent::AgentDirectory),
     stop: &agent::StopHandle,
     services: Arc<ScreenServices>,
 ) -> ExecutorHandles {
     let stop = stop.clone();
     let connection = AgentConnection { commands, cancel: Arc::new(move || stop.stop_turn()) };
-    ExecutorHandles { agents: BTreeMap::from([(agent, connection)]), services }
+    ExecutorHandles { agents: BTreeMap::from([(agent, connection)]), children, services }
 }
 
 /// What stops a screen that runs until `shutdown`, and the way of its stops and continuations.

@@ -330,6 +330,7 @@ mod tests {
             elapsed_ms: 2_140,
             kept: None,
             job: None,
+            agent: None,
         };
         let message = Message { role: MessageRole::User, content: vec![block] };
         record(LogEntry::Message(MessageEntry { result: Some(info), ..MessageEntry::new(message) }))

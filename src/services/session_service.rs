@@ -215,6 +215,7 @@ mod tests {
             model: "m".into(),
             provider: "p".into(),
             forked_from,
+            spawned_by: None,
         }
     }
 

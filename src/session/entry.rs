@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::{
     CallId, ContentBlock, ContentHash, EntryId, FileRead, JobId, Message, MessageRole, Money,
     PermissionMode, PermissionOutcome, ReasoningEffort, RequestSource, RuleSource, SessionId,
-    StopReason, TaskChange, TodoItem, TokenUsage, ToolDisplay, ToolStatus, TurnId,
+    SpawnOrigin, StopReason, SubagentSummary, TaskChange, TodoItem, TokenUsage, ToolDisplay,
+    ToolStatus, TurnId,
 };
 
 use super::change::{FileChangeEntry, RewindEntry, UntrackedChanges};
@@ -131,6 +132,9 @@ pub struct SessionHeader {
     /// The session that this one was forked from, and whose lines it begins with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<SessionId>,
+    /// The call of another session that started this one's agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spawned_by: Option<SpawnOrigin>,
 }
 
 /// A message with what is known of how it came about.
@@ -171,6 +175,9 @@ pub struct MessageEntry {
     /// Of a tool result: the file that it shows. What a log shows as read counts after a resume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read: Option<FileRead>,
+    /// Of a note of slug's: the agents in the background whose end it tells.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<SubagentSummary>,
 }
 
 /// How a tool call went, and what the user sees of it.
@@ -195,6 +202,9 @@ pub struct ToolResultInfo {
     /// The job that the call started or looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<JobId>,
+    /// The agent that the call started, as it was when the call ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<Box<SubagentSummary>>,
 }
 
 /// A permission question about a call, and its answer.
@@ -352,6 +362,7 @@ impl MessageEntry {
             measure: None,
             result: None,
             read: None,
+            agents: Vec::new(),
         }
     }
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{ContentBlock, EntryId, MessageRole, SessionId};
+use crate::domain::{ContentBlock, EntryId, MessageRole, SessionId, SpawnOrigin};
 
 use super::files::{self, Durability};
 use super::title::{beginning, note_title};
@@ -43,6 +43,9 @@ pub struct SessionMeta {
     pub is_partial: bool,
     /// `None` where the session is not a fork.
     pub forked_from: Option<SessionId>,
+    /// The call of another session that started its agent; such a session is in no list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spawned_by: Option<SpawnOrigin>,
     /// Of a fork: the last message before it went its own way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parted: Option<LastSharedMessage>,
@@ -105,6 +108,7 @@ impl SessionMeta {
             message_count: 0,
             is_partial: false,
             forked_from: None,
+            spawned_by: None,
             parted: None,
             own: None,
             log_bytes: 0,
@@ -165,6 +169,7 @@ impl SessionMeta {
         self.provider.clone_from(&header.provider);
         self.model.clone_from(&header.model);
         self.forked_from = header.forked_from;
+        self.spawned_by.clone_from(&header.spawned_by);
     }
 
     /// The number of messages in force, and how the last answer among them begins.

@@ -69,6 +69,7 @@ pub(super) fn header(cwd: &str) -> SessionHeader {
         model: "qwen".into(),
         provider: "local".into(),
         forked_from: None,
+        spawned_by: None,
     }
 }
 
@@ -191,6 +192,7 @@ pub(super) fn every_kind() -> Vec<LogEntry> {
                 elapsed_ms: 12,
                 kept: None,
                 job: Some(JobId(3)),
+                agent: None,
             }),
             answered: Some(hash),
             ..match result("c1", "content") {

@@ -56,6 +56,16 @@ pub struct SpendingSum {
 }
 
 impl SpendingSum {
+    /// What a response took.
+    pub fn of(response: &MessageEntry) -> Self {
+        Self {
+            usage: response.usage.unwrap_or_default(),
+            cost: response.cost.unwrap_or_default(),
+            responses: 1,
+            unpriced: u64::from(response.cost.is_none()),
+        }
+    }
+
     /// The cost; `None` where no response has a known price.
     pub fn known_cost(&self) -> Option<Money> {
         (self.responses > self.unpriced).then_some(self.cost)
@@ -156,12 +166,7 @@ impl SessionSpending {
         if message.source.is_main() {
             self.last = message.usage;
         }
-        let spent = SpendingSum {
-            usage: message.usage.unwrap_or_default(),
-            cost: message.cost.unwrap_or_default(),
-            responses: 1,
-            unpriced: u64::from(message.cost.is_none()),
-        };
+        let spent = SpendingSum::of(message);
         if self.began.is_some_and(|began| record.id < began) {
             self.taken_over += spent;
             return;

@@ -126,6 +126,7 @@ mod tests {
             elapsed_ms: 1,
             kept: None,
             job: None,
+            agent: None,
         };
         let message = Message { role: MessageRole::User, content: vec![result] };
         record(

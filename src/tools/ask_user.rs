@@ -12,6 +12,9 @@ use crate::domain::{
     ToolOutput, ToolSpec, UserQuestion, pluralise,
 };
 
+/// The tool that asks the user.
+pub(super) const ASK_USER: &str = "AskUser";
+
 /// Puts questions to the user.
 #[async_trait]
 pub trait AskUser: Send + Sync {
@@ -34,7 +37,7 @@ impl AskUser for NobodyToAsk {
 pub(super) struct AskUserTool;
 
 const SHAPE: InputShape = InputShape {
-    tool: "AskUser",
+    tool: ASK_USER,
     example: r#"{"questions": [{"question": "Which one?", "options": [{"label": "This"}, {"label": "That"}]}]}"#,
     arguments: &[("questions", &[])],
     place: "",
@@ -74,10 +77,7 @@ impl Tool for AskUserTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: SHAPE.tool.into(),
-            description:
-                "Asks the user what only they can decide: one to four questions. They may \
-                          also answer in their own words."
-                    .into(),
+            description: "Asks the user what only they can decide: one to four questions.".into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {"questions": {"type": "array", "items": {

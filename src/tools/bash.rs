@@ -79,8 +79,8 @@ impl Tool for BashTool {
         ToolSpec {
             name: SHAPE.tool.into(),
             description: "Runs a command with bash. Each call is a new shell: cd and variables do \
-                          not last. No terminal, no standard input. Prefer Read, Edit, Glob and \
-                          Grep for files. run_in_background makes it a job."
+                          not last. No terminal, no standard input. run_in_background makes it a \
+                          job."
                 .into(),
             input_schema: json!({
                 "type": "object",
@@ -343,6 +343,7 @@ async fn format_result(
         note: None,
         read: None,
         job: None,
+        agent: None,
     }
 }
 

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::ask_user::AskUserTool;
+use super::agent::AgentTool;
+use super::ask_user::{ASK_USER, AskUserTool};
 use super::bash::{BashOutputTool, BashTool, KillBashTool};
 use super::call::CallTool;
 use super::edit::EditTool;
@@ -16,7 +17,7 @@ use super::glob::GlobTool;
 use super::grep::GrepTool;
 use super::lsp::LspTool;
 use super::notebook_edit::NotebookEditTool;
-use super::plan_mode::{EnterPlanModeTool, ExitPlanModeTool};
+use super::plan_mode::{ENTER_PLAN_MODE, EXIT_PLAN_MODE, EnterPlanModeTool, ExitPlanModeTool};
 use super::read::ReadTool;
 use super::registry::ToolPart;
 use super::servers::{READ_RESOURCE_TOOL, resource_title};
@@ -25,21 +26,21 @@ use super::sleep::SleepTool;
 use super::task_read::{TaskGetTool, TaskListTool};
 use super::task_write::{TaskCreateTool, TaskUpdateTool};
 use super::todo_write::TodoWriteTool;
-use super::tool_search::ToolSearchTool;
+use super::tool_search::{TOOL_SEARCH, ToolSearchTool};
 use super::web_fetch::WebFetchTool;
 use super::web_search::WebSearchTool;
 use super::write::WriteTool;
-use super::{Tool, titles};
-use crate::domain::ToolKind;
+use super::{AGENT_TOOL, Tool, titles};
+use crate::domain::{CALL_TOOL, ToolKind};
 
 /// The tool that runs command lines, those that the user types among them.
 pub const SHELL_TOOL: &str = "Bash";
 
 /// Names that other agents have for a built-in tool, as in imported sessions.
-const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit")];
+const OTHER_NAMES: &[(&str, &str)] = &[("MultiEdit", "Edit"), ("Task", AGENT_TOOL)];
 
 /// In the order in which models are told of them; those that are deferred are last.
-static TOOLS: [&dyn Tool; 24] = [
+static TOOLS: [&dyn Tool; 25] = [
     &BashTool,
     &ReadTool,
     &WriteTool,
@@ -50,6 +51,7 @@ static TOOLS: [&dyn Tool; 24] = [
     &ToolSearchTool,
     &CallTool,
     &AskUserTool,
+    &AgentTool,
     &BashOutputTool,
     &KillBashTool,
     &WebFetchTool,
@@ -82,6 +84,7 @@ impl ToolPart {
                 Arc::new(ToolSearchTool),
                 Arc::new(CallTool),
                 Arc::new(AskUserTool),
+                Arc::new(AgentTool),
                 Arc::new(BashOutputTool),
                 Arc::new(KillBashTool),
                 Arc::new(WebFetchTool),
@@ -109,6 +112,17 @@ pub fn own_name(name: &str) -> &str {
 /// What the calls of a tool do, as far as its name tells.
 pub fn kind_of(name: &str) -> ToolKind {
     named(name).map_or(ToolKind::Other, |tool| tool.descriptor().kind)
+}
+
+/// Whether the calls of a tool are for the user: they ask, or change the mode. An agent that was started
+/// by another one has no such tool.
+pub fn is_for_user(name: &str) -> bool {
+    [ASK_USER, ENTER_PLAN_MODE, EXIT_PLAN_MODE].contains(&name)
+}
+
+/// Whether the calls of a tool lead to those that are not in the tools array.
+pub fn reaches_deferred(name: &str) -> bool {
+    [TOOL_SEARCH, CALL_TOOL].contains(&name)
 }
 
 /// What a call is about, on one line: the path it reads, the command it runs. Paths inside `cwd` are

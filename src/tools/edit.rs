@@ -52,8 +52,8 @@ impl Tool for EditTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: SHAPE.tool.into(),
-            description: "Changes a file. old_string must match exactly, with its indentation, in \
-                          one place only: include lines around it. Or replace lines by number."
+            description: "Changes a file. old_string must match exactly, in one place only. Or \
+                          replace lines by number."
                 .into(),
             input_schema: json!({
                 "type": "object",

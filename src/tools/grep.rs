@@ -122,7 +122,7 @@ impl Tool for GrepTool {
                 "type": "object",
                 "properties": {
                     "pattern": {"type": "string"},
-                    "path": {"type": "string", "description": "file or folder"},
+                    "path": {"type": "string"},
                     "glob": {"type": "string", "description": "*.{ts,tsx}"},
                     "type": {"type": "string", "description": "rust, py, js, ..."},
                     "output_mode": {
@@ -137,7 +137,7 @@ impl Tool for GrepTool {
                     "-n": {"type": "boolean", "description": "default true"},
                     "multiline": {"type": "boolean", "description": ". matches line ends"},
                     "head_limit": {"type": "integer", "description": "lines, default 250"},
-                    "offset": {"type": "integer", "description": "lines to skip"},
+                    "offset": {"type": "integer"},
                 },
                 "required": ["pattern"],
             }),

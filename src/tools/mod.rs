@@ -4,6 +4,7 @@
 //! agent's gate decides and then runs them. They reach the machine through the ports in their
 //! [`ToolContext`].
 
+mod agent;
 mod ask_user;
 mod bash;
 mod built_in;
@@ -63,9 +64,10 @@ use crate::domain::{
 };
 
 pub use crate::domain::ExitCause;
+pub use agent::{AGENT_TOOL, NoSubagents, SubagentOrder, SubagentStarter};
 pub use ask_user::{AskUser, NobodyToAsk};
 pub(crate) use bash::{LiveTextDecoder, job_state, last_lines};
-pub use built_in::{SHELL_TOOL, call_title, kind_of, own_name};
+pub use built_in::{SHELL_TOOL, call_title, is_for_user, kind_of, own_name, reaches_deferred};
 pub use deferred::{CurrentDeferredTools, DeferredTools};
 pub use denied_tools::DeniedTools;
 pub use jobs::{
@@ -195,6 +197,8 @@ pub struct ToolContext {
     pub deferred: CurrentDeferredTools,
     /// Asks the user.
     pub user: Arc<dyn AskUser>,
+    /// Starts other agents.
+    pub agents: Arc<dyn SubagentStarter>,
     /// The permission mode, for the tools that change it.
     pub mode: Arc<dyn ModeControl>,
     /// The tasks of the session.

@@ -42,6 +42,8 @@ impl ModeControl for FixedMode {
 /// Begins to plan. That takes rights away, so nobody is asked.
 pub(super) struct EnterPlanModeTool;
 
+/// The name of the tool that begins a plan.
+pub(super) const ENTER_PLAN_MODE: &str = "EnterPlanMode";
 /// The name of the tool that shows a plan.
 pub const EXIT_PLAN_MODE: &str = "ExitPlanMode";
 
@@ -49,7 +51,7 @@ pub const EXIT_PLAN_MODE: &str = "ExitPlanMode";
 pub(super) struct ExitPlanModeTool;
 
 const ENTER: InputShape =
-    InputShape { tool: "EnterPlanMode", example: "{}", arguments: &[], place: "" };
+    InputShape { tool: ENTER_PLAN_MODE, example: "{}", arguments: &[], place: "" };
 
 const EXIT: InputShape = InputShape {
     tool: EXIT_PLAN_MODE,

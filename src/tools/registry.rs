@@ -93,6 +93,29 @@ impl ToolRegistry {
         self.server_tools.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// A registry with those of these tools that `keeps` names. Of the tools of servers it has those
+    /// that there are now.
+    pub fn narrowed(&self, keeps: impl Fn(&str) -> bool) -> Self {
+        let kept = |tools: &[NamedTool]| -> Vec<NamedTool> {
+            tools.iter().filter(|(name, _)| keeps(name)).cloned().collect()
+        };
+        let specs_kept = |specs: &[ToolSpec]| -> Arc<[ToolSpec]> {
+            specs.iter().filter(|spec| keeps(&spec.name)).cloned().collect()
+        };
+        let (tools, server_tools) = (kept(&self.tools), kept(&self.server_tools()));
+        let (specs, own_deferred) = (specs_kept(&self.specs), specs_kept(&self.own_deferred));
+        let of_servers: Vec<ToolSpec> = server_tools.iter().map(|(_, tool)| tool.spec()).collect();
+        let deferred = CurrentDeferredTools::new(index(&own_deferred, &of_servers, &specs));
+        let server_tools = Arc::new(RwLock::new(server_tools.into()));
+        Self { tools, specs, own_deferred, server_tools, deferred }
+    }
+
+    /// The names of all tools, of those of servers, too.
+    pub fn names(&self) -> Vec<String> {
+        let servers = self.server_tools();
+        self.tools.iter().chain(&*servers).map(|(name, _)| name.clone()).collect()
+    }
+
     /// The specs of the tools array, always in the same order.
     pub fn specs(&self) -> Arc<[ToolSpec]> {
         self.specs.clone()
@@ -189,7 +212,7 @@ mod tests {
         };
         let registry = ToolRegistry::from_parts(parts()).unwrap();
         let specs = registry.specs();
-        let names: Vec<&str> = specs[10..].iter().map(|spec| spec.name.as_str()).collect();
+        let names: Vec<&str> = specs[11..].iter().map(|spec| spec.name.as_str()).collect();
         assert_eq!(names, ["b", "a", "c"]);
         assert!(registry.get("a").is_ok() && registry.get("Bash").is_ok());
         let again = ToolRegistry::from_parts(parts()).unwrap().specs();
@@ -212,9 +235,9 @@ mod tests {
     }
 
     #[test]
-    fn specs_serialise_to_under_4700_bytes() {
+    fn specs_serialise_to_under_5100_bytes() {
         let json = serde_json::to_string(&standard().specs()).unwrap();
-        assert!(json.len() < 4700, "{} bytes", json.len());
+        assert!(json.len() < 5100, "{} bytes", json.len());
     }
 
     #[test]
@@ -234,7 +257,8 @@ mod tests {
                 "TodoWrite",
                 "ToolSearch",
                 "Call",
-                "AskUser"
+                "AskUser",
+                "Agent"
             ]
         );
         for spec in specs.iter() {

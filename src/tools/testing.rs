@@ -12,9 +12,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     AccessMode, CurrentDeferredTools, ExitCause, FileChange, FixedMode, Grant, InMemoryTasks,
-    NoLanguageServers, NoPdfReader, NoSessionJobs, NoSkills, NoWebPages, NobodyToAsk, ProcessError,
-    Processes, ReadLedger, ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext, ToolEffects,
-    ToolError, WorkingDirectory,
+    NoLanguageServers, NoPdfReader, NoSessionJobs, NoSkills, NoSubagents, NoWebPages, NobodyToAsk,
+    ProcessError, Processes, ReadLedger, ScopedFiles, ScriptExit, ScriptSpec, Tool, ToolContext,
+    ToolEffects, ToolError, WorkingDirectory,
 };
 use crate::domain::{
     ContentHash, MessageImage, PermissionMode, ScanExtent, TodoItem, ToolAccess, ToolCapability,
@@ -94,6 +94,7 @@ impl ToolTestEnv {
             is_hidden: Arc::new(|path: &Path| path.to_string_lossy().contains("secret")),
             deferred: CurrentDeferredTools::default(),
             user: Arc::new(NobodyToAsk),
+            agents: Arc::new(NoSubagents),
             mode: Arc::new(FixedMode(PermissionMode::Ask)),
             effects: effects.clone(),
             outputs: None,

@@ -44,15 +44,13 @@ impl Tool for TodoWriteTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: SHAPE.tool.into(),
-            description: "Replaces your plan, which the user sees. For work of three steps or \
-                          more: one step in_progress at a time, completed as soon as it is done."
-                .into(),
+            description: "Replaces your plan, which the user sees.".into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {"todos": {"type": "array", "items": {
                     "type": "object",
                     "properties": {
-                        "content": {"type": "string", "description": "Run the tests"},
+                        "content": {"type": "string"},
                         "status": {
                             "type": "string",
                             "enum": ["pending", "in_progress", "completed"],

@@ -41,9 +41,7 @@ impl Tool for WriteTool {
     fn spec(&self) -> ToolSpec {
         ToolSpec {
             name: SHAPE.tool.into(),
-            description: "Makes a file, or replaces a whole file you have read. For changes to a \
-                          file use Edit."
-                .into(),
+            description: "Makes a file, or replaces a whole file you have read.".into(),
             input_schema: json!({
                 "type": "object",
                 "properties": {

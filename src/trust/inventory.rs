@@ -13,6 +13,7 @@ use crate::hooks::{self, Hook, HookAction};
 use crate::lsp::lsp_project_particulars;
 use crate::mcp::{McpDefinitions, McpServerDefinition};
 use crate::skills::{PromptFile, PromptFileKind, commands_in, project_prompt_files};
+use crate::subagents::{project_agent_files, summary_line};
 
 /// The most bytes that are read of a file.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -52,6 +53,8 @@ pub enum InventoryItemKind {
     Servers,
     /// Language servers, which start when they are needed.
     LanguageServers,
+    /// Types of agents that the model can start.
+    Agents,
     /// Skills and commands: text for the model.
     PromptFiles,
     /// What skills and commands want allowed and run.
@@ -69,6 +72,7 @@ impl InventoryItemKind {
             Self::Configuration => "configuration",
             Self::Servers => "MCP servers, each with a yes of its own",
             Self::LanguageServers => "language servers that slug would start",
+            Self::Agents => "agents that the model can start",
             Self::PromptFiles => "skill or command",
             Self::PromptPermissions => "with permissions",
             Self::Instructions => "instructions for the model",
@@ -84,9 +88,14 @@ pub fn inventory(folder: &Path) -> Vec<InventoryItem> {
     let texts = instructions(folder)
         .into_iter()
         .filter_map(|path| item(folder, path, InventoryItemKind::Instructions));
+    let agents = project_agent_files(folder)
+        .into_iter()
+        .filter_map(|path| item(folder, path, InventoryItemKind::Agents));
     let mut all: Vec<InventoryItem> = Vec::new();
     let mut places: HashMap<PathBuf, usize> = HashMap::new();
-    for item in privileged.chain(scripts(folder)).chain(prompt_files(folder)).chain(texts) {
+    for item in
+        privileged.chain(scripts(folder)).chain(agents).chain(prompt_files(folder)).chain(texts)
+    {
         match places.get(&item.path).and_then(|at| all.get_mut(*at)) {
             // A hook can name a file that is read as instructions, too.
             Some(same) => {
@@ -105,8 +114,10 @@ pub fn inventory(folder: &Path) -> Vec<InventoryItem> {
 
 /// The files of the folder that the commands of hooks name.
 fn scripts(folder: &Path) -> impl Iterator<Item = InventoryItem> {
-    let is_script =
-        |path: &PathBuf| !PRIVILEGED_FILES.iter().any(|(name, _)| path == Path::new(name));
+    let agents = project_agent_files(folder);
+    let is_script = move |path: &PathBuf| {
+        !PRIVILEGED_FILES.iter().any(|(name, _)| path == Path::new(name)) && !agents.contains(path)
+    };
     let paths = configured_files(folder).into_iter().map(|(path, _)| path).filter(is_script);
     let lines = || vec!["run by a hook".to_owned()];
     paths.map(move |path| InventoryItem {
@@ -170,6 +181,10 @@ fn configured_files(folder: &Path) -> Vec<(PathBuf, ContentHash)> {
             found.extend(new.collect::<Vec<_>>());
         }
     }
+    for path in project_agent_files(folder) {
+        let hash = content(&folder.join(&path)).map(|bytes| ContentHash::of(&bytes));
+        found.extend(hash.map(|hash| (path, hash)));
+    }
     found
 }
 
@@ -205,6 +220,7 @@ fn item(folder: &Path, path: PathBuf, kind: InventoryItemKind) -> Option<Invento
         InventoryItemKind::Configuration => vec![(kind, keys(&text))],
         InventoryItemKind::Servers => vec![(kind, servers(&text, folder))],
         InventoryItemKind::LanguageServers => vec![(kind, lsp_project_particulars(&text))],
+        InventoryItemKind::Agents => vec![(kind, vec![summary_line(&path, &text)])],
         InventoryItemKind::PromptFiles | InventoryItemKind::PromptPermissions => Vec::new(),
         InventoryItemKind::Instructions => {
             let count = text.lines().count();

@@ -15,7 +15,7 @@ use futures_util::future::{BoxFuture, select_all};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, JoinHandle, JoinSet};
 
-use crate::agent::{AddressedCommand, AgentCommand};
+use crate::agent::{AddressedCommand, AgentCommand, AgentDirectory};
 use crate::domain::{AgentId, NoticeLevel, SessionId};
 
 use super::app::path_ranking;
@@ -39,6 +39,8 @@ const SEARCH_INTERVAL: Duration = Duration::from_millis(30);
 pub struct ExecutorHandles {
     /// The agents that have a conversation on the screen.
     pub agents: BTreeMap<AgentId, AgentConnection>,
+    /// The agents that these have started.
+    pub children: AgentDirectory,
     /// Everything else outside of the screen.
     pub services: Arc<dyn FrontEndServices>,
 }
@@ -50,6 +52,14 @@ pub struct AgentConnection {
     pub commands: mpsc::Sender<AddressedCommand>,
     /// Stops the running turn at once, past the command queue.
     pub cancel: Arc<dyn Fn() + Send + Sync>,
+}
+
+impl ExecutorHandles {
+    /// The command queue of an agent, whoever has started it.
+    fn commands_of(&self, agent: AgentId) -> Option<mpsc::Sender<AddressedCommand>> {
+        let known = self.agents.get(&agent).map(|it| it.commands.clone());
+        known.or_else(|| self.children.commands(agent))
+    }
 }
 
 /// An effect that only the owner of the terminal can carry out: the runtime.
@@ -113,11 +123,10 @@ impl EffectExecutor {
         let services = Arc::clone(&self.handles.services);
         match effect {
             ScreenEffect::Agent(agent, command) => self.command(agent, command),
-            ScreenEffect::CancelTurn(agent) => {
-                if let Some(connection) = self.handles.agents.get(&agent) {
-                    (connection.cancel)();
-                }
-            }
+            ScreenEffect::CancelTurn(agent) => match self.handles.agents.get(&agent) {
+                Some(connection) => (connection.cancel)(),
+                None => drop(self.handles.children.stop_turn(agent)),
+            },
             ScreenEffect::Connect(job) => self.connect(job),
             ScreenEffect::AnswerStartup(answer) => {
                 return Some(TerminalAction::AnswerStartup(answer));
@@ -347,9 +356,10 @@ impl EffectExecutor {
     /// Sends one waiting command once the queue of its agent has room; waits for ever when nothing
     /// waits. Returns false when the agent is gone.
     pub async fn send_pending_command(&mut self) -> bool {
+        let handles = &self.handles;
         let waiting = self.waiting.iter_mut().filter_map(|(agent, commands)| {
-            let connection = self.handles.agents.get(agent)?;
-            Some(Box::pin(async move { (connection.commands.reserve().await, *agent, commands) }))
+            let queue = handles.commands_of(*agent)?;
+            Some(Box::pin(async move { (queue.reserve_owned().await, *agent, commands) }))
         });
         let waiting: Vec<_> = waiting.collect();
         if waiting.is_empty() {
@@ -393,11 +403,12 @@ impl EffectExecutor {
             waiting.push_back(command);
             return;
         }
-        let Some(connection) = self.handles.agents.get(&agent) else {
-            tracing::error!(%agent, ?command, "that agent does not exist");
-            return;
+        let Some(commands) = self.handles.commands_of(agent) else {
+            let text = "That agent has ended, and takes no more messages.".to_owned();
+            return self
+                .answer(async move { ScreenMsg::Notice { level: NoticeLevel::Warning, text } });
         };
-        match connection.commands.try_send(command.to(agent)) {
+        match commands.try_send(command.to(agent)) {
             Ok(()) => {}
             Err(mpsc::error::TrySendError::Full(addressed)) => {
                 self.waiting.insert(agent, VecDeque::from([addressed.command]));

@@ -428,6 +428,7 @@ pub fn done(name: &str, elapsed_ms: u64) -> ToolResultInfo {
         elapsed_ms,
         kept: None,
         job: None,
+        agent: None,
     }
 }
 

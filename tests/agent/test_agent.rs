@@ -28,6 +28,7 @@ use slug_code::session::{
     TurnOutcome,
 };
 use slug_code::skills::PromptPlaces;
+use slug_code::subagents::SubagentTypes;
 use slug_code::tools::{
     NoLanguageServers, NoPdfReader, NoServerPrompts, NoWebPages, Processes, ToolPart, ToolRegistry,
     WorkingDirectory,
@@ -74,6 +75,8 @@ pub struct AgentFixture {
     pub hooks: Arc<FakeHooks>,
     pub idle_after: Duration,
     pub model_titles: bool,
+    /// The types of agents that the model can start.
+    pub subagents: SubagentTypes,
     /// The rules that the sandbox uses to hide files.
     pub readers: Arc<ReadRules>,
     /// No folders unless the test sets them.
@@ -117,6 +120,7 @@ impl AgentFixture {
             hooks: Arc::new(FakeHooks::default()),
             idle_after: Duration::ZERO,
             model_titles: false,
+            subagents: SubagentTypes::default(),
             readers: Arc::default(),
             prompt_places: PromptPlaces::default(),
             work,
@@ -204,7 +208,9 @@ impl AgentFixture {
             home: self.home.clone(),
             instruction_folders: vec![self.work.clone()],
             prompt_places: self.prompt_places.clone(),
-            contexts,
+            contexts: contexts.into(),
+            subagents: Arc::new(self.subagents.clone()),
+            parent: None,
             idle_after: self.idle_after,
             model_titles: self.model_titles,
             hooks: Arc::new(HookSet::new(Some(self.hook_files()), self.hooks.clone())),
@@ -242,6 +248,7 @@ impl AgentFixture {
             agent,
             receiver,
             events: Vec::new(),
+            of_others: Vec::new(),
             session: None,
             approvals_taken: 0,
             store: self.store.clone(),
@@ -263,6 +270,8 @@ pub struct TestAgent {
     pub agent: AgentHandle,
     receiver: AgentEventReceiver,
     pub events: Vec<AgentEvent>,
+    /// What the agents have told that this one has started.
+    pub of_others: Vec<AddressedEvent>,
     pub session: Option<SessionId>,
     /// How many questions the test has taken with [`Self::next_approval`].
     approvals_taken: usize,
@@ -270,11 +279,44 @@ pub struct TestAgent {
 }
 
 impl TestAgent {
-    pub async fn event(&mut self) -> AgentEvent {
+    /// The next event of this agent or of one that it has started.
+    async fn any_event(&mut self) -> AddressedEvent {
         let event = timeout(WAIT_TIMEOUT, self.receiver.recv()).await;
         let event = event.unwrap_or_else(|_| panic!("nothing more came after {:#?}", self.events));
-        let AddressedEvent { agent, event } = event.expect("the agent has ended");
-        assert_eq!(agent, self.agent.id, "{event:?}");
+        event.expect("the agent has ended")
+    }
+
+    /// Waits for an event of an agent that this one has started.
+    pub async fn wait_for_other(
+        &mut self,
+        what: &str,
+        fits: impl Fn(&AgentEvent) -> bool,
+    ) -> AddressedEvent {
+        if let Some(at) = self.of_others.iter().position(|it| fits(&it.event)) {
+            return self.of_others.remove(at);
+        }
+        let began = Instant::now();
+        loop {
+            assert!(began.elapsed() < WAIT_TIMEOUT, "no {what} in {:#?}", self.of_others);
+            let event = self.any_event().await;
+            if event.agent == self.agent.id {
+                self.events.push(event.event);
+            } else if fits(&event.event) {
+                return event;
+            } else {
+                self.of_others.push(event);
+            }
+        }
+    }
+
+    pub async fn event(&mut self) -> AgentEvent {
+        let event = loop {
+            let event = self.any_event().await;
+            if event.agent == self.agent.id {
+                break event.event;
+            }
+            self.of_others.push(event);
+        };
         if let AgentEvent::SessionOpened { session, .. } = event {
             self.session = Some(session);
         }
@@ -408,7 +450,7 @@ impl TestAgent {
 
     /// Closes the agent, and waits until everything is saved.
     pub async fn close(self) {
-        let AgentHandle { id: _, commands, stop: _, task } = self.agent;
+        let AgentHandle { id: _, commands, stop: _, children: _, task } = self.agent;
         drop((commands, self.receiver));
         timeout(WAIT_TIMEOUT, task).await.expect("the agent does not end").unwrap();
     }

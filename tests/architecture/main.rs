@@ -31,7 +31,8 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("catalogue", &["domain", "net", "providers"]),
     ("permissions", &["disk", "domain", "platform"]),
     ("hooks", &["disk", "domain", "platform"]),
-    ("trust", &["disk", "domain", "hooks", "lsp", "mcp", "platform", "skills"]),
+    ("trust", &["disk", "domain", "hooks", "lsp", "mcp", "platform", "skills", "subagents"]),
+    ("subagents", &["disk", "domain"]),
     ("platform", &["disk", "domain", "net", "tools"]),
     ("config", &["disk", "domain", "platform"]),
     ("cli", &["config", "domain"]),
@@ -48,6 +49,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "providers",
             "session",
             "skills",
+            "subagents",
             "tools",
             "trust",
         ],
@@ -104,6 +106,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
             "services",
             "session",
             "skills",
+            "subagents",
             "tools",
             "trust",
             "tui",
@@ -243,6 +246,7 @@ const TOOL_NAMES: &[(&str, &str)] = &[
     ("src/permissions/meaning.rs", "rules as they are written"),
     ("src/permissions/pattern.rs", "the rule that is offered"),
     ("src/permissions/rules.rs", "rules as they are written"),
+    ("src/subagents/markdown_file.rs", "what files of opencode forbid by one word"),
 ];
 
 /// Who shows, records or decides about a call goes by the kind of its tool and by what it touches.

@@ -12,8 +12,8 @@ use slug_code::platform::files::DiskFiles;
 use slug_code::platform::process::{HostPrograms, ProcessHost};
 use slug_code::tools::{
     FileChange, FixedMode, InMemoryTasks, NoLanguageServers, NoPdfReader, NoSessionJobs, NoSkills,
-    NoWebPages, NobodyToAsk, ReadLedger, SHELL_TOOL, ToolContext, ToolEffects, ToolPart,
-    ToolRegistry, WorkingDirectory,
+    NoSubagents, NoWebPages, NobodyToAsk, ReadLedger, SHELL_TOOL, ToolContext, ToolEffects,
+    ToolPart, ToolRegistry, WorkingDirectory,
 };
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -46,6 +46,7 @@ fn context() -> ToolContext {
         files: Arc::new(DiskFiles),
         processes: Arc::new(ProcessHost::new(programs, environment).unwrap()),
         user: Arc::new(NobodyToAsk),
+        agents: Arc::new(NoSubagents),
         tasks: Arc::new(InMemoryTasks::default()),
         skills: Arc::new(NoSkills),
         steering: Default::default(),

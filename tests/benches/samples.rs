@@ -66,6 +66,7 @@ fn record(n: usize, message: Message) -> LogRecord {
         display: None,
         kept: None,
         job: None,
+        agent: None,
         elapsed_ms: 3,
     });
     let stop_reason = (n % 4 == 3).then_some(StopReason::EndTurn);

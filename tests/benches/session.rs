@@ -25,6 +25,7 @@ fn header() -> SessionHeader {
         model: "model".into(),
         provider: "openai".into(),
         forked_from: None,
+        spawned_by: None,
     }
 }
 

@@ -48,6 +48,7 @@ fn header(number: usize) -> SessionHeader {
         model: ["qwen3-coder", "claude-sonnet-5", "gpt-6"][number % 3].into(),
         provider: "local".into(),
         forked_from: None,
+        spawned_by: None,
     }
 }
 

@@ -126,7 +126,7 @@ impl Agent {
         self.tell_uncounted().await;
         let focus = match &running.purpose {
             TurnPurpose::Compaction { focus } => focus.clone(),
-            TurnPurpose::Answer => None,
+            TurnPurpose::Answer | TurnPurpose::Reports => None,
         };
         let limits = self.request_limits(&base).await;
         let conversation = self.session.conversation.clone();

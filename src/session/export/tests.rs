@@ -40,6 +40,7 @@ fn answered(id: &str, content: &str, display: Option<ToolDisplay>) -> LogEntry {
         elapsed_ms: 1,
         kept: None,
         job: None,
+        agent: None,
     };
     LogEntry::Message(MessageEntry { result: Some(info), ..message })
 }

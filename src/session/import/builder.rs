@@ -96,6 +96,7 @@ impl ImportedMetadata {
             model: self.model.clone().unwrap_or_default(),
             provider: self.provider.clone().unwrap_or_else(|| provider.into()),
             forked_from: None,
+            spawned_by: None,
         };
         let record = LogRecord {
             id: entry_id(self.session(), self.created, 0),
@@ -226,6 +227,7 @@ impl<'a> ImportBuilder<'a> {
             elapsed_ms: 0,
             kept: None,
             job: None,
+            agent: None,
         };
         self.push_message(self.now(), MessageEntry { result: Some(result), ..message })
     }

@@ -19,7 +19,8 @@ use super::{SessionStore, StoreError, failed, read_from};
 const MOST_LOOKED_AT: usize = 1_000;
 
 impl SessionStore {
-    /// All sessions, the most recently used one first.
+    /// All sessions, the most recently used one first; without those of agents that others have
+    /// started, which are found through these.
     ///
     /// # Errors
     ///
@@ -55,14 +56,17 @@ impl SessionStore {
         }
         sessions.sort_by_key(|(_, meta)| std::cmp::Reverse((meta.last_used_at, meta.session_id)));
         index.renew(&path, &sessions);
-        let sessions = sessions.into_iter().map(|(_, meta)| meta).collect();
+        let sessions = sessions.into_iter().map(|(_, meta)| meta);
+        let sessions = sessions.filter(|meta| meta.spawned_by.is_none()).collect();
         Ok(SessionListing { sessions, locked })
     }
 
     /// The most recently used sessions, as the index of the last listing knows them: some may be
     /// gone or have changed. Empty where there are too few sessions for an index.
     pub fn newest_sessions(&self, count: usize) -> Vec<SessionMeta> {
-        index::newest(&self.sessions.join(index::NAME), count)
+        let mut newest = index::newest(&self.sessions.join(index::NAME), count);
+        newest.retain(|meta| meta.spawned_by.is_none());
+        newest
     }
 
     /// The most recently used session of this working folder.
@@ -104,7 +108,7 @@ impl SessionStore {
                 break;
             }
             match self.meta(&log) {
-                Ok(meta) if meta.working_directory == folder => {
+                Ok(meta) if meta.working_directory == folder && meta.spawned_by.is_none() => {
                     let at = newest.partition_point(|it| it.last_used_at >= meta.last_used_at);
                     newest.insert(at, meta);
                     newest.truncate(count);

@@ -109,5 +109,6 @@ fn job_result(job: &SessionJob, printed: &str, begun: &str) -> ToolOutput {
         note: None,
         read: None,
         job: Some(job.state()),
+        agent: None,
     }
 }

@@ -20,6 +20,7 @@ use crate::tui::dialogs::picker::Picker;
 use super::approval_events;
 use super::conversation::Conversation;
 use super::conversation::completion_items;
+use super::conversation::composer::ChatComposer;
 use super::conversation::denied_calls;
 use super::conversation::jump;
 use super::conversation::pending_jump::BackfillState;
@@ -43,6 +44,7 @@ use crate::tui::app::msg::{FavouriteMark, ModelRow};
 use crate::tui::app::saved_rules;
 use crate::tui::app::shared::SharedState;
 use crate::tui::app::sidebar::{self, Sidebar};
+use crate::tui::app::started_agents;
 use crate::tui::app::store_requests;
 
 /// Applies an event of an agent to its conversation. One of an agent that has no conversation here
@@ -50,6 +52,7 @@ use crate::tui::app::store_requests;
 pub fn of_agent(model: &mut ScreenModel, agent: AgentId, event: AgentEvent) -> Vec<ScreenEffect> {
     if agent == model.conversation.agent {
         let mut effects = apply(model, event);
+        model.conversation.keep_name();
         effects.extend(sending::send_first(&mut model.conversation, &mut model.shared));
         search::keys::changed(&mut model.conversation);
         return effects;
@@ -65,6 +68,7 @@ pub fn of_agent(model: &mut ScreenModel, agent: AgentId, event: AgentEvent) -> V
         model.dialogs = open;
         effects
     };
+    model.conversation.keep_name();
     if let Some(behind) = model.background.get_mut(&agent) {
         std::mem::swap(&mut model.conversation, behind);
     }
@@ -125,7 +129,9 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             }
         }
         AgentEvent::ModeChanged(mode) => {
-            if model.conversation.status.mode != mode {
+            // A started agent has the mode of its parent, or that of its type.
+            let is_news = model.conversation.status.started_as.is_none();
+            if is_news && model.conversation.status.mode != mode {
                 let text = format!("Mode {mode}: {}", mode.meaning());
                 model.shared.toast(NoticeLevel::Info, text);
             }
@@ -262,6 +268,13 @@ fn apply(model: &mut ScreenModel, event: AgentEvent) -> Vec<ScreenEffect> {
             model.conversation.transcript.tool_progress(&call, &text);
             if !model.dialogs.is_empty() {
                 return keys::tell_dialogs(model, &DialogReply::CallProgress { call, text });
+            }
+        }
+        AgentEvent::Subagent(summary) => {
+            let ScreenModel { conversation, shared, .. } = model;
+            if let Some(status) = started_agents::stands(conversation, shared, &summary) {
+                let composer = ChatComposer::new(Vec::new(), "");
+                model.add_conversation(summary.agent, status, composer);
             }
         }
         AgentEvent::JobStarted(job) => model.conversation.status.jobs.push(job),
@@ -414,6 +427,8 @@ fn open(
     // A rewind opens the same session again: queued messages are still to be sent.
     if model.conversation.status.session != Some(session) {
         sending::return_queue(&mut model.conversation, &mut model.shared);
+        let ScreenModel { conversation, background, shared, .. } = model;
+        started_agents::forget(conversation, background, shared);
     }
     model.conversation.turn = TurnActivity::Idle;
     model.conversation.turn_failed = false;

@@ -147,6 +147,7 @@ fn key_in(
             | KeyContext::Changes
             | KeyContext::Context
             | KeyContext::Jobs
+            | KeyContext::Agents
             | KeyContext::Mcp
             | KeyContext::Rules
             | KeyContext::Rewind
@@ -172,6 +173,7 @@ pub fn action(
             hold_above_tail(conversation);
             fold_actions::toggle_all(conversation)
         }
+        ChatKey::Agents => return vec![Intent::OpenAgents],
         ChatKey::Background => sending::detach_command(conversation),
         ChatKey::UndoEdit => {
             let last = conversation.transcript.last_edit().cloned();
@@ -215,6 +217,12 @@ pub fn activate(conversation: &mut Conversation, block: BlockId) -> Vec<Intent> 
         }
         Some(_) | None => intents(toggle(conversation, block)),
     }
+}
+
+/// Shows the conversation with the agent that the call of a block has started.
+fn started_agent(conversation: &Conversation, block: BlockId) -> Option<Intent> {
+    let agent = conversation.transcript.get(block)?.body.tool_call()?.agent.as_deref()?;
+    Some(Intent::ShowAgent(agent.agent, agent.session))
 }
 
 /// Clears the input, else stops the turn, else asks once, then leaves.
@@ -312,7 +320,10 @@ fn pane_key(
     let effects = match key {
         PaneKey::Toggle => match search::keys::open_hidden(conversation) {
             Some(wanted) => return vec![wanted],
-            None => return activate(conversation, block),
+            None => match started_agent(conversation, block) {
+                Some(agent) => return vec![agent],
+                None => return activate(conversation, block),
+            },
         },
         PaneKey::ToggleKind => {
             hold(conversation);

@@ -18,7 +18,9 @@ use crate::tui::dialogs::pager;
 use crate::tui::dialogs::picker::Picker;
 use crate::tui::dialogs::reading::{ReadingDialog, ReadingPage};
 use crate::tui::dialogs::settings::{self, SettingOpening};
-use crate::tui::dialogs::{DialogStack, changes, context, jobs, mcp, rewind, rules, turn_review};
+use crate::tui::dialogs::{
+    DialogStack, agents, changes, context, jobs, mcp, rewind, rules, turn_review,
+};
 
 use super::choice::PickerChoice;
 use super::conversation::Conversation;
@@ -270,6 +272,10 @@ pub fn run(model: &mut ScreenModel, parsed: ParsedCommand) -> Vec<ScreenEffect> 
         }
         SlashCommand::Jobs => {
             model.dialogs.push(jobs::open(&model.conversation, &mut model.shared));
+            Vec::new()
+        }
+        SlashCommand::Agents => {
+            model.dialogs.push(agents::open(model.conversation.agent, &model.shared));
             Vec::new()
         }
         SlashCommand::Context => model.dialogs.open(context::open(model.conversation.agent)),

@@ -224,6 +224,14 @@ impl Conversation {
         self.status.title.clone().unwrap_or_else(|| format!("agent {}", self.agent))
     }
 
+    /// Keeps the name of a started agent as the title.
+    pub fn keep_name(&mut self) {
+        let ConversationStatus { title, started_as, .. } = &mut self.status;
+        if started_as.is_some() && title != started_as {
+            title.clone_from(started_as);
+        }
+    }
+
     /// Ends what the user holds or has begun with a key, before another conversation is shown.
     pub fn put_aside(mut self) -> Self {
         self.drag = None;

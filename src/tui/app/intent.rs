@@ -7,7 +7,8 @@ use std::sync::Arc;
 use crate::agent::{AgentCommand, ReviewScope, RewindDestination};
 use crate::commands::ParsedCommand;
 use crate::domain::{
-    ApprovalAnswer, ApprovalId, ModelName, NoticeLevel, QuestionAnswer, UserInput,
+    AgentId, ApprovalAnswer, ApprovalId, ModelName, NoticeLevel, QuestionAnswer, SessionId,
+    UserInput,
 };
 
 use crate::services::text_document::TextDocument;
@@ -56,6 +57,10 @@ pub enum Intent {
     ReturnToSessions,
     /// Show the conversation with the next agent, if there are several.
     NextConversation,
+    /// Show the conversation with an agent; of one that is not on screen any more, open its session.
+    ShowAgent(AgentId, Option<SessionId>),
+    /// List the agents that the model has started.
+    OpenAgents,
     /// Open the list of sessions, give it the keys, or close it.
     ToggleSessions,
     /// Show the keys and commands.

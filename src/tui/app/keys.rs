@@ -19,7 +19,7 @@ use crate::tui::dialogs::pager::{self, Pager};
 use crate::tui::dialogs::picker::history;
 use crate::tui::dialogs::prompt_arguments::PromptArgumentDialog;
 use crate::tui::dialogs::stack::DialogIntents;
-use crate::tui::dialogs::{Dialog, DialogContext, EarlyKey, changes, rewind, turn_review};
+use crate::tui::dialogs::{Dialog, DialogContext, EarlyKey, agents, changes, rewind, turn_review};
 
 use super::approval_events;
 use super::chat_keys;
@@ -300,7 +300,26 @@ pub fn carry_out(
                 let wanted = sidebar::toggle(&mut model.sidebar, &mut model.shared, focus);
                 effects.extend(carry_out(model, None, wanted));
             }
-            Intent::NextConversation => model.show_next(),
+            Intent::NextConversation => {
+                if let Some(next) = model.next_agent() {
+                    model.show(next);
+                }
+            }
+            Intent::ShowAgent(agent, session) => {
+                // An id in the log of another process may be that of another agent by now.
+                let is_it =
+                    |talk: &Conversation| session.is_none() || talk.status.session == session;
+                if model.conversation_with(agent).is_some_and(is_it) {
+                    model.show(agent);
+                } else if let Some(session) = session {
+                    let command = agent::AgentCommand::Resume { session };
+                    let (conversation, shared) = (&mut model.conversation, &mut model.shared);
+                    effects.extend(sending::when_idle(conversation, shared, command));
+                }
+            }
+            Intent::OpenAgents => {
+                model.dialogs.push(agents::open(model.conversation.agent, &model.shared));
+            }
             Intent::OpenHelp => {
                 let place = place(model);
                 model.dialogs.push(KeySheet::new(place));

@@ -57,7 +57,9 @@ impl ScreenModel {
         status: ConversationStatus,
         mut composer: ChatComposer,
     ) {
-        if agent == self.conversation.agent {
+        // A conversation behind another one is under its key while it takes an event.
+        let mut all = std::iter::once(&self.conversation).chain(self.background.values());
+        if all.any(|it| it.agent == agent) {
             return;
         }
         let ScreenSettings { cwd, typing, .. } = &self.shared.settings;
@@ -69,17 +71,17 @@ impl ScreenModel {
         self.shared.behind = self.background.len();
     }
 
-    /// Shows the conversation with the next agent, in the order of their ids. Nothing changes where
-    /// there is one only.
-    pub fn show_next(&mut self) {
-        let front = self.conversation.agent;
-        let next = self.background.range(front..).next().or_else(|| self.background.iter().next());
-        if let Some(next) = next.map(|(agent, _)| *agent)
-            && let Some(conversation) = self.background.remove(&next)
-        {
-            let before = std::mem::replace(&mut self.conversation, conversation);
-            self.background.insert(front, before.put_aside());
-        }
+    /// The agent of the next conversation, in the order of their ids; `None` where there is one only.
+    pub fn next_agent(&self) -> Option<AgentId> {
+        let next = self.background.range(self.conversation.agent..).next();
+        next.or_else(|| self.background.iter().next()).map(|(agent, _)| *agent)
+    }
+
+    /// Shows the conversation with an agent, where there is one behind the one that is shown.
+    pub fn show(&mut self, agent: AgentId) {
+        let Some(conversation) = self.background.remove(&agent) else { return };
+        let before = std::mem::replace(&mut self.conversation, conversation);
+        self.background.insert(before.agent, before.put_aside());
     }
 
     /// The conversation with an agent; `None` if the screen has none.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::agent::SteerId;
-use crate::domain::{AgentId, FollowedJobs, ModelName, NoticeLevel};
+use crate::domain::{AgentId, FollowedJobs, ModelName, NoticeLevel, SubagentSummary};
 
 use super::attention::UserAttention;
 use super::geometry::ScreenGeometry;
@@ -60,6 +60,8 @@ pub struct SharedState {
     pub prompt_files: Arc<PromptLibraryReport>,
     /// The server's models, for `/model`.
     pub models: Vec<ModelRow>,
+    /// The agents that calls have started, in that order, each behind the agent that made the call.
+    pub started_agents: Vec<(AgentId, SubagentSummary)>,
     /// How many conversations are behind the one that is shown.
     pub behind: usize,
     /// Questions that wait behind the one on screen, each with the agent that asks.
@@ -173,6 +175,7 @@ impl SharedState {
             offers: Arc::default(),
             prompt_files: Arc::default(),
             models: Vec::new(),
+            started_agents: Vec::new(),
             behind: 0,
             questions: VecDeque::new(),
             question_number: 0,

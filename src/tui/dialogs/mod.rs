@@ -3,6 +3,7 @@
 //! Each dialog has a folder with its state, keys, view and the lines that a front end without a screen
 //! prints of it. To add one takes its folder and a line in `open_dialog`.
 
+pub mod agents;
 pub mod approval;
 pub mod changes;
 pub mod connect;

@@ -6,6 +6,7 @@
 
 use std::ops::{Deref, DerefMut};
 
+use super::agents::AgentsPage;
 use super::approval::ApprovalDialog;
 use super::changes::ChangesPage;
 use super::connect::ConnectDialog;
@@ -77,6 +78,8 @@ open_dialogs! {
     Context(ContextPage),
     /// The jobs, and what one of them prints.
     Jobs(JobsPage),
+    /// The agents that calls have started.
+    Agents(AgentsPage),
     /// The MCP servers.
     Mcp(McpPage),
     /// The permission rules.

@@ -82,6 +82,7 @@ fn test_executor() -> TestExecutor {
     let cancelled = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&cancelled);
     let handles = ExecutorHandles {
+        children: Default::default(),
         agents: BTreeMap::from([(
             AGENT,
             AgentConnection {

@@ -107,6 +107,7 @@ fn test_loop(source: StdinSource) -> TestLinearLoop {
     let cancelled = Arc::new(Mutex::new(0));
     let count = Arc::clone(&cancelled);
     let handles = ExecutorHandles {
+        children: Default::default(),
         agents: BTreeMap::from([(
             AGENT,
             AgentConnection {

@@ -44,6 +44,7 @@ fn log(records: impl IntoIterator<Item = LogRecord>) -> Vec<LogRecord> {
         model: "qwen3-coder".into(),
         provider: "local".into(),
         forked_from: None,
+        spawned_by: None,
     };
     let records = std::iter::once(record(LogEntry::Session(header))).chain(records);
     let mut turn = 0;

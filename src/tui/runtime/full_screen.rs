@@ -9,7 +9,7 @@ use anyhow::Context;
 use crossterm::event::Event as Input;
 use futures_util::Stream;
 
-use crate::agent;
+use crate::agent::{self, AgentDirectory};
 use crate::config::ExitTranscript;
 use crate::domain::{AgentId, SessionId, UserInput};
 use crate::platform::signals::ContinuedFlag;
@@ -158,7 +158,11 @@ impl<S: ScreenSurface> ScreenLoop<S> {
         D: Into<OpenDialog>,
         K: Stream<Item = io::Result<Input>> + Unpin,
     {
-        let handles = ExecutorHandles { agents: BTreeMap::new(), services };
+        let handles = ExecutorHandles {
+            agents: BTreeMap::new(),
+            children: AgentDirectory::default(),
+            services,
+        };
         let mut executor = EffectExecutor::new(handles, self.answers_in.clone());
         // No agent sends anything, and the queue stays open as long as the question.
         let (_no_agent, mut events) = agent::event_queue(self.model.conversation.agent);

@@ -163,6 +163,7 @@ fn test_loop() -> TestScreenLoop {
     let (frames, shown) = (Arc::clone(&terminal.frames), Arc::clone(&terminal.shown));
     let news = Arc::clone(&terminal.news);
     let handles = ExecutorHandles {
+        children: Default::default(),
         agents: BTreeMap::from([(
             AGENT,
             AgentConnection { commands: commands_in, cancel: Arc::new(|| {}) },

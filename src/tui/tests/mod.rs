@@ -1,5 +1,6 @@
 //! Tests of the whole screen: from messages to effects and frames.
 
+mod agents;
 mod approval;
 mod carets;
 mod changes;

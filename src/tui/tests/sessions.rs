@@ -127,6 +127,7 @@ fn a_place_in_a_result_is_gone_to_by_its_call() {
         model: String::new(),
         provider: String::new(),
         forked_from: None,
+        spawned_by: None,
     };
     let first = LogRecord { entry: LogEntry::Session(header), ..user("") };
     let records = Arc::new([vec![first], records].concat());

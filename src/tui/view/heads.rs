@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::domain::MessageImage;
+use crate::domain::{MessageImage, SubagentState, SubagentSummary};
 use crate::tui::app::conversation::block::{
     BlockBody, CompactionBlock, PaneFold, TextState, ThinkingText, ToolCallBlock, ToolCallContent,
     ToolCallOrigin, ToolCallState, TranscriptBlock,
@@ -155,7 +155,14 @@ fn mark(tool: &ToolCallBlock, fold: PaneFold) -> (&'static str, StyleRole) {
 /// The result of the call, and its time.
 fn right(tool: &ToolCallBlock, now: Duration, width: u16) -> Vec<StyledSpan> {
     let mut spans = outcome(tool);
+    let ran = tool
+        .agent
+        .as_ref()
+        .filter(|agent| agent.in_background)
+        .map(|agent| Duration::from_millis(agent.elapsed_ms));
     let time = match tool.state {
+        // The call itself ended at once.
+        ToolCallState::Done if ran.is_some() => ran.and_then(format_elapsed),
         ToolCallState::Writing(_) | ToolCallState::Waiting => return spans,
         ToolCallState::Running => Some(clock(now.saturating_sub(tool.since.unwrap_or(now)))),
         ToolCallState::Done | ToolCallState::Failed | ToolCallState::Cancelled => {
@@ -176,7 +183,28 @@ fn right(tool: &ToolCallBlock, now: Duration, width: u16) -> Vec<StyledSpan> {
     spans
 }
 
+/// The colour of how a started agent stands.
+pub fn agent_role(state: SubagentState) -> StyleRole {
+    if state == SubagentState::Done {
+        StyleRole::Success
+    } else if state.is_failure() {
+        StyleRole::Error
+    } else {
+        StyleRole::Warning
+    }
+}
+
+/// How an agent stands that the call has started, and what it has taken.
+fn of_agent(agent: &SubagentSummary) -> Vec<StyledSpan> {
+    let role = agent_role(agent.state);
+    let figures = format!("  {}", agent.figures());
+    vec![span(agent.state.words(), role), span(figures, StyleRole::Muted)]
+}
+
 fn outcome(tool: &ToolCallBlock) -> Vec<StyledSpan> {
+    if let Some(agent) = &tool.agent {
+        return of_agent(agent);
+    }
     let summary = tool.summary.as_deref().map(harmless);
     let with = |word: &str, role: StyleRole| match &summary {
         Some(summary) if !word.ends_with(summary.as_str()) => {

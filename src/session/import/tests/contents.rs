@@ -89,6 +89,7 @@ fn whole(home: &TestSessionStore, secret: &str) -> (SessionId, [ContentHash; 4])
         elapsed_ms: 1,
         kept: Some(hashes[1].clone()),
         job: None,
+        agent: None,
     };
     let records = [
         record(0, LogEntry::Session(head)),

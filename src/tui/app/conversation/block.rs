@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::domain::{CallId, ContentHash, EntryId, FileDiff, MessageImage, NoticeLevel, ToolKind};
+use crate::domain::{
+    CallId, ContentHash, EntryId, FileDiff, MessageImage, NoticeLevel, SubagentSummary, ToolKind,
+};
 use crate::tools::{EXIT_PLAN_MODE, kind_of};
 
 pub use crate::tui::layout::PaneFold;
@@ -103,6 +105,8 @@ pub struct ToolCallBlock {
     pub full_output: Option<ContentHash>,
     /// Whether the user has taken its changes of files back.
     pub is_undone: bool,
+    /// The agent that it has started.
+    pub agent: Option<Box<SubagentSummary>>,
 }
 
 /// Who asked for a tool call.

@@ -44,6 +44,8 @@ pub struct ConversationStatus {
     pub rate: Option<f64>,
     pub session: Option<SessionId>,
     pub title: Option<String>,
+    /// What a started agent is called, whatever the title of its session is; `None` of any other.
+    pub started_as: Option<String>,
     /// What runs beside the conversation, in the order in which it was started.
     pub jobs: Vec<JobInfo>,
     /// Size of the store on disk; `None` until it was queried.

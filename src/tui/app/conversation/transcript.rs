@@ -15,7 +15,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::domain::{CallId, CallInput, FileDiff, ToolDisplay, ToolStatus, TurnId};
+use crate::domain::{
+    CallId, CallInput, FileDiff, SubagentState, SubagentSummary, ToolDisplay, ToolStatus, TurnId,
+};
 use crate::session::undo::{self, RewindHistory, RewindMark};
 use crate::session::{LogRecord, ToolResultInfo};
 use crate::tools::own_name;
@@ -75,6 +77,8 @@ pub struct TranscriptToolOutcome {
     pub display: Option<ToolDisplay>,
     /// A few words for the pane's head.
     pub summary: Option<String>,
+    /// The agent that the call started.
+    pub agent: Option<Box<SubagentSummary>>,
     pub elapsed: Duration,
 }
 
@@ -166,6 +170,18 @@ impl Transcript {
             }
         }
         self.stop_calls();
+        self.interrupt_agents();
+    }
+
+    /// Agents of a log that has nothing of their end have ended with slug.
+    fn interrupt_agents(&mut self) {
+        for block in &mut self.blocks {
+            if let BlockBody::Tool(tool) = &mut block.body
+                && let Some(agent) = tool.agent.as_mut().filter(|agent| agent.state.is_running())
+            {
+                agent.state = SubagentState::Interrupted;
+            }
+        }
     }
 
     /// All blocks, in order.
@@ -229,6 +245,26 @@ impl Transcript {
     /// The changes of files that calls show as diffs, in order.
     pub fn diffs(&self) -> impl Iterator<Item = &FileDiff> {
         self.blocks.iter().filter_map(|block| block.body.tool_call()?.content.diff())
+    }
+
+    /// Shows how the agent stands that a call has started.
+    pub fn agent_stands(&mut self, summary: &SubagentSummary) {
+        let known = self.calls.get(&summary.call).copied();
+        // The call of one in the background is over.
+        let mut blocks = self.blocks.iter().rev();
+        let id = known.or_else(|| {
+            let is_it = |block: &&TranscriptBlock| {
+                block.body.tool_call().is_some_and(|tool| tool.call == summary.call)
+            };
+            blocks.find(is_it).map(|block| block.id)
+        });
+        let Some(at) = id.map(|id| self.index(id)) else { return };
+        if let Some(block) = self.blocks.get_mut(at)
+            && let BlockBody::Tool(tool) = &mut block.body
+        {
+            tool.agent = Some(Box::new(summary.clone()));
+            block.revision += 1;
+        }
     }
 
     fn push(&mut self, body: BlockBody) -> BlockId {
@@ -329,6 +365,7 @@ impl ToolCallBlock {
             content: ToolCallContent::Nothing,
             full_output: None,
             is_undone: false,
+            agent: None,
         }
     }
 
@@ -342,6 +379,7 @@ impl ToolCallBlock {
         self.since = None;
         self.elapsed = Some(outcome.elapsed);
         self.summary = outcome.summary;
+        self.agent = outcome.agent.or(self.agent.take());
         match outcome.display {
             Some(ToolDisplay::Diff(diff)) => self.content = ToolCallContent::Diff(diff),
             Some(ToolDisplay::Terminal { text }) => self.content = ToolCallContent::Terminal(text),
@@ -356,6 +394,7 @@ impl From<&ToolResultInfo> for TranscriptToolOutcome {
             status: info.status,
             display: info.display.clone(),
             summary: info.summary.clone(),
+            agent: info.agent.clone(),
             elapsed: Duration::from_millis(info.elapsed_ms),
         }
     }

@@ -66,8 +66,8 @@ pub fn end_turn(
         TurnOutcome::Budget(_) => None,
         TurnOutcome::Interrupted => None,
     };
-    // If a queued message follows at once, slug is not done yet.
-    if conversation.turn.is_idle() {
+    // If a queued message follows at once, slug is not done yet; a started agent reports to its parent.
+    if conversation.turn.is_idle() && conversation.status.started_as.is_none() {
         let how = how.filter(|_| took >= shared.settings.notify_after);
         let project = &conversation.status.project;
         effects.extend(how.and_then(|how| shared.attention.notify_turn_end(project, took, how)));

@@ -49,6 +49,8 @@ pub enum ChatKey {
     Search,
     /// Shows the conversation with the next agent.
     NextConversation,
+    /// Lists the agents that the model has started.
+    Agents,
     /// Lets the running command go on in the background.
     Background,
     /// Takes back what the last call that changed a file changed.

@@ -3,14 +3,15 @@
 use std::fmt::Debug;
 
 use super::actions::{
-    AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, JobsKey, LedgerKey, ListKey, McpKey, ModelListKey, PagerKey, PaneKey,
-    QuestionKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
+    AgentsKey, AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey,
+    FieldKey, FindKey, InputKey, JobsKey, LedgerKey, ListKey, McpKey, ModelListKey, PagerKey,
+    PaneKey, QuestionKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey,
+    SidebarKey,
 };
 use super::tables::{
-    ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND, FOUND,
-    INPUT, JOBS, KeyBinding, LEDGER, LIST, MCP, MODELS, PAGER, PANES, QUESTIONS, READING, REVIEW,
-    REWIND, RULES, SEARCH, SIDEBAR,
+    AGENTS, ALWAYS, APPROVAL, CARET, CHANGES, CHAT, COMPLETION, EDITING, EMPTY_INPUT, FIELD, FIND,
+    FOUND, INPUT, JOBS, KeyBinding, LEDGER, LIST, MCP, MODELS, PAGER, PANES, QUESTIONS, READING,
+    REVIEW, REWIND, RULES, SEARCH, SIDEBAR,
 };
 use crate::tui::app::keymap::actions::EditAction;
 
@@ -65,6 +66,8 @@ pub enum KeyContext {
     Review,
     /// The page of jobs.
     Jobs,
+    /// The page of agents.
+    Agents,
     /// The page of MCP servers.
     Mcp,
 }
@@ -85,7 +88,7 @@ pub trait KeyAction: Copy + PartialEq + Debug + 'static {
 
 impl KeyContext {
     /// All contexts, in the order of the help.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::Chat,
         Self::Input,
         Self::EmptyInput,
@@ -104,6 +107,7 @@ impl KeyContext {
         Self::Rewind,
         Self::Review,
         Self::Jobs,
+        Self::Agents,
         Self::Mcp,
         Self::Approval,
         Self::Questions,
@@ -139,6 +143,7 @@ impl KeyContext {
             Self::Changes => "changes",
             Self::Context => "context",
             Self::Jobs => "jobs",
+            Self::Agents => "agents",
             Self::Mcp => "mcp",
             Self::Rules => "rules",
             Self::Rewind => "rewind",
@@ -177,6 +182,7 @@ impl KeyContext {
             Self::Changes => "Session changes",
             Self::Context => "Context window",
             Self::Jobs => "Jobs",
+            Self::Agents => "Agents",
             Self::Mcp => "MCP servers",
             Self::Rules => "Permission rules",
             Self::Rewind => "Rewind",
@@ -310,6 +316,11 @@ impl KeyAction for RulesKey {
 impl KeyAction for LedgerKey {
     const CONTEXT: KeyContext = KeyContext::Context;
     const TABLE: &'static [KeyBinding<Self>] = LEDGER;
+}
+
+impl KeyAction for AgentsKey {
+    const CONTEXT: KeyContext = KeyContext::Agents;
+    const TABLE: &'static [KeyBinding<Self>] = AGENTS;
 }
 
 impl KeyAction for JobsKey {

@@ -75,6 +75,21 @@ pub enum JobsKey {
     Back,
 }
 
+/// Keys of the page of agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AgentsKey {
+    /// The agent above.
+    Previous,
+    /// The agent below.
+    Next,
+    /// Shows the conversation with the agent.
+    Open,
+    /// Stops the agent when pressed twice.
+    Stop,
+    /// Closes the page.
+    Back,
+}
+
 /// Keys of the page of MCP servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum McpKey {

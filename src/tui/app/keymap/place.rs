@@ -37,6 +37,7 @@ pub enum KeyPlace {
     Changes,
     Context,
     Jobs,
+    Agents,
     Mcp,
     Rules,
     Rewind,
@@ -46,7 +47,7 @@ pub enum KeyPlace {
 
 impl KeyPlace {
     /// All places, in the order in which conflicts are reported.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::Input,
         Self::EmptyInput,
         Self::InputList,
@@ -67,6 +68,7 @@ impl KeyPlace {
         Self::Changes,
         Self::Context,
         Self::Jobs,
+        Self::Agents,
         Self::Mcp,
         Self::Rules,
         Self::Rewind,
@@ -109,6 +111,7 @@ impl KeyPlace {
             Self::Changes => &[Context::Always, Context::Changes],
             Self::Context => &[Context::Always, Context::Context],
             Self::Jobs => &[Context::Always, Context::Jobs],
+            Self::Agents => &[Context::Always, Context::Agents],
             Self::Mcp => &[Context::Always, Context::Mcp],
             Self::Rules => &[Context::Always, Context::Rules],
             Self::Rewind => &[Context::Always, Context::Rewind],
@@ -145,6 +148,7 @@ impl KeyPlace {
             | Self::Changes
             | Self::Context
             | Self::Jobs
+            | Self::Agents
             | Self::Mcp
             | Self::Rules
             | Self::Rewind
@@ -175,6 +179,7 @@ impl KeyPlace {
             Self::Changes => "the session changes",
             Self::Context => "the context window",
             Self::Jobs => "the jobs",
+            Self::Agents => "the agents",
             Self::Mcp => "the MCP servers",
             Self::Rules => "the rules",
             Self::Rewind => "the rewind dialog",

@@ -4,9 +4,10 @@
 //! `keys.toml`. Invariant: whatever these files say, no key has two meanings in one context.
 
 use super::actions::{
-    AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey, FieldKey,
-    FindKey, InputKey, JobsKey, LedgerKey, ListKey, McpKey, ModelListKey, PagerKey, PaneKey,
-    QuestionKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey, SidebarKey,
+    AgentsKey, AlwaysKey, ApprovalKey, CaretKey, ChangesKey, ChatKey, CompletionKey, EmptyInputKey,
+    FieldKey, FindKey, InputKey, JobsKey, LedgerKey, ListKey, McpKey, ModelListKey, PagerKey,
+    PaneKey, QuestionKey, ReadingKey, ReviewKey, RewindKey, RulesKey, SearchKey, SearchMatchKey,
+    SidebarKey,
 };
 use super::chord::KeySequence;
 use super::conflicts::{self, KeyConflict};
@@ -200,6 +201,7 @@ fn built_in(context: KeyContext) -> Vec<KeymapRow> {
         KeyContext::Changes => rows::<ChangesKey>(),
         KeyContext::Context => rows::<LedgerKey>(),
         KeyContext::Jobs => rows::<JobsKey>(),
+        KeyContext::Agents => rows::<AgentsKey>(),
         KeyContext::Mcp => rows::<McpKey>(),
         KeyContext::Rules => rows::<RulesKey>(),
         KeyContext::Rewind => rows::<RewindKey>(),

@@ -152,6 +152,7 @@ pub const CHAT: &[KeyBinding<ChatKey>] = &[
     row(&[alt('c')], ChatKey::CopyAnswer, "copy the last answer").on(Action, "copy answer"),
     row(&[alt('k')], ChatKey::CopyCode, "copy the last code block").on(Action, "copy code"),
     row(&[key(KeyCode::F(6))], ChatKey::NextConversation, "next agent").on(Motion, "next agent"),
+    row(&[alt('t')], ChatKey::Agents, "agents that the model has started").on(Motion, "agents"),
     hinted(
         &[alt('j'), key(KeyCode::F(7))],
         ChatKey::Background,

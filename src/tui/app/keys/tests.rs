@@ -92,6 +92,10 @@ fn scenes() -> Vec<(KeyPlace, TestScreen)> {
         (KeyPlace::PagerSearch, pager().key("/")),
         (KeyPlace::Changes, done(|it| it.dialogs.push(ChangesPage::new(None)))),
         (KeyPlace::Context, done(|it| it.dialogs.push(ContextPage::default()))),
+        (
+            KeyPlace::Agents,
+            done(|it| it.dialogs.push(agents::open(it.conversation.agent, &it.shared))),
+        ),
         (KeyPlace::Jobs, done(|it| it.dialogs.push(JobsPage::new(None, RequestId(9))))),
         (KeyPlace::Mcp, done(|it| it.dialogs.push(McpPage::new(RequestId(9))))),
         (KeyPlace::Rules, done(|it| it.dialogs.push(RulesPage::default()))),

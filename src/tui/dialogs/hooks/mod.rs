@@ -120,12 +120,11 @@ fn ask(
 }
 
 fn listed(row: HookRow) -> PickerItem {
-    let state = match (&row.action, row.is_on, row.event, &row.last) {
-        (_, false, _, _) => "off",
-        (HookAction::Unreadable(_), true, _, _) => "unreadable",
-        (_, true, HookEvent::SubagentStop, _) => "no subagents yet",
-        (_, true, _, Some(last)) => last.split(':').next().unwrap_or_default(),
-        (_, true, _, None) => "on",
+    let state = match (&row.action, row.is_on, &row.last) {
+        (_, false, _) => "off",
+        (HookAction::Unreadable(_), true, _) => "unreadable",
+        (_, true, Some(last)) => last.split(':').next().unwrap_or_default(),
+        (_, true, None) => "on",
     };
     PickerItem {
         label: name(&row),
@@ -190,9 +189,6 @@ fn about(row: &HookRow) -> String {
         HookAction::Unreadable(why) => format!("It cannot be read: {why}.\n\nUnreadable"),
     };
     text.push_str(&format!(", from {}", row.origin));
-    if row.event == HookEvent::SubagentStop {
-        text.push_str("\nslug has no subagents yet, so this never runs.");
-    }
     if let Some(last) = &row.last {
         text.push_str(&format!("\nLast run: it {last}"));
     }

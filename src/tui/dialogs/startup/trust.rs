@@ -151,6 +151,7 @@ fn item(item: &TrustQuestionFile) -> TrustDialogItem {
         | InventoryItemKind::PromptPermissions => true,
         InventoryItemKind::Configuration
         | InventoryItemKind::PromptFiles
+        | InventoryItemKind::Agents
         | InventoryItemKind::Instructions => false,
     });
     TrustDialogItem {

@@ -135,6 +135,7 @@ impl Transcript {
                 self.response(record, message);
             }
             MessageRole::User => {
+                message.agents.iter().for_each(|ended| self.agent_stands(ended));
                 let parsed = message.message();
                 for block in &message.content {
                     if let domain::ContentBlock::ToolResult { tool_use_id, content, .. } = block {

@@ -3,8 +3,8 @@
 use crossterm::event::KeyCode;
 
 use crate::tui::app::keymap::actions::{
-    ChangesKey, FindKey, JobsKey, LedgerKey, McpKey, PagerKey, QuestionKey, ReadingKey, ReviewKey,
-    RewindKey, RulesKey, ScrollAction,
+    AgentsKey, ChangesKey, FindKey, JobsKey, LedgerKey, McpKey, PagerKey, QuestionKey, ReadingKey,
+    ReviewKey, RewindKey, RulesKey, ScrollAction,
 };
 
 use super::{KeyBinding, SHIFT, char, held, hinted, key, row};
@@ -123,6 +123,20 @@ pub const JOBS: &[KeyBinding<JobsKey>] = &[
         "open",
     ),
     hinted(&[key(KeyCode::Esc), char('q')], JobsKey::Back, "close", "close"),
+];
+
+/// The keys of the page of agents.
+pub const AGENTS: &[KeyBinding<AgentsKey>] = &[
+    row(&[key(KeyCode::Up), char('k')], AgentsKey::Previous, "previous agent"),
+    row(&[key(KeyCode::Down), char('j')], AgentsKey::Next, "next agent"),
+    hinted(&[key(KeyCode::Enter), char('o')], AgentsKey::Open, "show its conversation", "open"),
+    hinted(
+        &[char('x'), key(KeyCode::Delete)],
+        AgentsKey::Stop,
+        "stop the agent (press twice)",
+        "stop",
+    ),
+    hinted(&[key(KeyCode::Esc), char('q')], AgentsKey::Back, "close", "close"),
 ];
 
 /// The keys of the page of MCP servers.

@@ -1,0 +1,116 @@
+//! What a child is started from: the setup of its parent, narrowed by its type.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::agent::permission_state::{ModeCeiling, PermissionState};
+use crate::agent::setup::{AgentParent, AgentSetup, ModelPin};
+use crate::context;
+use crate::domain::{AgentBudgets, SpawnOrigin};
+use crate::platform::watch::FolderWatcher;
+use crate::subagents::{SubagentType, SubagentTypes, ToolSelection};
+use crate::tools::{AGENT_TOOL, ToolRegistry, is_for_user};
+
+/// What is the same for all children of a turn.
+#[derive(Clone)]
+pub(in crate::agent) struct ChildTemplate {
+    pub(in crate::agent) setup: Arc<AgentSetup>,
+    pub(in crate::agent) permissions: Arc<PermissionState>,
+    pub(in crate::agent) watch: Arc<FolderWatcher>,
+}
+
+/// What every child is told behind the instructions of its type.
+const COMMON: &str = "You were started by another agent, which has given you the task below and reads \
+    nothing but your last message. Nobody answers questions: decide yourself and name your assumptions. \
+    End with a report of what you did or found, short and complete.";
+
+impl ChildTemplate {
+    pub(super) fn types(&self) -> &SubagentTypes {
+        &self.setup.subagents
+    }
+
+    /// The setup of a child of this type.
+    ///
+    /// # Errors
+    ///
+    /// When its type leaves it no tool; the error is for the model.
+    pub(super) fn child(
+        &self,
+        kind: &SubagentType,
+        model: Option<&str>,
+        origin: SpawnOrigin,
+    ) -> Result<AgentSetup, String> {
+        let ceiling = if kind.is_read_only { ModeCeiling::Plan } else { ModeCeiling::Open };
+        let permissions = Arc::new(self.permissions.for_child(ceiling));
+        let registry = Arc::new(registry(&self.setup.registry, kind)?);
+        let parent = AgentParent { origin, permissions, watch: self.watch.clone() };
+        let mut setup = AgentSetup {
+            registry,
+            parent: Some(parent),
+            model_pin: ModelPin::Explicit,
+            last_models: None,
+            max_tool_rounds: Some(kind.rounds.min(self.setup.max_tool_rounds.unwrap_or(u32::MAX))),
+            budgets: AgentBudgets { session: kind.budget, ..AgentBudgets::default() },
+            model_titles: false,
+            notices: Vec::new(),
+            ..self.setup.as_ref().clone()
+        };
+        setup.effort = kind.effort.or(setup.effort);
+        if let Some(model) = model.or(kind.model.as_deref()) {
+            let name = setup.providers.resolve_model(model, std::iter::empty());
+            setup.providers.choose(&name.provider);
+            setup.model = Some(name.model);
+        }
+        let own = match kind.instructions.as_str() {
+            "" => context::own_prompt(self.setup.system_prompt.as_deref()),
+            instructions => instructions,
+        };
+        setup.system_prompt = Some(format!("{}\n\n{COMMON}", own.trim_end()));
+        Ok(setup)
+    }
+}
+
+/// The tools of a child: those of its type, without those that are for the user or start agents.
+fn registry(parent: &ToolRegistry, kind: &SubagentType) -> Result<ToolRegistry, String> {
+    let ToolSelection { only, without } = &kind.tools;
+    let only = only.as_ref().map(|listed| named(parent, listed));
+    let without = named(parent, without);
+    let has = |name: &str| {
+        name != AGENT_TOOL
+            && !is_for_user(name)
+            && only.as_ref().is_none_or(|only| only.contains(name))
+            && !without.contains(name)
+    };
+    let left: Vec<String> = parent.names().into_iter().filter(|name| has(name)).collect();
+    if left.is_empty() {
+        return Err(format!(
+            "The agent type {} names no tool that there is. Do not retry; tell the user to correct its list \
+             of tools.",
+            kind.name
+        ));
+    }
+    // What is not in the tools array is reached through these two.
+    let listed: HashSet<String> = parent.specs().iter().map(|spec| spec.name.clone()).collect();
+    let has_deferred = left.iter().any(|name| !listed.contains(name));
+    Ok(parent.narrowed(|name| {
+        left.iter().any(|left| left == name)
+            || has_deferred && !without.contains(name) && crate::tools::reaches_deferred(name)
+    }))
+}
+
+/// The tools that a list means: rules in parentheses count for nothing, `*` at the end for any rest.
+fn named(registry: &ToolRegistry, list: &[String]) -> HashSet<String> {
+    let mut found = HashSet::new();
+    for name in list {
+        let name = name.split('(').next().unwrap_or_default().trim();
+        match name.strip_suffix('*') {
+            Some(start) => {
+                found.extend(registry.names().into_iter().filter(|it| it.starts_with(start)));
+            }
+            None => {
+                found.extend(registry.get(name).ok().map(|it| it.descriptor().name.to_string()));
+            }
+        }
+    }
+    found
+}

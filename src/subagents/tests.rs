@@ -1,0 +1,143 @@
+//! Files that define agents: those of other agents as they are, and wrong, huge and hostile ones.
+
+use std::path::Path;
+
+use super::front_matter::split;
+use super::*;
+use crate::domain::ReasoningEffort;
+
+fn put(folder: &Path, name: &str, text: &str) {
+    let path = folder.join(name);
+    std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+    std::fs::write(path, text).unwrap();
+}
+
+fn read(folder: &Path) -> FoundSubagents {
+    read_subagents(&SubagentPlaces {
+        slug_home: folder.join("home/.slug"),
+        user_home: Some(folder.join("home")),
+        project: Some(folder.join("project")),
+    })
+}
+
+fn kind<'a>(found: &'a FoundSubagents, name: &str) -> &'a SubagentType {
+    found.types.get(Some(name)).unwrap()
+}
+
+fn names(list: &[&str]) -> Option<Vec<String>> {
+    Some(list.iter().map(|name| (*name).to_owned()).collect())
+}
+
+#[test]
+fn files_of_four_agents_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str, text: &str| put(folder.path(), name, text);
+    at(
+        "home/.claude/agents/deep/critic.md",
+        "---\nname: critic\ndescription: |\n  Reviews code.\n  Use it: often.\ntools:\n  - Read\n  - \
+         Bash(git *)\nmodel: opus\neffort: high\nhooks:\n  Stop:\n    - x\n---\n\nBe strict.\n",
+    );
+    at(
+        "project/.opencode/agent/docs.md",
+        "---\ndescription: 'Writes docs'\nmode: subagent\n\
+         model: anthropic/claude\npermission:\n  edit: deny\n  bash: ask\ntools:\n  webfetch: false\n---\nWrite.",
+    );
+    at(
+        "project/.codex/agents/a.toml",
+        "name = \"cx\"\ndescription = \"d\"\n\
+         developer_instructions = \"Do it.\"\nsandbox_mode = \"read-only\"\n",
+    );
+    at(
+        "home/.slug/agents/mine.md",
+        "---\ndescription: mine\nbudget: 200k tokens\nsteps: 7\n\
+         deadline_minutes: 5\nbackground: true\n---\n",
+    );
+    let found = read(folder.path());
+    assert_eq!(found.warnings, Vec::<String>::new());
+    let critic = kind(&found, "critic");
+    assert_eq!(critic.tools.only, names(&["Read", "Bash(git *)"]));
+    assert_eq!((critic.model.as_deref(), critic.effort), (None, Some(ReasoningEffort::High)));
+    assert_eq!(critic.description, "Reviews code. Use it: often.");
+    assert_eq!(critic.instructions, "Be strict.");
+    let docs = kind(&found, "docs");
+    assert_eq!(docs.tools.without, ["webfetch", "Edit", "Write", "NotebookEdit"]);
+    assert_eq!(docs.model.as_deref(), Some("anthropic/claude"));
+    let cx = kind(&found, "cx");
+    assert!(cx.is_read_only && cx.instructions == "Do it.");
+    let mine = kind(&found, "mine");
+    assert_eq!((mine.budget.tokens, mine.rounds), (Some(200_000), 7));
+    assert_eq!((mine.deadline.as_secs(), mine.in_background), (300, true));
+}
+
+#[test]
+fn a_project_stands_above_the_user_and_counts_only_with_trust() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |text: &str| format!("---\ndescription: {text}\n---\n");
+    put(folder.path(), "project/.slug/agents/explore.md", &file("of the project"));
+    put(folder.path(), "home/.slug/agents/explore.md", &file("of the user"));
+    assert_eq!(kind(&read(folder.path()), "explore").description, "of the project");
+    let places = SubagentPlaces {
+        slug_home: folder.path().join("home/.slug"),
+        user_home: None,
+        project: None,
+    };
+    let untrusted = read_subagents(&places);
+    assert_eq!(kind(&untrusted, "explore").description, "of the user");
+    let paths = project_agent_files(&folder.path().join("project"));
+    assert_eq!(paths, [Path::new(".slug/agents/explore.md")]);
+}
+
+#[test]
+fn what_is_wrong_is_left_out_with_a_warning_and_documents_without() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str, text: &str| put(folder.path(), name, text);
+    at("project/.claude/agents/README.md", "# How to write agents\n");
+    at("project/.claude/agents/unnamed.md", "---\ndescription: a document\n---\n");
+    at("project/.slug/agents/none.md", "---\ndescription: d\ntools: []\n---\n");
+    at("project/.slug/agents/bare.md", "---\nname: x\n---\n");
+    at("project/.slug/agents/named.md", "---\nname: \"a\\nb\"\ndescription: d\n---\n");
+    at("project/.slug/agents/zero.md", "---\ndescription: d\nmaxTurns: 0\n---\n");
+    at("project/.codex/agents/broken.toml", "name = [");
+    at("project/.slug/agents/off.md", "---\ndescription: d\ndisable: true\n---\n");
+    std::fs::create_dir_all(folder.path().join("project/.slug/agents/folder.md")).unwrap();
+    std::fs::write(folder.path().join("project/.slug/agents/bytes.md"), [0, 159, 146]).unwrap();
+    let found = read(folder.path());
+    assert_eq!(found.types, SubagentTypes::default());
+    assert_eq!(found.warnings.len(), 6, "{:#?}", found.warnings);
+    assert!(found.warnings.iter().any(|it| it.contains("its list of `tools` is empty")));
+}
+
+#[test]
+fn huge_files_and_links_in_a_circle_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let agents = folder.path().join("project/.slug/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    std::os::unix::fs::symlink(&agents, agents.join("circle")).unwrap();
+    let huge = format!("---\ndescription: d\n---\n{}", "x".repeat(1 << 20));
+    std::fs::write(agents.join("huge.md"), huge).unwrap();
+    crate::domain::testing::make_fifo(&agents.join("fifo.md"));
+    let found = read(folder.path());
+    assert!(kind(&found, "huge").instructions.len() <= 256 * 1024);
+    assert_eq!(found.warnings.len(), 1, "{:?}", found.warnings);
+}
+
+#[test]
+fn any_head_ends_and_a_file_without_one_is_none() {
+    for text in ["", "---", "---\n", "---\nname: x", "name: x\n---\n", "--- \n---\n"] {
+        assert!(split(text).is_none(), "{text:?}");
+    }
+    for text in ["---\n---\n", "---\n: :\n[\n- \n  x\n---\nbody", "---\r\nname: x\r\n---\r\nbody"] {
+        assert!(split(text).is_some(), "{text:?}");
+    }
+}
+
+#[test]
+fn names_of_other_agents_are_known_and_the_note_tells_of_files_alone() {
+    let types = SubagentTypes::default();
+    for (name, own) in [("general-purpose", "general"), ("Explore", "explore"), ("", "general")] {
+        assert_eq!(types.get(Some(name)).unwrap().name, own);
+    }
+    assert_eq!(types.note(), None);
+    let error = types.get(Some("poet")).unwrap_err();
+    assert!(error.ends_with("The types are general, explore, plan, review."), "{error}");
+}
