@@ -70,24 +70,24 @@ impl Files for EditorFiles {
 
     async fn write(
         &self,
-        path: &Path,
-        bytes: &[u8],
+        file: &Path,
+        content: &[u8],
         expected: Option<Option<ContentHash>>,
     ) -> Result<WriteReport, FileError> {
-        let on_disk = self.disk.read(path, u64::MAX).await;
+        let on_disk = self.disk.read(file, u64::MAX).await;
         if let Ok(FileState::File(on_disk)) = on_disk
-            && self.unsaved(path, &on_disk).await.is_some()
+            && self.unsaved(file, &on_disk).await.is_some()
         {
             let source = io::Error::other(
                 "it has unsaved changes in the editor. Ask the user to save it, then repeat the call",
             );
-            return Err(FileError::Io { doing: "write", path: path.to_owned(), source });
+            return Err(FileError::Io { doing: "write", path: file.to_owned(), source });
         }
-        self.disk.write(path, bytes, expected).await
+        self.disk.write(file, content, expected).await
     }
 
-    fn open(&self, path: &Path) -> Result<Option<File>, FileError> {
-        self.disk.open(path)
+    fn open(&self, file: &Path) -> Result<Option<File>, FileError> {
+        self.disk.open(file)
     }
 
     async fn list(&self, path: &Path, limit: usize) -> Result<(Vec<FolderItem>, u64), FileError> {

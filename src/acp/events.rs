@@ -95,13 +95,13 @@ impl EventMapper {
                 // Only with its arguments is it known whether a command runs.
                 match look.kind {
                     ToolKind::Execute | ToolKind::Other => Vec::new(),
-                    ToolKind::Read
-                    | ToolKind::Edit
-                    | ToolKind::Delete
-                    | ToolKind::Move
+                    ToolKind::Think
+                    | ToolKind::Read
                     | ToolKind::Search
-                    | ToolKind::Think
-                    | ToolKind::Fetch => {
+                    | ToolKind::Fetch
+                    | ToolKind::Edit
+                    | ToolKind::Move
+                    | ToolKind::Delete => {
                         let text = CallOutput::Text { all: String::new(), sent: 0 };
                         let open = self.calls.begin(call, look, text);
                         vec![SessionUpdate::ToolCall(open.announcement(&self.cwd))]
@@ -172,12 +172,12 @@ impl EventMapper {
             | AgentEvent::CallInput { .. }
             | AgentEvent::ResponseTimed { .. }
             | AgentEvent::CacheMissed { .. }
-            | AgentEvent::JobStarted(_)
-            | AgentEvent::JobEnded { .. }
-            | AgentEvent::Jobs(_)
-            | AgentEvent::JobOutput(_)
             | AgentEvent::ApprovalAsked(_)
             | AgentEvent::QuestionsAsked(_)
+            | AgentEvent::Jobs(_)
+            | AgentEvent::JobStarted(_)
+            | AgentEvent::JobOutput(_)
+            | AgentEvent::JobEnded { .. }
             | AgentEvent::ApprovalFacts { .. }
             | AgentEvent::ApprovalWithdrawn(_)
             | AgentEvent::CallRefused { .. }

@@ -22,6 +22,7 @@ use crate::session::{LogEntry, MessageEntry, SessionHeader, TurnEnd, TurnOutcome
 use crate::tools::SKILL_TOOL;
 
 use super::active_session::ActiveSession;
+use super::agent_handle::{AgentHandle, InitialSession};
 use super::approvals::{PendingApprovals, PendingQuestions};
 use super::budget::BudgetLimits;
 use super::change_tracker;
@@ -58,32 +59,6 @@ const MESSAGE_NOT_SAVED: &str = "The message could not be saved, so it was not s
                        slug; the session is kept.";
 /// Why `/retry` does nothing after a whole answer.
 const NOTHING_TO_RETRY: &str = "Nothing to retry: the last message is the model's.";
-
-/// The way to a running agent. What it tells comes through an [`AgentEventReceiver`].
-#[derive(Debug)]
-pub struct AgentHandle {
-    /// The address of its commands and events.
-    pub id: AgentId,
-    /// Takes commands. Dropping it ends the agent once its turn is over.
-    pub commands: mpsc::Sender<AddressedCommand>,
-    /// Stops what runs at once: a stop does not wait in the queue of commands.
-    pub stop: StopHandle,
-    /// The agents that this one starts.
-    pub children: AgentDirectory,
-    /// Ends after the agent has saved its session.
-    pub task: JoinHandle<()>,
-}
-
-/// The session that an agent opens when it starts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InitialSession {
-    /// An empty session.
-    New,
-    /// A session from the store.
-    Resume(SessionId),
-    /// A fork of a session from the store.
-    Fork(SessionId),
-}
 
 /// Holds the open session and what is fixed for a run. One task owns it, so its methods need no
 /// lock; what running calls share with it is behind an `Arc`.

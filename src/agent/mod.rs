@@ -4,6 +4,7 @@
 //! `pipeline` is the only way to a tool; `agent_loop` takes the commands between turns.
 
 mod active_session;
+mod agent_handle;
 mod agent_loop;
 mod approvals;
 mod authorise;
@@ -49,6 +50,7 @@ mod protocol_schema_tests;
 #[cfg(test)]
 mod protocol_tests;
 mod provider_set;
+mod random_fraction;
 mod redacting_processes;
 mod repeated_failures;
 mod repeated_text;
@@ -86,7 +88,8 @@ mod turn_gate;
 mod turn_notes;
 mod turn_runner;
 
-pub use agent_loop::{AgentHandle, InitialSession, spawn, spawn_into};
+pub use agent_handle::{AgentHandle, InitialSession};
+pub use agent_loop::{spawn, spawn_into};
 pub use children::directory::AgentDirectory;
 pub use command::{AddressedCommand, AgentCommand, CommandRefusal, ForkPosition, SteerId};
 pub use command_inbox::StopHandle;

@@ -17,9 +17,9 @@ use super::AgentEvent;
 use super::agent_loop::Agent;
 use super::blocking::blocking;
 use super::provider_set::AgentProvider;
+use super::random_fraction::random_fraction;
 use super::setup::ModelPin;
 use super::tool_gate::Interactivity;
-use super::turn_runner::random_fraction;
 use crate::domain::{
     ContextWindow, ModelName, NoticeLevel, ReasoningEffort, TurnId, format_tokens,
 };

@@ -25,6 +25,7 @@ use super::agent_loop::Agent;
 use super::command_inbox::CommandInbox;
 use super::compaction::summary::{self, CompactionRun, CompletedCompaction};
 use super::pipeline::{give_up, refuse};
+use super::random_fraction::random_fraction;
 use super::session_hooks::StopHookDecision;
 use super::session_skills::PromptTiming;
 use super::tool_gate::ToolGate;
@@ -593,12 +594,4 @@ fn failed(
         RetryDecision::Stop => None,
     };
     TurnInput::Failed { error, again }
-}
-
-/// A number from 0 to 1, from the random bits of a UUID.
-pub(super) fn random_fraction() -> f64 {
-    let bits = uuid::Uuid::new_v4().as_u64_pair().1 & u64::from(u32::MAX);
-    #[allow(clippy::cast_precision_loss, reason = "32 bits fit a double exactly")]
-    let fraction = bits as f64 / f64::from(u32::MAX);
-    fraction
 }

@@ -56,7 +56,7 @@ pub struct Cli {
     #[arg(short, long, value_name = "NAME", help_heading = "Model")]
     pub model: Option<String>,
 
-    /// Use this provider: openai, responses, anthropic, gemini, or NAME of a [providers.NAME] in
+    /// Use this provider: `openai`, `responses`, `anthropic`, `gemini`, or NAME of a [providers.NAME] in
     /// config.toml. openai without an endpoint is OpenAI itself where OPENAI_API_KEY is set
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub provider: Option<String>,

@@ -30,7 +30,8 @@ fn f2_commands_follow_the_answer_of_new_load_and_resume() {
     let session = editor.new_session(&env);
     editor.prompt(&session, "Hi");
     let listed = |seen: &[Value]| updates_of(seen, "available_commands_update").count();
-    assert_eq!(listed(&editor.seen), 1);
+    // Once behind the answer, and again with the skills once these are read.
+    assert!((1..=2).contains(&listed(&editor.seen)));
     for method in ["session/load", "session/resume"] {
         editor.request("session/close", json!({"sessionId": session})).unwrap();
         let from = editor.seen.len();

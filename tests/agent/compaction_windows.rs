@@ -152,7 +152,7 @@ async fn compact_says_whether_what_cannot_be_left_out_matters() {
         let said = notices.last().unwrap();
         assert!(said.starts_with(told), "{notices:?}");
         assert_eq!(said.contains("take your last message (~"), is_warned, "{said}");
-        assert_eq!(said.contains("leaves nothing more out"), is_warned, "{said}");
+        assert_eq!(said.contains("compacts again"), is_warned, "{said}");
         agent.close().await;
     }
 }
@@ -190,8 +190,8 @@ async fn a_summary_that_failed_and_a_note_that_saves_nothing_are_one_sentence() 
     let [said] = notices[..] else { panic!("{notices:?}") };
     assert_eq!(
         said,
-        "test-model could not write a summary: two answers were no summary. A note from the log would \
-         save nothing, so nothing is left out."
+        "test-model could not write a summary: two answers were no summary. Nothing was compacted: a \
+         note from the log would save nothing."
     );
     assert!(compactions(&agent).is_empty());
     agent.close().await;

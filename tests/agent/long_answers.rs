@@ -73,7 +73,9 @@ async fn equal_calls_of_one_answer_run_once() {
     assert_eq!(agent.turn(TASK).await, TurnOutcome::Answered, "{:?}", agent.notices());
     let results = results(&agent);
     assert_eq!(results.len(), 60, "each has its result");
-    let notes = results.iter().filter(|it| it.starts_with("Not run: the same call stands before"));
+    let notes = results
+        .iter()
+        .filter(|it| it.starts_with("Not run: this response has the same call twice"));
     assert_eq!(notes.count(), 59);
     assert_valid(&model.requests());
     assert_eq!(model.refused(), 0);

@@ -110,7 +110,7 @@ async fn s118_without_a_user_nothing_runs_outside() {
     assert_eq!(agent.wait_for_turn_end().await, TurnOutcome::Answered);
     assert_eq!(agent.approval_count(), 0);
     let (result, _) = agent.result("c");
-    assert!(result.contains("Nobody is there to let it run outside"), "{result}");
+    assert!(result.contains("No user is there to let it run outside"), "{result}");
     assert!(fixture.processes.log().is_empty());
     agent.close().await;
 }

@@ -112,7 +112,7 @@ async fn s85_even_yolo_asks_no_private_address_unless_a_rule_names_it() {
     let expected = [ToolStatus::Done, ToolStatus::Denied, ToolStatus::Failed, ToolStatus::Done];
     assert_eq!(statuses, expected);
     let refused = agent.result("c2").0;
-    assert!(refused.contains("only a rule on the address alone opens"), "{refused}");
+    assert!(refused.contains("only by a rule that names the address"), "{refused}");
     let mut asked = web.0.lock().unwrap().clone();
     asked.sort();
     assert_eq!(asked, ["http://127.0.0.1:8000/", "https://example.org/"]);

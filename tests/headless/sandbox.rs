@@ -151,7 +151,7 @@ fn s118_sandbox_refusals_stand_without_a_user() {
             continue;
         };
         assert!(
-            tool_result.contains("Nobody is there to let it run outside"),
+            tool_result.contains("No user is there to let it run outside"),
             "{method}: {tool_result}"
         );
         assert!(tool_result.contains(&format!("in a sandbox ({method} around")), "{tool_result}");

@@ -140,7 +140,7 @@ fn the_tour_is_taken_with_the_keys_that_its_marks_name() {
     slug.wait_for_dialog("lib/rates.sh?  +4 -4");
     slug.wait_for("space leaves this change out.");
     slug.keys(" ");
-    slug.wait_for("space takes it in again.");
+    slug.wait_for("space includes it again.");
     slug.keys(" ");
     slug.answer("5/12", "y");
     slug.wait_for("y runs the tests.");

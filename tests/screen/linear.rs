@@ -117,9 +117,9 @@ fn the_context_is_read_out_and_edited_and_the_next_request_shows_it() {
     for (edit, end) in [
         ("pin", ", pinned"),
         ("pin", "1 turn ago"),
-        ("fold", ", folded out"),
+        ("fold", ", left out"),
         ("fold", "1 turn ago"),
-        ("fold", ", folded out"),
+        ("fold", ", left out"),
     ] {
         let before = slug.raw().len();
         slug.keys(&format!("{edit} {number}\r"));
@@ -132,7 +132,7 @@ fn the_context_is_read_out_and_edited_and_the_next_request_shows_it() {
     says(&slug, "Type fold or pin and a number from the list");
     slug.keys("\r");
     asks(&slug, "You: ");
-    // What is folded out changes an earlier message.
+    // What is left out changes an earlier message.
     server.forget();
     slug.keys("go on\r");
     let requests = server.wait_for_requests(4);

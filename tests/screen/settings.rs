@@ -42,7 +42,7 @@ fn a_setting_is_saved_takes_effect_and_is_undone() {
     open(&mut slug, "wheel_rows");
     slug.wait_for("your file:3");
     slug.keys(key::ENTER);
-    slug.wait_for("An empty field sets the default.");
+    slug.wait_for("Leave empty for the default.");
     slug.keys(&format!("{}99\r", key::CTRL_U));
     slug.wait_for("Not saved: `ui.wheel_rows` must be between 1 and 50.");
     assert_eq!(read(), format!("{FILE}vi = true\n"));

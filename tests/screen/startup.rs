@@ -57,7 +57,7 @@ fn an_empty_folder_is_asked_about_before_the_users_own_servers_start_there() {
     env.run(&["mcp", "add", "own", "--", "touch", "started"]).assert_exit_code(0);
     let mut slug = untrusted(&env, &server);
     slug.wait_until("the question", |screen| {
-        screen.contains(QUESTION) && screen.contains("your own MCP")
+        screen.contains(QUESTION) && screen.contains("MCP servers in it")
     });
     assert!(!env.path("started").exists());
 }
@@ -370,7 +370,7 @@ fn a_dead_server_is_told_of_once() {
     let mut slug = PtySlug::at(&env, 100, 30).args(&arguments).open();
     slug.wait_for("No server answers");
     slug.say("hello there");
-    slug.wait_for("The turn has failed for this reason.");
+    slug.wait_for("The turn failed. /retry sends your message again.");
     let screen = slug.screen();
     assert_eq!(screen.matches("No server answers").count(), 1, "{screen}");
 }

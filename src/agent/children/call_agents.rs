@@ -8,7 +8,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::agent::agent_loop::{InitialSession, spawn_into};
+use crate::agent::agent_handle::InitialSession;
+use crate::agent::agent_loop::spawn_into;
 use crate::agent::event_queue::AgentEventSender;
 use crate::agent::journal::SessionJournal;
 use crate::agent::tool_gate::{ChildStarters, Interactivity};
