@@ -8,7 +8,7 @@ use super::children::directory::AgentDirectory;
 use super::command_inbox::StopHandle;
 use crate::domain::{AgentId, SessionId};
 
-/// The way to a running agent. What it tells comes through an [`AgentEventReceiver`].
+/// The way to a running agent. What it tells comes through an [`AgentEventReceiver`](super::AgentEventReceiver).
 #[derive(Debug)]
 pub struct AgentHandle {
     /// The address of its commands and events.
