@@ -205,7 +205,6 @@ impl TurnRun {
                 self.cancel_state = CancelState::Seen;
                 self.stream = None;
                 self.pause_over = None;
-                self.compaction = None;
                 TurnRunEvent::Input(TurnInput::Cancelled)
             }
             command = commands.next_meanwhile(), if self.front_end == FrontEndState::Connected => match command {
@@ -554,7 +553,8 @@ impl Agent {
     }
 
     /// Returns steering messages that were not used, and ends the turn.
-    async fn end(&mut self, running: TurnRun) {
+    async fn end(&mut self, mut running: TurnRun) {
+        self.record_stopped_compaction(&mut running).await;
         let TurnRun { machine, gate, steering, outcome, fault, over_budget, purpose, .. } = running;
         if let Some(question) = over_budget {
             self.events.send(AgentEvent::ApprovalWithdrawn(question.id));

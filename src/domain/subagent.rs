@@ -105,12 +105,12 @@ pub struct SubagentSummary {
 }
 
 impl SubagentSummary {
-    /// What it has done and taken: `5 calls  12.3k  $0.02`.
+    /// What it has done and taken: `5 calls  12.3k tokens  $0.02`.
     pub fn figures(&self) -> String {
         let calls = pluralise(self.tool_calls as usize, "call");
         let tokens = format_tokens(self.tokens);
         let cost = self.cost.map(|cost| format!("  {cost}")).unwrap_or_default();
-        format!("{calls}  {tokens}{cost}")
+        format!("{calls}  {tokens} tokens{cost}")
     }
 
     /// What it is called beside others: its type and what it has to do.

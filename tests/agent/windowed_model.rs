@@ -33,6 +33,8 @@ pub struct WindowedModel {
     counts_limit: Mutex<bool>,
     answer: Answer,
     summary: Mutex<Option<ScriptedStream>>,
+    /// The answer to the next request for a summary, in place of `summary`.
+    next_summary: Mutex<Option<ScriptedStream>>,
     requests: Mutex<Vec<ProviderRequest>>,
     refused: Mutex<usize>,
     /// Whether the connection of the next request breaks.
@@ -69,6 +71,7 @@ impl WindowedModel {
             counts_limit,
             answer,
             summary,
+            next_summary: Mutex::default(),
             requests,
             refused,
             breaks,
@@ -115,6 +118,11 @@ impl WindowedModel {
     /// Has requests for a summary answered like this; without an answer they go on for ever.
     pub fn summarise(&self, reply: Option<ScriptedStream>) {
         *self.summary.lock().unwrap() = reply;
+    }
+
+    /// Has the next request for a summary alone answered like this.
+    pub fn summarise_next(&self, reply: ScriptedStream) {
+        *self.next_summary.lock().unwrap() = Some(reply);
     }
 
     /// The requests of the conversation itself.
@@ -190,7 +198,9 @@ impl Provider for WindowedModel {
             vec![ScriptedEvent::Fail(ProviderError { message, status, recovery })]
         } else {
             let mut reply = if asks_for_summary(&request) {
-                self.summary.lock().unwrap().clone().unwrap_or_else(|| vec![ScriptedEvent::Hang])
+                let next = self.next_summary.lock().unwrap().take();
+                let summary = next.or_else(|| self.summary.lock().unwrap().clone());
+                summary.unwrap_or_else(|| vec![ScriptedEvent::Hang])
             } else {
                 (self.answer)(&request)
             };

@@ -20,7 +20,7 @@ use crate::agent::compaction::plan::{
 use crate::agent::compaction::report::{LargeRequest, RequestFloor};
 use crate::agent::compaction::summary::{
     CompactionAnswer, CompactionRun, CompletedCompaction, SummaryProgress, SummaryRequest,
-    SummaryWriter,
+    SummaryWriter, completed,
 };
 use crate::agent::compaction::summary_history::summary_history;
 use crate::agent::compaction::summary_text;
@@ -301,6 +301,15 @@ impl Agent {
     fn floor(&self, base: &RequestBase, conversation: &ReplayedConversation) -> RequestFloor {
         let fixed = (measure_text(&base.system), measure_tools(&base.tools));
         RequestFloor::of(conversation, fixed, self.room.tokens.of(&base.model))
+    }
+
+    /// Ends a compaction that was stopped. It ends with the stop, so this waits for nobody else.
+    pub(super) async fn record_stopped_compaction(&mut self, running: &mut TurnRun) {
+        if running.compaction.is_some() && running.cancel.is_cancelled() {
+            let base = running.request_base();
+            let stopped = completed(&mut running.compaction).await;
+            self.record_side_responses(&base, &stopped.answer).await;
+        }
     }
 
     /// Puts on record what the model has written for a summary: it was paid for.

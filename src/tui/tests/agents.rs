@@ -81,8 +81,8 @@ fn two_started(width: u16, height: u16) -> TestScreen {
 
 #[test]
 fn a_started_agent_has_a_line_with_state_and_figures() {
-    let scene = two_started(80, 24).shows("running  5 calls  12.3k  $0.02");
-    let scene = scene.shows("failed  1 call  900").hides("Three so far.");
+    let scene = two_started(80, 24).shows("running  5 calls  12.3k tokens  $0.02");
+    let scene = scene.shows("failed  1 call  900 tokens").hides("Three so far.");
     insta::assert_snapshot!("two_started_agents_at_80_columns", scene.text());
     insta::assert_snapshot!("two_started_agents_at_120_columns", two_started(120, 40).text());
 }
@@ -105,11 +105,14 @@ fn the_page_lists_all_agents_and_opens_or_stops_one() {
     let scene = opened(80, 24).shows("main conversation").shows("explore: find the callers");
     insta::assert_snapshot!("the_page_of_agents_at_80_columns", scene.text());
     insta::assert_snapshot!("the_page_of_agents_at_120_columns", opened(120, 40).text());
+    let ended = opened(80, 24).key("enter");
+    ended.shows("Message this agent · f6 next agent · alt+t all agents");
     let scene = scene.key("up").clear_effects().key("x").shows("again stops explore");
     let scene = scene.expect_effects(&[]).after(400).key("x");
     let scene = scene.expect_effects(&[ScreenEffect::CancelTurn(SCOUT)]);
     let scene = scene.key("enter").shows("Three so far.");
     // Back to where it came from.
+    let scene = scene.shows("sends now · f6 next agent");
     scene.key("alt+t").key("up").key("enter").shows("Who calls parse()?");
 }
 

@@ -10,7 +10,7 @@ use crate::tui::app::ScreenModel;
 use crate::tui::app::conversation::turn::TurnActivity;
 use crate::tui::app::focus::KeyboardFocus;
 use crate::tui::app::geometry::ConversationGeometry;
-use crate::tui::app::keymap::InputKey;
+use crate::tui::app::keymap::{ChatKey, InputKey};
 use crate::tui::app::softwrap::{self, SoftWrapRow};
 use crate::tui::layout::StyleRole;
 
@@ -76,8 +76,13 @@ pub fn draw_placeholder(
     let words = match &model.conversation.turn {
         TurnActivity::Idle => idle_words(model),
         TurnActivity::Starting { .. } | TurnActivity::Running(_) => {
-            let key = model.shared.settings.keys.key(InputKey::Steer);
-            format!("Sent when this turn ends · {key} sends now")
+            let keys = &model.shared.settings.keys;
+            let key = keys.key(InputKey::Steer);
+            let next = match is_started_agent(model) {
+                true => format!(" · {} next agent", keys.key(ChatKey::NextConversation)),
+                false => String::new(),
+            };
+            format!("Sent when this turn ends · {key} sends now{next}")
         }
     };
     paint::spans(&[span(words, StyleRole::Muted)], styles, text_area(area), buffer);
@@ -88,6 +93,10 @@ fn idle_words(model: &ScreenModel) -> String {
     let keys = &model.shared.settings.keys;
     let send = keys.key(InputKey::Send);
     match (model.conversation.queue.items().len(), model.conversation.remedy()) {
+        (0, None) if is_started_agent(model) => {
+            let (next, all) = (keys.key(ChatKey::NextConversation), keys.key(ChatKey::Agents));
+            format!("Message this agent · {next} next agent · {all} all agents")
+        }
         (0, None) => "What should I do?".to_owned(),
         (0, Some(SlashCommand::Retry)) if model.conversation.is_reconnected => {
             format!("{send}: try again, with /retry")
@@ -99,6 +108,12 @@ fn idle_words(model: &ScreenModel) -> String {
         (1, _) => format!("{send} sends the queued message"),
         (_, _) => format!("{send} sends the first queued message"),
     }
+}
+
+/// Whether the conversation in front is that of an agent which a call has started.
+fn is_started_agent(model: &ScreenModel) -> bool {
+    let front = model.conversation.agent;
+    model.shared.started_agents.iter().any(|(_, summary)| summary.agent == front)
 }
 
 /// The cells of the input's text: the prompt is on their left.

@@ -31,7 +31,7 @@ pub fn rows(report: &PromptLibraryReport) -> Vec<SkillsPageRow> {
     let told = match listed {
         0 => "The model is told of no skill: those of slug itself are yours to call.".to_owned(),
         count => {
-            format!("The model is told of {}, and loads them itself.", pluralise(count, "skill"))
+            format!("The model is told of {}, and loads what it needs.", pluralise(count, "skill"))
         }
     };
     let places = "Skills are in .slug/skills, .agents/skills and .claude/skills, commands in \
