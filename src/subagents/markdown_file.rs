@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::domain::{ReasoningEffort, UsageBudget};
+use crate::skills::PromptFrontmatter;
 
 use super::definition::{SubagentType, ToolSelection};
 use super::files::SkippedFile;
-use super::front_matter::{FrontMatter, HeadValue, items, split};
 
 /// The longest deadline, in seconds.
 const LONGEST: u64 = 24 * 60 * 60;
@@ -20,27 +22,31 @@ const FORBIDDEN: &[(&str, &[&str])] = &[
 
 /// Reads such a file. `name` is the name that the file gives an agent whose head has none.
 pub(super) fn read(text: &str, name: Option<&str>) -> Result<SubagentType, SkippedFile> {
-    let Some((head, body)) = split(text) else { return Err(SkippedFile::Document) };
-    let Some(name) = head.text(&["name"]).or(name) else { return Err(SkippedFile::Document) };
-    if head.text(&["mode"]) == Some("primary") || head.flag(&["disable", "disabled"]) {
+    let head = PromptFrontmatter::read(text.strip_prefix('\u{feff}').unwrap_or(text));
+    let name = head.text("name").or_else(|| name.map(str::to_owned));
+    let Some(name) = name.filter(|_| !head.fields.is_empty()) else {
+        return Err(SkippedFile::Document);
+    };
+    if head.text("mode").as_deref() == Some("primary") || is_set(&head, &["disable", "disabled"]) {
         return Err(SkippedFile::Document);
     }
-    let Some(description) = head.text(&["description"]) else {
+    let Some(description) = head.text("description") else {
         return Err(SkippedFile::Broken("it has no `description`".to_owned()));
     };
-    let mut kind = SubagentType::new(name, description);
+    let mut kind = SubagentType::new(&name, &description);
     kind.tools = tools(&head)?;
+    let body = head.body.trim();
     kind.instructions =
-        head.text(&["prompt"]).filter(|_| body.is_empty()).unwrap_or(body).to_owned();
-    kind.is_read_only = head.text(&["permissionMode", "permission_mode"]) == Some("plan")
-        || head.flag(&["read_only"]);
-    kind.model = head.text(&["model"]).and_then(model);
-    kind.effort = head.text(&["effort"]).and_then(effort);
-    kind.in_background = head.flag(&["background"]);
+        head.text("prompt").filter(|_| body.is_empty()).unwrap_or_else(|| body.to_owned());
+    let mode = first_text(&head, &["permissionMode", "permission_mode"]);
+    kind.is_read_only = mode.as_deref() == Some("plan") || is_set(&head, &["read_only"]);
+    kind.model = head.text("model").and_then(|text| model(&text));
+    kind.effort = head.text("effort").and_then(|text| effort(&text));
+    kind.in_background = is_set(&head, &["background"]);
     if let Some(rounds) = number(&head, &["maxTurns", "max_turns", "steps", "rounds"])? {
         kind.rounds = rounds;
     }
-    if let Some(budget) = head.text(&["budget"]) {
+    if let Some(budget) = head.text("budget") {
         kind.budget = budget.parse::<UsageBudget>().map_err(|error| {
             SkippedFile::Broken(format!("its `budget` cannot be read: {error}"))
         })?;
@@ -59,11 +65,21 @@ pub(super) fn model(text: &str) -> Option<String> {
 }
 
 pub(super) fn effort(text: &str) -> Option<ReasoningEffort> {
-    serde_json::from_value(serde_json::Value::String(text.to_ascii_lowercase())).ok()
+    serde_json::from_value(Value::String(text.to_ascii_lowercase())).ok()
 }
 
-fn number(head: &FrontMatter, keys: &[&str]) -> Result<Option<u32>, SkippedFile> {
-    let Some(text) = head.text(keys) else { return Ok(None) };
+/// The text of the first of these fields that has one.
+fn first_text(head: &PromptFrontmatter, names: &[&str]) -> Option<String> {
+    names.iter().find_map(|name| head.text(name))
+}
+
+/// Whether one of these fields says yes.
+fn is_set(head: &PromptFrontmatter, names: &[&str]) -> bool {
+    names.iter().any(|name| head.switch(name) == Some(true))
+}
+
+fn number(head: &PromptFrontmatter, keys: &[&str]) -> Result<Option<u32>, SkippedFile> {
+    let Some(text) = first_text(head, keys) else { return Ok(None) };
     match text.parse::<u32>() {
         Ok(number @ 1..) => Ok(Some(number)),
         Ok(0) | Err(_) => {
@@ -72,32 +88,28 @@ fn number(head: &FrontMatter, keys: &[&str]) -> Result<Option<u32>, SkippedFile>
     }
 }
 
-fn tools(head: &FrontMatter) -> Result<ToolSelection, SkippedFile> {
+fn tools(head: &PromptFrontmatter) -> Result<ToolSelection, SkippedFile> {
     let mut selection = ToolSelection::default();
-    match head.get(&["tools"]) {
+    match head.fields.get("tools") {
         None => {}
-        Some(HeadValue::Text(text)) if text == "*" => {}
-        Some(HeadValue::Text(text)) => selection.only = Some(items(text)),
-        Some(HeadValue::List(list)) => selection.only = Some(list.clone()),
-        Some(HeadValue::Table(table)) => {
-            let off = table.iter().filter(|(_, value)| value == "false");
+        Some(Value::Object(table)) => {
+            let off = table.iter().filter(|(_, value)| **value == Value::Bool(false));
             selection.without.extend(off.map(|(name, _)| name.clone()));
         }
-    }
-    if let Some(listed) = &mut selection.only {
-        listed.retain(|name| !name.trim().is_empty());
-        if listed.is_empty() {
-            return Err(SkippedFile::Broken("its list of `tools` is empty".to_owned()));
+        Some(_) => {
+            let listed = head.words("tools");
+            if listed.is_empty() {
+                return Err(SkippedFile::Broken("its list of `tools` is empty".to_owned()));
+            }
+            selection.only = Some(listed).filter(|listed| listed != &["*"]);
         }
     }
-    match head.get(&["disallowedTools", "disallowed_tools"]) {
-        Some(HeadValue::Text(text)) => selection.without.extend(items(text)),
-        Some(HeadValue::List(list)) => selection.without.extend(list.clone()),
-        Some(HeadValue::Table(_)) | None => {}
+    for name in ["disallowedTools", "disallowed_tools"] {
+        selection.without.extend(head.words(name));
     }
-    if let Some(HeadValue::Table(table)) = head.get(&["permission"]) {
+    if let Some(Value::Object(table)) = head.fields.get("permission") {
         for (what, tools) in FORBIDDEN {
-            if table.iter().any(|(name, value)| name == what && value == "deny") {
+            if table.get(*what).and_then(Value::as_str) == Some("deny") {
                 selection.without.extend(tools.iter().map(|tool| (*tool).to_owned()));
             }
         }

@@ -7,7 +7,6 @@ mod built_in;
 mod codex_file;
 mod definition;
 mod files;
-mod front_matter;
 mod markdown_file;
 #[cfg(test)]
 mod tests;

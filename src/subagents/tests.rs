@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use super::front_matter::split;
 use super::*;
 use crate::domain::ReasoningEffort;
 
@@ -123,12 +122,25 @@ fn huge_files_and_links_in_a_circle_end() {
 
 #[test]
 fn any_head_ends_and_a_file_without_one_is_none() {
-    for text in ["", "---", "---\n", "---\nname: x", "name: x\n---\n", "--- \n---\n"] {
-        assert!(split(text).is_none(), "{text:?}");
+    let folder = tempfile::tempdir().unwrap();
+    let agents = folder.path().join("project/.slug/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    let texts = [
+        "",
+        "---",
+        "---\n",
+        "---\nname: x",
+        "name: x\n---\n",
+        "---\n---\n",
+        "---\n: :\n[\n- \n  x\n---\nbody",
+    ];
+    for (number, text) in texts.into_iter().enumerate() {
+        std::fs::write(agents.join(format!("{number}.md")), text).unwrap();
     }
-    for text in ["---\n---\n", "---\n: :\n[\n- \n  x\n---\nbody", "---\r\nname: x\r\n---\r\nbody"] {
-        assert!(split(text).is_some(), "{text:?}");
-    }
+    assert_eq!(read(folder.path()).types, SubagentTypes::default());
+    let windows = "---\r\nname: x\r\ndescription: d\r\n---\r\nbody\r\n";
+    std::fs::write(agents.join("windows.md"), windows).unwrap();
+    assert_eq!(kind(&read(folder.path()), "x").instructions, "body");
 }
 
 #[test]

@@ -307,27 +307,6 @@ async fn escape_stops_a_compaction_and_leaves_the_conversation() {
     agent.close().await;
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn what_a_stopped_compaction_was_answered_is_counted() {
-    let model = WindowedModel::new(64_000, step_by_step);
-    model.summarise(None);
-    model.summarise_next(words("No."));
-    let fixture = with_files(&model);
-    let mut agent = with_rounds(&fixture, 10).await;
-    agent.tell(AgentCommand::Compact { focus: None }).await;
-    while model.summaries().len() < 2 {
-        tokio::task::yield_now().await;
-    }
-    let paid = count_tokens(&model.summaries()[0]);
-    assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
-    let records = agent.records();
-    let side = records.iter().filter_map(|record| record.entry.as_message());
-    let side = side.filter(|message| message.source == RequestSource::Compaction);
-    let inputs: Vec<u64> = side.filter_map(|message| Some(message.usage?.input)).collect();
-    assert_eq!(inputs, [paid]);
-    agent.close().await;
-}
-
 /// What the user showed with `!` is sent on after a compaction, and slug's own note names it.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_command_of_the_users_has_shown_survives_a_compaction() {

@@ -1,7 +1,8 @@
-//! Compaction where the window is smaller than slug takes it for, or becomes so.
+//! Compaction where the window is smaller than slug takes it for, or becomes so; and what one costs that is
+//! stopped.
 
 use slug_code::agent::{AgentCommand, AgentEvent, ContextRequest, InitialSession};
-use slug_code::domain::{ContentBlock, StopReason, format_tokens};
+use slug_code::domain::{ContentBlock, RequestSource, StopReason, format_tokens};
 use slug_code::providers::{ProviderRequest, StreamEvent};
 use slug_code::session::{ContextAction, TurnOutcome};
 
@@ -401,5 +402,26 @@ async fn a_refused_request_that_cannot_become_shorter_goes_again_with_the_least_
     assert_eq!(agent.turn(&long).await, TurnOutcome::Answered, "{:?}", agent.notices());
     let limits: Vec<u32> = model.requests().iter().filter_map(|it| it.max_tokens).collect();
     assert_eq!((model.refused(), limits.last()), (1, Some(&1_000)), "{limits:?}");
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_stopped_compaction_was_answered_is_counted() {
+    let model = WindowedModel::new(64_000, step_by_step);
+    model.summarise(None);
+    model.summarise_next(words("No."));
+    let fixture = with_files(&model);
+    let mut agent = with_rounds(&fixture, 10).await;
+    agent.tell(AgentCommand::Compact { focus: None }).await;
+    while model.summaries().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    let paid = count_tokens(&model.summaries()[0]);
+    assert_eq!(agent.stop().await, TurnOutcome::Interrupted);
+    let records = agent.records();
+    let side = records.iter().filter_map(|record| record.entry.as_message());
+    let side = side.filter(|message| message.source == RequestSource::Compaction);
+    let inputs: Vec<u64> = side.filter_map(|message| Some(message.usage?.input)).collect();
+    assert_eq!(inputs, [paid]);
     agent.close().await;
 }

@@ -32,7 +32,7 @@ const ALLOWED_DEPENDENCIES: &[(&str, &[&str])] = &[
     ("permissions", &["disk", "domain", "platform"]),
     ("hooks", &["disk", "domain", "platform"]),
     ("trust", &["disk", "domain", "hooks", "lsp", "mcp", "platform", "skills", "subagents"]),
-    ("subagents", &["disk", "domain"]),
+    ("subagents", &["disk", "domain", "skills"]),
     ("platform", &["disk", "domain", "net", "tools"]),
     ("config", &["disk", "domain", "platform"]),
     ("cli", &["config", "domain"]),
