@@ -92,11 +92,16 @@ pub fn read_subagents(places: &SubagentPlaces) -> FoundSubagents {
 }
 
 /// The files of a project that define agents, relative to its folder, in the order in which they count.
+/// A link that leads out of the project is none: it could have any file of the user's sent.
 pub fn project_agent_files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(real) = folder.canonicalize() else { return Vec::new() };
+    let is_inside = |path: &Path| path.canonicalize().is_ok_and(|path| path.starts_with(&real));
     let mut found = Vec::new();
     for (place, extension, _) in FOLDERS {
         list(&folder.join(place), extension, 0, &mut |path| {
-            found.extend(path.strip_prefix(folder).map(Path::to_owned));
+            if is_inside(&path) {
+                found.extend(path.strip_prefix(folder).map(Path::to_owned));
+            }
         });
     }
     found

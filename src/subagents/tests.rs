@@ -121,6 +121,19 @@ fn huge_files_and_links_in_a_circle_end() {
 }
 
 #[test]
+fn no_link_of_a_project_leads_to_a_file_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let agents = folder.path().join("project/.slug/agents");
+    std::fs::create_dir_all(&agents).unwrap();
+    let outside = folder.path().join("outside.md");
+    std::fs::write(&outside, "---\ndescription: d\n---\nA secret.").unwrap();
+    std::os::unix::fs::symlink(&outside, agents.join("link.md")).unwrap();
+    assert_eq!(read(folder.path()).types, SubagentTypes::default());
+    std::fs::copy(&outside, agents.join("own.md")).unwrap();
+    assert_eq!(kind(&read(folder.path()), "own").instructions, "A secret.");
+}
+
+#[test]
 fn any_head_ends_and_a_file_without_one_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let agents = folder.path().join("project/.slug/agents");
