@@ -451,8 +451,8 @@ impl CommandEvaluator<'_> {
             if resolved.changes_other_names() {
                 return Some(places::OTHER_NAMES);
             }
-            if resolved.changes_home {
-                return Some(places::WHOLE_HOME);
+            if let Some(usual) = resolved.usual_change {
+                return Some(usual);
             }
             if let Some(effects) = &resolved.effects {
                 let above =

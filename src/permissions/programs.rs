@@ -76,6 +76,49 @@ pub fn effects(command: &SimpleCommand) -> Option<CommandEffects> {
     effects_of(&words?)
 }
 
+/// The effects that a command has if its options mean what they usually mean: besides those of the table
+/// `cp` with all that is in a folder, and `find` that deletes what it finds. They leave open which links
+/// and names the program meets on its way, so they are reason to ask and never to allow.
+pub fn usual_effects(command: &SimpleCommand) -> Option<CommandEffects> {
+    effects(command).or_else(|| {
+        let words: Option<Vec<&str>> = command.words.iter().map(ShellWord::known).collect();
+        let words = words?;
+        let recursive = |effects| CommandEffects { is_recursive: true, ..effects };
+        match words.split_first()? {
+            (&"cp", arguments) => {
+                let plain: Vec<String> =
+                    arguments.iter().filter_map(|it| without_recursion(it)).collect();
+                let words: Vec<&str> =
+                    std::iter::once("cp").chain(plain.iter().map(String::as_str)).collect();
+                effects_of(&words).map(recursive)
+            }
+            (&"find", arguments) => {
+                let tests: Vec<&str> =
+                    arguments.iter().copied().filter(|it| *it != "-delete").collect();
+                let mut starts =
+                    find_start_paths(&tests).filter(|_| tests.len() < arguments.len())?;
+                if starts.is_empty() {
+                    starts.push(".");
+                }
+                let writes = starts.into_iter().map(str::to_owned).collect();
+                Some(recursive(CommandEffects { writes, ..CommandEffects::default() }))
+            }
+            (_, _) => None,
+        }
+    })
+}
+
+/// An argument of `cp` without the options that let it copy folders; `None` where nothing is left.
+fn without_recursion(argument: &str) -> Option<String> {
+    if matches!(argument, "--recursive" | "--archive") {
+        return None;
+    }
+    let is_cluster = argument.len() > 1 && argument.starts_with('-') && !argument.starts_with("--");
+    let rest: String =
+        if is_cluster { argument.replace(['r', 'R', 'a', 'd'], "") } else { argument.to_owned() };
+    (rest != "-" || argument == "-").then_some(rest)
+}
+
 /// Whether the words begin a command of the table, as far as they go. What a rule's wildcard covers
 /// behind them is then limited to the effects that the table knows.
 pub fn is_listed(words: &[&str]) -> bool {

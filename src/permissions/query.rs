@@ -13,6 +13,7 @@ use crate::domain::{CommandPace, ContentHash, ToolAccess};
 
 use super::folders::{PossibleFolders, changes_folder};
 use super::paths::{PathLookupCache, ResolvedPath, Workspace};
+use super::places::ProtectionReason;
 use super::programs::{self, CommandEffects, MovedLinks};
 use super::search_path::ProjectProgram;
 use super::shell::{
@@ -141,10 +142,10 @@ pub struct ResolvedCommand {
     pub arguments: Vec<PathArgument>,
     /// `None` when the command can do anything.
     pub effects: Option<ResolvedEffects>,
-    /// Whether the program would change the home folder, the workspace or a folder above one of them, if
-    /// the shell puts the home folder that slug knows in the place of `~` and `$HOME`. Its effects are not
-    /// known for certain then.
-    pub changes_home: bool,
+    /// What the program would change of what slug always asks about, if it does what its name and options
+    /// usually mean, and the shell puts the home folder that slug knows in the place of `~` and `$HOME`.
+    /// Only where its effects are not known for certain.
+    pub usual_change: Option<ProtectionReason>,
     /// The project's own program that PATH finds under the command's name.
     pub program: Option<ProjectProgram>,
 }

@@ -133,7 +133,42 @@ fn yolo_asks_before_the_home_folder_goes_however_it_is_named() {
     }
     env.all(
         Allow,
-        &["ls ~", "rm -rf ~/other", "cp -r ~ x", "rm -rf $HOME/x", "cat ~/notes", "mv x ~"],
+        &["ls ~", "rm -rf ~/other", "cp -r ~/other x", "rm -rf $HOME/x", "cat ~/notes", "mv x ~"],
+    );
+}
+
+/// What a folder brings with it is seen also where the command is not certain enough to be allowed.
+#[test]
+fn yolo_asks_before_a_copied_folder_or_a_search_that_deletes_reaches_a_protected_place() {
+    let env = test_env().mode(PermissionMode::Yolo);
+    for path in ["tpl/.git/hooks/pre-commit", "tpl/plain", "sub/.vscode/tasks.json", "clean/a/b"] {
+        env.file(path);
+    }
+    env.all(
+        Ask,
+        &[
+            "cp -r tpl/. .",
+            "cp -a tpl/. src",
+            "cp -Rf tpl new",
+            "cp --recursive -v clean tpl ~/elsewhere",
+            "cp -rp clean/a .git",
+            "sudo cp -r tpl/. .",
+            "make && cp -r ./tpl/. \"$HOME\"",
+            "find ~ -delete",
+            "find . -name '*.json' -delete",
+            "find -delete",
+            "find sub clean -type f -delete",
+        ],
+    );
+    env.all(
+        Allow,
+        &[
+            "cp -r clean/. .",
+            "cp -a clean tpl",
+            "cp -r src new",
+            "find clean -delete",
+            "find . -name x",
+        ],
     );
 }
 

@@ -8,6 +8,7 @@ use crate::domain::clean_path;
 use crate::permissions::folders::{PossibleFolders, add_all, cd_target, static_path};
 use crate::permissions::paths::{PathLookupCache, PathZone, ResolvedPath, Workspace};
 use crate::permissions::pattern::MAX_DEPTH;
+use crate::permissions::places::{self, ProtectionReason};
 use crate::permissions::programs::{self, CommandEffects, MovedLinks};
 use crate::permissions::repository;
 use crate::permissions::shell::{CommandOrder, RedirectDirection, ShellWord, SimpleCommand};
@@ -64,8 +65,9 @@ impl CommandPathLookup<'_> {
         resolved.folders = all.collect();
         resolved.effects =
             programs::effects(command).map(|it| self.effects(it, &resolved, &folders));
-        resolved.changes_home =
-            resolved.effects.is_none() && self.changes_home(command, &resolved, &folders);
+        if resolved.effects.is_none() {
+            resolved.usual_change = self.usual_change(command, &resolved, &folders);
+        }
         let search_path = self.workspace.search_path();
         let name = command.words.first().filter(|word| word.is_literal());
         resolved.program =
@@ -137,26 +139,28 @@ impl CommandPathLookup<'_> {
         ResolvedEffects { by_words, writes, hindrance, is_too_large, moved_links }
     }
 
-    /// Whether a command of the table changes a folder that the workspace or the home folder lies in, where
-    /// its words are what the shell makes of them with the home folder that slug knows. Another program
-    /// of that name, or another home folder, may do less: this is reason to ask, never to allow.
-    fn changes_home(
+    /// What a command changes of the home folder, the workspace, a folder above one of them or a protected
+    /// place, as its name and options usually mean, where its words are what the shell makes of them with
+    /// the home folder that slug knows. Another program of that name, or another home folder, may do less:
+    /// this is reason to ask, never to allow.
+    fn usual_change(
         &mut self,
         command: &SimpleCommand,
         resolved: &ResolvedCommand,
         folders: &[PathBuf],
-    ) -> bool {
+    ) -> Option<ProtectionReason> {
         let home = self.workspace.home();
         let expanded = |word: &ShellWord| {
             let path = static_path(word, home)?;
             Some(ShellWord::literal(path.to_string_lossy()))
         };
         let words: Option<Vec<ShellWord>> = command.words.iter().map(expanded).collect();
-        let Some(words) = words else { return false };
-        let expanded = SimpleCommand { words, ..SimpleCommand::default() };
-        let effects = programs::effects(&expanded).map(|it| self.effects(it, resolved, folders));
-        let mut writes = effects.into_iter().flat_map(|it| it.writes);
-        writes.any(|it| self.workspace.is_above(&it.path))
+        let expanded = SimpleCommand { words: words?, ..SimpleCommand::default() };
+        let effects = self.effects(programs::usual_effects(&expanded)?, resolved, folders);
+        if effects.writes.iter().any(|it| self.workspace.is_above(&it.path)) {
+            return Some(places::WHOLE_HOME);
+        }
+        effects.writes.iter().find_map(|it| it.path.protected)
     }
 
     /// A protected place in the folder `from`, either where it is now or where it may land when
@@ -168,7 +172,8 @@ impl CommandPathLookup<'_> {
         folders: &[PathBuf],
     ) -> Result<Option<ResolvedPath>, FolderTooLarge> {
         let mut left = MAX_LOOKUPS;
-        let name = Path::new(from).file_name();
+        // What is in `from/.` goes into the target itself.
+        let name = Path::new(from).file_name().filter(|_| !from.ends_with("/."));
         let mut targets = Vec::new();
         for target in to.map_or_else(Vec::new, |to| self.everywhere(to, folders)) {
             let inside = name.filter(|_| target.folder || self.several_change);
