@@ -21,7 +21,7 @@ use super::random_fraction::random_fraction;
 use super::setup::ModelPin;
 use super::tool_gate::Interactivity;
 use crate::domain::{
-    ContextWindow, ModelName, NoticeLevel, ReasoningEffort, TurnId, format_tokens,
+    ContextWindow, ModelName, NoticeLevel, ReasoningEffort, TurnId, format_tokens, nearest,
 };
 
 /// The name that stands for whatever model the server has.
@@ -255,6 +255,23 @@ impl Agent {
         let listed = self.models.known.iter().map(|known| known.id.as_str());
         let name = self.setup.providers.resolve_model(typed, listed);
         self.use_model(name).await;
+        self.tell_unlisted();
+    }
+
+    /// Tells the user that the server's list does not have the model that they typed: it may serve it all
+    /// the same, or the name is mistyped.
+    fn tell_unlisted(&self) {
+        let Some(model) = self.model.as_deref() else { return };
+        if self.models.known.is_empty() || self.models.has(model) {
+            return;
+        }
+        let ids = self.models.known.iter().map(|known| known.id.as_str());
+        let guess = nearest(model, ids).map(|id| format!(" Did you mean `{id}`?"));
+        let text = format!(
+            "The server does not list a model `{model}`; slug asks for it anyway.{} /model shows the list.",
+            guess.unwrap_or_default()
+        );
+        self.events.notice(NoticeLevel::Warning, text);
     }
 
     /// Changes the model, and the provider with it, from the next message on.

@@ -73,6 +73,30 @@ async fn a_provider_that_is_not_there_changes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_typed_model_that_the_server_does_not_list_is_used_and_told() {
+    let models = FakeModelList::Named(vec!["test-model", "qwen3-coder"]);
+    let fixture = AgentFixture::with_models(models);
+    let mut agent = fixture.open(InitialSession::New).await;
+    queue_replies(&fixture, [words("here"), words("there")]);
+    assert_eq!(agent.turn("one").await, TurnOutcome::Answered);
+    let is_warning = |event: &AgentEvent| {
+        matches!(event, AgentEvent::Notice { level: NoticeLevel::Warning, .. })
+    };
+    agent.tell(AgentCommand::SetModel("qwen3-codr".into())).await;
+    agent.wait_for("warning", is_warning).await;
+    agent.tell(AgentCommand::SetModel("qwen3-coder".into())).await;
+    changes_to(&mut agent, "test", "qwen3-coder").await;
+    assert_eq!(agent.turn("two").await, TurnOutcome::Answered);
+    assert_eq!(fixture.model.last_request().model, "qwen3-coder");
+    assert_eq!(
+        agent.notices(),
+        ["The server does not list a model `qwen3-codr`; slug asks for it anyway. Did you mean \
+          `qwen3-coder`? /model shows the list."]
+    );
+    agent.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn the_effort_is_sent_and_logged() {
     let (fixture, _) = two();
     let mut agent = fixture.open(InitialSession::New).await;
