@@ -10,15 +10,15 @@ use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use axum::Json;
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::post;
 use serde_json::{Value, json};
 use slug_code::domain::{
     ContentHash, MessageImage, PermissionMode, TodoItem, ToolAccess, ToolOutput, ToolStatus,
 };
 use slug_code::mcp::{
-    McpDefinitionSource, McpDefinitions, McpPorts, McpServerState, McpServers, McpStore,
-    McpSurroundings,
+    McpDefinitionSource, McpDefinitions, McpLoginStore, McpPorts, McpServerState, McpServers,
+    McpStore, McpSurroundings,
 };
 use slug_code::net::HttpClient;
 use slug_code::platform::environment::EnvironmentRules;
@@ -37,6 +37,7 @@ use super::support::process_host::process_host;
 mod commands;
 mod elicitation;
 mod import;
+mod login;
 mod offers;
 mod official;
 mod sse;
@@ -118,6 +119,7 @@ impl McpTestEnv {
                 http: Arc::new(HttpClient::new()),
             },
             store: McpStore::new(home.path()),
+            logins: McpLoginStore::new(home.path()),
             denied: denied.clone(),
             lookup: Arc::new(|name| (name == "TOKEN").then(|| "it's a $token".to_owned())),
             redact: Arc::new(str::to_owned),
@@ -502,10 +504,7 @@ async fn a_server_ends_with_its_session() {
 
 /// A server over HTTP that answers each request with JSON, and wants a header.
 async fn http_server() -> String {
-    async fn answer(
-        headers: axum::http::HeaderMap,
-        Json(request): Json<Value>,
-    ) -> (StatusCode, Json<Value>) {
+    async fn answer(headers: HeaderMap, Json(request): Json<Value>) -> (StatusCode, Json<Value>) {
         if headers.get("x-key").is_none_or(|key| key != "k1") {
             return (StatusCode::FORBIDDEN, Json(json!({"error": "no key"})));
         }

@@ -205,6 +205,16 @@ pub enum McpCommand {
         /// The server's name.
         name: String,
     },
+    /// Log in to a server that needs it, in a browser of your own
+    Login {
+        /// The server's name.
+        name: String,
+    },
+    /// Forget the login to a server
+    Logout {
+        /// The server's name.
+        name: String,
+    },
     /// Start a server, list its tools and end it
     Test {
         /// The server's name.
@@ -226,6 +236,9 @@ pub struct McpAddArguments {
     /// A header for the address; ${NAME} in its value is read from the environment when slug connects
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     pub header: Vec<(String, String)>,
+    /// The address is one of the older HTTP+SSE
+    #[arg(long)]
+    pub sse: bool,
     /// A program with its arguments (after `--` if they contain options), or the address of a server
     #[arg(value_name = "COMMAND_OR_URL", required = true)]
     pub target: Vec<String>,

@@ -43,10 +43,9 @@ fn of_server(server: &McpServerStatus) -> DoctorFinding {
             format!("{name} of .mcp.json has not been allowed to start here as it is now."),
             format!("See it, then let it: slug mcp get {name}; slug mcp allow {name}"),
         ),
-        McpServerState::NeedsLogin => warn(
-            format!("{name} needs a login."),
-            "Give a token in `headers` of its definition.".to_owned(),
-        ),
+        McpServerState::NeedsLogin => {
+            warn(format!("{name} needs a login."), format!("Log in with: slug mcp login {name}"))
+        }
         McpServerState::Starting => warn(
             format!("{name} did not start in time."),
             "Give it more with `start_timeout`, or disable it: slug mcp disable".to_owned()

@@ -12,8 +12,8 @@ use crate::config::ResolvedConfig;
 use crate::context::ContextProvider;
 use crate::disk::read_text;
 use crate::mcp::{
-    McpDefinitionSource, McpDefinitions, McpPorts, McpServerDefinition, McpServers, McpStore,
-    McpSurroundings, McpTransport,
+    McpDefinitionSource, McpDefinitions, McpLoginStore, McpPorts, McpServerDefinition, McpServers,
+    McpStore, McpSurroundings, McpTransport,
 };
 use crate::net::HttpClient;
 use crate::permissions::store::ProjectSettingsTrust;
@@ -77,7 +77,7 @@ pub(super) fn surroundings(
         ProjectSettingsTrust::Untrusted => neutral(),
     };
     let keys = config.key_variables.clone();
-    let redactor = redactor.clone();
+    let (redactor, own_keys) = (redactor.clone(), redactor.clone());
     McpSurroundings {
         folder,
         ports: McpPorts {
@@ -89,10 +89,13 @@ pub(super) fn surroundings(
             http: Arc::new(HttpClient::new()),
         },
         store: McpStore::new(run_context.home.root()),
+        logins: McpLoginStore::new(run_context.home.root()),
         denied,
         lookup: Arc::new(move |name| {
             let is_own = name.starts_with("SLUG_") || keys.iter().any(|key| key == name);
-            (!is_own).then(|| std::env::var(name).ok()).flatten()
+            let value = (!is_own).then(|| std::env::var(name).ok()).flatten();
+            // A copy of a key under another name is a key.
+            value.filter(|value| own_keys.redact_own(value) == value.as_str())
         }),
         redact: Arc::new(move |text| redactor.redact_own(text).into_owned()),
     }

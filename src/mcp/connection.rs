@@ -21,9 +21,9 @@ use rmcp::service::{
     PeerRequestOptions, RequestContext, RoleClient, RunningService, ServiceError,
     serve_client_with_lifecycle,
 };
-use rmcp::transport::IntoTransport;
 use rmcp::transport::async_rw::AsyncRwTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
+use rmcp::transport::{IntoTransport, Transport};
 use rmcp::{ClientHandler, Peer};
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, mpsc};
@@ -41,8 +41,9 @@ use super::call_result::{McpCallResult, read_call_result};
 use super::callers::McpCallers;
 use super::definition::{McpTimeLimits, McpTransport};
 use super::flood::FloodLimit;
-use super::http::{http_transport, may_be_older, sse_transport};
+use super::http::{http_transport, login_transport, may_be_older, sse_transport};
 use super::lists::{MAX_DESCRIPTION, cut};
+use super::login::McpLoginTarget;
 use super::sse::SseTransport;
 
 /// The longest message of a server.
@@ -60,8 +61,9 @@ const MAX_ERROR_TEXT: usize = 500;
 pub enum McpError {
     #[error("{0}")]
     NotStarted(String),
-    #[error("It needs a login, which slug cannot do yet. Give a token in `headers`.")]
-    NeedsLogin,
+    /// With what the server says about it, in the form of a WWW-Authenticate header.
+    #[error("It needs a login: `slug mcp login` and its name.")]
+    NeedsLogin(Option<String>),
     #[error("It did not answer within {} seconds.", .0.as_secs())]
     TimedOut(Duration),
     /// The server has ended or closed the connection.
@@ -115,7 +117,7 @@ impl McpConnection {
         transport: &McpTransport,
         limits: McpTimeLimits,
         cwd: &Path,
-        ports: &McpPorts,
+        (ports, login): (&McpPorts, Option<&McpLoginTarget>),
         errors: &ServerErrorOutput,
     ) -> Result<Self, McpError> {
         let client = McpClient::of(name);
@@ -160,19 +162,21 @@ impl McpConnection {
                 (running.map_err(|error| failed(&error, program.ended()))?, Some(program))
             }
             McpTransport::Http { url, headers } => {
-                let transport = http_transport(url, headers, &ports.http)?;
-                let transport = transport.into_transport();
-                let transport = FloodLimit::new(transport, flooded.clone(), Box::new(|| {}));
-                let lifecycle = ClientLifecycleMode::Auto {
-                    preferred_versions: vec![ProtocolVersion::LATEST],
-                    legacy_version: None,
+                let running = match login {
+                    Some(login) => {
+                        let transport = login_transport(url, headers, &ports.http, login).await?;
+                        serve_newer(client, transport.into_transport(), &flooded).await
+                    }
+                    None => {
+                        let transport = http_transport(url, headers, &ports.http)?;
+                        serve_newer(client, transport.into_transport(), &flooded).await
+                    }
                 };
-                let running = serve_client_with_lifecycle(client, transport, lifecycle).await;
                 match running {
                     Ok(running) => (running, None),
                     Err(error) if may_be_older(&error) => {
                         let limit = MAX_FALLBACK.min(limits.start / 2);
-                        let older = sse_transport(url, headers, &ports.http);
+                        let older = sse_transport(url, headers, &ports.http, login);
                         // Of two failures, the first is about the address as it is written.
                         let Ok(Ok(transport)) = tokio::time::timeout(limit, older).await else {
                             return Err(failed(&error, None));
@@ -185,7 +189,7 @@ impl McpConnection {
                 }
             }
             McpTransport::Sse { url, headers } => {
-                let transport = sse_transport(url, headers, &ports.http).await?;
+                let transport = sse_transport(url, headers, &ports.http, login).await?;
                 let running = serve_older(client, transport, &flooded).await;
                 (running.map_err(|error| failed(&error, None))?, None)
             }
@@ -292,8 +296,8 @@ impl McpConnection {
     }
 
     fn failure(&self, error: &ServiceError) -> McpError {
-        if error.is_authorization_required() {
-            return McpError::NeedsLogin;
+        if error.auth_challenge().is_some() || error.is_authorization_required() {
+            return McpError::NeedsLogin(error.auth_challenge().map(str::to_owned));
         }
         if self.flooded.load(Ordering::Relaxed) {
             return McpError::Flooded;
@@ -423,6 +427,20 @@ impl ClientHandler for McpClient {
 }
 
 /// A connection to a server of an older revision, which knows no other start than `initialize`.
+/// Speaks the newest revision that the server knows.
+async fn serve_newer(
+    client: McpClient,
+    transport: impl Transport<RoleClient> + 'static,
+    flooded: &Arc<AtomicBool>,
+) -> Result<RunningService<RoleClient, McpClient>, ClientInitializeError> {
+    let transport = FloodLimit::new(transport, flooded.clone(), Box::new(|| {}));
+    let lifecycle = ClientLifecycleMode::Auto {
+        preferred_versions: vec![ProtocolVersion::LATEST],
+        legacy_version: None,
+    };
+    serve_client_with_lifecycle(client, transport, lifecycle).await
+}
+
 async fn serve_older(
     client: McpClient,
     transport: SseTransport,
@@ -433,8 +451,8 @@ async fn serve_older(
 }
 
 fn start_error(error: &ClientInitializeError, ended: Option<JobEnd>) -> McpError {
-    if error.is_authorization_required() {
-        return McpError::NeedsLogin;
+    if error.auth_challenge().is_some() || error.is_authorization_required() {
+        return McpError::NeedsLogin(error.auth_challenge().map(str::to_owned));
     }
     match error {
         ClientInitializeError::ConnectionClosed(_) => McpError::Gone(how_ended(ended)),

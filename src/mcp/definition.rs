@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::domain::{ContentHash, jsonc};
 
+use super::login::McpLoginSettings;
 use super::names::{is_distinct, model_server_name};
 
 /// How long a server may take to start: the first run of `npx` downloads its packages.
@@ -40,6 +41,7 @@ pub struct McpServerDefinition {
     pub enabled_tools: Option<BTreeSet<String>>,
     pub disabled_tools: BTreeSet<String>,
     pub limits: McpTimeLimits,
+    pub login: McpLoginSettings,
 }
 
 /// Where a definition is written.
@@ -154,7 +156,12 @@ impl McpDefinitions {
 impl McpServerDefinition {
     /// A hash of what the user agrees to: where the server is and how it starts, as it is written.
     pub fn hash(&self) -> ContentHash {
-        ContentHash::of(serde_json::to_string(&self.transport).unwrap_or_default().as_bytes())
+        let mut text = serde_json::to_string(&self.transport).unwrap_or_default();
+        // Definitions without it keep the hash that they had before there was a login.
+        if self.login != McpLoginSettings::default() {
+            text.push_str(&serde_json::to_string(&self.login).unwrap_or_default());
+        }
+        ContentHash::of(text.as_bytes())
     }
 
     /// What is started or reached, on one line, with variables as they are written and without the
@@ -193,6 +200,20 @@ impl McpServerDefinition {
     pub fn takes(&self, tool: &str) -> bool {
         self.enabled_tools.as_ref().is_none_or(|enabled| enabled.contains(tool))
             && !self.disabled_tools.contains(tool)
+    }
+
+    /// How slug logs in, with `${VAR}` replaced.
+    pub(super) fn expanded_login(
+        &self,
+        lookup: &dyn Fn(&str) -> Option<String>,
+    ) -> McpLoginSettings {
+        let mut missing = BTreeSet::new();
+        let mut expand = |text: &String| expand(text, lookup, &mut missing);
+        McpLoginSettings {
+            client_id: self.login.client_id.as_ref().map(&mut expand),
+            client_secret: self.login.client_secret.as_ref().map(&mut expand),
+            ..self.login.clone()
+        }
     }
 
     /// The transport with `${VAR}` and `${VAR:-default}` replaced, and the names of variables that are
@@ -319,10 +340,16 @@ fn read_server(
             },
         }
     }
-    for key in ["headersHelper", "oauth"] {
-        if keys.contains_key(key) {
-            warnings.push(wrong(&format!("has `{key}`, which slug does not use")));
+    let (login, mut unused) = match keys.get("oauth") {
+        None | Some(Value::Null) => (McpLoginSettings::default(), Vec::new()),
+        Some(value) => {
+            let (login, unused) = McpLoginSettings::read(value).map_err(|what| wrong(&what))?;
+            (login, unused.into_iter().map(|key| format!("oauth.{key}")).collect())
         }
+    };
+    unused.extend(keys.contains_key("headersHelper").then(|| "headersHelper".to_owned()));
+    for key in unused {
+        warnings.push(wrong(&format!("has `{key}`, which slug does not use")));
     }
     let is_enabled = match (flag("enabled")?, flag("disabled")?) {
         (Some(enabled), _) => enabled,
@@ -336,6 +363,7 @@ fn read_server(
         enabled_tools: texts("enabled_tools")?.map(|names| names.into_iter().collect()),
         disabled_tools: texts("disabled_tools")?.unwrap_or_default().into_iter().collect(),
         limits,
+        login,
     };
     Ok((server, warnings))
 }

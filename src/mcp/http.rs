@@ -5,10 +5,11 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderName, HeaderValue};
 use reqwest::{Client, Url};
 use rmcp::service::ClientInitializeError;
 use rmcp::transport::StreamableHttpClientTransport;
+use rmcp::transport::auth::{AuthClient, AuthError};
 use rmcp::transport::common::client_side_sse::ExponentialBackoff;
 use rmcp::transport::streamable_http_client::{
     StreamableHttpClientTransportConfig, StreamableHttpError,
@@ -17,6 +18,7 @@ use rmcp::transport::streamable_http_client::{
 use crate::net::{HttpClient, HttpEndpoint, PlainHttp};
 
 use super::connection::{MAX_MESSAGE, McpError, unreachable};
+use super::login::McpLoginTarget;
 use super::sse::{SseTransport, SseTransportError};
 
 /// How often a broken stream of answers is opened again, and the longest pause before that.
@@ -33,7 +35,32 @@ pub(super) fn http_transport(
     headers: &BTreeMap<String, String>,
     http: &HttpClient,
 ) -> Result<StreamableHttpClientTransport<Client>, McpError> {
-    let client = client(url, http)?;
+    let client = client(url, http)?.clone();
+    Ok(StreamableHttpClientTransport::with_client(client, transport_config(url, headers)?))
+}
+
+/// The same with the tokens of a login, which are renewed when they run out. Without a login requests go
+/// out as they are.
+///
+/// # Errors
+///
+/// When the address or a header cannot be used, or the login cannot.
+pub(super) async fn login_transport(
+    url: &str,
+    headers: &BTreeMap<String, String>,
+    http: &HttpClient,
+    login: &McpLoginTarget,
+) -> Result<StreamableHttpClientTransport<AuthClient<Client>>, McpError> {
+    let manager =
+        login.authorised().await.map_err(|error| McpError::NotStarted(error.to_string()))?;
+    let client = AuthClient::new(client(url, http)?.clone(), manager);
+    Ok(StreamableHttpClientTransport::with_client(client, transport_config(url, headers)?))
+}
+
+fn transport_config(
+    url: &str,
+    headers: &BTreeMap<String, String>,
+) -> Result<StreamableHttpClientTransportConfig, McpError> {
     let mut retries = ExponentialBackoff::default();
     retries.max_times = Some(RECONNECTS);
     retries.max_delay = Some(MAX_RECONNECT_PAUSE);
@@ -42,7 +69,7 @@ pub(super) fn http_transport(
         .max_sse_event_size(MAX_MESSAGE)
         .max_json_response_size(MAX_MESSAGE);
     config.retry_config = Arc::new(retries);
-    Ok(StreamableHttpClientTransport::with_client(client.clone(), config))
+    Ok(config)
 }
 
 /// HTTP+SSE to `url`, once its stream is open. The caller bounds the time.
@@ -54,13 +81,19 @@ pub(super) async fn sse_transport(
     url: &str,
     headers: &BTreeMap<String, String>,
     http: &HttpClient,
+    login: Option<&McpLoginTarget>,
 ) -> Result<SseTransport, McpError> {
     let client = client(url, http)?;
-    let headers = sent_headers(headers)?;
+    let mut headers = sent_headers(headers)?;
+    if let Some(token) = token(login).await? {
+        headers.insert(AUTHORIZATION, token);
+    }
     let url = Url::parse(url.trim()).map_err(|error| McpError::NotStarted(format!("{error}.")))?;
     let opened = SseTransport::open(client, &url, headers, MAX_MESSAGE).await;
     opened.map_err(|error| match error {
-        SseTransportError::NeedsLogin(_) => McpError::NeedsLogin,
+        SseTransportError::NeedsLogin(error) => {
+            McpError::NeedsLogin(Some(error.www_authenticate_header))
+        }
         SseTransportError::Failed(error) => {
             McpError::NotStarted(format!("{}.", unreachable(&error)))
         }
@@ -86,6 +119,23 @@ pub(super) fn may_be_older(error: &ClientInitializeError) -> bool {
         }
         ClientInitializeError::LegacyFallbackFailed { fallback, .. } => may_be_older(fallback),
         _ => false,
+    }
+}
+
+/// What goes into the Authorization header of a connection; `None` without a login.
+async fn token(login: Option<&McpLoginTarget>) -> Result<Option<HeaderValue>, McpError> {
+    let Some(login) = login else { return Ok(None) };
+    let not_started = |why: String| McpError::NotStarted(why);
+    let manager = login.authorised().await.map_err(|error| not_started(error.to_string()))?;
+    match manager.get_access_token().await {
+        Ok(token) => {
+            let value = HeaderValue::from_str(&format!("Bearer {token}"));
+            let mut value = value.map_err(|_| McpError::NeedsLogin(None))?;
+            value.set_sensitive(true);
+            Ok(Some(value))
+        }
+        Err(AuthError::AuthorizationRequired) => Ok(None),
+        Err(error) => Err(not_started(format!("Its login cannot be used: {error}."))),
     }
 }
 

@@ -7,7 +7,7 @@
 //! tool as the gate sees it. `offers` is what servers have besides tools, `requests` asks for it,
 //! `resource_tools` and `prompts` give it to models and users, `elicitation` is what a server asks during a
 //! call. `store` keeps what the user agreed to, and `particulars` is what the user sees before that. `import` reads the
-//! definitions of other agents.
+//! definitions of other agents, and `login` logs in to servers that want it.
 
 mod call_result;
 mod callers;
@@ -19,6 +19,7 @@ mod flood;
 mod http;
 mod import;
 mod lists;
+mod login;
 mod names;
 mod offers;
 mod output;
@@ -28,6 +29,7 @@ mod prompts;
 mod requests;
 mod resource_tools;
 mod server;
+mod server_login;
 mod server_offers;
 mod servers;
 mod sse;
@@ -40,6 +42,7 @@ pub use definition::{
 };
 pub use import::{ImportableServer, McpImportEntry, McpImportFormat, read_import};
 pub use lists::McpToolDefinition;
+pub use login::{McpLogin, McpLoginError, McpLoginSettings, McpLoginStore};
 pub use names::{MCP_PREFIX, model_tool_name};
 pub use offers::{McpOffers, McpPrompt, McpPromptArgument, McpResource};
 pub use server::{McpServerState, McpServerStatus, McpStartQuestion, McpSurroundings};

@@ -19,6 +19,7 @@ use super::call_result::McpCallResult;
 use super::connection::{McpConnection, McpError, McpPorts};
 use super::definition::{McpDefinitionSource, McpServerDefinition};
 use super::lists::McpToolDefinition;
+use super::login::McpLoginStore;
 use super::offers::McpOffers;
 use super::store::{McpStore, McpStoreError};
 
@@ -50,7 +51,7 @@ impl McpServerState {
         match self {
             Self::Disabled | Self::NotAllowed | Self::Ready => None,
             Self::Starting => Some("It has not started yet.".into()),
-            Self::NeedsLogin => Some(McpError::NeedsLogin.to_string()),
+            Self::NeedsLogin => Some(McpError::NeedsLogin(None).to_string()),
             Self::Failed(why) => Some(why.clone()),
         }
     }
@@ -108,6 +109,7 @@ pub struct McpSurroundings {
     pub folder: PathBuf,
     pub ports: McpPorts,
     pub store: McpStore,
+    pub logins: McpLoginStore,
     /// The value of an environment variable, for `${NAME}` in definitions.
     pub lookup: VariableLookup,
     /// The tools that models are not told of.
@@ -144,6 +146,8 @@ struct ServerFacts {
     changed_tools: Vec<String>,
     has_resources: bool,
     warnings: Vec<String>,
+    /// What the server last said that a request lacks.
+    challenge: Option<String>,
 }
 
 #[derive(Default)]
@@ -173,6 +177,7 @@ impl McpServer {
             changed_tools: Vec::new(),
             has_resources: false,
             warnings: Vec::new(),
+            challenge: None,
         };
         Self {
             definition,
@@ -281,12 +286,13 @@ impl McpServer {
         self.set_state(McpServerState::Starting);
         let lookup = self.surroundings.lookup.clone();
         let (transport, missing) = self.definition.expanded(&*lookup);
+        let login = self.login_target(&transport);
         let started = McpConnection::start(
             &self.definition.name,
             &transport,
             self.definition.limits,
             &self.surroundings.folder,
-            &self.surroundings.ports,
+            (&self.surroundings.ports, login.as_ref()),
             &self.errors,
         );
         let limit = self.definition.limits.start;
@@ -294,10 +300,7 @@ impl McpServer {
         let started = match started.unwrap_or(Err(McpError::TimedOut(limit))) {
             Ok(started) => Arc::new(started),
             Err(error) => {
-                self.set_state(match &error {
-                    McpError::NeedsLogin => McpServerState::NeedsLogin,
-                    other => McpServerState::Failed(other.to_string()),
-                });
+                self.set_failure(&error);
                 return Err(error);
             }
         };
@@ -381,12 +384,26 @@ impl McpServer {
 
     /// The state says where the server can no longer be used.
     pub(super) fn note_failure<T>(&self, asked: &Result<T, McpError>) {
-        if let Err(error @ (McpError::Gone(_) | McpError::Flooded | McpError::NeedsLogin)) = asked {
-            self.set_state(match error {
-                McpError::NeedsLogin => McpServerState::NeedsLogin,
-                other => McpServerState::Failed(other.to_string()),
-            });
+        if let Err(error @ (McpError::Gone(_) | McpError::Flooded | McpError::NeedsLogin(_))) =
+            asked
+        {
+            self.set_failure(error);
         }
+    }
+
+    fn set_failure(&self, error: &McpError) {
+        self.set_state(match error {
+            McpError::NeedsLogin(challenge) => {
+                self.facts().challenge.clone_from(challenge);
+                McpServerState::NeedsLogin
+            }
+            other => McpServerState::Failed(other.to_string()),
+        });
+    }
+
+    /// What the server last said that a request lacks, in the form of a WWW-Authenticate header.
+    pub(super) fn challenge(&self) -> Option<String> {
+        self.facts().challenge.clone()
     }
 
     /// Lets a server of the project start as it was shown, and starts it.

@@ -11,6 +11,7 @@ use crate::tools::Tool;
 
 use super::definition::McpServerDefinition;
 use super::lists::McpToolDefinition;
+use super::login::McpLogin;
 use super::resource_tools::resource_tools;
 use super::server::{McpServer, McpServerState, McpServerStatus, McpSurroundings, OnServerChange};
 use super::tool::McpTool;
@@ -140,6 +141,24 @@ impl McpServers {
     pub async fn restart(&self, name: &str) -> Result<(), String> {
         self.find(name)?.restart().await;
         Ok(())
+    }
+
+    /// Begins a login to a server. Once it is finished, [`Self::restart`] uses it.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such server or no login to it can begin; a sentence.
+    pub async fn begin_login(&self, name: &str) -> Result<McpLogin, String> {
+        self.find(name)?.begin_login().await.map_err(|error| error.to_string())
+    }
+
+    /// Removes the login of a server; `false` where there was none.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such server, or the login cannot be removed; a sentence.
+    pub async fn log_out(&self, name: &str) -> Result<bool, String> {
+        self.find(name)?.log_out().await
     }
 
     /// One note for models about what the servers offer, without what rules deny; `None` where there is

@@ -2,6 +2,7 @@
 //! `slug doctor`.
 
 mod import;
+mod login;
 
 use std::io::Write;
 use std::path::Path;
@@ -108,6 +109,14 @@ pub(super) async fn run(
             }
             Ok(CliExitStatus::Answered)
         }
+        McpCommand::Login { name } => {
+            let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
+            login::log_in(run_context, &config, project, server.clone()).await
+        }
+        McpCommand::Logout { name } => {
+            let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
+            login::log_out(run_context, &config, project, server.clone()).await
+        }
         McpCommand::Test { name, format } => {
             let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
             let form = TestForm::List { json: format.json };
@@ -209,7 +218,7 @@ fn own(config: &ResolvedConfig, name: &str) -> bool {
 
 /// The definition that `slug mcp add` describes.
 fn definition(arguments: &McpAddArguments) -> Result<Map<String, Value>, String> {
-    let McpAddArguments { env, header, target, .. } = arguments;
+    let McpAddArguments { env, header, target, sse, .. } = arguments;
     let is_address = |text: &String| text.starts_with("https://") || text.starts_with("http://");
     let pairs = |pairs: &[(String, String)]| {
         pairs.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<_, _>>()
@@ -223,6 +232,12 @@ fn definition(arguments: &McpAddArguments) -> Result<Map<String, Value>, String>
                 ));
             }
             keys.insert("url".into(), json!(url));
+            if *sse {
+                keys.insert("type".into(), json!("sse"));
+            }
+        }
+        [command, ..] if *sse => {
+            return Err(format!("--sse is for an address, and {command:?} is a program."));
         }
         [command, args @ ..] => {
             keys.insert("command".into(), json!(command));
@@ -301,6 +316,20 @@ async fn started(
     project: ProjectSettingsTrust,
     servers: Vec<McpServerDefinition>,
 ) -> anyhow::Result<(Arc<McpServers>, Arc<ProcessHost>)> {
+    let limits = servers.iter().map(|server| server.limits.start);
+    let limit = limits.max().unwrap_or_default() + Duration::from_secs(5);
+    let (servers, processes) = unstarted(run_context, config, project, servers)?;
+    servers.start();
+    servers.settle(limit).await;
+    Ok((servers, processes))
+}
+
+fn unstarted(
+    run_context: &RunContext,
+    config: &ResolvedConfig,
+    project: ProjectSettingsTrust,
+    servers: Vec<McpServerDefinition>,
+) -> anyhow::Result<(Arc<McpServers>, Arc<ProcessHost>)> {
     let redactor = Redactor::default();
     let search_path = std::env::var_os("PATH").unwrap_or_default();
     let changeable = crate::launch::sandbox_setup::changeable(run_context, config);
@@ -311,12 +340,7 @@ async fn started(
     let denied = DeniedTools::default();
     let surroundings =
         mcp::surroundings(run_context, config, processes.clone(), &redactor, project, denied);
-    let limits = servers.iter().map(|server| server.limits.start);
-    let limit = limits.max().unwrap_or_default() + Duration::from_secs(5);
-    let servers = McpServers::new(servers, &surroundings, |_| {});
-    servers.start();
-    servers.settle(limit).await;
-    Ok((servers, processes))
+    Ok((McpServers::new(servers, &surroundings, |_| {}), processes))
 }
 
 /// Starts a server, lists its tools or accepts their definitions, and ends it.
@@ -353,7 +377,7 @@ async fn test(
             CliExitStatus::Failed
         }
         McpServerState::NeedsLogin => {
-            print::complain(&format!("{} needs a login. Give a token in `headers`.", status.name));
+            print::complain(&format!("{0} needs a login: slug mcp login {0}", status.name));
             CliExitStatus::Failed
         }
         McpServerState::Starting => {

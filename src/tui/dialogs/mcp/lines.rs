@@ -96,13 +96,13 @@ pub fn remedy(server: &McpServerStatus) -> Option<String> {
             "Its definition in .mcp.json disables it.".to_owned()
         }
         (McpServerState::NotAllowed, _) => {
-            "This project defines it. Open it to see what it would start, and to allow that."
-                .to_owned()
+            "This project's server is not allowed yet. Open it to review and allow it.".to_owned()
         }
-        (McpServerState::Starting, _) => "It is starting. You need not wait.".to_owned(),
+        (McpServerState::Starting, _) => "Starting; you can go on working.".to_owned(),
         (McpServerState::NeedsLogin, _) => {
-            "The server refuses slug without a login. Give a token in `headers` of its definition."
-                .to_owned()
+            format!(
+                "It needs a login: run `slug mcp login {name}` in a terminal, then restart it here."
+            )
         }
         (McpServerState::Failed(why), _) => {
             let why = sanitize_line(why);
@@ -112,7 +112,7 @@ pub fn remedy(server: &McpServerStatus) -> Option<String> {
             }
         }
         (McpServerState::Ready, _) if !server.changed_tools.is_empty() => {
-            "Some tools are not what they were. Open it to see their new definitions.".to_owned()
+            "The definitions of some tools have changed. Open the server to review them.".to_owned()
         }
         (McpServerState::Ready, _) => return None,
     })
@@ -122,7 +122,7 @@ pub fn remedy(server: &McpServerStatus) -> Option<String> {
 pub fn question(server: &McpServerStatus) -> Vec<McpServerRow> {
     let mut rows = Vec::new();
     if let Some(question) = &server.start_question {
-        rows.push(text(StyleRole::Strong, "May this project's server start here, as it is now?"));
+        rows.push(text(StyleRole::Strong, "Allow this project's server, as it is now?"));
         rows.extend(question.particulars.iter().map(|it| indented(StyleRole::Text, it)));
     } else if !server.changed_tools.is_empty() {
         let heading = "These tools are not called until you accept their new definitions:";

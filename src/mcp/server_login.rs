@@ -1,0 +1,57 @@
+//! The login of a session's server: where it is, how it begins, and what it changes.
+
+use super::definition::McpTransport;
+use super::login::{McpLogin, McpLoginError, McpLoginTarget};
+use super::server::McpServer;
+
+impl McpServer {
+    /// Where a login to the server is kept and used; `None` for a program, and where the definition itself
+    /// gives a token. `transport` is the definition's, with its variables replaced.
+    pub(super) fn login_target(&self, transport: &McpTransport) -> Option<McpLoginTarget> {
+        let (url, headers) = match transport {
+            McpTransport::Http { url, headers } | McpTransport::Sse { url, headers } => {
+                (url, headers)
+            }
+            McpTransport::Stdio { .. } => return None,
+        };
+        if headers.keys().any(|name| name.eq_ignore_ascii_case("authorization")) {
+            return None;
+        }
+        let surroundings = &self.surroundings;
+        Some(McpLoginTarget {
+            url: url.clone(),
+            settings: self.definition.expanded_login(&*surroundings.lookup),
+            credentials: surroundings.logins.of(&self.definition.hash()),
+            http: surroundings.ports.http.clone(),
+        })
+    }
+
+    /// Begins a login, for what the server last said that it lacks.
+    ///
+    /// # Errors
+    ///
+    /// When the server may not be reached here, cannot be, or has no login that slug can use.
+    pub(super) async fn begin_login(&self) -> Result<McpLogin, McpLoginError> {
+        if let Some(refusal) = self.refusal() {
+            return Err(McpLoginError::NotAllowed(refusal.to_string()));
+        }
+        let (transport, _) = self.definition.expanded(&*self.surroundings.lookup);
+        let target = self.login_target(&transport).ok_or(match transport {
+            McpTransport::Stdio { .. } => McpLoginError::Program,
+            McpTransport::Http { .. } | McpTransport::Sse { .. } => McpLoginError::OwnToken,
+        })?;
+        McpLogin::begin(&target, self.challenge().as_deref()).await
+    }
+
+    /// Removes the login; `false` where there was none.
+    ///
+    /// # Errors
+    ///
+    /// When its file cannot be removed; a sentence.
+    pub(super) async fn log_out(&self) -> Result<bool, String> {
+        let credentials = self.surroundings.logins.of(&self.definition.hash());
+        let removed = tokio::task::spawn_blocking(move || credentials.remove()).await;
+        let removed = removed.map_err(|it| it.to_string())?;
+        removed.map_err(|error| format!("The login cannot be removed: {error}."))
+    }
+}
