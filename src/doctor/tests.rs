@@ -309,6 +309,7 @@ fn each_mcp_server_has_a_finding_with_what_to_do() {
         offers: Default::default(),
         warnings: Vec::new(),
         error_output: String::new(),
+        login_address: None,
     };
     let servers = [
         server("ready", McpServerState::Ready, &[]),
@@ -340,7 +341,7 @@ fn each_mcp_server_has_a_finding_with_what_to_do() {
             "Warn broken cannot be used: It has ended. To see what it prints: slug mcp test broken",
             "Warn slow did not start in time. Give it more with `start_timeout`, or disable it: slug mcp \
              disable slow",
-            "Warn closed needs a login. Give a token in `headers` of its definition.",
+            "Warn closed needs a login. Log in with: slug mcp login closed",
             "Ok off is disabled. -",
             "Ok odd starts and has 0 tools. -",
             "Warn odd: a tool is left out See what it tells of itself: slug mcp test odd",

@@ -242,6 +242,7 @@ impl FrontEndServices for ScreenServices {
     async fn change_mcp(&self, job: McpAdminRequest) -> Result<(), String> {
         match job {
             McpAdminRequest::Restart(name) => self.mcp.restart(&name).await,
+            McpAdminRequest::LogIn(name) => self.mcp.log_in(&name).await,
             McpAdminRequest::Allow(name, shown) => self.mcp.allow(&name, shown).await,
             McpAdminRequest::Accept(name, shown) => self.mcp.accept(&name, shown).await,
         }

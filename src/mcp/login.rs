@@ -12,6 +12,7 @@ mod requests;
 mod settings;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use reqwest::Url;
 use rmcp::transport::auth::{
@@ -29,6 +30,9 @@ pub use settings::McpLoginSettings;
 
 /// The name under which slug registers itself, which the server shows to the user.
 const CLIENT_NAME: &str = "slug";
+
+/// How long the user may take in their browser.
+pub const LOGIN_LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// Why a login failed. Sentences.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +59,8 @@ pub enum McpLoginError {
     Refused(String),
     #[error("That is not the address that the browser came back to: it has no `code` and `state`.")]
     NotAnAnswer,
+    #[error("Nobody came back from the browser within {} minutes.", .0.as_secs() / 60)]
+    NobodyCame(Duration),
     #[error("The login failed: {0}.")]
     Failed(String),
 }
@@ -138,10 +144,12 @@ impl McpLogin {
         if let Some(secret) = client_secret {
             request = request.with_client_secret(secret.clone());
         }
-        match AuthorizationSession::new(manager, request).await {
-            Ok(session) => Ok(Self { session, callback }),
-            Err((_, error)) => Err(failed(&error)),
-        }
+        let session = AuthorizationSession::new(manager, request).await;
+        let session = session.map_err(|(_, error)| failed(&error))?;
+        // The user is about to open what the server names.
+        HttpEndpoint::parse(session.get_authorization_url(), PlainHttp::LoopbackOnly)
+            .map_err(|error| McpLoginError::Failed(error.to_string()))?;
+        Ok(Self { session, callback })
     }
 
     /// The address that the user opens in their browser.

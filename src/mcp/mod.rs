@@ -42,7 +42,7 @@ pub use definition::{
 };
 pub use import::{ImportableServer, McpImportEntry, McpImportFormat, read_import};
 pub use lists::McpToolDefinition;
-pub use login::{McpLogin, McpLoginError, McpLoginSettings, McpLoginStore};
+pub use login::{LOGIN_LIMIT, McpLogin, McpLoginError, McpLoginSettings, McpLoginStore};
 pub use names::{MCP_PREFIX, model_tool_name};
 pub use offers::{McpOffers, McpPrompt, McpPromptArgument, McpResource};
 pub use server::{McpServerState, McpServerStatus, McpStartQuestion, McpSurroundings};

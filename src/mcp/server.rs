@@ -81,6 +81,8 @@ pub struct McpServerStatus {
     pub warnings: Vec<String>,
     /// The end of its standard error.
     pub error_output: String,
+    /// Where the user logs in, while a login waits for them.
+    pub login_address: Option<String>,
 }
 
 impl McpServerStatus {
@@ -148,6 +150,8 @@ struct ServerFacts {
     warnings: Vec<String>,
     /// What the server last said that a request lacks.
     challenge: Option<String>,
+    /// Where the user logs in, and what ends the waiting for them.
+    login: Option<(String, CancellationToken)>,
 }
 
 #[derive(Default)]
@@ -178,6 +182,7 @@ impl McpServer {
             has_resources: false,
             warnings: Vec::new(),
             challenge: None,
+            login: None,
         };
         Self {
             definition,
@@ -500,10 +505,24 @@ impl McpServer {
             warnings: facts.warnings.iter().chain(&offers.dropped).cloned().collect(),
             offers,
             error_output: self.errors.text(),
+            login_address: facts.login.as_ref().map(|(address, _)| address.clone()),
         }
     }
 
-    fn set_state(&self, state: McpServerState) {
+    /// Keeps where a login waits for the user, in the place of an earlier one, which ends; `None`: none does.
+    pub(super) fn set_login(&self, login: Option<(String, CancellationToken)>) {
+        if let Some((_, end)) = std::mem::replace(&mut self.facts().login, login) {
+            end.cancel();
+        }
+        (self.on_change)();
+    }
+
+    /// A token that ends with the server.
+    pub(super) fn ending(&self) -> CancellationToken {
+        self.end.child_token()
+    }
+
+    pub(super) fn set_state(&self, state: McpServerState) {
         self.facts().state = state;
         (self.on_change)();
     }

@@ -1,8 +1,10 @@
 //! The login of a session's server: where it is, how it begins, and what it changes.
 
+use std::sync::Arc;
+
 use super::definition::McpTransport;
-use super::login::{McpLogin, McpLoginError, McpLoginTarget};
-use super::server::McpServer;
+use super::login::{LOGIN_LIMIT, McpLogin, McpLoginError, McpLoginTarget};
+use super::server::{McpServer, McpServerState};
 
 impl McpServer {
     /// Where a login to the server is kept and used; `None` for a program, and where the definition itself
@@ -41,6 +43,37 @@ impl McpServer {
             McpTransport::Http { .. } | McpTransport::Sse { .. } => McpLoginError::OwnToken,
         })?;
         McpLogin::begin(&target, self.challenge().as_deref()).await
+    }
+
+    /// Begins a login in place of one that is under way, and waits for the user in the background: the status
+    /// has the address. Then the server starts with it, or its state says why not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::begin_login`].
+    pub(super) async fn log_in(self: &Arc<Self>) -> Result<(), McpLoginError> {
+        let login = self.begin_login().await?;
+        let end = self.ending();
+        self.set_login(Some((login.address().to_owned(), end.clone())));
+        let server = Arc::downgrade(self);
+        tokio::spawn(async move {
+            let came = tokio::select! {
+                () = end.cancelled() => return,
+                came = tokio::time::timeout(LOGIN_LIMIT, login.browser()) => came,
+            };
+            let done = match came {
+                Ok(Ok(answer)) => login.finish(&answer).await,
+                Ok(Err(error)) => Err(error),
+                Err(_) => Err(McpLoginError::NobodyCame(LOGIN_LIMIT)),
+            };
+            let Some(server) = server.upgrade().filter(|_| !end.is_cancelled()) else { return };
+            server.set_login(None);
+            match done {
+                Ok(()) => server.restart().await,
+                Err(error) => server.set_state(McpServerState::Failed(error.to_string())),
+            }
+        });
+        Ok(())
     }
 
     /// Removes the login; `false` where there was none.

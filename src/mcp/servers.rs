@@ -152,6 +152,16 @@ impl McpServers {
         self.find(name)?.begin_login().await.map_err(|error| error.to_string())
     }
 
+    /// Begins a login to a server, whose status then has the address for the user; once they have come back,
+    /// the server starts with it.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such server or no login to it can begin; a sentence.
+    pub async fn log_in(&self, name: &str) -> Result<(), String> {
+        self.find(name)?.log_in().await.map_err(|error| error.to_string())
+    }
+
     /// Removes the login of a server; `false` where there was none.
     ///
     /// # Errors

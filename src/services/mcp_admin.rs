@@ -8,6 +8,8 @@ use crate::mcp::McpToolDefinition;
 pub enum McpAdminRequest {
     /// End the server and start it anew.
     Restart(String),
+    /// Begin a login to the server: its status then has the address for the user.
+    LogIn(String),
     /// Let a server of the project start as it was shown, which this is the hash of.
     Allow(String, ContentHash),
     /// Accept these changed definitions, which were shown.

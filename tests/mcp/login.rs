@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use slug_code::mcp::McpServerState;
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _};
 
 use super::McpTestEnv;
 
@@ -300,6 +300,92 @@ async fn a_login_is_asked_for_made_in_the_browser_and_kept() {
     env.servers.restart("web").await.unwrap();
     env.until("it wants a login", || env.state() == McpServerState::NeedsLogin).await;
     assert_eq!(login_files(&env.home), Vec::<std::path::PathBuf>::new());
+}
+
+/// As the page of `/mcp` has it: the status says where, and the server starts once the user has come back.
+#[tokio::test]
+async fn a_login_waits_for_the_user_in_the_background() {
+    let server = LoginServer::start().await;
+    let env = waiting_for_login(server.definition()).await;
+    let address = || env.servers.status()[0].login_address.clone();
+    assert_eq!(address(), None);
+    env.servers.log_in("web").await.unwrap();
+    let first = address().unwrap();
+    let (_, back_to_first, _) = browse(&first).await;
+    // Once more: the first no longer waits for anybody.
+    env.servers.log_in("web").await.unwrap();
+    let second = address().unwrap();
+    assert_ne!(first, second);
+    let gone = url::Url::parse(&back_to_first.unwrap()).unwrap();
+    let gone = format!("127.0.0.1:{}", gone.port().unwrap());
+    env.until("the first is closed", || std::net::TcpStream::connect(&gone).is_err()).await;
+    let (_, back, _) = browse(&second).await;
+    browse(&back.unwrap()).await;
+    env.until("it is ready", || env.state() == McpServerState::Ready).await;
+    assert_eq!(address(), None);
+    assert_eq!(env.call("mcp__web__look", json!({})).await.unwrap().observation, "look as read");
+    // A refusal is said, and leaves no login.
+    assert!(env.servers.log_out("web").await.unwrap());
+    env.servers.restart("web").await.unwrap();
+    env.until("it wants a login", || env.state() == McpServerState::NeedsLogin).await;
+    server.facts().refusal = Some("access_denied");
+    env.servers.log_in("web").await.unwrap();
+    let (_, back, _) = browse(&address().unwrap()).await;
+    browse(&back.unwrap()).await;
+    let refused = McpServerState::Failed("The server refused the login: You said no.".into());
+    env.until("it has failed", || env.state() == refused).await;
+}
+
+/// The whole way on the command line, with the browser and with a pasted address.
+#[tokio::test(flavor = "multi_thread")]
+async fn slug_mcp_login_waits_for_the_browser_or_a_pasted_address() {
+    let server = LoginServer::start().await;
+    let url = format!("{}/mcp", server.facts().base);
+    let env = Arc::new(crate::support::test_env::TestEnv::new());
+    let run = |arguments: &[&str]| {
+        let env = env.clone();
+        let arguments: Vec<String> = arguments.iter().map(|it| (*it).to_owned()).collect();
+        tokio::task::spawn_blocking(move || {
+            env.run(&arguments.iter().map(String::as_str).collect::<Vec<_>>())
+        })
+    };
+    run(&["mcp", "add", "web", &url]).await.unwrap().assert_exit_code(0);
+    let tested = run(&["mcp", "test", "web"]).await.unwrap();
+    let tested = tested.assert_exit_code(1);
+    assert!(tested.err.contains("web needs a login: slug mcp login web"), "{}", tested.err);
+    for is_pasted in [false, true] {
+        let mut command = tokio::process::Command::from(env.command(&["mcp", "login", "web"]));
+        let mut slug = command
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = tokio::io::BufReader::new(slug.stdout.take().unwrap()).lines();
+        let address = loop {
+            let line = lines.next_line().await.unwrap().unwrap();
+            if line.starts_with("http") {
+                break line;
+            }
+        };
+        let back = browse(&address).await.1.unwrap();
+        if is_pasted {
+            let pasted = format!("nonsense\n\n  {back}\n");
+            slug.stdin.as_mut().unwrap().write_all(pasted.as_bytes()).await.unwrap();
+        } else {
+            browse(&back).await;
+        }
+        let mut last = String::new();
+        while let Some(line) = lines.next_line().await.unwrap() {
+            last = line;
+        }
+        assert_eq!(last, "Logged in to web.");
+        assert!(slug.wait().await.unwrap().success());
+        run(&["mcp", "test", "web"]).await.unwrap().assert_exit_code(0);
+        let out = run(&["mcp", "logout", "web"]).await.unwrap();
+        assert!(out.out.starts_with("Forgot the login to web."), "{}", out.out);
+        let out = run(&["mcp", "logout", "web"]).await.unwrap();
+        assert_eq!(out.out, "There is no login to web.\n");
+    }
 }
 
 /// Two running slugs never show the same renewal: a server takes each only once, and may end the login where

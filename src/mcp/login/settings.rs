@@ -45,7 +45,7 @@ impl McpLoginSettings {
                         Some(port.filter(|it| *it > 0).ok_or_else(|| wrong("a port"))?);
                 }
                 "scopes" | "scope" => {
-                    settings.scopes = scopes(value).ok_or_else(|| wrong("a list of texts"))?
+                    settings.scopes = scopes(value).ok_or_else(|| wrong("a list of texts"))?;
                 }
                 other => unused.push(other.to_owned()),
             }

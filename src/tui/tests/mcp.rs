@@ -32,6 +32,7 @@ pub(super) fn server(name: &str, state: McpServerState) -> McpServerStatus {
         offers: Arc::default(),
         warnings: Vec::new(),
         error_output: String::new(),
+        login_address: None,
     }
 }
 
@@ -246,13 +247,13 @@ fn the_page_at_40x12() {
 fn each_state_has_its_words_and_says_what_can_be_done() {
     let mut scene = opened(80, 24, all());
     for (state, remedy) in [
-        ("ready, 1 tool changed", "Open it to see their new definitions."),
+        ("ready, 1 tool changed", "Open the server to review them."),
         ("failed: It has ended with status 127.", "Its standard error may say more."),
         ("ready  ", "uvx mcp-server-git"),
-        ("needs login", "Give a token in `headers`"),
+        ("needs login", "The server needs a login."),
         ("disabled", "Its definition in .mcp.json disables it."),
-        ("starting", "You need not wait."),
-        ("not allowed here yet", "Open it to see what it would start"),
+        ("starting", "you can go on working."),
+        ("not allowed here yet", "Open it to review and allow it."),
     ] {
         scene = scene.shows(state).shows(remedy).key("down");
     }
@@ -302,10 +303,31 @@ fn a_server_is_restarted_if_it_may_run() {
     let scene = opened(80, 24, vec![ready()]).key("r").shows("Restarting git.");
     assert_eq!(jobs(&scene), std::slice::from_ref(&restart));
     assert_eq!(jobs(&scene.clear_effects().key("enter").key("r")), [restart]);
-    for (at, why) in [(4, "disables it"), (5, "You need not wait"), (6, "Open it to see")] {
+    for (at, why) in [(4, "disables it"), (5, "you can go on working"), (6, "Open it to review")] {
         let scene = opened(80, 24, vec![all().remove(at)]).key("r").shows(why);
         assert_eq!(jobs(&scene), []);
     }
+}
+
+#[test]
+fn a_login_is_begun_and_shows_where_the_user_logs_in() {
+    let login = McpAdminRequest::LogIn("login".into());
+    let needing = server("login", McpServerState::NeedsLogin);
+    let scene = opened(80, 24, vec![needing.clone()]).shows("i log in").key("i");
+    assert_eq!(jobs(&scene.shows("Asking login how to log in.")), std::slice::from_ref(&login));
+    let address = "https://login.example.com/authorize?client_id=x\u{202e}&state=y";
+    let begun = McpServerStatus { login_address: Some(address.into()), ..needing };
+    for (width, height) in [(80, 24), (120, 40)] {
+        let scene = opened(width, height, vec![begun.clone()]).shows("Log in at the address that");
+        let scene = scene.key("enter").after(500);
+        let scene = scene.shows("Open this address in your browser and log in:");
+        let scene = scene.shows("https://login.example.com/authorize?client_id=x‹U+202E›&state=y");
+        // Once more, with a new address.
+        let scene = scene.shows("slug mcp login login").clear_effects().key("i");
+        assert_eq!(jobs(&scene), std::slice::from_ref(&login));
+    }
+    let scene = opened(80, 24, vec![ready()]).key("i").shows("git does not ask for a login.");
+    assert_eq!(jobs(&scene), []);
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! `slug mcp login` and `logout`.
 
 use std::io::{BufRead as _, Write as _};
-use std::time::Duration;
 
 use tokio::sync::mpsc;
 
@@ -9,13 +8,10 @@ use crate::cli::CliExitStatus;
 use crate::config::ResolvedConfig;
 use crate::launch::print;
 use crate::launch::run_context::RunContext;
-use crate::mcp::{McpLogin, McpLoginError, McpServerDefinition, McpServerState};
+use crate::mcp::{LOGIN_LIMIT, McpLogin, McpLoginError, McpServerDefinition, McpServerState};
 use crate::permissions::store::ProjectSettingsTrust;
 
 use super::{started, unstarted};
-
-/// How long the user may take in their browser.
-const LIMIT: Duration = Duration::from_secs(15 * 60);
 
 /// Logs in to a server, and tries the login.
 pub(super) async fn log_in(
@@ -85,10 +81,8 @@ async fn answered(login: &McpLogin) -> Result<(), McpLoginError> {
             }
         }
     };
-    let late = || {
-        McpLoginError::Failed(format!("nobody came back within {} minutes", LIMIT.as_secs() / 60))
-    };
-    tokio::time::timeout(LIMIT, answered).await.unwrap_or_else(|_| Err(late()))
+    let late = Err(McpLoginError::NobodyCame(LOGIN_LIMIT));
+    tokio::time::timeout(LOGIN_LIMIT, answered).await.unwrap_or(late)
 }
 
 /// The lines that the user types, without empty ones. The thread that reads them ends with slug.

@@ -100,6 +100,8 @@ pub enum McpKey {
     /// Goes back to the list.
     Leave,
     Restart,
+    /// Begins a login to the server.
+    LogIn,
     /// Lets the server that is shown start.
     Allow,
     /// Accepts the changed definitions that are shown.

@@ -68,6 +68,7 @@ fn opened(page: &McpPage, server: &McpServerStatus) -> Option<LinearPage> {
         Some(McpQuestion::Definitions(_)) => {
             "Type accept to accept the new definitions, restart, or"
         }
+        None if server.state == McpServerState::NeedsLogin => "Type login, restart, or",
         None => "Type restart, or",
     };
     let text = format!("{answer} an empty line to go back to the list.");

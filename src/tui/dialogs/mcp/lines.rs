@@ -99,11 +99,10 @@ pub fn remedy(server: &McpServerStatus) -> Option<String> {
             "This project's server is not allowed yet. Open it to review and allow it.".to_owned()
         }
         (McpServerState::Starting, _) => "Starting; you can go on working.".to_owned(),
-        (McpServerState::NeedsLogin, _) => {
-            format!(
-                "It needs a login: run `slug mcp login {name}` in a terminal, then restart it here."
-            )
+        (McpServerState::NeedsLogin, _) if server.login_address.is_some() => {
+            "Log in at the address that the server's page shows.".to_owned()
         }
+        (McpServerState::NeedsLogin, _) => "The server needs a login.".to_owned(),
         (McpServerState::Failed(why), _) => {
             let why = sanitize_line(why);
             match server.error_output.is_empty() {
@@ -141,7 +140,9 @@ pub fn parts(server: &McpServerStatus) -> Vec<McpServerRow> {
     let mut rows = Vec::new();
     if server.start_question.is_none() {
         if server.changed_tools.is_empty() {
-            rows.extend(remedy(server).map(|it| text(StyleRole::Warning, &it)));
+            rows.extend(login(server).unwrap_or_else(|| {
+                remedy(server).map(|it| text(StyleRole::Warning, &it)).into_iter().collect()
+            }));
         }
         let is_address = server.summary.starts_with("http");
         rows.push(pair(if is_address { "connects to" } else { "starts" }, &server.summary));
@@ -172,6 +173,22 @@ pub fn parts(server: &McpServerStatus) -> Vec<McpServerRow> {
         rows.push(indented(StyleRole::Muted, errors));
     }
     rows
+}
+
+/// Where the user logs in, while a login waits for them.
+fn login(server: &McpServerStatus) -> Option<Vec<McpServerRow>> {
+    let address = server.login_address.as_deref()?;
+    let elsewhere = format!(
+        "slug goes on when the browser has come back to this machine. If it runs on another one: \
+         slug mcp login {}",
+        name(server)
+    );
+    Some(vec![
+        text(StyleRole::Strong, "Open this address in your browser and log in:"),
+        text(StyleRole::Link, &sanitize_line(address)),
+        text(StyleRole::Muted, &elsewhere),
+        text(StyleRole::Text, ""),
+    ])
 }
 
 /// What a server offers besides tools.

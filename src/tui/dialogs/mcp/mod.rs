@@ -185,6 +185,7 @@ impl McpPage {
             (McpKey::Leave | McpKey::Back, Some(_)) => self.opened = None,
             (McpKey::Back, None) => return vec![Intent::Close],
             (McpKey::Restart, _) => return self.restart(),
+            (McpKey::LogIn, _) => return self.log_in(),
             (McpKey::Allow | McpKey::Accept, None) if self.question().is_some() => self.open(),
             (McpKey::Allow | McpKey::Accept, None) => return self.agree(key),
             (McpKey::Allow | McpKey::Accept, Some(opened)) => {
@@ -211,6 +212,20 @@ impl McpPage {
         vec![
             Intent::Effect(ScreenEffect::ChangeMcp(restart)),
             Intent::Toast(NoticeLevel::Info, text),
+        ]
+    }
+
+    fn log_in(&self) -> Vec<Intent> {
+        let Some(server) = self.chosen() else { return Vec::new() };
+        let name = lines::name(server);
+        if server.state != McpServerState::NeedsLogin && server.login_address.is_none() {
+            let text = format!("{name} does not ask for a login.");
+            return vec![Intent::Toast(NoticeLevel::Info, text)];
+        }
+        let login = McpAdminRequest::LogIn(server.name.clone());
+        vec![
+            Intent::Effect(ScreenEffect::ChangeMcp(login)),
+            Intent::Toast(NoticeLevel::Info, format!("Asking {name} how to log in.")),
         ]
     }
 
@@ -271,6 +286,9 @@ impl Dialog for McpPage {
         if let Some(server) = self.chosen() {
             if self.opened.is_none() {
                 add(McpKey::Open, "open");
+            }
+            if server.state == McpServerState::NeedsLogin {
+                add(McpKey::LogIn, "log in");
             }
             if can_restart(server) {
                 add(McpKey::Restart, "restart");
@@ -392,6 +410,7 @@ impl Dialog for McpPage {
                 Ok(Vec::new())
             }
             ("restart", Some(_)) => Ok(self.restart()),
+            ("login", Some(_)) => Ok(self.log_in()),
             ("allow", Some(_)) => Ok(self.agree(McpKey::Allow)),
             ("accept", Some(_)) => Ok(self.agree(McpKey::Accept)),
             (_, Some(_)) => Err(LineAnswerError::NoServerAction),

@@ -163,6 +163,7 @@ pub const MCP: &[KeyBinding<McpKey>] = &[
     ),
     row(&[key(KeyCode::Left), char('h')], McpKey::Leave, "back to the list"),
     hinted(&[char('r')], McpKey::Restart, "restart the server", "restart"),
+    hinted(&[char('i')], McpKey::LogIn, "log in to the server", "log in"),
     row(&[char('y')], McpKey::Allow, "let the project's server that is shown start here"),
     row(&[char('c')], McpKey::Accept, "accept the changed definitions that are shown"),
     hinted(&[key(KeyCode::Esc), char('q')], McpKey::Back, "back, or close", "close"),
