@@ -115,7 +115,9 @@ pub(super) async fn run(
         }
         McpCommand::Logout { name } => {
             let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
-            login::log_out(run_context, &config, project, server.clone()).await
+            let (servers, _processes) =
+                unstarted(run_context, &config, project, vec![server.clone()])?;
+            login::log_out(&servers, name).await
         }
         McpCommand::Test { name, format } => {
             let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };

@@ -8,10 +8,12 @@ use crate::cli::CliExitStatus;
 use crate::config::ResolvedConfig;
 use crate::launch::print;
 use crate::launch::run_context::RunContext;
-use crate::mcp::{LOGIN_LIMIT, McpLogin, McpLoginError, McpServerDefinition, McpServerState};
+use crate::mcp::{
+    LOGIN_LIMIT, McpLogin, McpLoginError, McpServerDefinition, McpServerState, McpServers,
+};
 use crate::permissions::store::ProjectSettingsTrust;
 
-use super::{started, unstarted};
+use super::started;
 
 /// Logs in to a server, and tries the login.
 pub(super) async fn log_in(
@@ -99,17 +101,10 @@ fn typed_lines() -> mpsc::UnboundedReceiver<String> {
     lines
 }
 
-/// Forgets a login.
-pub(super) async fn log_out(
-    run_context: &RunContext,
-    config: &ResolvedConfig,
-    project: ProjectSettingsTrust,
-    server: McpServerDefinition,
-) -> anyhow::Result<CliExitStatus> {
-    let name = server.name.clone();
-    let (servers, _processes) = unstarted(run_context, config, project, vec![server])?;
+/// Forgets the login to a server of these.
+pub(super) async fn log_out(servers: &McpServers, name: &str) -> anyhow::Result<CliExitStatus> {
     let mut out = print::out();
-    match servers.log_out(&name).await {
+    match servers.log_out(name).await {
         Ok(true) => writeln!(
             out,
             "Forgot the login to {name}. The server may still hold it: revoke it there if needed."
