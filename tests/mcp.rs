@@ -40,6 +40,7 @@ mod import;
 mod login;
 mod offers;
 mod official;
+mod revision_2026;
 mod sse;
 
 const SERVER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/mcp/server.sh");

@@ -44,7 +44,9 @@ use super::flood::FloodLimit;
 use super::http::{http_transport, login_transport, may_be_older, sse_transport};
 use super::lists::{MAX_DESCRIPTION, cut};
 use super::login::McpLoginTarget;
+use super::rounds::{McpReply, RoundInput};
 use super::sse::SseTransport;
+use super::subscription;
 
 /// The longest message of a server.
 pub(super) const MAX_MESSAGE: usize = 16 * 1024 * 1024;
@@ -196,6 +198,7 @@ impl McpConnection {
         };
         // Lists that the server lets be kept would hide a change (case S93).
         running.peer().set_response_cache_config(ClientCacheConfig::disabled()).await;
+        tokio::spawn(subscription::follow(running.peer().clone(), changes.clone()));
         Ok(Self { running, program, limits, flooded, changes })
     }
 
@@ -240,10 +243,13 @@ impl McpConnection {
     ) -> Result<McpCallResult, McpError> {
         // Before the request, since the server may ask at once.
         let _caller = self.running.service().callers.add(user.clone());
-        let params = CallToolRequestParams::new(Cow::Owned(tool.to_owned()));
-        let params = params.with_arguments(arguments);
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let answered = self.request(request, self.limits.idle, progress);
+        let request = |RoundInput { responses, state }: RoundInput| {
+            let mut params = CallToolRequestParams::new(Cow::Owned(tool.to_owned()))
+                .with_arguments(arguments.clone());
+            (params.input_responses, params.request_state) = (responses, state);
+            ClientRequest::CallToolRequest(CallToolRequest::new(params))
+        };
+        let answered = self.request_in_rounds(request, self.limits.idle, progress);
         let reply = tokio::select! {
             biased;
             () = cancel.cancelled() => return Err(McpError::Cancelled),
@@ -252,13 +258,33 @@ impl McpConnection {
         Ok(read_call_result(&reply))
     }
 
+    /// Puts a question of the server to the user of the newest call.
+    pub(super) async fn elicit(&self, asked: &ElicitRequestParams) -> ElicitResult {
+        let client = self.running.service();
+        client.callers.ask(&client.server, asked).await
+    }
+
     /// Sends a request and returns the reply as JSON. Dropping the future cancels it on the server.
     pub(super) async fn request(
         &self,
         request: ClientRequest,
         idle: Duration,
-        mut progress: impl FnMut(String) + Send,
     ) -> Result<Value, McpError> {
+        match self.exchange(request, idle, |_| {}).await? {
+            McpReply::Answer(answer) => Ok(answer),
+            McpReply::InputRequired(_) => {
+                Err(McpError::Unreadable("it asks the user something about a list".into()))
+            }
+        }
+    }
+
+    /// Sends a request once.
+    pub(super) async fn exchange(
+        &self,
+        request: ClientRequest,
+        idle: Duration,
+        mut progress: impl FnMut(String) + Send,
+    ) -> Result<McpReply, McpError> {
         let peer = self.running.peer();
         let total = self.limits.total;
         let options = PeerRequestOptions::with_timeout(total).with_max_total_timeout(total);
@@ -285,13 +311,11 @@ impl McpConnection {
         cancelling.id = None;
         drop(reporting);
         match reply.map_err(failed)? {
-            ServerResult::CustomResult(custom) => Ok(custom.0),
-            ServerResult::InputRequiredResult(_) => Err(McpError::Refused(
-                "it wants to ask the user something, which slug cannot show yet.".into(),
-            )),
-            typed => {
-                serde_json::to_value(typed).map_err(|error| McpError::Unreadable(error.to_string()))
-            }
+            ServerResult::CustomResult(custom) => Ok(McpReply::Answer(custom.0)),
+            ServerResult::InputRequiredResult(needed) => Ok(McpReply::InputRequired(needed)),
+            typed => serde_json::to_value(typed)
+                .map(McpReply::Answer)
+                .map_err(|error| McpError::Unreadable(error.to_string())),
         }
     }
 
@@ -426,7 +450,6 @@ impl ClientHandler for McpClient {
     }
 }
 
-/// A connection to a server of an older revision, which knows no other start than `initialize`.
 /// Speaks the newest revision that the server knows.
 async fn serve_newer(
     client: McpClient,
@@ -441,6 +464,7 @@ async fn serve_newer(
     serve_client_with_lifecycle(client, transport, lifecycle).await
 }
 
+/// A connection to a server of an older revision, which knows no other start than `initialize`.
 async fn serve_older(
     client: McpClient,
     transport: SseTransport,

@@ -6,7 +6,7 @@
 //! that models use. `server` is one server of a session with its state, `servers` all of them, `tool` a
 //! tool as the gate sees it. `offers` is what servers have besides tools, `requests` asks for it,
 //! `resource_tools` and `prompts` give it to models and users, `elicitation` is what a server asks during a
-//! call. `store` keeps what the user agreed to, and `particulars` is what the user sees before that. `import` reads the
+//! call (`rounds`: in the place of an answer), `subscription` hears of changed lists. `store` keeps what the user agreed to, and `particulars` is what the user sees before that. `import` reads the
 //! definitions of other agents, and `login` logs in to servers that want it.
 
 mod call_result;
@@ -28,12 +28,14 @@ mod prompt_line;
 mod prompts;
 mod requests;
 mod resource_tools;
+mod rounds;
 mod server;
 mod server_login;
 mod server_offers;
 mod servers;
 mod sse;
 mod store;
+mod subscription;
 mod tool;
 
 pub use connection::{McpError, McpPorts};

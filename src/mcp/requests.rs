@@ -13,6 +13,7 @@ use super::call_result::{McpCallResult, read_prompt_result, read_resource_result
 use super::connection::{McpConnection, McpError};
 use super::lists::{McpList, McpListKind, McpToolDefinition, TOOL_LIST};
 use super::offers::{McpOffers, PROMPT_LIST, RESOURCE_LIST, TEMPLATE_LIST};
+use super::rounds::RoundInput;
 
 /// The most pages of a list; some servers' lists have no end.
 const MAX_PAGES: usize = 64;
@@ -77,7 +78,7 @@ impl McpConnection {
         let (mut list, mut cursor) = (McpList::new(kind), None);
         for _ in 0..MAX_PAGES {
             let params = PaginatedRequestParams::default().with_cursor(cursor.take());
-            let reply = self.request(request(params), self.limits.start, |_| {}).await?;
+            let reply = self.request(request(params), self.limits.start).await?;
             cursor = list.add(&reply).map_err(McpError::Unreadable)?;
             if cursor.is_none() {
                 break;
@@ -92,9 +93,12 @@ impl McpConnection {
     ///
     /// When the server does not answer in time, is gone, or answers with an error.
     pub(super) async fn read_resource(&self, uri: &str) -> Result<McpCallResult, McpError> {
-        let request = ReadResourceRequest::new(ReadResourceRequestParams::new(uri));
-        let request = ClientRequest::ReadResourceRequest(request);
-        let reply = self.request(request, self.limits.idle, |_| {}).await?;
+        let request = |RoundInput { responses, state }: RoundInput| {
+            let mut params = ReadResourceRequestParams::new(uri);
+            (params.input_responses, params.request_state) = (responses, state);
+            ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params))
+        };
+        let reply = self.request_in_rounds(request, self.limits.idle, |_| {}).await?;
         read_resource_result(&reply).map_err(McpError::Unreadable)
     }
 
@@ -110,8 +114,12 @@ impl McpConnection {
     ) -> Result<McpCallResult, McpError> {
         let arguments = arguments.iter().map(|(name, it)| (name.clone(), Value::from(it.as_str())));
         let params = GetPromptRequestParams::new(name).with_arguments(arguments.collect());
-        let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
-        let reply = self.request(request, self.limits.idle, |_| {}).await?;
+        let request = |RoundInput { responses, state }: RoundInput| {
+            let mut params = params.clone();
+            (params.input_responses, params.request_state) = (responses, state);
+            ClientRequest::GetPromptRequest(GetPromptRequest::new(params))
+        };
+        let reply = self.request_in_rounds(request, self.limits.idle, |_| {}).await?;
         read_prompt_result(&reply).map_err(McpError::Unreadable)
     }
 }

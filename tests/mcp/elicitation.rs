@@ -8,9 +8,21 @@ use slug_code::tools::AskUser;
 use super::*;
 
 /// A user who gives these answers, one list for each time that the user is asked; then waits for ever.
-struct ScriptedUser {
+pub(super) struct ScriptedUser {
     answers: Mutex<VecDeque<Vec<QuestionAnswer>>>,
     asked: Mutex<Vec<UserQuestion>>,
+}
+
+impl ScriptedUser {
+    pub(super) fn new(answers: &[Vec<QuestionAnswer>]) -> Arc<Self> {
+        let answers = Mutex::new(answers.to_vec().into());
+        Arc::new(Self { answers, asked: Mutex::default() })
+    }
+
+    /// What the user was asked so far.
+    pub(super) fn asked(&self) -> Vec<UserQuestion> {
+        self.asked.lock().unwrap().clone()
+    }
 }
 
 #[async_trait]
@@ -25,11 +37,11 @@ impl AskUser for ScriptedUser {
     }
 }
 
-fn chosen(at: usize) -> QuestionAnswer {
+pub(super) fn chosen(at: usize) -> QuestionAnswer {
     QuestionAnswer { chosen: vec![at], ..QuestionAnswer::default() }
 }
 
-fn typed(text: &str) -> QuestionAnswer {
+pub(super) fn typed(text: &str) -> QuestionAnswer {
     QuestionAnswer { text: Some(text.into()), ..QuestionAnswer::default() }
 }
 
@@ -62,15 +74,11 @@ async fn asking(request: &Value, idle: u64) -> McpTestEnv {
 impl McpTestEnv {
     /// What the server got for its question, and what the user was asked.
     async fn asked(&self, answers: &[Vec<QuestionAnswer>]) -> (String, Vec<UserQuestion>) {
-        let user = Arc::new(ScriptedUser {
-            answers: Mutex::new(answers.to_vec().into()),
-            asked: Mutex::default(),
-        });
+        let user = ScriptedUser::new(answers);
         let (context, _) = self.context();
         let context = ToolContext { user: user.clone(), ..context };
         let output = self.tool("mcp__s__ask").run(&context, json!({})).await.unwrap();
-        let asked = user.asked.lock().unwrap().clone();
-        (output.observation.replace('\'', "\""), asked)
+        (output.observation.replace('\'', "\""), user.asked())
     }
 }
 
