@@ -210,6 +210,12 @@ pub enum McpCommand {
         /// The server's name.
         name: String,
     },
+    /// Run a scenario of the protocol's conformance suite
+    #[command(hide = true)]
+    Conformance {
+        /// The address of the scenario's server.
+        url: String,
+    },
     /// Forget the login to a server
     Logout {
         /// The server's name.

@@ -3,12 +3,14 @@
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use serde_json::{Map, Value};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::ContentHash;
-use crate::tools::Tool;
+use crate::tools::{AskUser, Tool};
 
+use super::connection::McpError;
 use super::definition::McpServerDefinition;
 use super::lists::McpToolDefinition;
 use super::login::McpLogin;
@@ -169,6 +171,22 @@ impl McpServers {
     /// When there is no such server, or the login cannot be removed; a sentence.
     pub async fn log_out(&self, name: &str) -> Result<bool, String> {
         self.find(name)?.log_out().await
+    }
+
+    /// Calls a tool by its own name, past the gate: for the conformance suite.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such server, or it does not answer as the protocol has it.
+    pub async fn call(
+        &self,
+        name: &str,
+        tool: &str,
+        arguments: Map<String, Value>,
+        caller: (&CancellationToken, &Arc<dyn AskUser>),
+    ) -> Result<(), McpError> {
+        let server = self.find(name).map_err(McpError::NotStarted)?;
+        server.call(tool, arguments, caller, |_| {}).await.map(drop)
     }
 
     /// One note for models about what the servers offer, without what rules deny; `None` where there is

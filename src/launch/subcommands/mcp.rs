@@ -1,6 +1,7 @@
 //! `slug mcp`: the servers that are defined, and changes of the user's own. Also starts all of them for
 //! `slug doctor`.
 
+mod conformance;
 mod import;
 mod login;
 
@@ -19,7 +20,7 @@ use crate::launch::run_context::RunContext;
 use crate::launch::{build, mcp, print};
 use crate::mcp::{
     McpDefinitionSource, McpDefinitions, McpOffers, McpResource, McpServerDefinition,
-    McpServerState, McpServerStatus, McpServers, McpStore,
+    McpServerState, McpServerStatus, McpServers, McpStore, McpSurroundings,
 };
 use crate::permissions::store::ProjectSettingsTrust;
 use crate::platform::process::{HostPrograms, ProcessHost};
@@ -113,6 +114,7 @@ pub(super) async fn run(
             let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
             login::log_in(run_context, &config, project, server.clone()).await
         }
+        McpCommand::Conformance { url } => conformance::run(run_context, &config, url).await,
         McpCommand::Logout { name } => {
             let Some(server) = find(&found, name) else { return Ok(CliExitStatus::Usage) };
             let (servers, _processes) =
@@ -332,17 +334,26 @@ fn unstarted(
     project: ProjectSettingsTrust,
     servers: Vec<McpServerDefinition>,
 ) -> anyhow::Result<(Arc<McpServers>, Arc<ProcessHost>)> {
+    let (surroundings, processes) = surroundings(run_context, config, project)?;
+    Ok((McpServers::new(servers, &surroundings, |_| {}), processes))
+}
+
+/// What servers of a command share, which no model is told of.
+fn surroundings(
+    run_context: &RunContext,
+    config: &ResolvedConfig,
+    project: ProjectSettingsTrust,
+) -> anyhow::Result<(McpSurroundings, Arc<ProcessHost>)> {
     let redactor = Redactor::default();
     let search_path = std::env::var_os("PATH").unwrap_or_default();
     let changeable = crate::launch::sandbox_setup::changeable(run_context, config);
     let programs = HostPrograms::find(&search_path, &changeable)?;
     let environment = build::child_environment(config, &redactor);
     let processes = Arc::new(ProcessHost::new(programs, environment)?);
-    // No model is told of these tools.
     let denied = DeniedTools::default();
     let surroundings =
         mcp::surroundings(run_context, config, processes.clone(), &redactor, project, denied);
-    Ok((McpServers::new(servers, &surroundings, |_| {}), processes))
+    Ok((surroundings, processes))
 }
 
 /// Starts a server, lists its tools or accepts their definitions, and ends it.
