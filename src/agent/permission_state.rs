@@ -3,6 +3,7 @@
 //! The project's settings files hold as they were when the user trusted them. Changes that others
 //! make to them while slug runs are asked about at the next start.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,6 +29,8 @@ pub(super) struct PermissionState {
     workspace: Arc<Workspace>,
     project: ProjectSettingsTrust,
     inner: Arc<Mutex<RulesAndMode>>,
+    /// What is allowed until the turn ends: to this agent alone, in no other agent's turn.
+    of_turn: Mutex<Vec<String>>,
     ceiling: ModeCeiling,
     /// Locked while a settings file is read, changed and written.
     settings: Arc<Mutex<SettingsFiles>>,
@@ -57,8 +60,6 @@ impl ModeCeiling {
 struct RulesAndMode {
     rules: RuleSet,
     of_session: Vec<(RuleKind, String)>,
-    /// Rules that allow something until the turn ends.
-    of_turn: Vec<String>,
     mode: PermissionMode,
     /// The mode before the present plan mode.
     before_plan: Option<PermissionMode>,
@@ -74,17 +75,14 @@ impl PermissionState {
     ) -> Self {
         let settings = SettingsFiles::read(&workspace, project);
         let rules = settings.rules(&workspace);
-        let inner = Mutex::new(RulesAndMode {
-            rules,
-            of_session: Vec::new(),
-            of_turn: Vec::new(),
-            mode,
-            before_plan: None,
-        });
+        let inner =
+            Mutex::new(RulesAndMode { rules, of_session: Vec::new(), mode, before_plan: None });
         let (inner, settings) = (Arc::new(inner), Arc::new(Mutex::new(settings)));
         let ceiling = ModeCeiling::Open;
         let version = watch::channel(0).0;
-        let state = Self { workspace, project, inner, ceiling, settings, version, read_rules };
+        let of_turn = Mutex::default();
+        let state =
+            Self { workspace, project, inner, of_turn, ceiling, settings, version, read_rules };
         state.changed(&state.lock());
         state
     }
@@ -104,7 +102,19 @@ impl PermissionState {
         let inner = self.lock();
         let changed = self.version.subscribe();
         let mode = self.ceiling.narrow(inner.mode);
-        (decide_with(query, &inner.rules, mode, &self.workspace, hook_permission), changed)
+        let rules = self.rules_in_turn(&inner.rules);
+        (decide_with(query, &rules, mode, &self.workspace, hook_permission), changed)
+    }
+
+    /// These rules with those of the turn.
+    fn rules_in_turn<'a>(&self, rules: &'a RuleSet) -> Cow<'a, RuleSet> {
+        let mut rules = Cow::Borrowed(rules);
+        for rule in self.turn_rules().iter() {
+            if let Err(error) = rules.to_mut().add_session(RuleKind::Allow, rule, &self.workspace) {
+                tracing::error!(%error, rule, "a rule of the turn is left out");
+            }
+        }
+        rules
     }
 
     /// Whether a deny rule hides this path from what a tool finds.
@@ -128,6 +138,7 @@ impl PermissionState {
             workspace: self.workspace.clone(),
             project: self.project,
             inner: self.inner.clone(),
+            of_turn: Mutex::default(),
             ceiling,
             settings: self.settings.clone(),
             version: self.version.clone(),
@@ -176,18 +187,17 @@ impl PermissionState {
 
     /// Allows what a rule says until the turn ends. Deny and ask rules hold all the same.
     pub(super) fn allow_for_turn(&self, rule: &str) -> Result<(), RuleError> {
-        let mut inner = self.lock();
-        inner.rules.add_session(RuleKind::Allow, rule, &self.workspace)?;
-        inner.of_turn.push(rule.to_owned());
-        self.changed(&inner);
+        RuleSet::check(rule, RuleKind::Allow, &self.workspace)?;
+        self.turn_rules().push(rule.to_owned());
+        self.changed(&self.lock());
         Ok(())
     }
 
     /// Ends what was allowed for a turn.
     pub(super) fn end_turn_rules(&self) {
-        let had = !std::mem::take(&mut self.lock().of_turn).is_empty();
-        if had && let Err(error) = self.apply_settings(&self.settings()) {
-            tracing::error!(%error, "the rules of a turn cannot be taken back");
+        let had = !std::mem::take(&mut *self.turn_rules()).is_empty();
+        if had {
+            self.changed(&self.lock());
         }
     }
 
@@ -274,7 +284,7 @@ impl PermissionState {
 
     /// All rules that hold, and the settings files that they can be saved to.
     pub(super) fn list(&self) -> (RuleListReport, Vec<PathBuf>) {
-        let report = RuleListReport::from(&self.lock().rules);
+        let report = RuleListReport::from(&*self.rules_in_turn(&self.lock().rules));
         let files = self.settings().files().map(Path::to_owned).collect();
         (report, files)
     }
@@ -296,9 +306,6 @@ impl PermissionState {
         let mut inner = self.lock();
         for (kind, rule) in &inner.of_session {
             fresh.add_session(*kind, rule, &self.workspace)?;
-        }
-        for rule in &inner.of_turn {
-            fresh.add_session(RuleKind::Allow, rule, &self.workspace)?;
         }
         inner.rules = fresh;
         self.changed(&inner);
@@ -336,6 +343,10 @@ impl PermissionState {
             read_rules.set(&inner.rules);
         }
         self.version.send_modify(|version| *version += 1);
+    }
+
+    fn turn_rules(&self) -> MutexGuard<'_, Vec<String>> {
+        self.of_turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn settings(&self) -> MutexGuard<'_, SettingsFiles> {

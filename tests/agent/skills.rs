@@ -264,6 +264,50 @@ async fn what_the_users_own_skill_allows_holds_for_its_turn_and_below_a_deny_rul
     agent.close().await;
 }
 
+/// What a skill allows is allowed to the agent that loaded it, and to no other: not to its parent, whose turn
+/// goes on, and not to a child of one that has loaded it.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_skill_allows_is_for_the_agent_that_loaded_it_alone() {
+    let fixture = fixture();
+    let text = skill("build", "allowed-tools: Bash(make *)\n", "Build it.");
+    own(&fixture, "skills/build/SKILL.md", &text);
+    let mut agent = open(&fixture).await;
+    let bash = |id| calls(&[(id, "Bash", json!({"command": "make all"}))]);
+    let start = |id| calls(&[(id, "Agent", json!({"description": "build", "prompt": "build"}))]);
+    let load = |id| calls(&[(id, "Skill", json!({"name": "build"}))]);
+    queue_replies(
+        &fixture,
+        [
+            // The child loads it and runs what it allows; its parent may not.
+            start("a1"),
+            load("k1"),
+            bash("k2"),
+            words("built"),
+            bash("c1"),
+            words("one"),
+            // The parent has loaded it, and keeps it when a child ends that has nothing of it.
+            start("a2"),
+            bash("k3"),
+            words("not built"),
+            bash("c2"),
+            words("two"),
+        ],
+    );
+    agent.send("go on").await;
+    let question = agent.next_approval().await;
+    assert_eq!(question.call.as_str(), "c1");
+    agent.answer(&question, ApprovalAnswer::Deny { instruction: None }).await;
+    agent.wait_for_turn_end().await;
+    agent.send("/build").await;
+    let question = agent.next_approval().await;
+    assert_eq!(question.call.as_str(), "k3");
+    agent.answer(&question, ApprovalAnswer::Deny { instruction: None }).await;
+    agent.wait_for_turn_end().await;
+    assert_eq!(agent.result("c2").1, ToolStatus::Done);
+    assert_eq!(agent.approval_count(), 2);
+    agent.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn s70_a_projects_list_counts_only_as_it_was_trusted() {
     let fixture = fixture();
