@@ -6,6 +6,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::tools::READ_RESOURCE_TOOL;
+
 /// The longest name that every provider takes.
 const MAX_NAME: usize = 64;
 
@@ -15,15 +17,26 @@ const HASH_DIGITS: usize = 12;
 /// What each name of a server's tool begins with.
 pub const MCP_PREFIX: &str = "mcp__";
 
-/// The name under which models call `tool` of `server`.
+/// The name under which models call `tool` of `server`. A tool that has the name of reading resources gets
+/// another: a rule on those must not cover it.
 pub fn model_tool_name(server: &str, tool: &str) -> String {
+    unique_name(server, tool, plain(tool).eq_ignore_ascii_case(READ_RESOURCE_TOOL))
+}
+
+/// The name that reading resources of `server` has in rules.
+pub(super) fn resources_name(server: &str) -> String {
+    unique_name(server, READ_RESOURCE_TOOL, false)
+}
+
+fn unique_name(server: &str, tool: &str, is_taken: bool) -> String {
     let name = format!("{MCP_PREFIX}{}__{}", plain(server), plain(tool));
     // A part that holds the separator could be read as another server's tool.
     let is_exact = !server.contains("__") && plain(server) == server && plain(tool) == tool;
-    if is_exact && name.len() <= MAX_NAME {
+    if is_exact && !is_taken && name.len() <= MAX_NAME {
         return name;
     }
-    let hash = Sha256::digest(format!("{server}\n{tool}"));
+    let other = if is_taken { "\n" } else { "" };
+    let hash = Sha256::digest(format!("{server}\n{tool}{other}"));
     let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
     let mut kept = &name[..name.len().min(MAX_NAME - HASH_DIGITS - 1)];
     if kept.len() < MCP_PREFIX.len() + server.len() + "__".len() {
@@ -95,6 +108,21 @@ mod tests {
                 assert_eq!(other, None, "{server:?} {tool:?} is {name}");
             }
         }
+    }
+
+    /// S94: a rule on reading a server's resources, `mcp__SERVER__ReadMcpResource`, covers none of its tools.
+    #[test]
+    fn s94_no_tool_has_the_name_of_reading_resources() {
+        for server in ["notes", "a.b", &"x".repeat(60)] {
+            let resources = resources_name(server);
+            for tool in ["ReadMcpResource", "readmcpresource", "READMCPRESOURCE", "Readmcpresource"]
+            {
+                let name = model_tool_name(server, tool);
+                assert!(!name.eq_ignore_ascii_case(&resources), "{name}");
+                assert!(name.len() <= MAX_NAME, "{name}");
+            }
+        }
+        assert_eq!(resources_name("notes"), "mcp__notes__ReadMcpResource");
     }
 
     /// S94: names never take the place of another tool's.

@@ -23,7 +23,7 @@ impl McpServerDefinition {
     /// A hash of what the user agrees to in `folder`: the definition, and the files there that it
     /// names as they are now. Blocks.
     pub(super) fn hash_in(&self, folder: &Path) -> ContentHash {
-        let (files, _) = self.files(folder);
+        let files = self.files(folder);
         if files.is_empty() {
             return self.hash();
         }
@@ -39,14 +39,12 @@ impl McpServerDefinition {
     /// All that the user has to see before this server may start in `folder`, a line each, harmless
     /// for a terminal. Blocks.
     pub fn particulars(&self, folder: &Path) -> Vec<String> {
-        let (files, is_all) = self.files(folder);
+        let files = self.files(folder);
         let mut lines = match &self.transport {
-            McpTransport::Stdio { command, env, cwd, .. } => {
+            McpTransport::Stdio { env, cwd, .. } => {
                 let place =
                     cwd.as_ref().map(|it| format!(" in {}", shell_word(&it.to_string_lossy())));
-                let unknown = format!(" (slug cannot tell which files {command} uses)");
-                let unknown = if is_all { "" } else { &unknown };
-                let starts = format!("{}{}{unknown}", self.summary(), place.unwrap_or_default());
+                let starts = format!("{}{}", self.summary(), place.unwrap_or_default());
                 let set =
                     env.iter().map(|(name, it)| format!("sets {name}={}", shell_word(&cut(it))));
                 std::iter::once(starts).chain(set).collect::<Vec<_>>()
@@ -66,6 +64,11 @@ impl McpServerDefinition {
         let covered =
             |(file, _): &HookScript| format!("a yes covers {} as it is now", file.display());
         lines.extend(files.iter().map(covered));
+        if let McpTransport::Stdio { command, .. } = &self.transport {
+            // Which files a program uses only the program knows: a name among its words may mean nothing.
+            let other = if files.is_empty() { "no" } else { "no other" };
+            lines.push(format!("a yes covers {other} file here that {command} uses"));
+        }
         lines.iter().map(|line| sanitize_line(line)).collect()
     }
 
@@ -81,16 +84,16 @@ impl McpServerDefinition {
         names.into_inner()
     }
 
-    /// The files of `folder` that the definition names, and whether these may be all that it uses.
-    fn files(&self, folder: &Path) -> (Vec<HookScript>, bool) {
+    /// The files of `folder` that the definition names.
+    fn files(&self, folder: &Path) -> Vec<HookScript> {
         // Only to find the files: the values go nowhere.
         match self.expanded(&|name| std::env::var(name).ok()).0 {
-            McpTransport::Http { .. } | McpTransport::Sse { .. } => (Vec::new(), true),
+            McpTransport::Http { .. } | McpTransport::Sse { .. } => Vec::new(),
             McpTransport::Stdio { command, args, env, cwd } => {
                 let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
                 let cwd = folder.join(cwd.unwrap_or_else(PathBuf::new));
                 let words = std::iter::once(&command).chain(&args).chain(env.values());
-                scripts_of_program(words.map(String::as_str), &cwd, &folder)
+                scripts_of_program(words.map(String::as_str), &cwd, &folder).0
             }
         }
     }
@@ -126,19 +129,19 @@ mod tests {
     fn s55_all_that_a_server_gets_is_shown() {
         let folder = TempDir::new().unwrap();
         let lines = |keys: Value| server(&keys).particulars(folder.path());
-        let unknown = " (slug cannot tell which files x uses)";
         assert_eq!(
             lines(json!({
                 "command": "x", "args": ["${A}", "${B:-b c}"], "cwd": "sub",
                 "env": {"K": "v", "LD_PRELOAD": "./a b\n\u{202e}${C}${1}"},
             })),
             [
-                &*format!("x ${{A}} '${{B:-b c}}' in sub{unknown}"),
+                "x ${A} '${B:-b c}' in sub",
                 "sets K=v",
                 "sets LD_PRELOAD='./a b␊‹U+202E›${C}${1}'",
                 "gives your A to x",
                 "gives your B to x",
                 "gives your C to x",
+                "a yes covers no file here that x uses",
             ]
         );
         assert_eq!(
@@ -189,12 +192,13 @@ mod tests {
             assert!(store.is_allowed(&work, &server).unwrap(), "{keys}");
             let shown = server.particulars(&work);
             assert!(shown.contains(&"a yes covers sub/x.js as it is now".into()), "{shown:?}");
+            assert!(shown.last().unwrap().starts_with("a yes covers no other file"), "{shown:?}");
             std::fs::write(&file, "2").unwrap();
             assert!(!store.is_allowed(&work, &server).unwrap(), "changed: {keys}");
             std::fs::remove_file(&file).unwrap();
             assert!(!store.is_allowed(&work, &server).unwrap(), "gone: {keys}");
             let shown = server.particulars(&work);
-            assert!(shown[0].contains("slug cannot tell which files"), "{shown:?}");
+            assert!(shown.last().unwrap().starts_with("a yes covers no file"), "{shown:?}");
             store.allow(&work, &server).unwrap();
             std::fs::write(&file, "1").unwrap();
             assert!(!store.is_allowed(&work, &server).unwrap(), "new: {keys}");

@@ -19,7 +19,7 @@ use crate::tools::{
     READ_RESOURCE_TOOL, Tool, ToolContext, ToolError, WorkingDirectory, resource_title,
 };
 
-use super::names::model_tool_name;
+use super::names::resources_name;
 use super::offers::{McpOffers, McpResource};
 use super::output::{failed, shortened, tool_output};
 use super::server::{McpServer, McpServerState};
@@ -137,7 +137,7 @@ impl Tool for ReadResourceTool {
         Ok(vec![ToolAccess::External {
             server: name.clone(),
             tool: uri.to_owned(),
-            rule_name: model_tool_name(name, READ_RESOURCE_TOOL),
+            rule_name: resources_name(name),
             // The protocol says so, and not only this server.
             read_only: true,
             definition: server.definition.hash(),

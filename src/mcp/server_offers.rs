@@ -11,7 +11,7 @@ use crate::tools::READ_RESOURCE_TOOL;
 use super::call_result::McpCallResult;
 use super::connection::McpError;
 use super::lists::McpToolDefinition;
-use super::names::model_tool_name;
+use super::names::{model_tool_name, resources_name};
 use super::offers::McpOffers;
 use super::server::McpServer;
 
@@ -28,7 +28,7 @@ impl McpServer {
         let denied = &self.surroundings.denied;
         self.has_resources()
             && !denied.has(READ_RESOURCE_TOOL)
-            && !denied.has(&model_tool_name(&self.definition.name, READ_RESOURCE_TOOL))
+            && !denied.has(&resources_name(&self.definition.name))
     }
 
     /// The resources and prompts of the server; waits where they are being read for the first time.

@@ -421,8 +421,9 @@ fn s55_servers_that_a_folder_names_are_part_of_the_question_and_not_started() {
         path: ".mcp.json".into(),
         kinds: vec![InventoryItemKind::Servers],
         lines: vec![
-            "x: touch marker (slug cannot tell which files touch uses)".into(),
+            "x: touch marker".into(),
             "x: sets K=secret".into(),
+            "x: a yes covers no file here that touch uses".into(),
         ],
     };
     assert_eq!(inventory(&env.project), [item]);
