@@ -18,7 +18,7 @@ use table::ProgramOperands::{
     GitRemotes, GitRemoves, GitTakes, Lines, Moves, Nothing, PatternThenReads, Reads, ReadsOne,
     Search, Test, Text, TextThenWrites, Writes,
 };
-use table::{CONTENT_FREE_OPTIONS, PROGRAMS, PlainProgram, SEARCHES};
+use table::{CONTENT_FREE_OPTIONS, PROGRAMS, PlainProgram, ProgramOperands, SEARCHES};
 
 /// What a command does, judged by its words alone. The paths are as they stand in the command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -76,47 +76,76 @@ pub fn effects(command: &SimpleCommand) -> Option<CommandEffects> {
     effects_of(&words?)
 }
 
-/// The effects that a command has if its options mean what they usually mean: besides those of the table
-/// `cp` with all that is in a folder, and `find` that deletes what it finds. They leave open which links
-/// and names the program meets on its way, so they are reason to ask and never to allow.
+/// The effects that a command has if its name and options mean what they usually mean: besides those of
+/// the table, a program of it that is called by a path or with other options, all that `cp` copies with a
+/// folder, and `find` that deletes what it finds. Words that are not known are passed over. All this leaves
+/// open what the program meets on its way, so it is reason to ask and never to allow.
 pub fn usual_effects(command: &SimpleCommand) -> Option<CommandEffects> {
     effects(command).or_else(|| {
-        let words: Option<Vec<&str>> = command.words.iter().map(ShellWord::known).collect();
-        let words = words?;
-        let recursive = |effects| CommandEffects { is_recursive: true, ..effects };
-        match words.split_first()? {
-            (&"cp", arguments) => {
-                let plain: Vec<String> =
-                    arguments.iter().filter_map(|it| without_recursion(it)).collect();
-                let words: Vec<&str> =
-                    std::iter::once("cp").chain(plain.iter().map(String::as_str)).collect();
-                effects_of(&words).map(recursive)
+        let words: Vec<&str> = command.words.iter().filter_map(ShellWord::known).collect();
+        let (name, arguments) = words.split_first()?;
+        let name = base_name(name);
+        let by_name: Vec<&str> = std::iter::once(name).chain(arguments.iter().copied()).collect();
+        effects_of(&by_name).or_else(|| match name {
+            "find" => deleting_search(arguments),
+            "chgrp" | "chown" | "shred" | "truncate" | "unlink" => Some(loose(Writes, arguments)),
+            _ => {
+                let program = PROGRAMS.iter().find(|program| program.name == name)?;
+                let changes = [Writes, TextThenWrites, Copies, Moves].contains(&program.operands);
+                changes.then(|| loose(program.operands, arguments))
             }
-            (&"find", arguments) => {
-                let tests: Vec<&str> =
-                    arguments.iter().copied().filter(|it| *it != "-delete").collect();
-                let mut starts =
-                    find_start_paths(&tests).filter(|_| tests.len() < arguments.len())?;
-                if starts.is_empty() {
-                    starts.push(".");
-                }
-                let writes = starts.into_iter().map(str::to_owned).collect();
-                Some(recursive(CommandEffects { writes, ..CommandEffects::default() }))
-            }
-            (_, _) => None,
-        }
+        })
     })
 }
 
-/// An argument of `cp` without the options that let it copy folders; `None` where nothing is left.
-fn without_recursion(argument: &str) -> Option<String> {
-    if matches!(argument, "--recursive" | "--archive") {
-        return None;
+/// What `find` deletes with `-delete`.
+fn deleting_search(arguments: &[&str]) -> Option<CommandEffects> {
+    let tests: Vec<&str> = arguments.iter().copied().filter(|it| *it != "-delete").collect();
+    let deletes = tests.len() < arguments.len();
+    let is_start = |it: &&&str| !it.starts_with(['-', '!', '(']);
+    let mut starts: Vec<&str> = tests.iter().take_while(is_start).copied().collect();
+    if starts.is_empty() {
+        starts.push(".");
     }
-    let is_cluster = argument.len() > 1 && argument.starts_with('-') && !argument.starts_with("--");
-    let rest: String =
-        if is_cluster { argument.replace(['r', 'R', 'a', 'd'], "") } else { argument.to_owned() };
-    (rest != "-" || argument == "-").then_some(rest)
+    let writes = starts.into_iter().map(str::to_owned).collect();
+    deletes.then(|| CommandEffects { writes, is_recursive: true, ..CommandEffects::default() })
+}
+
+/// The effects of a program that changes its operands, with options that the table does not list: each
+/// word that is no option may be an operand.
+fn loose(kind: ProgramOperands, arguments: &[&str]) -> CommandEffects {
+    let is_option = |text: &&&str| text.starts_with('-') && text.len() > 1;
+    let options: Vec<&str> = arguments.iter().filter(is_option).copied().collect();
+    let mut operands: Vec<&str> = arguments.iter().filter(|it| !is_option(it)).copied().collect();
+    let has = |letters: &[char], long: &[&str]| {
+        options.iter().any(|option| match option.starts_with("--") {
+            true => long.iter().any(|start| option.starts_with(start)),
+            false => option.contains(letters),
+        })
+    };
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+    let recursive = has(&['r', 'R', 'a', 'd'], &["--r", "--a"]);
+    if !matches!(kind, Copies | Moves) {
+        let writes = owned(&operands);
+        return CommandEffects { writes, is_recursive: recursive, ..CommandEffects::default() };
+    }
+    // The target stands last, or is named by an option.
+    let glued = options.iter().find_map(|it| it.strip_prefix("--t")?.split_once('='));
+    let target = match glued {
+        Some((_, target)) => Some(target),
+        None if has(&['t'], &["--t"]) && !operands.is_empty() => Some(operands.remove(0)),
+        None => operands.pop(),
+    };
+    let sources = operands;
+    let mut writes: Vec<String> = if kind == Moves { owned(&sources) } else { Vec::new() };
+    writes.extend(target.map(str::to_owned));
+    CommandEffects {
+        reads: if kind == Copies { owned(&sources) } else { Vec::new() },
+        target_entries: owned(&sources),
+        writes,
+        is_recursive: recursive || kind == Moves,
+        ..CommandEffects::default()
+    }
 }
 
 /// Whether the words begin a command of the table, as far as they go. What a rule's wildcard covers

@@ -144,6 +144,8 @@ fn yolo_asks_before_a_copied_folder_or_a_search_that_deletes_reaches_a_protected
     for path in ["tpl/.git/hooks/pre-commit", "tpl/plain", "sub/.vscode/tasks.json", "clean/a/b"] {
         env.file(path);
     }
+    env.file("~/elsewhere/x");
+    std::fs::hard_link(env.path("~/elsewhere/x"), env.path("linked")).unwrap();
     env.all(
         Ask,
         &[
@@ -158,6 +160,32 @@ fn yolo_asks_before_a_copied_folder_or_a_search_that_deletes_reaches_a_protected
             "find . -name '*.json' -delete",
             "find -delete",
             "find sub clean -type f -delete",
+            "find ~ -regextype awk -delete",
+            // By a path, with options that the table does not list, and as what another program runs.
+            "/bin/rm -rf ~",
+            "/bin/rm -rf tpl",
+            "rm --rec ~",
+            "rm -rf --one-file-system ~",
+            "rm -rf --interactive=never tpl",
+            "sudo /bin/rm -rf tpl",
+            "/bin/cp -r tpl/. .",
+            "cp -rT tpl .",
+            "cp -r --no-dereference tpl/. .",
+            "cp -r -t . tpl/.git",
+            "cp -a --target-directory=src tpl",
+            "mv -t /tmp ~",
+            "mv -T . /tmp/x",
+            "mv -b tpl other",
+            "/bin/mv --backup tpl other",
+            "chmod -R --reference=tpl/plain ~",
+            "chown -R me ~",
+            "chgrp -R me tpl",
+            "xargs rm -rf tpl",
+            "ls | xargs rm -rf ~",
+            "rm -rf $X ~",
+            "/usr/bin/tee linked",
+            "cp --sparse=never src/a linked",
+            "truncate -s 0 linked",
         ],
     );
     env.all(
@@ -168,6 +196,14 @@ fn yolo_asks_before_a_copied_folder_or_a_search_that_deletes_reaches_a_protected
             "cp -r src new",
             "find clean -delete",
             "find . -name x",
+            "/bin/rm -rf clean",
+            "rm --rec clean",
+            "mv -t src clean",
+            "cp -rT clean new",
+            "xargs rm -rf clean",
+            "chown -R me clean",
+            "rm -rf $X",
+            "truncate -s 0 tpl/plain",
         ],
     );
 }

@@ -154,11 +154,16 @@ impl CommandPathLookup<'_> {
             let path = static_path(word, home)?;
             Some(ShellWord::literal(path.to_string_lossy()))
         };
-        let words: Option<Vec<ShellWord>> = command.words.iter().map(expanded).collect();
-        let expanded = SimpleCommand { words: words?, ..SimpleCommand::default() };
+        // What only the shell knows is passed over.
+        let words = command.words.iter().filter_map(expanded).collect();
+        let expanded = SimpleCommand { words, ..SimpleCommand::default() };
         let effects = self.effects(programs::usual_effects(&expanded)?, resolved, folders);
         if effects.writes.iter().any(|it| self.workspace.is_above(&it.path)) {
             return Some(places::WHOLE_HOME);
+        }
+        let is_in_place = !effects.by_words.is_recursive;
+        if is_in_place && effects.writes.iter().any(|it| it.path.has_other_names) {
+            return Some(places::OTHER_NAMES);
         }
         effects.writes.iter().find_map(|it| it.path.protected)
     }
