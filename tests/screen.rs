@@ -21,5 +21,6 @@ mod robustness;
 mod sessions;
 mod settings;
 mod startup;
+mod terminals;
 mod themes;
 mod untrusted_text;

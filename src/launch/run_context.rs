@@ -208,7 +208,8 @@ impl RunContext {
     }
 }
 
-/// Multiplexers keep a key for themselves: tmux ctrl+b, screen ctrl+a, unless their user changed it.
+/// Multiplexers keep a key for themselves: tmux ctrl+b, screen ctrl+a, unless their user changed it;
+/// some terminals keep alt+enter.
 fn terminal_keys(terminal: &TerminalInfo) -> TerminalKeys {
     let prefix = match terminal.multiplexer {
         TerminalMultiplexer::None => None,
@@ -218,6 +219,10 @@ fn terminal_keys(terminal: &TerminalInfo) -> TerminalKeys {
     TerminalKeys {
         extended: terminal.sends_extended_keys(),
         prefix: prefix.map(|key| KeyChord::new(KeyCode::Char(key), KeyModifiers::CONTROL)),
+        taken: terminal
+            .kind
+            .takes_alt_enter()
+            .then(|| KeyChord::new(KeyCode::Enter, KeyModifiers::ALT)),
     }
 }
 

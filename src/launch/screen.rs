@@ -78,7 +78,8 @@ pub(super) async fn run(cli: &Cli, run_context: &RunContext) -> anyhow::Result<C
 
 /// Takes the terminal over.
 fn open(run_context: &RunContext, own: &ResolvedConfig) -> anyhow::Result<FullScreen> {
-    let mouse = if own.mouse.value { MouseOwner::Slugs } else { MouseOwner::Terminals };
+    let takes_mouse = own.mouse.value && TerminalInfo::from_environment().sends_escape_with_mouse();
+    let mouse = if takes_mouse { MouseOwner::Slugs } else { MouseOwner::Terminals };
     let theme = theme_state(run_context, own);
     let settings = ScreenSettings { wheel: live_settings(own).wheel, ..ScreenSettings::default() };
     let highlighting = match depth() {

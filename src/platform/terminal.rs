@@ -29,6 +29,8 @@ pub use keys::{TerminalEvents, drop_unread, has_unread, waits_for_input};
 use log_redirect::LogRedirect;
 use rustix::termios::{self, InputModes, LocalModes, OptionalActions, OutputModes};
 
+use super::clipboard::TerminalMultiplexer;
+use super::terminal_kind::{TerminalInfo, TerminalKind};
 use super::terminal_notifier;
 use crate::domain::sanitize::sanitize;
 
@@ -38,6 +40,10 @@ const TAKE: &str = concat!("\x1b[?1049h", "\x1b[?2004h", "\x1b[?1004h", "\x1b[>1
 
 /// Buttons and drags of the mouse, in SGR form.
 const TAKE_MOUSE: &str = "\x1b[?1000h\x1b[?1002h\x1b[?1006h";
+
+/// Makes alt put an escape before a key, once the user's choice is saved (`s`). By default xterm
+/// sets the 8th bit instead, and alt+b is the letter â.
+const TAKE_ALT: &str = "\x1b[?1036s\x1b[?1036h";
 
 /// Undoes [`TAKE`] and [`TAKE_MOUSE`] in the opposite order. First a half-written sequence is
 /// cancelled (CAN) and an unfinished frame is shown. The screen is cleared: a terminal without an
@@ -86,8 +92,12 @@ const WRITE_TIMEOUT: Duration = Duration::from_millis(700);
 const ABORTING: [&str; 2] =
     ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
 
+/// What undoes each [`TerminalTrace`], in the order of the variants.
+const UNDO_TRACES: [&str; 3] =
+    [terminal_notifier::RETURN_TITLE, terminal_notifier::CLEAR_PROGRESS, "\x1b[?1036r"];
+
 /// Whether each [`TerminalTrace`] is there, and has to be undone at the end.
-static TRACES: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
+static TRACES: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 
 /// Whether slug has the terminal. The code that clears the flag gives the terminal back.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -113,13 +123,15 @@ pub enum MouseOwner {
     Terminals,
 }
 
-/// Something that slug leaves visible outside the screen.
+/// Something that slug changes outside the screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TerminalTrace {
     /// The window's title; the terminal's stack keeps the title before it.
     Title,
     /// The progress shown in a tab or a task bar.
     Progress,
+    /// What alt does to a key.
+    Alt,
 }
 
 /// Whether a trace was registered before.
@@ -249,6 +261,11 @@ fn take(mouse: MouseOwner) -> io::Result<()> {
         Err(error) => tracing::warn!(%error, "what libraries print may disturb the screen"),
     }
     output::write_now(TAKE, WRITE_TIMEOUT)?;
+    let terminal = TerminalInfo::from_environment();
+    if terminal.kind == TerminalKind::Xterm && terminal.multiplexer == TerminalMultiplexer::None {
+        TRACES[TerminalTrace::Alt as usize].store(true, Ordering::SeqCst);
+        output::write_now(TAKE_ALT, WRITE_TIMEOUT)?;
+    }
     match mouse {
         MouseOwner::Slugs => output::write_now(TAKE_MOUSE, WRITE_TIMEOUT),
         MouseOwner::Terminals => Ok(()),
@@ -260,13 +277,11 @@ fn give_back() -> io::Result<()> {
     if !TAKEN.swap(false, Ordering::SeqCst) {
         return Ok(());
     }
-    let left = |trace: TerminalTrace| TRACES[trace as usize].swap(false, Ordering::SeqCst);
     let mut sequences = String::from(GIVE_BACK);
-    if left(TerminalTrace::Progress) {
-        sequences.push_str(terminal_notifier::CLEAR_PROGRESS);
-    }
-    if left(TerminalTrace::Title) {
-        sequences.push_str(terminal_notifier::RETURN_TITLE);
+    for (trace, undo) in TRACES.iter().zip(UNDO_TRACES) {
+        if trace.swap(false, Ordering::SeqCst) {
+            sequences.push_str(undo);
+        }
     }
     let written = output::close(&sequences, WRITE_TIMEOUT);
     // Comes before the handles are the terminal again: what is printed next needs its line endings.

@@ -160,17 +160,22 @@ impl TerminalInfo {
 
     /// Whether the terminal surely sends keys by the kitty protocol when asked, so that shift+enter is
     /// not enter. A multiplexer only does where its user has switched that on, and so do WezTerm
-    /// (`enable_kitty_keyboard`) and iTerm2.
+    /// (`enable_kitty_keyboard`) and iTerm2; Alacritty does from 0.13, and tells no version.
     pub fn sends_extended_keys(&self) -> bool {
         self.multiplexer == TerminalMultiplexer::None
             && matches!(
                 self.kind,
-                TerminalKind::Alacritty
-                    | TerminalKind::Foot
+                TerminalKind::Foot
                     | TerminalKind::Ghostty
                     | TerminalKind::Kitty
                     | TerminalKind::Rio
             )
+    }
+
+    /// Whether escape reaches slug at once while it takes the mouse. GNU screen (4.9) then keeps a lone
+    /// escape, which may begin a report of the mouse, until the next key.
+    pub fn sends_escape_with_mouse(&self) -> bool {
+        self.multiplexer != TerminalMultiplexer::Screen
     }
 
     /// Whether the version is known and at least `least`.
@@ -180,6 +185,11 @@ impl TerminalInfo {
 }
 
 impl TerminalKind {
+    /// Whether alt+enter is the terminal's own key by default, for its full screen, and never comes.
+    pub fn takes_alt_enter(self) -> bool {
+        matches!(self, Self::WezTerm | Self::WindowsTerminal | Self::Xterm)
+    }
+
     /// How many events the terminal sends for one notch of the wheel by default. Most send one.
     pub fn wheel_events(self) -> u16 {
         match self {

@@ -13,8 +13,7 @@ use std::sync::atomic::Ordering;
 use rustix::process::Signal;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use super::{GIVE_BACK, TAKEN, TRACES, TerminalTrace, output};
-use crate::platform::terminal_notifier;
+use super::{GIVE_BACK, TAKEN, TRACES, UNDO_TRACES, output};
 
 /// The message on the terminal; that of the standard library goes to the log.
 const ABORT_MESSAGE: &str = "slug crashed (out of memory or stack, or a library aborted). The \
@@ -50,13 +49,11 @@ fn give_back() {
         return;
     }
     let Some((terminal, modes)) = TERMINAL.get() else { return };
-    let left = |trace: TerminalTrace| TRACES[trace as usize].swap(false, Ordering::SeqCst);
     write(terminal, GIVE_BACK);
-    if left(TerminalTrace::Progress) {
-        write(terminal, terminal_notifier::CLEAR_PROGRESS);
-    }
-    if left(TerminalTrace::Title) {
-        write(terminal, terminal_notifier::RETURN_TITLE);
+    for (trace, undo) in TRACES.iter().zip(UNDO_TRACES) {
+        if trace.swap(false, Ordering::SeqCst) {
+            write(terminal, undo);
+        }
     }
     // Nobody is left to be told of a failure.
     let _ = tcsetattr(terminal, OptionalActions::Now, modes);

@@ -230,6 +230,7 @@ pub fn cancel(conversation: &mut Conversation, shared: &mut SharedState) -> Vec<
     if !conversation.composer.is_empty() {
         let text = conversation.composer.take();
         conversation.completion = None;
+        conversation.dismissed = None;
         return sending::remember(conversation, shared, &text);
     }
     if sending::is_busy(conversation) {

@@ -181,6 +181,7 @@ impl TextEditor {
         chips.keep_only(|place| {
             retained.contains(place) || kills.texts().any(|text| text.contains(place))
         });
+        kills.interrupt();
         *self = Self {
             area: area(),
             chips: std::mem::take(&mut self.chips),
@@ -305,6 +306,7 @@ impl TextEditor {
 
     /// Types one character in place of the selection.
     pub fn insert_char(&mut self, c: char) {
+        self.kills.interrupt();
         if let Some(selected) = self.selection() {
             self.replace(selected.start, selected.end, "");
         }

@@ -238,3 +238,11 @@ fn the_edge_of_the_list_says_how_many_rows_match() {
     let low = screen(40, 9).types("/").hides(&format!("── {all} ─"));
     low.shows("❯ /help");
 }
+
+#[test]
+fn a_list_that_was_closed_opens_again_in_an_emptied_input() {
+    let scene = screen(80, 24).types("/").shows("/help").key("esc").hides("/help");
+    scene.key("ctrl+c").types("@").files(FILES).rank_paths().shows("README.md");
+    let scene = screen(80, 24).types("@").files(FILES).rank_paths().key("esc").types("x");
+    scene.hides("README.md").key("enter").types("@").rank_paths().shows("README.md");
+}

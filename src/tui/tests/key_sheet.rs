@@ -10,7 +10,7 @@ use crate::tui::test_screen::{TestScreen, recorded, screen, user};
 fn in_tmux() -> TestScreen {
     let mut scene = screen(80, 24);
     let prefix: Option<KeyChord> = "ctrl+b".parse().ok();
-    let terminal = TerminalKeys { extended: false, prefix };
+    let terminal = TerminalKeys { extended: false, prefix, taken: None };
     let mut keys = Keymap::default();
     keys.show_only(|keys| keys.is_sent_by(&terminal));
     scene.model.shared.settings.keys = Arc::new(keys);

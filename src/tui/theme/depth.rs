@@ -23,7 +23,8 @@ const NO_COLORS: [&str; 4] = ["vt52", "vt100", "vt102", "vt220"];
 impl ColorDepth {
     /// Reads the environment through `get`: `NO_COLOR` (set and not empty) turns colours off,
     /// `COLORTERM` and `TERM` say how many there are, and `CLICOLOR_FORCE` (not `0`) gives a
-    /// terminal that is known to have none its 16.
+    /// terminal that is known to have none its 16. xterm and tmux have 256 where their `TERM` says
+    /// less (`xterm`, `screen`), as it does by default.
     pub fn detect(get: impl Fn(&str) -> Option<String>) -> Self {
         let given = |name| get(name).filter(|value| !value.is_empty());
         if given("NO_COLOR").is_some() {
@@ -39,7 +40,10 @@ impl ColorDepth {
         }
         if TRUE_COLOR.iter().any(|name| term.contains(name)) {
             Self::TrueColor
-        } else if term.contains("256color") {
+        } else if term.contains("256color")
+            || given("XTERM_VERSION").is_some() && term == "xterm"
+            || given("TMUX").is_some() && term == "screen"
+        {
             Self::Palette
         } else {
             Self::Sixteen
@@ -53,9 +57,12 @@ mod tests {
 
     #[test]
     fn the_environment_says_how_many_colours() {
-        let rows: [(&[(&str, &str)], ColorDepth); 12] = [
+        let rows: [(&[(&str, &str)], ColorDepth); 15] = [
             (&[], ColorDepth::Sixteen),
             (&[("TERM", "xterm")], ColorDepth::Sixteen),
+            (&[("TERM", "xterm"), ("XTERM_VERSION", "XTerm(379)")], ColorDepth::Palette),
+            (&[("TERM", "linux"), ("XTERM_VERSION", "XTerm(379)")], ColorDepth::Sixteen),
+            (&[("TERM", "screen"), ("TMUX", "/tmp/tmux-0/default,1,0")], ColorDepth::Palette),
             (&[("TERM", "linux")], ColorDepth::Sixteen),
             (&[("TERM", "screen-256color")], ColorDepth::Palette),
             (&[("TERM", "xterm-direct")], ColorDepth::TrueColor),

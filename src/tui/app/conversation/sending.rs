@@ -54,6 +54,7 @@ pub fn submit(
                 PromptCheck::Missing(prompt) => {
                     conversation.composer.take();
                     conversation.completion = None;
+                    conversation.dismissed = None;
                     return vec![Intent::AskPromptArguments(prompt)];
                 }
                 PromptCheck::Wrong(why) => {
@@ -73,6 +74,7 @@ pub fn submit(
     }
     let text = conversation.composer.take();
     conversation.completion = None;
+    conversation.dismissed = None;
     let mut wanted = intents(remember(conversation, shared, &text));
     match command {
         Some(_) if waits => queue_command(conversation, shared, text),

@@ -87,7 +87,6 @@ impl TextEditor {
         if let Some(edit) = keymap::find(keymap::EDITING, key) {
             self.apply(edit, UNWRAPPED);
         } else if let Some(c) = keymap::typed(key) {
-            self.kills.interrupt();
             self.insert_char(c);
         } else if self.lines == EditorLines::Many {
             match key.event().map(|key| key.code) {

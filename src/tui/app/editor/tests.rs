@@ -101,6 +101,22 @@ fn home_and_end_go_by_the_row_and_then_by_the_line() {
 }
 
 #[test]
+fn kills_with_typing_or_a_new_text_between_them_do_not_join() {
+    let mut editor = TextEditor::with_text(EditorLines::Many, "one");
+    editor.apply(EditAction::KillHome, WIDE);
+    editor.insert_char('x');
+    editor.apply(EditAction::KillHome, WIDE);
+    editor.apply(EditAction::Yank, WIDE);
+    assert_eq!(editor.text(), "x");
+    editor.apply(EditAction::KillHome, WIDE);
+    editor.start_over("");
+    editor.insert("two");
+    editor.apply(EditAction::KillHome, WIDE);
+    editor.apply(EditAction::Yank, WIDE);
+    assert_eq!(editor.text(), "two");
+}
+
+#[test]
 fn undo_removes_typing_word_by_word_and_restores_erased_text_at_once() {
     let mut editor = TextEditor::new(EditorLines::Many);
     for c in "one two".chars() {

@@ -65,6 +65,8 @@ pub struct TerminalKeys {
     pub extended: bool,
     /// The key that a multiplexer keeps for itself.
     pub prefix: Option<KeyChord>,
+    /// The key that the terminal keeps for itself: alt+enter, for its own full screen.
+    pub taken: Option<KeyChord>,
 }
 
 /// Chords that are pressed one after another; at least one.
@@ -100,13 +102,17 @@ pub(super) fn suggestion(nearest: Option<&str>) -> String {
 impl KeyChord {
     /// A chord in its normal form. Shift is dropped for a character that is typed with it. With
     /// ctrl or alt, a letter is lower case. A back tab is a tab with shift, whether or not the
-    /// terminal reports shift.
+    /// terminal reports shift. ctrl+_ is what other terminals send for kitty's ctrl+shift+-.
     pub fn new(code: KeyCode, modifiers: KeyModifiers) -> Self {
         let mut modifiers = modifiers & (CTRL | ALT | SHIFT);
         let code = match code {
             KeyCode::BackTab => {
                 modifiers.insert(SHIFT);
                 KeyCode::Tab
+            }
+            KeyCode::Char('-') if modifiers == CTRL | SHIFT => {
+                modifiers.remove(SHIFT);
+                KeyCode::Char('_')
             }
             KeyCode::Char(c) if !modifiers.intersects(CTRL | ALT) => {
                 modifiers.remove(SHIFT);
@@ -215,7 +221,7 @@ impl TerminalKeys {
             KeyCode::Char(_) => modifiers.contains(CTRL.union(SHIFT)),
             _ => false,
         };
-        self.prefix != Some(chord) && (self.extended || !needs_protocol)
+        ![self.prefix, self.taken].contains(&Some(chord)) && (self.extended || !needs_protocol)
     }
 }
 
@@ -286,7 +292,7 @@ mod tests {
     #[test]
     fn only_keys_that_the_terminal_sends_are_shown() {
         let sent = |keys: &str, extended, prefix: Option<&str>| {
-            let terminal = TerminalKeys { extended, prefix: prefix.map(parsed) };
+            let terminal = TerminalKeys { extended, prefix: prefix.map(parsed), taken: None };
             keys.parse::<KeySequence>().unwrap().is_sent_by(&terminal)
         };
         for (keys, legacy, extended) in [
@@ -302,12 +308,16 @@ mod tests {
         }
         assert!(!sent("ctrl+b", true, Some("ctrl+b")) && sent("alt+s", true, Some("ctrl+b")));
         let mut map = super::super::Keymap::default();
-        let tmux = TerminalKeys { extended: false, prefix: Some(parsed("ctrl+b")) };
+        let prefix = Some(parsed("ctrl+b"));
+        let tmux = TerminalKeys { extended: false, prefix, taken: None };
         map.show_only(|keys| keys.is_sent_by(&tmux));
         assert_eq!(map.key(super::super::ChatKey::Sessions), "alt+s");
         let newline = map.row(super::super::InputKey::Newline).unwrap();
         assert_eq!(newline.shown(), "alt+enter  ctrl+j");
         assert_eq!(newline.keys.len(), 3, "the others keep their meaning");
+        let xterm = TerminalKeys { taken: Some(parsed("alt+enter")), ..tmux };
+        map.show_only(|keys| keys.is_sent_by(&xterm));
+        assert_eq!(map.key(super::super::InputKey::Newline), "ctrl+j");
     }
 
     #[test]
@@ -358,6 +368,7 @@ mod tests {
             ("alt+<", KeyCode::Char('<'), ALT | SHIFT),
             ("alt+shift+g", KeyCode::Char('G'), ALT | SHIFT),
             ("ctrl+b", KeyCode::Char('b'), CTRL),
+            ("ctrl+_", KeyCode::Char('-'), CTRL | SHIFT),
         ];
         for (text, code, modifiers) in rows {
             assert_eq!(KeyChord::of(KeyEvent::new(code, modifiers)), parsed(text), "{text}");
